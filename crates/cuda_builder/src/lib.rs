@@ -1,0 +1,1 @@
+//! Compiles a crate of Rust kernels to PTX with the stock stable compiler.

@@ -1,0 +1,1 @@
+//! Attributes and macros of `cuda_std`.

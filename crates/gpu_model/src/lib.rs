@@ -1,0 +1,1 @@
+//! Pure arithmetic of GPU memory systems: banks, coalescing, occupancy, roofline.

@@ -1,0 +1,1 @@
+//! PTX text to a typed module; errors carry line and column.

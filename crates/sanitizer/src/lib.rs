@@ -1,0 +1,1 @@
+//! Memory, race, initialisation and barrier checks, as observers of the virtual GPU.

@@ -1,0 +1,2 @@
+//! Device building blocks: typed shared tiles, cooperative loads, pipelines, fragments.
+#![no_std]

@@ -1,0 +1,1 @@
+//! Executes PTX on the CPU, warp by warp.

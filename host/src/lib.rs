@@ -1,0 +1,1 @@
+//! Loads the kernels, runs the demos, and holds the `warpsmith` command line.

@@ -1,0 +1,2 @@
+//! The kernels, one file a family.
+#![no_std]
