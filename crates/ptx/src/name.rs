@@ -1,0 +1,87 @@
+//! Names: interned, shared, compared by content.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// An identifier of the source text. Each distinct spelling is stored once a module, so a copy costs a reference count,
+/// and two equal names of one module usually compare by address.
+///
+/// It dereferences to `str`: `match &*name { "%tid" => …, _ => … }`.
+#[derive(Clone, Eq, PartialOrd, Ord)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+// By content, as `Borrow<str>` demands: a map keyed by `Name` is asked with a `&str`.
+impl std::hash::Hash for Name {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (*self.0).hash(state);
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        *self.0 == **other
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Keeps one copy of each spelling.
+#[derive(Default)]
+pub(crate) struct Interner<'s>(HashMap<&'s str, Name>);
+
+impl<'s> Interner<'s> {
+    pub(crate) fn name(&mut self, text: &'s str) -> Name {
+        self.0.entry(text).or_insert_with(|| Name::from(text)).clone()
+    }
+}
