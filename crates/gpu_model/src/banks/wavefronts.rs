@@ -1,0 +1,183 @@
+//! The measured rule of today's chips: 32 banks of 4 bytes.
+//!
+//! A warp instruction is served in groups that fetch at most 128 bytes: 32 lanes of up to 4 bytes, 16 lanes of 8, or
+//! 8 lanes of 16. Loads whose neighbouring lanes agree on their address join two groups into one. A group costs as
+//! many wavefronts as its most wanted bank has distinct words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{LaneAddresses, WARP_LANES};
+
+/// What a warp instruction does to shared memory; only loads may join groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// `ld.shared`.
+    Load,
+    /// `st.shared`.
+    Store,
+    /// `atom.shared`, `red.shared`; counted as a store of the same width (measured for 4 bytes).
+    Atomic,
+}
+
+/// What one warp instruction costs in shared memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wavefronts {
+    /// Passes through shared memory, as `l1tex__data_pipe_lsu_wavefronts_mem_shared` counts them.
+    pub wavefronts: u32,
+    /// Passes that the same lanes would take without any conflict.
+    pub ideal: u32,
+    /// Passes of the worst group: the *n* of an *n*-way conflict. 1 is free of conflicts, 0 means no active lane.
+    pub degree: u32,
+}
+
+impl Wavefronts {
+    /// Passes lost to conflicts, as `l1tex__data_bank_conflicts_pipe_lsu_mem_shared` counts them.
+    pub const fn bank_conflicts(self) -> u32 {
+        self.wavefronts - self.ideal
+    }
+}
+
+/// Counts the wavefronts of one warp instruction that moves `bytes` (1, 2, 4, 8 or 16) a lane at `addresses`,
+/// relative to the start of shared memory. Lanes outside `mask` are ignored.
+///
+/// Addresses are taken as naturally aligned, as the hardware demands.
+///
+/// ```
+/// use gpu_model::banks::{Access, shared_wavefronts};
+///
+/// // A column of a 32×32 array of f32: every lane hits bank 0.
+/// let column = std::array::from_fn(|lane| lane as u64 * 128);
+/// let cost = shared_wavefronts(Access::Load, 4, u32::MAX, &column);
+/// assert_eq!((cost.wavefronts, cost.ideal, cost.bank_conflicts()), (32, 1, 31));
+///
+/// // One padding column spreads the lanes over all banks.
+/// let padded = std::array::from_fn(|lane| lane as u64 * 132);
+/// assert_eq!(shared_wavefronts(Access::Load, 4, u32::MAX, &padded).wavefronts, 1);
+/// ```
+#[inline]
+pub fn shared_wavefronts(access: Access, bytes: u32, mask: u32, addresses: &LaneAddresses) -> Wavefronts {
+    if mask == 0 {
+        return Wavefronts::default();
+    }
+    // Most accesses of a good kernel are contiguous: settle those by one comparison that vectorises.
+    if mask == u32::MAX && bytes >= 4 && is_contiguous(bytes, addresses) {
+        let groups = bytes / 4;
+        return Wavefronts { wavefronts: groups, ideal: groups, degree: 1 };
+    }
+    count_groups(access, bytes, mask, addresses)
+}
+
+fn is_contiguous(bytes: u32, addresses: &LaneAddresses) -> bool {
+    let first = addresses[0];
+    let mut differs = 0;
+    for (lane, &address) in addresses.iter().enumerate() {
+        differs |= address ^ first.wrapping_add(lane as u64 * u64::from(bytes));
+    }
+    differs == 0
+}
+
+fn count_groups(access: Access, bytes: u32, mask: u32, addresses: &LaneAddresses) -> Wavefronts {
+    let lanes = group_lanes(access, bytes, mask, addresses);
+    // A lane's 8 or 16 aligned bytes lie in neighbouring banks, so whole units collide exactly when their words do.
+    let unit_bytes = bytes.clamp(4, 16);
+    let banks = 128 / unit_bytes;
+    let shift = unit_bytes.trailing_zeros();
+
+    let mut cost = Wavefronts::default();
+    for start in (0..WARP_LANES).step_by(lanes) {
+        let group = if lanes == WARP_LANES { mask } else { mask & (((1 << lanes) - 1) << start) };
+        let degree = passes(group, shift, banks, addresses);
+        cost.wavefronts += degree;
+        cost.ideal += u32::from(degree != 0);
+        cost.degree = cost.degree.max(degree);
+    }
+    cost
+}
+
+/// Lanes that are served together, after the joining of groups that loads enjoy.
+pub(super) fn group_lanes(access: Access, bytes: u32, mask: u32, addresses: &LaneAddresses) -> usize {
+    let lanes = match bytes {
+        0..=4 => return WARP_LANES,
+        5..=8 => 16,
+        _ => 8,
+    };
+    let joins =
+        access == Access::Load && (pairs_agree(1, mask, addresses) || pairs_agree(2, mask, addresses));
+    if joins { lanes * 2 } else { lanes }
+}
+
+/// Whether every active lane finds its partner at distance `distance` (by exclusive or) inactive or at its own address.
+fn pairs_agree(distance: usize, mask: u32, addresses: &LaneAddresses) -> bool {
+    (0..WARP_LANES).all(|lane| {
+        let partner = lane ^ distance;
+        mask >> lane & mask >> partner & 1 == 0 || addresses[lane] == addresses[partner]
+    })
+}
+
+/// The largest number of distinct units that the lanes of `group` want from one bank.
+fn passes(group: u32, shift: u32, banks: u32, addresses: &LaneAddresses) -> u32 {
+    const END: u8 = u8::MAX;
+    // One list of lanes with distinct units for each bank: `newest` is its head, `older` its links.
+    let mut newest = [END; WARP_LANES];
+    let mut older = [END; WARP_LANES];
+    let mut distinct = [0u8; WARP_LANES];
+    let mut most = 0;
+    let mut rest = group;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let unit = addresses[lane] >> shift;
+        let bank = (unit as u32 & (banks - 1)) as usize;
+        let mut other = newest[bank];
+        while other != END && addresses[other as usize] >> shift != unit {
+            other = older[other as usize];
+        }
+        if other == END {
+            older[lane] = newest[bank];
+            newest[bank] = lane as u8;
+            distinct[bank] += 1;
+            most = most.max(distinct[bank]);
+        }
+    }
+    u32::from(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u64) -> LaneAddresses {
+        std::array::from_fn(|lane| lane as u64 * stride)
+    }
+
+    #[test]
+    fn no_active_lane_costs_nothing() {
+        for access in [Access::Load, Access::Store, Access::Atomic] {
+            assert_eq!(shared_wavefronts(access, 16, 0, &strided(128)), Wavefronts::default());
+        }
+    }
+
+    #[test]
+    fn a_group_without_an_active_lane_is_skipped() {
+        // Lanes 0 to 7 are the first of four groups of a 16-byte access.
+        let cost = shared_wavefronts(Access::Store, 16, 0xff, &strided(16));
+        assert_eq!((cost.wavefronts, cost.ideal), (1, 1));
+    }
+
+    #[test]
+    fn only_loads_join_groups() {
+        let same = [64; WARP_LANES];
+        assert_eq!(shared_wavefronts(Access::Load, 16, u32::MAX, &same).wavefronts, 2);
+        assert_eq!(shared_wavefronts(Access::Store, 16, u32::MAX, &same).wavefronts, 4);
+        assert_eq!(shared_wavefronts(Access::Load, 8, u32::MAX, &same).wavefronts, 1);
+        assert_eq!(shared_wavefronts(Access::Store, 8, u32::MAX, &same).wavefronts, 2);
+    }
+
+    #[test]
+    fn inactive_lanes_may_hold_any_address() {
+        let mut addresses = strided(4);
+        addresses[7] = u64::MAX;
+        assert_eq!(shared_wavefronts(Access::Load, 4, !(1 << 7), &addresses).wavefronts, 1);
+    }
+}

@@ -1,0 +1,119 @@
+//! The measured rule of today's chips: distinct 32-byte sectors over the whole warp.
+
+use crate::{LaneAddresses, active_lanes};
+
+/// What global memory moves at least: an aligned piece of this many bytes.
+pub const SECTOR_BYTES: u64 = 32;
+
+/// Counts the sectors that one warp instruction touches which moves `bytes` a lane at `addresses`. Loads and stores
+/// count alike; an instruction is one request, whatever its width. Lanes outside `mask` are ignored.
+///
+/// ```
+/// use gpu_model::coalescing::sectors;
+///
+/// let contiguous = std::array::from_fn(|lane| lane as u64 * 4);
+/// assert_eq!(sectors(4, u32::MAX, &contiguous), 4);
+/// let shifted = std::array::from_fn(|lane| lane as u64 * 4 + 4);
+/// assert_eq!(sectors(4, u32::MAX, &shifted), 5);
+/// ```
+#[inline]
+pub fn sectors(bytes: u32, mask: u32, addresses: &LaneAddresses) -> u32 {
+    if mask == 0 {
+        return 0;
+    }
+    let bytes = u64::from(bytes.max(1));
+    // Ascending addresses are the rule: one pass counts the sectors that begin beyond the last one seen.
+    let mut next = 0;
+    let mut count = 0;
+    let mut rest = mask;
+    while rest != 0 {
+        let address = addresses[rest.trailing_zeros() as usize];
+        rest &= rest - 1;
+        let first = address / SECTOR_BYTES;
+        let last = address.saturating_add(bytes - 1) / SECTOR_BYTES;
+        if count != 0 && first + 1 < next {
+            return count_unordered(bytes, mask, addresses);
+        }
+        count += (last + 1 - first.max(next)) as u32;
+        next = last + 1;
+    }
+    count
+}
+
+fn count_unordered(bytes: u64, mask: u32, addresses: &LaneAddresses) -> u32 {
+    let mut spans = [(0, 0); 32];
+    let mut used = 0;
+    for lane in active_lanes(mask) {
+        let last = addresses[lane].saturating_add(bytes - 1) / SECTOR_BYTES;
+        spans[used] = (addresses[lane] / SECTOR_BYTES, last);
+        used += 1;
+    }
+    let spans = &mut spans[..used];
+    spans.sort_unstable();
+    let mut next = 0;
+    let mut count = 0;
+    for &(first, last) in &*spans {
+        let first = first.max(next);
+        if last + 1 > first {
+            count += (last + 1 - first) as u32;
+            next = last + 1;
+        }
+    }
+    count
+}
+
+/// Share of the bytes moved that some lane asked for; each byte counts once, however many lanes want it.
+pub fn efficiency(bytes: u32, mask: u32, addresses: &LaneAddresses) -> f64 {
+    let mut spans: Vec<(u64, u64)> =
+        active_lanes(mask).map(|lane| (addresses[lane], addresses[lane] + u64::from(bytes))).collect();
+    spans.sort_unstable();
+    let mut end = 0;
+    let mut used = 0;
+    for (from, to) in spans {
+        used += to.saturating_sub(from.max(end));
+        end = end.max(to);
+    }
+    let moved = u64::from(sectors(bytes, mask, addresses)) * SECTOR_BYTES;
+    if moved == 0 { 1.0 } else { used as f64 / moved as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn equals_the_set_of_touched_sectors(
+            width in 0u32..5,
+            mask: u32,
+            units in prop::array::uniform32(0u64..200),
+            sort: bool,
+        ) {
+            let bytes = 1 << width;
+            let mut addresses = units.map(|unit| unit * u64::from(bytes));
+            if sort {
+                addresses.sort_unstable();
+            }
+            let mut touched = BTreeSet::new();
+            for lane in 0..32 {
+                if mask & 1 << lane != 0 {
+                    for byte in 0..u64::from(bytes) {
+                        touched.insert((addresses[lane] + byte) >> 5);
+                    }
+                }
+            }
+            prop_assert_eq!(sectors(bytes, mask, &addresses), touched.len() as u32);
+        }
+    }
+
+    #[test]
+    fn efficiency_counts_each_byte_once() {
+        assert_eq!(efficiency(4, u32::MAX, &[0; 32]), 0.125);
+        assert_eq!(efficiency(4, u32::MAX, &std::array::from_fn(|lane| lane as u64 * 4)), 1.0);
+        assert_eq!(efficiency(4, u32::MAX, &std::array::from_fn(|lane| lane as u64 * 4 + 4)), 0.8);
+    }
+}
