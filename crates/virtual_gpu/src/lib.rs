@@ -1,1 +1,3 @@
 //! Executes PTX on the CPU, warp by warp.
+
+pub mod alu;

@@ -1,0 +1,120 @@
+//! The `.approx` and `.full` functions: the correctly rounded value, which lies inside every stated bound.
+//!
+//! What the PTX manual says about operands outside the domain is exact and kept: special values, flushed subnormals, the
+//! range in which `div.approx` gives zero. Where an `f64` function of the C library is rounded to `f32`, a double
+//! rounding can at worst choose the other neighbour, far inside the bounds.
+
+use super::float::{NAN_F64, canonical, flush_f32};
+
+/// Computes in `f64` on a flushed operand and rounds to `f32`.
+#[inline]
+fn via_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
+    canonical(flush_f32(f(flush_f32(a, ftz) as f64) as f32, ftz))
+}
+
+/// `rcp.approx.f32`.
+#[inline]
+pub fn rcp(a: f32, ftz: bool) -> f32 {
+    canonical(flush_f32(1.0 / flush_f32(a, ftz), ftz))
+}
+
+/// `sqrt.approx.f32`.
+#[inline]
+pub fn sqrt(a: f32, ftz: bool) -> f32 {
+    canonical(flush_f32(a, ftz).sqrt())
+}
+
+/// `rsqrt.approx.f32`.
+#[inline]
+pub fn rsqrt(a: f32, ftz: bool) -> f32 {
+    via_f64(a, ftz, |a| 1.0 / a.sqrt())
+}
+
+/// `sin.approx.f32`.
+#[inline]
+pub fn sin(a: f32, ftz: bool) -> f32 {
+    via_f64(a, ftz, f64::sin)
+}
+
+/// `cos.approx.f32`.
+#[inline]
+pub fn cos(a: f32, ftz: bool) -> f32 {
+    via_f64(a, ftz, f64::cos)
+}
+
+/// `lg2.approx.f32`.
+#[inline]
+pub fn lg2(a: f32, ftz: bool) -> f32 {
+    via_f64(a, ftz, f64::log2)
+}
+
+/// `ex2.approx.f32`.
+#[inline]
+pub fn ex2(a: f32, ftz: bool) -> f32 {
+    via_f64(a, ftz, f64::exp2)
+}
+
+/// `tanh.approx.f32`.
+#[inline]
+pub fn tanh(a: f32) -> f32 {
+    via_f64(a, false, f64::tanh)
+}
+
+/// `div.approx.f32`: beyond |b| = 2^126 the reciprocal inside is flushed, so the quotient is 0, or NaN for infinite `a`.
+#[inline]
+pub fn div_approx(a: f32, b: f32, ftz: bool) -> f32 {
+    let (a, b) = (flush_f32(a, ftz), flush_f32(b, ftz));
+    if b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite() {
+        return canonical(a * 0.0f32.copysign(b));
+    }
+    canonical(flush_f32(a / b, ftz))
+}
+
+/// `div.full.f32`.
+#[inline]
+pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
+    canonical(flush_f32(flush_f32(a, ftz) / flush_f32(b, ftz), ftz))
+}
+
+/// The operand of the `.approx.ftz.f64` functions: only the high word counts, subnormals are zero.
+#[inline]
+fn high_word(a: f64) -> f64 {
+    let bits = a.to_bits() & 0xffff_ffff_0000_0000;
+    f64::from_bits(if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits })
+}
+
+/// The result of the `.approx.ftz.f64` functions: rounded to the high word, subnormals flushed.
+#[inline]
+fn to_high_word(a: f64) -> f64 {
+    if a.is_nan() {
+        return f64::from_bits(0x7fff_ffff_0000_0000);
+    }
+    let bits = a.to_bits();
+    let up = if a.is_finite() { (bits >> 31 & 1) << 32 } else { 0 };
+    high_word(f64::from_bits((bits & 0xffff_ffff_0000_0000) + up))
+}
+
+/// `rcp.approx.ftz.f64`.
+#[inline]
+pub fn rcp_f64(a: f64) -> f64 {
+    to_high_word(1.0 / high_word(a))
+}
+
+/// `rsqrt.approx.ftz.f64`.
+#[inline]
+pub fn rsqrt_f64(a: f64) -> f64 {
+    to_high_word(1.0 / high_word(a).sqrt())
+}
+
+/// `rsqrt.approx.f64`, without `.ftz`: the whole operand counts.
+#[inline]
+pub fn rsqrt_full_f64(a: f64) -> f64 {
+    let result = 1.0 / a.sqrt();
+    if !result.is_nan() {
+        result
+    } else if a.is_nan() {
+        super::float::quiet_f64(a)
+    } else {
+        NAN_F64
+    }
+}

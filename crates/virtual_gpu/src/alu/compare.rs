@@ -1,0 +1,161 @@
+//! Comparisons and what selects by them.
+
+/// The integer comparisons. `lo ls hi hs` are `Lt Le Gt Ge` on unsigned operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IntCmp {
+    /// `.eq`
+    Eq,
+    /// `.ne`
+    Ne,
+    /// `.lt`
+    Lt,
+    /// `.le`
+    Le,
+    /// `.gt`
+    Gt,
+    /// `.ge`
+    Ge,
+}
+
+/// Compares integers of one type.
+#[inline]
+pub fn int<T: Ord>(op: IntCmp, a: T, b: T) -> bool {
+    match op {
+        IntCmp::Eq => a == b,
+        IntCmp::Ne => a != b,
+        IntCmp::Lt => a < b,
+        IntCmp::Le => a <= b,
+        IntCmp::Gt => a > b,
+        IntCmp::Ge => a >= b,
+    }
+}
+
+/// The floating-point comparisons. The ordered ones are false when an operand is NaN, the `…u` ones true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatCmp {
+    /// `.eq`
+    Eq,
+    /// `.ne`
+    Ne,
+    /// `.lt`
+    Lt,
+    /// `.le`
+    Le,
+    /// `.gt`
+    Gt,
+    /// `.ge`
+    Ge,
+    /// `.equ`
+    Equ,
+    /// `.neu`
+    Neu,
+    /// `.ltu`
+    Ltu,
+    /// `.leu`
+    Leu,
+    /// `.gtu`
+    Gtu,
+    /// `.geu`
+    Geu,
+    /// `.num`: neither is NaN.
+    Num,
+    /// `.nan`: one is NaN.
+    Nan,
+}
+
+/// Compares floats of one type (`f32` and `f64`; 16-bit formats are widened first, which is exact).
+#[inline]
+pub fn float<T: PartialOrd>(op: FloatCmp, a: T, b: T) -> bool {
+    match op {
+        FloatCmp::Eq => a == b,
+        FloatCmp::Ne => matches!(a.partial_cmp(&b), Some(o) if o.is_ne()),
+        FloatCmp::Lt => a < b,
+        FloatCmp::Le => a <= b,
+        FloatCmp::Gt => a > b,
+        FloatCmp::Ge => a >= b,
+        FloatCmp::Equ => !matches!(a.partial_cmp(&b), Some(o) if o.is_ne()),
+        FloatCmp::Neu => a != b,
+        FloatCmp::Ltu => !matches!(a.partial_cmp(&b), Some(o) if o.is_ge()),
+        FloatCmp::Leu => !matches!(a.partial_cmp(&b), Some(o) if o.is_gt()),
+        FloatCmp::Gtu => !matches!(a.partial_cmp(&b), Some(o) if o.is_le()),
+        FloatCmp::Geu => !matches!(a.partial_cmp(&b), Some(o) if o.is_lt()),
+        FloatCmp::Num => a.partial_cmp(&b).is_some(),
+        FloatCmp::Nan => a.partial_cmp(&b).is_none(),
+    }
+}
+
+/// What joins a comparison with another predicate: `setp.CmpOp.BoolOp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BoolOp {
+    /// `.and`
+    And,
+    /// `.or`
+    Or,
+    /// `.xor`
+    Xor,
+}
+
+/// `setp p|q, …, c`: `p` from the comparison's result, `q` from its opposite.
+#[inline]
+pub fn join(op: BoolOp, result: bool, c: bool) -> bool {
+    match op {
+        BoolOp::And => result & c,
+        BoolOp::Or => result | c,
+        BoolOp::Xor => result ^ c,
+    }
+}
+
+/// `slct … .s32`: true if the first operand is taken.
+#[inline]
+pub fn slct_s32(c: i32) -> bool {
+    c >= 0
+}
+
+/// `slct … .f32`: true if the first operand is taken. Minus zero counts as zero, NaN takes the second.
+#[inline]
+pub fn slct_f32(c: f32, ftz: bool) -> bool {
+    super::float::flush_f32(c, ftz) >= 0.0
+}
+
+/// The questions of `testp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Testp {
+    /// `.finite`
+    Finite,
+    /// `.infinite`
+    Infinite,
+    /// `.number`
+    Number,
+    /// `.notanumber`
+    NotANumber,
+    /// `.normal`: zeros count as normal.
+    Normal,
+    /// `.subnormal`
+    Subnormal,
+}
+
+/// `testp.f32`.
+#[inline]
+pub fn testp_f32(question: Testp, a: f32) -> bool {
+    match question {
+        Testp::Finite => a.is_finite(),
+        Testp::Infinite => a.is_infinite(),
+        Testp::Number => !a.is_nan(),
+        Testp::NotANumber => a.is_nan(),
+        Testp::Normal => a.is_normal() || a == 0.0,
+        Testp::Subnormal => a.is_subnormal(),
+    }
+}
+
+/// `testp.f64`.
+#[inline]
+pub fn testp_f64(question: Testp, a: f64) -> bool {
+    match question {
+        Testp::Finite => a.is_finite(),
+        Testp::Infinite => a.is_infinite(),
+        Testp::Number => !a.is_nan(),
+        Testp::NotANumber => a.is_nan(),
+        Testp::Normal => a.is_normal() || a == 0.0,
+        Testp::Subnormal => a.is_subnormal(),
+    }
+}
