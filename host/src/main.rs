@@ -1,2 +1,5 @@
 //! The `warpsmith` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    host::cli::main()
+}

@@ -1,0 +1,201 @@
+//! The command line: what is asked, on which device, and what the process answers with.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+use crate::terminal;
+
+/// CUDA kernels in stable Rust, tried on a virtual GPU, run at full speed on a real one.
+///
+/// Without a command, all demos run: on the NVIDIA GPU if there is one, else on the virtual GPU.
+#[derive(Parser, Debug)]
+#[command(name = "warpsmith", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// Where kernels run: `auto` takes a real GPU when the driver reports one
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        env = "WARPSMITH_DEVICE",
+        hide_env_values = true
+    )]
+    pub device: DeviceWish,
+
+    /// What to do; all demos when left out
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith                                  run all demos
+  warpsmith demo matmul --size 512           one demo, at one size
+  warpsmith explain banks --stride 2         draw which lane hits which bank
+  warpsmith profile transpose_naive          counters per source line, on the virtual GPU
+  warpsmith new my_kernel                    write a kernel, its launch, test and demo row
+
+Exit code: 0 all is well, 1 a result is wrong or a command failed, 2 the command line is not understood.";
+
+/// Which device the kernels run on.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceWish {
+    /// A real GPU when the driver reports one, else the virtual GPU
+    #[default]
+    Auto,
+    /// The real GPU, or an error that says what is missing
+    Gpu,
+    /// The virtual GPU built into this program
+    Virtual,
+}
+
+impl DeviceWish {
+    /// The word of the command line and of `WARPSMITH_DEVICE`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Gpu => "gpu",
+            Self::Virtual => "virtual",
+        }
+    }
+}
+
+impl fmt::Display for DeviceWish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// The commands, one file each in `commands/`.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run demos: every result is checked, every row says what it shows
+    Demo(commands::demo::Demo),
+    /// List the devices, real and virtual, with their limits
+    Devices(commands::devices::Devices),
+    /// Blocks and warps per multiprocessor for a kernel, what limits them, and what would help
+    Occupancy(commands::occupancy::Occupancy),
+    /// Draw the arithmetic of banks, coalescing and caches, for any chip generation
+    Explain(commands::explain::Explain),
+    /// A kernel's operations per byte against what the device can do
+    Roofline(commands::roofline::Roofline),
+    /// Count wavefronts, conflicts and sectors per source line, on the virtual GPU
+    Profile(commands::profile::Profile),
+    /// Write one HTML page with maps, counters, roofline and occupancy
+    Report(commands::report::Report),
+    /// Show what a kernel became: source, LLVM, PTX, SASS
+    Inspect(commands::inspect::Inspect),
+    /// Look for memory errors, races, uninitialised reads and barrier mistakes
+    Check(commands::check::Check),
+    /// Time kernels on a real GPU against their C++ twins and the libraries
+    Bench(commands::bench::Bench),
+    /// Write a new kernel into this project, or a new project of its own
+    New(commands::new::New),
+    /// List the kernels: parameters, launch bounds, feature level, file
+    List(commands::list::List),
+    /// Say what is installed, what each missing part costs, and how to get it
+    Doctor(commands::doctor::Doctor),
+    /// Run any CUDA driver-API program on the virtual GPU
+    Run(commands::run::Run),
+    /// Print the folder that holds the stand-in driver, for a library path
+    DriverDir(commands::driver_dir::DriverDir),
+    /// Print a completion script for a shell
+    Completions(commands::completions::Completions),
+}
+
+/// What a command found, once it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well: exit code 0.
+    Well,
+    /// The command worked and found something wrong, which it has printed: exit code 1.
+    NotWell,
+}
+
+/// What every command gets besides its own arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// The device asked for on the command line.
+    pub device: DeviceWish,
+}
+
+/// `--json`, flattened into each command that has it.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Output {
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints `value` as JSON if asked to, else calls `text`.
+    pub fn print<T: serde::Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> anyhow::Result<()> {
+        if self.json { terminal::print_json(value) } else { terminal::print(&text(value)) }
+    }
+}
+
+/// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // `cust` knows nothing of devices that are not there: the driver seam reads the wish from the environment.
+    // SAFETY: no other thread runs yet, so nobody reads the environment while it is written.
+    unsafe { std::env::set_var("WARPSMITH_DEVICE", cli.device.word()) };
+    let context = Context { device: cli.device };
+    let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::default()));
+    match dispatch(&command, &context) {
+        Ok(Outcome::Well) => ExitCode::SUCCESS,
+        Ok(Outcome::NotWell) => ExitCode::from(1),
+        Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::print_error(&error);
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn dispatch(command: &Command, context: &Context) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Demo(c) => c.run(context),
+        Command::Devices(c) => c.run(context),
+        Command::Occupancy(c) => c.run(context),
+        Command::Explain(c) => c.run(context),
+        Command::Roofline(c) => c.run(context),
+        Command::Profile(c) => c.run(context),
+        Command::Report(c) => c.run(context),
+        Command::Inspect(c) => c.run(context),
+        Command::Check(c) => c.run(context),
+        Command::Bench(c) => c.run(context),
+        Command::New(c) => c.run(context),
+        Command::List(c) => c.run(context),
+        Command::Doctor(c) => c.run(context),
+        Command::Run(c) => c.run(context),
+        Command::DriverDir(c) => c.run(context),
+        Command::Completions(c) => c.run(context),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_device_may_stand_before_or_after_the_command() {
+        for line in ["warpsmith --device virtual list", "warpsmith list --device virtual"] {
+            let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(cli.device, DeviceWish::Virtual);
+        }
+    }
+}

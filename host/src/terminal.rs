@@ -1,0 +1,145 @@
+//! What reaches the terminal: tables, colours only where a person reads, progress, and the one error printer.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use owo_colors::OwoColorize;
+
+/// Writes `text` and a newline to standard output. A closed pipe (`warpsmith list | head`) is an error that
+/// [`is_closed_pipe`] knows, not a panic.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes `value` to standard output as indented JSON.
+pub fn print_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// Prints an error and its causes to standard error, one line each.
+pub fn print_error(error: &anyhow::Error) {
+    let label = if colour(&io::stderr()) { "error:".red().bold().to_string() } else { "error:".into() };
+    let mut text = format!("{label} {error}\n");
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!("  because: {cause}\n"));
+    }
+    // Nothing is left to tell anyone if standard error is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Whether `error` only says that the reader of standard output went away.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether colours go to `stream`: a terminal, and `NO_COLOR` unset.
+pub fn colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The cell of a right result; green on a terminal.
+pub const RIGHT: &str = "right";
+/// The cell of a wrong result; red on a terminal.
+pub const WRONG: &str = "WRONG";
+
+/// A heading, bold on a terminal.
+pub fn heading(text: &str) -> String {
+    if colour(&io::stdout()) { text.bold().to_string() } else { text.to_owned() }
+}
+
+/// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal.
+pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.iter().copied());
+    let coloured = colour(&io::stdout());
+    for row in rows {
+        table.add_row(row.iter().map(|text| match text.as_str() {
+            RIGHT if coloured => Cell::new(text).fg(Color::Green),
+            WRONG if coloured => Cell::new(text).fg(Color::Red),
+            _ => Cell::new(text),
+        }));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.trim_fmt()
+}
+
+/// A line on standard error that says what runs now; nothing when nobody watches.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Starts a progress line over `steps` steps.
+    pub fn new(steps: usize, visible: bool) -> Self {
+        let bar = if visible && io::stderr().is_terminal() {
+            let bar = ProgressBar::new(steps as u64);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} [{pos}/{len}] {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { bar }
+    }
+
+    /// Says what runs now.
+    pub fn step(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_known_through_its_context() {
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("printing");
+        assert!(is_closed_pipe(&error));
+        assert!(!is_closed_pipe(&anyhow::anyhow!("something else")));
+    }
+}
