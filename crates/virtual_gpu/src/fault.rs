@@ -1,0 +1,278 @@
+//! What can go wrong: one error for the host side, one fault for a launch that the device ended.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Why an operation on the virtual GPU failed.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not PTX.
+    #[error("PTX does not parse: {0}")]
+    Parse(String),
+    /// An instruction, type or directive that cannot be executed.
+    #[error("line {line} of the PTX{}: `{instruction}`: {reason}", at_source(.source_line))]
+    Unsupported {
+        /// The instruction or directive as it stands in the text.
+        instruction: String,
+        /// What about it is not possible.
+        reason: String,
+        /// Line in the PTX text, from 1.
+        line: u32,
+        /// `file:line` of the Rust (or CUDA C++) source, when the PTX has `.loc` lines.
+        source_line: Option<String>,
+    },
+    /// The module asks for a capability that the chip does not have.
+    #[error("the module is for {target}, the virtual GPU is a {chip} ({capability})")]
+    Target {
+        /// `.target` of the module.
+        target: String,
+        /// Name of the chip.
+        chip: String,
+        /// `sm_90` and so on.
+        capability: String,
+    },
+    /// A symbol that is declared `.extern` and defined nowhere.
+    #[error("`{name}` is declared in line {line} of the PTX and defined nowhere")]
+    Undefined {
+        /// The symbol.
+        name: String,
+        /// Line in the PTX text.
+        line: u32,
+    },
+    /// The launch asks for more than the chip or the kernel admits.
+    #[error("launch of `{kernel}`: {what} is {asked}, the limit is {limit}")]
+    LaunchLimit {
+        /// The kernel.
+        kernel: String,
+        /// What was asked for, in words.
+        what: &'static str,
+        /// How much was asked for.
+        asked: u64,
+        /// How much is possible.
+        limit: u64,
+    },
+    /// The parameter block is shorter or longer than the kernel's.
+    #[error("launch of `{kernel}`: its parameters take {expected} bytes, {given} were given")]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// Size of the kernel's parameter block.
+        expected: usize,
+        /// Size of the block that was given.
+        given: usize,
+    },
+    /// Not enough memory for an allocation.
+    #[error("out of device memory: {asked} bytes asked for, {free} of {total} are free")]
+    OutOfMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes not allocated.
+        free: u64,
+        /// Bytes of the device.
+        total: u64,
+    },
+    /// A host-side copy, fill or free with an address that is no allocation's, or beyond its end.
+    #[error("{bytes} bytes at {address:#x} are not inside one allocation")]
+    BadAddress {
+        /// First byte.
+        address: u64,
+        /// Length.
+        bytes: u64,
+    },
+    /// The device ended the launch.
+    #[error("{0}")]
+    Fault(Box<Fault>),
+}
+
+fn at_source(source: &Option<String>) -> String {
+    source.as_ref().map_or_else(String::new, |s| format!(" ({s})"))
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Error::Fault(Box::new(fault))
+    }
+}
+
+impl Error {
+    /// The `CUresult` that the CUDA driver gives for this error.
+    pub fn cuda_code(&self) -> u32 {
+        match self {
+            Error::Parse(_) | Error::Undefined { .. } | Error::Unsupported { .. } => 218,
+            Error::Target { .. } => 209,
+            Error::LaunchLimit { .. } | Error::Parameters { .. } | Error::BadAddress { .. } => 1,
+            Error::OutOfMemory { .. } => 2,
+            Error::Fault(fault) => fault.kind.cuda_code(),
+        }
+    }
+}
+
+/// What kind of fault ended a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access outside every allocation, shared array or stack.
+    IllegalAddress {
+        /// `global load`, `shared store` …
+        access: String,
+        /// The address of the first lane that went wrong.
+        address: u64,
+        /// Width of the access of one lane.
+        bytes: u32,
+        /// What lies near the address.
+        nearby: String,
+    },
+    /// An address that is not a multiple of the access's width.
+    MisalignedAddress {
+        /// `global load`, `shared store` …
+        access: String,
+        /// The address of the first lane that went wrong.
+        address: u64,
+        /// Width of the access of one lane.
+        bytes: u32,
+    },
+    /// A store to constants, kernel parameters or read-only memory.
+    WriteToConstant {
+        /// The address.
+        address: u64,
+    },
+    /// An instruction was given operands for which it means nothing.
+    IllegalInstruction(String),
+    /// A call or branch through a value that is no function or target.
+    InvalidPc(u64),
+    /// `__assertfail`: message, file, line and function.
+    Assert(String),
+    /// `trap`.
+    Trap,
+    /// `brkpt`.
+    Breakpoint,
+    /// Recursion or local arrays beyond the stack.
+    StackOverflow {
+        /// Bytes a thread may use.
+        limit: u64,
+    },
+    /// More memory than the launch may take on this machine.
+    OutOfResources(String),
+    /// No warp can ever run again: who waits where.
+    Deadlock(String),
+    /// The watchdog's limit on executed instructions.
+    Timeout {
+        /// Warp instructions that were executed.
+        instructions: u64,
+        /// The line that ran most, when known.
+        hottest: String,
+    },
+}
+
+impl FaultKind {
+    /// The `CUresult` that the CUDA driver gives for this fault.
+    pub fn cuda_code(&self) -> u32 {
+        match self {
+            FaultKind::IllegalAddress { .. } | FaultKind::WriteToConstant { .. } => 700,
+            FaultKind::OutOfResources(_) => 701,
+            FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => 702,
+            FaultKind::Assert(_) => 710,
+            FaultKind::StackOverflow { .. } => 714,
+            FaultKind::IllegalInstruction(_) => 715,
+            FaultKind::MisalignedAddress { .. } => 716,
+            FaultKind::InvalidPc(_) => 718,
+            FaultKind::Trap | FaultKind::Breakpoint => 719,
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FaultKind::IllegalAddress { access, address, bytes, nearby } => {
+                write!(f, "illegal address: {access} of {bytes} bytes at {address:#x}{nearby}")
+            }
+            FaultKind::MisalignedAddress { access, address, bytes } => {
+                write!(f, "misaligned address: {access} of {bytes} bytes at {address:#x}")
+            }
+            FaultKind::WriteToConstant { address } => {
+                write!(f, "write to read-only memory at {address:#x}")
+            }
+            FaultKind::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
+            FaultKind::InvalidPc(value) => {
+                write!(f, "jump or call to {value:#x}, which is no code")
+            }
+            FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),
+            FaultKind::Trap => write!(f, "trap"),
+            FaultKind::Breakpoint => write!(f, "breakpoint"),
+            FaultKind::StackOverflow { limit } => {
+                write!(f, "stack overflow: a thread may use {limit} bytes")
+            }
+            FaultKind::OutOfResources(what) => write!(f, "out of resources: {what}"),
+            FaultKind::Deadlock(who) => write!(f, "deadlock: no thread can ever go on\n{who}"),
+            FaultKind::Timeout { instructions, hottest } => {
+                write!(f, "launch timed out after {instructions} warp instructions{hottest}")
+            }
+        }
+    }
+}
+
+/// A place in the PTX text and in the source it was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The function of the PTX text.
+    pub function: String,
+    /// Line in the PTX text, from 1; 0 when not known.
+    pub ptx_line: u32,
+    /// Source frames from `.loc`, innermost first; empty when the text has none.
+    pub frames: Vec<SourceFrame>,
+}
+
+/// One source line; more than one where a function was inlined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFrame {
+    /// File as named by `.file`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1, or 0.
+    pub column: u32,
+    /// The inlined function, when the text names it.
+    pub function: Option<String>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the PTX", self.ptx_line)?;
+        for (i, frame) in self.frames.iter().enumerate() {
+            let word = if i == 0 { " at" } else { ", inlined at" };
+            write!(f, "{word} {}:{}:{}", frame.file, frame.line, frame.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// A launch that the device ended, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What happened.
+    pub kind: FaultKind,
+    /// The kernel.
+    pub kernel: String,
+    /// Block index.
+    pub block: [u32; 3],
+    /// Thread index in the block: of the first lane concerned.
+    pub thread: [u32; 3],
+    /// Where in the program.
+    pub location: Location,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        write!(
+            f,
+            "{} in kernel `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}), {}",
+            self.kind, self.kernel, self.location
+        )
+    }
+}
+
+impl std::error::Error for Fault {}

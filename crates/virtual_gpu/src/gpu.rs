@@ -1,0 +1,124 @@
+//! The device: memory, modules, launches.
+
+use std::sync::Arc;
+
+use gpu_model::Chip;
+
+use crate::launch::Launch;
+use crate::memory::Memory;
+use crate::module::{Kernel, Module};
+use crate::observer::LaunchObserver;
+use crate::{Error, decode, exec};
+
+/// How a device runs programs, beside which chip it stands for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Threads of the host that run blocks.
+    pub threads: usize,
+    /// Chooses another schedule of warps and blocks; `None` is the plain order.
+    pub seed: Option<u64>,
+    /// Warp instructions after which a launch ends as a timeout; `None` is without end.
+    pub watchdog: Option<u64>,
+    /// Bytes of stack a thread may use beyond its kernel's own frame (`CU_LIMIT_STACK_SIZE`).
+    pub stack_limit: u32,
+    /// Bytes that `malloc` in kernels may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
+    pub heap_limit: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            seed: None,
+            watchdog: None,
+            stack_limit: 64 << 10,
+            heap_limit: 8 << 20,
+        }
+    }
+}
+
+impl Options {
+    /// What the environment asks for: `WARPSMITH_THREADS`, `WARPSMITH_SEED`, `WARPSMITH_WATCHDOG` (instructions).
+    /// A value that is no number counts as not set.
+    pub fn from_env() -> Self {
+        fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+            std::env::var(name).ok()?.trim().parse().ok()
+        }
+        let default = Options::default();
+        Options {
+            threads: number("WARPSMITH_THREADS").unwrap_or(default.threads).clamp(1, 1024),
+            seed: number("WARPSMITH_SEED"),
+            watchdog: number("WARPSMITH_WATCHDOG"),
+            ..default
+        }
+    }
+}
+
+/// A virtual GPU. It may be used from many host threads; what a stream would order, the caller orders.
+#[derive(Debug)]
+pub struct Gpu {
+    chip: &'static Chip,
+    memory: Arc<Memory>,
+    options: Options,
+    pool: exec::Pool,
+}
+
+impl Gpu {
+    /// A device that stands for `chip`, with options from the environment.
+    pub fn new(chip: &'static Chip) -> Self {
+        Gpu::with_options(chip, Options::from_env())
+    }
+
+    /// A device with given options.
+    pub fn with_options(chip: &'static Chip, options: Options) -> Self {
+        Gpu {
+            chip,
+            memory: Arc::new(Memory::new(chip.memory_bytes)),
+            pool: exec::Pool::new(options.threads),
+            options,
+        }
+    }
+
+    /// The chip that it stands for.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// How it runs programs.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Changes how it runs programs, for launches from now on. The number of threads stays.
+    pub fn set_options(&mut self, options: Options) {
+        self.options = Options { threads: self.options.threads, ..options };
+    }
+
+    /// Device memory.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Parses, checks and decodes PTX text, and places its variables in device memory.
+    pub fn load(&self, text: &str) -> Result<Module, Error> {
+        decode::load(text, self.chip, &self.memory)
+    }
+
+    /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] says.
+    ///
+    /// What the kernel prints goes to standard output, block by block.
+    pub fn launch<O: LaunchObserver>(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        params: &[u8],
+        observer: &mut O,
+    ) -> Result<(), Error> {
+        exec::launch(self, &self.pool, kernel, launch, params, observer)
+    }
+
+    #[allow(dead_code, reason = "kernels that allocate need it")]
+    pub(crate) fn memory_arc(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+}

@@ -1,0 +1,145 @@
+//! One allocation: its addresses and the host bytes behind them.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// What an allocation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllocationKind {
+    /// Made by the host.
+    Buffer,
+    /// Host memory made visible to kernels.
+    Host,
+    /// A `.global` variable of a module.
+    Global,
+    /// A `.const` variable of a module: kernels may not write it.
+    Const,
+    /// Made by `malloc` in a kernel.
+    Heap,
+}
+
+/// Consecutive device addresses and the bytes behind them.
+///
+/// The bytes are reached through raw pointers only, never through references: kernels on several threads and the host
+/// may touch them at the same time, as on a GPU.
+#[derive(Debug)]
+pub struct Allocation {
+    address: u64,
+    size: u64,
+    kind: AllocationKind,
+    label: Option<Box<str>>,
+    bytes: NonNull<u8>,
+    layout: Option<Layout>,
+}
+
+// SAFETY: the pointer is to memory that this value owns or that `borrowed`'s caller keeps alive, and every access goes
+// through raw pointers or atomics.
+unsafe impl Send for Allocation {}
+// SAFETY: as above; no access makes a reference to the bytes.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
+        let layout = Layout::from_size_align(usize::try_from(size).ok()?, 64).ok()?;
+        debug_assert!(size > 0);
+        // SAFETY: the layout is not of size 0: `Memory::alloc_kind` refuses that.
+        let bytes = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Allocation { address, size, kind, label: label.map(Into::into), bytes, layout: Some(layout) })
+    }
+
+    /// # Safety
+    /// `host` must be valid for `size` bytes for as long as the value lives, and not null.
+    pub(super) unsafe fn borrowed(host: *mut u8, size: u64) -> Self {
+        Allocation {
+            address: host as u64,
+            size,
+            kind: AllocationKind::Host,
+            label: None,
+            // SAFETY: not null, by this function's contract.
+            bytes: unsafe { NonNull::new_unchecked(host) },
+            layout: None,
+        }
+    }
+
+    /// First device address.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// First address behind it.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.address + self.size
+    }
+
+    /// What it is for.
+    #[inline]
+    pub fn kind(&self) -> AllocationKind {
+        self.kind
+    }
+
+    /// The variable's name, for variables.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The host bytes behind the allocation. They may change at any time under a running kernel.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.bytes.as_ptr()
+    }
+
+    fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
+        assert!(offset <= self.size && bytes <= self.size - offset);
+        // SAFETY: inside the allocation, by the assertion.
+        unsafe { self.bytes.as_ptr().add(offset as usize) }
+    }
+
+    pub(super) fn read(&self, offset: u64, to: &mut [u8]) {
+        let from = self.at(offset, to.len() as u64);
+        // SAFETY: `at` checked the range. A kernel that writes these bytes meanwhile is a race of the user's program;
+        // what is read is then any mixture of old and new bytes, and all bytes are valid for u8.
+        unsafe { std::ptr::copy(from, to.as_mut_ptr(), to.len()) }
+    }
+
+    pub(super) fn write(&self, offset: u64, from: &[u8]) {
+        let to = self.at(offset, from.len() as u64);
+        // SAFETY: as in `read`.
+        unsafe { std::ptr::copy(from.as_ptr(), to, from.len()) }
+    }
+
+    pub(super) fn copy_from(&self, offset: u64, source: &Allocation, from: u64, bytes: u64) {
+        let (to, from) = (self.at(offset, bytes), source.at(from, bytes));
+        // SAFETY: both ranges were checked; `copy` admits overlap.
+        unsafe { std::ptr::copy(from, to, bytes as usize) }
+    }
+
+    pub(super) fn fill(&self, offset: u64, pattern: &[u8], bytes: u64) {
+        let to = self.at(offset, bytes);
+        if pattern.iter().all(|&b| b == pattern[0]) {
+            // SAFETY: the range was checked.
+            unsafe { std::ptr::write_bytes(to, pattern[0], bytes as usize) }
+            return;
+        }
+        for i in 0..bytes as usize {
+            // SAFETY: the range was checked and `i` lies in it.
+            unsafe { to.add(i).write(pattern[i % pattern.len()]) }
+        }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if let Some(layout) = self.layout {
+            // SAFETY: made by `alloc_zeroed` with this layout.
+            unsafe { dealloc(self.bytes.as_ptr(), layout) }
+        }
+    }
+}

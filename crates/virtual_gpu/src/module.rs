@@ -1,0 +1,160 @@
+//! A module on the device: its kernels, and its variables in device memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::memory::Memory;
+use crate::program::{Code, KernelCode};
+
+/// A loaded module. Its variables live until the last clone and the last [`Kernel`] of it are gone.
+#[derive(Debug, Clone)]
+pub struct Module(pub(crate) Arc<ModuleData>);
+
+#[derive(Debug)]
+pub(crate) struct ModuleData {
+    pub code: Arc<Code>,
+    pub kernels: Vec<KernelCode>,
+    pub globals: HashMap<String, Global>,
+    pub memory: Arc<Memory>,
+    pub owned: Vec<u64>,
+}
+
+impl Drop for ModuleData {
+    fn drop(&mut self) {
+        for &address in &self.owned {
+            // Only a second free could fail, and nobody else frees a module's variables.
+            let _ = self.memory.free(address);
+        }
+    }
+}
+
+/// A variable of a module in global or constant memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Global {
+    /// Device address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether kernels may write it.
+    pub writable: bool,
+}
+
+impl Module {
+    /// The kernel of that name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        let index = self.0.kernels.iter().position(|k| k.name == name)?;
+        Some(Kernel { module: self.clone(), index })
+    }
+
+    /// All kernels, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> + '_ {
+        (0..self.0.kernels.len()).map(|index| Kernel { module: self.clone(), index })
+    }
+
+    /// The variable of that name in global or constant memory.
+    pub fn global(&self, name: &str) -> Option<Global> {
+        self.0.globals.get(name).copied()
+    }
+
+    /// Names of the variables in global and constant memory, sorted.
+    pub fn globals(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.0.globals.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The decoded program, for its map from program counters to lines.
+    pub fn code(&self) -> &Arc<Code> {
+        &self.0.code
+    }
+
+    /// Compute capability that the module was made for, as in `sm_90`: 90.
+    pub fn target(&self) -> u32 {
+        self.0.code.target
+    }
+
+    /// PTX version: `(8, 7)`.
+    pub fn ptx_version(&self) -> (u32, u32) {
+        self.0.code.version
+    }
+}
+
+/// A parameter of a kernel in the parameter block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// Bytes from the start of the block.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Alignment of the offset.
+    pub align: u32,
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    pub(crate) module: Module,
+    pub(crate) index: usize,
+}
+
+impl Kernel {
+    pub(crate) fn code(&self) -> &KernelCode {
+        &self.module.0.kernels[self.index]
+    }
+
+    /// The name in the PTX text.
+    pub fn name(&self) -> &str {
+        &self.code().name
+    }
+
+    /// The module that it belongs to.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Its parameters, in order.
+    pub fn params(&self) -> &[Param] {
+        &self.code().params
+    }
+
+    /// Bytes of the parameter block that [`crate::Gpu::launch`] wants.
+    pub fn param_bytes(&self) -> usize {
+        self.code().param_bytes as usize
+    }
+
+    /// Bytes of shared memory in its own arrays.
+    pub fn static_shared(&self) -> u32 {
+        self.code().static_shared
+    }
+
+    /// Bytes of stack that a thread takes for the kernel's own frame.
+    pub fn local_bytes(&self) -> u32 {
+        self.code().local_bytes
+    }
+
+    /// Bytes of constants that the module defines.
+    pub fn const_bytes(&self) -> u32 {
+        self.code().const_bytes
+    }
+
+    /// 32-bit registers a thread, as an upper bound: the virtual registers that live at the same time are not counted
+    /// as a compiler would. Capped at what the chip has.
+    pub fn registers(&self) -> u32 {
+        self.code().registers
+    }
+
+    /// Most threads a block may have: `.maxntid` or `.reqntid`, if given.
+    pub fn max_threads(&self) -> Option<u32> {
+        self.code().max_threads
+    }
+
+    /// `.reqntid`, if given.
+    pub fn required_block(&self) -> Option<[u32; 3]> {
+        self.code().required_block
+    }
+
+    /// `.reqnctapercluster`, if given.
+    pub fn required_cluster(&self) -> Option<[u32; 3]> {
+        self.code().required_cluster
+    }
+}

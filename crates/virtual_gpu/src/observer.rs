@@ -1,0 +1,290 @@
+//! What a profiler or sanitizer sees of a launch.
+//!
+//! Two traits: a [`LaunchObserver`] lives as long as the launch and is shared by the threads that run it; it makes a
+//! [`BlockObserver`] for each block, which only the thread that runs the block touches, and gets it back when the block
+//! has ended, **in the order of the blocks** whatever the number of threads. What blocks must know of each other while
+//! they run (a race detector's shadow of global memory) lies in the launch observer, behind its own locks, reached
+//! through a reference or `Arc` that the block observers hold.
+//!
+//! Every hook has an empty default and a constant that says whether it is wanted: an observer that wants nothing, such
+//! as `()`, costs nothing.
+//!
+//! The order of hooks for one warp instruction is: [`BlockObserver::instruction`], [`BlockObserver::registers`], then
+//! what it does ([`BlockObserver::access`], [`BlockObserver::barrier`], …). `access` comes before the bounds check, so
+//! the observer can report all lanes of an access that is about to fault; nothing was loaded or stored yet.
+
+use std::sync::Arc;
+
+use crate::fault::Fault;
+use crate::launch::Launch;
+use crate::program::Code;
+
+/// Watches a launch.
+pub trait LaunchObserver: Sync {
+    /// Watches one block of it.
+    type Block: BlockObserver;
+
+    /// Whether blocks must run one after the other on one thread.
+    fn serial(&self) -> bool {
+        false
+    }
+
+    /// The launch is about to start.
+    fn begin(&mut self, _launch: &LaunchInfo) {}
+
+    /// A block is about to start.
+    fn block(&self, block: &BlockInfo) -> Self::Block;
+
+    /// A block has ended (or was cut short by a fault). Called in the order of the blocks' linear indices.
+    fn merge(&mut self, _block: Self::Block) {}
+
+    /// The launch has ended, with or without a fault.
+    fn end(&mut self, _launch: &LaunchInfo, _fault: Option<&Fault>) {}
+}
+
+/// The launch as a whole.
+#[derive(Debug, Clone)]
+pub struct LaunchInfo {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Shape of the launch.
+    pub launch: Launch,
+    /// Static and dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Where the kernel's own code starts, and the map from program counters to lines.
+    pub code: Arc<Code>,
+}
+
+/// One block.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockInfo {
+    /// Block index.
+    pub index: [u32; 3],
+    /// `x + grid.x * (y + grid.y * z)`.
+    pub linear: u64,
+    /// Threads of the block; the last warp may be part empty.
+    pub threads: u32,
+}
+
+/// Where a warp is.
+#[derive(Debug, Clone, Copy)]
+pub struct At {
+    /// Index of the instruction in [`Code`].
+    pub pc: u32,
+    /// Warp in the block.
+    pub warp: u32,
+    /// Lanes that execute the instruction: of the converged group, with the guard predicate applied.
+    pub lanes: u32,
+}
+
+/// Which memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemorySpace {
+    /// Global memory; addresses are device addresses.
+    Global,
+    /// Constant memory; addresses are device addresses.
+    Const,
+    /// Shared memory; addresses are offsets in the block's (see [`crate::memory::window`] for clusters).
+    Shared,
+    /// A thread's stack; addresses are offsets in it. Arguments of device functions lie here too.
+    Local,
+    /// The kernel's parameters; addresses are offsets.
+    Param,
+}
+
+/// What is done with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// `ld`.
+    Load,
+    /// `st`.
+    Store,
+    /// `atom`: read, modify, write, and the old value comes back.
+    Atomic,
+    /// `red`: as `atom`, nothing comes back.
+    Reduction,
+}
+
+/// How far an ordering reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// The block.
+    Block,
+    /// The cluster.
+    Cluster,
+    /// The device.
+    Device,
+    /// All devices and the host.
+    System,
+}
+
+/// The ordering that an access or fence asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Plain.
+    Weak,
+    /// `.volatile`: as relaxed at system scope, and never merged.
+    Volatile,
+    /// `.relaxed`.
+    Relaxed,
+    /// `.acquire`.
+    Acquire,
+    /// `.release`.
+    Release,
+    /// `.acq_rel`.
+    AcquireRelease,
+    /// `.sc`, `membar`.
+    SequentiallyConsistent,
+    /// `.mmio`.
+    Mmio,
+}
+
+/// One memory instruction of one warp.
+#[derive(Debug, Clone, Copy)]
+pub struct Access<'a> {
+    /// The space that was reached. An instruction with generic addresses makes one access for each space it reaches.
+    pub space: MemorySpace,
+    /// Whether the instruction names no space.
+    pub generic: bool,
+    /// Load, store, atomic.
+    pub kind: AccessKind,
+    /// Bytes of one element.
+    pub width: u32,
+    /// Elements a lane: 2, 4 or 8 for vectors.
+    pub elements: u32,
+    /// Lanes that take part.
+    pub lanes: u32,
+    /// Address of each lane; only those of `lanes` mean something.
+    pub addresses: &'a [u64; 32],
+    /// Ordering.
+    pub order: Order,
+    /// Scope of the ordering.
+    pub scope: Scope,
+    /// `.nc`: the program promises that nobody writes it during the kernel.
+    pub non_coherent: bool,
+    /// Registers that are loaded into or stored from, one an element, `None` for `_` and constants.
+    pub registers: &'a [Option<Register>],
+}
+
+impl Access<'_> {
+    /// Bytes that a lane reaches.
+    pub fn bytes(&self) -> u32 {
+        self.width * self.elements
+    }
+}
+
+/// A register of the warp: 32 lanes of `bytes` bytes each. Predicates have `bytes` 0.
+///
+/// `slot` is unique among the registers that live at the time: the frame of a call has its own slots, which are used
+/// again when it has returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Register {
+    /// Place in the warp's register file.
+    pub slot: u32,
+    /// Bytes of one lane: 0 for predicates, else 4, 8 or 16 (16-bit registers take 4).
+    pub bytes: u32,
+}
+
+/// What a warp does at a block barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarrierStep {
+    /// Lanes arrive and will wait.
+    ArriveAndWait,
+    /// Lanes arrive and go on.
+    Arrive,
+    /// The barrier is complete: the lanes that waited go on.
+    Leave,
+}
+
+/// Watches one block. See the [module documentation](self).
+pub trait BlockObserver: Send {
+    /// Whether [`BlockObserver::instruction`] is wanted.
+    const INSTRUCTIONS: bool = false;
+    /// Whether [`BlockObserver::access`] is wanted.
+    const MEMORY: bool = false;
+    /// Whether [`BlockObserver::registers`] is wanted.
+    const REGISTERS: bool = false;
+    /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
+    const SYNCHRONISATION: bool = false;
+
+    /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0).
+    #[inline]
+    fn instruction(&mut self, _at: At) {}
+
+    /// The registers that an instruction reads and writes, in `at.lanes`.
+    #[inline]
+    fn registers(&mut self, _at: At, _reads: &[Register], _writes: &[Register]) {}
+
+    /// A memory access, before its bounds are checked.
+    #[inline]
+    fn access(&mut self, _at: At, _access: &Access<'_>) {}
+
+    /// A block barrier: its index, and how many threads it is for. `aligned`: the program promised that all threads of
+    /// the warp execute it together.
+    #[inline]
+    fn barrier(&mut self, _at: At, _barrier: u32, _threads: u32, _step: BarrierStep, _aligned: bool) {}
+
+    /// A memory fence.
+    #[inline]
+    fn fence(&mut self, _at: At, _order: Order, _scope: Scope) {}
+
+    /// An instruction with a member mask: the lanes of `members` that are not exited have come together. `orders`: it
+    /// orders memory among them (`bar.warp.sync`; votes and shuffles do not).
+    #[inline]
+    fn warp_sync(&mut self, _at: At, _members: u32, _orders: bool) {}
+
+    /// A shuffle reads lanes that do not execute it, so what comes is undefined.
+    #[inline]
+    fn undefined_shuffle(&mut self, _at: At, _sources: u32) {}
+
+    /// Lanes enter a function: the frame's registers start undefined. `first` to `end` are its slots.
+    #[inline]
+    fn enter(&mut self, _at: At, _first: u32, _end: u32) {}
+
+    /// Lanes have ended.
+    #[inline]
+    fn exit(&mut self, _at: At) {}
+
+    /// An event that only some instructions have, such as the steps of an asynchronous copy.
+    #[inline]
+    fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
+}
+
+/// Steps of asynchronous copies and of barriers in shared memory.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum AsyncEvent<'a> {
+    /// `cp.async`: `bytes` from each global address will be written to each shared address, at an unknown time.
+    CopyStarted {
+        /// Destination offsets in shared memory.
+        shared: &'a [u64; 32],
+        /// Source addresses.
+        global: &'a [u64; 32],
+        /// Bytes a lane.
+        bytes: u32,
+    },
+    /// `cp.async.commit_group`.
+    GroupCommitted,
+    /// `cp.async.wait_group n`: all but the latest `pending` groups have landed for these lanes.
+    GroupsAwaited {
+        /// Groups that may still be under way.
+        pending: u32,
+    },
+    /// Lanes arrived on an `mbarrier`.
+    MbarrierArrive {
+        /// Shared address of each lane.
+        addresses: &'a [u64; 32],
+    },
+    /// A test or wait on an `mbarrier` found the phase complete, in `at.lanes`.
+    MbarrierComplete {
+        /// Shared address of each lane.
+        addresses: &'a [u64; 32],
+    },
+}
+
+impl BlockObserver for () {}
+
+impl LaunchObserver for () {
+    type Block = ();
+    fn block(&self, _: &BlockInfo) {}
+}
