@@ -1,2 +1,60 @@
 //! Device standard library for kernels in Rust, with the names and signatures of upstream Rust-CUDA.
+//!
+//! A kernel crate depends on it and is compiled twice: by `cuda_builder` for the GPU, where
+//! `cfg(target_os = "cuda")` holds, and as an ordinary crate for the host, where functions that need the GPU panic.
 #![no_std]
+
+extern crate self as cuda_std;
+
+#[doc(hidden)]
+#[path = "device.rs"]
+pub mod __device;
+mod intrinsic;
+pub mod kernel;
+pub mod shared;
+pub mod thread;
+
+pub use cuda_std_macros::*;
+pub use glam;
+pub use half::{self, bf16, f16};
+pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
+
+/// What most kernels need.
+pub mod prelude {
+    pub use crate::{f16, kernel, thread};
+    pub use cuda_std_macros::{block_dim, cluster_dim, launch_bounds};
+}
+
+/// Inline PTX, in the manner of `asm!`. A call needs an `unsafe` block.
+///
+/// ```
+/// /// `a * b + 3`
+/// fn mad(a: u32, b: u32) -> u32 {
+///     let d: u32;
+///     unsafe {
+///         cuda_std::ptx!("mad.lo.u32 {d}, {a}, {b}, {n};",
+///             d = out(u32) d, a = in(u32) a, b = in(u32) b, n = imm(3);
+///             options(pure, nomem));
+///     }
+///     d
+/// }
+/// ```
+///
+/// - Operands are `in(TYPE) value`, `out(TYPE) place`, `inout(TYPE) place` and `imm(constant)`, named or in order
+///   (`{}`, `{0}`). A constant may depend on const generics; its value stands in the PTX text.
+/// - Types are `u16 i16 f16 bf16 u32 i32 f32 u64 i64 f64` and `ptr`, a 64-bit generic address.
+/// - Several texts are joined by newlines; braces are doubled to mean themselves: `"{{ .reg .pred p; … }}"`.
+///   Text may be made with `concat!`.
+/// - `pure`: no effect but the results, so it may be dropped, merged and moved. `nomem`: reads and writes no memory.
+///   `convergent`: must not be moved into or out of divergent control flow; say it for barriers, shuffles, and all that is
+///   `.sync` or `.aligned`.
+#[macro_export]
+macro_rules! ptx {
+    ($($tokens:tt)*) => { $crate::__ptx!(($crate) $($tokens)*) };
+}
+
+#[cfg(all(target_os = "cuda", not(doc)))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}

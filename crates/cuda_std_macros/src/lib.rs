@@ -1,1 +1,93 @@
-//! Attributes and macros of `cuda_std`.
+//! Attributes and macros of `cuda_std`. Use them through `cuda_std`, which re-exports all of them.
+//!
+//! Everything they leave behind for the device build is stable Rust: link sections, link names and export names that
+//! `cuda_builder` recognises. Whether an expansion is for the device or the host is decided by
+//! `cfg(target_os = "cuda")` in the expanded code, never here, so one expansion serves `cargo check`, rust-analyzer
+//! and the device build.
+
+mod device_item;
+mod kernel;
+mod launch_hints;
+mod ptx;
+
+use proc_macro::TokenStream;
+
+/// Makes a function an entry point that the host can launch.
+///
+/// The function must be `unsafe`, not generic, and return nothing. Parameters follow upstream's rules: `&[T]` is
+/// passed as pointer and length, scalars, pointers and references as themselves, and any other `Copy` type by value
+/// with its Rust size and alignment. `&mut` is refused, since every thread would hold it: take `*mut T`.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// #[kernel]
+/// pub unsafe fn scale(factor: f32, input: &[f32], output: *mut f32) {
+///     let i = thread::index_1d() as usize;
+///     if i < input.len() {
+///         unsafe { *output.add(i) = factor * input[i] };
+///     }
+/// }
+/// ```
+///
+/// In a host build a type of the same name describes the kernel: it implements `cuda_std::Kernel`.
+///
+/// Limits that the compiler and the driver use are given by [`macro@launch_bounds`], [`macro@block_dim`] and
+/// [`macro@cluster_dim`] beside it. Tokens in parentheses (`#[kernel(…)]`) are accepted for upstream's sake and mean
+/// nothing.
+#[proc_macro_attribute]
+pub fn kernel(_hints: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(item.into()).into()
+}
+
+/// Limits for a kernel: `#[launch_bounds(max_threads = 256, min_blocks = 2, max_registers = 64)]`, each optional.
+///
+/// `max_threads` is the most threads a block may have (PTX `.maxntid`), `min_blocks` the blocks that should fit on a
+/// multiprocessor at once (`.minnctapersm`), `max_registers` the registers a thread may use (`.maxnreg`).
+/// The values are constant expressions.
+#[proc_macro_attribute]
+pub fn launch_bounds(limits: TokenStream, item: TokenStream) -> TokenStream {
+    launch_hints::hand_to_kernel("launch_bounds", limits.into(), item.into()).into()
+}
+
+/// The exact block shape of a kernel: `#[block_dim(16, 16)]` or `#[block_dim(128)]` (PTX `.reqntid`).
+///
+/// A launch with another shape fails; in return the optimiser knows the thread indices' ranges.
+#[proc_macro_attribute]
+pub fn block_dim(shape: TokenStream, item: TokenStream) -> TokenStream {
+    launch_hints::hand_to_kernel("block_dim", shape.into(), item.into()).into()
+}
+
+/// The cluster shape of a kernel, in blocks: `#[cluster_dim(2)]` (PTX `.reqnctapercluster`, compute 9.0 and later).
+#[proc_macro_attribute]
+pub fn cluster_dim(shape: TokenStream, item: TokenStream) -> TokenStream {
+    launch_hints::hand_to_kernel("cluster_dim", shape.into(), item.into()).into()
+}
+
+/// Gives a function its body on the device only; on the host it panics.
+#[proc_macro_attribute]
+pub fn gpu_only(_none: TokenStream, item: TokenStream) -> TokenStream {
+    device_item::gpu_only(item.into()).into()
+}
+
+/// Keeps a device function in the PTX as a linkable `.visible .func`. The function needs `#[unsafe(no_mangle)]`.
+#[proc_macro_attribute]
+pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream {
+    device_item::externally_visible(item.into()).into()
+}
+
+/// Places a `static` in one of the device's memories: `shared`, `global`, `constant` or `local`.
+///
+/// The initialiser of a `shared` static is discarded: shared memory starts undefined in every block. Give such a
+/// static the type `[MaybeUninit<T>; N]`. `local` is refused, since a static has no thread to belong to.
+#[proc_macro_attribute]
+pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
+    device_item::address_space(space.into(), item.into()).into()
+}
+
+/// The implementation of `cuda_std::ptx!`, which passes its own crate's path first.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __ptx(tokens: TokenStream) -> TokenStream {
+    ptx::expand(tokens.into()).into()
+}

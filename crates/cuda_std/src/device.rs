@@ -1,0 +1,97 @@
+//! What the macros' expansions call. Nothing here is for users.
+
+use crate::kernel::ParamKind;
+use core::marker::PhantomData;
+
+pub use crate::{__describe as describe, __parameter as parameter};
+pub use half::{bf16, f16};
+
+/// Stands where the device has an instruction that the host lacks.
+///
+/// # Safety
+/// None is needed; it is `unsafe` so that a call asks for the `unsafe` block that the device build asks for.
+#[cold]
+#[track_caller]
+pub unsafe fn only_on_the_gpu<T>(what: &str) -> T {
+    panic!("{what} runs only on the GPU")
+}
+
+/// Makes `ptx!` need an `unsafe` block whatever its operands.
+///
+/// # Safety
+/// The caller answers for what the PTX does.
+#[inline(always)]
+pub const unsafe fn unsafe_inline_ptx() {}
+
+/// Tells the kind of a parameter from its type, through aliases: an inherent constant hides the trait's.
+pub struct Probe<T>(PhantomData<T>);
+
+/// The kind of every type without an inherent `KIND`.
+pub trait Otherwise {
+    /// Passed by value as bytes.
+    const KIND: ParamKind = ParamKind::Bytes;
+    /// The LLVM type is an array of bytes.
+    const CODE: u64 = 0;
+}
+impl<T> Otherwise for Probe<T> {}
+
+macro_rules! kinds {
+    ($kind:ident = $code:literal: $($ty:ty),*) => {$(
+        impl Probe<$ty> {
+            /// How the type is passed.
+            pub const KIND: ParamKind = ParamKind::$kind;
+            /// The LLVM type, as the lowering knows it.
+            pub const CODE: u64 = $code;
+        }
+    )*};
+}
+kinds!(Scalar = 1: u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, char);
+kinds!(Scalar = 2: bool);
+kinds!(Scalar = 3: f32);
+kinds!(Scalar = 4: f64);
+
+macro_rules! pointer_kinds {
+    ($kind:ident = $code:literal: $($ty:ty),*) => {$(
+        impl<T> Probe<$ty> {
+            /// How the type is passed.
+            pub const KIND: ParamKind = ParamKind::$kind;
+            /// The LLVM type, as the lowering knows it.
+            pub const CODE: u64 = $code;
+        }
+    )*};
+}
+pointer_kinds!(Pointer = 5: *const T, *mut T, &T);
+pointer_kinds!(Slice = 6: &[T]);
+
+/// Size, alignment, LLVM type and "the entry takes a reference" of one parameter, for the lowering.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __describe {
+    ($ty:ty, $by_reference:literal) => {{
+        #[allow(unused_imports)]
+        use $crate::__device::Otherwise as _;
+        [
+            ::core::mem::size_of::<$ty>() as u64,
+            ::core::mem::align_of::<$ty>() as u64,
+            $crate::__device::Probe::<$ty>::CODE,
+            $by_reference as u64,
+        ]
+    }};
+}
+
+/// One parameter's `ParamLayout`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __parameter {
+    ($name:literal, $text:literal, $ty:ty) => {{
+        #[allow(unused_imports)]
+        use $crate::__device::Otherwise as _;
+        $crate::ParamLayout {
+            name: $name,
+            rust_type: $text,
+            kind: $crate::__device::Probe::<$ty>::KIND,
+            size: ::core::mem::size_of::<$ty>(),
+            align: ::core::mem::align_of::<$ty>(),
+        }
+    }};
+}

@@ -1,0 +1,133 @@
+//! What the host knows of a kernel: its name, its parameters, and the limits of its launches.
+
+/// A kernel, as `#[kernel]` describes it to the host: the type has the kernel function's name.
+///
+/// ```
+/// use cuda_std::{Kernel, kernel};
+///
+/// #[kernel]
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {}
+///
+/// assert_eq!(<saxpy as Kernel>::NAME, "saxpy");
+/// let sizes: Vec<_> = <saxpy as Kernel>::ptx_params().map(|p| p.size).collect();
+/// assert_eq!(sizes, [4, 8, 8, 8]); // a slice is a pointer and a length
+/// ```
+pub trait Kernel {
+    /// The parameters as a tuple, with every lifetime `'static`: `(f32, &'static [f32], *mut f32)`.
+    type Params;
+    /// The name of the entry in the PTX.
+    const NAME: &'static str;
+    /// The parameters as written in Rust, in order.
+    const PARAMS: &'static [ParamLayout];
+    /// What `#[launch_bounds]`, `#[block_dim]` and `#[cluster_dim]` say.
+    const LAUNCH_BOUNDS: LaunchBounds;
+    /// The source file of the kernel.
+    const FILE: &'static str;
+    /// The line of the kernel's name.
+    const LINE: u32;
+
+    /// The parameters of the PTX entry, in order: two for a slice, none for a zero-sized type.
+    fn ptx_params() -> impl Iterator<Item = PtxParam> {
+        Self::PARAMS.iter().flat_map(ParamLayout::ptx)
+    }
+}
+
+/// One parameter of a kernel as written in Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParamLayout {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, as text.
+    pub rust_type: &'static str,
+    /// How it is passed.
+    pub kind: ParamKind,
+    /// `size_of` its type on the device.
+    pub size: usize,
+    /// `align_of` its type on the device.
+    pub align: usize,
+}
+
+impl ParamLayout {
+    /// The PTX parameters that carry this one.
+    pub fn ptx(&self) -> impl Iterator<Item = PtxParam> + use<> {
+        let Self { name, kind, size, align, .. } = *self;
+        let (count, size) = match kind {
+            ParamKind::Slice => (2, 8),
+            _ if size == 0 => (0, 0),
+            _ => (1, size),
+        };
+        (0..count).map(move |part| PtxParam { name, part, size, align })
+    }
+}
+
+/// One parameter of a PTX entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PtxParam {
+    /// The Rust parameter that it carries.
+    pub name: &'static str,
+    /// 0, or 1 for the length of a slice.
+    pub part: usize,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Its alignment in bytes.
+    pub align: usize,
+}
+
+/// How a parameter is passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamKind {
+    /// The bytes of a struct, enum, union, array or tuple, by value.
+    Bytes,
+    /// A number, `bool` or `char`.
+    Scalar,
+    /// A pointer or reference.
+    Pointer,
+    /// A pointer and a length.
+    Slice,
+}
+
+/// The limits of a kernel's launches. All are absent unless the kernel states them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// The most threads a block may have.
+    pub max_threads: Option<u32>,
+    /// Blocks that should fit on a multiprocessor at once.
+    pub min_blocks: Option<u32>,
+    /// The most registers a thread may use.
+    pub max_registers: Option<u32>,
+    /// The exact shape of a block.
+    pub block_dim: Option<[u32; 3]>,
+    /// The exact shape of a cluster, in blocks.
+    pub cluster_dim: Option<[u32; 3]>,
+}
+
+impl LaunchBounds {
+    /// The form in which the device build hands the limits to the lowering: nine numbers, zero for an absent one.
+    #[doc(hidden)]
+    pub const fn encode(self) -> [u32; 9] {
+        const fn or_zero(value: Option<u32>) -> u32 {
+            match value {
+                Some(value) => value,
+                None => 0,
+            }
+        }
+        const fn or_zeros(value: Option<[u32; 3]>) -> [u32; 3] {
+            match value {
+                Some(value) => value,
+                None => [0; 3],
+            }
+        }
+        let (block, cluster) = (or_zeros(self.block_dim), or_zeros(self.cluster_dim));
+        [
+            or_zero(self.max_threads),
+            or_zero(self.min_blocks),
+            or_zero(self.max_registers),
+            block[0],
+            block[1],
+            block[2],
+            cluster[0],
+            cluster[1],
+            cluster[2],
+        ]
+    }
+}

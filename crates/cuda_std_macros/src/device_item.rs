@@ -1,0 +1,88 @@
+//! `#[gpu_only]`, `#[externally_visible]` and `#[address_space]`: items that mean something to the device build.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Error, FnArg, Ident, ItemFn, ItemStatic, Pat, Result, parse_quote};
+
+/// Sections are spelled so that every object format accepts them (Mach-O wants "segment,section", at most 16 letters
+/// each), although the device build never writes an object file.
+const SECTIONS: [(&str, &str); 3] = [
+    ("shared", "__WARPSMITH,shared"),
+    ("global", "__WARPSMITH,global"),
+    ("constant", "__WARPSMITH,constant"),
+];
+
+pub fn gpu_only(item: TokenStream) -> TokenStream {
+    let function = match syn::parse2::<ItemFn>(item) {
+        Ok(function) => function,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut stub = function.clone();
+    let message = format!("`{}` runs only on the GPU", function.sig.ident);
+    // Parameter patterns may bind by `mut`, which the body of the stub would not use.
+    for input in &mut stub.sig.inputs {
+        if let FnArg::Typed(typed) = input
+            && let Pat::Ident(pattern) = &mut *typed.pat
+        {
+            pattern.mutability = None;
+        }
+    }
+    stub.block = parse_quote!({ ::core::panic!(#message) });
+    quote! {
+        #[cfg(not(target_os = "cuda"))]
+        #[allow(unused_variables, unreachable_code, clippy::missing_safety_doc)]
+        #stub
+        #[cfg(target_os = "cuda")]
+        #function
+    }
+}
+
+pub fn externally_visible(item: TokenStream) -> TokenStream {
+    let result = syn::parse2::<ItemFn>(item).and_then(|function| {
+        if !function.attrs.iter().any(is_no_mangle) {
+            return Err(Error::new_spanned(
+                &function.sig,
+                "an externally visible function needs a name of its own in the PTX: add `#[unsafe(no_mangle)]`",
+            ));
+        }
+        Ok(quote! {
+            #[cfg_attr(target_os = "cuda", unsafe(link_section = "__WARPSMITH,visible"))]
+            #function
+        })
+    });
+    result.unwrap_or_else(Error::into_compile_error)
+}
+
+/// `#[no_mangle]` or `#[unsafe(no_mangle)]`.
+fn is_no_mangle(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("no_mangle")
+        || attribute.path().is_ident("unsafe")
+            && attribute.parse_args::<Ident>().is_ok_and(|inner| inner == "no_mangle")
+}
+
+pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
+    read_address_space(space, item).unwrap_or_else(Error::into_compile_error)
+}
+
+fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let wrong = |span: Span| Error::new(span, "an address space is `shared`, `global` or `constant`");
+    let space: Ident = syn::parse2(space).map_err(|error| wrong(error.span()))?;
+    let item: ItemStatic = syn::parse2(item).map_err(|error| {
+        Error::new(
+            error.span(),
+            "an address space is given to a `static`, such as `static mut TILE: [MaybeUninit<f32>; 256]`",
+        )
+    })?;
+    if space == "local" {
+        return Err(Error::new(
+            space.span(),
+            "a static cannot be in local memory, which each thread has its own of: use a `let`",
+        ));
+    }
+    let section = SECTIONS.iter().find(|(name, _)| space == name).ok_or_else(|| wrong(space.span()))?.1;
+    Ok(quote! {
+        #[cfg_attr(target_os = "cuda", unsafe(link_section = #section))]
+        #item
+    }
+    .into_token_stream())
+}

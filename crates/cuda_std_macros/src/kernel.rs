@@ -1,0 +1,312 @@
+//! `#[kernel]`: the user's function, a device entry that describes itself, and a host type that describes it.
+
+use crate::launch_hints::LaunchHints;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
+use syn::{
+    Attribute, Error, FnArg, GenericParam, ItemFn, Lifetime, Pat, Result, ReturnType, Type, parse_quote,
+};
+
+pub fn expand(item: TokenStream) -> TokenStream {
+    match syn::parse2::<ItemFn>(item.clone()).and_then(expand_function) {
+        Ok(tokens) => tokens,
+        // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere.
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote!(#error #item)
+        }
+    }
+}
+
+struct Parameter {
+    name: String,
+    ty: Type,
+    by_reference: bool,
+}
+
+fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
+    check_signature(&function)?;
+    let hints = LaunchHints::take(&mut function.attrs)?;
+    let parameters = function.sig.inputs.iter().map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
+
+    // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
+    // and small structs into registers as the host's ABI does.
+    function.sig.abi = None;
+    function.attrs.retain(|a| !is_export(a));
+    if !function.attrs.iter().any(|a| a.path().is_ident("inline")) {
+        function.attrs.push(parse_quote!(#[cfg_attr(target_os = "cuda", inline(always))]));
+    }
+    function.attrs.push(parse_quote!(#[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]));
+
+    let entry = device_entry(&function, &parameters, &hints);
+    let (host_type, description) = host_description(&function, &parameters, &hints);
+    Ok(quote! {
+        #function
+        #(#cfgs)*
+        #[cfg(target_os = "cuda")]
+        #entry
+        #(#cfgs)*
+        #[cfg(not(target_os = "cuda"))]
+        #host_type
+        #(#cfgs)*
+        #[cfg(not(target_os = "cuda"))]
+        #description
+    })
+}
+
+fn check_signature(function: &ItemFn) -> Result<()> {
+    let sig = &function.sig;
+    if !matches!(sig.safety, syn::Safety::Unsafe(_)) {
+        return Err(Error::new(
+            sig.fn_token.span,
+            "a kernel must be an `unsafe fn`: the host that launches it must uphold what its pointers promise",
+        ));
+    }
+    if let Some(parameter) = sig.generics.params.iter().find(|p| !matches!(p, GenericParam::Lifetime(_))) {
+        return Err(Error::new(
+            parameter.span(),
+            "a kernel cannot be generic, since the host launches it by name: make the body an `#[inline]` generic \
+             function, and write one kernel for each type that calls it",
+        ));
+    }
+    if let ReturnType::Type(_, ty) = &sig.output
+        && !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty())
+    {
+        return Err(Error::new(
+            ty.span(),
+            "a kernel returns nothing: take a pointer such as `out: *mut f32` and write the result there",
+        ));
+    }
+    if let Some(token) = &sig.asyncness {
+        return Err(Error::new(token.span(), "a kernel cannot be `async`"));
+    }
+    if let Some(token) = &sig.constness {
+        return Err(Error::new(token.span(), "a kernel cannot be `const`"));
+    }
+    Ok(())
+}
+
+fn read_parameter(input: &FnArg) -> Result<Parameter> {
+    let typed = match input {
+        FnArg::Typed(typed) => typed,
+        FnArg::Receiver(receiver) => {
+            return Err(Error::new(
+                receiver.span(),
+                "a kernel is a free function: pass the fields that it needs, or a `Copy` struct by value",
+            ));
+        }
+    };
+    let name = match &*typed.pat {
+        Pat::Ident(pattern) => pattern.ident.to_string(),
+        other => other.to_token_stream().to_string(),
+    };
+    Ok(Parameter { name, by_reference: by_reference(&typed.ty)?, ty: (*typed.ty).clone() })
+}
+
+/// Whether the device entry takes this parameter by reference: everything whose registers rustc's own ABI would
+/// choose. Scalars, pointers and slices look the same in the LLVM function as in the source.
+fn by_reference(ty: &Type) -> Result<bool> {
+    const SCALARS: [&str; 16] = [
+        "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
+        "isize", "f32", "f64",
+    ];
+    match ty {
+        Type::Paren(inner) => by_reference(&inner.elem),
+        Type::Group(inner) => by_reference(&inner.elem),
+        Type::Reference(reference) => {
+            let mut pointee = &*reference.elem;
+            while let Type::Group(inner) = pointee {
+                pointee = &inner.elem;
+            }
+            if reference.mutability.is_some() {
+                return Err(Error::new(
+                    ty.span(),
+                    "a kernel cannot take `&mut`, since all threads would hold it at once: take a raw pointer such as \
+                     `*mut f32` and let each thread write its own part",
+                ));
+            }
+            if matches!(pointee, Type::TraitObject(_)) || is_path(pointee, "str") {
+                return Err(Error::new(
+                    ty.span(),
+                    "of the wide pointers only slices can be passed to a kernel: take `&[u8]` for text, or a `Copy` type",
+                ));
+            }
+            Ok(false)
+        }
+        Type::Ptr(pointer) => match &*pointer.elem {
+            Type::Slice(_) | Type::TraitObject(_) => Err(Error::new(
+                ty.span(),
+                "a kernel cannot take a wide raw pointer: take a pointer to the first element and a length, or `&[T]`",
+            )),
+            _ => Ok(false),
+        },
+        Type::FnPtr(_) => Err(Error::new(
+            ty.span(),
+            "a function pointer of the host has no meaning on the GPU: pass a number and `match` on it in the kernel",
+        )),
+        Type::ImplTrait(_) => Err(Error::new(ty.span(), "a kernel cannot be generic: name the type")),
+        _ => Ok(!SCALARS.iter().any(|scalar| is_path(ty, scalar))),
+    }
+}
+
+fn is_path(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.qself.is_none() && path.path.is_ident(name))
+}
+
+/// `#[no_mangle]`, `#[export_name]` and their `unsafe(…)` forms: the entry carries the name.
+fn is_export(attribute: &Attribute) -> bool {
+    let path = if attribute.path().is_ident("unsafe") {
+        match attribute.parse_args::<syn::Meta>() {
+            Ok(meta) => meta.path().clone(),
+            Err(_) => return false,
+        }
+    } else {
+        attribute.path().clone()
+    };
+    path.is_ident("no_mangle") || path.is_ident("export_name")
+}
+
+/// The function that becomes the `.entry`, and beside it what the lowering needs to rebuild the PTX signature. Names
+/// and types travel as text, sizes, alignments and kinds as numbers that rustc computed.
+fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints) -> TokenStream {
+    let name = plain_name(&function.sig.ident);
+    let call = &function.sig.ident;
+    let lifetimes = &function.sig.generics;
+    let (mut declared, mut passed, mut layouts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut text = String::new();
+    for (index, Parameter { name, ty, by_reference }) in parameters.iter().enumerate() {
+        let argument = format_ident!("p{index}");
+        let place = ty.span();
+        if *by_reference {
+            declared.push(quote!(#argument: &#ty));
+            passed.push(quote_spanned!(place=> *#argument));
+        } else {
+            declared.push(quote!(#argument: #ty));
+            passed.push(quote!(#argument));
+        }
+        let ty = with_static_lifetimes(ty);
+        layouts.push(quote!(::cuda_std::__device::describe!(#ty, #by_reference)));
+        text.push_str(&format!("{name}\t{}\n", type_text(&ty)));
+    }
+    let copies = copy_checks(parameters);
+    let text = Literal::byte_string(text.as_bytes());
+    let hints = hints.value();
+    let (entry, layout, names, bounds) = (
+        format!("warpsmith.entry.{name}"),
+        format!("warpsmith.layout.{name}"),
+        format!("warpsmith.names.{name}"),
+        format!("warpsmith.bounds.{name}"),
+    );
+    let count = parameters.len();
+    quote! {
+        const _: () = {
+            #copies
+            #[unsafe(export_name = #entry)]
+            unsafe fn entry #lifetimes (#(#declared),*) {
+                // SAFETY: the caller's promise is the kernel's own.
+                unsafe { #call(#(#passed),*) }
+            }
+            #[used]
+            #[unsafe(export_name = #layout)]
+            static LAYOUT: [[u64; 4]; #count] = [#(#layouts),*];
+            #[used]
+            #[unsafe(export_name = #names)]
+            static NAMES: [u8; #text.len()] = *#text;
+            #[used]
+            #[unsafe(export_name = #bounds)]
+            static BOUNDS: [u32; 9] = #hints.encode();
+        };
+    }
+}
+
+/// The host's description: an empty type with the kernel's name, which lives in another namespace than the function.
+fn host_description(
+    function: &ItemFn,
+    parameters: &[Parameter],
+    hints: &LaunchHints,
+) -> (TokenStream, TokenStream) {
+    let (visibility, ident) = (&function.vis, &function.sig.ident);
+    let name = plain_name(ident);
+    let types: Vec<Type> = parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect();
+    let layouts = parameters.iter().zip(&types).map(|(Parameter { name, .. }, ty)| {
+        let text = type_text(ty);
+        quote!(::cuda_std::__device::parameter!(#name, #text, #ty))
+    });
+    let copies = copy_checks(parameters);
+    let hints = hints.value();
+    let line = ident.span().unwrap().line() as u32;
+    let documentation = format!("Describes the kernel [`{name}`](fn@{ident}) for typed launches.");
+    let host_type = quote! {
+        #[doc = #documentation]
+        #[allow(non_camel_case_types)]
+        #[derive(Debug, Clone, Copy)]
+        #visibility enum #ident {}
+    };
+    let description = quote! {
+        const _: () = {
+            #copies
+            impl ::cuda_std::Kernel for #ident {
+                type Params = (#(#types,)*);
+                const NAME: &'static str = #name;
+                const PARAMS: &'static [::cuda_std::ParamLayout] = &[#(#layouts),*];
+                const LAUNCH_BOUNDS: ::cuda_std::LaunchBounds = #hints;
+                const FILE: &'static str = ::core::file!();
+                const LINE: u32 = #line;
+            }
+        };
+    };
+    (host_type, description)
+}
+
+/// One call for each parameter, so that rustc itself points at the parameter whose type is not `Copy`.
+fn copy_checks(parameters: &[Parameter]) -> TokenStream {
+    let checks = parameters.iter().map(|Parameter { ty, .. }| {
+        let checked = with_static_lifetimes(ty);
+        quote_spanned!(ty.span()=> kernel_parameters_are_copied_to_the_device::<#checked>();)
+    });
+    quote! {
+        const fn kernel_parameters_are_copied_to_the_device<T: ::core::marker::Copy>() {}
+        #(#checks)*
+    }
+}
+
+fn plain_name(ident: &Ident) -> String {
+    ident.to_string().trim_start_matches("r#").to_owned()
+}
+
+fn type_text(ty: &Type) -> String {
+    let mut text = ty.to_token_stream().to_string();
+    for (from, to) in [
+        ("& ", "&"),
+        ("&'static ", "&"),
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" < ", "<"),
+        (" >", ">"),
+        ("* ", "*"),
+        (" ;", ";"),
+        (" ,", ","),
+    ] {
+        text = text.replace(from, to);
+    }
+    text
+}
+
+fn with_static_lifetimes(ty: &Type) -> Type {
+    struct Static;
+    impl VisitMut for Static {
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            *lifetime = Lifetime::new("'static", Span::call_site());
+        }
+        fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
+            syn::visit_mut::visit_type_reference_mut(self, reference);
+            reference.lifetime.get_or_insert_with(|| Lifetime::new("'static", Span::call_site()));
+        }
+    }
+    let mut ty = ty.clone();
+    Static.visit_type_mut(&mut ty);
+    ty
+}

@@ -1,0 +1,113 @@
+//! `#[launch_bounds]`, `#[block_dim]` and `#[cluster_dim]`: what a kernel promises about its launches.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Expr, ExprAssign, ItemFn, Result, Token, parse_quote};
+
+/// The limits found on one kernel, as constant expressions for rustc to evaluate.
+#[derive(Default)]
+pub struct LaunchHints {
+    max_threads: Option<Expr>,
+    min_blocks: Option<Expr>,
+    max_registers: Option<Expr>,
+    block_dim: Option<[Expr; 3]>,
+    cluster_dim: Option<[Expr; 3]>,
+}
+
+impl LaunchHints {
+    /// Takes the hints out of a kernel's attributes.
+    pub fn take(attributes: &mut Vec<Attribute>) -> Result<Self> {
+        let mut hints = Self::default();
+        let mut rest = Vec::new();
+        for attribute in attributes.drain(..) {
+            match name(&attribute).as_deref() {
+                Some("launch_bounds") => hints.read_bounds(&attribute)?,
+                Some("block_dim") => hints.block_dim = Some(read_shape(&attribute)?),
+                Some("cluster_dim") => hints.cluster_dim = Some(read_shape(&attribute)?),
+                _ => rest.push(attribute),
+            }
+        }
+        *attributes = rest;
+        Ok(hints)
+    }
+
+    fn read_bounds(&mut self, attribute: &Attribute) -> Result<()> {
+        let pairs = attribute.parse_args_with(Punctuated::<ExprAssign, Token![,]>::parse_terminated)?;
+        for ExprAssign { left, right, .. } in pairs {
+            let key = left.to_token_stream().to_string();
+            let slot = match key.as_str() {
+                "max_threads" => &mut self.max_threads,
+                "min_blocks" => &mut self.min_blocks,
+                "max_registers" => &mut self.max_registers,
+                _ => {
+                    return Err(Error::new(
+                        left.span(),
+                        format!(
+                            "no launch bound is named `{key}`; there are `max_threads`, `min_blocks` and `max_registers`"
+                        ),
+                    ));
+                }
+            };
+            *slot = Some(*right);
+        }
+        Ok(())
+    }
+
+    /// An expression of type `cuda_std::LaunchBounds`.
+    pub fn value(&self) -> TokenStream {
+        let scalar = |e: &Option<Expr>| match e {
+            Some(e) => quote!(::core::option::Option::Some(#e)),
+            None => quote!(::core::option::Option::None),
+        };
+        let shape = |s: &Option<[Expr; 3]>| match s {
+            Some([x, y, z]) => quote!(::core::option::Option::Some([#x, #y, #z])),
+            None => quote!(::core::option::Option::None),
+        };
+        let (max_threads, min_blocks, max_registers) =
+            (scalar(&self.max_threads), scalar(&self.min_blocks), scalar(&self.max_registers));
+        let (block_dim, cluster_dim) = (shape(&self.block_dim), shape(&self.cluster_dim));
+        quote! {
+            ::cuda_std::LaunchBounds {
+                max_threads: #max_threads,
+                min_blocks: #min_blocks,
+                max_registers: #max_registers,
+                block_dim: #block_dim,
+                cluster_dim: #cluster_dim,
+            }
+        }
+    }
+}
+
+fn name(attribute: &Attribute) -> Option<String> {
+    Some(attribute.path().segments.last()?.ident.to_string())
+}
+
+fn read_shape(attribute: &Attribute) -> Result<[Expr; 3]> {
+    let sides = attribute.parse_args_with(Punctuated::<Expr, Token![,]>::parse_terminated)?;
+    let mut sides = sides.into_iter();
+    let (Some(x), y, z, None) = (sides.next(), sides.next(), sides.next(), sides.next()) else {
+        return Err(Error::new(
+            attribute.span(),
+            "a shape has one to three sides: `(x)`, `(x, y)` or `(x, y, z)`",
+        ));
+    };
+    Ok([x, y.unwrap_or_else(|| parse_quote!(1)), z.unwrap_or_else(|| parse_quote!(1))])
+}
+
+/// Expands a hint that stands before `#[kernel]`: it moves behind, where `#[kernel]` reads it.
+pub fn hand_to_kernel(hint: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let result = syn::parse2::<ItemFn>(item).and_then(|mut function| {
+        if !function.attrs.iter().any(|a| name(a).as_deref() == Some("kernel")) {
+            return Err(Error::new(
+                Span::call_site(),
+                format!("`#[{hint}]` belongs to a kernel: add `#[kernel]`"),
+            ));
+        }
+        let hint = proc_macro2::Ident::new(hint, Span::call_site());
+        function.attrs.push(parse_quote!(#[#hint(#arguments)]));
+        Ok(function.into_token_stream())
+    });
+    result.unwrap_or_else(Error::into_compile_error)
+}
