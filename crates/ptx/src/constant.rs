@@ -64,6 +64,8 @@ pub enum Initializer {
         /// What is masked.
         address: SymbolAddress,
     },
+    /// `{ addr_mode_0 = wrap, filter_mode = nearest }` of opaque references: names and the text of their values.
+    Fields(Vec<(Name, Name)>),
 }
 
 impl Initializer {
