@@ -118,3 +118,44 @@ pub fn rsqrt_full_f64(a: f64) -> f64 {
         NAN_F64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        let inf = f32::INFINITY;
+        assert_eq!(rcp(-0.0, false), -inf);
+        assert_eq!(rcp(f32::from_bits(1), true), inf);
+        assert_eq!(rcp(f32::MAX, true), 0.0);
+        assert_eq!(rsqrt(0.0, false), inf);
+        assert_eq!(rsqrt(-0.0, false), -inf);
+        assert_eq!(rsqrt(-1.0, false).to_bits(), 0x7fff_ffff);
+        assert_eq!(lg2(0.0, false), -inf);
+        assert_eq!(lg2(8.0, false), 3.0);
+        assert_eq!(ex2(-inf, false), 0.0);
+        assert_eq!(ex2(-140.0, true), 0.0);
+        assert_eq!(sin(inf, false).to_bits(), 0x7fff_ffff);
+        assert_eq!(cos(-0.0, false), 1.0);
+        assert_eq!(tanh(-inf), -1.0);
+    }
+
+    #[test]
+    fn quotients_beyond_the_range_of_the_reciprocal() {
+        let big = f32::MAX;
+        assert_eq!(div_approx(1.0e30, big, false), 0.0);
+        assert!(div_approx(f32::INFINITY, big, false).is_nan());
+        assert_eq!(div_full(1.0e30, 1.0e38, false), 1.0e30 / 1.0e38);
+        assert_eq!(div_approx(6.0, 3.0, false), 2.0);
+    }
+
+    #[test]
+    fn only_high_words_count() {
+        assert_eq!(rcp_f64(f64::from_bits(2.0f64.to_bits() | 0xffff_ffff)), 0.5);
+        assert_eq!(rcp_f64(3.0).to_bits() as u32, 0);
+        assert!((rcp_f64(3.0) * 3.0 - 1.0).abs() < 1e-6);
+        assert_eq!(rcp_f64(5e-324), f64::INFINITY);
+        assert_eq!(rsqrt_f64(0.25), 2.0);
+    }
+}

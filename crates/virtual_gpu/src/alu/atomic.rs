@@ -74,3 +74,22 @@ pub fn redux(op: Redux, a: u32, b: u32) -> u32 {
         Redux::Xor => a ^ b,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_wrap_at_their_limit() {
+        assert_eq!((inc(3, 5), inc(5, 5), inc(9, 5)), (4, 0, 0));
+        assert_eq!((dec(3, 5), dec(0, 5), dec(9, 5)), (2, 5, 5));
+        assert_eq!(inc(u32::MAX, u32::MAX), 0);
+    }
+
+    #[test]
+    fn only_shared_memory_keeps_subnormals() {
+        let tiny = f32::from_bits(1);
+        assert_eq!(add_f32(tiny, tiny, false), 0.0);
+        assert_eq!(add_f32(tiny, tiny, true).to_bits(), 2);
+    }
+}

@@ -283,3 +283,118 @@ pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     };
     found.unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    /// `bfe` bit by bit, as the PTX manual writes it.
+    fn bfe_by_bits(a: u64, pos: u32, len: u32, msb: u32, signed: bool) -> u64 {
+        let (pos, len) = (pos & 0xff, len & 0xff);
+        let sign = if !signed || len == 0 { 0 } else { a >> (pos + len - 1).min(msb) & 1 };
+        let bit = |i: u32| if i < len && pos + i <= msb { a >> (pos + i) & 1 } else { sign };
+        (0..=msb).fold(0, |d, i| d | bit(i) << i)
+    }
+
+    /// `bfi` bit by bit.
+    fn bfi_by_bits(a: u64, b: u64, pos: u32, len: u32, msb: u32) -> u64 {
+        let (pos, len) = (pos & 0xff, len & 0xff);
+        (0..len).filter(|i| pos + i <= msb).fold(b, |d, i| d & !(1 << (pos + i)) | (a >> i & 1) << (pos + i))
+    }
+
+    #[test]
+    fn fields_agree_with_the_manual_bit_by_bit() {
+        let mut samples = Samples(20);
+        for pos in 0..80 {
+            for len in (0..80).chain([255, 256, 300]) {
+                let (a, b) = (samples.bits(), samples.bits());
+                let (a32, b32) = (a as u32, b as u32);
+                for pos in [pos, pos + 180] {
+                    assert_eq!(bfe_u32(a32, pos, len) as u64, bfe_by_bits(a32 as u64, pos, len, 31, false));
+                    assert_eq!(bfe_s32(a32, pos, len) as u64, bfe_by_bits(a32 as u64, pos, len, 31, true));
+                    assert_eq!(bfe_u64(a, pos, len), bfe_by_bits(a, pos, len, 63, false));
+                    assert_eq!(bfe_s64(a, pos, len), bfe_by_bits(a, pos, len, 63, true));
+                    assert_eq!(
+                        bfi_b32(a32, b32, pos, len) as u64,
+                        bfi_by_bits(a as u64, b32 as u64, pos, len, 31)
+                    );
+                    assert_eq!(bfi_b64(a, b, pos, len), bfi_by_bits(a, b, pos, len, 63));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn found_bits() {
+        assert_eq!(bfind_u32(0), u32::MAX);
+        assert_eq!(bfind_s32(-1), u32::MAX);
+        assert_eq!(bfind_s32(-2), 0);
+        assert_eq!(bfind_s32(i32::MIN), 30);
+        assert_eq!(bfind_u64(1 << 40), 40);
+        assert_eq!(bfind_s64(-256), 7);
+        assert_eq!(shiftamt(bfind_u32(1), 32), 31);
+        assert_eq!(shiftamt(bfind_u32(0), 32), u32::MAX);
+        assert_eq!(clz_b32(0), 32);
+        assert_eq!(clz_b64(1), 63);
+    }
+
+    #[test]
+    fn lop3_agrees_bit_by_bit() {
+        let mut samples = Samples(21);
+        for table in 0..=255u8 {
+            let (a, b, c) = (samples.bits() as u32, samples.bits() as u32, samples.bits() as u32);
+            let want = (0..32).fold(0u32, |d, i| {
+                let index = (a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1;
+                d | ((table >> index & 1) as u32) << i
+            });
+            assert_eq!(lop3(a, b, c, table), want);
+        }
+        assert_eq!(lop3(0xf0, 0xcc, 0xaa, 0x1a) & 0xff, 0x1a);
+    }
+
+    #[test]
+    fn shifts_clamp() {
+        assert_eq!(shl_b32(1, 32), 0);
+        assert_eq!(shl_b16(1, 15), 0x8000);
+        assert_eq!(shl_b64(1, u32::MAX), 0);
+        assert_eq!(shr_s32(-8, 40), -1);
+        assert_eq!(shr_u16(0x8000, 16), 0);
+        assert_eq!(shr_s64(i64::MIN, 64), -1);
+        assert_eq!(shf_l(0x8000_0000, 1, 1, false), 3);
+        assert_eq!(shf_l(7, 9, 32, false), 7);
+        assert_eq!(shf_l(7, 9, 32, true), 9);
+        assert_eq!(shf_r(7, 9, 40, false), 9);
+        assert_eq!(shf_r(0, 1, 4, true), 0x1000_0000);
+    }
+
+    #[test]
+    fn byte_permutations() {
+        let (a, b) = (0x8322_1100, 0x7766_5544);
+        assert_eq!(prmt(a, b, 0x7531, PrmtMode::Generic), 0x7755_8311);
+        assert_eq!(prmt(a, b, 0xb8fc, PrmtMode::Generic), 0xff00_0000);
+        assert_eq!(prmt(a, b, 1, PrmtMode::F4e), 0x4483_2211);
+        assert_eq!(prmt(a, b, 5, PrmtMode::B4e), 0x6677_0011);
+        assert_eq!(prmt(a, b, 2, PrmtMode::Rc8), 0x2222_2222);
+        assert_eq!(prmt(a, b, 1, PrmtMode::Ecl), 0x8322_1111);
+        assert_eq!(prmt(a, b, 1, PrmtMode::Ecr), 0x1111_1100);
+        assert_eq!(prmt(a, b, 1, PrmtMode::Rc16), 0x8322_8322);
+    }
+
+    #[test]
+    fn masks_and_the_nth_one() {
+        assert_eq!(bmsk(4, 8, false), 0xff0);
+        assert_eq!(bmsk(0, 32, false), u32::MAX);
+        assert_eq!(bmsk(0, 32, true), 0);
+        assert_eq!(bmsk(32, 5, false), 0);
+        assert_eq!(bmsk(30, 5, true), 0xc000_0000);
+        assert_eq!(szext_u32(0xffff_ffff, 8, false), 0xff);
+        assert_eq!(szext_s32(0x80, 8, false), 0xffff_ff80);
+        assert_eq!(szext_s32(0x80, 40, false), 0x80);
+        assert_eq!(szext_u32(0x80, 0, false), 0);
+        assert_eq!(fns(0b1011_0000, 4, 2), 5);
+        assert_eq!(fns(0b1011_0000, 7, -2), 5);
+        assert_eq!(fns(0b1011_0000, 6, 0), u32::MAX);
+        assert_eq!(fns(0b1011_0000, 0, 4), u32::MAX);
+    }
+}

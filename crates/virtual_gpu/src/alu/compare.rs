@@ -159,3 +159,56 @@ pub fn testp_f64(question: Testp, a: f64) -> bool {
         Testp::Subnormal => a.is_subnormal(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unordered_operands() {
+        use FloatCmp::*;
+        let nan = f32::NAN;
+        for op in [Eq, Ne, Lt, Le, Gt, Ge, Num] {
+            assert!(!float(op, nan, 1.0), "{op:?}");
+            assert!(!float(op, 1.0, nan), "{op:?}");
+        }
+        for op in [Equ, Neu, Ltu, Leu, Gtu, Geu, Nan] {
+            assert!(float(op, nan, 1.0), "{op:?}");
+            assert!(float(op, nan, nan), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn ordered_operands() {
+        use FloatCmp::*;
+        for (a, b) in [(1.0f64, 2.0), (2.0, 1.0), (0.0, -0.0)] {
+            for (ordered, unordered, want) in [
+                (Eq, Equ, a == b),
+                (Ne, Neu, a != b),
+                (Lt, Ltu, a < b),
+                (Le, Leu, a <= b),
+                (Gt, Gtu, a > b),
+                (Ge, Geu, a >= b),
+                (Num, Num, true),
+            ] {
+                assert_eq!(float(ordered, a, b), want, "{ordered:?} {a} {b}");
+                assert_eq!(float(unordered, a, b), want, "{unordered:?} {a} {b}");
+            }
+        }
+        assert!(int(IntCmp::Lt, -1i32, 1));
+        assert!(int(IntCmp::Gt, -1i32 as u32, 1));
+        assert!(join(BoolOp::Xor, true, false));
+    }
+
+    #[test]
+    fn selection_and_class() {
+        assert!(slct_f32(-0.0, false));
+        assert!(slct_f32(-1e-40, true));
+        assert!(!slct_f32(-1e-40, false));
+        assert!(!slct_f32(f32::NAN, false));
+        assert!(testp_f32(Testp::Normal, 0.0));
+        assert!(testp_f32(Testp::Subnormal, 1e-40));
+        assert!(!testp_f64(Testp::Number, f64::NAN));
+        assert!(testp_f64(Testp::Infinite, f64::NEG_INFINITY));
+    }
+}

@@ -224,3 +224,115 @@ pub fn pack(a: i32, b: i32, c: u32, width: u32, signed: bool) -> u32 {
 pub fn half_to_f64(a: u16, bf16: bool) -> f64 {
     if bf16 { half::to_f64::<Bf16>(a) } else { half::to_f64::<F16>(a) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    #[test]
+    fn floats_to_integers() {
+        let to = |a: f64, round, width, signed| float_to_int(a, false, round, width, signed);
+        assert_eq!(to(2.5, Round::Nearest, 32, true), 2);
+        assert_eq!(to(-2.5, Round::Down, 32, true) as i64, -3);
+        assert_eq!(to(-2.5, Round::Zero, 32, true) as i64, -2);
+        assert_eq!(to(2.1, Round::Up, 32, false), 3);
+        assert_eq!(to(-1.0, Round::Zero, 32, false), 0);
+        assert_eq!(to(300.0, Round::Zero, 8, false), 255);
+        assert_eq!(to(-300.0, Round::Zero, 8, true) as i64, -128);
+        assert_eq!(to(1e30, Round::Zero, 64, true), i64::MAX as u64);
+        assert_eq!(to(f64::NEG_INFINITY, Round::Zero, 64, true) as i64, i64::MIN);
+        assert_eq!(to(f64::INFINITY, Round::Zero, 64, false), u64::MAX);
+        assert_eq!(to(f64::NAN, Round::Zero, 32, true), 0);
+        assert_eq!(to(f64::NAN, Round::Zero, 64, false), 1 << 63);
+        assert_eq!(float_to_int(f64::NAN, true, Round::Zero, 32, true) as i64, i32::MIN as i64);
+        assert_eq!(float_to_int(f64::NAN, true, Round::Zero, 32, false), 1 << 31);
+    }
+
+    #[test]
+    fn integers_to_floats() {
+        let mut samples = Samples(30);
+        for _ in 0..50_000 {
+            let r = samples.bits();
+            let a = r >> (samples.bits() & 63);
+            let down = int_to_f32(a, false, Round::Down) as f64 as u128;
+            let up = int_to_f32(a, false, Round::Up) as f64 as u128;
+            assert!(down <= a as u128 && a as u128 <= up);
+            let ulp = (u128::BITS - (a as u128).leading_zeros()).saturating_sub(24);
+            assert!(up - down == 0 || up - down == 1 << ulp, "{a}");
+            assert_eq!(up == down, a % (1 << ulp) == 0);
+            let s = -((a >> 1) as i64) as u64;
+            assert_eq!(int_to_f64(s, true, Round::Zero), -int_to_f64(a >> 1, false, Round::Down));
+        }
+        assert_eq!(int_to_f32(-1i64 as u64, true, Round::Nearest), -1.0);
+        assert_eq!(int_to_half(65_520, false, Format::F16, Round::Nearest), 0x7c00);
+        assert_eq!(int_to_half(65_535, false, Format::F16, Round::Zero), 0x7bff);
+        assert_eq!(saturate_int(-5, 8, false), 0);
+        assert_eq!(saturate_int(200, 8, true), 127);
+        assert_eq!(extend(0x1ff, 8, true) as i64, -1);
+    }
+
+    #[test]
+    fn floats_to_floats() {
+        assert_eq!(f64_to_f32(1e300, Round::Zero, false, false), f32::MAX);
+        assert_eq!(f64_to_f32(-1e300, Round::Down, false, false), f32::NEG_INFINITY);
+        assert_eq!(f64_to_f32(1e-320, Round::Up, false, false).to_bits(), 1);
+        assert_eq!(f64_to_f32(1e-40, Round::Nearest, true, false).to_bits(), 0);
+        assert_eq!(f64_to_f32(f64::NAN, Round::Nearest, false, true).to_bits(), 0);
+        assert_eq!(f32_to_f32(-0.4, Some(Round::Nearest), false, false).to_bits(), 0x8000_0000);
+        assert_eq!(f32_to_f32(1e-40, Some(Round::Up), false, false), 1.0);
+        assert_eq!(f32_to_f32(1e-40, Some(Round::Up), true, false), 0.0);
+        assert_eq!(f32_to_f64(2.0, false, true), 1.0);
+    }
+
+    #[test]
+    fn narrow_formats() {
+        let rn = Narrow::default();
+        let finite = Narrow { satfinite: true, ..rn };
+        assert_eq!(to_narrow(500.0, Format::E4M3, finite), 0x7e);
+        assert_eq!(to_narrow(-500.0, Format::E4M3, finite), 0xfe);
+        assert_eq!(to_narrow(f64::INFINITY, Format::E5M2, finite), 0x7b);
+        assert_eq!(to_narrow(f64::NAN, Format::E4M3, finite), 0x7f);
+        assert_eq!(to_narrow(1e6, Format::F16, rn), 0x7c00);
+        assert_eq!(to_narrow(1e6, Format::F16, Narrow { round: Round::Zero, ..rn }), 0x7bff);
+        assert_eq!(to_narrow(-1.0, Format::BF16, Narrow { relu: true, ..rn }), 0);
+        assert_eq!(to_narrow(f64::NAN, Format::F16, Narrow { relu: true, ..rn }), 0x7fff);
+        assert_eq!(to_narrow(f64::NAN, Format::F16, Narrow { sat: true, ..rn }), 0);
+        let away = Narrow { round: Round::Away, ..rn };
+        assert_eq!(f32_to_tf32(f32::from_bits(0x3f80_1000), away), 0x3f80_2000);
+        assert_eq!(f32_to_tf32(f32::from_bits(0x3f80_1000), rn), 0x3f80_0000);
+    }
+
+    #[test]
+    fn eight_bit_floats_widen_to_their_values() {
+        for a in 0..=255u8 {
+            let sign = if a & 0x80 != 0 { -1.0 } else { 1.0 };
+            let (field, fraction) = ((a >> 3 & 15) as i32, (a & 7) as f64);
+            let e4m3 = match field {
+                0 => fraction / 8.0 * 2f64.powi(-6),
+                _ => (1.0 + fraction / 8.0) * 2f64.powi(field - 7),
+            };
+            let got = fp8_to_f16(a, Format::E4M3);
+            if a & 0x7f == 0x7f {
+                assert_eq!(got, half::NAN);
+            } else {
+                assert_eq!(half::to_f64::<F16>(got), sign * e4m3);
+                assert_eq!(to_narrow(sign * e4m3, Format::E4M3, Narrow::default()), a as u16);
+            }
+            let got = fp8_to_f16(a, Format::E5M2);
+            if a & 0x7f <= 0x7c {
+                assert_eq!(got, (a as u16) << 8);
+            } else {
+                assert_eq!(got, half::NAN);
+            }
+        }
+    }
+
+    #[test]
+    fn packing() {
+        assert_eq!(pack(70_000, -5, 0, 16, false), 0xffff_0000);
+        assert_eq!(pack(200, -200, 0x1234_5678, 8, true), 0x5678_7f80);
+        assert_eq!(pack(9, -9, 0x1234_5678, 4, true), 0x3456_7878);
+        assert_eq!(pack(5, 1, 0x1234_5678, 2, false), 0x2345_678d);
+    }
+}

@@ -198,3 +198,100 @@ fn shift_sticky(a: u128, by: u32) -> u128 {
         _ => (a != 0) as u128,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    const ROUNDS: [Round; 5] = [Round::Nearest, Round::Zero, Round::Down, Round::Up, Round::Away];
+
+    /// The value of a positive pattern, by the definition of the format.
+    fn value(format: Format, pattern: u64) -> f64 {
+        let (field, fraction) = (pattern >> format.fraction, pattern & ((1 << format.fraction) - 1));
+        let significand = if field == 0 { fraction } else { fraction + (1 << format.fraction) };
+        significand as f64 * 2f64.powi(field.max(1) as i32 - format.bias - format.fraction as i32)
+    }
+
+    /// Finds the neighbours by search through all patterns, and chooses as the direction asks.
+    fn by_search(format: Format, a: f64, round: Round) -> u64 {
+        let magnitude = a.abs();
+        // The patterns are in value order; the one after the largest stands for what would come next.
+        let mut low = 0;
+        for step in (0..16).rev() {
+            if low + (1 << step) <= format.largest + 1 && value(format, low + (1 << step)) <= magnitude {
+                low += 1 << step;
+            }
+        }
+        if low > format.largest {
+            let outward = match round {
+                Round::Nearest | Round::Away => true,
+                Round::Zero => false,
+                Round::Down => a < 0.0,
+                Round::Up => a > 0.0,
+            };
+            return if outward { format.largest + 1 } else { format.largest };
+        }
+        let (below, above) = (value(format, low), value(format, low + 1));
+        if below == magnitude {
+            return low;
+        }
+        let middle = (below + above) / 2.0;
+        let up = match round {
+            Round::Nearest => magnitude > middle || (magnitude == middle && low & 1 == 1),
+            Round::Away => magnitude >= middle,
+            Round::Zero => false,
+            Round::Down => a < 0.0,
+            Round::Up => a > 0.0,
+        };
+        low + up as u64
+    }
+
+    #[test]
+    fn rounding_agrees_with_a_search_through_all_patterns() {
+        let mut samples = Samples(1);
+        for format in [Format::F16, Format::BF16, Format::E5M2, Format::E4M3] {
+            let bits = 64 - format.largest.leading_zeros();
+            for _ in 0..40_000 {
+                // Around a pattern's value: exactly, halfway to the next, or a little beside.
+                let pattern = samples.bits() % (format.largest + 1);
+                let (at, next) = (value(format, pattern), value(format, pattern + 1));
+                let a = match samples.bits() % 4 {
+                    0 => at,
+                    1 => (at + next) / 2.0,
+                    2 => f64::from_bits(((at + next) / 2.0).to_bits() + samples.bits() % 3 - 1),
+                    _ => at + (next - at) * (samples.bits() % 1000) as f64 / 1000.0,
+                };
+                let a = if samples.bits() & 1 == 0 { a } else { -a };
+                for round in ROUNDS {
+                    let got = Exact::from_f64(a).round(format, round);
+                    let want = by_search(format, a, round) | (a.is_sign_negative() as u64) << bits;
+                    assert_eq!(got, want, "{a:e} {format:?} {round:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nearest_agrees_with_the_processor() {
+        let mut samples = Samples(2);
+        for _ in 0..400_000 {
+            let (a, b, c) = (samples.f64(), samples.f64(), samples.f64());
+            let (x, y, z) = (Exact::from_f64(a), Exact::from_f64(b), Exact::from_f64(c));
+            let nearest = |e: Exact| e.round(Format::F64, Round::Nearest);
+            if a.is_finite() && b.is_finite() && c.is_finite() {
+                assert_eq!(nearest(x.plus(y, Round::Nearest)), (a + b).to_bits(), "{a:e} + {b:e}");
+                assert_eq!(nearest(x.times(y)), (a * b).to_bits(), "{a:e} * {b:e}");
+                let fused = x.times(y).plus(z, Round::Nearest);
+                assert_eq!(nearest(fused), a.mul_add(b, c).to_bits(), "{a:e} * {b:e} + {c:e}");
+                if b != 0.0 {
+                    assert_eq!(nearest(x.over(y)), (a / b).to_bits(), "{a:e} / {b:e}");
+                }
+                if a >= 0.0 {
+                    assert_eq!(nearest(x.sqrt()), a.sqrt().to_bits(), "sqrt {a:e}");
+                }
+                assert_eq!(x.round(Format::F32, Round::Nearest) as u32, (a as f32).to_bits(), "{a:e}");
+            }
+        }
+    }
+}

@@ -318,3 +318,190 @@ pub fn min_max_f64(a: f64, b: f64, max: bool) -> f64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    const DIRECTED: [Round; 3] = [Round::Zero, Round::Down, Round::Up];
+
+    /// Corrects a nearest result by the sign of what it lacks (exact minus result).
+    fn direct(nearest: f64, lacks: f64, round: Round) -> f64 {
+        let outward = nearest.is_sign_positive() == (lacks > 0.0);
+        let step = |by_one_outward: bool| {
+            f64::from_bits(if by_one_outward { nearest.to_bits() + 1 } else { nearest.to_bits() - 1 })
+        };
+        match round {
+            Round::Zero if lacks != 0.0 && !outward => step(false),
+            Round::Down if lacks < 0.0 => step(outward),
+            Round::Up if lacks > 0.0 => step(outward),
+            _ => nearest,
+        }
+    }
+
+    /// The same for an `f64` that is to become an `f32`, where the exact value is `near` plus something of sign `lacks`.
+    fn direct_f32(near: f64, lacks: f64, round: Round) -> f32 {
+        let nearest = near as f32;
+        if nearest.is_infinite() {
+            let keep = match round {
+                Round::Zero => true,
+                Round::Down => nearest > 0.0,
+                _ => nearest < 0.0,
+            };
+            return if keep { f32::MAX.copysign(nearest) } else { nearest };
+        }
+        let beyond = near - nearest as f64;
+        let lacks = if beyond == 0.0 { lacks } else { beyond };
+        let down = |x: f32| x.next_down();
+        let up = |x: f32| x.next_up();
+        match round {
+            Round::Zero if lacks < 0.0 && (nearest > 0.0) => down(nearest),
+            Round::Zero if lacks > 0.0 && (nearest < 0.0) => up(nearest),
+            Round::Down if lacks < 0.0 => down(nearest),
+            Round::Up if lacks > 0.0 => {
+                if nearest == 0.0 && near < 0.0 {
+                    -0.0
+                } else {
+                    up(nearest)
+                }
+            }
+            _ => nearest,
+        }
+    }
+
+    #[test]
+    fn directed_f64_agrees_with_error_terms() {
+        let mut samples = Samples(3);
+        let mut tried = 0;
+        while tried < 100_000 {
+            let (a, b) = (samples.f64(), samples.f64());
+            // Error terms of products, quotients and roots are exact only well away from underflow and overflow.
+            let tame = |x: f64| x.abs() > 1e-120 && x.abs() < 1e120;
+            if !tame(a) || !tame(b) {
+                continue;
+            }
+            tried += 1;
+            for round in DIRECTED {
+                let sum = a + b;
+                if sum != 0.0 {
+                    let (big, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
+                    let lacks = small - (sum - big);
+                    assert_eq!(add_f64(a, b, round).to_bits(), direct(sum, lacks, round).to_bits());
+                }
+                let product = a * b;
+                let lacks = a.mul_add(b, -product);
+                assert_eq!(mul_f64(a, b, round).to_bits(), direct(product, lacks, round).to_bits());
+                assert_eq!(fma_f64(a, b, 0.0, round).to_bits(), direct(product, lacks, round).to_bits());
+                let quotient = a / b;
+                let lacks = (-quotient).mul_add(b, a) * b.signum();
+                assert_eq!(div_f64(a, b, round).to_bits(), direct(quotient, lacks, round).to_bits());
+                let root = a.abs().sqrt();
+                let lacks = (-root).mul_add(root, a.abs());
+                assert_eq!(sqrt_f64(a.abs(), round).to_bits(), direct(root, lacks, round).to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn directed_f32_agrees_with_error_terms_in_f64() {
+        let mut samples = Samples(4);
+        for _ in 0..200_000 {
+            let (a, b, c) = (samples.f32(), samples.f32(), samples.f32());
+            if !(a.is_finite() && b.is_finite() && c.is_finite()) {
+                continue;
+            }
+            let (wa, wb, wc) = (a as f64, b as f64, c as f64);
+            for round in DIRECTED {
+                let mode = Mode { round, ..Mode::RN };
+                let two_sum = |x: f64, y: f64| {
+                    let s = x + y;
+                    let (big, small) = if x.abs() >= y.abs() { (x, y) } else { (y, x) };
+                    (s, small - (s - big))
+                };
+                let (sum, lacks) = two_sum(wa, wb);
+                if sum != 0.0 {
+                    assert_eq!(
+                        add_f32(a, b, mode).to_bits(),
+                        direct_f32(sum, lacks, round).to_bits(),
+                        "{a:e} {b:e}"
+                    );
+                }
+                let product = wa * wb;
+                assert_eq!(
+                    mul_f32(a, b, mode).to_bits(),
+                    direct_f32(product, 0.0, round).to_bits(),
+                    "{a:e} {b:e}"
+                );
+                let (fused, lacks) = two_sum(product, wc);
+                if fused != 0.0 {
+                    let want = direct_f32(fused, lacks, round);
+                    assert_eq!(
+                        fma_f32(a, b, c, mode).to_bits(),
+                        want.to_bits(),
+                        "{a:e} {b:e} {c:e} {round:?}"
+                    );
+                }
+                if b != 0.0 {
+                    let quotient = wa / wb;
+                    let lacks = (-quotient).mul_add(wb, wa) * wb.signum();
+                    assert_eq!(div_f32(a, b, mode).to_bits(), direct_f32(quotient, lacks, round).to_bits());
+                }
+                let root = wa.abs().sqrt();
+                let lacks = (-root).mul_add(root, wa.abs());
+                assert_eq!(sqrt_f32(a.abs(), mode).to_bits(), direct_f32(root, lacks, round).to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_of_cancellation_follow_the_direction() {
+        for (round, sign) in
+            [(Round::Nearest, false), (Round::Zero, false), (Round::Up, false), (Round::Down, true)]
+        {
+            let mode = Mode { round, ..Mode::RN };
+            assert_eq!(add_f32(1.0, -1.0, mode).is_sign_negative(), sign);
+            assert_eq!(sub_f64(1.5, 1.5, round).is_sign_negative(), sign);
+            assert_eq!(fma_f32(2.0, 0.5, -1.0, mode).is_sign_negative(), sign);
+            assert!(add_f32(-0.0, -0.0, mode).is_sign_negative());
+            assert_eq!(add_f32(-0.0, 0.0, mode).is_sign_negative(), sign);
+        }
+    }
+
+    #[test]
+    fn nan_patterns() {
+        let nan = f32::from_bits(0xff80_0001);
+        assert_eq!(add_f32(nan, 1.0, Mode::RN).to_bits(), 0x7fff_ffff);
+        assert_eq!(mul_f32(0.0, f32::INFINITY, Mode::RN).to_bits(), 0x7fff_ffff);
+        assert_eq!(sqrt_f32(-1.0, Mode::RN).to_bits(), 0x7fff_ffff);
+        assert_eq!(neg_f32(nan, true).to_bits(), 0x7f80_0001);
+        assert_eq!(fma_f32(nan, 1.0, 1.0, Mode { sat: true, ..Mode::RN }).to_bits(), 0);
+    }
+
+    #[test]
+    fn flush_and_saturate() {
+        let ftz = Mode { ftz: true, ..Mode::RN };
+        let tiny = f32::from_bits(0x8000_0001);
+        assert_eq!(add_f32(tiny, tiny, ftz).to_bits(), 0x8000_0000);
+        assert_eq!(mul_f32(-f32::MIN_POSITIVE, 0.5, ftz).to_bits(), 0x8000_0000);
+        let sat = Mode { sat: true, ..Mode::RN };
+        assert_eq!(add_f32(0.75, 0.5, sat), 1.0);
+        assert_eq!(add_f32(-0.75, 0.5, sat).to_bits(), 0);
+    }
+
+    #[test]
+    fn minimum_and_maximum() {
+        let (min, max) = (MinMax::default(), MinMax { max: true, ..MinMax::default() });
+        let nan = f32::NAN;
+        assert_eq!(min_max_f32(0.0, -0.0, min).to_bits(), 0x8000_0000);
+        assert_eq!(min_max_f32(-0.0, 0.0, max).to_bits(), 0);
+        assert_eq!(min_max_f32(nan, 2.0, min), 2.0);
+        assert_eq!(min_max_f32(2.0, nan, max), 2.0);
+        assert_eq!(min_max_f32(nan, nan, max).to_bits(), 0x7fff_ffff);
+        assert_eq!(min_max_f32(nan, 2.0, MinMax { nan: true, ..min }).to_bits(), 0x7fff_ffff);
+        assert_eq!(min_max_f32(-3.0, 2.0, MinMax { xorsign: true, ..max }), -3.0);
+        assert_eq!(min_max_f32(-3.0, -2.0, MinMax { xorsign: true, ..min }), 2.0);
+        assert_eq!(min_max_f64(-0.0, 0.0, true).to_bits(), 0);
+        assert_eq!(min_max_f64(f64::NAN, 2.0, false), 2.0);
+    }
+}

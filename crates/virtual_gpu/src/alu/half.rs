@@ -251,3 +251,140 @@ pub fn packed3(a: u32, b: u32, c: u32, op: impl Fn(u16, u16, u16) -> u16) -> u32
     let high = op((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
     op(a as u16, b as u16, c as u16) as u32 | (high as u32) << 16
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    /// An `f16` as an integer multiple of 2^-24.
+    fn fixed(bits: u16) -> i128 {
+        let (field, fraction) = (bits >> 10 & 0x1f, (bits & 0x3ff) as i128);
+        let magnitude = if field == 0 { fraction } else { (fraction + 1024) << (field - 1) };
+        if bits & 0x8000 != 0 { -magnitude } else { magnitude }
+    }
+
+    /// The `f16` nearest to a nonzero multiple of 2^-48, by integer comparisons alone.
+    fn nearest(exact: i128) -> u16 {
+        let magnitude = exact.unsigned_abs();
+        let (mut low, mut high) = (0u16, 0x7c00u16);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            if (fixed(middle) as u128) << 24 <= magnitude { low = middle } else { high = middle }
+        }
+        let (below, above) = ((fixed(low) as u128) << 24, (fixed(high) as u128) << 24);
+        let (to_below, to_above) = (magnitude - below, above.abs_diff(magnitude));
+        let up = magnitude >= above || to_above < to_below || (to_above == to_below && low & 1 == 1);
+        (low + up as u16) | if exact < 0 { 0x8000 } else { 0 }
+    }
+
+    #[test]
+    fn f16_agrees_with_integer_arithmetic() {
+        let mut samples = Samples(5);
+        for _ in 0..400_000 {
+            let r = samples.bits();
+            let (a, b, mut c) = (r as u16, (r >> 16) as u16, (r >> 32) as u16);
+            if r >> 63 != 0 {
+                // A sum that lies at or near a tie: c of the product's magnitude times 2^±11.
+                c = c & 0x83ff | mul::<F16>(a, b, Mode::default()) & 0x7c00;
+            }
+            if [a, b, c].iter().any(|x| x & 0x7c00 == 0x7c00) {
+                continue;
+            }
+            let mode = Mode::default();
+            let (sum, product) = (fixed(a) + fixed(b), fixed(a) * fixed(b));
+            let fused = product + (fixed(c) << 24);
+            if sum != 0 {
+                assert_eq!(add::<F16>(a, b, mode), nearest(sum << 24), "{a:04x} + {b:04x}");
+            }
+            if product != 0 {
+                assert_eq!(mul::<F16>(a, b, mode), nearest(product), "{a:04x} * {b:04x}");
+            }
+            if fused != 0 {
+                assert_eq!(fma::<F16>(a, b, c, mode), nearest(fused), "{a:04x} * {b:04x} + {c:04x}");
+            }
+        }
+    }
+
+    #[test]
+    fn fma_is_not_rounded_twice() {
+        // 1 + 2^-10 halves: the product's tail decides a tie that f32 cannot see.
+        let (a, b) = (0x0001, 0x0001);
+        assert_eq!(fma::<F16>(a, b, 0x3c00, Mode::default()), 0x3c00);
+        // 2049 * 1 is a tie between 2048 and 2050; a product just above it goes up.
+        let just_above = fma::<F16>(0x0001, 0x0001, 0, Mode::default());
+        assert_eq!(just_above, 0);
+        assert_eq!(
+            fma::<F16>(0x6801, 0x3801, 0x0001, Mode::default()),
+            nearest(fixed(0x6801) * fixed(0x3801) + (1 << 24))
+        );
+    }
+
+    #[test]
+    fn bf16_agrees_with_exact_arithmetic() {
+        use crate::alu::Round;
+        use crate::alu::exact::{Exact, Format};
+        let mut samples = Samples(6);
+        for _ in 0..400_000 {
+            let r = samples.bits();
+            let (a, b, mut c) = (r as u16, (r >> 16) as u16, (r >> 32) as u16);
+            if r >> 62 != 0 {
+                c = c & 0x807f | mul::<Bf16>(a, b, Mode::default()) & 0x7f80;
+            }
+            if [a, b, c].iter().any(|x| x & 0x7f80 == 0x7f80) {
+                continue;
+            }
+            let exact = |x: u16| Exact::from_f64(to_f64::<Bf16>(x));
+            let round = |e: Exact| e.round(Format::BF16, Round::Nearest) as u16;
+            assert_eq!(add::<Bf16>(a, b, Mode::default()), round(exact(a).plus(exact(b), Round::Nearest)));
+            let product = exact(a).times(exact(b));
+            assert_eq!(mul::<Bf16>(a, b, Mode::default()), round(product), "{a:04x} * {b:04x}");
+            let fused = round(product.plus(exact(c), Round::Nearest));
+            assert_eq!(fma::<Bf16>(a, b, c, Mode::default()), fused, "{a:04x} * {b:04x} + {c:04x}");
+        }
+    }
+
+    #[test]
+    fn widening_and_narrowing_agree_with_the_half_crate() {
+        for bits in 0..=u16::MAX {
+            let (f, b) = (::half::f16::from_bits(bits), ::half::bf16::from_bits(bits));
+            if !f.is_nan() {
+                assert_eq!(F16::to_f32(bits).to_bits(), f.to_f32_const().to_bits());
+                assert_eq!(from_f64::<F16>(to_f64::<F16>(bits)), bits);
+            }
+            if !b.is_nan() {
+                assert_eq!(Bf16::to_f32(bits).to_bits(), b.to_f32_const().to_bits());
+                assert_eq!(from_f64::<Bf16>(to_f64::<Bf16>(bits)), bits);
+            }
+        }
+        let mut samples = Samples(7);
+        for _ in 0..300_000 {
+            let a = samples.f32();
+            assert_eq!(from_f64::<F16>(a as f64), ::half::f16::from_f32_const(a).to_bits(), "{a:e}");
+            assert_eq!(from_f64::<Bf16>(a as f64), ::half::bf16::from_f32_const(a).to_bits(), "{a:e}");
+        }
+    }
+
+    #[test]
+    fn ordering_and_special_values() {
+        use crate::alu::float::MinMax;
+        let (min, max) = (MinMax::default(), MinMax { max: true, ..MinMax::default() });
+        for a in (0..=u16::MAX).step_by(7) {
+            for b in (0..=u16::MAX).step_by(1009) {
+                if is_nan::<F16>(a) || is_nan::<F16>(b) {
+                    continue;
+                }
+                let (low, high) = (min_max::<F16>(a, b, min), min_max::<F16>(a, b, max));
+                assert!(F16::to_f32(low) <= F16::to_f32(high));
+                assert!((low == a && high == b) || (low == b && high == a));
+            }
+        }
+        assert_eq!(min_max::<F16>(0, 0x8000, min), 0x8000);
+        assert_eq!(min_max::<Bf16>(0x7fc0, 0x3f80, min), 0x3f80);
+        assert_eq!(add::<F16>(0x7c00, 0xfc00, Mode::default()), NAN);
+        assert_eq!(fma::<F16>(0xbc00, 0x3c00, 0, Mode { relu: true, ..Mode::default() }), 0);
+        assert_eq!(add::<F16>(0x7bff, 0x7bff, Mode::default()), 0x7c00);
+        assert_eq!(ex2::<F16>(0x4000, false), 0x4400);
+        assert_eq!(tanh::<Bf16>(0x7f80), 0x3f80);
+    }
+}

@@ -16,7 +16,7 @@ pub trait Int: Copy + Ord + Default {
     fn mul_hi(self, b: Self) -> Self;
     /// Quotient, truncated. A zero divisor gives all ones, the most negative value over -1 wraps.
     fn div(self, b: Self) -> Self;
-    /// Remainder with the sign of the dividend. A zero divisor gives what the hardware gives.
+    /// Remainder with the sign of the dividend. A zero divisor gives all ones, as `ptxas` makes it.
     fn rem(self, b: Self) -> Self;
     /// `|a - b| + c`.
     fn sad(self, b: Self, c: Self) -> Self;
@@ -76,7 +76,7 @@ macro_rules! int {
             }
             #[inline]
             fn rem(self, b: Self) -> Self {
-                if b == 0 { self } else { self.wrapping_rem(b) }
+                if b == 0 { !0 } else { self.wrapping_rem(b) }
             }
             #[inline]
             fn sad(self, b: Self, c: Self) -> Self {
@@ -230,4 +230,74 @@ pub fn dp2a(a: u32, a_signed: bool, b: u32, b_signed: bool, c: u32, high: bool) 
         let half = if a_signed { half as i16 as i32 } else { half as i32 };
         sum.wrapping_add(half.wrapping_mul(byte(b, i + 2 * high as u32, b_signed)) as u32)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::samples::Samples;
+
+    #[test]
+    fn high_products_and_sums() {
+        let mut samples = Samples(10);
+        for _ in 0..20_000 {
+            let (a, b) = (samples.bits(), samples.bits());
+            assert_eq!(a.mul_hi(b), ((a as u128 * b as u128) >> 64) as u64);
+            assert_eq!((a as i64).mul_hi(b as i64), ((a as i64 as i128 * b as i64 as i128) >> 64) as i64);
+            assert_eq!((a as u16).mul_hi(b as u16), (mul_wide_u16(a as u16, b as u16) >> 16) as u16);
+            assert_eq!((a as i32).mul_hi(b as i32), (mul_wide_s32(a as i32, b as i32) >> 32) as i32);
+            let whole = a as u128 + b as u128;
+            let (low, carry) = add_carry_u32(a as u32, b as u32, false);
+            let (high, carry) = add_carry_u32((a >> 32) as u32, (b >> 32) as u32, carry);
+            assert_eq!((carry as u128) << 64 | (high as u128) << 32 | low as u128, whole);
+            let (low, borrow) = sub_borrow_u32(a as u32, b as u32, false);
+            let (high, borrow) = sub_borrow_u32((a >> 32) as u32, (b >> 32) as u32, borrow);
+            assert_eq!(((high as u64) << 32 | low as u64, borrow), a.overflowing_sub(b));
+            assert_eq!(sub_borrow_u64(a, b, true).0, a.wrapping_sub(b).wrapping_sub(1));
+        }
+        assert_eq!(sub_borrow_u32(5, u32::MAX, true), (5, true));
+        assert_eq!(add_carry_u64(u64::MAX, u64::MAX, true), (u64::MAX, true));
+    }
+
+    #[test]
+    fn division_never_traps() {
+        assert_eq!(7u32.div(0), u32::MAX);
+        assert_eq!(7i64.rem(0), -1);
+        assert_eq!(i32::MIN.div(-1), i32::MIN);
+        assert_eq!(i16::MIN.rem(-1), 0);
+        assert_eq!((-7i32).div(2), -3);
+        assert_eq!((-7i32).rem(2), -1);
+        assert_eq!(Int::abs(i32::MIN), i32::MIN);
+        assert_eq!(Int::neg(i64::MIN), i64::MIN);
+    }
+
+    #[test]
+    fn saturation_and_distance() {
+        assert_eq!(add_sat(i32::MAX, 1), i32::MAX);
+        assert_eq!(sub_sat(i32::MIN, 1), i32::MIN);
+        assert_eq!(mad_hi_sat(1 << 30, 4, i32::MAX), i32::MAX);
+        assert_eq!((-5i32).sad(7, 1), 13);
+        assert_eq!(5u32.sad(7, 1), 3);
+        assert_eq!(i32::MIN.sad(i32::MAX, 0), -1);
+        assert_eq!((-3i16).max_relu(-2), 0);
+        assert_eq!((-3i16).min_relu(2), 0);
+    }
+
+    #[test]
+    fn products_of_24_bits() {
+        assert_eq!(mul24_lo_u32(0xff00_0003, 5), 15);
+        assert_eq!(mul24_hi_u32(0x00ff_ffff, 0x00ff_ffff), 0xffff_fe00);
+        assert_eq!(mul24_lo_s32(0x00ff_ffff, 7), -7);
+        assert_eq!(mul24_hi_s32(0x0080_0000, 0x0080_0000), 0x4000_0000);
+        assert_eq!(mul24_hi_s32(0x00ff_ffff, 1), -1);
+    }
+
+    #[test]
+    fn dot_products() {
+        let (a, b) = (0x80ff_7f01, 0x0203_0405);
+        assert_eq!(dp4a(a, false, b, false, 10), 10 + 5 + 0x7f * 4 + 0xff * 3 + 0x80 * 2);
+        assert_eq!(dp4a(a, true, b, false, 10) as i32, 10 + 5 + 0x7f * 4 - 3 - 128 * 2);
+        assert_eq!(dp2a(0xffff_0002, true, b, false, 0, false) as i32, 2 * 5 - 4);
+        assert_eq!(dp2a(0xffff_0002, false, b, false, 0, true), 2 * 3 + 0xffff * 2);
+    }
 }

@@ -25,6 +25,8 @@ pub mod exact;
 pub mod float;
 pub mod half;
 pub mod int;
+#[cfg(test)]
+mod samples;
 pub mod video;
 
 /// A rounding direction.

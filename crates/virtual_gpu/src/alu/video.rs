@@ -97,3 +97,28 @@ pub fn saturate(value: i64, part: Part, signed: bool) -> i64 {
 pub fn mad(a: i64, b: i64, c: i64, plus_one: bool, shift: u32) -> i128 {
     (a as i128 * b as i128 + c as i128 + plus_one as i128) >> shift
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_extend_and_insert() {
+        assert_eq!(Part::Byte(3).read(0x8012_3456, true), -128);
+        assert_eq!(Part::Half(0).read(0x8012_b456, false), 0xb456);
+        assert_eq!(Part::Word.read(0x8000_0000, true), i32::MIN as i64);
+        assert_eq!(Part::Half(1).insert(0xabcd_1234, 0x5555_6666), 0x1234_6666);
+        assert_eq!(Part::Word.insert(7, 9), 7);
+    }
+
+    #[test]
+    fn results_saturate_to_their_part() {
+        assert_eq!(saturate(apply(Op::Add, 200, 100), Part::Byte(0), false), 255);
+        assert_eq!(saturate(apply(Op::Sub, -100, 100), Part::Byte(0), true), -128);
+        assert_eq!(apply(Op::AbsDiff, 3, 10), 7);
+        assert_eq!(shl(1, 40, false), 1 << 32);
+        assert_eq!(shl(1, 33, true), 2);
+        assert_eq!(shr(-8, 1, false), -4);
+        assert_eq!(mad(3, -4, 2, true, 0), -9);
+    }
+}
