@@ -7,8 +7,11 @@
 //! The counting rules were measured on an H200 (capability 9.0) and are tested against that table, row by row.
 
 pub mod banks;
+pub mod cache;
 pub mod chips;
 pub mod coalescing;
+pub mod occupancy;
+pub mod roofline;
 
 pub use chips::{Capability, Chip, SmLimits};
 
