@@ -4,26 +4,32 @@
 //! `cfg(target_os = "cuda")` holds, and as an ordinary crate for the host, where functions that need the GPU panic.
 #![no_std]
 
+extern crate alloc;
 extern crate self as cuda_std;
+#[cfg(not(target_os = "cuda"))]
+extern crate std;
 
 #[doc(hidden)]
 #[path = "device.rs"]
 pub mod __device;
+pub mod async_copy;
+pub mod atomic;
+pub mod cfg;
 mod intrinsic;
+pub mod io;
 pub mod kernel;
+pub mod mem;
+pub mod misc;
+pub mod prelude;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
+pub mod warp;
 
 pub use cuda_std_macros::*;
 pub use glam;
 pub use half::{self, bf16, f16};
 pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
-
-/// What most kernels need.
-pub mod prelude {
-    pub use crate::{f16, kernel, thread};
-    pub use cuda_std_macros::{block_dim, cluster_dim, launch_bounds};
-}
 
 /// Inline PTX, in the manner of `asm!`. A call needs an `unsafe` block.
 ///

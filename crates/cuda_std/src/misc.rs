@@ -1,0 +1,48 @@
+//! What fits nowhere else: breakpoints, the profiler's counters, the clock.
+
+use crate::ptx;
+
+/// Stops in the debugger, if there is one.
+#[inline(always)]
+pub fn breakpoint() {
+    // SAFETY: the instruction has no precondition.
+    unsafe { ptx!("brkpt;") };
+}
+
+/// Raises event `counter` (`0..=7`) of the profiler by one for each warp that comes here.
+///
+/// # Panics
+///
+/// If `counter` is above 7.
+#[inline(always)]
+pub fn profiler_counter(counter: u32) {
+    macro_rules! event {
+        // SAFETY: counting has no precondition.
+        ($n:literal) => {
+            unsafe { ptx!("pmevent {n};", n = imm($n)) }
+        };
+    }
+    // `pmevent` takes a constant only; the match is gone once `counter` is known, as it is in every real use.
+    match counter {
+        0 => event!(0),
+        1 => event!(1),
+        2 => event!(2),
+        3 => event!(3),
+        4 => event!(4),
+        5 => event!(5),
+        6 => event!(6),
+        7 => event!(7),
+        _ => panic!("profiler counters are numbered 0 to 7"),
+    }
+}
+
+/// A counter of this multiprocessor, one step every clock cycle.
+///
+/// Differences tell the cycles between two places of one thread. Memory accesses do not move across a reading.
+#[inline(always)]
+pub fn clock() -> u64 {
+    let cycles: u64;
+    // SAFETY: the instruction has no precondition.
+    unsafe { ptx!("mov.u64 {cycles}, %clock64;", cycles = out(u64) cycles) };
+    cycles
+}
