@@ -38,7 +38,7 @@ pub struct Module {
     pub pragmas: Vec<Name>,
     /// `.section` data: DWARF, and what the names of inlined functions are found in.
     pub sections: Vec<Section>,
-    /// What `.loc` directives say, each distinct one once; [`LocId`] indexes it. [`Module::frames`] reads it.
+    /// What `.loc` directives say, each distinct one once; [`LocId`] indexes it, [`crate::SourceLines`] reads it.
     pub locations: Vec<Location>,
 }
 

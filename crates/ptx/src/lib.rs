@@ -29,14 +29,17 @@ pub mod constant;
 mod error;
 pub mod instruction;
 mod lexer;
+mod lines;
 mod name;
 mod parser;
+mod print;
 mod types;
 
 pub use ast::*;
 pub use constant::{Constant, Initializer, SymbolAddress};
 pub use error::{Error, Problem};
 pub use instruction::{Address, Guard, Instruction, Opcode, Operand};
+pub use lines::{Frame, SourceLines};
 pub use name::Name;
 pub use types::{Linkage, ScalarType, Space};
 

@@ -241,3 +241,91 @@ fn integers(operator: &str, (a, a_unsigned): (u64, bool), (b, b_unsigned): (u64,
     };
     Some(Constant::Integer { bits, unsigned })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Constant, Operand, Statement};
+
+    fn value(expression: &str) -> Constant {
+        let text = format!(".version 8.6 .target sm_90 .entry k() {{ mov.b64 d, {expression}; }}");
+        let module = crate::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let Statement::Instruction(mov) = &module.functions[0].body.as_ref().unwrap().statements[0] else {
+            panic!()
+        };
+        let Operand::Constant(value) = mov.operands[1] else { panic!("{expression}: {:?}", mov.operands) };
+        value
+    }
+
+    #[test]
+    fn signed_expressions() {
+        for (expression, expected) in [
+            ("1 + 2 * 3", 7i64),
+            ("(1 + 2) * 3", 9),
+            ("10 - 3 - 2", 5),
+            ("-7 / 2", -3),
+            ("-7 % 2", -1),
+            ("7 % -2", 1),
+            ("1 << 4 | 1", 17),
+            ("6 & 3 ^ 5", 7),
+            ("-8 >> 1", -4),
+            ("-1 >> 70", -1),
+            ("1 << 64", 0),
+            ("~0", -1),
+            ("!5 + !0", 1),
+            ("- -3", 3),
+            ("3 < 4 == 1", 1),
+            ("-1 < 0", 1),
+            ("2 >= 3 || 1 && 1", 1),
+            ("1 ? 2 : 3", 2),
+            ("0 ? 2 : 0 ? 3 : 4", 4),
+            ("WARP_SZ * 2 - 1", 63),
+            ("0x10 + 010 + 0b10", 26),
+            ("0x8000000000000000 == 1 << 63", 1),
+            ("(.s64)0xFFFFFFFFFFFFFFFF < 0", 1),
+            ("0x7FFFFFFFFFFFFFFF + 1 < 0", 1),
+            ("-0x7FFFFFFFFFFFFFFF - 1", i64::MIN),
+            ("(-0x7FFFFFFFFFFFFFFF - 1) / -1", i64::MIN),
+        ] {
+            assert_eq!(
+                value(expression),
+                Constant::Integer { bits: expected as u64, unsigned: false },
+                "{expression}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_unsigned_side_makes_it_unsigned() {
+        for (expression, expected) in [
+            ("1U", 1u64),
+            ("0xFFFFFFFFFFFFFFFF", u64::MAX),
+            ("-1 + 0U", u64::MAX),
+            ("-1 / 2U", u64::MAX / 2),
+            ("(.u64)-1 >> 60", 15),
+            ("1 ? 2 : 3U", 2),
+        ] {
+            assert_eq!(
+                value(expression),
+                Constant::Integer { bits: expected, unsigned: true },
+                "{expression}"
+            );
+        }
+        // A comparison is signed again, and compares unsigned.
+        assert_eq!(value("-1 < 0U"), Constant::Integer { bits: 0, unsigned: false });
+        // A shift goes by its left side alone.
+        assert_eq!(value("-16 >> 2U"), Constant::Integer { bits: -4i64 as u64, unsigned: false });
+    }
+
+    #[test]
+    fn floats() {
+        assert_eq!(value("1.5"), Constant::Double(1.5));
+        assert_eq!(value(".5"), Constant::Double(0.5));
+        assert_eq!(value("-2e3 / 4.0 + 1."), Constant::Double(-499.0));
+        assert_eq!(value("0d3FF8000000000000"), Constant::Double(1.5));
+        assert_eq!(value("0f7FC12345"), Constant::Single(0x7FC1_2345));
+        assert_eq!(value("-0f3F800000"), Constant::Single(0xBF80_0000));
+        assert_eq!(value("1.0 < 2.0"), Constant::Integer { bits: 1, unsigned: false });
+        assert_eq!(value("0.1").to_f32_bits(), 0.1f32.to_bits());
+        assert_eq!(value("0f3FC00000").to_f64_bits(), 1.5f64.to_bits());
+    }
+}

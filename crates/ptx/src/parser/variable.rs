@@ -8,11 +8,6 @@ use crate::name::Name;
 use crate::parser::{Parser, Result};
 use crate::types::{Linkage, Space};
 
-/// What comes before the names of a declaration.
-struct Shape {
-    variable: Variable,
-}
-
 impl Parser<'_> {
     /// `.const`, `.global` … with the bank of `.const[n]`.
     fn space(&mut self) -> Result<(Space, Option<u32>)> {
@@ -28,8 +23,8 @@ impl Parser<'_> {
         Ok((space, None))
     }
 
-    /// `.space {.attribute} {.align} {.vN} .type`, alignment and type in either order.
-    fn shape(&mut self, linkage: Option<Linkage>) -> Result<Shape> {
+    /// `.space {.attribute} {.align} {.vN} .type`, alignment and type in either order: a variable without a name.
+    fn shape(&mut self, linkage: Option<Linkage>) -> Result<Variable> {
         let position = self.token.position;
         let (space, bank) = self.space()?;
         let mut attributes = self.attributes()?;
@@ -41,7 +36,7 @@ impl Parser<'_> {
             align = self.alignment()?;
         }
         let pointer = self.pointer_attribute()?;
-        let variable = Variable {
+        Ok(Variable {
             linkage,
             space,
             bank,
@@ -55,8 +50,7 @@ impl Parser<'_> {
             pointer,
             attributes,
             position,
-        };
-        Ok(Shape { variable })
+        })
     }
 
     fn pointer_attribute(&mut self) -> Result<Option<PointerAttribute>> {
@@ -75,8 +69,8 @@ impl Parser<'_> {
         Ok(Some(PointerAttribute { space, align }))
     }
 
-    fn declarator(&mut self, shape: &Shape) -> Result<Variable> {
-        let mut variable = shape.variable.clone();
+    fn declarator(&mut self, shape: &Variable) -> Result<Variable> {
+        let mut variable = shape.clone();
         variable.position = self.token.position;
         variable.name = self.want_name("the variable's name")?;
         variable.count = self.range_count()?;
@@ -123,13 +117,10 @@ impl Parser<'_> {
     /// `(.param .b32 a, .reg .u64 b)`, the bracket already taken.
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable>> {
         self.list_until(")", "`,` or `)`", |parser| {
-            let shape = parser.shape(None)?;
-            if !matches!(shape.variable.space, Space::Param | Space::Reg) {
-                let problem = Problem::Expected("`.param` or `.reg`");
-                let mut error = parser.problem_at(parser.token, problem);
-                error.position = shape.variable.position;
-                return Err(error);
+            if !matches!(parser.dot_word(), Some("param" | "reg")) {
+                return parser.expected("`.param` or `.reg`");
             }
+            let shape = parser.shape(None)?;
             parser.declarator(&shape)
         })
     }
@@ -198,5 +189,5 @@ impl Parser<'_> {
 }
 
 fn is_byte_mask(bits: u64) -> bool {
-    bits != 0 && bits.trailing_zeros() % 8 == 0 && bits >> bits.trailing_zeros() == 0xFF
+    bits != 0 && bits.trailing_zeros().is_multiple_of(8) && bits >> bits.trailing_zeros() == 0xFF
 }
