@@ -1,1 +1,169 @@
 //! Memory, race, initialisation and barrier checks, as observers of the virtual GPU.
+//!
+//! [`Sanitizer`] lives as long as the program under test; each launch runs with the observer that
+//! [`Sanitizer::launch`] makes, the host's own copies and allocations are told to it, and [`Sanitizer::findings`] gives
+//! what was found.
+
+mod barrier;
+mod checks;
+mod clock;
+mod finding;
+mod init;
+mod objects;
+mod observer;
+mod place;
+mod race;
+mod render;
+mod shadow;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use checks::{Checks, UnknownCheck, from_env};
+pub use finding::{Check, Finding, Findings, Frame, Object, Severity, Site};
+pub use observer::{BlockCheck, LaunchCheck};
+pub use render::{Format, render};
+
+use init::Written;
+use objects::Objects;
+
+/// The checks of one program: what it allocated and wrote, and what was found.
+#[derive(Debug)]
+pub struct Sanitizer {
+    checks: Checks,
+    objects: Arc<Objects>,
+    written: Arc<Mutex<Written>>,
+    report: Arc<Mutex<Vec<Finding>>>,
+}
+
+impl Sanitizer {
+    /// With these checks on.
+    pub fn new(checks: Checks) -> Self {
+        Sanitizer { checks, objects: Arc::default(), written: Arc::default(), report: Arc::default() }
+    }
+
+    /// The checks that are on.
+    pub fn checks(&self) -> Checks {
+        self.checks
+    }
+
+    /// The observer for one launch.
+    pub fn launch(&self) -> LaunchCheck {
+        LaunchCheck {
+            checks: self.checks,
+            objects: self.objects.clone(),
+            written: self.written.clone(),
+            report: self.report.clone(),
+            races: Arc::default(),
+            launch: None,
+            findings: Findings::default(),
+        }
+    }
+
+    fn written(&self) -> std::sync::MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, finding: Finding) {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+    }
+
+    /// The host allocated memory; what is in it is undefined. `name` for variables of a module, which are defined.
+    pub fn host_allocated(&self, address: u64, bytes: u64, name: Option<&str>) {
+        self.objects.allocated(address, bytes, name);
+        if self.checks.init {
+            self.written().set(address, bytes, name.is_some());
+        }
+    }
+
+    /// The host freed memory.
+    pub fn host_freed(&self, address: u64) {
+        self.objects.freed(address);
+    }
+
+    /// The host was refused a free.
+    pub fn host_free_failed(&self, address: u64) {
+        if !self.checks.memory {
+            return;
+        }
+        let message = if self.objects.is_freed(address) {
+            format!("double free of the buffer at {address:#x}")
+        } else {
+            format!("free of {address:#x}, where no buffer starts")
+        };
+        self.note(Finding {
+            check: Check::Memory,
+            severity: Severity::Error,
+            message,
+            kernel: String::new(),
+            object: Some(self.objects.global(address)),
+            sites: Vec::new(),
+            help: "free each buffer once, by the address that the allocation returned",
+            count: 1,
+        });
+    }
+
+    /// The host wrote device memory (a copy to the device, a fill).
+    pub fn host_wrote(&self, address: u64, bytes: u64) {
+        if self.checks.init {
+            self.written().set(address, bytes, true);
+        }
+    }
+
+    /// The host copied within device memory.
+    pub fn host_copied(&self, to: u64, from: u64, bytes: u64) {
+        if !self.checks.init {
+            return;
+        }
+        let mut written = self.written();
+        for byte in 0..bytes {
+            let defined = written.missing(from + byte, 1) == 0;
+            written.set(to + byte, 1, defined);
+        }
+    }
+
+    /// The host read device memory.
+    pub fn host_read(&self, address: u64, bytes: u64) {
+        if !self.checks.init {
+            return;
+        }
+        let Some(first) = self.written().first_missing(address, bytes) else { return };
+        let object = self.objects.global(first);
+        self.note(Finding {
+            check: Check::Init,
+            severity: Severity::Error,
+            message: format!(
+                "bytes that were never written are copied to the host, the first at offset {}",
+                object.offset
+            ),
+            kernel: String::new(),
+            object: Some(object),
+            sites: Vec::new(),
+            help: "let the kernel write every element, or fill the buffer first",
+            count: 1,
+        });
+    }
+
+    /// The program ends: what was not freed is a leak.
+    pub fn program_ends(&self) {
+        if !self.checks.memory {
+            return;
+        }
+        for (address, size) in self.objects.leaked() {
+            self.note(Finding {
+                check: Check::Memory,
+                severity: Severity::Note,
+                message: format!("a buffer of {size} bytes was never freed"),
+                kernel: String::new(),
+                object: Some(self.objects.global(address)),
+                sites: Vec::new(),
+                help: "drop the buffer before its context",
+                count: 1,
+            });
+        }
+    }
+
+    /// What was found so far, in the order in which it was found.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

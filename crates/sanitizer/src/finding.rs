@@ -1,0 +1,157 @@
+//! What a check found, and how equal findings are counted as one.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use virtual_gpu::Location;
+
+/// Which tool found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Check {
+    /// Accesses outside their object.
+    Memory,
+    /// Unordered conflicting accesses.
+    Race,
+    /// Values never written.
+    Init,
+    /// Barriers.
+    Barrier,
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Undefined, yet the outcome may be the same: a race of equal values.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+/// A source position, innermost frame first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Frame {
+    /// File.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1, or 0.
+    pub column: u32,
+    /// The inlined function, when known.
+    pub function: Option<String>,
+}
+
+/// One side of a finding: who did what, where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Site {
+    /// `write`, `read`, `atomic`, `barrier` …
+    pub what: &'static str,
+    /// Block index.
+    pub block: [u32; 3],
+    /// Thread index in the block.
+    pub thread: [u32; 3],
+    /// Line of the PTX.
+    pub ptx_line: u32,
+    /// Function of the PTX.
+    pub function: String,
+    /// Source frames.
+    pub frames: Vec<Frame>,
+}
+
+impl Site {
+    /// A site at a place in the program.
+    pub fn new(what: &'static str, block: [u32; 3], thread: [u32; 3], location: Location) -> Self {
+        let frames = location
+            .frames
+            .into_iter()
+            .map(|f| Frame { file: f.file, line: f.line, column: f.column, function: f.function })
+            .collect();
+        Site { what, block, thread, ptx_line: location.ptx_line, function: location.function, frames }
+    }
+}
+
+/// The object that was touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// `global`, `shared`, `local`, `const`.
+    pub space: &'static str,
+    /// Its name, if it is a variable.
+    pub name: Option<String>,
+    /// Its size in bytes, if it is known.
+    pub size: Option<u64>,
+    /// The byte that was touched, from its start.
+    pub offset: u64,
+}
+
+/// Something found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Tool.
+    pub check: Check,
+    /// Severity.
+    pub severity: Severity,
+    /// One line: what happened.
+    pub message: String,
+    /// Kernel; empty for what the host did.
+    pub kernel: String,
+    /// What was touched.
+    pub object: Option<Object>,
+    /// Where: the later access first, then the earlier one.
+    pub sites: Vec<Site>,
+    /// What usually mends it.
+    pub help: &'static str,
+    /// How many times it was seen.
+    pub count: u64,
+}
+
+/// Findings are the same when tool, message and instructions are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Tool.
+    pub check: Check,
+    /// What happened, without the numbers of this time.
+    pub kind: &'static str,
+    /// Instructions concerned.
+    pub pcs: [u32; 2],
+}
+
+/// Findings of a launch, counted.
+#[derive(Debug, Default)]
+pub struct Findings {
+    places: HashMap<Key, usize>,
+    list: Vec<(Key, Finding)>,
+}
+
+impl Findings {
+    /// Counts a finding; `make` is called for the first of its kind.
+    pub fn note(&mut self, key: Key, make: impl FnOnce() -> Finding) {
+        match self.places.get(&key) {
+            Some(&at) => self.list[at].1.count += 1,
+            None => {
+                self.places.insert(key.clone(), self.list.len());
+                self.list.push((key, make()));
+            }
+        }
+    }
+
+    /// Takes in the findings of a block.
+    pub fn merge(&mut self, other: Findings) {
+        for (key, finding) in other.list {
+            match self.places.get(&key) {
+                Some(&at) => self.list[at].1.count += finding.count,
+                None => {
+                    self.places.insert(key.clone(), self.list.len());
+                    self.list.push((key, finding));
+                }
+            }
+        }
+    }
+
+    /// The findings, in the order in which they came.
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.list.into_iter().map(|(_, finding)| finding).collect()
+    }
+}

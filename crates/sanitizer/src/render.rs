@@ -1,0 +1,161 @@
+//! Findings as text for a person, in compute-sanitizer's shape, or as JSON.
+
+use std::fmt::Write as _;
+
+use crate::finding::{Finding, Severity, Site};
+
+/// How to print findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// For a person: what, where, source lines, what to do.
+    #[default]
+    Text,
+    /// `{"version":1,"findings":[…]}`.
+    Json,
+    /// Lines that start with `=========`, for tools that read compute-sanitizer's.
+    ComputeSanitizer,
+}
+
+/// Prints findings.
+pub fn render(findings: &[Finding], format: Format) -> String {
+    match format {
+        Format::Text => text(findings),
+        Format::Json => {
+            let value = serde_json::json!({ "version": 1, "findings": findings });
+            // A tree of strings and numbers always prints.
+            serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+        }
+        Format::ComputeSanitizer => compute_sanitizer(findings),
+    }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let severity = match finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        let _ = writeln!(out, "{severity}: {}", finding.message);
+        if !finding.kernel.is_empty() {
+            let _ = writeln!(out, "  in kernel `{}`", finding.kernel);
+        }
+        if let Some(object) = &finding.object {
+            let name = object.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+            let size = object.size.map_or_else(String::new, |size| format!(" of {size}"));
+            let _ = writeln!(out, "  at byte {}{size} of {} memory{name}", object.offset, object.space);
+        }
+        for site in &finding.sites {
+            write_site(&mut out, site);
+        }
+        if finding.count > 1 {
+            let _ = writeln!(out, "  seen {} times", finding.count);
+        }
+        let _ = writeln!(out, "  help: {}\n", finding.help);
+    }
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+    let warnings = findings.iter().filter(|f| f.severity == Severity::Warning).count();
+    if findings.is_empty() {
+        out.push_str("nothing found\n");
+    } else {
+        let _ = writeln!(
+            out,
+            "{errors} errors, {warnings} warnings, {} notes",
+            findings.len() - errors - warnings
+        );
+    }
+    out
+}
+
+fn write_site(out: &mut String, site: &Site) {
+    let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);
+    let _ = write!(out, "  {} by thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})", site.what);
+    let Some(inner) = site.frames.first() else {
+        let _ = writeln!(out, ", line {} of the PTX", site.ptx_line);
+        return;
+    };
+    let _ = writeln!(out, "\n    --> {}:{}:{}", inner.file, inner.line, inner.column);
+    if let Some(line) = source_line(&inner.file, inner.line) {
+        let _ = writeln!(out, "{:>8} | {}", inner.line, line.trim_end());
+    }
+    for frame in site.frames.iter().skip(1) {
+        let _ = writeln!(out, "    inlined at {}:{}:{}", frame.file, frame.line, frame.column);
+    }
+}
+
+/// The line as it stands in the file, when the file can be read from here.
+fn source_line(file: &str, line: u32) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    text.lines().nth(line.checked_sub(1)? as usize).map(str::to_owned)
+}
+
+fn compute_sanitizer(findings: &[Finding]) -> String {
+    let mut out = String::from("========= COMPUTE-SANITIZER\n");
+    for finding in findings {
+        let _ = writeln!(out, "========= {}", finding.message);
+        for site in &finding.sites {
+            let place =
+                site.frames.first().map_or_else(String::new, |f| format!(" in {}:{}", f.file, f.line));
+            let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);
+            let _ = writeln!(out, "=========     {} at {}{place}", site.what, site.function);
+            let _ = writeln!(out, "=========     by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})");
+        }
+        out.push_str("=========\n");
+    }
+    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+    let _ = writeln!(out, "========= ERROR SUMMARY: {errors} error{}", if errors == 1 { "" } else { "s" });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Check, Frame, Object};
+
+    fn finding() -> Finding {
+        Finding {
+            check: Check::Race,
+            severity: Severity::Error,
+            message: "race in shared memory: read after write, and nothing orders the two".into(),
+            kernel: "tiled".into(),
+            object: Some(Object { space: "shared", name: None, size: Some(2048), offset: 68 }),
+            sites: vec![Site {
+                what: "read",
+                block: [0, 1, 0],
+                thread: [3, 0, 0],
+                ptx_line: 7,
+                function: "tiled".into(),
+                frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
+            }],
+            help: "put `thread::sync_threads()` between the two",
+            count: 4064,
+        }
+    }
+
+    #[test]
+    fn a_person_reads_what_where_and_what_to_do() {
+        let text = render(&[finding()], Format::Text);
+        for part in [
+            "error: race in shared memory",
+            "in kernel `tiled`",
+            "byte 68 of 2048 of shared memory",
+            "read by thread (3, 0, 0) of block (0, 1, 0)",
+            "--> no/such.rs:41:9",
+            "seen 4064 times",
+            "help: put `thread::sync_threads()`",
+            "1 errors, 0 warnings",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_other_shapes() {
+        let lines = render(&[finding()], Format::ComputeSanitizer);
+        assert!(lines.lines().all(|line| line.starts_with("=========")), "{lines}");
+        assert!(lines.ends_with("ERROR SUMMARY: 1 error\n"));
+        let json: serde_json::Value = serde_json::from_str(&render(&[finding()], Format::Json)).unwrap();
+        assert_eq!(json["findings"][0]["sites"][0]["frames"][0]["line"], 41);
+    }
+}
