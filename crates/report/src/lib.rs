@@ -1,1 +1,6 @@
-//! Counters and models as tables, SVG and an HTML page.
+//! Counters and models as tables, drawings for the terminal, SVG and an HTML page.
+//!
+//! Knows no GPU: what it shows is computed by `gpu_model` or was counted by whoever calls.
+
+pub mod text;
+pub mod unit;

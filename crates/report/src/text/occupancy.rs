@@ -1,0 +1,52 @@
+//! Occupancy as a table of resources with bars.
+
+use std::fmt::Write;
+
+use gpu_model::SmLimits;
+use gpu_model::occupancy::{Occupancy, Resource};
+
+use super::Paint;
+
+/// Draws how much of each resource the resident blocks use, and how many blocks each admits.
+pub fn occupancy(found: &Occupancy, sm: &SmLimits, paint: Paint) -> String {
+    let mut out = String::new();
+    let rows = [
+        (Resource::Warps, found.blocks * found.needs.threads.div_ceil(32), sm.warps, "warps"),
+        (Resource::Registers, found.blocks * found.registers_per_block, sm.registers, "registers"),
+        (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared, "bytes of shared memory"),
+        (Resource::Blocks, found.blocks, sm.blocks, "block slots"),
+    ];
+    for (resource, used, total, unit) in rows {
+        let admits =
+            found.limits.iter().find(|limit| limit.resource == resource).and_then(|limit| limit.blocks);
+        let filled = (u64::from(used) * 20 / u64::from(total.max(1))) as usize;
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled.min(20)));
+        let limits = found.limited_by.contains(&resource);
+        let bar = if limits { paint.bad(&bar) } else { bar };
+        let admits = match admits {
+            None if resource == Resource::Registers => "number of registers unknown".to_owned(),
+            None => "none used".to_owned(),
+            Some(blocks) => format!("admits {}", super::counted(blocks.into(), "block", "blocks")),
+        };
+        let mark = if limits { " ← limits" } else { "" };
+        let _ = writeln!(out, "{bar} {used:>6} of {total:>6} {unit}: {admits}{mark}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_model::{chips::H200, occupancy::BlockNeeds};
+
+    use super::*;
+
+    #[test]
+    fn the_limit_is_marked_in_words() {
+        let needs =
+            BlockNeeds { threads: 256, registers_per_thread: 64, static_shared: 0, dynamic_shared: 0 };
+        let text = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, Paint::default());
+        let marked: Vec<&str> = text.lines().filter(|line| line.contains("← limits")).collect();
+        assert_eq!(marked.len(), 1, "{text}");
+        assert!(marked[0].contains("65536 of  65536 registers: admits 4 blocks"), "{text}");
+    }
+}

@@ -1,0 +1,50 @@
+//! Numbers as people read them: prefixes of a thousand, three digits.
+
+/// A rate or size with the prefix that leaves one to three digits before the point.
+///
+/// ```
+/// assert_eq!(report::unit::rate(4.917e12, "B/s"), "4.92 TB/s");
+/// assert_eq!(report::unit::rate(50e9, "FLOP/s"), "50.0 GFLOP/s");
+/// ```
+pub fn rate(value: f64, unit: &str) -> String {
+    let mut value = value;
+    let mut prefix = "";
+    for next in ["k", "M", "G", "T", "P"] {
+        if value.abs() < 999.5 {
+            break;
+        }
+        value /= 1000.0;
+        prefix = next;
+    }
+    let digits = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {prefix}{unit}")
+}
+
+/// Bytes in KiB, MiB or GiB where they are whole, else in bytes.
+pub fn bytes(count: u64) -> String {
+    for (shift, unit) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        if count > 0 && count.is_multiple_of(1 << shift) {
+            return format!("{} {unit}", count >> shift);
+        }
+    }
+    format!("{count} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_change_at_a_thousand() {
+        assert_eq!(rate(999.0, "B/s"), "999 B/s");
+        assert_eq!(rate(999.7, "B/s"), "1.00 kB/s");
+        assert_eq!(rate(0.0, "B/s"), "0.00 B/s");
+        assert_eq!(bytes(2048), "2 KiB");
+        assert_eq!(bytes(2049), "2049 bytes");
+        assert_eq!(bytes(0), "0 bytes");
+    }
+}
