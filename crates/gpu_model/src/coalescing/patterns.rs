@@ -17,7 +17,7 @@ pub struct Pattern {
 pub fn strided(bytes: u32, stride: u64, base: u64) -> Pattern {
     let address = |lane: u64| base.wrapping_add(lane.wrapping_mul(stride).wrapping_mul(u64::from(bytes)));
     Pattern {
-        name: format!("every {stride}. element of {bytes} bytes, from byte {base}"),
+        name: format!("lane i takes {bytes} bytes at {base} + {} × i", stride.wrapping_mul(bytes.into())),
         bytes,
         addresses: (0..32).map(|lane| Some(address(lane))).collect(),
     }
@@ -26,7 +26,7 @@ pub fn strided(bytes: u32, stride: u64, base: u64) -> Pattern {
 /// 128 contiguous bytes that begin `elements` 4-byte elements behind the start of a line.
 pub fn misaligned(elements: u64) -> Pattern {
     Pattern {
-        name: format!("128 contiguous bytes, {elements} elements off their line"),
+        name: format!("128 contiguous bytes, {} bytes off their line", elements * 4),
         ..strided(4, 1, elements * 4)
     }
 }

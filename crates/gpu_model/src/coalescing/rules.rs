@@ -45,7 +45,7 @@ impl Rule {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::InOrder => {
-                "each half-warp: one transaction if lane k takes word k of an aligned segment, else one for each lane"
+                "each half-warp: one transaction if lane k takes word k of an aligned segment, else one a lane"
             }
             Self::Segments => {
                 "each half-warp: the fewest aligned segments, each cut to the half that is in use"

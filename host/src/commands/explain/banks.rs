@@ -1,0 +1,290 @@
+//! `warpsmith explain banks`: which lane hits which bank, the rule behind it, and what the conflict costs.
+
+use std::fmt::Write;
+
+use gpu_model::Capability;
+use gpu_model::banks::{Access, BankMap, BankSystem, BankWidth, Matrix, StrideRule};
+use serde::Serialize;
+
+use super::LaneBytes;
+use crate::cli::{Outcome, Output};
+use crate::terminal;
+
+/// Arguments of `explain banks`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Banks {
+    /// Lane i takes element i × STRIDE
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=65_536))]
+    stride: u32,
+
+    /// Bytes of an element
+    #[arg(long, value_enum, default_value = "4")]
+    bytes: LaneBytes,
+
+    /// Byte at which lane 0 starts
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 24))]
+    base: u32,
+
+    /// Store instead of load (loads of neighbouring lanes at one address join their groups)
+    #[arg(long)]
+    store: bool,
+
+    /// The chip generation, 1.0 to 12.1
+    #[arg(long, default_value = "9.0", conflicts_with = "banks")]
+    capability: Capability,
+
+    /// Bytes of successive words in successive banks: capability 3.x can be set to 4 or 8
+    #[arg(long, value_enum, default_value = "4", conflicts_with = "banks")]
+    bank_mode: BankMode,
+
+    /// Any number of banks instead of a generation's
+    #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    banks: Option<u32>,
+
+    /// Width of those banks
+    #[arg(long, requires = "banks", default_value_t = 4, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=32))]
+    bank_bytes: u32,
+
+    /// A matrix of ROWSxCOLUMNS in shared memory: its rows, its columns, and a block that fills it column by column
+    #[arg(long, value_name = "RxC", conflicts_with_all = ["stride", "base", "store"])]
+    matrix: Option<crate::size::Size>,
+
+    /// Unused columns behind each row of the matrix
+    #[arg(long, requires = "matrix", default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pad: u32,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith explain banks --stride 2                      a two-way conflict
+  warpsmith explain banks --stride 1 --bytes 8            two groups of 16 lanes, no conflict
+  warpsmith explain banks --matrix 32x32                  a column is 32-way
+  warpsmith explain banks --matrix 32x32 --pad 1          one padding column clears it
+  warpsmith explain banks --stride 32 --capability 3.5 --bank-mode 8
+  warpsmith explain banks --stride 5 --banks 10           a textbook's ten banks";
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum BankMode {
+    /// 4-byte words
+    #[value(name = "4")]
+    Four,
+    /// 8-byte words
+    #[value(name = "8")]
+    Eight,
+}
+
+#[derive(Serialize)]
+struct Lane {
+    lane: usize,
+    address: Option<u64>,
+    bank: Option<u32>,
+    pass: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct AccessAnswer {
+    name: String,
+    wavefronts: u32,
+    ideal_wavefronts: u32,
+    bank_conflicts: u32,
+    degree: u32,
+    bytes_per_clock: f64,
+    ideal_bytes_per_clock: f64,
+    lanes: Vec<Lane>,
+    map: BankMap,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    capability: Option<Capability>,
+    system: BankSystem,
+    peak_bytes_per_clock: f64,
+    bytes: u32,
+    stride: Option<u32>,
+    rule: Option<StrideRule>,
+    matrix: Option<Matrix>,
+    accesses: Vec<AccessAnswer>,
+}
+
+impl Banks {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Outcome> {
+        let answer = self.answer()?;
+        self.output.print(&answer, |answer| self.text(answer))?;
+        Ok(Outcome::Well)
+    }
+
+    fn system(&self) -> anyhow::Result<BankSystem> {
+        let width = match self.bank_mode {
+            BankMode::Four => BankWidth::Four,
+            BankMode::Eight => BankWidth::Eight,
+        };
+        if let Some(banks) = self.banks {
+            return Ok(BankSystem::custom(banks, self.bank_bytes)?);
+        }
+        anyhow::ensure!(
+            width == BankWidth::Four || self.capability.major == 3,
+            "the width of banks can be set on capability 3.x only; {} has banks of 4 bytes",
+            self.capability
+        );
+        Ok(BankSystem::of(self.capability, width)?)
+    }
+
+    fn answer(&self) -> anyhow::Result<Answer> {
+        let system = self.system()?;
+        let bytes = self.bytes.count();
+        let lanes = if self.banks.is_some() { system.request_lanes } else { 32 };
+        let access = if self.store { Access::Store } else { Access::Load };
+        let mut accesses = Vec::new();
+        let mut matrix = None;
+        if let Some(size) = self.matrix {
+            let crate::size::Size::Two(rows, columns) = size else {
+                anyhow::bail!("a matrix is written ROWSxCOLUMNS, for example 32x32; got {size}");
+            };
+            let shape = Matrix::new(u32::try_from(rows)?, u32::try_from(columns)?, self.pad, bytes)?;
+            let mut add = |name: &str, access, addresses: Vec<Option<u64>>| {
+                accesses.push(explain(name, &system, access, bytes, &addresses));
+            };
+            add("row: lane i loads element i of row 0", Access::Load, shape.row(0, lanes));
+            add("column: lane i loads row i of column 0", Access::Load, shape.column(0, lanes));
+            if shape.rows < lanes {
+                let name = format!("tile fill: the warp stores down its columns, {} lanes each", shape.rows);
+                add(&name, Access::Store, shape.down_the_columns(lanes));
+                let name = format!("tile use: every {} lanes load all of column 0", shape.rows);
+                add(&name, Access::Load, shape.one_column_repeated(0, lanes));
+            }
+            matrix = Some(shape);
+        } else {
+            super::check_alignment(self.base, bytes)?;
+            let address = |lane: u32| {
+                u64::from(self.base) + u64::from(lane) * u64::from(self.stride) * u64::from(bytes)
+            };
+            let addresses: Vec<_> = (0..lanes).map(|lane| Some(address(lane))).collect();
+            let verb = if self.store { "stores" } else { "loads" };
+            let name = format!(
+                "lane i {verb} {bytes} bytes at {} + {} × i (stride {})",
+                self.base,
+                u64::from(self.stride) * u64::from(bytes),
+                self.stride
+            );
+            accesses.push(explain(&name, &system, access, bytes, &addresses));
+        }
+        let stride = self.matrix.is_none().then_some(self.stride);
+        Ok(Answer {
+            capability: self.banks.is_none().then_some(self.capability),
+            system,
+            peak_bytes_per_clock: system.peak_bytes_per_clock(),
+            bytes,
+            stride,
+            rule: stride.and_then(|stride| StrideRule::new(&system, bytes, u64::from(stride))),
+            matrix,
+            accesses,
+        })
+    }
+
+    fn text(&self, answer: &Answer) -> String {
+        let paint = super::paint();
+        let mut out = String::new();
+        let system = &answer.system;
+        let owner = match answer.capability {
+            Some(capability) => format!("Capability {capability} ({})", capability.architecture()),
+            None => "A textbook's shared memory".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "{owner}: {} banks of {} bytes, {} bytes per clock\nbank = (address / {}) mod {}",
+            system.banks, system.bank_bytes, answer.peak_bytes_per_clock, system.stripe_bytes, system.banks
+        );
+        if let Some(matrix) = &answer.matrix {
+            let _ = writeln!(
+                out,
+                "\n{}×{} elements of {} bytes, {} padding: the bank of each element, column 0 marked",
+                matrix.rows,
+                matrix.columns,
+                matrix.bytes,
+                report::text::counted(matrix.pad.into(), "column of", "columns of")
+            );
+            out.push_str(&report::text::matrix(matrix, system, 0, paint));
+        }
+        for access in &answer.accesses {
+            let _ = writeln!(out, "\n{}", terminal::heading(&access.name));
+            out.push_str(&report::text::bank_map(&access.map, paint));
+            let _ = writeln!(out, "{}", verdict(access));
+        }
+        if let Some(rule) = &answer.rule {
+            let _ = writeln!(out, "{}", gcd_sentence(rule));
+        }
+        if answer.capability.is_some_and(|capability| capability.major < 5) {
+            out.push_str("(The rule is the programming guide's; only capability 9.0 was measured.)\n");
+        }
+        out
+    }
+}
+
+fn explain(
+    name: &str,
+    system: &BankSystem,
+    access: Access,
+    bytes: u32,
+    addresses: &[Option<u64>],
+) -> AccessAnswer {
+    let map = BankMap::new(system, access, bytes, addresses);
+    let lanes = addresses
+        .iter()
+        .enumerate()
+        .map(|(lane, &address)| {
+            let found = map.lane(lane);
+            Lane { lane, address, bank: found.map(|one| one.0), pass: found.map(|one| one.1 + 1) }
+        })
+        .collect();
+    AccessAnswer {
+        name: name.to_owned(),
+        wavefronts: map.cost.wavefronts,
+        ideal_wavefronts: map.cost.ideal,
+        bank_conflicts: map.cost.bank_conflicts(),
+        degree: map.cost.degree,
+        bytes_per_clock: map.bytes_per_clock,
+        ideal_bytes_per_clock: map.ideal_bytes_per_clock,
+        lanes,
+        map,
+    }
+}
+
+fn verdict(access: &AccessAnswer) -> String {
+    let passes = report::text::counted(access.wavefronts.into(), "wavefront", "wavefronts");
+    if access.bank_conflicts == 0 {
+        let shared = if access.map.has_shared_word() { " (lanes that want one word share it)" } else { "" };
+        format!("no conflict: {passes}{shared}, {} bytes per clock", number(access.bytes_per_clock))
+    } else {
+        format!(
+            "{}-way conflict: {passes} instead of {}, {} bytes per clock instead of {}",
+            access.degree,
+            access.ideal_wavefronts,
+            number(access.bytes_per_clock),
+            number(access.ideal_bytes_per_clock)
+        )
+    }
+}
+
+fn gcd_sentence(rule: &StrideRule) -> String {
+    if rule.slots == 0 {
+        return "stride 0: all lanes want one word, and one pass hands it to all.".to_owned();
+    }
+    let what = if rule.gcd == 1 {
+        "no two lanes of a row meet in a bank".to_owned()
+    } else {
+        format!("lanes {} apart meet in one bank", rule.distance)
+    };
+    format!(
+        "gcd(stride {}, {} slots of a row) = {}: {what}, so the conflict is {}-way.",
+        rule.slots, rule.row_slots, rule.gcd, rule.degree
+    )
+}
+
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value}") } else { format!("{value:.1}") }
+}

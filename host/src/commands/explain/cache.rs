@@ -1,0 +1,140 @@
+//! `warpsmith explain cache`: how on-chip memory is divided between L1 and shared memory, and who decides.
+
+use std::fmt::Write;
+
+use gpu_model::Capability;
+use gpu_model::cache::{self, Division, Preference};
+use serde::Serialize;
+
+use crate::cli::{Context, Outcome, Output};
+use crate::terminal;
+
+/// Arguments of `explain cache`.
+#[derive(clap::Args, Debug)]
+pub struct Cache {
+    /// The chip generation, 1.0 to 12.1
+    #[arg(long, default_value = "9.0")]
+    capability: Capability,
+
+    /// Bytes of shared memory that a block of the kernel takes: the driver gives it at least that
+    #[arg(long, default_value_t = 2048, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    shared: u32,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// One wish and what becomes of it.
+#[derive(Serialize)]
+struct Row {
+    wish: String,
+    shared_bytes: u32,
+    given_bytes: u32,
+    blocks: u32,
+    overridden: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    capability: Capability,
+    division: Division,
+    shared_steps_kib: &'static [u32],
+    block_shared_bytes: u32,
+    bank_width_can_be_set: bool,
+    preferences: Vec<Row>,
+    carve_outs: Vec<Row>,
+}
+
+impl Cache {
+    /// Runs the command.
+    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
+        let answer = self.answer()?;
+        self.output.print(&answer, text)?;
+        Ok(Outcome::Well)
+    }
+
+    fn answer(&self) -> anyhow::Result<Answer> {
+        let limits = super::super::occupancy::limits_of(self.capability)?;
+        anyhow::ensure!(
+            self.shared <= limits.shared_per_block_optin,
+            "{} bytes of shared memory: a block of capability {} has {} at most",
+            self.shared,
+            self.capability,
+            limits.shared_per_block_optin
+        );
+        let block =
+            (self.shared + limits.shared_reserved_per_block).next_multiple_of(limits.shared_granularity);
+        let row = |wish: String, shared_bytes: u32| {
+            let given_bytes = cache::effective_shared(limits, shared_bytes, block);
+            let blocks = given_bytes.checked_div(block).map_or(limits.blocks, |fit| fit.min(limits.blocks));
+            Row { wish, shared_bytes, given_bytes, blocks, overridden: given_bytes != shared_bytes }
+        };
+        let preferences = Preference::ALL
+            .map(|preference| row(preference.name().to_owned(), cache::preferred_shared(limits, preference)));
+        let carve_outs = match Division::of(self.capability) {
+            Division::CarveOut => [0, 25, 50, 75, 100]
+                .map(|percent| row(format!("{percent} %"), cache::carve_out(limits, percent)))
+                .into(),
+            _ => Vec::new(),
+        };
+        Ok(Answer {
+            capability: self.capability,
+            division: Division::of(self.capability),
+            shared_steps_kib: cache::shared_steps_kib(self.capability),
+            block_shared_bytes: block,
+            bank_width_can_be_set: self.capability.major == 3,
+            preferences: preferences.into(),
+            carve_outs,
+        })
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let mut out = String::new();
+    let how = match answer.division {
+        Division::SharedOnly => "global memory has no L1 cache; preferences change nothing",
+        Division::Preference => "L1 and shared memory share one array, divided by preference",
+        Division::Separate => {
+            "shared memory has an array of its own; preferences are accepted and change nothing"
+        }
+        Division::CarveOut => "L1 and shared memory share one array, divided by a carve-out in steps",
+    };
+    let _ = writeln!(out, "Capability {} ({}): {how}", answer.capability, answer.capability.architecture());
+    let steps: Vec<String> = answer.shared_steps_kib.iter().map(u32::to_string).collect();
+    let _ = writeln!(out, "Shared memory of a multiprocessor: {} KiB", steps.join(", "));
+    let _ = writeln!(
+        out,
+        "A block takes {} bytes of it, roundings and the system's share included\n",
+        answer.block_shared_bytes
+    );
+    let rows = |wishes: &[Row]| -> Vec<Vec<String>> {
+        wishes
+            .iter()
+            .map(|row| {
+                let note = if row.overridden { "overridden: a block needs more" } else { "as wished" };
+                vec![
+                    row.wish.clone(),
+                    report::unit::bytes(row.shared_bytes.into()),
+                    report::unit::bytes(row.given_bytes.into()),
+                    row.blocks.to_string(),
+                    note.to_owned(),
+                ]
+            })
+            .collect()
+    };
+    let header = |what| [what, "wish", "given", "blocks that fit", "by the driver"];
+    let _ = writeln!(out, "{}", terminal::table(&header("cache preference"), &rows(&answer.preferences)));
+    if !answer.carve_outs.is_empty() {
+        let _ = writeln!(out, "{}", terminal::table(&header("carve-out"), &rows(&answer.carve_outs)));
+    }
+    let _ = writeln!(
+        out,
+        "{}",
+        if answer.bank_width_can_be_set {
+            "Banks can be set to 4 or 8 bytes: compare `explain banks --capability 3.5 --bank-mode 4` and `8`."
+        } else {
+            "The width of banks cannot be set: the call is accepted and changes nothing (3.x only)."
+        }
+    );
+    out
+}
