@@ -315,10 +315,7 @@ mod tests {
                     assert_eq!(bfe_s32(a32, pos, len) as u64, bfe_by_bits(a32 as u64, pos, len, 31, true));
                     assert_eq!(bfe_u64(a, pos, len), bfe_by_bits(a, pos, len, 63, false));
                     assert_eq!(bfe_s64(a, pos, len), bfe_by_bits(a, pos, len, 63, true));
-                    assert_eq!(
-                        bfi_b32(a32, b32, pos, len) as u64,
-                        bfi_by_bits(a as u64, b32 as u64, pos, len, 31)
-                    );
+                    assert_eq!(bfi_b32(a32, b32, pos, len) as u64, bfi_by_bits(a, b32 as u64, pos, len, 31));
                     assert_eq!(bfi_b64(a, b, pos, len), bfi_by_bits(a, b, pos, len, 63));
                 }
             }

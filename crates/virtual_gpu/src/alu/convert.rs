@@ -260,7 +260,7 @@ mod tests {
             assert!(down <= a as u128 && a as u128 <= up);
             let ulp = (u128::BITS - (a as u128).leading_zeros()).saturating_sub(24);
             assert!(up - down == 0 || up - down == 1 << ulp, "{a}");
-            assert_eq!(up == down, a % (1 << ulp) == 0);
+            assert_eq!(up == down, a.is_multiple_of(1 << ulp));
             let s = -((a >> 1) as i64) as u64;
             assert_eq!(int_to_f64(s, true, Round::Zero), -int_to_f64(a >> 1, false, Round::Down));
         }

@@ -1,0 +1,77 @@
+//! Records results of the random programs, and compares recordings.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use differential::{compare, driver::Driver, program, record::Record};
+
+/// The virtual GPU against hardware, one instruction form at a time.
+#[derive(Parser)]
+enum Command {
+    /// Runs every program on a driver library's device and writes the results.
+    Record {
+        /// The library: the real driver, or the virtual GPU's stand-in.
+        #[arg(long, default_value = "libcuda.so.1")]
+        library: String,
+        /// Operands are drawn from it.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where the results go.
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Lists the forms on which the second recording differs from the first.
+    Compare {
+        /// What is held to be right.
+        expected: PathBuf,
+        /// What is judged.
+        got: PathBuf,
+    },
+    /// Writes every program as a PTX file.
+    Generate {
+        /// The directory to write to.
+        directory: PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let programs = program::all();
+    match Command::parse() {
+        Command::Record { library, seed, output } => {
+            let record = differential::record(&mut Driver::open(&library)?, &programs, seed)?;
+            let bytes = record.to_bytes()?;
+            std::fs::write(&output, &bytes).with_context(|| format!("cannot write {}", output.display()))?;
+            println!(
+                "{} forms, {} cases, {} bytes",
+                record.len(),
+                record.len() * differential::THREADS,
+                bytes.len()
+            );
+        }
+        Command::Compare { expected, got } => {
+            let read = |path: &PathBuf| {
+                let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+                Record::from_bytes(&bytes)
+            };
+            let (expected, got) = (read(&expected)?, read(&got)?);
+            if expected.seed != got.seed {
+                bail!("recorded from seeds {} and {}", expected.seed, got.seed);
+            }
+            let report = compare::compare(programs.iter().flat_map(|p| &p.forms), &expected, &got);
+            println!("{report}");
+            if !report.forms.is_empty() {
+                bail!("the recordings differ");
+            }
+        }
+        Command::Generate { directory } => {
+            std::fs::create_dir_all(&directory)?;
+            for program in &programs {
+                std::fs::write(directory.join(format!("{}.ptx", program.name)), program.ptx())?;
+            }
+            let forms: usize = programs.iter().map(|p| p.forms.len()).sum();
+            println!("{} programs, {forms} forms, {} cases", programs.len(), forms * differential::THREADS);
+        }
+    }
+    Ok(())
+}
