@@ -164,7 +164,11 @@ pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
         return 0;
     }
     let largest = format.largest as u16;
-    let bits = if a.is_infinite() {
+    let bits = if mode.round == Round::Nearest && format == Format::F16 {
+        half::from_f64::<F16>(a)
+    } else if mode.round == Round::Nearest && format == Format::BF16 {
+        half::from_f64::<Bf16>(a)
+    } else if a.is_infinite() {
         (if a < 0.0 { sign } else { 0 }) | (largest + 1)
     } else {
         Exact::from_f64(a).round(format, mode.round) as u16

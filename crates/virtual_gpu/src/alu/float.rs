@@ -306,7 +306,8 @@ pub fn min_max_f32(a: f32, b: f32, mode: MinMax) -> f32 {
 #[inline]
 pub fn min_max_f64(a: f64, b: f64, max: bool) -> f64 {
     match (a.is_nan(), b.is_nan()) {
-        (true, true) => quiet_f64(a),
+        // ptxas makes `min` of a compare and a select that falls to the second.
+        (true, true) => quiet_f64(b),
         (true, false) => b,
         (false, true) => a,
         (false, false) => {

@@ -92,10 +92,126 @@ pub fn saturate(value: i64, part: Part, signed: bool) -> i64 {
     }
 }
 
-/// `vmad`: `a * b + c` (operands already negated as asked), with `.po` one more, shifted right by 0, 7 or 15.
+/// What a scalar form does with `c` after saturation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Secondary {
+    /// `.add`
+    Add,
+    /// `.min`
+    Min,
+    /// `.max`
+    Max,
+}
+
+/// The secondary operation of a scalar form, in the signedness of its destination.
 #[inline]
-pub fn mad(a: i64, b: i64, c: i64, plus_one: bool, shift: u32) -> i128 {
-    (a as i128 * b as i128 + c as i128 + plus_one as i128) >> shift
+pub fn secondary(op: Secondary, value: u32, c: u32, signed: bool) -> u32 {
+    match (op, signed) {
+        (Secondary::Add, _) => value.wrapping_add(c),
+        (Secondary::Min, false) => value.min(c),
+        (Secondary::Max, false) => value.max(c),
+        (Secondary::Min, true) => (value as i32).min(c as i32) as u32,
+        (Secondary::Max, true) => (value as i32).max(c as i32) as u32,
+    }
+}
+
+/// The modifiers of `vmad`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Mad {
+    /// A source is signed, or an operand is negated.
+    pub signed: bool,
+    /// One of `a` and `b` is negated.
+    pub negate_product: bool,
+    /// `c` is negated.
+    pub negate_c: bool,
+    /// `.po`: one is added.
+    pub plus_one: bool,
+    /// `.shr7` or `.shr15`, else 0.
+    pub shift: u32,
+    /// `.sat`
+    pub saturate: bool,
+}
+
+/// `vmad`: `a * b + c` in full width on extended parts, then shifted and saturated.
+#[inline]
+pub fn mad(a: i64, b: i64, c: u32, mode: Mad) -> u32 {
+    let product = a as i128 * b as i128;
+    let product = if mode.negate_product { -product } else { product };
+    let c = if mode.negate_c { !c } else { c };
+    let c = if mode.signed { c as i32 as i128 } else { c as i128 };
+    let sum = (product + c + (mode.plus_one || mode.negate_c) as i128) >> mode.shift;
+    match (mode.saturate, mode.signed) {
+        (false, _) => sum as u32,
+        (true, true) => sum.clamp(i32::MIN as i128, i32::MAX as i128) as u32,
+        (true, false) => sum.clamp(0, u32::MAX as i128) as u32,
+    }
+}
+
+/// The operations of the two- and four-way forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PackedOp {
+    /// As the scalar one.
+    Scalar(Op),
+    /// `vavrg2`, `vavrg4`: the mean, halves rounded up where the sum is not negative.
+    Average,
+    /// `vset2`, `vset4`: one where the comparison holds.
+    Set(super::compare::IntCmp),
+}
+
+/// A two- or four-way form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Packed {
+    /// What is done in each lane.
+    pub op: PackedOp,
+    /// Lanes: 2 or 4.
+    pub lanes: u32,
+    /// The destination is signed.
+    pub signed: bool,
+    /// `a` is signed.
+    pub a_signed: bool,
+    /// `b` is signed.
+    pub b_signed: bool,
+    /// The lanes of `{b, a}` that make up `a`, lowest first.
+    pub a_select: [u8; 4],
+    /// The lanes of `{b, a}` that make up `b`, lowest first.
+    pub b_select: [u8; 4],
+    /// Destination lanes that are written, a bit each.
+    pub mask: u8,
+    /// `.sat`
+    pub saturate: bool,
+    /// `.add`: the lanes are summed onto `c`, else written over it.
+    pub accumulate: bool,
+}
+
+/// A two- or four-way form's result.
+pub fn packed(form: Packed, a: u32, b: u32, c: u32) -> u32 {
+    let width = 32 / form.lanes;
+    let pair = (b as u64) << 32 | a as u64;
+    let lane = |index: u8, signed: bool| {
+        let bits = pair >> (width * index as u32) << (64 - width);
+        if signed { bits as i64 >> (64 - width) } else { (bits >> (64 - width)) as i64 }
+    };
+    let mut result = c;
+    for i in 0..form.lanes {
+        if form.mask >> i & 1 == 0 {
+            continue;
+        }
+        let x = lane(form.a_select[i as usize], form.a_signed);
+        let y = lane(form.b_select[i as usize], form.b_signed);
+        let value = match form.op {
+            PackedOp::Scalar(op) => apply(op, x, y),
+            PackedOp::Average => (x + y + (x + y >= 0) as i64) >> 1,
+            PackedOp::Set(cmp) => super::compare::int(cmp, x, y) as i64,
+        };
+        let part = if form.lanes == 2 { Part::Half(i) } else { Part::Byte(i) };
+        let value = if form.saturate { saturate(value, part, form.signed) } else { value };
+        result = if form.accumulate {
+            result.wrapping_add(value as u32)
+        } else {
+            part.insert(value as u32, result)
+        };
+    }
+    result
 }
 
 #[cfg(test)]
@@ -119,6 +235,39 @@ mod tests {
         assert_eq!(shl(1, 40, false), 1 << 32);
         assert_eq!(shl(1, 33, true), 2);
         assert_eq!(shr(-8, 1, false), -4);
-        assert_eq!(mad(3, -4, 2, true, 0), -9);
+    }
+
+    #[test]
+    fn multiply_and_add() {
+        let signed = Mad { signed: true, ..Mad::default() };
+        assert_eq!(mad(3, -4, 2, Mad { plus_one: true, ..signed }) as i32, -9);
+        assert_eq!(mad(3, 4, 2, Mad { negate_product: true, ..signed }) as i32, -10);
+        assert_eq!(mad(3, 4, 2, Mad { negate_c: true, ..signed }) as i32, 10);
+        assert_eq!(mad(1 << 20, 1 << 20, 0, Mad { saturate: true, ..signed }) as i32, i32::MAX);
+        assert_eq!(mad(1 << 20, 1 << 20, 0, Mad { shift: 15, saturate: true, ..Mad::default() }), 1 << 25);
+        assert_eq!(secondary(Secondary::Min, 1, u32::MAX, true), u32::MAX);
+    }
+
+    #[test]
+    fn lanes_are_selected_computed_and_merged() {
+        let form = Packed {
+            op: PackedOp::Scalar(Op::Add),
+            lanes: 2,
+            signed: false,
+            a_signed: false,
+            b_signed: false,
+            a_select: [0, 1, 0, 0],
+            b_select: [2, 3, 0, 0],
+            mask: 3,
+            saturate: false,
+            accumulate: false,
+        };
+        assert_eq!(packed(form, 0x0001_ffff, 0x0002_0003, 0), 0x0003_0002);
+        assert_eq!(packed(Packed { saturate: true, ..form }, 0x0001_ffff, 0x0002_0003, 0), 0x0003_ffff);
+        assert_eq!(packed(Packed { mask: 1, ..form }, 0x0001_0001, 0x0002_0003, 0xabcd_0000), 0xabcd_0004);
+        assert_eq!(packed(Packed { accumulate: true, ..form }, 0x0001_0001, 0x0002_0003, 10), 17);
+        let average = Packed { op: PackedOp::Average, lanes: 4, b_select: [4, 5, 6, 7], mask: 15, ..form };
+        let average = Packed { a_select: [0, 1, 2, 3], ..average };
+        assert_eq!(packed(average, 0x0102_03ff, 0x0203_04ff, 0), 0x0203_04ff);
     }
 }
