@@ -181,4 +181,13 @@ mod tests {
         assert_eq!(results.len(), THREADS * 3);
         assert_eq!(results[THREADS..][..2], [0x34, 0x12]);
     }
+
+    #[test]
+    fn every_program_is_ptx() {
+        for program in all() {
+            if let Err(error) = ptx::parse(&program.ptx()) {
+                panic!("{}: {error}", program.name);
+            }
+        }
+    }
 }
