@@ -6,6 +6,7 @@
 
 pub mod banks;
 pub mod coalescing;
+pub mod first;
 pub mod latency;
 pub mod matmul;
 pub mod spaces;
