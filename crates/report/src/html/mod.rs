@@ -98,15 +98,15 @@ impl Page<'_> {
         let chip = self.chip;
         let _ = writeln!(
             out,
-            "<header><h1>Warpsmith report</h1>\n<p>{} kernels, counted on the virtual GPU as {}: capability {}, {} \
+            "<header><h1>Warpsmith report</h1>\n<p>{}, counted on the virtual GPU as {}: capability {}, {} \
              multiprocessors, {} of memory at {}.</p>\n<p class=\"muted\">Counts are per PTX instruction. They equal \
              the hardware's when the module is compiled at level 0; at higher levels ptxas may merge shared \
              accesses. No time on this page comes from the virtual GPU.</p>",
-            self.kernels.len(),
+            crate::text::counted(self.kernels.len() as u64, "kernel", "kernels"),
             escape(chip.name),
             chip.capability(),
             chip.sms,
-            format_args!("{:.0} GB", chip.memory_bytes as f64 / 1e9),
+            format_args!("{:.0} GiB", chip.memory_bytes as f64 / (1u64 << 30) as f64),
             unit::rate(chip.memory_bandwidth(), "B/s"),
         );
         out.push_str("<nav aria-label=\"Sections\"><ul>");

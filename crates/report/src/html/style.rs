@@ -27,7 +27,8 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.5rem .75rem;color:var(--muted)}
 th,td{padding:.3rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
 th{font-weight:600}
-th:first-child,.source td:nth-child(2){text-align:left}
+thead th{white-space:normal;vertical-align:bottom}
+th:first-child,.source td:nth-child(2),.source th:nth-child(2){text-align:left}
 .source td code{white-space:pre;overflow-wrap:normal}
 .hot td,.hot th{background:var(--bad-fill)}
 .source{font-size:.9rem}

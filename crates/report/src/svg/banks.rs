@@ -16,9 +16,9 @@ fn bank_class(bank: u32) -> String {
 /// column for each bank. Passes beyond the first stand out: they are what a conflict costs.
 pub fn bank_map(name: &str, map: &BankMap, addresses: &[Option<u64>]) -> String {
     let columns = (map.system.banks as usize).max(addresses.len());
-    let depth: usize = map.groups.iter().map(|group| 2 + deepest(group)).sum();
+    let rows: usize = map.groups.iter().map(|group| 1 + deepest(group)).sum();
     let width = LABEL + columns as f64 * CELL + 4.0;
-    let height = (3.0 + depth as f64) * (CELL + 2.0);
+    let height = CELL * 1.8 + rows as f64 * (CELL + 2.0) + map.groups.len() as f64 * CELL * 0.4;
     let mut drawing = Drawing::new(width, height);
     let x = |column: usize| LABEL + column as f64 * CELL;
 

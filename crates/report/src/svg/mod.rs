@@ -35,11 +35,18 @@ pub(crate) struct Drawing {
     body: String,
     width: f64,
     height: f64,
+    /// Below this width, the reader scrolls rather than reads ever smaller letters.
+    least_width: f64,
 }
 
 impl Drawing {
     pub(crate) fn new(width: f64, height: f64) -> Self {
-        Self { body: String::new(), width, height }
+        Self { body: String::new(), width, height, least_width: 720.0 }
+    }
+
+    /// The same with another smallest width.
+    pub(crate) fn readable_from(self, least_width: f64) -> Self {
+        Self { least_width, ..self }
     }
 
     /// A rectangle with the classes that colour it; `tip` appears when pointed at.
@@ -89,7 +96,7 @@ impl Drawing {
             r#"<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {:.0} {:.0}" style="min-width:{:.0}px" aria-label="{}"><desc>{}</desc>{}</svg>"#,
             self.width,
             self.height,
-            self.width.min(720.0),
+            self.width.min(self.least_width),
             escape(title),
             escape(description),
             self.body

@@ -35,7 +35,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     let x = |intensity: f64| LEFT + (intensity / least).ln() / (most / least).ln() * (WIDTH - LEFT - RIGHT);
     let y = |flops: f64| HEIGHT - BOTTOM - (flops / low).ln() / (high / low).ln() * (HEIGHT - TOP - BOTTOM);
 
-    let mut drawing = Drawing::new(WIDTH, HEIGHT);
+    let mut drawing = Drawing::new(WIDTH, HEIGHT).readable_from(480.0);
     for power in tick_powers(least, most) {
         let at = 10f64.powi(power);
         drawing.line("grid", &[(x(at), TOP), (x(at), HEIGHT - BOTTOM)]);
@@ -89,10 +89,11 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             rate(lines.attainable(mark.intensity), "FLOP/s")
         );
         drawing.dot(at_x, at_y, "mark", &tip);
-        let right_half = at_x > WIDTH * 0.6;
+        // Right of the mark and below it, the rising line is never in the way.
         let text_width = mark.name.chars().count() as f64 * 7.0;
-        let text_x = if right_half { at_x - 9.0 } else { at_x + 9.0 };
-        let start = if right_half { text_x - text_width } else { text_x };
+        let flips = at_x + 9.0 + text_width > WIDTH;
+        let text_x = if flips { at_x - 9.0 } else { at_x + 9.0 };
+        let start = if flips { text_x - text_width } else { text_x };
         let mut text_y = at_y + 18.0;
         while taken.iter().any(|&(other_x, other_y)| {
             (other_x - start).abs() < text_width.max(60.0) && (other_y - text_y).abs() < 14.0
@@ -100,7 +101,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             text_y += 14.0;
         }
         taken.push((start, text_y));
-        drawing.text(text_x, text_y, if right_half { "end" } else { "start" }, "label", &mark.name);
+        drawing.text(text_x, text_y, if flips { "end" } else { "start" }, "label", &mark.name);
     }
     let listed: Vec<String> = usable
         .iter()
