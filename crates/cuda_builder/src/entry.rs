@@ -28,14 +28,12 @@ pub fn build<'c>(
     grid_constant: bool,
 ) -> Result<Vec<Kernel>, String> {
     let mut kernels = Vec::new();
-    let entries = module
-        .functions()
-        .into_iter()
-        .filter_map(|f| Some((f.name().strip_prefix(marks::ENTRY)?.to_owned(), f)));
-    let places: Vec<_> = entries.filter_map(|(name, f)| debug_info::place(&name, f)).collect();
+    let functions = module.functions().into_iter();
+    let entries: Vec<(String, Value)> =
+        functions.filter_map(|f| Some((f.name().strip_prefix(marks::ENTRY)?.to_owned(), f))).collect();
+    let places: Vec<_> = entries.iter().filter_map(|(name, f)| debug_info::place(name, *f)).collect();
     debug_info::declare(context, module, &places)?;
-    for forwarded in module.functions() {
-        let Some(name) = forwarded.name().strip_prefix(marks::ENTRY).map(str::to_owned) else { continue };
+    for (name, forwarded) in entries {
         if !is_ptx_name(&name) {
             return Err(format!(
                 "the kernel `{name}` needs another name: PTX knows only ASCII letters, digits, `_` and `$`"
