@@ -13,7 +13,6 @@ mod archive;
 mod builder;
 mod clean;
 mod convergence;
-mod debug_info;
 mod entry;
 mod error;
 mod front_end;

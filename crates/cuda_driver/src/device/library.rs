@@ -7,7 +7,7 @@ use crate::abi::{
     Answer, CUdevice, CUdeviceptr, CUfunction, CUkernel, CUlibrary, CUmodule, CUresult, In, Out, Text,
 };
 use crate::device::context::current;
-use crate::device::image::{self, Image};
+use crate::device::image::Image;
 use crate::device::jit::Jit;
 use crate::device::registry::Registry;
 use crate::device::{function, gpu, initialised, module};
@@ -17,7 +17,7 @@ static KERNELS: Registry<LibraryKernel> = Registry::new(CUresult::INVALID_HANDLE
 
 /// A library.
 pub struct Library {
-    text: String,
+    image: Image,
     names: Vec<String>,
     kernels: Vec<CUkernel>,
 }
@@ -28,23 +28,27 @@ pub struct LibraryKernel {
     name: String,
 }
 
-fn add(place: Out<CUlibrary>, image: Result<Image, image::Refused>, jit: &Jit) -> Answer {
-    let Image::Ptx(text) = image.map_err(|refused| {
-        jit.error(&refused.to_string());
-        refused.say();
-        refused.code()
-    })?;
+fn add(place: Out<CUlibrary>, image: Image, jit: &Jit) -> Answer {
     // Loaded once here, so that errors are found now and names are known without a context.
-    let program = gpu().load(&text).map_err(|error| {
-        jit.error(&error.to_string());
-        crate::device::code_of(&error)
-    })?;
-    let names: Vec<String> = program.kernels().map(|kernel| kernel.name().to_owned()).collect();
-    let library = crate::device::registry::new_handle();
-    let kernels =
-        names.iter().map(|name| KERNELS.insert(LibraryKernel { library, name: name.clone() })).collect();
-    LIBRARIES.insert_as(library, Library { text, names, kernels });
-    place.set(library)
+    let mut refused = CUresult::NO_BINARY_FOR_GPU;
+    for text in &image.ptx {
+        let program = match gpu().load(text) {
+            Ok(program) => program,
+            Err(error) => {
+                jit.error(&error.to_string());
+                refused = crate::device::code_of(&error);
+                continue;
+            }
+        };
+        let names: Vec<String> = program.kernels().map(|kernel| kernel.name().to_owned()).collect();
+        let library = crate::device::registry::new_handle();
+        let kernels =
+            names.iter().map(|name| KERNELS.insert(LibraryKernel { library, name: name.clone() })).collect();
+        let image = Image { ptx: vec![text.clone()] };
+        LIBRARIES.insert_as(library, Library { image, names, kernels });
+        return place.set(library);
+    }
+    Err(refused)
 }
 
 pub fn cuLibraryLoadData(
@@ -59,12 +63,8 @@ pub fn cuLibraryLoadData(
 ) -> Answer {
     initialised()?;
     library.required()?;
-    if code.is_null() {
-        return Err(CUresult::INVALID_VALUE);
-    }
     let jit = Jit::new(jit_count, jit_options, jit_values)?;
-    // SAFETY: the caller of the entry point vouches for a complete image.
-    let added = add(library, unsafe { image::read(code.cast()) }, &jit);
+    let added = module::image_at(code, &jit).and_then(|image| add(library, image, &jit));
     jit.finish();
     added
 }
@@ -82,9 +82,8 @@ pub fn cuLibraryLoadFromFile(
     initialised()?;
     library.required()?;
     let jit = Jit::new(jit_count, jit_options, jit_values)?;
-    let mut bytes = std::fs::read(&*path.get()?).map_err(|_| CUresult::FILE_NOT_FOUND)?;
-    bytes.push(0);
-    let added = add(library, image::read_bytes(&bytes), &jit);
+    let path = path.get()?;
+    let added = module::image_in(&path, &jit).and_then(|image| add(library, image, &jit));
     jit.finish();
     added
 }
@@ -134,7 +133,7 @@ fn module_here(library: CUlibrary) -> Answer<CUmodule> {
     if let Some(&module) = modules.get(&library) {
         return Ok(module);
     }
-    let module = module::load_text(&known.text, &Jit::silent())?;
+    let module = module::load(&known.image, &Jit::silent())?;
     modules.insert(library, module);
     Ok(module)
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use virtual_gpu::memory::Allocation;
 
 use crate::abi::attributes::memory_type;
-use crate::abi::{
-    Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, Handle, In, Out,
-};
+use crate::abi::{Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, In, Out};
 use crate::device::context::{Origin, current, memory_info, owner_of};
 use crate::device::stream::{Target, default_target, target};
 use crate::device::transfer::{Copy, Fill, Memory, Side, host};
@@ -67,8 +65,12 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     }
     // Work that uses it ends first, as with the real driver.
     owner.queue.drain()?;
-    owner.owned().remove(&address);
-    crate::device::host_memory::release(address, origin);
+    if matches!(origin, Origin::Managed) {
+        owner.owned().remove(&address);
+        crate::device::host_memory::release(address, origin);
+    } else {
+        crate::device::pool::free_in_turn(address)?;
+    }
     current().map(|_| ())
 }
 
@@ -341,6 +343,3 @@ pub fn cuMemsetD2D32Async(
 ) -> Answer {
     fill(stream, rows(dst, pitch, value.to_le_bytes(), width, height))
 }
-
-/// A handle of nothing, for attributes that have none.
-pub const NO_POOL: Handle = 0;

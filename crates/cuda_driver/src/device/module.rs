@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::{Kernel, Module as Program};
+use virtual_gpu::{Error, Kernel, Module as Program};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUfunction, CUmodule, CUresult, Handle, In, Out, Text};
 use crate::device::context::{current, current_even_if_broken};
@@ -12,7 +12,7 @@ use crate::device::function::{FUNCTIONS, Function};
 use crate::device::image::{self, Image};
 use crate::device::jit::Jit;
 use crate::device::registry::{Registry, new_handle};
-use crate::device::{chip, gpu};
+use crate::device::{chip, code_of, gpu};
 
 pub static MODULES: Registry<Module> = Registry::new(CUresult::INVALID_HANDLE);
 
@@ -44,53 +44,84 @@ impl Module {
     }
 }
 
-/// Loads PTX into the current context.
-pub fn load_text(ptx: &str, jit: &Jit) -> Answer<Handle> {
+/// What the virtual GPU makes of PTX text; what it refuses goes to the log.
+fn program(ptx: &str, jit: &Jit) -> Result<Program, Error> {
+    gpu().load(ptx).inspect_err(|error| jit.error(&error.to_string()))
+}
+
+/// Checks PTX without keeping it.
+pub fn check_text(ptx: &str, jit: &Jit) -> Answer {
+    program(ptx, jit).map(|_| ()).map_err(|error| code_of(&error))
+}
+
+/// Loads an image into the current context: the first of its texts that the device admits.
+pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
     let context = current()?;
-    let program = gpu().load(ptx).map_err(|error| {
-        jit.error(&error.to_string());
-        refusal(&error, ptx)
-    })?;
-    let (major, minor) = program.ptx_version();
-    jit.info(&format!(
-        "PTX {major}.{minor} for sm_{}, loaded for the virtual {} ({})",
-        program.target(),
-        chip().name,
-        chip().capability()
-    ));
-    let handle = new_handle();
-    let functions = Mutex::default();
-    MODULES.insert_as(handle, Module { handle, context: context.handle, program, functions });
-    Ok(handle)
+    let mut refused = CUresult::NO_BINARY_FOR_GPU;
+    for text in &image.ptx {
+        match program(text, jit) {
+            Ok(program) => {
+                let (major, minor) = program.ptx_version();
+                let target = program.target();
+                jit.info(&format!(
+                    "PTX {major}.{minor} for sm_{target}, loaded for the virtual {}",
+                    chip().name
+                ));
+                let handle = new_handle();
+                let functions = Mutex::default();
+                MODULES.insert_as(handle, Module { handle, context: context.handle, program, functions });
+                return Ok(handle);
+            }
+            Err(error) => {
+                refused = code_of(&error);
+                // A text for another device; the next may be for this one.
+                if !matches!(error, Error::Target { .. }) {
+                    break;
+                }
+            }
+        }
+    }
+    Err(refused)
 }
 
-/// The real driver's code for PTX that it does not take.
-fn refusal(error: &virtual_gpu::Error, _ptx: &str) -> CUresult {
-    crate::device::code_of(error)
+/// The device's capability as images number it.
+pub fn device() -> u32 {
+    let capability = chip().capability();
+    u32::from(capability.major) * 10 + u32::from(capability.minor)
 }
 
-/// Loads an image of whatever kind.
-pub fn load_image(image: *const c_void, jit: &Jit) -> Answer<Handle> {
+/// Reads the image that an entry point was given.
+pub fn image_at(image: *const c_void, jit: &Jit) -> Answer<Image> {
     if image.is_null() {
         return Err(CUresult::INVALID_VALUE);
     }
     // SAFETY: the caller of the entry point vouches for an image that is complete: text that ends with NUL, or a
     // binary whose header tells its size.
-    let image = unsafe { image::read(image.cast()) };
-    match image {
-        Ok(Image::Ptx(text)) => load_text(&text, jit),
-        Err(refused) => {
-            jit.error(&refused.to_string());
-            refused.say();
-            Err(refused.code())
-        }
-    }
+    accepted(unsafe { image::read(image.cast(), device()) }, jit)
+}
+
+/// Reads an image from a file.
+pub fn image_in(path: &str, jit: &Jit) -> Answer<Image> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CUresult::FILE_NOT_FOUND,
+        _ => CUresult::OPERATING_SYSTEM,
+    })?;
+    accepted(image::read_bytes(&bytes, device()), jit)
+}
+
+fn accepted(image: Result<Image, image::Refused>, jit: &Jit) -> Answer<Image> {
+    image.map_err(|refused| {
+        jit.error(&refused.to_string());
+        refused.say();
+        refused.code()
+    })
 }
 
 pub fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) -> Answer {
     module.required()?;
     current()?;
-    module.set(load_image(image, &Jit::silent())?)
+    let jit = Jit::silent();
+    module.set(load(&image_at(image, &jit)?, &jit)?)
 }
 
 pub fn cuModuleLoadDataEx(
@@ -103,7 +134,7 @@ pub fn cuModuleLoadDataEx(
     module.required()?;
     current()?;
     let jit = Jit::new(num_options, options, values)?;
-    let loaded = load_image(image, &jit);
+    let loaded = image_at(image, &jit).and_then(|image| load(&image, &jit));
     jit.finish();
     module.set(loaded?)
 }
@@ -115,25 +146,8 @@ pub fn cuModuleLoadFatBinary(module: Out<CUmodule>, image: *const c_void) -> Ans
 pub fn cuModuleLoad(module: Out<CUmodule>, path: Text) -> Answer {
     module.required()?;
     current()?;
-    module.set(load_file(&path.get()?, &Jit::silent())?)
-}
-
-/// Loads an image from a file.
-pub fn load_file(path: &str, jit: &Jit) -> Answer<Handle> {
-    let mut bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CUresult::FILE_NOT_FOUND,
-        _ => CUresult::OPERATING_SYSTEM,
-    })?;
-    // Text in a file does not end with NUL.
-    bytes.push(0);
-    match image::read_bytes(&bytes) {
-        Ok(Image::Ptx(text)) => load_text(&text, jit),
-        Err(refused) => {
-            jit.error(&refused.to_string());
-            refused.say();
-            Err(refused.code())
-        }
-    }
+    let jit = Jit::silent();
+    module.set(load(&image_in(&path.get()?, &jit)?, &jit)?)
 }
 
 pub fn cuModuleUnload(module: CUmodule) -> Answer {

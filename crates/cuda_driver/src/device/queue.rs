@@ -38,7 +38,8 @@ pub struct Work {
 
 impl Work {
     /// Work of the device.
-    pub fn device(run: impl FnOnce() + Send + 'static) -> Self {
+    #[cfg(test)]
+    fn device(run: impl FnOnce() + Send + 'static) -> Self {
         Self { run: Box::new(run), host: false, ready: None }
     }
 }
@@ -296,7 +297,8 @@ impl Queue {
     }
 
     /// The last work issued to a stream.
-    pub fn mark(&self, stream: Handle) -> Mark {
+    #[cfg(test)]
+    fn mark(&self, stream: Handle) -> Mark {
         (stream, self.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
     }
 

@@ -9,7 +9,7 @@ use crate::device::context::Context;
 use crate::device::graph::Executable;
 use crate::device::launch::LaunchOp;
 use crate::device::transfer::{Copy, Fill};
-use crate::device::{code_of, gpu};
+use crate::device::{gpu, pool};
 
 /// One piece of work.
 #[derive(Clone)]
@@ -146,10 +146,8 @@ impl Op {
                 .memory()
                 .write(*address, &value.to_le_bytes()[..*bytes])
                 .map_err(|_| CUresult::ILLEGAL_ADDRESS),
-            Self::Free(address) => {
-                context.owned().remove(address);
-                gpu().memory().free(*address).map_err(|error| code_of(&error))
-            }
+            // Freed twice: the second free was refused when it was issued, unless both were under way.
+            Self::Free(address) => pool::free_in_turn(*address),
             Self::Graph(graph) => {
                 graph.run(context);
                 Ok(())

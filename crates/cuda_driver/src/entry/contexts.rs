@@ -45,14 +45,14 @@ entry_points! {
     cuDeviceGetCliqueCount @ 13040 => nobody (count: Out<usize>, dev: CUdevice);
     cuDeviceGetCliqueInfo @ 13040 => nobody (clique_info: *mut c_void, count: Out<usize>, dev: CUdevice);
     cuDeviceGetCount @ 2000 => devices (count: Out<i32>);
-    cuDeviceGetDefaultMemPool @ 11020 => nobody (pool_out: Out<CUmemoryPool>, dev: CUdevice);
+    cuDeviceGetDefaultMemPool @ 11020 => pool (pool_out: Out<CUmemoryPool>, dev: CUdevice);
     cuDeviceGetExecAffinitySupport @ 11040 => devices (pi: Out<i32>, kind: u32, dev: CUdevice);
     cuDeviceGetFabricClusterUuid @ 13040 => nobody (uuid: Out<CUuuid>, dev: CUdevice);
     cuDeviceGetHostAtomicCapabilities @ 13000 => nobody (
         capabilities: Out<u32>, operations: In<u32>, count: u32, dev: CUdevice
     );
     cuDeviceGetLuid @ 10000 => devices (luid: Out<c_char>, device_node_mask: Out<u32>, dev: CUdevice);
-    cuDeviceGetMemPool @ 11020 => nobody (pool: Out<CUmemoryPool>, dev: CUdevice);
+    cuDeviceGetMemPool @ 11020 => pool (pool: Out<CUmemoryPool>, dev: CUdevice);
     cuDeviceGetName @ 2000 => devices (name: Out<c_char>, len: i32, dev: CUdevice);
     cuDeviceGetP2PAtomicCapabilities @ 13000 => nobody (
         capabilities: Out<u32>, operations: In<u32>, count: u32, src_device: CUdevice, dst_device: CUdevice
@@ -75,7 +75,7 @@ entry_points! {
     cuDevicePrimaryCtxRetain @ 7000 => context (pctx: Out<CUcontext>, dev: CUdevice);
     cuDevicePrimaryCtxSetFlags @ 7000 => context (dev: CUdevice, flags: u32);
     cuDevicePrimaryCtxSetFlags_v2 @ 11000 => context (dev: CUdevice, flags: u32);
-    cuDeviceSetMemPool @ 11020 => nobody (dev: CUdevice, pool: CUmemoryPool);
+    cuDeviceSetMemPool @ 11020 => pool (dev: CUdevice, pool: CUmemoryPool);
     cuDeviceTotalMem_v2 @ 3020 => devices (bytes: Out<usize>, dev: CUdevice);
     cuDriverGetVersion @ 2020 => errors (driver_version: Out<i32>);
     cuGetErrorName @ 6000 => errors (error: CUresult, p_str: Out<*const c_char>);

@@ -13,12 +13,12 @@ entry_points! {
     cuMemAddressReserve @ 10020 => nobody (
         ptr: Out<CUdeviceptr>, size: usize, alignment: usize, addr: CUdeviceptr, flags: u64
     );
-    cuMemAdvise @ 8000 => nobody (dev_ptr: CUdeviceptr, count: usize, advice: u32, device: CUdevice);
-    cuMemAdvise_v2 @ 12020 => nobody (dev_ptr: CUdeviceptr, count: usize, advice: u32, location: CUmemLocation);
-    cuMemAllocAsync @ 11020 / cuMemAllocAsync_ptsz @ 11020 => nobody (
+    cuMemAdvise @ 8000 => pointer (dev_ptr: CUdeviceptr, count: usize, advice: u32, device: CUdevice);
+    cuMemAdvise_v2 @ 12020 => pointer (dev_ptr: CUdeviceptr, count: usize, advice: u32, location: CUmemLocation);
+    cuMemAllocAsync @ 11020 / cuMemAllocAsync_ptsz @ 11020 => pool (
         dptr: Out<CUdeviceptr>, bytesize: usize, stream: CUstream
     );
-    cuMemAllocFromPoolAsync @ 11020 / cuMemAllocFromPoolAsync_ptsz @ 11020 => nobody (
+    cuMemAllocFromPoolAsync @ 11020 / cuMemAllocFromPoolAsync_ptsz @ 11020 => pool (
         dptr: Out<CUdeviceptr>, bytesize: usize, pool: CUmemoryPool, stream: CUstream
     );
     cuMemAllocHost_v2 @ 3020 => host_memory (pp: Out<*mut c_void>, bytesize: usize);
@@ -38,7 +38,7 @@ entry_points! {
     cuMemDiscardBatchAsync @ 13000 / cuMemDiscardBatchAsync_ptsz @ 13000 => nobody (
         dptrs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, flags: u64, stream: CUstream
     );
-    cuMemFreeAsync @ 11020 / cuMemFreeAsync_ptsz @ 11020 => nobody (dptr: CUdeviceptr, stream: CUstream);
+    cuMemFreeAsync @ 11020 / cuMemFreeAsync_ptsz @ 11020 => pool (dptr: CUdeviceptr, stream: CUstream);
     cuMemFreeHost @ 2000 => host_memory (p: *mut c_void);
     cuMemFree_v2 @ 3020 => memory (dptr: CUdeviceptr);
     cuMemGetAccess @ 10020 => nobody (flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr);
@@ -59,32 +59,32 @@ entry_points! {
     cuMemHostRegister_v2 @ 6050 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostUnregister @ 4000 => host_memory (p: *mut c_void);
     cuMemMap @ 10020 => nobody (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
-    cuMemPoolCreate @ 11020 => nobody (pool: Out<CUmemoryPool>, pool_props: In<CUmemPoolProps>);
-    cuMemPoolDestroy @ 11020 => nobody (pool: CUmemoryPool);
+    cuMemPoolCreate @ 11020 => pool (pool: Out<CUmemoryPool>, pool_props: In<CUmemPoolProps>);
+    cuMemPoolDestroy @ 11020 => pool (pool: CUmemoryPool);
     cuMemPoolExportPointer @ 11020 => nobody (share_data_out: *mut c_void, ptr: CUdeviceptr);
     cuMemPoolExportToShareableHandle @ 11020 => nobody (
         handle_out: *mut c_void, pool: CUmemoryPool, handle_type: u32, flags: u64
     );
-    cuMemPoolGetAccess @ 11020 => nobody (flags: Out<u32>, mem_pool: CUmemoryPool, location: Out<CUmemLocation>);
-    cuMemPoolGetAttribute @ 11020 => nobody (pool: CUmemoryPool, attr: u32, value: *mut c_void);
+    cuMemPoolGetAccess @ 11020 => pool (flags: Out<u32>, mem_pool: CUmemoryPool, location: Out<CUmemLocation>);
+    cuMemPoolGetAttribute @ 11020 => pool (pool: CUmemoryPool, attr: u32, value: *mut c_void);
     cuMemPoolImportFromShareableHandle @ 11020 => nobody (
         pool_out: Out<CUmemoryPool>, handle: *mut c_void, handle_type: u32, flags: u64
     );
     cuMemPoolImportPointer @ 11020 => nobody (ptr_out: Out<CUdeviceptr>, pool: CUmemoryPool, share_data: *mut c_void);
-    cuMemPoolSetAccess @ 11020 => nobody (pool: CUmemoryPool, map: In<CUmemAccessDesc>, count: usize);
-    cuMemPoolSetAttribute @ 11020 => nobody (pool: CUmemoryPool, attr: u32, value: *mut c_void);
-    cuMemPoolTrimTo @ 11020 => nobody (pool: CUmemoryPool, min_bytes_to_keep: usize);
-    cuMemPrefetchAsync @ 8000 / cuMemPrefetchAsync_ptsz @ 8000 => nobody (
+    cuMemPoolSetAccess @ 11020 => pool (pool: CUmemoryPool, map: In<CUmemAccessDesc>, count: usize);
+    cuMemPoolSetAttribute @ 11020 => pool (pool: CUmemoryPool, attr: u32, value: *mut c_void);
+    cuMemPoolTrimTo @ 11020 => pool (pool: CUmemoryPool, min_bytes_to_keep: usize);
+    cuMemPrefetchAsync @ 8000 / cuMemPrefetchAsync_ptsz @ 8000 => pointer (
         dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream
     );
-    cuMemPrefetchAsync_v2 @ 12020 / cuMemPrefetchAsync_v2_ptsz @ 12020 => nobody (
+    cuMemPrefetchAsync_v2 @ 12020 / cuMemPrefetchAsync_v2_ptsz @ 12020 => pointer (
         dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: u32, stream: CUstream
     );
     cuMemPrefetchBatchAsync @ 13000 / cuMemPrefetchBatchAsync_ptsz @ 13000 => nobody (
         dptrs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, prefetch_locs: Out<CUmemLocation>,
         prefetch_loc_idxs: Out<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
     );
-    cuMemRangeGetAttribute @ 8000 => nobody (
+    cuMemRangeGetAttribute @ 8000 => pointer (
         data: *mut c_void, data_size: usize, attribute: u32, dev_ptr: CUdeviceptr, count: usize
     );
     cuMemRangeGetAttributes @ 8000 => nobody (
@@ -187,9 +187,9 @@ entry_points! {
         dst_device: CUdeviceptr, uc: u8, n: usize, stream: CUstream
     );
     cuMemsetD8_v2 @ 3020 / cuMemsetD8_v2_ptds @ 7000 => memory (dst_device: CUdeviceptr, uc: u8, n: usize);
-    cuPointerGetAttribute @ 4000 => nobody (data: *mut c_void, attribute: u32, ptr: CUdeviceptr);
-    cuPointerGetAttributes @ 7000 => nobody (
+    cuPointerGetAttribute @ 4000 => pointer (data: *mut c_void, attribute: u32, ptr: CUdeviceptr);
+    cuPointerGetAttributes @ 7000 => pointer (
         num_attributes: u32, attributes: In<u32>, data: In<*mut c_void>, ptr: CUdeviceptr
     );
-    cuPointerSetAttribute @ 6000 => nobody (value: *const c_void, attribute: u32, ptr: CUdeviceptr);
+    cuPointerSetAttribute @ 6000 => pointer (value: *const c_void, attribute: u32, ptr: CUdeviceptr);
 }

@@ -70,30 +70,30 @@ entry_points! {
         num_library_options: u32
     );
     cuLibraryUnload @ 12000 => library (library: CUlibrary);
-    cuLinkAddData @ 5050 => nobody (
+    cuLinkAddData @ 5050 => link (
         state: CUlinkState, kind: u32, data: *mut c_void, size: usize, name: Text, num_options: u32,
         options: In<u32>, option_values: In<*mut c_void>
     );
-    cuLinkAddData_v2 @ 6050 => nobody (
+    cuLinkAddData_v2 @ 6050 => link (
         state: CUlinkState, kind: u32, data: *mut c_void, size: usize, name: Text, num_options: u32,
         options: In<u32>, option_values: In<*mut c_void>
     );
-    cuLinkAddFile @ 5050 => nobody (
+    cuLinkAddFile @ 5050 => link (
         state: CUlinkState, kind: u32, path: Text, num_options: u32, options: In<u32>,
         option_values: In<*mut c_void>
     );
-    cuLinkAddFile_v2 @ 6050 => nobody (
+    cuLinkAddFile_v2 @ 6050 => link (
         state: CUlinkState, kind: u32, path: Text, num_options: u32, options: In<u32>,
         option_values: In<*mut c_void>
     );
-    cuLinkComplete @ 5050 => nobody (state: CUlinkState, cubin_out: Out<*mut c_void>, size_out: Out<usize>);
-    cuLinkCreate @ 5050 => nobody (
+    cuLinkComplete @ 5050 => link (state: CUlinkState, cubin_out: Out<*mut c_void>, size_out: Out<usize>);
+    cuLinkCreate @ 5050 => link (
         num_options: u32, options: In<u32>, option_values: In<*mut c_void>, state_out: Out<CUlinkState>
     );
-    cuLinkCreate_v2 @ 6050 => nobody (
+    cuLinkCreate_v2 @ 6050 => link (
         num_options: u32, options: In<u32>, option_values: In<*mut c_void>, state_out: Out<CUlinkState>
     );
-    cuLinkDestroy @ 5050 => nobody (state: CUlinkState);
+    cuLinkDestroy @ 5050 => link (state: CUlinkState);
     cuModuleEnumerateFunctions @ 12040 => module (functions: Out<CUfunction>, num_functions: u32, module: CUmodule);
     cuModuleGetFunction @ 2000 => module (hfunc: Out<CUfunction>, module: CUmodule, name: Text);
     cuModuleGetFunctionCount @ 12040 => module (count: Out<u32>, module: CUmodule);

@@ -23,10 +23,10 @@ entry_points! {
     cuStreamAttachMemAsync @ 6000 / cuStreamAttachMemAsync_ptsz @ 7000 => stream (
         stream: CUstream, dptr: CUdeviceptr, length: usize, flags: u32
     );
-    cuStreamBatchMemOp @ 8000 / cuStreamBatchMemOp_ptsz @ 8000 => nobody (
+    cuStreamBatchMemOp @ 8000 / cuStreamBatchMemOp_ptsz @ 8000 => value (
         stream: CUstream, count: u32, param_array: *mut c_void, flags: u32
     );
-    cuStreamBatchMemOp_v2 @ 11070 / cuStreamBatchMemOp_v2_ptsz @ 11070 => nobody (
+    cuStreamBatchMemOp_v2 @ 11070 / cuStreamBatchMemOp_v2_ptsz @ 11070 => value (
         stream: CUstream, count: u32, param_array: *mut c_void, flags: u32
     );
     cuStreamCopyAttributes @ 11000 / cuStreamCopyAttributes_ptsz @ 11000 => stream (dst: CUstream, src: CUstream);
@@ -53,28 +53,28 @@ entry_points! {
     );
     cuStreamSynchronize @ 2000 / cuStreamSynchronize_ptsz @ 7000 => stream (stream: CUstream);
     cuStreamWaitEvent @ 3020 / cuStreamWaitEvent_ptsz @ 7000 => stream (stream: CUstream, event: CUevent, flags: u32);
-    cuStreamWaitValue32 @ 8000 / cuStreamWaitValue32_ptsz @ 8000 => nobody (
+    cuStreamWaitValue32 @ 8000 / cuStreamWaitValue32_ptsz @ 8000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
-    cuStreamWaitValue32_v2 @ 11070 / cuStreamWaitValue32_v2_ptsz @ 11070 => nobody (
+    cuStreamWaitValue32_v2 @ 11070 / cuStreamWaitValue32_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
-    cuStreamWaitValue64 @ 9000 / cuStreamWaitValue64_ptsz @ 9000 => nobody (
+    cuStreamWaitValue64 @ 9000 / cuStreamWaitValue64_ptsz @ 9000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );
-    cuStreamWaitValue64_v2 @ 11070 / cuStreamWaitValue64_v2_ptsz @ 11070 => nobody (
+    cuStreamWaitValue64_v2 @ 11070 / cuStreamWaitValue64_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );
-    cuStreamWriteValue32 @ 8000 / cuStreamWriteValue32_ptsz @ 8000 => nobody (
+    cuStreamWriteValue32 @ 8000 / cuStreamWriteValue32_ptsz @ 8000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
-    cuStreamWriteValue32_v2 @ 11070 / cuStreamWriteValue32_v2_ptsz @ 11070 => nobody (
+    cuStreamWriteValue32_v2 @ 11070 / cuStreamWriteValue32_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
-    cuStreamWriteValue64 @ 9000 / cuStreamWriteValue64_ptsz @ 9000 => nobody (
+    cuStreamWriteValue64 @ 9000 / cuStreamWriteValue64_ptsz @ 9000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );
-    cuStreamWriteValue64_v2 @ 11070 / cuStreamWriteValue64_v2_ptsz @ 11070 => nobody (
+    cuStreamWriteValue64_v2 @ 11070 / cuStreamWriteValue64_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );
 }

@@ -68,12 +68,12 @@ entry_points! {
         pixel_box_upper_corner_width: i32, channels_per_pixel: u32, pixels_per_column: u32,
         element_strides: In<u32>, interleave: u32, mode: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
-    cuTensorMapEncodeTiled @ 12000 => nobody (
+    cuTensorMapEncodeTiled @ 12000 => tensor (
         tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
         global_dim: In<u64>, global_strides: In<u64>, box_dim: In<u32>, element_strides: In<u32>, interleave: u32,
         swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
-    cuTensorMapReplaceAddress @ 12000 => nobody (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
+    cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
     cuTensorMapSetAllocationClass @ 13050 => nobody (
         tensor_map: Out<CUtensorMap>, alloc_class: u32, out_alloc_class: Out<u32>
     );
