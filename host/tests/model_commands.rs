@@ -92,8 +92,8 @@ fn the_texts_show_what_they_promise() {
             .contains("shifted by 0, 8, 16, 24, 32: 4 transactions")
     );
     assert!(text("explain coalescing --example structs").contains("12-byte structs"));
-    assert!(text("explain cache --capability 3.5").contains("Banks can be set to 4 or 8 bytes"));
-    assert!(text("explain cache").contains("overridden: a block needs more"));
+    assert!(text("explain cache --no-driver --capability 3.5").contains("Banks can be set to 4 or 8 bytes"));
+    assert!(text("explain cache --no-driver").contains("overridden: a block needs more"));
     assert!(text("occupancy --block 16x16 --registers 64").contains("4 blocks"));
     let examples = text("occupancy --example");
     for answer in ["10 registers a thread", "2 KiB a block", "3 blocks", "6 KiB of 16 KiB"] {

@@ -7,6 +7,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: compile CRATE ARCH OUT.ptx".into());
     };
     let arch: NvvmArch = arch.parse()?;
-    println!("{}", CudaBuilder::new(crate_path).arch(arch).copy_to(out).build()?.display());
+    println!(
+        "{}",
+        CudaBuilder::new(crate_path).arch(arch).copy_to(out).emit_llvm_ir(true).build()?.display()
+    );
     Ok(())
 }

@@ -220,6 +220,7 @@ impl CudaBuilder {
             arch: self.arch,
             optimise: self.nvvm_opts,
             fma_contraction: self.fma_contraction,
+            keep_module: self.emit.is_some() || self.final_module_path.is_some(),
         };
         let output = lower::lower(&archive, &options).map_err(CudaBuilderError::Lowering)?;
         let path = self.ptx_file_copy_path.unwrap_or_else(|| {
@@ -228,7 +229,24 @@ impl CudaBuilder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
         }
-        fs::write(&path, output.ptx).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        fs::write(&path, &output.ptx).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        let write = |path: PathBuf, as_text: bool| {
+            let content = if as_text { output.assembly.as_bytes() } else { &output.bitcode };
+            fs::write(&path, content).map_err(|cause| CudaBuilderError::File {
+                what: "cannot write",
+                path,
+                cause,
+            })
+        };
+        match self.emit {
+            Some(EmitOption::LlvmIr) => write(path.with_extension("ll"), true)?,
+            Some(EmitOption::Bitcode) => write(path.with_extension("bc"), false)?,
+            None => {}
+        }
+        if let Some(module) = self.final_module_path {
+            let as_text = module.extension().is_some_and(|e| e == "ll");
+            write(module, as_text)?;
+        }
         Ok(path)
     }
 }

@@ -2,7 +2,7 @@
 //! which rustc passes the same values on the host.
 
 use crate::llvm::{At, Builder, Context, Linkage, Module, Type, Value};
-use crate::marks;
+use crate::{debug_info, marks};
 
 /// The calling convention `ptx_kernel`.
 pub const PTX_KERNEL: u32 = 71;
@@ -22,10 +22,18 @@ pub struct Kernel {
 }
 
 /// Builds every entry. `grid_constant` says whether the target can take the address of a by-value parameter.
-pub fn build(context: &Context, module: &Module<'_>, grid_constant: bool) -> Result<Vec<Kernel>, String> {
+pub fn build<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    grid_constant: bool,
+) -> Result<Vec<Kernel>, String> {
     let mut kernels = Vec::new();
-    for forwarded in module.functions() {
-        let Some(name) = forwarded.name().strip_prefix(marks::ENTRY).map(str::to_owned) else { continue };
+    let functions = module.functions().into_iter();
+    let entries: Vec<(String, Value)> =
+        functions.filter_map(|f| Some((f.name().strip_prefix(marks::ENTRY)?.to_owned(), f))).collect();
+    let places: Vec<_> = entries.iter().filter_map(|(name, f)| debug_info::place(name, *f)).collect();
+    debug_info::declare(context, module, &places)?;
+    for (name, forwarded) in entries {
         if !is_ptx_name(&name) {
             return Err(format!(
                 "the kernel `{name}` needs another name: PTX knows only ASCII letters, digits, `_` and `$`"
@@ -176,7 +184,8 @@ fn build_one(
         }
         next += types.len() as u32;
     }
-    build.call(forwarded.value_type(), forwarded, &arguments);
+    let call = build.call(forwarded.value_type(), forwarded, &arguments);
+    debug_info::take(module, name, kernel, call);
     build.return_void();
     forwarded.set_linkage(Linkage::Internal);
     forwarded.remove_enum_attribute(At::Function, "noinline");

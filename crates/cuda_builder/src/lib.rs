@@ -13,6 +13,7 @@ mod archive;
 mod builder;
 mod clean;
 mod convergence;
+mod debug_info;
 mod entry;
 mod error;
 mod front_end;

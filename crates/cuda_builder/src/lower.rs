@@ -11,12 +11,16 @@ pub struct Options {
     pub arch: NvvmArch,
     pub optimise: bool,
     pub fma_contraction: bool,
+    pub keep_module: bool,
 }
 
 /// What it makes.
 #[derive(Debug, Default)]
 pub struct Output {
     pub ptx: String,
+    /// The module before the back end, as text and as bitcode.
+    pub assembly: String,
+    pub bitcode: Vec<u8>,
 }
 
 /// LLVM's options that have no other door. Accumulator arrays become registers only if their loops are unrolled in
@@ -64,10 +68,12 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     }
     module.verify()?;
     machine.run_passes(&module, "default<O3>")?;
+    let (assembly, bitcode) =
+        if options.keep_module { (module.print(), module.bitcode()) } else { Default::default() };
     let ptx = machine.emit(&module)?;
     let errors = context.take_errors();
     if !errors.is_empty() {
         return Err(errors.join("\n"));
     }
-    Ok(Output { ptx })
+    Ok(Output { ptx, assembly, bitcode })
 }

@@ -48,6 +48,19 @@ impl Context {
         if failed { Err(self.take_errors().join("\n")) } else { Ok(Module::new(module)) }
     }
 
+    /// Reads LLVM's assembly language.
+    pub fn parse_assembly(&self, text: &str) -> Result<Module<'_>, String> {
+        let text = c(text);
+        let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let len = text.as_bytes().len();
+        let buffer = ffi!(CreateMemoryBufferWithMemoryRangeCopy(text.as_ptr(), len, c"assembly".as_ptr()));
+        // `LLVMParseIRInContext` disposes of the buffer.
+        if ffi!(ParseIRInContext(self.raw, buffer, &mut module, &mut message)) != 0 {
+            return Err(take_message(message));
+        }
+        Ok(Module::new(module))
+    }
+
     pub fn module(&self, name: &str) -> Module<'_> {
         Module::new(ffi!(ModuleCreateWithNameInContext(c(name).as_ptr(), self.raw)))
     }

@@ -226,6 +226,32 @@ impl Value {
         ffi!(GetIntrinsicID(self.0)) != 0
     }
 
+    // --- debug information ---
+
+    /// A function's file, that file's directory, and its line.
+    pub fn source(self) -> Option<(String, String, u32)> {
+        let subprogram = ffi!(GetSubprogram(self.0));
+        if subprogram.is_null() {
+            return None;
+        }
+        let (file, directory) = file_of(subprogram);
+        Some((file, directory, ffi!(DISubprogramGetLine(subprogram))))
+    }
+
+    /// Moves the subprogram of another function here; one belongs to one function only.
+    pub fn take_subprogram(self, from: Value) {
+        let subprogram = ffi!(GetSubprogram(from.0));
+        for instruction in from.instructions() {
+            ffi!(InstructionSetDebugLoc(instruction.0, std::ptr::null_mut()));
+        }
+        ffi!(SetSubprogram(from.0, std::ptr::null_mut()));
+        ffi!(SetSubprogram(self.0, subprogram));
+    }
+
+    pub fn copy_debug_location(self, from: Value) {
+        ffi!(InstructionSetDebugLoc(self.0, ffi!(InstructionGetDebugLoc(from.0))));
+    }
+
     // --- attributes ---
 
     pub fn add_enum_attribute(self, at: At, name: &str, value: u64) {
@@ -632,6 +658,24 @@ impl Type {
     pub fn print(self) -> String {
         take_message(ffi!(PrintTypeToString(self.0)))
     }
+}
+
+/// The name and directory of the file of a scope.
+fn file_of(scope: Ref) -> (String, String) {
+    let file = ffi!(DIScopeGetFile(scope));
+    if file.is_null() {
+        return Default::default();
+    }
+    let read = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+        let mut len = 0;
+        let start = get(&mut len);
+        text(|full| {
+            // SAFETY: `full` is a live local of `text`.
+            unsafe { *full = len as usize };
+            start
+        })
+    };
+    (read(&|len| ffi!(DIFileGetFilename(file, len))), read(&|len| ffi!(DIFileGetDirectory(file, len))))
 }
 
 fn kind(name: &str) -> u32 {

@@ -17,11 +17,15 @@ pub fn float_to_int(a: f64, from_f64: bool, round: Round, width: u32, signed: bo
         return if from_f64 || width == 64 { nan_int(width, signed) } else { 0 };
     }
     let a = round_to_int(a, round);
-    if signed {
-        let max = (i64::MAX >> (64 - width)) as i128;
-        (a as i128).clamp(-max - 1, max) as u64
-    } else {
-        (a as u128).min((u64::MAX >> (64 - width)) as u128) as u64
+    // Casts saturate.
+    match (width, signed) {
+        (64, true) => a as i64 as u64,
+        (64, false) => a as u64,
+        (_, true) => {
+            let max = i32::MAX >> (32 - width);
+            (a as i32).clamp(-max - 1, max) as i64 as u64
+        }
+        (_, false) => (a as u32).min(u32::MAX >> (32 - width)) as u64,
     }
 }
 
