@@ -114,9 +114,12 @@ pub fn f32_to_f64(a: f32, ftz: bool, sat: bool) -> f64 {
     if sat { saturate_f64(r) } else { r }
 }
 
-/// `cvt.rni.f32.f32` and its likes, and plain `cvt.f32.f32` without a rounding.
+/// `cvt.rni.f32.f32` and its likes, and `cvt.f32.f32` without a rounding, which without modifiers is a move.
 #[inline]
 pub fn f32_to_f32(a: f32, integer: Option<Round>, ftz: bool, sat: bool) -> f32 {
+    if integer.is_none() && !ftz && !sat {
+        return a;
+    }
     let a = flush_f32(a, ftz);
     let r = match integer {
         _ if a.is_nan() => NAN_F32,
@@ -126,9 +129,12 @@ pub fn f32_to_f32(a: f32, integer: Option<Round>, ftz: bool, sat: bool) -> f32 {
     if sat { saturate_f32(r) } else { r }
 }
 
-/// `cvt.rni.f64.f64` and its likes.
+/// `cvt.rni.f64.f64` and its likes, and `cvt.f64.f64` without a rounding, which without modifiers is a move.
 #[inline]
 pub fn f64_to_f64(a: f64, integer: Option<Round>, sat: bool) -> f64 {
+    if integer.is_none() && !sat {
+        return a;
+    }
     let r = match integer {
         _ if a.is_nan() => quiet_f64(a),
         Some(round) => round_to_int(a, round),
@@ -140,7 +146,8 @@ pub fn f64_to_f64(a: f64, integer: Option<Round>, sat: bool) -> f64 {
 /// `cvt.f32.f16` and `cvt.f32.bf16`.
 #[inline]
 pub fn half_to_f32<H: Half>(a: u16, ftz: bool, sat: bool) -> f32 {
-    let r = if half::is_nan::<H>(a) { NAN_F32 } else { flush_f32(H::to_f32(a), ftz) };
+    let canonical = half::is_nan::<H>(a) && !H::WIDENS_BY_SHIFT;
+    let r = if canonical { NAN_F32 } else { flush_f32(H::to_f32(a), ftz) };
     if sat { saturate_f32(r) } else { r }
 }
 
