@@ -2,6 +2,20 @@
 //!
 //! [`Gpu`] is the device: [`Gpu::memory`] allocates and copies, [`Gpu::load`] takes PTX text, [`Gpu::launch`] runs a
 //! kernel to its end or to a [`Fault`], under the eyes of a [`LaunchObserver`] (`()` sees nothing and costs nothing).
+//!
+//! | room | what lives there |
+//! | --- | --- |
+//! | [`alu`] | the arithmetic, bit for bit, on plain values |
+//! | `decode` | parsed PTX → a flat list of operations (`op`, `program`); what cannot run is refused here |
+//! | `exec` | warps, blocks, launches: the interpreter |
+//! | [`memory`] | device memory and the windows of the generic address space |
+//! | [`observer`] | what profilers and sanitizers see |
+//!
+//! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix
+//! operations) is a value that implements `exec::extension::Extension`; `decode::extension::decode` makes it from the
+//! parsed instruction, using `Decoder::source` and `Decoder::target` for registers. It runs against a `Machine`:
+//! registers, shared and global memory, the block's `ExtensionState` for state of its own, the observer's hooks. An
+//! `Extension` that answers `Step::Retry` parks its lanes and is tried again when other warps have run.
 
 pub mod alu;
 mod decode;
@@ -9,13 +23,11 @@ mod exec;
 mod fault;
 mod gpu;
 mod launch;
-#[cfg_attr(not(test), expect(dead_code, reason = "its instructions come with the executor"))]
-mod matrix;
 pub mod memory;
 mod module;
 pub mod observer;
+mod op;
 mod program;
-pub mod tensor_map;
 
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
 pub use gpu::{Gpu, Options};

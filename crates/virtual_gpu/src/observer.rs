@@ -20,7 +20,7 @@ use crate::launch::Launch;
 use crate::program::Code;
 
 /// Watches a launch.
-pub trait LaunchObserver: Sync {
+pub trait LaunchObserver: Send + Sync {
     /// Watches one block of it.
     type Block: BlockObserver;
 
@@ -35,7 +35,7 @@ pub trait LaunchObserver: Sync {
     /// A block is about to start.
     fn block(&self, block: &BlockInfo) -> Self::Block;
 
-    /// A block has ended (or was cut short by a fault). Called in the order of the blocks' linear indices.
+    /// A block has ended (or was cut short by a fault). Called in the order of the blocks.
     fn merge(&mut self, _block: Self::Block) {}
 
     /// The launch has ended, with or without a fault.

@@ -1,16 +1,33 @@
 //! A decoded program: the flat list of operations of all functions of a module, and where each came from.
 
+use std::fmt;
+
+use crate::exec::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
 use crate::module::Param;
+use crate::op::{Op, Touched};
 
 /// The decoded program of a module. Program counters index its operations.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Code {
     pub(crate) target: u32,
     pub(crate) version: (u32, u32),
-    pub(crate) functions: Vec<FunctionCode>,
+    pub(crate) ops: Vec<Op>,
     pub(crate) sites: Vec<CodeSite>,
+    pub(crate) touched: Vec<Touched>,
+    pub(crate) functions: Vec<FunctionCode>,
     pub(crate) frames: Vec<Vec<SourceFrame>>,
+    /// Shared variables of the module, in its order; kernels place those that they reach.
+    pub(crate) shared: Vec<SharedVariable>,
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Code")
+            .field("functions", &self.functions)
+            .field("operations", &self.ops.len())
+            .finish()
+    }
 }
 
 /// Where one operation came from.
@@ -21,21 +38,119 @@ pub(crate) struct CodeSite {
     pub frames: u32,
 }
 
+/// A `.shared` variable.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedVariable {
+    pub name: String,
+    pub size: u32,
+    pub align: u32,
+    /// `.extern .shared x[]`: what the launch adds.
+    pub dynamic: bool,
+}
+
 /// One function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FunctionCode {
     pub name: String,
     pub start: u32,
     pub end: u32,
+    /// The rows that a frame starts as: constants in place, all else zero.
+    pub image: Box<[Row]>,
+    /// What depends on the launch, the block or the thread.
+    pub inits: Box<[(Slot, Init)]>,
+    /// Bytes of local variables, parameters and call areas.
+    pub local_size: u32,
+    /// Shape of its parameters and results as others call it.
+    pub signature: Signature,
+    /// Shared variables and functions that its own code names, for the kernels that reach it.
+    pub shared_used: Vec<u32>,
+    pub calls: Vec<u32>,
+    pub calls_indirectly: bool,
+}
+
+/// Where a function's parameters and results lie in its frame.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Signature {
+    pub params: Vec<Place>,
+    pub results: Vec<Place>,
+}
+
+/// A formal parameter or result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Bytes in the frame's local memory.
+    Bytes { offset: u32, size: u32 },
+    /// A register of so many rows.
+    Register { slot: Slot, rows: u32 },
+}
+
+/// A register that is set when a frame is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Init {
+    /// Address of a shared variable plus an offset: 32 bits, 64 bits, or generic.
+    Shared {
+        variable: u32,
+        offset: i64,
+        form: AddressForm,
+    },
+    /// Address in the frame's local memory.
+    Local {
+        offset: i64,
+        form: AddressForm,
+    },
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LaneMask(LaneMask),
+    DynamicSharedSize,
+    TotalSharedSize,
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtaRank,
+    ClusterNctaRank,
+    IsExplicitCluster,
+}
+
+/// How wide an address is, and whether it is generic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum AddressForm {
+    Narrow,
+    Wide,
+    Generic,
+}
+
+/// `%lanemask_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum LaneMask {
+    Eq,
+    Le,
+    Lt,
+    Ge,
+    Gt,
 }
 
 /// What a launch must know of a kernel.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCode {
     pub name: String,
+    /// Index into `Code::functions`.
+    pub function: u32,
     pub params: Vec<Param>,
     pub param_bytes: u32,
+    /// Offset of each shared variable of the module that the kernel reaches.
+    pub shared_offsets: Vec<Option<u32>>,
     pub static_shared: u32,
+    /// Alignment that the dynamic part starts at.
+    pub dynamic_align: u32,
     pub local_bytes: u32,
     pub const_bytes: u32,
     pub registers: u32,

@@ -1,13 +1,34 @@
 //! From the parsed module to the flat program that runs.
+//!
+//! [`module`] places variables and collects names, [`function`] decodes a function's statements into operations,
+//! [`instruction`] finds the decoder of an opcode, [`flow`] orders basic blocks.
 
-use std::sync::Arc;
+mod arithmetic;
+mod atomics;
+mod compare;
+mod control;
+mod convert;
+mod data;
+pub(crate) mod extension;
+mod float;
+mod flow;
+mod function;
+mod half;
+mod instruction;
+mod modifiers;
+mod module;
+mod special;
+mod video;
+mod warp;
 
-use gpu_model::Chip;
+pub(crate) use module::load;
 
-use crate::Error;
-use crate::memory::Memory;
-use crate::module::Module;
+/// Why an instruction or declaration is not executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal(pub String);
 
-pub(crate) fn load(_text: &str, _chip: &Chip, _memory: &Arc<Memory>) -> Result<Module, Error> {
-    Err(Error::Parse("modules cannot be loaded yet".into()))
+impl Refusal {
+    pub fn new(reason: &str) -> Self {
+        Refusal(reason.to_owned())
+    }
 }

@@ -1,35 +1,24 @@
 //! Running a decoded program.
+//!
+//! [`launch`] checks the launch and hands its blocks to worker threads; [`block`] runs a block's warps in turn;
+//! [`warp`] keeps a warp's groups of lanes; [`run`] is the interpreter's loop.
 
-use crate::launch::Launch;
-use crate::module::Kernel;
-use crate::observer::LaunchObserver;
-use crate::{Error, Gpu};
+mod access;
+mod atomic;
+mod block;
+mod call;
+mod collective;
+pub(crate) mod context;
+pub(crate) mod extension;
+mod frame;
+mod grid;
+pub(crate) mod lanewise;
+mod local;
+mod printf;
+pub(crate) mod registers;
+mod run;
+mod system;
+mod warp;
 
-/// The host threads that run blocks.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    #[expect(dead_code, reason = "launches do not run yet")]
-    threads: usize,
-}
-
-impl Pool {
-    pub fn new(threads: usize) -> Self {
-        Pool { threads }
-    }
-}
-
-pub(crate) fn launch<O: LaunchObserver>(
-    _gpu: &Gpu,
-    _pool: &Pool,
-    kernel: &Kernel,
-    _launch: &Launch,
-    _params: &[u8],
-    _observer: &mut O,
-) -> Result<(), Error> {
-    Err(Error::LaunchLimit {
-        kernel: kernel.name().into(),
-        what: "launches, which do not run yet,",
-        asked: 1,
-        limit: 0,
-    })
-}
+pub(crate) use call::code_address;
+pub(crate) use grid::{Pool, launch};

@@ -3,7 +3,6 @@
 mod banks;
 mod cache;
 mod coalescing;
-mod driver_answers;
 
 use clap::Subcommand;
 

@@ -1,0 +1,485 @@
+//! What moves data: `mov`, `ld`, `st`, `cvta`, `isspacep`, `mapa`.
+
+use ptx::{Operand, ScalarType};
+
+use super::Refusal;
+use super::function::{Decoder, Symbol, rows_of};
+use super::instruction::Form;
+use super::special;
+use crate::exec::code_address;
+use crate::exec::lanewise::{Alu, each2, map1};
+use crate::exec::registers::{NONE, Slot, lanes_of};
+use crate::memory::window;
+use crate::observer::{MemorySpace, Order, Scope};
+use crate::op::{AddressOperand, MemoryOp, OpKind, ParamOp, SpaceOperand};
+
+/// Decodes one.
+pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    match f.name {
+        "mov" => mov(d, f),
+        "ld" | "ldu" => load(d, f),
+        "st" => store(d, f),
+        "cvta" => cvta(d, f).map(OpKind::Alu),
+        "isspacep" => isspacep(d, f).map(OpKind::Alu),
+        "mapa" => mapa(d, f).map(OpKind::Alu),
+        _ => getctarank(d, f).map(OpKind::Alu),
+    }
+}
+
+fn copy(t: Slot, a: Slot, rows: u32) -> Alu {
+    match rows {
+        0 => Box::new(move |r, mask| {
+            // SAFETY: decoding found both to be predicates.
+            unsafe { r.set_predicate(t, r.predicate(a), mask) }
+        }),
+        1 => map1(t, a, |a: u32| a),
+        2 => map1(t, a, |a: u64| a),
+        _ => map1(t, a, |a: u128| a),
+    }
+}
+
+fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let ty = f.modifiers.ty()?;
+    let rows = rows_of(ty);
+    let [target, source] = f.operands()?;
+    match (target, source) {
+        (Operand::Vector(parts), source) => return unpack(d, ty, parts, source).map(OpKind::Alu),
+        (target, Operand::Vector(parts)) => return pack(d, ty, target, parts).map(OpKind::Alu),
+        _ => {}
+    }
+    let address = match source {
+        Operand::Name(name) => {
+            if let Some((which, width)) = special::changing(name) {
+                if width != rows {
+                    return Err(Refusal(format!("`{name}` has {} bits", width * 32)));
+                }
+                let target = d.real_target(target, ty)?;
+                return Ok(OpKind::Special { target, which });
+            }
+            address_of(d, name, 0, false, rows)?
+        }
+        Operand::Symbol(symbol) => address_of(d, &symbol.name, symbol.offset, symbol.generic, rows)?,
+        Operand::Element(name, index) if index.base.is_none() => {
+            address_of(d, name, index.offset, false, rows)?
+        }
+        _ => None,
+    };
+    let a = match address {
+        Some(slot) => slot,
+        None => d.source(source, ty)?,
+    };
+    let t = d.real_target(target, ty)?;
+    Ok(OpKind::Alu(copy(t, a, rows)))
+}
+
+/// The address of a variable or function as a register; `None` if the name is something else.
+fn address_of(
+    d: &mut Decoder<'_>,
+    name: &ptx::Name,
+    offset: i64,
+    generic: bool,
+    rows: u32,
+) -> Result<Option<Slot>, Refusal> {
+    match d.symbol(name).cloned() {
+        Some(Symbol::Register { .. }) => Ok(None),
+        Some(
+            symbol @ (Symbol::Shared(_)
+            | Symbol::Local { .. }
+            | Symbol::KernelParam { .. }
+            | Symbol::Device(_)),
+        ) => {
+            if generic && rows != 2 {
+                return Err(Refusal::new("a generic address has 64 bits"));
+            }
+            d.symbol_address(&symbol, offset, rows == 2, generic).map(Some)
+        }
+        _ => match d.module.functions.get(name) {
+            Some(&(index, _)) if rows == 2 => d.constant(code_address(index).into(), 2).map(Some),
+            _ => Ok(None),
+        },
+    }
+}
+
+/// `mov.b64 d, {a, b}`
+fn pack(d: &mut Decoder<'_>, ty: ScalarType, target: &Operand, parts: &[Operand]) -> Result<Alu, Refusal> {
+    let part = part_type(ty, parts.len())?;
+    let slots = parts.iter().map(|p| d.source(p, part)).collect::<Result<Vec<_>, _>>()?;
+    let t = d.real_target(target, ty)?;
+    let bits = part.size() as u32 * 8;
+    let (rows, part_rows) = (rows_of(ty), rows_of(part));
+    if let (&[low, high], 2, 1) = (slots.as_slice(), rows, part_rows) {
+        return Ok(crate::exec::lanewise::map2(t, low, high, |low: u32, high: u32| {
+            u64::from(high) << 32 | u64::from(low)
+        }));
+    }
+    Ok(Box::new(move |r, mask| {
+        for i in lanes_of(mask) {
+            let mut whole = 0u128;
+            // SAFETY: decoding gave the registers their widths.
+            unsafe {
+                for (k, &slot) in slots.iter().enumerate() {
+                    let value =
+                        if part_rows == 2 { r.get::<u64>(slot, i) } else { r.get::<u32>(slot, i).into() };
+                    let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+                    whole |= u128::from(value) << (k as u32 * bits);
+                }
+                match rows {
+                    1 => r.set(t, i, whole as u32),
+                    2 => r.set(t, i, whole as u64),
+                    _ => r.set(t, i, whole),
+                }
+            }
+        }
+    }))
+}
+
+/// `mov.b64 {a, b}, d`
+fn unpack(d: &mut Decoder<'_>, ty: ScalarType, parts: &[Operand], source: &Operand) -> Result<Alu, Refusal> {
+    let part = part_type(ty, parts.len())?;
+    let a = d.source(source, ty)?;
+    let slots = parts.iter().map(|p| d.target(p, part)).collect::<Result<Vec<_>, _>>()?;
+    let bits = part.size() as u32 * 8;
+    let (rows, part_rows) = (rows_of(ty), rows_of(part));
+    Ok(Box::new(move |r, mask| {
+        for i in lanes_of(mask) {
+            // SAFETY: decoding gave the registers their widths.
+            unsafe {
+                let whole = match rows {
+                    1 => r.get::<u32>(a, i).into(),
+                    2 => r.get::<u64>(a, i).into(),
+                    _ => r.get::<u128>(a, i),
+                };
+                for (k, &slot) in slots.iter().enumerate() {
+                    if slot == NONE {
+                        continue;
+                    }
+                    let value = (whole >> (k as u32 * bits)) as u64;
+                    let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+                    if part_rows == 2 { r.set(slot, i, value) } else { r.set(slot, i, value as u32) }
+                }
+            }
+        }
+    }))
+}
+
+fn part_type(ty: ScalarType, parts: usize) -> Result<ScalarType, Refusal> {
+    match ty.size() * 8 / parts.max(1) as u64 {
+        8 if ty != ScalarType::B128 => Ok(ScalarType::B8),
+        16 => Ok(ScalarType::B16),
+        32 => Ok(ScalarType::B32),
+        64 => Ok(ScalarType::B64),
+        _ => Err(Refusal(format!("`{ty}` has no {parts} parts"))),
+    }
+}
+
+/// The space that a memory instruction names. `::cta` and `::cluster` name a block's own or any of the cluster's.
+pub(super) fn space(f: &mut Form<'_>) -> Option<SpaceOperand> {
+    let spaces = [
+        ("global", MemorySpace::Global),
+        ("shared", MemorySpace::Shared),
+        ("shared::cta", MemorySpace::Shared),
+        ("shared::cluster", MemorySpace::Shared),
+        ("local", MemorySpace::Local),
+        ("const", MemorySpace::Const),
+        ("param", MemorySpace::Param),
+        ("param::entry", MemorySpace::Param),
+        ("param::func", MemorySpace::Param),
+    ];
+    f.modifiers.take_any(&spaces).map(SpaceOperand::In)
+}
+
+struct Access {
+    space: SpaceOperand,
+    order: Order,
+    scope: Scope,
+    non_coherent: bool,
+    elements: usize,
+    ty: ScalarType,
+    /// A cache policy stands behind the operands.
+    policy: bool,
+}
+
+fn access(f: &mut Form<'_>) -> Result<Access, Refusal> {
+    let space = space(f).unwrap_or(SpaceOperand::Generic);
+    let m = &mut f.modifiers;
+    let order = m.order().unwrap_or(Order::Weak);
+    let scope = m.scope().unwrap_or(if order == Order::Volatile { Scope::System } else { Scope::Block });
+    let non_coherent = m.take("nc");
+    m.take("unified");
+    let policy = m.cache_hints();
+    let elements = m.take_any(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let ty = m.ty()?;
+    if ty == ScalarType::Pred || elements as u64 * ty.size() > 32 {
+        return Err(Refusal(format!("`{ty}` is not loaded or stored this way")));
+    }
+    Ok(Access { space, order, scope, non_coherent, elements, ty, policy })
+}
+
+/// Where an access goes: the space may turn out narrower than the modifier says.
+fn place(
+    d: &mut Decoder<'_>,
+    operand: &Operand,
+    space: SpaceOperand,
+) -> Result<(AddressOperand, SpaceOperand, Option<Symbol>), Refusal> {
+    let address = match operand {
+        Operand::Address(address) => address.clone(),
+        Operand::Element(name, index) if index.base.is_none() => {
+            ptx::Address { base: Some(name.clone()), offset: index.offset }
+        }
+        other => return Err(Refusal(format!("`{other}` is no address"))),
+    };
+    let (address, symbol) = d.address(&address)?;
+    let own = match &symbol {
+        Some(Symbol::Shared(_)) => Some(MemorySpace::Shared),
+        Some(Symbol::Local { .. }) => Some(MemorySpace::Local),
+        Some(Symbol::KernelParam { .. }) => Some(MemorySpace::Param),
+        _ => None,
+    };
+    let space = match (space, own) {
+        // A variable's own address under a generic instruction.
+        (SpaceOperand::Generic, Some(own)) => SpaceOperand::In(own),
+        // `.param` of device functions, and what is passed to them, lies on the stack.
+        (SpaceOperand::In(MemorySpace::Param), Some(MemorySpace::Local)) => {
+            SpaceOperand::In(MemorySpace::Local)
+        }
+        (SpaceOperand::In(MemorySpace::Param), None) if !d.kernel => SpaceOperand::In(MemorySpace::Local),
+        (SpaceOperand::In(named), Some(own)) if named != own => {
+            return Err(Refusal::new("the variable lies in another space"));
+        }
+        (space, _) => space,
+    };
+    Ok((address, space, symbol))
+}
+
+fn elements<'a>(operand: &'a Operand, count: usize) -> Result<&'a [Operand], Refusal> {
+    let parts = match operand {
+        Operand::Vector(parts) => parts,
+        one => std::slice::from_ref(one),
+    };
+    if parts.len() == count { Ok(parts) } else { Err(Refusal(format!("it moves {count} elements"))) }
+}
+
+/// The registers of a vector: `{a, b}`, or the name of a vector register.
+fn spread(d: &mut Decoder<'_>, operand: &Operand, count: usize) -> Vec<Operand> {
+    if let Operand::Name(name) = operand
+        && count > 1
+        && d.vector_register(name).is_ok_and(|(_, _, n)| usize::from(n) == count)
+    {
+        let parts = ["x", "y", "z", "w"];
+        return parts[..count.min(4)]
+            .iter()
+            .map(|p| Operand::Component(name.clone(), ptx::Name::from(*p)))
+            .collect();
+    }
+    elements(operand, count).map_or_else(|_| vec![operand.clone()], <[Operand]>::to_vec)
+}
+
+fn without_policy<'a>(d: &mut Decoder<'_>, f: &Form<'a>, policy: bool) -> Result<&'a [Operand], Refusal> {
+    match (f.operands, policy) {
+        ([rest @ .., last], true) if rest.len() >= 2 => {
+            d.source(last, ScalarType::B64)?;
+            Ok(rest)
+        }
+        (all, _) => Ok(all),
+    }
+}
+
+fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let access = access(f)?;
+    let [target, address] = without_policy(d, f, access.policy)? else {
+        return Err(Refusal::new("it takes two operands"));
+    };
+    let (address, space, symbol) = place(d, address, access.space)?;
+    let parts = spread(d, target, access.elements);
+    if parts.len() != access.elements {
+        return Err(Refusal(format!("it moves {} elements", access.elements)));
+    }
+    let mut rows = None;
+    let mut data = Vec::new();
+    for part in &parts {
+        let (slot, register) = d.wide_register(part, access.ty, true)?;
+        if slot != NONE && *rows.get_or_insert(rows_of(register)) != rows_of(register) {
+            return Err(Refusal::new("all registers of a vector must have the same width"));
+        }
+        data.push(slot);
+    }
+    let rows = rows.unwrap_or(rows_of(access.ty));
+    let width = access.ty.size() as u32;
+    let signed = access.ty.is_signed();
+    if let (Some(Symbol::KernelParam { offset, size }), SpaceOperand::In(MemorySpace::Param)) =
+        (&symbol, space)
+        && address.base == NONE
+    {
+        let from = address.offset;
+        let end = i64::from(*offset) + i64::from(*size);
+        if from < i64::from(*offset) || from + i64::from(width) * access.elements as i64 > end {
+            return Err(Refusal::new("it reads beyond the parameter"));
+        }
+        return Ok(OpKind::LoadParam(Box::new(ParamOp {
+            offset: from as u32,
+            width,
+            signed,
+            rows,
+            data: data.into(),
+        })));
+    }
+    Ok(OpKind::Load(Box::new(MemoryOp {
+        space,
+        address,
+        width,
+        signed,
+        rows,
+        data: data.into(),
+        order: access.order,
+        scope: access.scope,
+        non_coherent: access.non_coherent,
+    })))
+}
+
+fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    if f.modifiers.take("async") {
+        return Err(Refusal::new("the virtual GPU does not know this instruction"));
+    }
+    let access = access(f)?;
+    let [address, source] = without_policy(d, f, access.policy)? else {
+        return Err(Refusal::new("it takes two operands"));
+    };
+    let (address, space, _) = place(d, address, access.space)?;
+    let parts = spread(d, source, access.elements);
+    if parts.len() != access.elements {
+        return Err(Refusal(format!("it moves {} elements", access.elements)));
+    }
+    if matches!(space, SpaceOperand::In(MemorySpace::Const | MemorySpace::Param)) {
+        return Err(Refusal::new("this space cannot be written"));
+    }
+    let mut data = Vec::new();
+    let mut widths = Vec::new();
+    for part in &parts {
+        let (slot, register) = d.wide_register(part, access.ty, false)?;
+        data.push(slot);
+        widths.push(rows_of(register));
+    }
+    let rows = widths[0];
+    if widths.iter().any(|&w| w != rows) || rows > 2 && rows_of(access.ty) != rows {
+        return Err(Refusal::new("all registers of a vector must have the same width"));
+    }
+    Ok(OpKind::Store(Box::new(MemoryOp {
+        space,
+        address,
+        width: access.ty.size() as u32,
+        signed: false,
+        rows,
+        data: data.into(),
+        order: access.order,
+        scope: access.scope,
+        non_coherent: false,
+    })))
+}
+
+fn window_of(f: &mut Form<'_>) -> Result<Option<u64>, Refusal> {
+    let windows = [
+        ("global", None),
+        ("const", None),
+        ("shared", Some(window::SHARED)),
+        ("shared::cta", Some(window::SHARED)),
+        ("shared::cluster", Some(window::SHARED)),
+        ("local", Some(window::LOCAL)),
+        ("param", Some(window::PARAM)),
+        ("param::entry", Some(window::PARAM)),
+    ];
+    f.modifiers.take_any(&windows).ok_or_else(|| Refusal::new("it names no space"))
+}
+
+fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+    let back = f.modifiers.take("to");
+    let start = window_of(f)?;
+    let ty = f.modifiers.ty()?;
+    if rows_of(ty) != 2 {
+        return Err(Refusal::new("addresses have 64 bits"));
+    }
+    let [t, a] = f.operands()?;
+    let symbol = match a {
+        Operand::Name(name) => d.symbol(name).cloned().map(|s| (s, 0)),
+        Operand::Symbol(address) => d.symbol(&address.name).cloned().map(|s| (s, address.offset)),
+        _ => None,
+    };
+    let a = match symbol {
+        Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
+        Some((symbol, offset)) => d.symbol_address(&symbol, offset, true, false)?,
+    };
+    let t = d.real_target(t, ty)?;
+    Ok(match (start, back) {
+        (None, _) => copy(t, a, 2),
+        (Some(start), false) => map1(t, a, move |a: u64| a.wrapping_add(start)),
+        (Some(start), true) => map1(t, a, move |a: u64| a.wrapping_sub(start)),
+    })
+}
+
+fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+    let (global, constant) = (f.modifiers.take("global"), f.modifiers.take("const"));
+    let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
+    let start = if global || constant || own_block { None } else { window_of(f)? };
+    let [t, a] = f.operands()?;
+    let a = d.source(a, ScalarType::U64)?;
+    let t = d.real_target(t, ScalarType::Pred)?;
+    Ok(crate::exec::lanewise::test1(t, a, move |a: u64| {
+        if own_block {
+            window::holds(window::SHARED, a) && (a - window::SHARED) >> window::SHARED_OFFSET_BITS == 0
+        } else if let Some(start) = start {
+            window::holds(start, a)
+        } else {
+            // Constants lie among global memory; a kernel that asks gets "global".
+            !constant && a != 0 && a < window::FIRST
+        }
+    }))
+}
+
+/// `mapa d, a, rank`: the address of the same place in another block of the cluster.
+fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+    let start = match f.modifiers.take_any(&[("shared::cluster", ()), ("shared::cta", ())]) {
+        Some(()) => 0,
+        None => window::SHARED,
+    };
+    let ty = f.modifiers.ty()?;
+    let [t, a, rank] = f.operands()?;
+    let symbol = match a {
+        Operand::Name(name) => d.symbol(name).cloned().map(|s| (s, 0)),
+        Operand::Symbol(address) => d.symbol(&address.name).cloned().map(|s| (s, address.offset)),
+        _ => None,
+    };
+    let a = match symbol {
+        Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
+        Some((symbol, offset)) => d.symbol_address(&symbol, offset, rows_of(ty) == 2, start != 0)?,
+    };
+    let rank = d.source(rank, ScalarType::U32)?;
+    let t = d.real_target(t, ty)?;
+    let low = (1u64 << window::SHARED_OFFSET_BITS) - 1;
+    let map = move |a: u64, rank: u32| {
+        let offset = a.wrapping_sub(start) & low;
+        start
+            .wrapping_add(u64::from(rank.wrapping_add(1) & 0xff) << window::SHARED_OFFSET_BITS)
+            .wrapping_add(offset)
+    };
+    Ok(match rows_of(ty) {
+        1 => each2(t, a, rank, move |a: u32, rank: u32| map(a.into(), rank) as u32),
+        _ => each2(t, a, rank, map),
+    })
+}
+
+/// `getctarank d, a`: which block of the cluster an address belongs to.
+fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+    f.modifiers.take("shared::cluster");
+    let ty = f.modifiers.ty()?;
+    let [t, a] = f.operands()?;
+    let a = d.source(a, ty)?;
+    let own = d.init(crate::program::Init::ClusterCtaRank, 1)?;
+    let t = d.real_target(t, ScalarType::U32)?;
+    let rank = |a: u64, own: u32| match (a >> window::SHARED_OFFSET_BITS) as u32 & 0xff {
+        0 => own,
+        rank => rank - 1,
+    };
+    Ok(match rows_of(ty) {
+        1 => each2(t, a, own, move |a: u32, own: u32| rank(a.into(), own)),
+        _ => each2(t, a, own, rank),
+    })
+}

@@ -1,0 +1,672 @@
+//! One function: its names, its registers' rows, its statements in order.
+
+use std::collections::HashMap;
+
+use ptx::{
+    Block, Constant, Instruction, LocId, Name, Operand, Registers, ScalarType, Space, Statement, Variable,
+};
+
+use super::module::ModuleNames;
+use super::{Refusal, flow, instruction};
+use crate::exec::registers::{NONE, Row, Slot};
+use crate::op::{AddressOperand, Guard, Op, OpKind, Touched};
+use crate::program::{AddressForm, FunctionCode, Init, Place, Signature};
+
+/// Most rows of registers a function may have: 8 MiB a warp.
+const MAX_ROWS: u32 = 1 << 16;
+/// Most bytes of local memory: what the hardware admits.
+const MAX_LOCAL: u64 = 512 << 10;
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Symbol {
+    /// Registers of one declaration; `count` of `name<count>`.
+    Register {
+        ty: ScalarType,
+        vector: u8,
+        count: Option<u32>,
+    },
+    /// Bytes of the frame's local memory: `.local`, and `.param` of device functions and calls.
+    Local {
+        offset: u32,
+        size: u32,
+        param: bool,
+    },
+    /// A parameter of the kernel.
+    KernelParam {
+        offset: u32,
+        size: u32,
+    },
+    /// A shared variable.
+    Shared(u32),
+    /// A variable in device memory.
+    Device(u64),
+    Targets(Vec<Name>),
+    Prototype,
+    CallTargets,
+}
+
+#[derive(Debug, Default)]
+struct Scope {
+    names: HashMap<Name, Symbol>,
+    slots: HashMap<Name, Slot>,
+}
+
+/// An operation whose targets are still labels.
+pub(super) struct Draft {
+    pub op: Op,
+    pub line: u32,
+    pub loc: Option<LocId>,
+    pub touched: Touched,
+}
+
+/// A piece of the function's body in order.
+pub(super) enum Item {
+    Label(u32),
+    Op(Draft),
+}
+
+/// Decodes one function.
+pub(super) struct Decoder<'m> {
+    pub module: &'m ModuleNames,
+    pub kernel: bool,
+    scopes: Vec<Scope>,
+    rows: u32,
+    constants: HashMap<(u128, u32), Slot>,
+    images: Vec<(Slot, u32, u128)>,
+    inits: Vec<(Slot, Init)>,
+    made: HashMap<Init, Slot>,
+    local_size: u32,
+    labels: HashMap<Name, u32>,
+    items: Vec<Item>,
+    reads: Vec<(Slot, u32)>,
+    writes: Vec<(Slot, u32)>,
+    carry: Option<Slot>,
+    pub shared_used: Vec<u32>,
+    pub calls: Vec<u32>,
+    pub calls_indirectly: bool,
+    pub signature: Signature,
+}
+
+/// Rows of a register of that type; a predicate takes one, too.
+pub(super) fn rows_of(ty: ScalarType) -> u32 {
+    match ty {
+        ScalarType::Pred => 0,
+        _ => (ty.size() as u32 / 4).max(1),
+    }
+}
+
+impl<'m> Decoder<'m> {
+    pub fn new(module: &'m ModuleNames, kernel: bool) -> Self {
+        Decoder {
+            module,
+            kernel,
+            scopes: vec![Scope::default()],
+            rows: 0,
+            constants: HashMap::new(),
+            images: Vec::new(),
+            inits: Vec::new(),
+            made: HashMap::new(),
+            local_size: 0,
+            labels: HashMap::new(),
+            items: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            carry: None,
+            shared_used: Vec::new(),
+            calls: Vec::new(),
+            calls_indirectly: false,
+            signature: Signature::default(),
+        }
+    }
+
+    /// Declares the parameters of a kernel, already laid out.
+    pub fn kernel_param(&mut self, name: &Name, offset: u32, size: u32) {
+        self.declare(name.clone(), Symbol::KernelParam { offset, size });
+    }
+
+    /// Declares a parameter or result of a device function and gives its place.
+    pub fn formal(&mut self, variable: &Variable) -> Result<Place, Refusal> {
+        if variable.space == Space::Reg {
+            self.declare(
+                variable.name.clone(),
+                Symbol::Register { ty: variable.ty, vector: variable.vector, count: None },
+            );
+            let (slot, ty) = self.register(&variable.name)?;
+            return Ok(Place::Register { slot, rows: rows_of(ty) });
+        }
+        let (offset, size) = self.local_variable(variable, true)?;
+        Ok(Place::Bytes { offset, size })
+    }
+
+    fn declare(&mut self, name: Name, symbol: Symbol) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.insert(name, symbol);
+        }
+    }
+
+    fn local_variable(&mut self, variable: &Variable, param: bool) -> Result<(u32, u32), Refusal> {
+        let count = u64::from(variable.count.unwrap_or(1));
+        let each = variable.size().ok_or_else(|| Refusal::new("the variable is too large"))?;
+        let align = variable.alignment().clamp(1, 1024);
+        let step =
+            each.checked_next_multiple_of(align).ok_or_else(|| Refusal::new("the variable is too large"))?;
+        let start = u64::from(self.local_size).next_multiple_of(align);
+        let end = step.checked_mul(count).and_then(|n| n.checked_add(start)).filter(|&end| end <= MAX_LOCAL);
+        let Some(end) = end else {
+            return Err(Refusal(format!("local memory of a thread is limited to {MAX_LOCAL} bytes")));
+        };
+        self.local_size = end as u32;
+        for i in 0..count {
+            let name = match variable.count {
+                Some(_) => Name::from(format!("{}{i}", variable.name).as_str()),
+                None => variable.name.clone(),
+            };
+            let offset = (start + i * step) as u32;
+            self.declare(name, Symbol::Local { offset, size: each as u32, param });
+        }
+        Ok((start as u32, each as u32))
+    }
+
+    /// Decodes the statements of a body.
+    pub fn body(&mut self, block: &Block) -> Result<(), Box<(Refusal, Instruction)>> {
+        self.statements(block)
+    }
+
+    fn statements(&mut self, block: &Block) -> Result<(), Box<(Refusal, Instruction)>> {
+        // Tables of targets may stand behind their use.
+        for statement in &block.statements {
+            match statement {
+                Statement::BranchTargets(list) => {
+                    self.declare(list.name.clone(), Symbol::Targets(list.targets.clone()));
+                }
+                Statement::CallTargets(list) => self.declare(list.name.clone(), Symbol::CallTargets),
+                Statement::CallPrototype(prototype) => {
+                    self.declare(prototype.name.clone(), Symbol::Prototype)
+                }
+                _ => {}
+            }
+        }
+        for statement in &block.statements {
+            match statement {
+                Statement::Registers(registers) => self.registers(registers),
+                Statement::Variable(variable) => {
+                    self.variable(variable).map_err(|r| Box::new((r, declaration(variable))))?;
+                }
+                Statement::Label(name, _) => {
+                    let label = self.label(name);
+                    self.items.push(Item::Label(label));
+                }
+                Statement::Instruction(i) => {
+                    self.instruction(i).map_err(|r| Box::new((r, i.clone())))?;
+                }
+                Statement::Block(inner) => {
+                    self.scopes.push(Scope::default());
+                    let done = self.statements(inner);
+                    self.scopes.pop();
+                    done?;
+                }
+                Statement::BranchTargets(_)
+                | Statement::CallTargets(_)
+                | Statement::CallPrototype(_)
+                | Statement::Pragma(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&mut self, registers: &Registers) {
+        for register in &registers.names {
+            let symbol =
+                Symbol::Register { ty: registers.ty, vector: registers.vector, count: register.count };
+            self.declare(register.name.clone(), symbol);
+        }
+    }
+
+    fn variable(&mut self, variable: &Variable) -> Result<(), Refusal> {
+        match variable.space {
+            Space::Local => self.local_variable(variable, false).map(|_| ()),
+            Space::Param => self.local_variable(variable, true).map(|_| ()),
+            Space::Shared | Space::Global | Space::Const => {
+                // The module has collected these under their position.
+                let symbol = self.module.inner.get(&variable.position).cloned();
+                let symbol = symbol.ok_or_else(|| Refusal::new("this variable has no place"))?;
+                self.declare(variable.name.clone(), symbol);
+                Ok(())
+            }
+            other => Err(Refusal(format!("variables in {other} are not supported in functions"))),
+        }
+    }
+
+    /// The number of a label.
+    pub fn label(&mut self, name: &Name) -> u32 {
+        let next = self.labels.len() as u32;
+        *self.labels.entry(name.clone()).or_insert(next)
+    }
+
+    fn instruction(&mut self, i: &Instruction) -> Result<(), Refusal> {
+        self.reads.clear();
+        self.writes.clear();
+        let guard = match &i.guard {
+            None => Guard::ALWAYS,
+            Some(guard) => {
+                let slot = self.predicate(&guard.predicate)?;
+                Guard { slot, invert: if guard.negated { u32::MAX } else { 0 } }
+            }
+        };
+        let kind = instruction::decode(self, i)?;
+        let touched = Touched { reads: self.reads.as_slice().into(), writes: self.writes.as_slice().into() };
+        self.items.push(Item::Op(Draft {
+            op: Op { guard, kind },
+            line: i.position.line,
+            loc: i.loc,
+            touched,
+        }));
+        Ok(())
+    }
+
+    fn take_rows(&mut self, rows: u32) -> Result<Slot, Refusal> {
+        // Wide registers start at even rows so that vectors of them are aligned alike.
+        let slot = self.rows;
+        self.rows += rows.max(1);
+        if self.rows > MAX_ROWS {
+            return Err(Refusal(format!("a function may use {MAX_ROWS} 32-bit registers")));
+        }
+        Ok(slot)
+    }
+
+    /// A register of our own.
+    pub fn scratch(&mut self, rows: u32) -> Result<Slot, Refusal> {
+        self.take_rows(rows)
+    }
+
+    /// The carry flag, as a predicate.
+    pub fn carry(&mut self) -> Result<Slot, Refusal> {
+        if let Some(slot) = self.carry {
+            return Ok(slot);
+        }
+        let slot = self.take_rows(0)?;
+        self.carry = Some(slot);
+        Ok(slot)
+    }
+
+    /// What a name stands for, from the innermost scope outwards.
+    pub fn symbol(&self, name: &str) -> Option<&Symbol> {
+        self.scopes.iter().rev().find_map(|s| s.names.get(name)).or_else(|| self.module.names.get(name))
+    }
+
+    /// The row and type of a register.
+    pub fn register(&mut self, name: &Name) -> Result<(Slot, ScalarType), Refusal> {
+        self.vector_register(name).map(|(slot, ty, _)| (slot, ty))
+    }
+
+    /// The first row, the component's type and the length of a register that may be a vector.
+    pub fn vector_register(&mut self, name: &Name) -> Result<(Slot, ScalarType, u8), Refusal> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = &name[stem.len()..];
+        let canonical = number == "0" || !number.starts_with('0');
+        let index: Option<u32> = number.parse().ok().filter(|_| canonical);
+        for depth in (0..self.scopes.len()).rev() {
+            let scope = &self.scopes[depth];
+            let declared = match scope.names.get(name.as_str()) {
+                Some(&Symbol::Register { ty, vector, count: None }) => Some((ty, vector)),
+                Some(Symbol::Register { .. }) | None => match (scope.names.get(stem), index) {
+                    (Some(&Symbol::Register { ty, vector, count: Some(count) }), Some(i)) if i < count => {
+                        Some((ty, vector))
+                    }
+                    _ => None,
+                },
+                Some(_) => return Err(Refusal(format!("`{name}` is no register"))),
+            };
+            let Some((ty, vector)) = declared else { continue };
+            if let Some(&slot) = scope.slots.get(name) {
+                return Ok((slot, ty, vector));
+            }
+            let slot = self.take_rows(rows_of(ty).max(1) * u32::from(vector.max(1)))?;
+            self.scopes[depth].slots.insert(name.clone(), slot);
+            return Ok((slot, ty, vector));
+        }
+        Err(Refusal(format!("`{name}` is not declared")))
+    }
+
+    /// The row of a predicate register.
+    pub fn predicate(&mut self, name: &Name) -> Result<Slot, Refusal> {
+        let (slot, ty) = self.register(name)?;
+        if ty != ScalarType::Pred {
+            return Err(Refusal(format!("`{name}` is no predicate")));
+        }
+        self.reads.push((slot, 0));
+        Ok(slot)
+    }
+
+    /// Whether a name is a declared register.
+    pub fn is_register(&mut self, name: &Name) -> bool {
+        self.register(name).is_ok()
+    }
+
+    /// A constant in all lanes.
+    pub fn constant(&mut self, bits: u128, rows: u32) -> Result<Slot, Refusal> {
+        if let Some(&slot) = self.constants.get(&(bits, rows)) {
+            return Ok(slot);
+        }
+        let slot = self.take_rows(rows)?;
+        self.constants.insert((bits, rows), slot);
+        self.images.push((slot, rows, bits));
+        Ok(slot)
+    }
+
+    /// A register that is set when the frame is made.
+    pub fn init(&mut self, init: Init, rows: u32) -> Result<Slot, Refusal> {
+        if let Some(&slot) = self.made.get(&init) {
+            return Ok(slot);
+        }
+        let slot = self.take_rows(rows)?;
+        self.made.insert(init, slot);
+        self.inits.push((slot, init));
+        Ok(slot)
+    }
+
+    /// The bits of a constant operand of a type.
+    pub fn bits(constant: Constant, ty: ScalarType) -> Result<u128, Refusal> {
+        use ScalarType::*;
+        Ok(match (ty, constant) {
+            (F32 | Tf32, c) => c.to_f32_bits().into(),
+            (F64, c) => c.to_f64_bits().into(),
+            (_, Constant::Integer { bits, .. }) => match ty.size() {
+                1 => u128::from(bits as u8),
+                2 => u128::from(bits as u16),
+                4 => u128::from(bits as u32),
+                8 => bits.into(),
+                _ => bits as i64 as i128 as u128,
+            },
+            (B32 | U32 | S32, Constant::Single(bits)) => bits.into(),
+            (B64 | U64 | S64, Constant::Double(value)) => value.to_bits().into(),
+            _ => return Err(Refusal(format!("a floating-point constant where `{ty}` is wanted"))),
+        })
+    }
+
+    /// A source operand of a type: its register, the constant's, the special register's.
+    pub fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        let slot = self.source_any(operand, ty)?;
+        self.reads.push((slot, rows_of(ty)));
+        Ok(slot)
+    }
+
+    fn source_any(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        match operand {
+            Operand::Constant(constant) => {
+                if ty == ScalarType::Pred {
+                    let set = constant.integer().is_some_and(|b| b != 0);
+                    return self.constant(if set { u32::MAX.into() } else { 0 }, 0);
+                }
+                self.constant(Self::bits(*constant, ty)?, rows_of(ty))
+            }
+            Operand::Name(name) => {
+                if let Some((init, width)) = super::special::fixed(name, None) {
+                    self.check_width(name, width, rows_of(ty))?;
+                    return self.init(init, width);
+                }
+                let (slot, has) = self.register(name)?;
+                self.check_type(name, has, ty)?;
+                Ok(slot)
+            }
+            Operand::Component(name, part) => {
+                if let Some((init, width)) = super::special::fixed(name, Some(part)) {
+                    self.check_width(name, width, rows_of(ty))?;
+                    return self.init(init, width);
+                }
+                self.component(name, part, ty)
+            }
+            other => Err(Refusal(format!("`{other}` cannot be an operand here"))),
+        }
+    }
+
+    fn component(&mut self, name: &Name, part: &Name, ty: ScalarType) -> Result<Slot, Refusal> {
+        let (slot, has, vector) = self.vector_register(name)?;
+        let index = match part.as_str() {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => u8::MAX,
+        };
+        if index >= vector {
+            return Err(Refusal(format!("`{name}` has no component `.{part}`")));
+        }
+        self.check_type(name, has, ty)?;
+        Ok(slot + u32::from(index) * rows_of(has).max(1))
+    }
+
+    fn check_type(&self, name: &Name, has: ScalarType, wants: ScalarType) -> Result<(), Refusal> {
+        if (has == ScalarType::Pred) != (wants == ScalarType::Pred) {
+            return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
+        }
+        self.check_width(name, rows_of(has), rows_of(wants))
+    }
+
+    fn check_width(&self, name: &Name, has: u32, wants: u32) -> Result<(), Refusal> {
+        if has != wants {
+            let (has, wants) = (has * 32, wants * 32);
+            return Err(Refusal(format!("`{name}` has {has} bits, the instruction takes {wants}")));
+        }
+        Ok(())
+    }
+
+    /// A predicate operand that may be negated: its register, and whether it is.
+    pub fn predicate_source(&mut self, operand: &Operand) -> Result<(Slot, bool), Refusal> {
+        match operand {
+            Operand::Not(inner) => {
+                let (slot, inverted) = self.predicate_source(inner)?;
+                Ok((slot, !inverted))
+            }
+            other => Ok((self.source(other, ScalarType::Pred)?, false)),
+        }
+    }
+
+    /// A destination of a type; [`NONE`] for `_`.
+    pub fn target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        let slot = match operand {
+            Operand::Sink => return Ok(NONE),
+            Operand::Name(name) => {
+                let (slot, has) = self.register(name)?;
+                self.check_type(name, has, ty)?;
+                slot
+            }
+            Operand::Component(name, part) => self.component(name, part, ty)?,
+            other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
+        };
+        self.writes.push((slot, rows_of(ty)));
+        Ok(slot)
+    }
+
+    /// A destination that must exist: a scratch register for `_`.
+    pub fn real_target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        match self.target(operand, ty)? {
+            NONE => self.take_rows(rows_of(ty)),
+            slot => Ok(slot),
+        }
+    }
+
+    /// A destination or source whose register may be wider than the type: its row and its own type.
+    pub fn wide_register(
+        &mut self,
+        operand: &Operand,
+        ty: ScalarType,
+        write: bool,
+    ) -> Result<(Slot, ScalarType), Refusal> {
+        let (slot, has) = match operand {
+            Operand::Name(name) if super::special::fixed(name, None).is_none() => self.register(name)?,
+            Operand::Component(name, _)
+                if super::special::fixed(name, None).is_none() && self.is_register(name) =>
+            {
+                let (_, has, _) = self.vector_register(name)?;
+                let Operand::Component(name, part) = operand else {
+                    return Err(Refusal::new("no component"));
+                };
+                (self.component(name, part, has)?, has)
+            }
+            Operand::Sink if write => return Ok((NONE, ty)),
+            other if !write => return Ok((self.source(other, ty)?, ty)),
+            other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
+        };
+        if has == ScalarType::Pred || rows_of(has) < rows_of(ty) {
+            return Err(Refusal(format!("a register of `{has}` cannot hold `{ty}`")));
+        }
+        if write {
+            self.writes.push((slot, rows_of(has)))
+        } else {
+            self.reads.push((slot, rows_of(has)))
+        }
+        Ok((slot, has))
+    }
+
+    /// Notes a register that is read beside the operands.
+    pub fn note_read(&mut self, slot: Slot, rows: u32) {
+        self.reads.push((slot, rows));
+    }
+
+    /// Notes a register that is written beside the operands.
+    pub fn note_write(&mut self, slot: Slot, rows: u32) {
+        self.writes.push((slot, rows));
+    }
+
+    /// The address of a variable as a register. `wide`: 64 bits.
+    pub fn symbol_address(
+        &mut self,
+        symbol: &Symbol,
+        offset: i64,
+        wide: bool,
+        generic: bool,
+    ) -> Result<Slot, Refusal> {
+        let form = match (generic, wide) {
+            (true, _) => AddressForm::Generic,
+            (false, true) => AddressForm::Wide,
+            (false, false) => AddressForm::Narrow,
+        };
+        let rows = if wide || generic { 2 } else { 1 };
+        match *symbol {
+            Symbol::Shared(variable) => {
+                self.use_shared(variable);
+                self.init(Init::Shared { variable, offset, form }, rows)
+            }
+            Symbol::Local { offset: start, .. } => {
+                self.init(Init::Local { offset: i64::from(start) + offset, form }, rows)
+            }
+            Symbol::KernelParam { offset: start, .. } => {
+                let base = if generic { crate::memory::window::PARAM } else { 0 };
+                self.constant(
+                    u128::from(base.wrapping_add(u64::from(start)).wrapping_add(offset as u64)),
+                    rows,
+                )
+            }
+            Symbol::Device(address) if wide || generic => {
+                self.constant(u128::from(address.wrapping_add(offset as u64)), 2)
+            }
+            _ => Err(Refusal::new("this name has no address of that width")),
+        }
+    }
+
+    fn use_shared(&mut self, variable: u32) {
+        if !self.shared_used.contains(&variable) {
+            self.shared_used.push(variable);
+        }
+    }
+
+    /// The address in brackets: base register and offset. The symbol, if the base is one.
+    pub fn address(&mut self, address: &ptx::Address) -> Result<(AddressOperand, Option<Symbol>), Refusal> {
+        let offset = address.offset;
+        let Some(name) = &address.base else {
+            return Ok((AddressOperand { base: NONE, wide: true, offset }, None));
+        };
+        let symbol = self.symbol(name).cloned();
+        match symbol {
+            Some(Symbol::Register { .. }) | None => {
+                if symbol.is_none() && !self.is_register(name) {
+                    if let Some((init, rows)) = super::special::fixed(name, None) {
+                        let base = self.init(init, rows)?;
+                        return Ok((AddressOperand { base, wide: rows == 2, offset }, None));
+                    }
+                    return Err(Refusal(format!("`{name}` is not declared")));
+                }
+                let (base, ty) = self.register(name)?;
+                let rows = rows_of(ty);
+                if ty == ScalarType::Pred || rows > 2 {
+                    return Err(Refusal(format!("`{name}` cannot hold an address")));
+                }
+                self.reads.push((base, rows));
+                Ok((AddressOperand { base, wide: rows == 2, offset }, None))
+            }
+            Some(Symbol::KernelParam { offset: start, .. }) => Ok((
+                AddressOperand { base: NONE, wide: true, offset: i64::from(start).wrapping_add(offset) },
+                symbol,
+            )),
+            Some(Symbol::Device(at)) => {
+                let offset = (at as i64).wrapping_add(offset);
+                Ok((AddressOperand { base: NONE, wide: true, offset }, symbol))
+            }
+            Some(symbol @ (Symbol::Local { .. } | Symbol::Shared(_))) => {
+                let base = self.symbol_address(&symbol, 0, true, false)?;
+                Ok((AddressOperand { base, wide: true, offset }, Some(symbol)))
+            }
+            Some(_) => Err(Refusal(format!("`{name}` has no address"))),
+        }
+    }
+
+    /// Lays the function out and ends its decoding.
+    pub fn finish(mut self, name: &str, start: u32) -> Result<(FunctionCode, Vec<Draft>), Refusal> {
+        let items = std::mem::take(&mut self.items);
+        let drafts = flow::lay_out(items, self.labels.len(), start).map_err(|label| {
+            let name = self.labels.iter().find(|(_, l)| **l == label).map_or("", |(name, _)| name.as_str());
+            Refusal(format!("the label `{name}` is not defined in this function"))
+        })?;
+        let mut image = vec![Row::ZERO; self.rows as usize].into_boxed_slice();
+        for &(slot, rows, bits) in &self.images {
+            for row in 0..rows.max(1) as usize {
+                // A wide register's rows hold its lanes one after the other.
+                let words = rows.max(1) as usize;
+                for i in 0..32 {
+                    let part = (row * 32 + i) % words;
+                    image[slot as usize + row].0[i] = (bits >> (32 * part)) as u32;
+                }
+            }
+        }
+        let code = FunctionCode {
+            name: name.to_owned(),
+            start,
+            end: start + drafts.len() as u32,
+            image,
+            inits: self.inits.into(),
+            local_size: self.local_size,
+            signature: self.signature,
+            shared_used: self.shared_used,
+            calls: self.calls,
+            calls_indirectly: self.calls_indirectly,
+        };
+        Ok((code, drafts))
+    }
+}
+
+/// A declaration in the shape of an instruction, for the error that refuses it.
+fn declaration(variable: &Variable) -> Instruction {
+    Instruction {
+        guard: None,
+        opcode: std::sync::Arc::new(ptx::Opcode {
+            name: Name::from(format!("{} {} {}", variable.space, variable.ty, variable.name).as_str()),
+            modifiers: Box::new([]),
+        }),
+        operands: Box::new([]),
+        position: variable.position,
+        loc: None,
+    }
+}
+
+impl OpKind {
+    /// The labels (then program counters) that an operation may go to.
+    pub(super) fn targets_mut(&mut self) -> &mut [u32] {
+        match self {
+            OpKind::Branch { target } | OpKind::Jump { target } => std::slice::from_mut(target),
+            OpKind::BranchIndexed { targets, .. } => targets,
+            _ => &mut [],
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Finds the decoder of an opcode.
+
+use ptx::{Instruction, Operand};
+
+use super::function::Decoder;
+use super::modifiers::Modifiers;
+use super::{
+    Refusal, arithmetic, atomics, compare, control, convert, data, extension, float, half, video, warp,
+};
+use crate::op::OpKind;
+
+/// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
+pub(super) struct Form<'a> {
+    pub name: &'a str,
+    pub modifiers: Modifiers<'a>,
+    pub operands: &'a [Operand],
+}
+
+impl<'a> Form<'a> {
+    /// Exactly so many operands.
+    pub fn operands<const N: usize>(&self) -> Result<&'a [Operand; N], Refusal> {
+        self.operands
+            .try_into()
+            .map_err(|_| Refusal(format!("it takes {N} operands, not {}", self.operands.len())))
+    }
+
+    /// Refuses modifiers that were not taken.
+    pub fn done(self) -> Result<(), Refusal> {
+        self.modifiers.finish()
+    }
+}
+
+/// Decodes an instruction.
+pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Refusal> {
+    let mut form =
+        Form { name: i.opcode.name.as_str(), modifiers: Modifiers::new(&i.opcode), operands: &i.operands };
+    let packed_or_half =
+        i.opcode.modifiers.iter().any(|m| matches!(m.as_str(), "f16" | "f16x2" | "bf16" | "bf16x2"));
+    let float = i.opcode.modifiers.iter().any(|m| matches!(m.as_str(), "f32" | "f64" | "f32x2"));
+    let f = &mut form;
+    let kind = match f.name {
+        "add" | "sub" | "mul" | "fma" | "mad" | "min" | "max" | "abs" | "neg" | "ex2" | "tanh"
+            if packed_or_half =>
+        {
+            half::decode(d, f)?
+        }
+        "add" | "sub" | "mul" | "fma" | "mad" | "div" | "min" | "max" | "abs" | "neg" if float => {
+            float::decode(d, f)?
+        }
+        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp" | "copysign" => {
+            float::decode(d, f)?
+        }
+        "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs" | "neg" | "min"
+        | "max" | "addc" | "subc" | "madc" | "popc" | "clz" | "bfind" | "fns" | "brev" | "bfe" | "bfi"
+        | "bmsk" | "szext" | "dp4a" | "dp2a" | "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shf"
+        | "shl" | "shr" | "prmt" => arithmetic::decode(d, f)?,
+        "setp" | "set" | "selp" | "slct" => compare::decode(d, f)?,
+        "cvt" => convert::decode(d, f)?,
+        "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
+        "atom" | "red" => atomics::decode(d, f)?,
+        "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
+        | "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy" | "pmevent"
+        | "griddepcontrol" | "setmaxnreg" => control::decode(d, f)?,
+        "bar" | "barrier" if !i.opcode.has("cluster") => warp::barrier(d, f)?,
+        "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => warp::decode(d, f)?,
+        name if video::knows(name) => video::decode(d, f)?,
+        _ => match extension::decode(d, f)? {
+            Some(kind) => kind,
+            None => return Err(Refusal::new("the virtual GPU does not know this instruction")),
+        },
+    };
+    form.done()?;
+    Ok(kind)
+}

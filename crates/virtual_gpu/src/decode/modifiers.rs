@@ -1,0 +1,112 @@
+//! The modifiers of an instruction, taken one by one: what is left over at the end is not supported.
+
+use ptx::{Opcode, ScalarType};
+
+use super::Refusal;
+use crate::alu::Round;
+use crate::observer::{Order, Scope};
+
+/// The modifiers that nobody has asked for yet.
+pub(super) struct Modifiers<'a> {
+    words: Vec<Option<&'a str>>,
+}
+
+impl<'a> Modifiers<'a> {
+    pub fn new(opcode: &'a Opcode) -> Self {
+        Modifiers { words: opcode.modifiers.iter().map(|m| Some(m.as_str())).collect() }
+    }
+
+    /// Takes a word if it is there.
+    pub fn take(&mut self, word: &str) -> bool {
+        match self.words.iter_mut().find(|w| **w == Some(word)) {
+            Some(found) => {
+                *found = None;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes the first of some words that is there.
+    pub fn take_any<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
+        words.iter().find(|(word, _)| self.take(word)).map(|&(_, value)| value)
+    }
+
+    /// Takes the first word for which `f` has an answer.
+    pub fn take_map<T>(&mut self, f: impl Fn(&str) -> Option<T>) -> Option<T> {
+        for word in &mut self.words {
+            if let Some(value) = word.and_then(&f) {
+                *word = None;
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Takes the first type.
+    pub fn ty(&mut self) -> Result<ScalarType, Refusal> {
+        self.maybe_ty().ok_or_else(|| Refusal::new("it names no type"))
+    }
+
+    /// Takes the first type, if there is one.
+    pub fn maybe_ty(&mut self) -> Option<ScalarType> {
+        self.take_map(ScalarType::from_word)
+    }
+
+    /// Takes a rounding.
+    pub fn round(&mut self) -> Option<Round> {
+        self.take_any(&[
+            ("rn", Round::Nearest),
+            ("rz", Round::Zero),
+            ("rm", Round::Down),
+            ("rp", Round::Up),
+            ("rna", Round::Away),
+        ])
+    }
+
+    /// Takes a scope.
+    pub fn scope(&mut self) -> Option<Scope> {
+        self.take_any(&[
+            ("cta", Scope::Block),
+            ("cluster", Scope::Cluster),
+            ("gpu", Scope::Device),
+            ("sys", Scope::System),
+        ])
+    }
+
+    /// Takes a memory order.
+    pub fn order(&mut self) -> Option<Order> {
+        self.take_any(&[
+            ("weak", Order::Weak),
+            ("volatile", Order::Volatile),
+            ("relaxed", Order::Relaxed),
+            ("acquire", Order::Acquire),
+            ("release", Order::Release),
+            ("acq_rel", Order::AcquireRelease),
+            ("sc", Order::SequentiallyConsistent),
+            ("mmio", Order::Mmio),
+        ])
+    }
+
+    /// Takes what only hints at caches. True if one of the hints comes with an operand of its own.
+    pub fn cache_hints(&mut self) -> bool {
+        let mut operand = false;
+        for word in &mut self.words {
+            let Some(text) = *word else { continue };
+            let hint = text.starts_with("L1::") || text.starts_with("L2::") || text.starts_with("level::");
+            if hint || matches!(text, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt") {
+                operand |= text == "L2::cache_hint";
+                *word = None;
+            }
+        }
+        operand
+    }
+
+    /// Refuses what was not taken.
+    pub fn finish(self) -> Result<(), Refusal> {
+        match self.words.into_iter().flatten().next() {
+            Some(word) => Err(Refusal(format!("the modifier `.{word}` is not supported here"))),
+            None => Ok(()),
+        }
+    }
+}

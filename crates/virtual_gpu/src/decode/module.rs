@@ -1,0 +1,491 @@
+//! Loads a module: variables find their places, functions are decoded, kernels get their tables.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use gpu_model::{Capability, Chip};
+use ptx::{
+    Block, Function, FunctionKind, Initializer, Instruction, Linkage, Name, Position, SourceLines, Space,
+    Statement, Variable,
+};
+
+use super::Refusal;
+use super::function::{Decoder, Symbol};
+use crate::Error;
+use crate::exec::code_address;
+use crate::fault::SourceFrame;
+use crate::memory::{AllocationKind, Memory, window};
+use crate::module::{Global, Module, ModuleData, Param};
+use crate::program::{Code, CodeSite, KernelCode, SharedVariable, Signature};
+
+/// Names that every function of the module sees.
+pub(super) struct ModuleNames {
+    pub names: HashMap<Name, Symbol>,
+    /// Variables declared inside functions, by their position.
+    pub inner: HashMap<Position, Symbol>,
+    /// Functions by name: index and signature.
+    pub functions: HashMap<Name, (u32, Signature)>,
+}
+
+/// Variables that were placed so far; given back when loading fails.
+struct Placed<'m> {
+    memory: &'m Arc<Memory>,
+    owned: Vec<u64>,
+}
+
+impl Drop for Placed<'_> {
+    fn drop(&mut self) {
+        for &address in &self.owned {
+            // Nobody else knows these addresses yet.
+            let _ = self.memory.free(address);
+        }
+    }
+}
+
+/// Parses, checks and decodes a module.
+pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Module, Error> {
+    let module = ptx::parse(text).map_err(|e| Error::Parse(e.to_string()))?;
+    let target = check_target(&module, chip)?;
+    let lines = SourceLines::new(&module);
+    let mut placed = Placed { memory, owned: Vec::new() };
+    let mut loader = Loader {
+        lines: &lines,
+        names: ModuleNames { names: HashMap::new(), inner: HashMap::new(), functions: HashMap::new() },
+        globals: HashMap::new(),
+        shared: Vec::new(),
+        pending: Vec::new(),
+    };
+    for variable in &module.variables {
+        loader.variable(variable, true, &mut placed)?;
+    }
+    for function in module.functions.iter().filter(|f| f.body.is_some()) {
+        if let Some(body) = &function.body {
+            loader.inner_variables(body, &mut placed, 0)?;
+        }
+    }
+    let mut code = Code { target, version: module.version, ..Code::default() };
+    let kernels = loader.functions(&module, &mut code)?;
+    loader.initialise(memory, &module)?;
+    code.shared = std::mem::take(&mut loader.shared);
+    let const_bytes = module
+        .variables
+        .iter()
+        .filter(|v| v.space == Space::Const)
+        .filter_map(|v| v.size())
+        .fold(0u64, u64::saturating_add)
+        .min(u32::MAX.into()) as u32;
+    let kernels = kernels
+        .into_iter()
+        .map(|(k, align)| place_shared(k, align, const_bytes, &code, chip))
+        .collect::<Result<_, _>>()?;
+    let owned = std::mem::take(&mut placed.owned);
+    Ok(Module(Arc::new(ModuleData {
+        code: Arc::new(code),
+        kernels,
+        globals: loader.globals,
+        memory: memory.clone(),
+        owned,
+    })))
+}
+
+fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
+    let name = module.targets.first().map_or("", |t| t.as_str());
+    let own = chip.capability();
+    let refuse = || Error::Target {
+        target: name.to_owned(),
+        chip: chip.name.to_owned(),
+        capability: format!("sm_{}", own.number()),
+    };
+    let wanted: Capability = name.parse().map_err(|_| refuse())?;
+    // `a` features are for exactly that capability, `f` for its family; plain targets run on all later chips.
+    let fits = match name.as_bytes().last() {
+        Some(b'a') => wanted == own,
+        Some(b'f') => wanted.major == own.major && wanted <= own,
+        _ => wanted <= own,
+    };
+    if !fits {
+        return Err(refuse());
+    }
+    Ok(wanted.number())
+}
+
+struct Loader<'l> {
+    lines: &'l SourceLines,
+    names: ModuleNames,
+    globals: HashMap<String, Global>,
+    shared: Vec<SharedVariable>,
+    /// Variables whose initialisers wait until all names are known.
+    pending: Vec<(u64, Variable)>,
+}
+
+impl Loader<'_> {
+    fn refuse(&self, refusal: Refusal, text: String, line: u32, loc: Option<ptx::LocId>) -> Error {
+        let source_line = loc
+            .and_then(|l| self.lines.frames(l).into_iter().next())
+            .map(|f| format!("{}:{}:{}", f.file, f.line, f.column));
+        Error::Unsupported { instruction: text, reason: refusal.0, line, source_line }
+    }
+
+    fn refuse_variable(&self, reason: &str, variable: &Variable) -> Error {
+        let text = format!("{} {} {}", variable.space, variable.ty, variable.name);
+        self.refuse(Refusal::new(reason), text, variable.position.line, None)
+    }
+
+    /// Places a variable of the module, or one that a function declares.
+    fn variable(&mut self, variable: &Variable, outer: bool, placed: &mut Placed<'_>) -> Result<(), Error> {
+        let count = variable.count.unwrap_or(1);
+        for i in 0..count {
+            let name = match variable.count {
+                Some(_) => Name::from(format!("{}{i}", variable.name).as_str()),
+                None => variable.name.clone(),
+            };
+            if count > 4096 {
+                return Err(self.refuse_variable("more than 4096 variables in one declaration", variable));
+            }
+            let symbol = self.place(variable, &name, outer, placed)?;
+            let Some(symbol) = symbol else { continue };
+            if outer {
+                self.names.names.insert(name, symbol);
+            } else {
+                self.names.inner.insert(variable.position, symbol);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        variable: &Variable,
+        name: &Name,
+        outer: bool,
+        placed: &mut Placed<'_>,
+    ) -> Result<Option<Symbol>, Error> {
+        let external = variable.linkage == Some(Linkage::Extern);
+        let size = variable.size().ok_or_else(|| self.refuse_variable("it is too large", variable))?;
+        let align = variable.alignment();
+        if !align.is_power_of_two() || align > 1 << 20 {
+            return Err(self.refuse_variable("an alignment must be a power of two", variable));
+        }
+        match variable.space {
+            Space::Shared => {
+                let dynamic = size == 0;
+                let size = u32::try_from(size).ok().filter(|&s| s < 1 << window::SHARED_OFFSET_BITS);
+                let size = size
+                    .ok_or_else(|| self.refuse_variable("it is larger than any shared memory", variable))?;
+                let index = self.shared.len() as u32;
+                self.shared.push(SharedVariable {
+                    name: name.to_string(),
+                    size,
+                    align: align as u32,
+                    dynamic,
+                });
+                Ok(Some(Symbol::Shared(index)))
+            }
+            Space::Global | Space::Const | Space::Tex => {
+                if external || size == 0 {
+                    // Defined later in the module, or never: then its use is an error.
+                    return Ok(None);
+                }
+                if outer && self.globals.contains_key(name.as_str()) {
+                    return Ok(None);
+                }
+                let constant = variable.space == Space::Const;
+                let kind = if constant { AllocationKind::Const } else { AllocationKind::Global };
+                // The next multiple of the width keeps vector loads at the end inside.
+                let address = placed.memory.alloc_kind(size, kind, Some(name))?;
+                placed.owned.push(address);
+                if outer {
+                    self.globals.insert(name.to_string(), Global { address, size, writable: !constant });
+                }
+                if variable.initializer.is_some() {
+                    self.pending.push((address, variable.clone()));
+                }
+                Ok(Some(Symbol::Device(address)))
+            }
+            _ => Err(self.refuse_variable("variables of this space are not supported here", variable)),
+        }
+    }
+
+    /// Finds the shared, global and constant variables that a function's body declares.
+    fn inner_variables(&mut self, block: &Block, placed: &mut Placed<'_>, depth: u32) -> Result<(), Error> {
+        for statement in &block.statements {
+            match statement {
+                Statement::Variable(v) if matches!(v.space, Space::Shared | Space::Global | Space::Const) => {
+                    let external = v.linkage == Some(Linkage::Extern);
+                    if external && let Some(symbol) = self.names.names.get(&v.name) {
+                        self.names.inner.insert(v.position, symbol.clone());
+                    } else {
+                        self.variable(v, false, placed)?;
+                    }
+                }
+                Statement::Block(inner) => self.inner_variables(inner, placed, depth + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes all functions; the kernels, each with the functions that it can reach.
+    fn functions(
+        &mut self,
+        module: &ptx::Module,
+        code: &mut Code,
+    ) -> Result<Vec<(KernelCode, BTreeSet<u32>)>, Error> {
+        let defined: Vec<&Function> = module.functions.iter().filter(|f| f.body.is_some()).collect();
+        // Signatures first: calls come before definitions.
+        let mut names: HashMap<Name, (u32, Signature)> = HashMap::new();
+        for (index, function) in defined.iter().enumerate() {
+            if function.kind == FunctionKind::Func {
+                let mut decoder = Decoder::new(&self.names, false);
+                let signature = formals(&mut decoder, function)
+                    .map_err(|r| self.refuse(r, function.name.to_string(), function.position.line, None))?;
+                names.insert(function.name.clone(), (index as u32, signature));
+            }
+        }
+        for alias in &module.aliases {
+            if let Some(of) = names.get(&alias.of).cloned() {
+                names.insert(alias.name.clone(), of);
+            }
+        }
+        self.names.functions = names;
+        let mut kernels = Vec::new();
+        let mut known_frames = HashMap::new();
+        for (index, function) in defined.iter().enumerate() {
+            let kernel = function.kind == FunctionKind::Entry;
+            let at_function =
+                |r: Refusal| self.refuse(r, function.name.to_string(), function.position.line, None);
+            let mut decoder = Decoder::new(&self.names, kernel);
+            if kernel {
+                let params = kernel_params(&mut decoder, function).map_err(at_function)?;
+                kernels.push(kernel_code(function, index as u32, params));
+            } else {
+                decoder.signature = formals(&mut decoder, function).map_err(at_function)?;
+            }
+            if let Some(body) = &function.body {
+                decoder.body(body).map_err(|refused| {
+                    let (refusal, i): (Refusal, Instruction) = *refused;
+                    self.refuse(refusal, i.to_string(), i.position.line, i.loc)
+                })?;
+            }
+            let (decoded, drafts) =
+                decoder.finish(&function.name, code.ops.len() as u32).map_err(at_function)?;
+            for draft in drafts {
+                let frames = draft.loc.map_or(u32::MAX, |loc| {
+                    *known_frames.entry(loc).or_insert_with(|| {
+                        code.frames.push(self.lines.frames(loc).into_iter().map(frame).collect());
+                        code.frames.len() as u32 - 1
+                    })
+                });
+                code.sites.push(CodeSite { ptx_line: draft.line, frames });
+                code.touched.push(draft.touched);
+                code.ops.push(draft.op);
+            }
+            code.functions.push(decoded);
+        }
+        let reached = kernels.iter().map(|k| reach(code, k.function)).collect::<Vec<_>>();
+        for kernel in &mut kernels {
+            let function = &code.functions[kernel.function as usize];
+            kernel.local_bytes = function.local_size;
+            kernel.registers = (function.image.len() as u32 + 8).min(255);
+        }
+        Ok(kernels.into_iter().zip(reached).collect())
+    }
+
+    /// Writes the initial values of variables.
+    fn initialise(&mut self, memory: &Arc<Memory>, module: &ptx::Module) -> Result<(), Error> {
+        for (address, variable) in std::mem::take(&mut self.pending) {
+            let Some(initializer) = &variable.initializer else { continue };
+            let size = variable.size().unwrap_or(0);
+            let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+            let element = variable.ty.size();
+            let dims: Vec<u64> =
+                variable.dims.iter().map(|d| d.unwrap_or_else(|| initializer.len())).collect();
+            let filled = self.fill(&mut bytes, initializer, &variable, &dims, element, module, 0);
+            filled.map_err(|r| {
+                let text = format!("{} {} {}", variable.space, variable.ty, variable.name);
+                self.refuse(r, text, variable.position.line, None)
+            })?;
+            memory.write(address, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn fill(
+        &self,
+        bytes: &mut [u8],
+        initializer: &Initializer,
+        variable: &Variable,
+        dims: &[u64],
+        element: u64,
+        module: &ptx::Module,
+        depth: u32,
+    ) -> Result<(), Refusal> {
+        let element = element as usize;
+        match initializer {
+            Initializer::List(items) => {
+                let inner: u64 = dims.iter().skip(1).product();
+                let step = if dims.is_empty() || depth > 8 {
+                    element
+                } else {
+                    usize::try_from(inner * variable.element_size()).unwrap_or(usize::MAX)
+                };
+                for (i, item) in items.iter().enumerate() {
+                    let start = i.saturating_mul(step);
+                    let part = start
+                        .checked_add(step)
+                        .and_then(|end| bytes.get_mut(start..end))
+                        .ok_or_else(|| Refusal::new("more values than the variable has elements"))?;
+                    self.fill(
+                        part,
+                        item,
+                        variable,
+                        dims.get(1..).unwrap_or(&[]),
+                        element as u64,
+                        module,
+                        depth + 1,
+                    )?;
+                }
+            }
+            Initializer::Value(constant) => {
+                let bits = Decoder::bits(*constant, variable.ty)?.to_le_bytes();
+                let to = bytes.get_mut(..element).ok_or_else(|| Refusal::new("the variable is too small"))?;
+                to.copy_from_slice(&bits[..element]);
+            }
+            Initializer::Address(address) => {
+                let value = self.symbol_value(address)?.to_le_bytes();
+                let length = element.min(8);
+                let to = bytes.get_mut(..length).ok_or_else(|| Refusal::new("the variable is too small"))?;
+                to.copy_from_slice(&value[..length]);
+            }
+            Initializer::Fields(_) => return Err(Refusal::new("textures and samplers are not supported")),
+            Initializer::MaskedAddress { mask, address } => {
+                let shift = mask.trailing_zeros().min(63);
+                if let Some(byte) = bytes.first_mut() {
+                    *byte = (self.symbol_value(address)? >> shift) as u8;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn symbol_value(&self, address: &ptx::SymbolAddress) -> Result<u64, Refusal> {
+        if let Some((index, _)) = self.names.functions.get(&address.name) {
+            return Ok(code_address(*index));
+        }
+        match self.names.names.get(&address.name) {
+            Some(Symbol::Device(at)) => Ok(at.wrapping_add(address.offset as u64)),
+            _ => Err(Refusal(format!(
+                "`{}` has no address that is known when the module is loaded",
+                address.name
+            ))),
+        }
+    }
+}
+
+fn frame(frame: ptx::Frame) -> SourceFrame {
+    SourceFrame {
+        file: frame.file.to_string(),
+        line: frame.line,
+        column: frame.column,
+        function: frame.function.map(|f| f.to_string()),
+    }
+}
+
+fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, Refusal> {
+    let results = function.results.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
+    let params = function.params.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
+    Ok(Signature { params, results })
+}
+
+/// Lays out a kernel's parameters, each at its natural alignment, as the driver does.
+fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<Param>, Refusal> {
+    /// What a kernel may take from PTX 8.1 on.
+    const MAX_BYTES: u64 = 32_764;
+    let mut params = Vec::new();
+    let mut end = 0u64;
+    for variable in &function.params {
+        let size = variable.size().unwrap_or(u64::MAX);
+        let align = variable.alignment().clamp(1, 1024);
+        let offset = end.next_multiple_of(align);
+        end = offset
+            .checked_add(size)
+            .filter(|&end| end <= MAX_BYTES)
+            .ok_or_else(|| Refusal(format!("a kernel's parameters are limited to {MAX_BYTES} bytes")))?;
+        let param = Param { offset: offset as u32, size: size as u32, align: align as u32 };
+        decoder.kernel_param(&variable.name, param.offset, param.size);
+        params.push(param);
+    }
+    Ok(params)
+}
+
+fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCode {
+    let directives = &function.directives;
+    let threads = |d: [u32; 3]| d.iter().fold(1u32, |n, &d| n.saturating_mul(d));
+    KernelCode {
+        name: function.name.to_string(),
+        function: index,
+        param_bytes: params.last().map_or(0, |p| p.offset + p.size),
+        params,
+        max_threads: directives.reqntid.or(directives.maxntid).map(threads),
+        required_block: directives.reqntid,
+        required_cluster: directives.reqnctapercluster,
+        ..KernelCode::default()
+    }
+}
+
+/// Functions that a kernel may come to.
+fn reach(code: &Code, kernel: u32) -> BTreeSet<u32> {
+    let mut reached = BTreeSet::from([kernel]);
+    let mut open = vec![kernel];
+    while let Some(function) = open.pop() {
+        let f = &code.functions[function as usize];
+        let all = 0..code.functions.len() as u32;
+        let indirect = all.filter(|_| f.calls_indirectly);
+        for callee in f.calls.iter().copied().chain(indirect) {
+            if reached.insert(callee) {
+                open.push(callee);
+            }
+        }
+    }
+    reached
+}
+
+/// Gives each shared variable that the kernel reaches its offset.
+fn place_shared(
+    mut kernel: KernelCode,
+    reached: BTreeSet<u32>,
+    const_bytes: u32,
+    code: &Code,
+    chip: &Chip,
+) -> Result<KernelCode, Error> {
+    let used: BTreeSet<u32> =
+        reached.iter().flat_map(|&f| code.functions[f as usize].shared_used.iter().copied()).collect();
+    let mut end = 0u32;
+    kernel.shared_offsets = vec![None; code.shared.len()];
+    kernel.dynamic_align = 16;
+    // The widest alignment first wastes least, as ptxas does it.
+    let mut order: Vec<u32> = used.into_iter().collect();
+    order.sort_by_key(|&v| std::cmp::Reverse(code.shared[v as usize].align));
+    for index in order {
+        let variable = &code.shared[index as usize];
+        if variable.dynamic {
+            kernel.dynamic_align = kernel.dynamic_align.max(variable.align);
+            continue;
+        }
+        let offset = end.next_multiple_of(variable.align);
+        kernel.shared_offsets[index as usize] = Some(offset);
+        end = offset.saturating_add(variable.size);
+        let limit = chip.sm.shared_per_block_optin;
+        if end > limit {
+            return Err(Error::LaunchLimit {
+                kernel: kernel.name,
+                what: "the size of its shared arrays in bytes",
+                asked: end.into(),
+                limit: limit.into(),
+            });
+        }
+    }
+    kernel.static_shared = end;
+    kernel.const_bytes = const_bytes;
+    Ok(kernel)
+}

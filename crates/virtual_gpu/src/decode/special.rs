@@ -1,0 +1,71 @@
+//! Special registers: those that stand for the life of a frame, and those that change.
+
+use crate::op::DynamicSpecial;
+use crate::program::{Init, LaneMask};
+
+/// A special register that is set once: how, and its rows.
+pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
+    let dimension = match part {
+        Some("x") => Some(0),
+        Some("y") => Some(1),
+        Some("z") => Some(2),
+        Some(_) => return None,
+        None => None,
+    };
+    let init = match (name, dimension) {
+        ("%tid", Some(d)) => Init::Tid(d),
+        ("%ntid", Some(d)) => Init::Ntid(d),
+        ("%ctaid", Some(d)) => Init::Ctaid(d),
+        ("%nctaid", Some(d)) => Init::Nctaid(d),
+        ("%clusterid", Some(d)) => Init::ClusterId(d),
+        ("%nclusterid", Some(d)) => Init::NClusterId(d),
+        ("%cluster_ctaid", Some(d)) => Init::ClusterCtaid(d),
+        ("%cluster_nctaid", Some(d)) => Init::ClusterNctaid(d),
+        (_, Some(_)) => return None,
+        ("%laneid", _) => Init::LaneId,
+        ("%warpid", _) => Init::WarpId,
+        ("%nwarpid", _) => Init::NWarpId,
+        ("%smid", _) => Init::SmId,
+        ("%nsmid", _) => Init::NSmId,
+        ("%gridid", _) => return Some((Init::GridId, 2)),
+        ("%lanemask_eq", _) => Init::LaneMask(LaneMask::Eq),
+        ("%lanemask_le", _) => Init::LaneMask(LaneMask::Le),
+        ("%lanemask_lt", _) => Init::LaneMask(LaneMask::Lt),
+        ("%lanemask_ge", _) => Init::LaneMask(LaneMask::Ge),
+        ("%lanemask_gt", _) => Init::LaneMask(LaneMask::Gt),
+        ("%dynamic_smem_size", _) => Init::DynamicSharedSize,
+        ("%total_smem_size" | "%aggr_smem_size", _) => Init::TotalSharedSize,
+        ("%cluster_ctarank", _) => Init::ClusterCtaRank,
+        ("%cluster_nctarank", _) => Init::ClusterNctaRank,
+        ("%is_explicit_cluster", _) => return Some((Init::IsExplicitCluster, 0)),
+        _ => return None,
+    };
+    Some((init, 1))
+}
+
+/// A special register that changes, and its rows.
+pub(super) fn changing(name: &str) -> Option<(DynamicSpecial, u32)> {
+    Some(match name {
+        "%clock" => (DynamicSpecial::Clock32, 1),
+        "%clock_hi" => (DynamicSpecial::ClockHigh, 1),
+        "%clock64" => (DynamicSpecial::Clock64, 2),
+        "%globaltimer" => (DynamicSpecial::GlobalTimer, 2),
+        "%globaltimer_lo" => (DynamicSpecial::GlobalTimerLow, 1),
+        "%globaltimer_hi" => (DynamicSpecial::GlobalTimerHigh, 1),
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap"
+        | "%current_graph_exec_lo" => (DynamicSpecial::Zero32, 1),
+        "%current_graph_exec" => (DynamicSpecial::Zero64, 2),
+        _ if name.starts_with("%reserved_smem_offset_") || name.starts_with("%envreg") => {
+            (DynamicSpecial::Zero32, 1)
+        }
+        _ => match name.strip_prefix("%pm").map(|n| n.strip_suffix("_64").map_or((n, 1), |n| (n, 2))) {
+            Some((n, rows)) if n.parse::<u32>().is_ok_and(|n| n < 8) => match rows {
+                1 => (DynamicSpecial::Zero32, 1),
+                _ => (DynamicSpecial::Zero64, 2),
+            },
+            _ => return None,
+        },
+    })
+}

@@ -1,0 +1,420 @@
+//! A block: its warps take turns, meet at barriers, and share memory.
+
+use super::context::{Cx, DeviceView, LaunchContext, Raise, SharedMemory, raise};
+use super::extension::ExtensionState;
+use super::frame;
+use super::registers::lanes_of;
+use super::run::{self, Raised};
+use super::warp::{Group, Stop, Wait, Warp};
+use crate::fault::{Fault, FaultKind};
+use crate::observer::{At, BarrierStep, BlockObserver};
+use crate::op::{BarrierKind, BarrierOp, OpKind};
+
+/// Operations that a warp runs before the next has its turn.
+const WARP_QUANTUM: u32 = 2048;
+
+/// What the operations of a block's warps share, apart from the warps themselves.
+#[derive(Debug, Default)]
+pub(crate) struct BlockState {
+    pub index: [u32; 3],
+    pub linear: u64,
+    /// Rank in its cluster.
+    pub cluster_rank: u32,
+    /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
+    pub age: u64,
+    /// What the kernel printed.
+    pub output: Vec<u8>,
+    pub extensions: ExtensionState,
+    barriers: [Barrier; 16],
+}
+
+/// One of a block's barriers.
+#[derive(Debug, Default, Clone, Copy)]
+struct Barrier {
+    /// Threads that have arrived, counted by whole warps.
+    arrived: u32,
+    /// Threads it is for; 0 is all of the block.
+    threads: u32,
+    /// Of the threads that brought a predicate: how many, and how many said yes.
+    asked: u32,
+    yes: u32,
+}
+
+/// One block with all that it owns.
+#[derive(Debug)]
+pub(crate) struct Block<O> {
+    pub state: BlockState,
+    pub warps: Vec<Warp>,
+    pub shared: Vec<Line>,
+    pub observer: Option<O>,
+    finished: u32,
+    next: usize,
+    random: u64,
+}
+
+/// Keeps shared memory aligned as bulk copies want it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(128))]
+pub(crate) struct Line([u8; 128]);
+
+/// Why a block stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockStop {
+    Finished,
+    /// It could go on.
+    Quantum,
+    /// No warp can go on by itself.
+    Stuck,
+}
+
+impl<O: BlockObserver> Block<O> {
+    /// An empty block, to be [started](Self::start) as often as wanted.
+    pub fn new() -> Self {
+        Block {
+            state: BlockState::default(),
+            warps: Vec::new(),
+            shared: Vec::new(),
+            observer: None,
+            finished: 0,
+            next: 0,
+            random: 0,
+        }
+    }
+
+    /// Makes it the block of that index at its beginning.
+    pub fn start(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        index: [u32; 3],
+        linear: u64,
+        rank: u32,
+        observer: O,
+    ) {
+        self.state.index = index;
+        self.state.linear = linear;
+        self.state.cluster_rank = rank;
+        self.state.age = 0;
+        self.state.output.clear();
+        self.state.extensions.clear();
+        self.state.barriers = [Barrier::default(); 16];
+        self.observer = Some(observer);
+        self.finished = 0;
+        self.next = 0;
+        self.random = launch
+            .gpu
+            .options()
+            .seed
+            .map_or(0, |seed| (seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
+        self.shared.clear();
+        self.shared.resize(launch.shared_bytes.div_ceil(128) as usize, Line([0; 128]));
+        let threads = launch.launch.threads() as u32;
+        let warps = threads.div_ceil(32);
+        let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
+        self.warps.truncate(warps as usize);
+        for (i, warp) in self.warps.iter_mut().enumerate() {
+            warp.restart(i as u32, local_limit);
+        }
+        for i in self.warps.len() as u32..warps {
+            self.warps.push(Warp::new(i, 0, local_limit));
+        }
+        for warp in &mut self.warps {
+            let lanes = (threads - warp.index * 32).min(32);
+            let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+            warp.live = live;
+            // A kernel's own frame always fits: decoding bounded its registers, `local_limit` covers its variables.
+            if let Some(frame) = warp.push_frame(launch.code, launch.kernel.function, None, live) {
+                frame::initialise(warp, launch, &self.state, frame);
+            }
+            let pc = launch.code.functions[launch.kernel.function as usize].start;
+            warp.groups.push(Group { frame: 0, pc, mask: live, wait: Wait::Nothing, last_run: 0 });
+        }
+    }
+
+    /// Its shared memory, for the cluster.
+    pub fn shared_memory(&mut self, launch: &LaunchContext<'_>) -> SharedMemory {
+        SharedMemory { bytes: self.shared.as_mut_ptr().cast(), size: launch.shared_bytes }
+    }
+
+    /// Runs its warps in turn, for about `budget` operations.
+    pub fn run(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        cluster: &[SharedMemory],
+        device: &mut DeviceView,
+        budget: u64,
+    ) -> Result<BlockStop, Box<Fault>> {
+        let count = self.warps.len();
+        let mut spent = 0;
+        // Warps in a row that could not go on.
+        let mut idle = 0;
+        while (self.finished as usize) < count {
+            if spent >= budget {
+                self.state.age += spent / count as u64;
+                return Ok(BlockStop::Quantum);
+            }
+            if idle >= count {
+                return Ok(BlockStop::Stuck);
+            }
+            let turn = self.next;
+            self.next = (turn + 1) % count;
+            if self.warps[turn].live == 0 {
+                idle += 1;
+                continue;
+            }
+            let quantum = match self.random {
+                0 => WARP_QUANTUM,
+                _ => self.draw() as u32 % 256 + 1,
+            };
+            let before = self.warps[turn].steps;
+            let retried = self.warps[turn].retry();
+            let stop = self.run_warp(turn, launch, cluster, device, quantum)?;
+            let steps = self.warps[turn].steps - before;
+            // A warp that only asked again, in vain, has made no progress.
+            let progress = steps > u64::from(retried);
+            spent += steps.max(1);
+            idle = if progress { 0 } else { idle + 1 };
+            if stop == Stop::Finished {
+                self.finished += 1;
+                idle = 0;
+            }
+            if stop != Stop::Quantum && self.settle(launch, turn).map_err(|r| self.fault(launch, turn, r))? {
+                idle = 0;
+            }
+        }
+        Ok(BlockStop::Finished)
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    fn run_warp(
+        &mut self,
+        turn: usize,
+        launch: &LaunchContext<'_>,
+        cluster: &[SharedMemory],
+        device: &mut DeviceView,
+        quantum: u32,
+    ) -> Result<Stop, Box<Fault>> {
+        let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
+        let mut cx = Cx { launch, block: &mut self.state, cluster, observer, device };
+        run::run(&mut self.warps[turn], &mut cx, quantum).map_err(|raised| self.fault(launch, turn, raised))
+    }
+
+    /// Says of a fault where it was.
+    fn fault(&self, launch: &LaunchContext<'_>, turn: usize, raised: Raised) -> Box<Fault> {
+        let thread = self.warps[turn].index * 32 + raised.raise.lane;
+        let [x, y, _] = launch.launch.block;
+        Box::new(Fault {
+            kind: raised.raise.kind,
+            kernel: launch.kernel.name.clone(),
+            block: self.state.index,
+            thread: [thread % x, thread / x % y, thread / x / y],
+            location: launch.code.location(raised.pc),
+        })
+    }
+
+    /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if
+    /// some lane may go on.
+    fn settle(&mut self, launch: &LaunchContext<'_>, turn: usize) -> Result<bool, Raised> {
+        let mut moved = false;
+        if self.warps[turn].live != 0
+            && self.warps[turn].arrived.is_none()
+            && let Some(id) = self.warps[turn].at_barrier()
+        {
+            moved |= self.arrive(launch, turn, id)?;
+        }
+        for id in 0..16 {
+            if self.barriers_complete(id) {
+                self.open(launch, id);
+                moved = true;
+            }
+        }
+        Ok(moved)
+    }
+
+    fn barriers_complete(&self, id: u32) -> bool {
+        let barrier = &self.state.barriers[id as usize];
+        let expected = match barrier.threads {
+            0 => (self.warps.len() as u32 - self.finished) * 32,
+            threads => threads,
+        };
+        barrier.arrived > 0 && barrier.arrived >= expected
+    }
+
+    fn arrive(&mut self, launch: &LaunchContext<'_>, turn: usize, id: u32) -> Result<bool, Raised> {
+        let warp = &mut self.warps[turn];
+        let barrier = &mut self.state.barriers[id as usize];
+        let mut waits = false;
+        let mut passed = Vec::new();
+        for (i, group) in warp.groups.clone().iter().enumerate() {
+            let Some(op) = barrier_op(launch, group) else { continue };
+            let regs = warp.regs(group.frame);
+            let lane = group.mask.trailing_zeros() as usize;
+            if op.threads != super::registers::NONE {
+                // SAFETY: decoding gave the operand a 32-bit register.
+                let threads: u32 = unsafe { regs.get(op.threads, lane) };
+                if threads == 0 || threads % 32 != 0 {
+                    return Err(Raised { raise: bad_count(threads, group.mask), pc: group.pc });
+                }
+                barrier.threads = threads;
+            }
+            if op.predicate != super::registers::NONE {
+                // SAFETY: decoding gave the operand a predicate.
+                let yes = unsafe { regs.predicate(op.predicate) } ^ if op.invert { u32::MAX } else { 0 };
+                barrier.asked += group.mask.count_ones();
+                barrier.yes += (yes & group.mask).count_ones();
+            }
+            if op.kind == BarrierKind::Arrive {
+                passed.push(i);
+            } else {
+                waits = true;
+            }
+            if O::SYNCHRONISATION
+                && let Some(observer) = &mut self.observer
+            {
+                let step = if op.kind == BarrierKind::Arrive {
+                    BarrierStep::Arrive
+                } else {
+                    BarrierStep::ArriveAndWait
+                };
+                let at = At { pc: group.pc, warp: warp.index, lanes: group.mask };
+                observer.barrier(at, id, barrier.threads, step, op.aligned);
+            }
+        }
+        barrier.arrived += 32;
+        if waits {
+            warp.arrived = Some(id);
+        }
+        let moved = !passed.is_empty();
+        for i in passed {
+            warp.groups[i].pc += 1;
+            warp.groups[i].wait = Wait::Nothing;
+        }
+        Ok(moved)
+    }
+
+    /// Lets the warps that wait at a barrier go on.
+    fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
+        let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
+        for warp in &mut self.warps {
+            if warp.arrived != Some(id) {
+                continue;
+            }
+            warp.arrived = None;
+            for i in 0..warp.groups.len() {
+                let group = warp.groups[i].clone();
+                if group.wait != Wait::Barrier(id) {
+                    continue;
+                }
+                if let Some(op) = barrier_op(launch, &group) {
+                    let regs = warp.regs(group.frame);
+                    let all = |yes: bool| if yes { u32::MAX } else { 0 };
+                    // SAFETY: decoding gave the target a 32-bit register, or a predicate for `.and` and `.or`.
+                    unsafe {
+                        match op.kind {
+                            BarrierKind::ReducePopc => regs.store(op.target, &[barrier.yes; 32], group.mask),
+                            BarrierKind::ReduceAnd => {
+                                regs.set_predicate(op.target, all(barrier.yes == barrier.asked), group.mask)
+                            }
+                            BarrierKind::ReduceOr => {
+                                regs.set_predicate(op.target, all(barrier.yes > 0), group.mask)
+                            }
+                            BarrierKind::Sync | BarrierKind::Arrive => {}
+                        }
+                    }
+                    if O::SYNCHRONISATION
+                        && let Some(observer) = &mut self.observer
+                    {
+                        let at = At { pc: group.pc, warp: warp.index, lanes: group.mask };
+                        observer.barrier(at, id, barrier.threads, BarrierStep::Leave, op.aligned);
+                    }
+                }
+                warp.groups[i].pc += 1;
+                warp.groups[i].wait = Wait::Nothing;
+            }
+        }
+    }
+
+    /// The fault of a block in which nothing can go on: who waits where.
+    pub fn deadlock(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
+        let mut report = String::new();
+        let mut first = None;
+        for (turn, warp) in self.warps.iter().enumerate() {
+            for group in &warp.groups {
+                first.get_or_insert((turn, group.pc, group.mask));
+                let what = match group.wait {
+                    Wait::Barrier(id) => format!("for barrier {id}"),
+                    Wait::Members(mask) => {
+                        let missing = mask & warp.live & !group.mask;
+                        format!("for lanes {missing:#010x} of the member mask {mask:#010x}")
+                    }
+                    Wait::Retry | Wait::Nothing => "for something that never comes".into(),
+                };
+                let exited = !warp.live & self.born(launch, warp.index);
+                let note =
+                    if exited != 0 { format!("; lanes {exited:#010x} have exited") } else { String::new() };
+                report += &format!(
+                    "  warp {}, lanes {:#010x}, wait {what}, {}{note}\n",
+                    warp.index,
+                    group.mask,
+                    launch.code.location(group.pc)
+                );
+            }
+        }
+        for (id, barrier) in self.state.barriers.iter().enumerate().filter(|(_, b)| b.arrived > 0) {
+            let expected = if barrier.threads == 0 {
+                (self.warps.len() as u32 - self.finished) * 32
+            } else {
+                barrier.threads
+            };
+            report += &format!("  barrier {id}: {} of {expected} threads have arrived\n", barrier.arrived);
+        }
+        let (turn, pc, mask) = first.unwrap_or((0, 0, 1));
+        self.fault(launch, turn, Raised { raise: raise(FaultKind::Deadlock(report), mask), pc })
+    }
+
+    fn born(&self, launch: &LaunchContext<'_>, warp: u32) -> u32 {
+        let lanes = (launch.launch.threads() as u32 - warp * 32).min(32);
+        if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 }
+    }
+
+    /// A fault that is no operation's own, at the place where the block is now.
+    pub fn stopped(&self, launch: &LaunchContext<'_>, kind: FaultKind) -> Box<Fault> {
+        let at = self.warps.iter().enumerate().find_map(|(i, w)| w.groups.first().map(|g| (i, g.pc, g.mask)));
+        let (turn, pc, mask) = at.unwrap_or((0, 0, 1));
+        self.fault(launch, turn, Raised { raise: raise(kind, mask), pc })
+    }
+
+    /// Operations that its warps have executed.
+    pub fn steps(&self) -> u64 {
+        self.warps.iter().map(|w| w.steps).sum()
+    }
+
+    /// About how much memory it takes on the host.
+    pub fn bytes(&self) -> u64 {
+        let warps: usize =
+            self.warps.iter().map(|w| size_of_val(w.rows.as_slice()) + 32 * w.local.size() as usize).sum();
+        (warps + size_of_val(self.shared.as_slice())) as u64
+    }
+
+    /// Where its warps are now.
+    pub fn counters(&self) -> impl Iterator<Item = u32> + '_ {
+        self.warps.iter().flat_map(|w| w.groups.iter().map(|g| g.pc))
+    }
+}
+
+fn barrier_op<'a>(launch: &LaunchContext<'a>, group: &Group) -> Option<&'a BarrierOp> {
+    match &launch.code.ops[group.pc as usize].kind {
+        OpKind::Barrier(op) => Some(op),
+        _ => None,
+    }
+}
+
+fn bad_count(threads: u32, lanes: u32) -> Box<Raise> {
+    let why = format!("a barrier for {threads} threads: the number must be a multiple of 32");
+    raise(FaultKind::IllegalInstruction(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
+}

@@ -1,0 +1,262 @@
+//! Instructions in which lanes of a warp take part together: shuffles, votes, matches, reductions, `bar.warp.sync`.
+
+use super::context::{Cx, Raise, raise};
+use super::registers::{NONE, Regs, lanes_of};
+use super::run::split;
+use super::warp::{Wait, Warp};
+use crate::alu::atomic::{Redux, redux};
+use crate::alu::float;
+use crate::fault::FaultKind;
+use crate::observer::{At, BlockObserver};
+use crate::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
+use crate::program::Code;
+
+/// The member mask that the first of the lanes gives; all active lanes for forms without one.
+fn members(op: &CollectiveOp, regs: Regs, active: u32) -> u32 {
+    if op.members == NONE {
+        return active;
+    }
+    // SAFETY: decoding gave the mask a 32-bit register.
+    unsafe { regs.get(op.members, active.trailing_zeros() as usize) }
+}
+
+/// Whether all lanes of the member mask that have not exited are here, and all have the same mask.
+#[inline]
+pub(super) fn ready(warp: &Warp, op: &CollectiveOp, regs: Regs, active: u32) -> bool {
+    if op.members == NONE {
+        return true;
+    }
+    // SAFETY: decoding gave the mask a 32-bit register.
+    let masks = unsafe { &*regs.lanes::<u32>(op.members) };
+    let first = masks[active.trailing_zeros() as usize];
+    first & warp.live & !active == 0 && lanes_of(active).all(|i| masks[i] == first && first >> i & 1 != 0)
+}
+
+/// The lanes of the running group wait for the others of their member mask.
+pub(super) fn park<O: BlockObserver>(
+    warp: &mut Warp,
+    code: &Code,
+    cx: &mut Cx<'_, O>,
+    running: usize,
+    op: &CollectiveOp,
+    active: u32,
+) -> Result<(), Box<Raise>> {
+    let frame = warp.groups[running].frame;
+    let regs = warp.regs(frame);
+    let mask = members(op, regs, active);
+    // SAFETY: decoding gave the mask a 32-bit register.
+    let same = lanes_of(active)
+        .filter(|&i| unsafe { regs.get::<u32>(op.members, i) } == mask)
+        .fold(0, |lanes, i| lanes | 1 << i);
+    let strangers = same & !mask;
+    if strangers != 0 {
+        let kind = FaultKind::IllegalInstruction(format!(
+            "the member mask {mask:#010x} leaves out lanes that execute the instruction: {strangers:#010x}"
+        ));
+        return Err(raise(kind, strangers));
+    }
+    // Lanes whose guard is false go on; lanes with another mask come to the same instruction as a group of their own.
+    split(warp, running, active);
+    if same != active {
+        warp.groups[running].mask = active & !same;
+        let mut other = warp.groups[running].clone();
+        other.mask = same;
+        other.wait = Wait::Members(mask);
+        warp.groups.push(other);
+    } else {
+        warp.groups[running].wait = Wait::Members(mask);
+    }
+    let pc = warp.groups[running].pc;
+    if op.kind != K::WarpSync {
+        gather(warp, code, cx, pc, mask);
+    }
+    Ok(())
+}
+
+/// When the lanes of a mask wait at one instruction in different frames, it is executed over copies of their operands.
+fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc: u32, mask: u32) {
+    let OpKind::Collective(op) = &code.ops[pc as usize].kind else { return };
+    let here: Vec<usize> = (0..warp.groups.len())
+        .filter(|&i| warp.groups[i].pc == pc && warp.groups[i].wait == Wait::Members(mask))
+        .collect();
+    let lanes = here.iter().fold(0, |lanes, &i| lanes | warp.groups[i].mask);
+    let first_frame = warp.groups[here[0]].frame;
+    if mask & warp.live & !lanes != 0 || here.iter().all(|&i| warp.groups[i].frame == first_frame) {
+        return;
+    }
+    // The first frame's rows serve all: operands come in, results go back.
+    let rows = match op.kind {
+        K::MatchAny { rows } | K::MatchAll { rows } => rows,
+        _ => 1,
+    };
+    let home = warp.regs(first_frame);
+    let reads = [(op.a, rows), (op.b, 1), (op.c, 1)];
+    for &i in &here[1..] {
+        let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
+        let away = warp.regs(frame);
+        for (slot, rows) in reads.into_iter().filter(|r| r.0 != NONE) {
+            copy(away, home, slot, rows, lanes, is_predicate(op, slot));
+        }
+    }
+    execute(cx, op, home, At { pc, warp: warp.index, lanes });
+    let result_rows = 1;
+    for &i in &here[1..] {
+        let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
+        let away = warp.regs(frame);
+        if op.target != NONE {
+            let predicate = matches!(op.kind, K::VoteAll | K::VoteAny | K::VoteUni);
+            copy(home, away, op.target, result_rows, lanes, predicate);
+        }
+        if op.target_predicate != NONE {
+            copy(home, away, op.target_predicate, 1, lanes, true);
+        }
+    }
+    for &i in &here {
+        warp.groups[i].pc += 1;
+        warp.groups[i].wait = Wait::Nothing;
+    }
+}
+
+fn is_predicate(op: &CollectiveOp, slot: u32) -> bool {
+    slot == op.a && matches!(op.kind, K::VoteAll | K::VoteAny | K::VoteUni | K::Ballot)
+}
+
+fn copy(from: Regs, to: Regs, slot: u32, rows: u32, lanes: u32, predicate: bool) {
+    // SAFETY: both frames are of the function that holds the operation, whose registers decoding laid out.
+    unsafe {
+        if predicate {
+            to.set_predicate(slot, from.predicate(slot), lanes);
+        } else if rows == 1 {
+            to.store(slot, &*from.lanes::<u32>(slot), lanes);
+        } else {
+            to.store(slot, &*from.lanes::<u64>(slot), lanes);
+        }
+    }
+}
+
+/// Executes the instruction for `at.lanes`, which are all that take part.
+#[inline]
+pub(super) fn execute<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, regs: Regs, at: At) {
+    let lanes = at.lanes;
+    if O::SYNCHRONISATION && op.members != NONE {
+        cx.observer.warp_sync(at, members(op, regs, lanes), op.kind == K::WarpSync);
+    }
+    // SAFETY of this function's blocks: decoding laid out the operands' registers with the widths that are used here.
+    match op.kind {
+        K::WarpSync => {}
+        K::Shuffle(mode) => shuffle(cx, op, mode, regs, at),
+        K::VoteAll | K::VoteAny | K::VoteUni | K::Ballot => {
+            // SAFETY: see above.
+            let votes = (unsafe { regs.predicate(op.a) } ^ if op.invert { u32::MAX } else { 0 }) & lanes;
+            let all = |yes: bool| if yes { u32::MAX } else { 0 };
+            // SAFETY: see above.
+            unsafe {
+                match op.kind {
+                    K::VoteAll => regs.set_predicate(op.target, all(votes == lanes), lanes),
+                    K::VoteAny => regs.set_predicate(op.target, all(votes != 0), lanes),
+                    K::VoteUni => regs.set_predicate(op.target, all(votes == lanes || votes == 0), lanes),
+                    _ => regs.store(op.target, &[votes; 32], lanes),
+                }
+            }
+        }
+        K::MatchAny { rows } | K::MatchAll { rows } => {
+            // SAFETY: see above.
+            let values: [u64; 32] = unsafe {
+                if rows == 1 { (*regs.lanes::<u32>(op.a)).map(u64::from) } else { *regs.lanes::<u64>(op.a) }
+            };
+            let first = values[lanes.trailing_zeros() as usize];
+            if let K::MatchAll { .. } = op.kind {
+                let all = lanes_of(lanes).all(|i| values[i] == first);
+                // SAFETY: see above.
+                unsafe {
+                    if op.target != NONE {
+                        regs.store(op.target, &[if all { lanes } else { 0 }; 32], lanes);
+                    }
+                    if op.target_predicate != NONE {
+                        regs.set_predicate(op.target_predicate, if all { u32::MAX } else { 0 }, lanes);
+                    }
+                }
+            } else {
+                let equal = std::array::from_fn(|i| {
+                    lanes_of(lanes).filter(|&j| values[j] == values[i]).fold(0u32, |m, j| m | 1 << j)
+                });
+                // SAFETY: see above.
+                unsafe { regs.store(op.target, &equal, lanes) }
+            }
+        }
+        K::Redux(function) => {
+            // SAFETY: see above.
+            unsafe {
+                let values = &*regs.lanes::<u32>(op.a);
+                let sum = fold(lanes, values, |a, b| redux(function, a, b));
+                regs.store(op.target, &[sum; 32], lanes);
+            }
+        }
+        K::ReduxF32 { max, abs, nan } => {
+            let mode = float::MinMax { max, nan, ..Default::default() };
+            let magnitude = |a: u32| if abs { a & 0x7fff_ffff } else { a };
+            // SAFETY: see above.
+            unsafe {
+                let values = (*regs.lanes::<u32>(op.a)).map(magnitude);
+                let result = fold(lanes, &values, |a, b| {
+                    float::min_max_f32(f32::from_bits(a), f32::from_bits(b), mode).to_bits()
+                });
+                regs.store(op.target, &[result; 32], lanes);
+            }
+        }
+        K::Elect => {
+            let leader = lanes.trailing_zeros();
+            // SAFETY: see above.
+            unsafe {
+                if op.target != NONE {
+                    regs.store(op.target, &[leader; 32], lanes);
+                }
+                if op.target_predicate != NONE {
+                    regs.set_predicate(op.target_predicate, 1 << leader, lanes);
+                }
+            }
+        }
+    }
+}
+
+fn fold(lanes: u32, values: &[u32; 32], f: impl Fn(u32, u32) -> u32) -> u32 {
+    lanes_of(lanes).map(|i| values[i]).reduce(f).unwrap_or_else(|| redux(Redux::Add, 0, 0))
+}
+
+fn shuffle<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, mode: ShuffleMode, regs: Regs, at: At) {
+    let lanes = at.lanes;
+    // SAFETY: decoding gave all operands 32-bit registers.
+    let (values, b, c) =
+        unsafe { (*regs.lanes::<u32>(op.a), *regs.lanes::<u32>(op.b), *regs.lanes::<u32>(op.c)) };
+    let mut out = [0; 32];
+    let (mut in_range, mut absent) = (0u32, 0u32);
+    for i in 0..32u32 {
+        let (b, clamp, segment) = (b[i as usize] & 31, c[i as usize] & 31, c[i as usize] >> 8 & 31);
+        let last = (i & segment) | (clamp & !segment);
+        let (source, valid) = match mode {
+            ShuffleMode::Up => (i.wrapping_sub(b), i as i32 - b as i32 >= last as i32),
+            ShuffleMode::Down => (i + b, i + b <= last),
+            ShuffleMode::Butterfly => (i ^ b, i ^ b <= last),
+            ShuffleMode::Index => {
+                let source = (i & segment) | (b & !segment);
+                (source, source <= last)
+            }
+        };
+        let source = if valid { source & 31 } else { i };
+        in_range |= u32::from(valid) << i;
+        absent |= u32::from(lanes >> source & 1 == 0) << i;
+        out[i as usize] = values[source as usize];
+    }
+    if O::SYNCHRONISATION && absent & lanes != 0 {
+        cx.observer.undefined_shuffle(At { lanes: absent & lanes, ..at }, absent & lanes);
+    }
+    // SAFETY: as above.
+    unsafe {
+        if op.target != NONE {
+            regs.store(op.target, &out, lanes);
+        }
+        if op.target_predicate != NONE {
+            regs.set_predicate(op.target_predicate, in_range, lanes);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Where instructions plug in that are neither lane by lane nor the executor's own: asynchronous copies, `mbarrier`,
+//! matrix operations.
+//!
+//! Such an instruction is a value that implements [`Extension`]; `decode::extension` makes it from the parsed
+//! instruction. It runs against a [`Machine`], which is not generic over the observer.
+
+use std::any::Any;
+use std::collections::HashMap;
+
+use super::block::BlockState;
+use super::context::{DeviceView, LaunchContext, Raise, SharedMemory, raise};
+use super::registers::Regs;
+use super::run::Step;
+use super::warp::Warp;
+use crate::fault::FaultKind;
+use crate::memory::window;
+use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope};
+
+/// An instruction of its own kind.
+pub(crate) trait Extension: Send + Sync {
+    /// Executes it for `at.lanes`, at least one. [`Step::Retry`] must leave everything as it was.
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>>;
+}
+
+/// State that extensions keep for a block, by type.
+#[derive(Debug, Default)]
+pub(crate) struct ExtensionState(HashMap<std::any::TypeId, Box<dyn Any + Send>>);
+
+impl ExtensionState {
+    /// The block's value of type `T`, made when first asked for.
+    #[allow(dead_code, reason = "for instructions with state of their own")]
+    pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
+        let value = self.0.entry(std::any::TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        match value.downcast_mut() {
+            Some(value) => value,
+            // The map is keyed by the type of what it holds.
+            None => unreachable!("extension state of another type"),
+        }
+    }
+
+    /// Forgets everything, for the next block.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The observer's hooks that extensions use, without its type.
+pub(crate) trait ObserverHooks {
+    fn access(&mut self, at: At, access: &Access<'_>);
+    fn fence(&mut self, at: At, order: Order, scope: Scope);
+    fn warp_sync(&mut self, at: At, members: u32, orders: bool);
+    fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
+}
+
+impl<O: BlockObserver> ObserverHooks for O {
+    fn access(&mut self, at: At, access: &Access<'_>) {
+        if O::MEMORY {
+            BlockObserver::access(self, at, access);
+        }
+    }
+    fn fence(&mut self, at: At, order: Order, scope: Scope) {
+        if O::SYNCHRONISATION {
+            BlockObserver::fence(self, at, order, scope);
+        }
+    }
+    fn warp_sync(&mut self, at: At, members: u32, orders: bool) {
+        if O::SYNCHRONISATION {
+            BlockObserver::warp_sync(self, at, members, orders);
+        }
+    }
+    fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
+        if O::SYNCHRONISATION || O::MEMORY {
+            BlockObserver::asynchronous(self, at, event);
+        }
+    }
+}
+
+/// What an extension can reach.
+#[allow(dead_code, reason = "the fields are the extensions' interface")]
+pub(crate) struct Machine<'a> {
+    pub launch: &'a LaunchContext<'a>,
+    pub block: &'a mut BlockState,
+    pub cluster: &'a [SharedMemory],
+    pub device: &'a mut DeviceView,
+    pub observer: &'a mut dyn ObserverHooks,
+    pub warp: &'a mut Warp,
+    /// The frame's registers.
+    pub regs: Regs,
+    /// Where the frame's variables start in local memory.
+    pub local_base: u32,
+}
+
+#[allow(dead_code, reason = "the methods are the extensions' interface")]
+impl Machine<'_> {
+    /// The host bytes of a shared address (an offset, with the block of the cluster in its top byte).
+    pub fn shared(&self, address: u32, bytes: u32, what: &str, lane: usize) -> Result<*mut u8, Box<Raise>> {
+        let rank = address >> window::SHARED_OFFSET_BITS;
+        let offset = address & ((1 << window::SHARED_OFFSET_BITS) - 1);
+        let block = if rank == 0 { Some(self.block.cluster_rank) } else { rank.checked_sub(1) };
+        block
+            .and_then(|block| self.cluster.get(block as usize))
+            .filter(|memory| u64::from(offset) + u64::from(bytes) <= u64::from(memory.size))
+            // SAFETY: inside the block's shared memory.
+            .map(|memory| unsafe { memory.bytes.add(offset as usize) })
+            .ok_or_else(|| {
+                let kind = FaultKind::IllegalAddress {
+                    access: what.into(),
+                    address: address.into(),
+                    bytes,
+                    nearby: format!(", the block has {} bytes", self.launch.shared_bytes),
+                };
+                raise(kind, 1 << lane)
+            })
+    }
+
+    /// The host bytes of a global address.
+    pub fn global(
+        &mut self,
+        address: u64,
+        bytes: u32,
+        what: &str,
+        lane: usize,
+    ) -> Result<*mut u8, Box<Raise>> {
+        if let Some(a) = self.device.find(address)
+            && u64::from(bytes) <= a.end() - address
+        {
+            // SAFETY: inside the allocation.
+            return Ok(unsafe { a.as_ptr().add((address - a.address()) as usize) });
+        }
+        let kind = FaultKind::IllegalAddress {
+            access: what.into(),
+            address,
+            bytes,
+            nearby: self.device.nearby(address),
+        };
+        Err(raise(kind, 1 << lane))
+    }
+}

@@ -1,0 +1,458 @@
+//! A launch: its checks, and the worker threads that run its blocks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::block::{Block, BlockStop};
+use super::context::{DeviceView, LaunchContext, SharedMemory};
+use crate::fault::{Fault, FaultKind};
+use crate::launch::Launch;
+use crate::memory::window;
+use crate::module::Kernel;
+use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
+use crate::program::KernelCode;
+use crate::{Error, Gpu};
+
+/// Operations of a block before another resident block has its turn.
+const BLOCK_QUANTUM: u64 = 1 << 20;
+/// The same where blocks wait for each other by design.
+const COOPERATIVE_QUANTUM: u64 = 1 << 14;
+/// Blocks that one thread keeps going when blocks do not end by themselves.
+const MAX_RESIDENT: usize = 256;
+/// When a launch that runs on is mentioned.
+const NOTICE_AFTER: Duration = Duration::from_secs(10);
+
+/// The host threads that run blocks.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    threads: usize,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+}
+
+impl Pool {
+    pub fn new(threads: usize) -> Self {
+        Pool { threads: threads.max(1), pool: OnceLock::new() }
+    }
+
+    /// Runs `work` on so many threads at once, or on this one.
+    fn run(&self, threads: usize, work: impl Fn() + Sync) {
+        if threads > 1 {
+            let pool = self.pool.get_or_init(|| {
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(self.threads)
+                    .thread_name(|i| format!("virtual-gpu-{i}"))
+                    .build()
+                    .ok()
+            });
+            if let Some(pool) = pool {
+                pool.in_place_scope(|scope| {
+                    for _ in 1..threads {
+                        scope.spawn(|_| work());
+                    }
+                    work();
+                });
+                return;
+            }
+        }
+        work();
+    }
+}
+
+/// Checks a launch and runs it.
+pub(crate) fn launch<O: LaunchObserver>(
+    gpu: &Gpu,
+    pool: &Pool,
+    kernel: &Kernel,
+    launch: &Launch,
+    params: &[u8],
+    observer: &mut O,
+) -> Result<(), Error> {
+    static GRIDS: AtomicU64 = AtomicU64::new(1);
+    let code = kernel.code();
+    check(gpu, code, launch, params)?;
+    let dynamic_offset = code.static_shared.next_multiple_of(code.dynamic_align.max(1));
+    let shared_bytes =
+        if launch.dynamic_shared > 0 { dynamic_offset + launch.dynamic_shared } else { code.static_shared };
+    let params = AlignedParams::new(params);
+    let heap_used = AtomicU64::new(0);
+    let context = LaunchContext {
+        gpu,
+        code: kernel.module().code(),
+        kernel: code,
+        launch: *launch,
+        params: params.bytes(),
+        shared_bytes,
+        dynamic_offset,
+        grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
+        epoch: 1 << 20,
+        heap_used: &heap_used,
+        stack_limit: gpu.options().stack_limit,
+    };
+    let info = LaunchInfo {
+        kernel: code.name.clone(),
+        launch: *launch,
+        shared_bytes,
+        code: kernel.module().code().clone(),
+    };
+    observer.begin(&info);
+    let clusters = launch.blocks() / cluster_blocks(launch);
+    let threads = if observer.serial() { 1 } else { pool.threads };
+    let threads = threads.min(usize::try_from(clusters).unwrap_or(usize::MAX));
+    let grid = Grid {
+        context: &context,
+        observer: RwLock::new(observer),
+        next: AtomicU64::new(0),
+        clusters,
+        first_fault: AtomicU64::new(u64::MAX),
+        fault: Mutex::new(None),
+        merge: Mutex::new(Merge { next: 0, waiting: BTreeMap::new() }),
+        instructions: AtomicU64::new(0),
+        started: Instant::now(),
+        notice: AtomicU64::new(0),
+    };
+    pool.run(threads, || grid.work());
+    let fault = grid.finish();
+    observer.end(&info, fault.as_deref());
+    match fault {
+        Some(fault) => Err(Error::Fault(fault)),
+        None => Ok(()),
+    }
+}
+
+/// Kernel parameters where loads of any width may read them.
+struct AlignedParams {
+    words: Vec<u128>,
+    length: usize,
+}
+
+impl AlignedParams {
+    fn new(bytes: &[u8]) -> Self {
+        let mut words = vec![0u128; bytes.len().div_ceil(16)];
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks(16)) {
+            let mut whole = [0; 16];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            *word = u128::from_ne_bytes(whole);
+        }
+        AlignedParams { words, length: bytes.len() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `words` holds at least `length` bytes, all of them initialised.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.length) }
+    }
+}
+
+fn cluster_blocks(launch: &Launch) -> u64 {
+    launch.cluster.iter().fold(1, |n, &d| n * u64::from(d.max(1)))
+}
+
+fn check(gpu: &Gpu, kernel: &KernelCode, launch: &Launch, params: &[u8]) -> Result<(), Error> {
+    let limits = gpu.chip().sm;
+    let limit = |what, asked: u64, limit: u64| {
+        if asked > limit {
+            Err(Error::LaunchLimit { kernel: kernel.name.clone(), what, asked, limit })
+        } else {
+            Ok(())
+        }
+    };
+    if params.len() < kernel.param_bytes as usize {
+        return Err(Error::Parameters {
+            kernel: kernel.name.clone(),
+            expected: kernel.param_bytes as usize,
+            given: params.len(),
+        });
+    }
+    let [gx, gy, gz] = launch.grid;
+    let [bx, by, bz] = launch.block;
+    for (what, asked) in [("grid.x", gx), ("grid.y", gy), ("grid.z", gz)] {
+        limit(if asked == 0 { "an empty dimension of the grid" } else { what }, u64::from(asked == 0), 0)?;
+    }
+    for (what, asked) in [("block.x", bx), ("block.y", by), ("block.z", bz)] {
+        limit(if asked == 0 { "an empty dimension of the block" } else { what }, u64::from(asked == 0), 0)?;
+    }
+    limit("grid.x", gx.into(), i32::MAX as u64)?;
+    limit("grid.y", gy.into(), 65_535)?;
+    limit("grid.z", gz.into(), 65_535)?;
+    limit("block.x", bx.into(), limits.threads_per_block.into())?;
+    limit("block.y", by.into(), limits.threads_per_block.into())?;
+    limit("block.z", bz.into(), 64)?;
+    limit("the number of threads a block", launch.threads(), limits.threads_per_block.into())?;
+    if let Some(max) = kernel.max_threads {
+        limit("the number of threads a block", launch.threads(), max.into())?;
+    }
+    if let Some(required) = kernel.required_block
+        && required != launch.block
+    {
+        let threads = required.iter().map(|&d| u64::from(d)).product();
+        return Err(Error::LaunchLimit {
+            kernel: kernel.name.clone(),
+            what: "the number of threads a block, which `.reqntid` fixes,",
+            asked: launch.threads(),
+            limit: threads,
+        });
+    }
+    let shared = u64::from(kernel.static_shared) + u64::from(launch.dynamic_shared);
+    limit("shared memory in bytes", shared, limits.shared_per_block_optin.into())?;
+    limit("shared memory in bytes", shared, (1 << window::SHARED_OFFSET_BITS) - 256)?;
+    let cluster = cluster_blocks(launch);
+    limit("the number of blocks in a cluster", cluster, 16)?;
+    for d in 0..3 {
+        let size = launch.cluster[d].max(1);
+        limit("blocks left over by clusters", (launch.grid[d] % size).into(), 0)?;
+    }
+    if launch.cooperative {
+        let resident = u64::from(gpu.chip().sms) * u64::from(limits.blocks);
+        limit("the number of blocks of a cooperative launch", launch.blocks(), resident)?;
+    }
+    Ok(())
+}
+
+/// A launch under way, shared by the threads that run it.
+struct Grid<'a, O: LaunchObserver> {
+    context: &'a LaunchContext<'a>,
+    /// Read to make a block's observer, written to take it back.
+    observer: RwLock<&'a mut O>,
+    /// The next cluster to start.
+    next: AtomicU64,
+    clusters: u64,
+    /// Linear index of the lowest block that faulted: later blocks are cut short.
+    first_fault: AtomicU64,
+    fault: Mutex<Option<Box<Fault>>>,
+    merge: Mutex<Merge<O::Block>>,
+    instructions: AtomicU64,
+    started: Instant,
+    /// Seconds at which the last notice was given.
+    notice: AtomicU64,
+}
+
+/// Blocks that have ended, given out in order.
+struct Merge<B> {
+    next: u64,
+    waiting: BTreeMap<u64, Ended<B>>,
+}
+
+struct Ended<B> {
+    observers: Vec<B>,
+    output: Vec<u8>,
+}
+
+/// Blocks that run together on one thread: a cluster.
+struct Team<B> {
+    index: u64,
+    blocks: Vec<Block<B>>,
+    done: Vec<bool>,
+    turns: u64,
+}
+
+impl<O: LaunchObserver> Grid<'_, O> {
+    /// What each thread does until no block is left.
+    fn work(&self) {
+        let mut device = DeviceView::new(self.context.gpu.memory_arc().clone());
+        let mut resident: VecDeque<Team<O::Block>> = VecDeque::new();
+        let mut spare: Vec<Team<O::Block>> = Vec::new();
+        let cooperative = self.context.launch.cooperative;
+        let mut memory = 0u64;
+        loop {
+            // Another block is taken on when none is here, or when those that are here did not end in their turn.
+            let waiting = resident.front().is_some_and(|t| t.turns > resident.len() as u64 || cooperative);
+            let room =
+                resident.is_empty() || cooperative || (resident.len() < MAX_RESIDENT && memory < 1 << 30);
+            if room && (resident.is_empty() || waiting) {
+                let index = self.next.fetch_add(1, Ordering::Relaxed);
+                if index < self.clusters && !self.cut_short(index) {
+                    let mut team = spare.pop().unwrap_or_else(|| Team::new(self.context));
+                    self.start(&mut team, index);
+                    memory += team.bytes();
+                    resident.push_front(team);
+                } else if index < self.clusters {
+                    continue;
+                } else {
+                    self.next.fetch_sub(1, Ordering::Relaxed);
+                    if resident.is_empty() {
+                        return;
+                    }
+                }
+            }
+            let Some(mut team) = resident.pop_front() else { continue };
+            if self.cut_short(team.index) {
+                self.end(&mut team);
+                memory = memory.saturating_sub(team.bytes());
+                continue;
+            }
+            match self.turn(&mut team, &mut device) {
+                Ok(false) => {
+                    team.turns += 1;
+                    resident.push_back(team);
+                }
+                Ok(true) => {
+                    self.end(&mut team);
+                    memory = memory.saturating_sub(team.bytes());
+                    spare.push(team);
+                }
+                Err(fault) => {
+                    self.report(team.index, fault);
+                    self.end(&mut team);
+                }
+            }
+        }
+    }
+
+    /// Whether a block before this one has faulted.
+    fn cut_short(&self, index: u64) -> bool {
+        self.first_fault.load(Ordering::Relaxed) < index
+    }
+
+    fn report(&self, index: u64, fault: Box<Fault>) {
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if index < self.first_fault.load(Ordering::Relaxed) {
+            self.first_fault.store(index, Ordering::Relaxed);
+            *first = Some(fault);
+        }
+    }
+
+    fn start(&self, team: &mut Team<O::Block>, index: u64) {
+        let launch = &self.context.launch;
+        let size = launch.cluster.map(|d| d.max(1));
+        let clusters: [u64; 3] = std::array::from_fn(|d| u64::from(launch.grid[d] / size[d]));
+        let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
+        team.index = index;
+        team.turns = 0;
+        team.done.iter_mut().for_each(|d| *d = false);
+        let threads = launch.threads() as u32;
+        for (rank, block) in team.blocks.iter_mut().enumerate() {
+            let rank = rank as u32;
+            let within = [rank % size[0], rank / size[0] % size[1], rank / size[0] / size[1]];
+            let block_index: [u32; 3] = std::array::from_fn(|d| at[d] as u32 * size[d] + within[d]);
+            let [x, y, z] = block_index.map(u64::from);
+            let linear = x + u64::from(launch.grid[0]) * (y + u64::from(launch.grid[1]) * z);
+            let observer = self.observer.read().unwrap_or_else(PoisonError::into_inner).block(&BlockInfo {
+                index: block_index,
+                linear,
+                threads,
+            });
+            block.start(self.context, block_index, linear, rank, observer);
+        }
+    }
+
+    /// Runs a cluster's blocks for a while. True if all have ended.
+    fn turn(&self, team: &mut Team<O::Block>, device: &mut DeviceView) -> Result<bool, Box<Fault>> {
+        let several = team.blocks.len() > 1;
+        let quantum =
+            if self.context.launch.cooperative || several { COOPERATIVE_QUANTUM } else { BLOCK_QUANTUM };
+        let cluster: Vec<SharedMemory> =
+            team.blocks.iter_mut().map(|b| b.shared_memory(self.context)).collect();
+        let mut stuck = 0;
+        let running = team.done.iter().filter(|d| !**d).count();
+        for (i, block) in team.blocks.iter_mut().enumerate() {
+            if team.done[i] {
+                continue;
+            }
+            let before = block.steps();
+            let stop = block.run(self.context, &cluster, device, quantum)?;
+            let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
+                + block.steps()
+                - before;
+            match stop {
+                BlockStop::Finished => team.done[i] = true,
+                BlockStop::Stuck => stuck += 1,
+                BlockStop::Quantum => {}
+            }
+            self.watch(block, total)?;
+        }
+        if stuck > 0 && stuck == running {
+            if let Some(block) = team.blocks.iter().zip(&team.done).find_map(|(b, done)| (!done).then_some(b))
+            {
+                return Err(block.deadlock(self.context));
+            }
+        }
+        Ok(team.done.iter().all(|&d| d))
+    }
+
+    /// Ends a launch that has run beyond the watchdog's limit, and mentions one that takes long.
+    fn watch(&self, block: &Block<O::Block>, total: u64) -> Result<(), Box<Fault>> {
+        if self.context.gpu.options().watchdog.is_some_and(|limit| total > limit) {
+            let hottest = String::new();
+            return Err(block.stopped(self.context, FaultKind::Timeout { instructions: total, hottest }));
+        }
+        let seconds = self.started.elapsed().as_secs();
+        let last = self.notice.load(Ordering::Relaxed);
+        if seconds >= last + NOTICE_AFTER.as_secs()
+            && self.notice.compare_exchange(last, seconds, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            let mut places = BTreeMap::<u32, usize>::new();
+            block.counters().for_each(|pc| *places.entry(pc).or_default() += 1);
+            let hottest = places.into_iter().max_by_key(|p| p.1).map(|p| self.context.code.location(p.0));
+            let place = hottest.map_or_else(String::new, |l| format!(", now at {l}"));
+            let name = &self.context.kernel.name;
+            eprintln!(
+                "virtual GPU: kernel `{name}` has run for {seconds} s, {total} warp instructions so far{place} \
+                 (WARPSMITH_WATCHDOG=N ends a launch after N instructions)"
+            );
+        }
+        Ok(())
+    }
+
+    /// Gives out what an ended cluster printed and observed, when all before it have ended.
+    fn end(&self, team: &mut Team<O::Block>) {
+        let mut output = Vec::new();
+        let mut observers = Vec::new();
+        for block in &mut team.blocks {
+            output.append(&mut block.state.output);
+            observers.extend(block.observer.take());
+        }
+        let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+        merge.waiting.insert(team.index, Ended { observers, output });
+        while let Some(ended) = {
+            let next = merge.next;
+            merge.waiting.remove(&next)
+        } {
+            merge.next += 1;
+            self.give_out(ended);
+        }
+    }
+
+    fn take_back(&self, observers: Vec<O::Block>) {
+        let mut observer = self.observer.write().unwrap_or_else(PoisonError::into_inner);
+        observers.into_iter().for_each(|b| observer.merge(b));
+    }
+
+    fn give_out(&self, ended: Ended<O::Block>) {
+        self.take_back(ended.observers);
+        if !ended.output.is_empty() {
+            // A closed standard output is no fault of the kernel.
+            let _ = std::io::stdout().lock().write_all(&ended.output);
+        }
+    }
+
+    /// What is left when all threads are done: blocks behind a gap that a fault made, and the fault.
+    fn finish(self) -> Option<Box<Fault>> {
+        let waiting = {
+            let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut merge.waiting)
+        };
+        for ended in waiting.into_values() {
+            self.take_back(ended.observers);
+        }
+        self.fault.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<B: crate::BlockObserver> Team<B> {
+    fn new(context: &LaunchContext<'_>) -> Self {
+        let size = cluster_blocks(&context.launch) as usize;
+        Team {
+            index: 0,
+            blocks: (0..size).map(|_| Block::new()).collect(),
+            done: vec![false; size],
+            turns: 0,
+        }
+    }
+
+    /// About how much memory it takes on the host.
+    fn bytes(&self) -> u64 {
+        self.blocks.iter().map(Block::bytes).sum()
+    }
+}

@@ -1,0 +1,161 @@
+//! A warp's registers: rows of 32 lanes, one value a lane.
+//!
+//! A register of up to 32 bits takes one row, one of 64 bits two rows read as `[u64; 32]`, one of 128 bits four. A
+//! predicate takes a row of which only the first word is used, as a mask of lanes. Values narrower than 32 bits are kept
+//! zero-extended.
+
+/// 32 lanes of 32 bits.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(128))]
+pub(crate) struct Row(pub [u32; 32]);
+
+impl Row {
+    pub const ZERO: Row = Row([0; 32]);
+}
+
+/// Index of a register's first row in its frame.
+pub(crate) type Slot = u32;
+
+/// No register.
+pub(crate) const NONE: Slot = u32::MAX;
+
+/// A value that a lane holds.
+pub(crate) trait Lane: Copy {
+    /// How a row keeps it.
+    type Store: Copy + Default;
+    fn get(store: Self::Store) -> Self;
+    fn put(self) -> Self::Store;
+}
+
+macro_rules! lane {
+    ($($t:ty, $store:ty, |$s:ident| $get:expr, |$v:ident| $put:expr;)*) => {$(
+        impl Lane for $t {
+            type Store = $store;
+            #[inline(always)]
+            fn get($s: $store) -> Self {
+                $get
+            }
+            #[inline(always)]
+            fn put(self) -> $store {
+                let $v = self;
+                $put
+            }
+        }
+    )*};
+}
+
+lane! {
+    u8, u32, |s| s as u8, |v| u32::from(v);
+    i8, u32, |s| s as i8, |v| u32::from(v as u8);
+    u16, u32, |s| s as u16, |v| u32::from(v);
+    i16, u32, |s| s as i16, |v| u32::from(v as u16);
+    u32, u32, |s| s, |v| v;
+    i32, u32, |s| s as i32, |v| v as u32;
+    f32, u32, |s| f32::from_bits(s), |v| v.to_bits();
+    u64, u64, |s| s, |v| v;
+    i64, u64, |s| s as i64, |v| v as u64;
+    f64, u64, |s| f64::from_bits(s), |v| v.to_bits();
+    u128, u128, |s| s, |v| v;
+}
+
+/// The registers of one frame, as the operations of its function see them.
+///
+/// A plain pointer, made anew whenever a warp goes on: the rows move only when a call makes a frame, which no operation
+/// that holds a `Regs` does.
+#[derive(Clone, Copy)]
+pub(crate) struct Regs(*mut Row);
+
+impl Regs {
+    /// # Safety
+    /// `rows` must point at the first of as many rows as the function that will use them has, and stay so while used.
+    #[inline]
+    pub unsafe fn new(rows: *mut Row) -> Self {
+        Regs(rows)
+    }
+
+    /// Rows between the start of the warp's rows and the frame's.
+    pub fn row_after(self, start: *const Row) -> u32 {
+        ((self.0 as usize - start as usize) / size_of::<Row>()) as u32
+    }
+
+    /// # Safety
+    /// `slot` must be a register of the frame's function that is wide enough for 32 values of `T`.
+    #[inline(always)]
+    pub unsafe fn lanes<T>(self, slot: Slot) -> *mut [T; 32] {
+        // SAFETY: the slot lies in the frame, by this function's contract. A row is aligned for every `T` of `Lane`.
+        unsafe { self.0.add(slot as usize).cast() }
+    }
+
+    /// The lanes of a predicate.
+    ///
+    /// # Safety
+    /// `slot` must be a register of the frame's function.
+    #[inline(always)]
+    pub unsafe fn predicate(self, slot: Slot) -> u32 {
+        // SAFETY: as `lanes`.
+        unsafe { (*self.lanes::<u32>(slot))[0] }
+    }
+
+    /// Sets a predicate in the lanes of `mask`.
+    ///
+    /// # Safety
+    /// `slot` must be a register of the frame's function.
+    #[inline(always)]
+    pub unsafe fn set_predicate(self, slot: Slot, value: u32, mask: u32) {
+        // SAFETY: as `lanes`.
+        unsafe {
+            let word = &mut (*self.lanes::<u32>(slot))[0];
+            *word = *word & !mask | value & mask;
+        }
+    }
+
+    /// Value of one lane.
+    ///
+    /// # Safety
+    /// As `lanes`.
+    #[inline(always)]
+    pub unsafe fn get<T: Lane>(self, slot: Slot, lane: usize) -> T {
+        // SAFETY: as `lanes`.
+        T::get(unsafe { (*self.lanes::<T::Store>(slot))[lane] })
+    }
+
+    /// Sets the value of one lane.
+    ///
+    /// # Safety
+    /// As `lanes`.
+    #[inline(always)]
+    pub unsafe fn set<T: Lane>(self, slot: Slot, lane: usize, value: T) {
+        // SAFETY: as `lanes`.
+        unsafe { (*self.lanes::<T::Store>(slot))[lane] = value.put() }
+    }
+
+    /// Writes the lanes of `mask`.
+    ///
+    /// # Safety
+    /// As `lanes`.
+    #[inline(always)]
+    pub unsafe fn store<T: Copy>(self, slot: Slot, values: &[T; 32], mask: u32) {
+        // SAFETY: as `lanes`.
+        let to = unsafe { &mut *self.lanes::<T>(slot) };
+        if mask == u32::MAX {
+            *to = *values;
+        } else {
+            for i in 0..32 {
+                to[i] = if mask >> i & 1 != 0 { values[i] } else { to[i] };
+            }
+        }
+    }
+}
+
+/// Lanes of a mask, lowest first.
+#[inline(always)]
+pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}

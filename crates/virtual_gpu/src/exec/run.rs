@@ -1,0 +1,300 @@
+//! The interpreter's loop: runs a warp's groups, one operation after the other.
+
+use super::context::{Cx, Raise, raise};
+use super::registers::{NONE, Regs};
+use super::warp::{Group, Stop, Wait, Warp};
+use super::{access, atomic, call, collective, system};
+use crate::fault::FaultKind;
+use crate::observer::{At, BlockObserver, Register};
+use crate::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
+use crate::program::Code;
+
+/// What came of an operation that may need another go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Go on with the next operation.
+    Next,
+    /// Nothing happened; try again when others have run.
+    Retry,
+}
+
+/// A fault, with the operation that raised it.
+pub(crate) struct Raised {
+    pub raise: Box<Raise>,
+    pub pc: u32,
+}
+
+#[inline(always)]
+fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
+    if guard.slot == NONE {
+        return mask;
+    }
+    // SAFETY: the guard is a register of the function that runs in this frame.
+    mask & (unsafe { regs.predicate(guard.slot) } ^ guard.invert)
+}
+
+/// Runs a warp for at most `quantum` operations.
+pub(crate) fn run<O: BlockObserver>(
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    quantum: u32,
+) -> Result<Stop, Raised> {
+    let code = cx.launch.code;
+    let end = warp.steps + u64::from(quantum);
+    'pick: loop {
+        let Some((running, meet)) = warp.pick(code) else {
+            return Ok(if warp.live == 0 { Stop::Finished } else { Stop::Blocked });
+        };
+        let Group { frame, mut pc, mask, .. } = warp.groups[running];
+        let alone = warp.groups.len() == 1;
+        let regs = warp.regs(frame);
+        loop {
+            if pc == meet || warp.steps >= end {
+                warp.groups[running].pc = pc;
+                if warp.steps >= end {
+                    if !alone {
+                        warp.rotate(running);
+                    }
+                    return Ok(Stop::Quantum);
+                }
+                continue 'pick;
+            }
+            let op = &code.ops[pc as usize];
+            let active = guarded(op.guard, mask, regs);
+            let at = At { pc, warp: warp.index, lanes: active };
+            warp.steps += 1;
+            if O::INSTRUCTIONS && !matches!(op.kind, OpKind::Jump { .. }) {
+                cx.observer.instruction(at);
+            }
+            if O::REGISTERS {
+                show_registers(code, cx, warp.frames[frame as usize].base, at);
+            }
+            let failed = |raise: Box<Raise>| Raised { raise, pc };
+            match &op.kind {
+                OpKind::Alu(alu) => {
+                    if active != 0 {
+                        alu(regs, active);
+                    }
+                    pc += 1;
+                }
+                OpKind::Load(load) => {
+                    if active != 0 {
+                        access::load(warp, cx, load, regs, at).map_err(failed)?;
+                    }
+                    pc += 1;
+                }
+                OpKind::Store(store) => {
+                    if active != 0 {
+                        access::store(warp, cx, store, regs, at).map_err(failed)?;
+                    }
+                    pc += 1;
+                }
+                OpKind::Atomic(op) => {
+                    if active != 0 {
+                        atomic::atomic(warp, cx, op, regs, at).map_err(failed)?;
+                    }
+                    pc += 1;
+                }
+                OpKind::LoadParam(op) => {
+                    if active != 0 {
+                        access::load_param(cx, op, regs, at);
+                    }
+                    pc += 1;
+                }
+                &OpKind::Branch { target } | &OpKind::Jump { target } => {
+                    let backward = target <= pc;
+                    if active == mask {
+                        pc = target;
+                        if alone {
+                            continue;
+                        }
+                        warp.groups[running].pc = pc;
+                    } else if active == 0 {
+                        pc += 1;
+                        continue;
+                    } else {
+                        warp.groups[running].pc = pc + 1;
+                        warp.groups[running].mask = mask & !active;
+                        warp.groups.push(Group {
+                            pc: target,
+                            mask: active,
+                            last_run: warp.groups[running].last_run,
+                            ..warp.groups[running]
+                        });
+                    }
+                    if backward {
+                        warp.count_backward(running);
+                    }
+                    continue 'pick;
+                }
+                OpKind::BranchIndexed { index, targets } => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    warp.groups[running].pc = pc;
+                    call::branch_indexed(warp, running, regs, *index, targets, active).map_err(failed)?;
+                    warp.count_backward(running);
+                    continue 'pick;
+                }
+                OpKind::Call(op) => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    warp.groups[running].pc = pc;
+                    call::call(warp, cx, running, op, active).map_err(failed)?;
+                    continue 'pick;
+                }
+                OpKind::Return | OpKind::Exit => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    warp.groups[running].pc = pc;
+                    if frame == 0 || matches!(op.kind, OpKind::Exit) {
+                        if O::SYNCHRONISATION {
+                            cx.observer.exit(at);
+                        }
+                        call::exit(warp, running, active);
+                    } else {
+                        call::ret(warp, code, running, active);
+                    }
+                    continue 'pick;
+                }
+                OpKind::Trap | OpKind::Breakpoint => {
+                    if active != 0 {
+                        let kind = match op.kind {
+                            OpKind::Trap => FaultKind::Trap,
+                            _ => FaultKind::Breakpoint,
+                        };
+                        return Err(failed(raise(kind, active)));
+                    }
+                    pc += 1;
+                }
+                OpKind::Barrier(op) => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    warp.groups[running].pc = pc;
+                    split(warp, running, active);
+                    let id = barrier_id(regs, op, active).map_err(failed)?;
+                    warp.groups[running].wait = Wait::Barrier(id);
+                    continue 'pick;
+                }
+                OpKind::Collective(op) => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    if collective::ready(warp, op, regs, active) {
+                        collective::execute(cx, op, regs, at);
+                        pc += 1;
+                        continue;
+                    }
+                    warp.groups[running].pc = pc;
+                    collective::park(warp, code, cx, running, op, active).map_err(failed)?;
+                    continue 'pick;
+                }
+                &OpKind::Fence { order, scope } => {
+                    if active != 0 {
+                        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+                        if O::SYNCHRONISATION {
+                            cx.observer.fence(at, order, scope);
+                        }
+                    }
+                    pc += 1;
+                }
+                &OpKind::Special { target, which } => {
+                    special(cx, regs, target, which, warp.steps, at);
+                    pc += 1;
+                }
+                OpKind::Yield => {
+                    pc += 1;
+                    if active != 0 {
+                        warp.groups[running].pc = pc;
+                        if !alone {
+                            warp.rotate(running);
+                            continue 'pick;
+                        }
+                        return Ok(Stop::Quantum);
+                    }
+                }
+                OpKind::Nop => pc += 1,
+                OpKind::System(op) => {
+                    if active != 0 {
+                        system::call(warp, cx, op, frame, at).map_err(failed)?;
+                    }
+                    pc += 1;
+                }
+                OpKind::Extension(op) => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    match op.execute(&mut cx.machine(warp, regs, frame), at).map_err(failed)? {
+                        Step::Next => pc += 1,
+                        Step::Retry => {
+                            warp.groups[running].pc = pc;
+                            split(warp, running, active);
+                            warp.groups[running].wait = Wait::Retry;
+                            continue 'pick;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Lanes of the running group that an operation's guard left out go on behind it, as a group of their own.
+pub(super) fn split(warp: &mut Warp, running: usize, active: u32) {
+    let group = &mut warp.groups[running];
+    let rest = group.mask & !active;
+    if rest != 0 {
+        group.mask = active;
+        let other = Group { pc: group.pc + 1, mask: rest, ..*group };
+        warp.groups.push(other);
+    }
+}
+
+fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32, Box<Raise>> {
+    // SAFETY: the slot is a 32-bit register of the function.
+    let id: u32 = unsafe { regs.get(op.id, active.trailing_zeros() as usize) };
+    if id < 16 {
+        Ok(id)
+    } else {
+        Err(raise(FaultKind::IllegalInstruction(format!("barrier {id}: there are 16")), active))
+    }
+}
+
+fn special<O>(cx: &Cx<'_, O>, regs: Regs, target: u32, which: DynamicSpecial, steps: u64, at: At) {
+    // The time that a launch shows is the number of operations since it began, at one a nanosecond.
+    let time = cx.launch.epoch + steps + cx.block.age;
+    let value = match which {
+        DynamicSpecial::Clock32 | DynamicSpecial::GlobalTimerLow | DynamicSpecial::Clock64 => time,
+        DynamicSpecial::GlobalTimer => time,
+        DynamicSpecial::ClockHigh | DynamicSpecial::GlobalTimerHigh => time >> 32,
+        DynamicSpecial::ActiveMask => u64::from(at.lanes),
+        DynamicSpecial::Zero32 | DynamicSpecial::Zero64 => 0,
+    };
+    // SAFETY: decoding gave the special register's width to the target.
+    unsafe {
+        match which {
+            DynamicSpecial::Clock64 | DynamicSpecial::GlobalTimer | DynamicSpecial::Zero64 => {
+                regs.store(target, &[value; 32], at.lanes)
+            }
+            _ => regs.store(target, &[value as u32; 32], at.lanes),
+        }
+    }
+}
+
+#[cold]
+fn show_registers<O: BlockObserver>(code: &Code, cx: &mut Cx<'_, O>, base: u32, at: At) {
+    let touched = &code.touched[at.pc as usize];
+    let place = |&(slot, rows): &(u32, u32)| Register { slot: base + slot, bytes: rows * 4 };
+    let reads: Vec<_> = touched.reads.iter().map(place).collect();
+    let writes: Vec<_> = touched.writes.iter().map(place).collect();
+    cx.observer.registers(at, &reads, &writes);
+}

@@ -1,0 +1,325 @@
+//! A warp: its frames, its converged groups of lanes, and which group runs.
+//!
+//! Each lane has its own way through the program. Lanes that are in the same frame at the same program counter form a
+//! group and run together. Of several groups the one deepest in calls runs, among these the one with the lowest program
+//! counter; blocks of code are laid out in reverse post-order, so groups meet where their ways join. A group that only
+//! goes round in a loop while others could run is made to wait for a while, so spinning lanes cannot starve the lanes
+//! they wait for.
+
+use super::local::Local;
+use super::registers::{Regs, Row};
+use crate::op::CollectiveKind;
+use crate::program::Code;
+
+/// An activation of a function, shared by the lanes that called it together.
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
+    /// First row.
+    pub base: u32,
+    pub rows: u32,
+    pub function: u32,
+    /// Index of the caller's frame.
+    pub parent: u32,
+    /// Where the call is; lanes go on behind it.
+    pub call_pc: u32,
+    pub depth: u32,
+    /// Where its variables start in local memory, and how many bytes they take.
+    pub local_base: u32,
+    pub local_size: u32,
+    /// Lanes that have not returned.
+    pub live: u32,
+}
+
+/// What a group waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    Nothing,
+    /// The lanes of a member mask.
+    Members(u32),
+    /// A block barrier.
+    Barrier(u32),
+    /// An operation that said "not yet": it is tried again at each turn.
+    Retry,
+}
+
+/// Lanes at one place.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub frame: u32,
+    pub pc: u32,
+    pub mask: u32,
+    pub wait: Wait,
+    /// When it ran last, for fairness.
+    pub last_run: u64,
+}
+
+/// Backward branches that a group may take while others wait.
+const PATIENCE: u32 = 64;
+
+/// A warp of one block.
+#[derive(Debug)]
+pub(crate) struct Warp {
+    pub index: u32,
+    /// Lanes that have not exited.
+    pub live: u32,
+    pub rows: Vec<Row>,
+    pub frames: Vec<Frame>,
+    pub groups: Vec<Group>,
+    pub local: Local,
+    /// Operations executed, also what its clock shows.
+    pub steps: u64,
+    /// The barrier at which the warp has been counted.
+    pub arrived: Option<u32>,
+    /// A group that runs out of turn, and how many backward branches it may still take.
+    favoured: Option<(u32, u32, u32)>,
+    turns: u64,
+    backward: u32,
+}
+
+/// Why a warp stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its share of operations is used up.
+    Quantum,
+    /// No group can go on by itself.
+    Blocked,
+    /// All lanes have exited.
+    Finished,
+}
+
+impl Warp {
+    pub fn new(index: u32, live: u32, local_limit: u32) -> Self {
+        Warp {
+            index,
+            live,
+            rows: Vec::new(),
+            frames: Vec::new(),
+            groups: Vec::new(),
+            local: Local::new(local_limit),
+            steps: 0,
+            arrived: None,
+            favoured: None,
+            turns: 0,
+            backward: 0,
+        }
+    }
+
+    /// Makes it a new warp, keeping its buffers.
+    pub fn restart(&mut self, index: u32, local_limit: u32) {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        let mut local = std::mem::replace(&mut self.local, Local::new(0));
+        local.restart(local_limit);
+        *self = Warp { rows, local, ..Warp::new(index, 0, local_limit) };
+    }
+
+    /// Lets the operations that said "not yet" be tried again; how many groups that are.
+    pub fn retry(&mut self) -> u32 {
+        let mut count = 0;
+        for g in self.groups.iter_mut().filter(|g| g.wait == Wait::Retry) {
+            g.wait = Wait::Nothing;
+            count += 1;
+        }
+        count
+    }
+
+    /// The registers of a frame.
+    #[inline]
+    pub fn regs(&mut self, frame: u32) -> Regs {
+        let base = self.frames[frame as usize].base as usize;
+        debug_assert!(base <= self.rows.len());
+        // SAFETY: `base` and the frame's rows lie in `rows`: `push_frame` made them.
+        unsafe { Regs::new(self.rows.as_mut_ptr().add(base)) }
+    }
+
+    /// Index of the first row of what `regs` reaches.
+    pub fn base_of(&self, regs: Regs) -> u32 {
+        regs.row_after(self.rows.as_ptr())
+    }
+
+    /// Makes a frame for a function and gives its index. `None` when the stack of calls is too deep.
+    pub fn push_frame(
+        &mut self,
+        code: &Code,
+        function: u32,
+        parent: Option<(u32, u32)>,
+        lanes: u32,
+    ) -> Option<u32> {
+        const MAX_DEPTH: u32 = 4096;
+        const MAX_ROWS: usize = 1 << 21;
+        let f = &code.functions[function as usize];
+        let base = self.frames.last().map_or(0, |last| last.base + last.rows);
+        let (depth, local_base) = match parent {
+            Some((parent, _)) => {
+                let p = &self.frames[parent as usize];
+                (p.depth + 1, (p.local_base + p.local_size).next_multiple_of(16))
+            }
+            None => (0, 0),
+        };
+        let end = base as usize + f.image.len();
+        if depth > MAX_DEPTH || end > MAX_ROWS.max(f.image.len()) {
+            return None;
+        }
+        let local_end = local_base.checked_add(f.local_size)?;
+        if !self.local.reserve(local_end) {
+            return None;
+        }
+        self.rows.truncate(base as usize);
+        self.rows.extend_from_slice(&f.image);
+        self.frames.push(Frame {
+            base,
+            rows: f.image.len() as u32,
+            function,
+            parent: parent.map_or(0, |p| p.0),
+            call_pc: parent.map_or(0, |p| p.1),
+            depth,
+            local_base,
+            local_size: f.local_size,
+            live: lanes,
+        });
+        Some(self.frames.len() as u32 - 1)
+    }
+
+    /// Lanes leave a frame, by returning or exiting; frames that nobody is in any more are given back.
+    pub fn leave_frame(&mut self, frame: u32, lanes: u32) {
+        self.frames[frame as usize].live &= !lanes;
+        while self.frames.len() > 1 && self.frames.last().is_some_and(|f| f.live == 0) {
+            self.frames.pop();
+        }
+    }
+
+    /// Lanes exit: they leave their frame and all its callers.
+    pub fn exit_lanes(&mut self, frame: u32, lanes: u32) {
+        self.live &= !lanes;
+        let mut at = frame;
+        loop {
+            self.frames[at as usize].live &= !lanes;
+            if at == 0 {
+                break;
+            }
+            at = self.frames[at as usize].parent;
+        }
+        self.leave_frame(frame, lanes);
+    }
+
+    /// Joins groups that are at the same place in the same state.
+    fn merge(&mut self) {
+        let mut i = 0;
+        while i < self.groups.len() {
+            let mut j = i + 1;
+            while j < self.groups.len() {
+                let (a, b) = (&self.groups[i], &self.groups[j]);
+                if a.pc == b.pc && a.frame == b.frame && a.wait == b.wait {
+                    self.groups[i].mask |= self.groups[j].mask;
+                    self.groups[i].last_run = self.groups[i].last_run.max(self.groups[j].last_run);
+                    self.groups.remove(j);
+                } else {
+                    j += 1;
+                }
+            }
+            i += 1;
+        }
+    }
+
+    /// Lanes parked with `members` whose missing lanes have come or exited may go on.
+    fn wake_members(&mut self, code: &Code) {
+        for i in 0..self.groups.len() {
+            let Wait::Members(members) = self.groups[i].wait else { continue };
+            let rendezvous =
+                |g: &Group, at: u32| g.pc == at || (is_warp_sync(code, g.pc) && is_warp_sync(code, at));
+            let at = self.groups[i].pc;
+            let here = self
+                .groups
+                .iter()
+                .filter(|g| g.wait == Wait::Members(members) && rendezvous(g, at))
+                .fold(0, |mask, g| mask | g.mask);
+            if members & self.live & !here != 0 {
+                continue;
+            }
+            for g in &mut self.groups {
+                if g.wait == Wait::Members(members) && rendezvous(g, at) {
+                    g.wait = Wait::Nothing;
+                    if is_warp_sync(code, at) {
+                        g.pc += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Chooses the group that runs next, and the program counter at which it may meet another.
+    pub fn pick(&mut self, code: &Code) -> Option<(usize, u32)> {
+        if self.groups.len() > 1 {
+            self.merge();
+        }
+        if self.groups.iter().any(|g| matches!(g.wait, Wait::Members(_))) {
+            self.wake_members(code);
+            self.merge();
+        }
+        if let [only] = self.groups.as_slice() {
+            return (only.wait == Wait::Nothing).then_some((0, u32::MAX));
+        }
+        let favourite = self.favoured.and_then(|(frame, mask, _)| {
+            self.groups.iter().position(|g| g.frame == frame && g.mask & mask != 0 && g.wait == Wait::Nothing)
+        });
+        let chosen = favourite.or_else(|| {
+            self.favoured = None;
+            let ready = self.groups.iter().enumerate().filter(|(_, g)| g.wait == Wait::Nothing);
+            ready
+                .min_by_key(|(_, g)| (std::cmp::Reverse(self.frames[g.frame as usize].depth), g.frame, g.pc))
+                .map(|(i, _)| i)
+        })?;
+        let (frame, pc) = (self.groups[chosen].frame, self.groups[chosen].pc);
+        let meet = self
+            .groups
+            .iter()
+            .filter(|g| g.frame == frame && g.pc > pc && g.wait == Wait::Nothing)
+            .map(|g| g.pc)
+            .min()
+            .unwrap_or(u32::MAX);
+        Some((chosen, meet))
+    }
+
+    /// Counts a backward branch of the running group, and makes another run when it has had its share.
+    pub fn count_backward(&mut self, running: usize) {
+        self.backward += 1;
+        let limit = self.favoured.map_or(PATIENCE, |(_, _, share)| share);
+        if self.backward < limit {
+            return;
+        }
+        self.rotate(running);
+    }
+
+    /// The group that waited longest gets a turn.
+    pub fn rotate(&mut self, running: usize) {
+        self.backward = 0;
+        self.turns += 1;
+        self.groups[running].last_run = self.turns;
+        if self.favoured.take().is_some() {
+            // Back to the usual order; the group at the lowest counter runs.
+            return;
+        }
+        let ready = self.groups.iter().enumerate().filter(|&(i, g)| i != running && g.wait == Wait::Nothing);
+        if let Some((_, g)) = ready.min_by_key(|(_, g)| g.last_run) {
+            self.favoured = Some((g.frame, g.mask, PATIENCE));
+        }
+    }
+
+    /// Whether all lanes that have not exited wait at one barrier: its index.
+    pub fn at_barrier(&self) -> Option<u32> {
+        let mut at = None;
+        for g in &self.groups {
+            match (g.wait, at) {
+                (Wait::Barrier(id), None) => at = Some(id),
+                (Wait::Barrier(id), Some(other)) if id == other => {}
+                _ => return None,
+            }
+        }
+        at
+    }
+}
+
+/// Whether an operation is `bar.warp.sync`, at which lanes may meet from different places.
+fn is_warp_sync(code: &Code, pc: u32) -> bool {
+    matches!(&code.ops[pc as usize].kind, crate::op::OpKind::Collective(c) if c.kind == CollectiveKind::WarpSync)
+}

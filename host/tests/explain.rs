@@ -1,0 +1,152 @@
+//! The explaining commands as a person runs them: the numbers of the teaching texts, and wrong input.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn warpsmith(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(line.split_whitespace())
+        .output()
+        .expect("the program of this package can be started")
+}
+
+fn json(line: &str) -> Value {
+    let output = warpsmith(&format!("{line} --json"));
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+fn text(line: &str) -> String {
+    let output = warpsmith(line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Bank conflicts of the first access of an answer.
+fn wavefronts(line: &str) -> u64 {
+    json(line)["accesses"][0]["wavefronts"].as_u64().unwrap()
+}
+
+#[test]
+fn strides_follow_the_greatest_common_divisor() {
+    for (stride, expected) in [(0, 1), (1, 1), (2, 2), (3, 1), (6, 2), (8, 8), (32, 32), (33, 1)] {
+        assert_eq!(wavefronts(&format!("explain banks --stride {stride}")), expected, "stride {stride}");
+    }
+}
+
+#[test]
+fn widths_are_served_in_groups() {
+    assert_eq!(wavefronts("explain banks --bytes 8"), 2);
+    assert_eq!(wavefronts("explain banks --bytes 16"), 4);
+    assert_eq!(wavefronts("explain banks --bytes 1"), 1);
+    assert_eq!(wavefronts("explain banks --bytes 16 --stride 0"), 2);
+    assert_eq!(wavefronts("explain banks --bytes 16 --stride 0 --store"), 4);
+}
+
+#[test]
+fn padding_clears_columns_of_32_and_leaves_two_for_16() {
+    let find = |line: &str, name: &str| -> u64 {
+        let answer = json(line);
+        let accesses = answer["accesses"].as_array().unwrap();
+        let one = accesses.iter().find(|one| one["name"].as_str().unwrap().starts_with(name)).unwrap();
+        one["wavefronts"].as_u64().unwrap()
+    };
+    assert_eq!(find("explain banks --matrix 32x32", "column"), 32);
+    assert_eq!(find("explain banks --matrix 32x32 --pad 1", "column"), 1);
+    assert_eq!(find("explain banks --matrix 16x16", "tile fill"), 8);
+    assert_eq!(find("explain banks --matrix 16x16 --pad 1", "tile fill"), 2);
+    assert_eq!(find("explain banks --matrix 16x16", "tile use"), 8);
+    assert_eq!(find("explain banks --matrix 16x16 --pad 1", "tile use"), 1);
+}
+
+#[test]
+fn older_chips_have_their_own_banks() {
+    let bytes = |line: &str| json(line)["peak_bytes_per_clock"].as_f64().unwrap();
+    assert_eq!(bytes("explain banks --capability 1.0"), 32.0);
+    assert_eq!(bytes("explain banks --capability 2.0"), 64.0);
+    assert_eq!(bytes("explain banks --capability 3.5 --bank-mode 8"), 256.0);
+    assert_eq!(wavefronts("explain banks --stride 2 --capability 3.5"), 1);
+    assert_eq!(wavefronts("explain banks --banks 8 --stride 2"), 2);
+    assert_eq!(wavefronts("explain banks --banks 10 --stride 5"), 5);
+}
+
+#[test]
+fn utilisation_of_the_two_worked_examples() {
+    let used = |example: &str| -> Vec<i64> {
+        let answer = json(&format!("explain coalescing --example {example}"));
+        let rows = answer["patterns"][0]["generations"].as_array().unwrap();
+        // The rows of lines (2.x through L1) and of sectors (3.x on).
+        [2, 4].map(|row| (rows[row]["efficiency"].as_f64().unwrap() * 100.0).round() as i64).into()
+    };
+    assert_eq!(used("misaligned"), [50, 80]);
+    assert_eq!(used("scattered"), [33, 67]);
+}
+
+#[test]
+fn the_texts_show_what_they_promise() {
+    assert!(text("explain banks --stride 2").contains("2-way conflict: 2 wavefronts instead of 1"));
+    assert!(text("explain banks --stride 2").contains("64 bytes per clock instead of 128"));
+    assert!(
+        text("explain coalescing --example misaligned")
+            .contains("shifted by 0, 8, 16, 24, 32: 4 transactions")
+    );
+    assert!(text("explain coalescing --example structs").contains("12-byte structs"));
+    assert!(text("explain cache --capability 3.5").contains("Banks can be set to 4 or 8 bytes"));
+    assert!(text("explain cache").contains("overridden: a block needs more"));
+    assert!(text("occupancy --block 16x16 --registers 64").contains("4 blocks"));
+    let examples = text("occupancy --example");
+    for answer in ["10 registers a thread", "2 KiB a block", "3 blocks", "6 KiB of 16 KiB"] {
+        assert!(examples.contains(answer), "{answer} in\n{examples}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_a_terminal() {
+    for line in [
+        "explain banks --stride 2",
+        "explain banks --bytes 16",
+        "explain banks --matrix 32x32 --pad 1",
+        "explain coalescing --example scattered",
+        "explain coalescing --example structs --capability 1.0",
+    ] {
+        let drawn = text(line);
+        let widest = drawn.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 100, "{line}: {widest} columns");
+    }
+}
+
+#[test]
+fn wrong_input_is_answered_with_the_limit() {
+    for (line, code, part) in [
+        ("explain banks --stride -1", 2, "0..=65536"),
+        ("explain banks --bytes 3", 2, "[possible values: 1, 2, 4, 8, 16]"),
+        ("explain banks --banks 0", 2, "1..=1024"),
+        ("explain banks --banks 8 --bank-bytes 3", 1, "widths of 1, 2, 4, 8, 16 or 32 bytes"),
+        ("explain banks --capability 4.0", 1, "no compute capability 4.0 exists"),
+        ("explain banks --capability nine", 2, "not a compute capability"),
+        ("explain banks --bank-mode 8", 1, "3.x only"),
+        ("explain banks --bytes 8 --base 4", 1, "not a multiple of 8"),
+        ("explain banks --matrix 32", 1, "ROWSxCOLUMNS"),
+        ("explain banks --matrix 0x4", 2, "at least 1"),
+        ("explain banks --matrix 100000x100000", 1, "bytes; a block has"),
+        ("explain coalescing --capability 13.0", 1, "no compute capability 13.0 exists"),
+        ("explain coalescing --example misaligned --stride 2", 2, "cannot be used with"),
+        ("explain cache --capability 4.0", 1, "no limits are published"),
+        ("explain cache --shared 999999", 1, "232448"),
+        ("explain", 2, "banks"),
+        ("occupancy --block 0", 2, "at least 1"),
+        ("occupancy --block 2048", 1, "1024"),
+        ("occupancy --block 256 --registers 300", 1, "255"),
+        ("occupancy --block 1024 --registers 128", 1, "launch_bounds"),
+        ("occupancy --block 256 --shared 300000", 1, "232448"),
+        ("occupancy --block 256 --model gtx480", 2, "known are h200"),
+        ("occupancy --block 999999x999999", 1, "1024"),
+    ] {
+        let output = warpsmith(line);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+        assert!(message.contains(part), "{line}: {message}");
+        assert!(output.stdout.is_empty(), "{line} printed beside its error");
+    }
+}
