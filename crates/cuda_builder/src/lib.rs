@@ -1,1 +1,33 @@
 //! Compiles a crate of Rust kernels to PTX with the stock stable compiler.
+//!
+//! ```no_run
+//! // build.rs
+//! use cuda_builder::{CudaBuilder, NvvmArch};
+//!
+//! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
+//! CudaBuilder::new("../kernels").arch(NvvmArch::Compute75).copy_to(out.join("kernels.ptx")).build().unwrap();
+//! ```
+
+mod arch;
+mod archive;
+mod builder;
+mod clean;
+mod convergence;
+mod debug_info;
+mod entry;
+mod error;
+mod front_end;
+mod inline_ptx;
+mod intrinsics;
+mod link;
+mod llvm;
+mod lower;
+mod marks;
+mod names;
+mod panics;
+mod spaces;
+mod wrapper;
+
+pub use arch::{NvvmArch, UnknownArch};
+pub use builder::{CudaBuilder, DebugInfo, EmitOption};
+pub use error::CudaBuilderError;

@@ -1,1 +1,42 @@
 //! The CUDA driver API: forwarded to the real driver, or served by the virtual GPU.
+//!
+//! A program that is linked with this crate has the driver's `cu…` functions in itself, so that `cust` works on a
+//! machine without CUDA: name the crate once (`use warpsmith_cuda as _;`) and every symbol is there. Built as a
+//! `cdylib` the same functions stand in for `libcuda.so.1` in programs that know nothing of us; see [`stand_in`].
+//!
+//! Which device serves the calls is decided at the first of them, or by [`choose`]:
+//!
+//! | `WARPSMITH_DEVICE` | |
+//! | --- | --- |
+//! | `auto` (default) | a real GPU if the NVIDIA driver has one, else the virtual GPU; one line on stderr says which |
+//! | `gpu` | a real GPU, or an error that says what is missing |
+//! | `virtual` | the virtual GPU |
+//!
+//! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for, `WARPSMITH_LIBCUDA` the real driver's file.
+//!
+//! ```
+//! use warpsmith_cuda::abi::{CUresult, Out};
+//!
+//! warpsmith_cuda::choose(Some(warpsmith_cuda::Wish::Virtual), None).unwrap();
+//! let mut devices = 0;
+//! // SAFETY: the place is valid for the call.
+//! unsafe {
+//!     assert_eq!(warpsmith_cuda::entry::contexts::cuInit(0), CUresult::SUCCESS);
+//!     assert_eq!(warpsmith_cuda::entry::contexts::cuDeviceGetCount(Out::new(&mut devices)), CUresult::SUCCESS);
+//! }
+//! assert_eq!(devices, 1);
+//! ```
+
+pub mod abi;
+mod choice;
+mod device;
+pub mod entry;
+mod fault;
+mod loader_cache;
+mod observe;
+mod real;
+pub mod stand_in;
+
+pub use choice::{ChoiceError, NoGpu, Taken, Wish, choose, taken};
+pub use fault::last_fault;
+pub use real::{Missing, RealDriver};

@@ -185,7 +185,11 @@ mod tests {
         let sum = SystemAtomicF64::new(0.0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..1000).for_each(|i| core::mem::drop(sum.fetch_add(f64::from(i), Relaxed))));
+                scope.spawn(|| {
+                    (0..1000).for_each(|i| {
+                        let _ = sum.fetch_add(f64::from(i), Relaxed);
+                    })
+                });
             }
         });
         core::assert_eq!(sum.load(Relaxed), 4.0 * 999.0 * 500.0);

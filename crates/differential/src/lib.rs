@@ -13,6 +13,7 @@ pub mod form;
 pub mod operand;
 pub mod program;
 pub mod record;
+mod simulated;
 
 /// Threads of a program's one block: the cases of each form.
 pub const THREADS: usize = 64;

@@ -4,16 +4,20 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use differential::{compare, driver::Driver, program, record::Record};
+use differential::{Device, compare, driver::Driver, program, record::Record};
+use virtual_gpu::Gpu;
 
 /// The virtual GPU against hardware, one instruction form at a time.
 #[derive(Parser)]
 enum Command {
     /// Runs every program on a driver library's device and writes the results.
     Record {
-        /// The library: the real driver, or the virtual GPU's stand-in.
+        /// The driver library whose device runs them.
         #[arg(long, default_value = "libcuda.so.1")]
         library: String,
+        /// The virtual GPU of this process runs them.
+        #[arg(long = "virtual", conflicts_with = "library")]
+        simulated: bool,
         /// Operands are drawn from it.
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -38,8 +42,13 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let programs = program::all();
     match Command::parse() {
-        Command::Record { library, seed, output } => {
-            let record = differential::record(&mut Driver::open(&library)?, &programs, seed)?;
+        Command::Record { library, simulated, seed, output } => {
+            let mut device: Box<dyn Device> = if simulated {
+                Box::new(Gpu::new(&gpu_model::chips::H200))
+            } else {
+                Box::new(Driver::open(&library)?)
+            };
+            let record = differential::record(device.as_mut(), &programs, seed)?;
             let bytes = record.to_bytes()?;
             std::fs::write(&output, &bytes).with_context(|| format!("cannot write {}", output.display()))?;
             println!(

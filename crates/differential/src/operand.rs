@@ -152,8 +152,30 @@ impl Random {
     }
 }
 
+/// The operands of one case. In some cases all are edge values: two that are NaN do not meet by chance.
+pub fn draw_all(kinds: impl Iterator<Item = Kind>, random: &mut Random) -> Vec<u64> {
+    let edges = random.below(10) == 0;
+    let mut drawn = Vec::new();
+    for kind in kinds {
+        let value = if edges { draw_edge(kind, random) } else { draw(kind, random, &drawn) };
+        drawn.push(value);
+    }
+    drawn
+}
+
+/// Draws an edge value, if the kind has such.
+fn draw_edge(kind: Kind, random: &mut Random) -> u64 {
+    match kind {
+        Kind::Int(bits) => int_edge(bits, random),
+        Kind::IntPair => int_edge(16, random) | int_edge(16, random) << 16,
+        Kind::Float(format) => float_edge(format, random),
+        Kind::FloatPair(format) => float_edge(format, random) | float_edge(format, random) << 16,
+        _ => draw(kind, random, &[]),
+    }
+}
+
 /// Draws an operand. `earlier` are the form's operands so far, to which a new one is at times made to relate.
-pub fn draw(kind: Kind, random: &mut Random, earlier: &[u64]) -> u64 {
+fn draw(kind: Kind, random: &mut Random, earlier: &[u64]) -> u64 {
     match kind {
         Kind::Pred => random.below(2),
         Kind::Int(bits) => int(bits, random, earlier),
@@ -192,12 +214,16 @@ fn scaled(limit: f64, random: &mut Random) -> u64 {
     ((unit * limit) as f32).to_bits() as u64
 }
 
-fn int(bits: u32, random: &mut Random, earlier: &[u64]) -> u64 {
+fn int_edge(bits: u32, random: &mut Random) -> u64 {
     let mask = u64::MAX >> (64 - bits);
     let top = 1u64 << (bits - 1);
+    [0, 1, mask, top, top - 1, 2, mask - 1, top + 1, 0x7f, 0x80, 0xff, 0x100][random.below(12) as usize]
+}
+
+fn int(bits: u32, random: &mut Random, earlier: &[u64]) -> u64 {
+    let mask = u64::MAX >> (64 - bits);
     let value = match random.below(8) {
-        0 => [0, 1, mask, top, top - 1, 2, mask - 1, top + 1, 0x7f, 0x80, 0xff, 0x100]
-            [random.below(12) as usize],
+        0 => int_edge(bits, random),
         1 => {
             let power = 1u64 << random.below(bits as u64);
             [power, power.wrapping_sub(1), power.wrapping_neg()][random.below(3) as usize]
@@ -213,6 +239,29 @@ fn int(bits: u32, random: &mut Random, earlier: &[u64]) -> u64 {
     value & mask
 }
 
+fn float_edge(format: Float, random: &mut Random) -> u64 {
+    let fractions = (1u64 << format.fraction) - 1;
+    let infinity = ((1u64 << format.exponent) - 1) << format.fraction;
+    let one = ((1u64 << (format.exponent - 1)) - 1) << format.fraction;
+    let nan = infinity | random.bits() & fractions >> 1 | 1;
+    let quiet = 1 << (format.fraction - 1);
+    let magnitude = [
+        0,
+        1,
+        fractions,
+        fractions + 1,
+        one,
+        one - 1,
+        infinity - 1,
+        infinity,
+        infinity | quiet,
+        infinity | fractions,
+        nan,
+        nan | quiet,
+    ][random.below(12) as usize];
+    magnitude | random.below(2) << (format.fraction + format.exponent)
+}
+
 fn float(format: Float, random: &mut Random, earlier: &[u64]) -> u64 {
     let Float { fraction, exponent } = format;
     let sign = 1u64 << (fraction + exponent);
@@ -222,20 +271,7 @@ fn float(format: Float, random: &mut Random, earlier: &[u64]) -> u64 {
     let fractions = (1u64 << fraction) - 1;
     let with_field = |field: u64, random: &mut Random| field << fraction | random.bits() & fractions;
     let magnitude = match random.below(16) {
-        0 => [
-            0,
-            1,
-            fractions,
-            fractions + 1,
-            bias << fraction,
-            infinity - 1,
-            infinity,
-            infinity | 1 << (fraction - 1),
-            infinity | 1,
-            infinity | fractions,
-            (bias << fraction) - 1,
-            (bias << fraction) + 1,
-        ][random.below(12) as usize],
+        0 => return float_edge(format, random),
         // Halves and integers of a few bits, and the borders of the integer types.
         1 | 2 => {
             let field = bias.wrapping_sub(2) + random.below(8);

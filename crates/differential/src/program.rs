@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::THREADS;
 use crate::chain;
 use crate::form::{self, FAMILIES, Form};
-use crate::operand::{Random, Register, draw};
+use crate::operand::{Random, Register, draw_all};
 use crate::record::Record;
 
 /// Forms in one kernel.
@@ -123,10 +123,8 @@ impl Program {
         let mut random = Random::new(form.hash() ^ seed);
         let mut columns = vec![Vec::with_capacity(THREADS); form.inputs.len()];
         for _ in 0..THREADS {
-            let mut drawn = Vec::new();
-            for (column, place) in columns.iter_mut().zip(&form.inputs) {
-                let value = draw(place.kind, &mut random, &drawn);
-                drawn.push(value);
+            let drawn = draw_all(form.inputs.iter().map(|place| place.kind), &mut random);
+            for (column, value) in columns.iter_mut().zip(drawn) {
                 column.push(value);
             }
         }
@@ -180,5 +178,14 @@ mod tests {
         let results = record.results(&program.forms[0]).unwrap();
         assert_eq!(results.len(), THREADS * 3);
         assert_eq!(results[THREADS..][..2], [0x34, 0x12]);
+    }
+
+    #[test]
+    fn every_program_is_ptx() {
+        for program in all() {
+            if let Err(error) = ptx::parse(&program.ptx()) {
+                panic!("{}: {error}", program.name);
+            }
+        }
     }
 }

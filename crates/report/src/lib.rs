@@ -2,5 +2,9 @@
 //!
 //! Knows no GPU: what it shows is computed by `gpu_model` or was counted by whoever calls.
 
+pub mod html;
+pub mod palette;
+pub mod profile;
+pub mod svg;
 pub mod text;
 pub mod unit;

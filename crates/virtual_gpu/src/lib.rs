@@ -23,11 +23,14 @@ mod exec;
 mod fault;
 mod gpu;
 mod launch;
+#[cfg_attr(not(test), expect(dead_code, reason = "its instructions come with the executor"))]
+mod matrix;
 pub mod memory;
 mod module;
 pub mod observer;
 mod op;
 mod program;
+pub mod tensor_map;
 
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
 pub use gpu::{Gpu, Options};

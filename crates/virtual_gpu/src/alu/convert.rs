@@ -17,11 +17,15 @@ pub fn float_to_int(a: f64, from_f64: bool, round: Round, width: u32, signed: bo
         return if from_f64 || width == 64 { nan_int(width, signed) } else { 0 };
     }
     let a = round_to_int(a, round);
-    if signed {
-        let max = (i64::MAX >> (64 - width)) as i128;
-        (a as i128).clamp(-max - 1, max) as u64
-    } else {
-        (a as u128).min((u64::MAX >> (64 - width)) as u128) as u64
+    // Casts saturate.
+    match (width, signed) {
+        (64, true) => a as i64 as u64,
+        (64, false) => a as u64,
+        (_, true) => {
+            let max = i32::MAX >> (32 - width);
+            (a as i32).clamp(-max - 1, max) as i64 as u64
+        }
+        (_, false) => (a as u32).min(u32::MAX >> (32 - width)) as u64,
     }
 }
 
@@ -110,9 +114,12 @@ pub fn f32_to_f64(a: f32, ftz: bool, sat: bool) -> f64 {
     if sat { saturate_f64(r) } else { r }
 }
 
-/// `cvt.rni.f32.f32` and its likes, and plain `cvt.f32.f32` without a rounding.
+/// `cvt.rni.f32.f32` and its likes, and `cvt.f32.f32` without a rounding, which without modifiers is a move.
 #[inline]
 pub fn f32_to_f32(a: f32, integer: Option<Round>, ftz: bool, sat: bool) -> f32 {
+    if integer.is_none() && !ftz && !sat {
+        return a;
+    }
     let a = flush_f32(a, ftz);
     let r = match integer {
         _ if a.is_nan() => NAN_F32,
@@ -122,9 +129,12 @@ pub fn f32_to_f32(a: f32, integer: Option<Round>, ftz: bool, sat: bool) -> f32 {
     if sat { saturate_f32(r) } else { r }
 }
 
-/// `cvt.rni.f64.f64` and its likes.
+/// `cvt.rni.f64.f64` and its likes, and `cvt.f64.f64` without a rounding, which without modifiers is a move.
 #[inline]
 pub fn f64_to_f64(a: f64, integer: Option<Round>, sat: bool) -> f64 {
+    if integer.is_none() && !sat {
+        return a;
+    }
     let r = match integer {
         _ if a.is_nan() => quiet_f64(a),
         Some(round) => round_to_int(a, round),
@@ -136,7 +146,8 @@ pub fn f64_to_f64(a: f64, integer: Option<Round>, sat: bool) -> f64 {
 /// `cvt.f32.f16` and `cvt.f32.bf16`.
 #[inline]
 pub fn half_to_f32<H: Half>(a: u16, ftz: bool, sat: bool) -> f32 {
-    let r = if half::is_nan::<H>(a) { NAN_F32 } else { flush_f32(H::to_f32(a), ftz) };
+    let canonical = half::is_nan::<H>(a) && !H::WIDENS_BY_SHIFT;
+    let r = if canonical { NAN_F32 } else { flush_f32(H::to_f32(a), ftz) };
     if sat { saturate_f32(r) } else { r }
 }
 

@@ -233,28 +233,30 @@ pub fn sqrt_f64(a: f64, round: Round) -> f64 {
     }
 }
 
-/// `abs.f32`: clears the sign, of NaN too.
+/// `abs.f32`. It is an addition on the hardware (`FADD |a|, -0`), so NaN becomes the canonical one.
 #[inline]
 pub fn abs_f32(a: f32, ftz: bool) -> f32 {
-    flush_f32(f32::from_bits(a.to_bits() & 0x7fff_ffff), ftz)
+    canonical(flush_f32(f32::from_bits(a.to_bits() & 0x7fff_ffff), ftz))
 }
 
-/// `neg.f32`: flips the sign, of NaN too.
+/// `neg.f32`. It is an addition on the hardware (`FADD -a, -0`), so NaN becomes the canonical one.
 #[inline]
 pub fn neg_f32(a: f32, ftz: bool) -> f32 {
-    flush_f32(f32::from_bits(a.to_bits() ^ 0x8000_0000), ftz)
+    canonical(flush_f32(f32::from_bits(a.to_bits() ^ 0x8000_0000), ftz))
 }
 
-/// `abs.f64`.
+/// `abs.f64`: an addition, which makes NaN quiet.
 #[inline]
 pub fn abs_f64(a: f64) -> f64 {
-    f64::from_bits(a.to_bits() & !(1 << 63))
+    let abs = f64::from_bits(a.to_bits() & !(1 << 63));
+    if a.is_nan() { quiet_f64(abs) } else { abs }
 }
 
-/// `neg.f64`.
+/// `neg.f64`: an addition, which makes NaN quiet.
 #[inline]
 pub fn neg_f64(a: f64) -> f64 {
-    f64::from_bits(a.to_bits() ^ 1 << 63)
+    let neg = f64::from_bits(a.to_bits() ^ 1 << 63);
+    if a.is_nan() { quiet_f64(neg) } else { neg }
 }
 
 /// `copysign.f32 d, a, b`: the sign of `a` on the magnitude of `b`.
@@ -475,7 +477,7 @@ mod tests {
         assert_eq!(add_f32(nan, 1.0, Mode::RN).to_bits(), 0x7fff_ffff);
         assert_eq!(mul_f32(0.0, f32::INFINITY, Mode::RN).to_bits(), 0x7fff_ffff);
         assert_eq!(sqrt_f32(-1.0, Mode::RN).to_bits(), 0x7fff_ffff);
-        assert_eq!(neg_f32(nan, true).to_bits(), 0x7f80_0001);
+        assert_eq!(neg_f32(nan, true).to_bits(), 0x7fff_ffff);
         assert_eq!(fma_f32(nan, 1.0, 1.0, Mode { sat: true, ..Mode::RN }).to_bits(), 0);
     }
 

@@ -15,6 +15,8 @@ pub trait Half {
     const INFINITY: u16;
     /// The pattern of one.
     const ONE: u16;
+    /// Whether `cvt.f32` is a plain shift, which leaves NaN as it is.
+    const WIDENS_BY_SHIFT: bool;
     /// Widens, exactly.
     fn to_f32(bits: u16) -> f32;
     /// Narrows a value that the format holds exactly, or that lies beyond its largest.
@@ -34,6 +36,7 @@ impl Half for F16 {
     const MIN_EXPONENT: i32 = -14;
     const INFINITY: u16 = 0x7c00;
     const ONE: u16 = 0x3c00;
+    const WIDENS_BY_SHIFT: bool = false;
 
     #[inline]
     fn to_f32(bits: u16) -> f32 {
@@ -60,6 +63,7 @@ impl Half for Bf16 {
     const MIN_EXPONENT: i32 = -126;
     const INFINITY: u16 = 0x7f80;
     const ONE: u16 = 0x3f80;
+    const WIDENS_BY_SHIFT: bool = true;
 
     #[inline]
     fn to_f32(bits: u16) -> f32 {
@@ -185,16 +189,16 @@ pub fn fma<H: Half>(a: u16, b: u16, c: u16, mode: Mode) -> u16 {
     finish::<H>(add_odd(operand::<H>(a, mode) * operand::<H>(b, mode), operand::<H>(c, mode)), mode)
 }
 
-/// `abs`: clears the sign.
+/// `abs`. It is an addition on the hardware, so NaN becomes the canonical one.
 #[inline]
 pub fn abs<H: Half>(a: u16, ftz: bool) -> u16 {
-    flush::<H>(a & 0x7fff, ftz)
+    if is_nan::<H>(a) { NAN } else { flush::<H>(a & 0x7fff, ftz) }
 }
 
-/// `neg`: flips the sign.
+/// `neg`. It is an addition on the hardware, so NaN becomes the canonical one.
 #[inline]
 pub fn neg<H: Half>(a: u16, ftz: bool) -> u16 {
-    flush::<H>(a ^ 0x8000, ftz)
+    if is_nan::<H>(a) { NAN } else { flush::<H>(a ^ 0x8000, ftz) }
 }
 
 /// `min` and `max`.

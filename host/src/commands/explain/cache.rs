@@ -20,6 +20,10 @@ pub struct Cache {
     #[arg(long, default_value_t = 2048, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
     shared: u32,
 
+    /// The arithmetic alone, without asking the driver of the device at hand
+    #[arg(long)]
+    no_driver: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -43,6 +47,16 @@ struct Answer {
     bank_width_can_be_set: bool,
     preferences: Vec<Row>,
     carve_outs: Vec<Row>,
+    /// What the driver of the device at hand answers; `null` if it was not asked.
+    driver: Option<Driver>,
+}
+
+#[derive(Serialize)]
+struct Driver {
+    device: String,
+    answers: Vec<super::driver_answers::Answer>,
+    /// Why there are no answers.
+    error: Option<String>,
 }
 
 impl Cache {
@@ -50,7 +64,8 @@ impl Cache {
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let answer = self.answer()?;
         self.output.print(&answer, text)?;
-        Ok(Outcome::Well)
+        let failed = answer.driver.is_some_and(|driver| driver.error.is_some());
+        Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
     fn answer(&self) -> anyhow::Result<Answer> {
@@ -85,7 +100,19 @@ impl Cache {
             bank_width_can_be_set: self.capability.major == 3,
             preferences: preferences.into(),
             carve_outs,
+            driver: self.driver()?,
         })
+    }
+
+    fn driver(&self) -> anyhow::Result<Option<Driver>> {
+        if self.no_driver {
+            return Ok(None);
+        }
+        let device = warpsmith_cuda::taken()?.to_string();
+        Ok(Some(match super::driver_answers::ask(self.shared) {
+            Ok(answers) => Driver { device, answers, error: None },
+            Err(error) => Driver { device, answers: Vec::new(), error: Some(format!("{error:#}")) },
+        }))
     }
 }
 
@@ -127,14 +154,27 @@ fn text(answer: &Answer) -> String {
     if !answer.carve_outs.is_empty() {
         let _ = writeln!(out, "{}", terminal::table(&header("carve-out"), &rows(&answer.carve_outs)));
     }
-    let _ = writeln!(
-        out,
-        "{}",
-        if answer.bank_width_can_be_set {
-            "Banks can be set to 4 or 8 bytes: compare `explain banks --capability 3.5 --bank-mode 4` and `8`."
-        } else {
-            "The width of banks cannot be set: the call is accepted and changes nothing (3.x only)."
+    let banks = if answer.bank_width_can_be_set {
+        "Banks can be set to 4 or 8 bytes: compare `explain banks --capability 3.5 --bank-mode 4` and `8`."
+    } else {
+        "The width of banks cannot be set: the call is accepted and changes nothing (3.x only)."
+    };
+    let _ = writeln!(out, "{banks}");
+    if let Some(driver) = &answer.driver {
+        let _ = writeln!(out, "\n{}", terminal::heading(&format!("Asked of {}", driver.device)));
+        if let Some(error) = &driver.error {
+            let _ = writeln!(out, "The driver does not answer: {error}");
+            return out;
         }
-    );
+        let rows: Vec<Vec<String>> = driver
+            .answers
+            .iter()
+            .map(|one| {
+                let blocks = one.blocks.map_or_else(|| "unknown".to_owned(), |blocks| blocks.to_string());
+                vec![one.wish.clone(), one.read_back.clone(), blocks]
+            })
+            .collect();
+        let _ = writeln!(out, "{}", terminal::table(&["set", "read back", "blocks that fit"], &rows));
+    }
     out
 }

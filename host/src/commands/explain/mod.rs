@@ -3,6 +3,7 @@
 mod banks;
 mod cache;
 mod coalescing;
+mod driver_answers;
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! The explaining commands as a person runs them: the numbers of the teaching texts, and wrong input.
+//! The commands that compute with models, as a person runs them: the numbers of the teaching texts, and wrong input.
 
 use std::process::{Command, Output};
 
@@ -92,12 +92,40 @@ fn the_texts_show_what_they_promise() {
             .contains("shifted by 0, 8, 16, 24, 32: 4 transactions")
     );
     assert!(text("explain coalescing --example structs").contains("12-byte structs"));
-    assert!(text("explain cache --capability 3.5").contains("Banks can be set to 4 or 8 bytes"));
-    assert!(text("explain cache").contains("overridden: a block needs more"));
+    assert!(text("explain cache --no-driver --capability 3.5").contains("Banks can be set to 4 or 8 bytes"));
+    assert!(text("explain cache --no-driver").contains("overridden: a block needs more"));
     assert!(text("occupancy --block 16x16 --registers 64").contains("4 blocks"));
     let examples = text("occupancy --example");
     for answer in ["10 registers a thread", "2 KiB a block", "3 blocks", "6 KiB of 16 KiB"] {
         assert!(examples.contains(answer), "{answer} in\n{examples}");
+    }
+}
+
+#[test]
+fn the_roofline_example_has_the_texts_numbers() {
+    let answer = json("roofline --example");
+    let example = &answer["example"];
+    assert_eq!(example["operands"], 50e9);
+    assert_eq!(example["naive_attainable"], 50e9);
+    assert_eq!(example["needed_cgma"], 30.0);
+    assert!(text("roofline --example").contains("at most 50.0 GFLOP/s"));
+    assert_eq!(json("roofline --intensity 1000 --model t4")["kernels"][0]["bound"], "compute");
+}
+
+#[test]
+fn the_virtual_gpu_stands_for_each_model() {
+    for (model, capability, sms) in [("h200", "9.0", 132), ("t4", "7.5", 40), ("rtx3060", "8.6", 28)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .args(["devices", "--device", "virtual", "--json"])
+            .env("WARPSMITH_MODEL", model)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["devices"][0]["capability"], capability, "{model}");
+        assert_eq!(answer["devices"][0]["sms"], sms, "{model}");
+        assert_eq!(answer["devices"][0]["is_virtual"], true);
+        assert_eq!(answer["models"].as_array().unwrap().len(), 7);
     }
 }
 
@@ -107,6 +135,7 @@ fn no_line_is_wider_than_a_terminal() {
         "explain banks --stride 2",
         "explain banks --bytes 16",
         "explain banks --matrix 32x32 --pad 1",
+        "roofline --example",
         "explain coalescing --example scattered",
         "explain coalescing --example structs --capability 1.0",
     ] {
@@ -135,6 +164,10 @@ fn wrong_input_is_answered_with_the_limit() {
         ("explain cache --capability 4.0", 1, "no limits are published"),
         ("explain cache --shared 999999", 1, "232448"),
         ("explain", 2, "banks"),
+        ("roofline --intensity 0", 2, "above 0"),
+        ("roofline --intensity NaN", 2, "above 0"),
+        ("roofline", 2, "--intensity"),
+        ("roofline --example --model t4", 2, "cannot be used with"),
         ("occupancy --block 0", 2, "at least 1"),
         ("occupancy --block 2048", 1, "1024"),
         ("occupancy --block 256 --registers 300", 1, "255"),

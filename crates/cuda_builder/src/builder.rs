@@ -1,0 +1,272 @@
+//! The build-script interface, upstream's.
+
+use crate::arch::NvvmArch;
+use crate::archive::Archive;
+use crate::error::CudaBuilderError;
+use crate::front_end::{self, Request, Toolchain};
+use crate::{llvm, lower};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How much the PTX tells of its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum DebugInfo {
+    /// What [`CudaBuilder::generate_line_info`] says.
+    #[default]
+    None,
+    /// Lines, whatever `generate_line_info` says.
+    LineTables,
+}
+
+/// What else to write beside the PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmitOption {
+    /// LLVM's assembly language, as `.ll`.
+    LlvmIr,
+    /// LLVM's bitcode, as `.bc`.
+    Bitcode,
+}
+
+/// Compiles a crate of kernels to PTX.
+#[derive(Debug, Clone)]
+pub struct CudaBuilder {
+    path_to_crate: PathBuf,
+    /// Compile with optimisation, which kernels need to be of any use. On by default.
+    pub release: bool,
+    /// Where to copy the PTX.
+    pub ptx_file_copy_path: Option<PathBuf>,
+    /// Keep source lines (`.loc`), which costs the kernel nothing. On by default.
+    pub generate_line_info: bool,
+    /// Run LLVM's optimisation. On by default.
+    pub nvvm_opts: bool,
+    /// The architecture to compile for. [`NvvmArch::Compute75`] by default.
+    pub arch: NvvmArch,
+    /// Flush denormal `f32` to zero.
+    pub ftz: bool,
+    /// Approximate `f32` square roots.
+    pub fast_sqrt: bool,
+    /// Approximate `f32` division.
+    pub fast_div: bool,
+    /// Fuse a multiplication and an addition into one rounding. On by default, as in nvcc.
+    pub fma_contraction: bool,
+    /// What else to write.
+    pub emit: Option<EmitOption>,
+    /// Compile for OptiX: sets `cfg(optix)`.
+    pub optix: bool,
+    /// Use `cuda_std`'s mathematics where dependencies call the crate `libm`. On by default.
+    pub override_libm: bool,
+    /// Place immutable statics in constant memory.
+    pub use_constant_memory_space: bool,
+    /// Debug information.
+    pub debug: DebugInfo,
+    /// Further arguments for cargo, such as `--features`.
+    pub build_args: Vec<String>,
+    /// Where to write the whole module as LLVM sees it before the back end.
+    pub final_module_path: Option<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// A builder for the crate in this folder, relative to the build script's package.
+    pub fn new(path_to_crate: impl AsRef<Path>) -> Self {
+        Self {
+            path_to_crate: path_to_crate.as_ref().to_owned(),
+            release: true,
+            ptx_file_copy_path: None,
+            generate_line_info: true,
+            nvvm_opts: true,
+            arch: NvvmArch::default(),
+            ftz: false,
+            fast_sqrt: false,
+            fast_div: false,
+            fma_contraction: true,
+            emit: None,
+            optix: false,
+            override_libm: true,
+            use_constant_memory_space: false,
+            debug: DebugInfo::None,
+            build_args: Vec::new(),
+            final_module_path: None,
+        }
+    }
+
+    /// Adds arguments for cargo, such as `&["--features", "fast"]`.
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args.extend(args.iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Compiles with or without optimisation; sets [`Self::nvvm_opts`] too.
+    pub fn release(mut self, release: bool) -> Self {
+        self.release = release;
+        self.nvvm_opts = release;
+        self
+    }
+
+    /// Keeps or drops source lines.
+    pub fn generate_line_info(mut self, generate: bool) -> Self {
+        self.generate_line_info = generate;
+        self
+    }
+
+    /// Switches LLVM's optimisation on or off.
+    pub fn nvvm_opts(mut self, optimise: bool) -> Self {
+        self.nvvm_opts = optimise;
+        self
+    }
+
+    /// Chooses the architecture.
+    pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Flushes denormal `f32` values to zero, in operands and results.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.ftz = ftz;
+        self
+    }
+
+    /// Uses `sqrt.approx.f32` in place of the correctly rounded square root.
+    pub fn fast_sqrt(mut self, fast: bool) -> Self {
+        self.fast_sqrt = fast;
+        self
+    }
+
+    /// Uses `div.approx.f32` (2 ulp) in place of the correctly rounded division.
+    pub fn fast_div(mut self, fast: bool) -> Self {
+        self.fast_div = fast;
+        self
+    }
+
+    /// Allows or forbids fused multiply-add where the source has two operations.
+    pub fn fma_contraction(mut self, contract: bool) -> Self {
+        self.fma_contraction = contract;
+        self
+    }
+
+    /// Writes LLVM's assembly language beside the PTX.
+    pub fn emit_llvm_ir(mut self, emit: bool) -> Self {
+        self.emit = emit.then_some(EmitOption::LlvmIr);
+        self
+    }
+
+    /// Writes LLVM's bitcode beside the PTX.
+    pub fn emit_llvm_bitcode(mut self, emit: bool) -> Self {
+        self.emit = emit.then_some(EmitOption::Bitcode);
+        self
+    }
+
+    /// Sets `cfg(optix)`.
+    pub fn optix(mut self, optix: bool) -> Self {
+        self.optix = optix;
+        self
+    }
+
+    /// Uses `cuda_std`'s mathematics where dependencies call the crate `libm`, or keeps `libm`'s own.
+    pub fn override_libm(mut self, override_libm: bool) -> Self {
+        self.override_libm = override_libm;
+        self
+    }
+
+    /// Places immutable statics in constant memory.
+    pub fn use_constant_memory_space(mut self, constant: bool) -> Self {
+        self.use_constant_memory_space = constant;
+        self
+    }
+
+    /// Chooses the debug information.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Copies the PTX to this file.
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.ptx_file_copy_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Writes the final module, as text if the name ends in `.ll`, else as bitcode.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Compiles, and returns the path of the PTX: the copy's if [`Self::copy_to`] was called.
+    pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        let crate_path = fs::canonicalize(&self.path_to_crate)
+            .ok()
+            .filter(|path| path.join("Cargo.toml").is_file())
+            .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
+        println!("cargo:rerun-if-changed={}", self.path_to_crate.display());
+        let toolchain = Toolchain::find()?;
+        let target_folder =
+            front_end::host_target_folder().unwrap_or_else(|| crate_path.join("target")).join("cuda-builder");
+        let request = Request {
+            crate_path: &crate_path,
+            arch: self.arch,
+            release: self.release,
+            optix: self.optix,
+            line_info: self.generate_line_info || self.debug == DebugInfo::LineTables,
+            build_args: &self.build_args,
+            target_folder: &target_folder,
+        };
+        let artifact = front_end::run(&toolchain, &request)?;
+        let archive = Archive::read(&artifact.archive)?;
+        let library = find_llvm(&toolchain)?;
+        llvm::load(&library)
+            .map_err(|e| CudaBuilderError::WrongLlvm { path: library.clone(), cause: e.to_string() })?;
+        let options = lower::Options {
+            arch: self.arch,
+            optimise: self.nvvm_opts,
+            fma_contraction: self.fma_contraction,
+            keep_module: self.emit.is_some() || self.final_module_path.is_some(),
+        };
+        let output = lower::lower(&archive, &options).map_err(CudaBuilderError::Lowering)?;
+        let path = self.ptx_file_copy_path.unwrap_or_else(|| {
+            target_folder.join("ptx").join(self.arch.to_string()).join(format!("{}.ptx", artifact.crate_name))
+        });
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        }
+        fs::write(&path, &output.ptx).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
+        let write = |path: PathBuf, as_text: bool| {
+            let content = if as_text { output.assembly.as_bytes() } else { &output.bitcode };
+            fs::write(&path, content).map_err(|cause| CudaBuilderError::File {
+                what: "cannot write",
+                path,
+                cause,
+            })
+        };
+        match self.emit {
+            Some(EmitOption::LlvmIr) => write(path.with_extension("ll"), true)?,
+            Some(EmitOption::Bitcode) => write(path.with_extension("bc"), false)?,
+            None => {}
+        }
+        if let Some(module) = self.final_module_path {
+            let as_text = module.extension().is_some_and(|e| e == "ll");
+            write(module, as_text)?;
+        }
+        Ok(path)
+    }
+}
+
+/// The shared LLVM of the toolchain: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so` beside
+/// it is a linker script), `libLLVM.dylib` on macOS.
+fn find_llvm(toolchain: &Toolchain) -> Result<PathBuf, CudaBuilderError> {
+    let folder = toolchain.sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
+    let is_library = |name: &str| {
+        name.starts_with("libLLVM.so.")
+            || name.starts_with("libLLVM") && name.ends_with(".dylib")
+            || name.starts_with("LLVM") && name.ends_with(".dll")
+    };
+    let mut found: Vec<PathBuf> = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_library))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found.pop().ok_or(CudaBuilderError::NoLlvm { searched: folder })
+}

@@ -1,0 +1,74 @@
+//! What can go wrong in a device build.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a device crate did not become PTX.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaBuilderError {
+    /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) has no crate.
+    #[error("there is no crate at `{}`: a Cargo.toml is expected there. The path is relative to the build script's package", .0.display())]
+    CratePathDoesntExist(PathBuf),
+    /// The PTX could not be written where `copy_to` asked.
+    #[error("the PTX could not be written: {0}")]
+    FailedToCopyPtxFile(#[source] io::Error),
+    /// cargo or rustc refused the device crate. Their messages were printed before.
+    #[error("the device crate did not compile; rustc's messages are above")]
+    BuildFailed,
+    /// A program could not be started.
+    #[error("`{program}` could not be started: {cause}")]
+    CannotRun {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file of the build could not be read or written.
+    #[error("{what} `{}`: {cause}", path.display())]
+    File {
+        /// What was done with it.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The toolchain has no LLVM library of its own.
+    #[error("no LLVM library was found in `{}`.\nThe device code is made by the LLVM inside the Rust toolchain, which must be the shared library that rustup's toolchains for Linux and macOS carry. This rustc links LLVM statically or uses the system's: install the toolchain with rustup", searched.display())]
+    NoLlvm {
+        /// Where it was looked for.
+        searched: PathBuf,
+    },
+    /// The LLVM library lacks what the lowering calls.
+    #[error("the LLVM library `{}` cannot be used: {cause}.\nThis version of cuda_builder knows the LLVM of Rust 1.95 (LLVM 22): pin that toolchain in rust-toolchain.toml (`channel = \"1.95.0\"`), or update cuda_builder", path.display())]
+    WrongLlvm {
+        /// The library.
+        path: PathBuf,
+        /// What was missing.
+        cause: String,
+    },
+    /// What rustc made cannot be read.
+    #[error("`{}` is not what rustc was asked for: {cause}", path.display())]
+    BadArtifact {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The device code cannot be PTX. The text names the construct, the function and its caller.
+    #[error("{0}")]
+    Lowering(String),
+    /// The lowering itself broke off.
+    #[error(
+        "the lowering to PTX broke off ({how}). This is a defect of cuda_builder: please report it with the kernel that causes it.\n{stderr}"
+    )]
+    Crashed {
+        /// The signal or exit code.
+        how: String,
+        /// What it last wrote.
+        stderr: String,
+    },
+}

@@ -1,0 +1,104 @@
+//! Links the crates' bitcode into one module, with what they need of `core` and `alloc` and no more.
+
+use crate::archive::{Archive, Bitcode};
+use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, TargetMachine, Value};
+use crate::{entry, marks};
+
+/// Links all of the device's own crates.
+pub fn crates<'c>(context: &'c Context, archive: &Archive) -> Result<Module<'c>, String> {
+    let module = context.module("device");
+    module.set_target(TRIPLE, DATA_LAYOUT);
+    for Bitcode { name, bytes } in &archive.crates {
+        let part =
+            context.parse(bytes, name).map_err(|e| format!("the bitcode of `{name}` cannot be read: {e}"))?;
+        // A crate's own assembly is for the host; the allocator's shim is one such.
+        part.clear_inline_assembly();
+        part.set_target(TRIPLE, DATA_LAYOUT);
+        if !module.link(part) {
+            return Err(format!("`{name}` cannot be linked: {}", context.take_errors().join("\n")));
+        }
+    }
+    Ok(module)
+}
+
+/// Whether a symbol belongs to the module's outside: entries and their descriptions, visible functions, dynamic shared memory.
+fn stays_visible(value: Value) -> bool {
+    let name = value.name();
+    value.as_function().is_some_and(|f| f.calling_convention() == entry::PTX_KERNEL)
+        || name.starts_with("warpsmith.")
+        || value.section() == marks::VISIBLE
+        || name.starts_with("llvm.")
+}
+
+/// Makes everything internal that has a definition and is not meant for outside.
+pub fn internalise(module: &Module<'_>) {
+    for value in module.functions().into_iter().chain(module.globals()) {
+        if !value.is_declaration() && !stays_visible(value) {
+            value.set_linkage(Linkage::Internal);
+        }
+    }
+}
+
+/// Adds definitions from the standard library's bitcode for what is declared and used, and for what those need in
+/// turn. `prepare` sees each part before it is linked.
+pub fn standard_library<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    machine: &TargetMachine,
+    archive: &Archive,
+    prepare: impl Fn(&Module<'c>),
+) -> Result<(), String> {
+    loop {
+        let mut added = false;
+        for Bitcode { name, bytes } in &archive.on_demand {
+            let wanted = undefined(module);
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            let part = context
+                .parse(bytes, name)
+                .map_err(|e| format!("the bitcode of `{name}` cannot be read: {e}"))?;
+            part.clear_inline_assembly();
+            // The shipped libraries carry full debug information, which would make the whole module a debug build.
+            part.strip_debug_info();
+            part.set_target(TRIPLE, DATA_LAYOUT);
+            let mut found = false;
+            for value in part.functions().into_iter().chain(part.globals()) {
+                if value.is_declaration() {
+                    continue;
+                }
+                if wanted.contains(&value.name()) {
+                    found = true;
+                    value.set_linkage(Linkage::External);
+                } else {
+                    value.set_linkage(Linkage::Internal);
+                }
+            }
+            if !found {
+                continue;
+            }
+            machine.run_passes(&part, "globaldce")?;
+            prepare(&part);
+            if !module.link(part) {
+                return Err(format!("`{name}` cannot be linked: {}", context.take_errors().join("\n")));
+            }
+            internalise(module);
+            added = true;
+        }
+        if !added {
+            return Ok(());
+        }
+    }
+}
+
+/// Names that are used and have no definition, intrinsics and marks apart.
+pub fn undefined(module: &Module<'_>) -> Vec<String> {
+    let is_wanted = |value: &Value| value.is_declaration() && value.is_used() && !value.is_intrinsic();
+    let functions = module.functions().into_iter().filter(is_wanted);
+    let globals = module.globals().into_iter().filter(|g| g.is_declaration() && g.is_used());
+    functions
+        .chain(globals)
+        .map(Value::name)
+        .filter(|name| !name.starts_with(marks::LLVM) && !name.starts_with(marks::PTX))
+        .collect()
+}

@@ -1,0 +1,29 @@
+//! How device code marks what the lowering must treat specially. The other side is `cuda_std_macros` and `cuda_std`.
+//!
+//! All marks are names and sections, which stable Rust lets a program choose.
+
+/// The entry of kernel `k` is the function `warpsmith.entry.k`.
+pub const ENTRY: &str = "warpsmith.entry.";
+/// `warpsmith.layout.k`: for each parameter four `u64`: size, alignment, type code, "taken by reference".
+pub const LAYOUT: &str = "warpsmith.layout.";
+/// `warpsmith.names.k`: text, a line for each parameter: its name, a tab, its Rust type.
+pub const NAMES: &str = "warpsmith.names.";
+/// `warpsmith.bounds.k`: nine `u32`, as `LaunchBounds::encode` writes them.
+pub const BOUNDS: &str = "warpsmith.bounds.";
+
+/// The section of statics in shared memory.
+pub const SHARED: &str = "__WARPSMITH,shared";
+/// The section of statics in constant memory.
+pub const CONSTANT: &str = "__WARPSMITH,constant";
+/// The section of statics in global memory.
+pub const GLOBAL: &str = "__WARPSMITH,global";
+/// The section of functions that stay visible in the PTX.
+pub const VISIBLE: &str = "__WARPSMITH,visible";
+
+/// The name of the dynamic shared memory, upstream's.
+pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
+
+/// A foreign function whose calls are calls of an LLVM intrinsic.
+pub const LLVM: &str = "llvm:";
+/// A foreign function whose calls are inline PTX.
+pub const PTX: &str = "ptx:";

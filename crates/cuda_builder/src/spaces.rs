@@ -1,0 +1,50 @@
+//! Puts statics where they belong: shared memory, constant memory, global memory.
+
+use crate::llvm::{Context, Linkage, Module, Value};
+use crate::marks;
+
+const SHARED_SPACE: u32 = 3;
+const CONSTANT_SPACE: u32 = 4;
+
+/// Moves every marked static. Must come before any pass: in the generic space a static that only one function uses may
+/// be turned into a local variable, and one that is never written folded into its initialiser.
+pub fn place(context: &Context, module: &Module<'_>) {
+    for global in module.globals() {
+        let section = global.section();
+        if global.name() == marks::DYNAMIC_SHARED {
+            let array = module.add_global("", context.int(8).array(0), SHARED_SPACE);
+            array.set_alignment(128);
+            replace(context, global, array);
+            // A second declaration of the same name would be the same array.
+            array.set_name(marks::DYNAMIC_SHARED);
+        } else if section == marks::SHARED {
+            let array = module.add_global("", global.value_type(), SHARED_SPACE);
+            array.set_initializer(global.value_type().undef());
+            array.set_linkage(Linkage::Internal);
+            array.set_alignment(global.alignment().max(16));
+            let name = global.name();
+            replace(context, global, array);
+            array.set_name(&name);
+        } else if section == marks::CONSTANT {
+            let table = module.add_global("", global.value_type(), CONSTANT_SPACE);
+            if let Some(initial) = global.initializer() {
+                table.set_initializer(initial);
+            }
+            table.set_global_constant(true);
+            // The host may write it before a launch, so the initialiser says nothing about its value.
+            table.set_externally_initialized();
+            table.set_alignment(global.alignment());
+            table.set_linkage(if global.is_internal() { Linkage::Internal } else { Linkage::External });
+            let name = global.name();
+            replace(context, global, table);
+            table.set_name(&name);
+        } else if !section.is_empty() {
+            global.clear_section();
+        }
+    }
+}
+
+fn replace(context: &Context, old: Value, new: Value) {
+    old.replace_all_uses(new.addrspace_cast(context.pointer(0)));
+    old.delete_global();
+}

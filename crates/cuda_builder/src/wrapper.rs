@@ -1,0 +1,71 @@
+//! The compiler that cargo runs for the device build: rustc, behind a wrapper that adds what only device crates get.
+//!
+//! Three unstable flags of the stock compiler are needed, and this is the one place that names them. They go to the
+//! device's own crates: never to build scripts, procedural macros, or the probing compiles that build scripts run,
+//! all of which would take `RUSTC_BOOTSTRAP` for a nightly compiler. Cargo cannot tell these apart, a wrapper can.
+
+use crate::error::CudaBuilderError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// For every device crate:
+/// - MIR jump threading copies blocks that hold calls, so that a barrier could end up once in each arm of a branch;
+/// - no library feature of nightly: device code is stable Rust.
+const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=";
+/// For the kernel crate itself, which need not say `#![no_std]`.
+const PRIMARY_FLAGS: &str = "-Zcrate-attr=no_std";
+
+/// The variable that tells the wrapper where the real compiler is.
+pub const RUSTC_VARIABLE: &str = "CUDA_BUILDER_RUSTC";
+
+const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
+
+/// A number that differs when the wrapper does.
+pub fn fingerprint() -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    (SOURCE, DEVICE_FLAGS, PRIMARY_FLAGS).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The wrapper's path, compiled by the toolchain itself into `folder` unless it is there already.
+pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, CudaBuilderError> {
+    let file_error = |what, path: &Path| {
+        let path = path.to_owned();
+        move |cause| CudaBuilderError::File { what, path, cause }
+    };
+    let source = format!(
+        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst PRIMARY_FLAGS: &str = {PRIMARY_FLAGS:?};\n{SOURCE}\n// {}",
+        version.replace('\n', " ")
+    );
+    let source_path = folder.join("rustc_wrapper.rs");
+    let program = folder.join(format!("rustc_wrapper{}", std::env::consts::EXE_SUFFIX));
+    if program.is_file() && fs::read_to_string(&source_path).is_ok_and(|known| known == source) {
+        return Ok(program);
+    }
+    fs::create_dir_all(folder).map_err(file_error("cannot make the folder", folder))?;
+    // The source is written last: it says that the program beside it was made from it.
+    let fresh = folder.join("rustc_wrapper_new.rs");
+    fs::write(&fresh, &source).map_err(file_error("cannot write", &fresh))?;
+    let output = Command::new(rustc)
+        .args([
+            "--edition=2021",
+            "-Copt-level=0",
+            "-Cdebuginfo=0",
+            "--crate-name=rustc_wrapper",
+            "--crate-type=bin",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(&fresh)
+        .env_remove("RUSTC_BOOTSTRAP")
+        .output()
+        .map_err(|cause| CudaBuilderError::CannotRun { program: rustc.to_owned(), cause })?;
+    if !output.status.success() {
+        let cause = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(CudaBuilderError::BadArtifact { path: program, cause });
+    }
+    fs::rename(&fresh, &source_path).map_err(file_error("cannot write", &source_path))?;
+    Ok(program)
+}

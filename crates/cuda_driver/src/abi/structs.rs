@@ -1,0 +1,199 @@
+//! Parameter structures of the entry points that the virtual device serves, laid out as in `cuda.h`.
+#![allow(non_snake_case, missing_docs)]
+
+use std::ffi::c_void;
+
+use super::{CUcontext, CUdeviceptr, CUfunction, CUhostFn, CUkernel, CUstream, Handle};
+
+/// A universally unique identifier.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUuuid {
+    pub bytes: [u8; 16],
+}
+
+/// The properties of CUDA 1's `cuDeviceGetProperties`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUdevprop {
+    pub maxThreadsPerBlock: i32,
+    pub maxThreadsDim: [i32; 3],
+    pub maxGridSize: [i32; 3],
+    pub sharedMemPerBlock: i32,
+    pub totalConstantMemory: i32,
+    pub SIMDWidth: i32,
+    pub memPitch: i32,
+    pub regsPerBlock: i32,
+    pub clockRate: i32,
+    pub textureAlign: i32,
+}
+
+/// A rectangle to copy.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_MEMCPY2D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcMemoryType: u32,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: Handle,
+    pub srcPitch: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstMemoryType: u32,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: Handle,
+    pub dstPitch: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+}
+
+/// A box to copy.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_MEMCPY3D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: u32,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: Handle,
+    pub reserved0: *mut c_void,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: u32,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: Handle,
+    pub reserved1: *mut c_void,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
+
+/// A kernel launch as a graph keeps it (CUDA 10 and 11).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_KERNEL_NODE_PARAMS_v1 {
+    pub func: CUfunction,
+    pub gridDim: [u32; 3],
+    pub blockDim: [u32; 3],
+    pub sharedMemBytes: u32,
+    pub kernelParams: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+}
+
+/// A kernel launch as a graph keeps it (CUDA 12).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_KERNEL_NODE_PARAMS {
+    pub v1: CUDA_KERNEL_NODE_PARAMS_v1,
+    pub kern: CUkernel,
+    pub ctx: CUcontext,
+}
+
+/// A fill as a graph keeps it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_MEMSET_NODE_PARAMS {
+    pub dst: CUdeviceptr,
+    pub pitch: usize,
+    pub value: u32,
+    pub elementSize: u32,
+    pub width: usize,
+    pub height: usize,
+}
+
+/// A host call as a graph keeps it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_HOST_NODE_PARAMS {
+    pub r#fn: CUhostFn,
+    pub userData: *mut c_void,
+}
+
+/// How to instantiate a graph.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+    pub flags: u64,
+    pub hUploadStream: CUstream,
+    pub hErrNode_out: Handle,
+    pub result_out: u32,
+}
+
+/// One attribute of a launch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUlaunchAttribute {
+    pub id: u32,
+    pub pad: u32,
+    /// A union of 64 bytes; scalars and dimensions lie in its first words.
+    pub value: [u64; 8],
+}
+
+/// The shape and the attributes of a launch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUlaunchConfig {
+    pub gridDim: [u32; 3],
+    pub blockDim: [u32; 3],
+    pub sharedMemBytes: u32,
+    pub hStream: CUstream,
+    pub attrs: *mut CUlaunchAttribute,
+    pub numAttrs: u32,
+}
+
+/// Where memory lies.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmemLocation {
+    pub r#type: u32,
+    pub id: i32,
+}
+
+/// Who may access memory, and how.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmemAccessDesc {
+    pub location: CUmemLocation,
+    pub flags: u32,
+}
+
+/// What a memory pool is made of.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmemPoolProps {
+    pub allocType: u32,
+    pub handleTypes: u32,
+    pub location: CUmemLocation,
+    pub win32SecurityAttributes: *mut c_void,
+    pub maxSize: usize,
+    pub usage: u16,
+    pub gpuDirectRDMACapable: u8,
+    pub reserved: [u8; 53],
+}
+
+/// An inter-process handle, passed by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct IpcHandle {
+    pub reserved: [u8; 64],
+}
+
+/// A tensor map: 128 bytes that only the device reads.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct CUtensorMap {
+    pub opaque: [u64; 16],
+}

@@ -1,0 +1,264 @@
+//! Which device serves the calls: the real driver's, or the virtual one.
+//!
+//! Decided once in a process, at the first driver call or by [`choose`]. The wish comes from [`choose`], else from
+//! `WARPSMITH_DEVICE`; `auto` takes a GPU if the real driver has a usable one and says on stderr what it took.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use gpu_model::Chip;
+use gpu_model::chips;
+
+use crate::abi::CUresult;
+use crate::real::{Missing, RealDriver};
+use crate::stand_in;
+
+/// What the user asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wish {
+    /// A GPU if there is one, else the virtual GPU. As a stand-in for `libcuda.so.1`: the virtual GPU.
+    #[default]
+    Auto,
+    /// A real GPU, or an error.
+    Gpu,
+    /// The virtual GPU.
+    Virtual,
+}
+
+impl FromStr for Wish {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<Self, ChoiceError> {
+        match text.to_ascii_lowercase().as_str() {
+            "" | "auto" => Ok(Self::Auto),
+            "gpu" => Ok(Self::Gpu),
+            "virtual" => Ok(Self::Virtual),
+            _ => Err(ChoiceError::UnknownDevice { given: text.to_owned() }),
+        }
+    }
+}
+
+/// Why no device could be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// `WARPSMITH_DEVICE` holds a word that names no device.
+    #[error("WARPSMITH_DEVICE={given}: the devices are auto, gpu and virtual")]
+    UnknownDevice {
+        /// The word.
+        given: String,
+    },
+    /// `WARPSMITH_MODEL` holds a word that names no chip.
+    #[error("WARPSMITH_MODEL={given}: the models are {}", keys())]
+    UnknownModel {
+        /// The word.
+        given: String,
+    },
+    /// A GPU was asked for and none can be had.
+    #[error("a real GPU was asked for, but {0}")]
+    NoGpu(NoGpu),
+    /// The choice came after the first driver call had made it.
+    #[error("the device is chosen already: {taken}; choose before the first CUDA call")]
+    TooLate {
+        /// What was taken.
+        taken: String,
+    },
+}
+
+fn keys() -> String {
+    chips::ALL.iter().map(|chip| chip.key).collect::<Vec<_>>().join(", ")
+}
+
+/// Why the real driver gives no device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoGpu {
+    /// There is no driver to ask.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The driver refuses.
+    #[error("the NVIDIA driver ({path}) answers {call} with {code}: {}", text(*.code))]
+    Refused {
+        /// The driver's file.
+        path: String,
+        /// The call that failed.
+        call: &'static str,
+        /// What it returned.
+        code: CUresult,
+    },
+    /// The driver works and counts no device.
+    #[error("the NVIDIA driver ({path}) counts no device")]
+    NoDevice {
+        /// The driver's file.
+        path: String,
+    },
+}
+
+fn text(code: CUresult) -> &'static str {
+    match code {
+        CUresult::SYSTEM_DRIVER_MISMATCH => {
+            "the driver's library and its kernel module are of different versions"
+        }
+        CUresult::NOT_FOUND => "the library has no such entry point; it is no CUDA driver",
+        _ => code.text().and_then(|text| text.to_str().ok()).unwrap_or("unknown error"),
+    }
+}
+
+/// The device that serves the calls.
+#[derive(Clone, Copy)]
+pub enum Taken {
+    /// Calls go to the real driver.
+    Gpu(&'static RealDriver),
+    /// Calls are served by the virtual GPU, a model of this chip.
+    Virtual(&'static Chip),
+}
+
+impl Taken {
+    /// Whether it is the virtual GPU.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self, Self::Virtual(_))
+    }
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpu(driver) => write!(f, "the GPU, through {}", driver.path().display()),
+            Self::Virtual(chip) => write!(f, "the virtual GPU, modelling {}", chip.name),
+        }
+    }
+}
+
+impl fmt::Debug for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+static TAKEN: OnceLock<Result<Taken, ChoiceError>> = OnceLock::new();
+static WISHED: Mutex<(Option<Wish>, Option<&'static Chip>)> = Mutex::new((None, None));
+
+/// Takes a device now, as the program's command line asks; what is `None` comes from the environment.
+///
+/// The first driver call makes the choice if nobody did before; a later wish for another device is an error.
+///
+/// ```
+/// use warpsmith_cuda::{Wish, choose};
+///
+/// let taken = choose(Some(Wish::Virtual), Some("t4")).unwrap();
+/// assert!(taken.is_virtual());
+/// assert!(choose(Some(Wish::Virtual), Some("h100")).is_err());
+/// ```
+pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceError> {
+    let chip = model.map(chip).transpose()?;
+    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = (wish, chip);
+    let taken = taken()?;
+    let met = match taken {
+        Taken::Gpu(_) => wish != Some(Wish::Virtual),
+        Taken::Virtual(is) => wish != Some(Wish::Gpu) && chip.is_none_or(|chip| chip.key == is.key),
+    };
+    if met { Ok(taken) } else { Err(ChoiceError::TooLate { taken: taken.to_string() }) }
+}
+
+/// The device that serves the calls, chosen now if it was not before.
+pub fn taken() -> Result<Taken, ChoiceError> {
+    TAKEN
+        .get_or_init(|| {
+            let (wish, chip) = *WISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            decide(wish, chip)
+        })
+        .clone()
+}
+
+/// As [`taken`] for a driver call, where an error can only be a code: its message goes to stderr, once.
+pub(crate) fn taken_or_code() -> Result<Taken, CUresult> {
+    static TOLD: OnceLock<()> = OnceLock::new();
+    match TAKEN.get() {
+        Some(Ok(taken)) => Ok(*taken),
+        _ => taken().map_err(|error| {
+            TOLD.get_or_init(|| eprintln!("warpsmith: {error}"));
+            CUresult::NO_DEVICE
+        }),
+    }
+}
+
+fn decide(wish: Option<Wish>, chip: Option<&'static Chip>) -> Result<Taken, ChoiceError> {
+    let wish = match wish {
+        Some(wish) => wish,
+        None => std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?,
+    };
+    match wish {
+        Wish::Virtual => Ok(Taken::Virtual(modelled(chip)?)),
+        Wish::Gpu => gpu().map(Taken::Gpu).map_err(ChoiceError::NoGpu),
+        Wish::Auto if stand_in::is_stand_in() => {
+            let taken = Taken::Virtual(modelled(chip)?);
+            eprintln!("warpsmith: running on {taken}");
+            Ok(taken)
+        }
+        Wish::Auto => match gpu() {
+            Ok(driver) => {
+                let taken = Taken::Gpu(driver);
+                eprintln!("warpsmith: running on {taken}");
+                Ok(taken)
+            }
+            Err(reason) => {
+                let taken = Taken::Virtual(modelled(chip)?);
+                eprintln!("warpsmith: running on {taken} ({reason})");
+                Ok(taken)
+            }
+        },
+    }
+}
+
+fn chip(key: &str) -> Result<&'static Chip, ChoiceError> {
+    chips::by_key(key).ok_or_else(|| ChoiceError::UnknownModel { given: key.to_owned() })
+}
+
+fn modelled(given: Option<&'static Chip>) -> Result<&'static Chip, ChoiceError> {
+    match (given, std::env::var("WARPSMITH_MODEL")) {
+        (Some(chip), _) => Ok(chip),
+        (None, Ok(key)) if !key.is_empty() => chip(&key),
+        _ => Ok(&chips::H200),
+    }
+}
+
+/// The real driver, if it has a device that this process can use.
+fn gpu() -> Result<&'static RealDriver, NoGpu> {
+    let driver = RealDriver::get()?;
+    let path = || driver.path().display().to_string();
+    match driver.devices() {
+        Ok(0) => Err(NoGpu::NoDevice { path: path() }),
+        Ok(_) => driver
+            .check_usable()
+            .map_err(|(call, code)| NoGpu::Refused { path: path(), call, code })
+            .map(|()| driver),
+        Err((call, code)) => Err(NoGpu::Refused { path: path(), call, code }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_environment_are_checked() {
+        assert_eq!("GPU".parse(), Ok(Wish::Gpu));
+        assert_eq!("".parse(), Ok(Wish::Auto));
+        let error = "cpu".parse::<Wish>().unwrap_err().to_string();
+        assert!(error.contains("cpu") && error.contains("auto, gpu and virtual"), "{error}");
+        let error = chip("gtx480").unwrap_err().to_string();
+        assert!(error.contains("gtx480") && error.contains("rtx4090"), "{error}");
+    }
+
+    #[test]
+    fn a_refusal_carries_the_drivers_own_reason() {
+        let refusal = NoGpu::Refused {
+            path: "/x/libcuda.so.1".into(),
+            call: "cuInit",
+            code: CUresult::SYSTEM_DRIVER_MISMATCH,
+        };
+        let text = ChoiceError::NoGpu(refusal).to_string();
+        for part in ["/x/libcuda.so.1", "cuInit", "803", "different versions"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The device: its number, its name, its attributes.
+
+use std::ffi::c_char;
+
+use crate::abi::pointers::fill_text;
+use crate::abi::{Answer, CUdevice, CUdevprop, CUresult, CUuuid, Handle, In, Out, Text};
+use crate::device::{attributes, chip, gpu, initialise, initialised};
+
+/// Devices of the virtual machine.
+const DEVICES: i32 = 1;
+
+/// Checks a device's number.
+pub fn device(device: CUdevice) -> Answer {
+    initialised()?;
+    if (0..DEVICES).contains(&device) { Ok(()) } else { Err(CUresult::INVALID_DEVICE) }
+}
+
+pub fn cuInit(flags: u32) -> Answer {
+    if flags != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    initialise();
+    Ok(())
+}
+
+pub fn cuDeviceGet(place: Out<CUdevice>, ordinal: i32) -> Answer {
+    initialised()?;
+    place.required()?;
+    device(ordinal)?;
+    place.set(ordinal)
+}
+
+pub fn cuDeviceGetCount(count: Out<i32>) -> Answer {
+    initialised()?;
+    count.set(DEVICES)
+}
+
+pub fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
+    name.required()?;
+    device(dev)?;
+    let size = usize::try_from(len).map_err(|_| CUresult::INVALID_VALUE)?;
+    fill_text(name, size, &format!("{} (virtual)", chip().name));
+    Ok(())
+}
+
+pub fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
+    device(dev)?;
+    let mut bytes = *b"warpsmith virt\0\0";
+    bytes[14..].copy_from_slice(&chip().pci.bus.to_le_bytes()[..2]);
+    uuid.set(CUuuid { bytes })
+}
+
+pub fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
+    cuDeviceGetUuid(uuid, dev)
+}
+
+pub fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice) -> Answer {
+    device(dev)?;
+    bytes.set(gpu().memory().info().1 as usize)
+}
+
+pub fn cuDeviceGetAttribute(value: Out<i32>, attribute: u32, dev: CUdevice) -> Answer {
+    value.required()?;
+    device(dev)?;
+    value.set(attributes::device_attribute(chip(), attribute).ok_or(CUresult::INVALID_VALUE)?)
+}
+
+pub fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, dev: CUdevice) -> Answer {
+    device(dev)?;
+    let capability = chip().capability();
+    major.set(capability.major.into())?;
+    minor.set(capability.minor.into())
+}
+
+pub fn cuDeviceGetProperties(properties: Out<CUdevprop>, dev: CUdevice) -> Answer {
+    device(dev)?;
+    let chip = chip();
+    let of = |attribute| attributes::device_attribute(chip, attribute).unwrap_or(0);
+    use crate::abi::attributes::device::*;
+    properties.set(CUdevprop {
+        maxThreadsPerBlock: of(MAX_THREADS_PER_BLOCK),
+        maxThreadsDim: [of(MAX_BLOCK_DIM_X), of(MAX_BLOCK_DIM_Y), of(MAX_BLOCK_DIM_Z)],
+        maxGridSize: [of(MAX_GRID_DIM_X), of(MAX_GRID_DIM_Y), of(MAX_GRID_DIM_Z)],
+        sharedMemPerBlock: of(MAX_SHARED_MEMORY_PER_BLOCK),
+        totalConstantMemory: of(TOTAL_CONSTANT_MEMORY),
+        SIMDWidth: of(WARP_SIZE),
+        memPitch: of(MAX_PITCH),
+        regsPerBlock: of(MAX_REGISTERS_PER_BLOCK),
+        clockRate: of(CLOCK_RATE),
+        textureAlign: of(TEXTURE_ALIGNMENT),
+    })
+}
+
+fn bus_id() -> String {
+    let pci = chip().pci;
+    format!("{:08X}:{:02X}:{:02X}.0", pci.domain, pci.bus, pci.device)
+}
+
+pub fn cuDeviceGetPCIBusId(place: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
+    place.required()?;
+    device(dev)?;
+    let size = usize::try_from(len).map_err(|_| CUresult::INVALID_VALUE)?;
+    let id = bus_id();
+    // The short form of the domain, where the long one does not fit, as the driver does.
+    let id = if size > id.len() { id } else { id[4..].to_owned() };
+    if size <= id.len() {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    fill_text(place, size, &id);
+    Ok(())
+}
+
+pub fn cuDeviceGetByPCIBusId(place: Out<CUdevice>, id: Text) -> Answer {
+    initialised()?;
+    place.required()?;
+    let wanted = id.get()?.to_ascii_uppercase();
+    // Domain and function may be left out.
+    let numbers = |text: &str| -> Option<Vec<u32>> {
+        let mut parts: Vec<u32> = text
+            .split_once('.')
+            .map_or(text, |(place, _)| place)
+            .split(':')
+            .map(|part| u32::from_str_radix(part, 16))
+            .collect::<Result<_, _>>()
+            .ok()?;
+        if parts.len() == 2 {
+            parts.insert(0, 0);
+        }
+        (parts.len() == 3).then_some(parts)
+    };
+    match numbers(&wanted) {
+        None => Err(CUresult::INVALID_VALUE),
+        found if found == numbers(&bus_id()) => place.set(0),
+        Some(_) => Err(CUresult::INVALID_DEVICE),
+    }
+}
+
+pub fn cuDeviceCanAccessPeer(can: Out<i32>, dev: CUdevice, peer_dev: CUdevice) -> Answer {
+    can.required()?;
+    device(dev)?;
+    device(peer_dev)?;
+    can.set(0)
+}
+
+pub fn cuDeviceGetP2PAttribute(
+    value: Out<i32>,
+    _attribute: u32,
+    source: CUdevice,
+    destination: CUdevice,
+) -> Answer {
+    value.required()?;
+    device(source)?;
+    device(destination)?;
+    // The device is no peer of itself.
+    Err(CUresult::INVALID_DEVICE)
+}
+
+pub fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, dev: CUdevice) -> Answer {
+    device(dev)?;
+    supported.set(0)
+}
+
+pub fn cuDeviceGetLuid(_luid: Out<c_char>, _mask: Out<u32>, dev: CUdevice) -> Answer {
+    device(dev)?;
+    // Locally unique identifiers are Windows'.
+    Err(CUresult::NOT_SUPPORTED)
+}
+
+pub fn cuDeviceGetTexture1DLinearMaxWidth(
+    width: Out<usize>,
+    _format: u32,
+    _channels: u32,
+    dev: CUdevice,
+) -> Answer {
+    device(dev)?;
+    width.set(1 << 27)
+}
+
+pub fn cuModuleGetLoadingMode(mode: Out<u32>) -> Answer {
+    const EAGER: u32 = 1;
+    initialised()?;
+    mode.set(EAGER)
+}
+
+pub fn cuGetExportTable(_table: Out<*const std::ffi::c_void>, _id: In<CUuuid>) -> Answer {
+    static TOLD: std::sync::Once = std::sync::Once::new();
+    TOLD.call_once(|| {
+        eprintln!(
+            "warpsmith: this program uses the CUDA runtime API (cudart), which needs NVIDIA's own driver; \
+             the virtual GPU serves the driver API (cu… functions)"
+        );
+    });
+    Err(CUresult::NOT_FOUND)
+}
+
+/// A handle that stands for nothing.
+pub const NONE: Handle = 0;

@@ -1,0 +1,212 @@
+//! Graphs made ready to run.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{GRAPHS, Graph, NODES};
+use crate::abi::{
+    Answer, CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
+    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec,
+    CUgraphNode, CUresult, CUstream, In, Out,
+};
+use crate::device::context::{Context, current};
+use crate::device::registry::Registry;
+use crate::device::stream::target;
+use crate::device::work::Op;
+
+static EXECUTABLES: Registry<Executable> = Registry::new(CUresult::INVALID_VALUE);
+
+/// An instantiated graph: its work in an order that keeps every dependency.
+pub struct Executable {
+    steps: Mutex<Vec<Step>>,
+}
+
+#[derive(Clone)]
+struct Step {
+    node: CUgraphNode,
+    op: Op,
+}
+
+impl Executable {
+    /// Makes a graph ready.
+    pub fn new(graph: &Graph) -> Answer<Self> {
+        let steps =
+            graph.sorted()?.iter().map(|node| Step { node: node.handle, op: node.op().clone() }).collect();
+        Ok(Self { steps: Mutex::new(steps) })
+    }
+
+    fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it calls the program.
+    pub fn calls_host(&self) -> bool {
+        self.steps().iter().any(|step| step.op.calls_host())
+    }
+
+    /// Runs the steps one after the other.
+    pub fn run(&self, context: &Context) {
+        for step in self.steps().iter() {
+            step.op.run(context);
+        }
+    }
+
+    /// The work as it is now: what a launch runs, whatever is changed later.
+    fn snapshot(&self) -> Arc<Self> {
+        Arc::new(Self { steps: Mutex::new(self.steps().clone()) })
+    }
+
+    /// Gives the step of a node other parameters; the kind of work stays.
+    fn change(&self, node: CUgraphNode, op: Op) -> Answer {
+        let mut steps = self.steps();
+        let step = steps.iter_mut().find(|step| step.node == node).ok_or(CUresult::INVALID_VALUE)?;
+        if std::mem::discriminant(&step.op) != std::mem::discriminant(&op) {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        step.op = op;
+        Ok(())
+    }
+}
+
+fn instantiate(place: Out<CUgraphExec>, graph: CUgraph) -> Answer {
+    place.required()?;
+    current()?;
+    place.set(EXECUTABLES.insert(Executable::new(&*GRAPHS.get(graph)?)?))
+}
+
+pub fn cuGraphInstantiateWithFlags(place: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Answer {
+    const KNOWN: u64 = 0xf;
+    if flags & !KNOWN != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    instantiate(place, graph)
+}
+
+pub fn cuGraphInstantiate(
+    place: Out<CUgraphExec>,
+    graph: CUgraph,
+    error_node: Out<CUgraphNode>,
+    log: Out<std::ffi::c_char>,
+    size: usize,
+) -> Answer {
+    cuGraphInstantiate_v2(place, graph, error_node, log, size)
+}
+
+pub fn cuGraphInstantiate_v2(
+    place: Out<CUgraphExec>,
+    graph: CUgraph,
+    error_node: Out<CUgraphNode>,
+    log: Out<std::ffi::c_char>,
+    size: usize,
+) -> Answer {
+    error_node.set_if_given(0);
+    crate::abi::pointers::fill_text(log, size, "");
+    instantiate(place, graph)
+}
+
+pub fn cuGraphInstantiateWithParams(
+    place: Out<CUgraphExec>,
+    graph: CUgraph,
+    params: Out<CUDA_GRAPH_INSTANTIATE_PARAMS>,
+) -> Answer {
+    let mut given = params.get()?;
+    given.hErrNode_out = 0;
+    given.result_out = 0;
+    params.set(given)?;
+    instantiate(place, graph)
+}
+
+pub fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) -> Answer {
+    EXECUTABLES.get(exec)?;
+    target(stream).map(|_| ())
+}
+
+pub fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Answer {
+    let target = target(stream)?;
+    let exec = EXECUTABLES.get(exec)?;
+    target.issue(Op::Graph(exec.snapshot()))
+}
+
+pub fn cuGraphExecDestroy(exec: CUgraphExec) -> Answer {
+    EXECUTABLES.remove(exec).map(|_| ())
+}
+
+pub fn cuGraphExecUpdate(
+    exec: CUgraphExec,
+    graph: CUgraph,
+    error_node: Out<CUgraphNode>,
+    result: Out<u32>,
+) -> Answer {
+    const SUCCESS: u32 = 0;
+    const TOPOLOGY_CHANGED: u32 = 2;
+    const NODE_TYPE_CHANGED: u32 = 3;
+    let exec = EXECUTABLES.get(exec)?;
+    let new = Executable::new(&*GRAPHS.get(graph)?)?;
+    error_node.set_if_given(0);
+    let mut steps = exec.steps();
+    let new = new.steps();
+    if steps.len() != new.len() {
+        result.set_if_given(TOPOLOGY_CHANGED);
+        return Err(CUresult::GRAPH_EXEC_UPDATE_FAILURE);
+    }
+    for (old, new) in steps.iter().zip(new.iter()) {
+        if std::mem::discriminant(&old.op) != std::mem::discriminant(&new.op) {
+            error_node.set_if_given(new.node);
+            result.set_if_given(NODE_TYPE_CHANGED);
+            return Err(CUresult::GRAPH_EXEC_UPDATE_FAILURE);
+        }
+    }
+    for (old, new) in steps.iter_mut().zip(new.iter()) {
+        old.op = new.op.clone();
+    }
+    result.set_if_given(SUCCESS);
+    Ok(())
+}
+
+pub fn cuGraphExecKernelNodeSetParams(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> Answer {
+    NODES.get(node)?;
+    EXECUTABLES.get(exec)?.change(node, super::launch_of(&params.get()?)?)
+}
+
+pub fn cuGraphExecKernelNodeSetParams_v2(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: In<CUDA_KERNEL_NODE_PARAMS>,
+) -> Answer {
+    NODES.get(node)?;
+    EXECUTABLES.get(exec)?.change(node, super::launch_of_v2(&params.get()?)?)
+}
+
+pub fn cuGraphExecMemcpyNodeSetParams(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: In<CUDA_MEMCPY3D>,
+    _context: CUcontext,
+) -> Answer {
+    EXECUTABLES.get(exec)?.change(node, super::copy_of(&params.get()?)?)
+}
+
+pub fn cuGraphExecMemsetNodeSetParams(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: In<CUDA_MEMSET_NODE_PARAMS>,
+    _context: CUcontext,
+) -> Answer {
+    EXECUTABLES.get(exec)?.change(node, super::fill_of(&params.get()?)?)
+}
+
+pub fn cuGraphExecHostNodeSetParams(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: In<CUDA_HOST_NODE_PARAMS>,
+) -> Answer {
+    EXECUTABLES.get(exec)?.change(node, super::call_of(&params.get()?)?)
+}
+
+pub fn cuGraphExecGetFlags(exec: CUgraphExec, flags: Out<u64>) -> Answer {
+    EXECUTABLES.get(exec)?;
+    flags.set(0)
+}

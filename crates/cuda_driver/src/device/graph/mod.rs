@@ -1,0 +1,157 @@
+//! Graphs: work kept as nodes with dependencies, made node by node or by capturing streams, and run as one.
+
+mod capture;
+mod executable;
+mod nodes;
+mod queries;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use capture::*;
+pub use executable::*;
+pub use nodes::*;
+pub use queries::*;
+
+use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, Handle};
+use crate::device::registry::{Registry, new_handle};
+use crate::device::work::Op;
+
+pub static GRAPHS: Registry<Graph> = Registry::new(CUresult::INVALID_VALUE);
+pub static NODES: Registry<Node> = Registry::new(CUresult::INVALID_VALUE);
+
+/// A graph.
+#[derive(Default)]
+pub struct Graph {
+    nodes: Mutex<Vec<Arc<Node>>>,
+}
+
+/// A node of a graph.
+pub struct Node {
+    pub handle: CUgraphNode,
+    graph: CUgraph,
+    op: Mutex<Op>,
+    /// Nodes that come first.
+    after: Mutex<Vec<CUgraphNode>>,
+    /// The graph that a child node was made from.
+    child: Option<CUgraph>,
+    /// What `cuGraphKernelNodeGetParams` has handed out; it stays valid as long as the node.
+    shown: Mutex<Vec<ShownParams>>,
+}
+
+/// A parameter block, and the pointers into it that a program was given.
+struct ShownParams {
+    _block: Box<[u8]>,
+    pointers: Box<[usize]>,
+}
+
+impl Graph {
+    fn nodes(&self) -> MutexGuard<'_, Vec<Arc<Node>>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a node behind others of this graph.
+    fn add(
+        &self,
+        graph: CUgraph,
+        op: Op,
+        after: Vec<CUgraphNode>,
+        child: Option<CUgraph>,
+    ) -> Answer<Arc<Node>> {
+        let mut nodes = self.nodes();
+        let mut seen = HashSet::new();
+        if !after
+            .iter()
+            .all(|dependency| seen.insert(dependency) && nodes.iter().any(|node| node.handle == *dependency))
+        {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        let handle = new_handle();
+        let (op, after) = (Mutex::new(op), Mutex::new(after));
+        let node = Arc::new(Node { handle, graph, op, after, child, shown: Mutex::default() });
+        NODES.insert_as(handle, node.clone());
+        nodes.push(node.clone());
+        Ok(node)
+    }
+
+    /// The nodes in an order that keeps every dependency; an error when there is none.
+    fn sorted(&self) -> Answer<Vec<Arc<Node>>> {
+        let nodes = self.nodes();
+        let mut waiting: HashMap<Handle, usize> =
+            nodes.iter().map(|node| (node.handle, node.after().len())).collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while order.len() < nodes.len() {
+            let ready: Vec<_> =
+                nodes.iter().filter(|node| waiting.get(&node.handle) == Some(&0)).cloned().collect();
+            if ready.is_empty() {
+                return Err(CUresult::INVALID_VALUE);
+            }
+            for node in &ready {
+                waiting.remove(&node.handle);
+            }
+            for node in nodes.iter() {
+                if let Some(count) = waiting.get_mut(&node.handle) {
+                    *count -= node
+                        .after()
+                        .iter()
+                        .filter(|after| ready.iter().any(|ready| ready.handle == **after))
+                        .count();
+                }
+            }
+            order.extend(ready);
+        }
+        Ok(order)
+    }
+
+    /// A copy with nodes of its own, in the same order.
+    fn duplicate(&self) -> (CUgraph, Arc<Graph>) {
+        let copy = Arc::new(Graph::default());
+        let handle = GRAPHS.insert(copy.clone());
+        let mut twins: HashMap<Handle, Handle> = HashMap::new();
+        for node in self.nodes().iter() {
+            let twin = Arc::new(Node {
+                handle: new_handle(),
+                graph: handle,
+                op: Mutex::new(node.op().clone()),
+                after: Mutex::default(),
+                child: node.child,
+                shown: Mutex::default(),
+            });
+            twins.insert(node.handle, twin.handle);
+            NODES.insert_as(twin.handle, twin.clone());
+            copy.nodes().push(twin);
+        }
+        for (node, twin) in self.nodes().iter().zip(copy.nodes().iter()) {
+            *twin.after() = node.after().iter().filter_map(|after| twins.get(after).copied()).collect();
+        }
+        (handle, copy)
+    }
+}
+
+impl Node {
+    fn op(&self) -> MutexGuard<'_, Op> {
+        self.op.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn after(&self) -> MutexGuard<'_, Vec<CUgraphNode>> {
+        self.after.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `CUgraphNodeType`.
+    fn kind(&self) -> u32 {
+        if self.child.is_some() {
+            return 4;
+        }
+        match *self.op() {
+            Op::Launch(_) => 0,
+            Op::Copy(_) => 1,
+            Op::Fill(_) => 2,
+            Op::Host(_) => 3,
+            Op::Graph(_) => 4,
+            Op::Record(_) => 7,
+            Op::WaitValue(_) | Op::WriteValue { .. } => 12,
+            Op::Free(_) => 11,
+            Op::Nothing => 5,
+        }
+    }
+}

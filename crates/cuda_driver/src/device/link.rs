@@ -1,0 +1,173 @@
+//! The linker: PTX texts in, one image out. The image is PTX as well, which is what this device loads.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{Answer, CUlinkState, CUresult, In, Out, Text};
+use crate::device::context::current;
+use crate::device::image::{self, Image};
+use crate::device::jit::Jit;
+use crate::device::module::device;
+use crate::device::ptx_link::join;
+use crate::device::registry::Registry;
+
+static LINKS: Registry<Link> = Registry::new(CUresult::INVALID_HANDLE);
+
+const CUBIN: u32 = 0;
+const PTX: u32 = 1;
+const FATBINARY: u32 = 2;
+const OBJECT: u32 = 3;
+const LIBRARY: u32 = 4;
+const NVVM: u32 = 5;
+
+/// A linker invocation.
+struct Link {
+    jit: Jit,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    inputs: Vec<(String, String)>,
+    /// The image that was handed out, which lives as long as the invocation.
+    image: Vec<u8>,
+}
+
+// SAFETY: `Jit` holds the caller's buffers, which the driver API lets it use from any thread.
+unsafe impl Send for Link {}
+// SAFETY: as above; the calls of one invocation are the caller's to order.
+unsafe impl Sync for Link {}
+
+impl Link {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, name: String, image: Result<Image, image::Refused>) -> Answer {
+        match image {
+            Ok(Image { mut ptx }) => {
+                self.state().inputs.push((name, ptx.swap_remove(0)));
+                Ok(())
+            }
+            Err(refused) => {
+                self.jit.error(&format!("{name}: {refused}"));
+                self.jit.finish();
+                refused.say();
+                Err(refused.code())
+            }
+        }
+    }
+}
+
+pub fn cuLinkCreate_v2(
+    count: u32,
+    options: In<u32>,
+    values: In<*mut c_void>,
+    place: Out<CUlinkState>,
+) -> Answer {
+    current()?;
+    place.required()?;
+    let jit = Jit::new(count, options, values)?;
+    place.set(LINKS.insert(Link { jit, state: Mutex::default() }))
+}
+
+pub fn cuLinkCreate(
+    count: u32,
+    options: In<u32>,
+    values: In<*mut c_void>,
+    place: Out<CUlinkState>,
+) -> Answer {
+    cuLinkCreate_v2(count, options, values, place)
+}
+
+/// Checks an input's kind; `Some` code when it is one that cannot be linked here.
+fn check(kind: u32) -> Answer {
+    match kind {
+        CUBIN | PTX | FATBINARY | OBJECT => Ok(()),
+        LIBRARY | NVVM => Err(CUresult::NOT_SUPPORTED),
+        _ => Err(CUresult::INVALID_VALUE),
+    }
+}
+
+pub fn cuLinkAddData_v2(
+    state: CUlinkState,
+    kind: u32,
+    data: *mut c_void,
+    size: usize,
+    name: Text,
+    _count: u32,
+    _options: In<u32>,
+    _values: In<*mut c_void>,
+) -> Answer {
+    let link = LINKS.get(state)?;
+    check(kind)?;
+    if data.is_null() || size == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // SAFETY: the caller vouches for `size` bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast_const().cast::<u8>(), size) };
+    let number = link.state().inputs.len() + 1;
+    let name = name.get().map_or_else(|_| format!("input {number}"), |name| name.into_owned());
+    link.add(name, image::read_bytes(bytes, device()))
+}
+
+pub fn cuLinkAddData(
+    state: CUlinkState,
+    kind: u32,
+    data: *mut c_void,
+    size: usize,
+    name: Text,
+    count: u32,
+    options: In<u32>,
+    values: In<*mut c_void>,
+) -> Answer {
+    cuLinkAddData_v2(state, kind, data, size, name, count, options, values)
+}
+
+pub fn cuLinkAddFile_v2(
+    state: CUlinkState,
+    kind: u32,
+    path: Text,
+    _count: u32,
+    _options: In<u32>,
+    _values: In<*mut c_void>,
+) -> Answer {
+    let link = LINKS.get(state)?;
+    check(kind)?;
+    let path = path.get()?;
+    let bytes = std::fs::read(&*path).map_err(|_| CUresult::FILE_NOT_FOUND)?;
+    link.add(path.into_owned(), image::read_bytes(&bytes, device()))
+}
+
+pub fn cuLinkAddFile(
+    state: CUlinkState,
+    kind: u32,
+    path: Text,
+    count: u32,
+    options: In<u32>,
+    values: In<*mut c_void>,
+) -> Answer {
+    cuLinkAddFile_v2(state, kind, path, count, options, values)
+}
+
+pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usize>) -> Answer {
+    let link = LINKS.get(state)?;
+    image.required()?;
+    let text = join(&link.state().inputs).map_err(|error| {
+        link.jit.error(&error.to_string());
+        link.jit.finish();
+        CUresult::INVALID_PTX
+    })?;
+    // Found now rather than when the image is loaded, as with a linker that makes machine code.
+    crate::device::module::check_text(&text, &link.jit).inspect_err(|_| link.jit.finish())?;
+    link.jit.finish();
+    let mut state = link.state();
+    state.image = text.into_bytes();
+    state.image.push(0);
+    size.set_if_given(state.image.len());
+    image.set(state.image.as_ptr().cast_mut().cast())
+}
+
+pub fn cuLinkDestroy(state: CUlinkState) -> Answer {
+    LINKS.remove(state).map(|_| ())
+}

@@ -1,0 +1,196 @@
+//! Joins PTX modules into one, as the driver's linker does: what one declares and another defines comes together.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx::{Block, Linkage, LocId, Module, Name, Statement};
+
+/// Why modules cannot be joined.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Nothing to join.
+    #[error("nothing was added to link")]
+    Empty,
+    /// An input is no PTX.
+    #[error("{input}: {error}")]
+    Parse {
+        /// The input's name.
+        input: String,
+        /// What the parser says.
+        error: ptx::Error,
+    },
+    /// Two inputs define one symbol.
+    #[error("`{symbol}` is defined in {first} and in {second}")]
+    Duplicate {
+        /// The symbol.
+        symbol: String,
+        /// One input.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+/// Joins texts, each with a name for messages, into the text of one module.
+pub fn join(inputs: &[(String, String)]) -> Result<String, LinkError> {
+    match inputs {
+        [] => Err(LinkError::Empty),
+        // A lone module stays as it is, to the letter: its line numbers are what messages refer to.
+        [(_, text)] => Ok(text.clone()),
+        _ => {
+            let mut joined = Joined::default();
+            for (name, text) in inputs {
+                let module =
+                    ptx::parse(text).map_err(|error| LinkError::Parse { input: name.clone(), error })?;
+                joined.add(name, module)?;
+            }
+            Ok(joined.finish().to_string())
+        }
+    }
+}
+
+#[derive(Default)]
+struct Joined {
+    module: Module,
+    /// Which input defines a symbol.
+    defined: HashMap<Name, String>,
+}
+
+impl Joined {
+    fn add(&mut self, input: &str, mut other: Module) -> Result<(), LinkError> {
+        let first =
+            self.module.functions.is_empty() && self.module.variables.is_empty() && self.defined.is_empty();
+        if first || architecture(&other) > architecture(&self.module) {
+            self.module.targets = other.targets.clone();
+        }
+        self.module.version = self.module.version.max(other.version);
+        self.module.address_size = other.address_size;
+        let mut repeated = HashSet::new();
+        let functions = other.functions.iter().filter(|function| function.body.is_some());
+        let symbols = functions
+            .map(|function| (&function.name, function.linkage))
+            .chain(other.variables.iter().map(|variable| (&variable.name, variable.linkage)));
+        for (name, linkage) in symbols.filter(|(_, linkage)| *linkage != Some(Linkage::Extern)) {
+            match self.defined.get(name) {
+                None => {
+                    self.defined.insert(name.clone(), input.to_owned());
+                }
+                // Of a weak symbol one definition is as good as the other.
+                Some(_) if matches!(linkage, Some(Linkage::Weak | Linkage::Common)) => {
+                    repeated.insert(name.clone());
+                }
+                Some(first) => {
+                    let (symbol, first) = (name.to_string(), first.clone());
+                    return Err(LinkError::Duplicate { symbol, first, second: input.to_owned() });
+                }
+            }
+        }
+        other.functions.retain(|function| function.body.is_none() || !repeated.contains(&function.name));
+        other.variables.retain(|variable| !repeated.contains(&variable.name));
+        self.renumber(&mut other);
+        self.module.functions.append(&mut other.functions);
+        self.module.variables.append(&mut other.variables);
+        self.module.aliases.append(&mut other.aliases);
+        self.module.pragmas.append(&mut other.pragmas);
+        Ok(())
+    }
+
+    /// Gives the files and places of a module numbers behind those that are there. Names of inlined functions stand in
+    /// sections whose labels repeat from module to module; they are left out.
+    fn renumber(&mut self, other: &mut Module) {
+        let files = self.module.files.iter().map(|file| file.index).max().unwrap_or(0);
+        let places = self.module.locations.len() as u32;
+        for file in &mut other.files {
+            file.index += files;
+        }
+        for location in &mut other.locations {
+            location.place.file += files;
+            location.inlined = None;
+        }
+        for body in other.functions.iter_mut().filter_map(|function| function.body.as_mut()) {
+            move_places(body, places);
+        }
+        self.module.files.append(&mut other.files);
+        self.module.locations.append(&mut other.locations);
+    }
+
+    /// Drops declarations of what is defined after all, and puts those that stay before every use.
+    fn finish(mut self) -> Module {
+        let defined = &self.defined;
+        self.module.variables.retain(|variable| {
+            variable.linkage != Some(Linkage::Extern) || !defined.contains_key(&variable.name)
+        });
+        let (mut declarations, definitions): (Vec<_>, Vec<_>) = std::mem::take(&mut self.module.functions)
+            .into_iter()
+            .partition(|function| function.body.is_none());
+        let mut seen = HashSet::new();
+        declarations.retain(|declaration| seen.insert(declaration.name.clone()));
+        for declaration in &mut declarations {
+            if defined.contains_key(&declaration.name) {
+                let definition = definitions.iter().find(|definition| definition.name == declaration.name);
+                declaration.linkage = definition.and_then(|definition| definition.linkage);
+            }
+        }
+        declarations.extend(definitions);
+        self.module.functions = declarations;
+        self.module
+    }
+}
+
+/// The number in `sm_90a`.
+fn architecture(module: &Module) -> u32 {
+    let digits = module.targets.first().and_then(|target| target.strip_prefix("sm_"));
+    digits.and_then(|digits| digits.trim_end_matches(char::is_alphabetic).parse().ok()).unwrap_or(0)
+}
+
+fn move_places(block: &mut Block, by: u32) {
+    for statement in &mut block.statements {
+        match statement {
+            Statement::Instruction(instruction) => {
+                instruction.loc = instruction.loc.map(|LocId(place)| LocId(place + by));
+            }
+            Statement::Block(block) => move_places(block, by),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    const CALLER: &str = ".version 7.0\n.target sm_75\n.address_size 64\n\
+        .extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .global .u32 total;\n\
+        .visible .entry main(.param .u64 out) { .reg .b32 %r<2>; ld.global.u32 %r1, [total]; ret; }\n";
+    const CALLEE: &str = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .global .u32 total = 3;\n\
+        .file 1 \"twice.cu\"\n.visible .func (.param .b32 r) twice (.param .b32 x) { .loc 1 5 1\n ret; }\n";
+
+    #[test]
+    fn declarations_meet_definitions() {
+        let text = join(&[input("a", CALLER), input("b", CALLEE)]).unwrap();
+        let module = ptx::parse(&text).unwrap();
+        assert_eq!((module.version, &*module.targets[0]), ((7, 8), "sm_80"));
+        assert!(module.functions.iter().all(|function| function.linkage != Some(Linkage::Extern)));
+        assert_eq!(module.functions.iter().filter(|function| &*function.name == "twice").count(), 2);
+        assert_eq!(module.variables.len(), 1);
+        assert_eq!(module.files.len(), 1);
+    }
+
+    #[test]
+    fn a_symbol_is_defined_once() {
+        let error = join(&[input("a", CALLEE), input("b", CALLEE)]).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, LinkError::Duplicate { .. }) && text.contains("`twice`"), "{text}");
+        let error = join(&[input("a", CALLER), input("broken.ptx", "nonsense")]).unwrap_err();
+        assert!(error.to_string().starts_with("broken.ptx: "), "{error}");
+        assert_eq!(join(&[]), Err(LinkError::Empty));
+    }
+
+    #[test]
+    fn one_module_stays_to_the_letter() {
+        assert_eq!(join(&[input("a", CALLER)]).unwrap(), CALLER);
+    }
+}

@@ -1,0 +1,79 @@
+//! Tensor maps: descriptions of tensors that a kernel copies boxes of.
+//!
+//! The 128 bytes are laid out by [`virtual_gpu::tensor_map`], which also reads them; only the device looks inside.
+
+use std::ffi::c_void;
+
+use virtual_gpu::tensor_map::{DataType, Swizzle, TensorMap};
+
+use crate::abi::{Answer, CUresult, CUtensorMap, In, Out};
+use crate::device::chip;
+
+fn encoded(map: &TensorMap) -> CUtensorMap {
+    let bytes = map.to_bytes();
+    let word = |index: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * index + byte]));
+    CUtensorMap { opaque: std::array::from_fn(word) }
+}
+
+/// The driver answers only "invalid value"; here the user is told which rule was broken.
+fn refuse(why: &dyn std::fmt::Display) -> CUresult {
+    eprintln!("warpsmith: cuTensorMapEncodeTiled: {why}");
+    CUresult::INVALID_VALUE
+}
+
+pub fn cuTensorMapEncodeTiled(
+    place: Out<CUtensorMap>,
+    data_type: u32,
+    rank: u32,
+    address: *mut c_void,
+    dims: In<u64>,
+    strides: In<u64>,
+    box_dims: In<u32>,
+    element_strides: In<u32>,
+    interleave: u32,
+    swizzle: u32,
+    l2_promotion: u32,
+    fill: u32,
+) -> Answer {
+    place.required()?;
+    if chip().capability().major < 9 {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    if !(1..=5).contains(&rank) || l2_promotion > 3 || fill > 1 || interleave > 2 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let (Some(data_type), Some(swizzle)) = (DataType::from_number(data_type), Swizzle::from_number(swizzle))
+    else {
+        return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
+    };
+    if interleave != 0 {
+        return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
+    }
+    let rank_count = rank as usize;
+    let mut map = TensorMap {
+        data_type,
+        rank,
+        address: address as u64,
+        dims: [1; 5],
+        strides: [0; 4],
+        box_dims: [1; 5],
+        element_strides: [1; 5],
+        swizzle,
+        nan_fill: fill != 0,
+    };
+    map.dims[..rank_count].copy_from_slice(&dims.array(rank_count)?);
+    map.strides[..rank_count - 1].copy_from_slice(&strides.array(rank_count - 1)?);
+    map.box_dims[..rank_count].copy_from_slice(&box_dims.array(rank_count)?);
+    map.element_strides[..rank_count].copy_from_slice(&element_strides.array(rank_count)?);
+    map.validate().map_err(|broken| refuse(&broken))?;
+    place.set(encoded(&map))
+}
+
+pub fn cuTensorMapReplaceAddress(place: Out<CUtensorMap>, address: *mut c_void) -> Answer {
+    let words = place.get()?.opaque;
+    let bytes = std::array::from_fn(|index| words[index / 8].to_le_bytes()[index % 8]);
+    let mut map = TensorMap::from_bytes(&bytes).ok_or(CUresult::INVALID_VALUE)?;
+    map.address = address as u64;
+    map.validate().map_err(|broken| refuse(&broken))?;
+    place.set(encoded(&map))
+}

@@ -1,0 +1,121 @@
+//! Arrays, textures, surfaces, tensor maps.
+
+use std::ffi::c_void;
+
+use crate::abi::{CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap, Handle, In, Out, Text};
+use crate::entry::entry_points;
+
+entry_points! {
+    cuArray3DCreate_v2 @ 3020 => nobody (p_handle: Out<Handle>, p_allocate_array: *const c_void);
+    cuArray3DGetDescriptor_v2 @ 3020 => nobody (p_array_descriptor: *mut c_void, array: Handle);
+    cuArrayCreate_v2 @ 3020 => nobody (p_handle: Out<Handle>, p_allocate_array: *const c_void);
+    cuArrayDestroy @ 2000 => nobody (array: Handle);
+    cuArrayGetDescriptor_v2 @ 3020 => nobody (p_array_descriptor: *mut c_void, array: Handle);
+    cuArrayGetMemoryRequirements @ 11060 => nobody (
+        memory_requirements: *mut c_void, array: Handle, device: CUdevice
+    );
+    cuArrayGetPlane @ 11020 => nobody (p_plane_array: Out<Handle>, array: Handle, plane_idx: u32);
+    cuArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, array: Handle);
+    cuMemMapArrayAsync @ 11010 / cuMemMapArrayAsync_ptsz @ 11010 => nobody (
+        map_info_list: *mut c_void, count: u32, stream: CUstream
+    );
+    cuMemcpyAtoA_v2 @ 3020 / cuMemcpyAtoA_v2_ptds @ 7000 => nobody (
+        dst_array: Handle, dst_offset: usize, src_array: Handle, src_offset: usize, byte_count: usize
+    );
+    cuMemcpyAtoD_v2 @ 3020 / cuMemcpyAtoD_v2_ptds @ 7000 => nobody (
+        dst_device: CUdeviceptr, src_array: Handle, src_offset: usize, byte_count: usize
+    );
+    cuMemcpyAtoHAsync_v2 @ 3020 / cuMemcpyAtoHAsync_v2_ptsz @ 7000 => nobody (
+        dst_host: *mut c_void, src_array: Handle, src_offset: usize, byte_count: usize, stream: CUstream
+    );
+    cuMemcpyAtoH_v2 @ 3020 / cuMemcpyAtoH_v2_ptds @ 7000 => nobody (
+        dst_host: *mut c_void, src_array: Handle, src_offset: usize, byte_count: usize
+    );
+    cuMemcpyDtoA_v2 @ 3020 / cuMemcpyDtoA_v2_ptds @ 7000 => nobody (
+        dst_array: Handle, dst_offset: usize, src_device: CUdeviceptr, byte_count: usize
+    );
+    cuMemcpyHtoAAsync_v2 @ 3020 / cuMemcpyHtoAAsync_v2_ptsz @ 7000 => nobody (
+        dst_array: Handle, dst_offset: usize, src_host: *const c_void, byte_count: usize, stream: CUstream
+    );
+    cuMemcpyHtoA_v2 @ 3020 / cuMemcpyHtoA_v2_ptds @ 7000 => nobody (
+        dst_array: Handle, dst_offset: usize, src_host: *const c_void, byte_count: usize
+    );
+    cuMipmappedArrayCreate @ 5000 => nobody (
+        p_handle: Out<Handle>, p_mipmapped_array_desc: *const c_void, num_mipmap_levels: u32
+    );
+    cuMipmappedArrayDestroy @ 5000 => nobody (mipmapped_array: Handle);
+    cuMipmappedArrayGetLevel @ 5000 => nobody (p_level_array: Out<Handle>, mipmapped_array: Handle, level: u32);
+    cuMipmappedArrayGetMemoryRequirements @ 11060 => nobody (
+        memory_requirements: *mut c_void, mipmap: Handle, device: CUdevice
+    );
+    cuMipmappedArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, mipmap: Handle);
+    cuModuleGetSurfRef @ 3000 => nobody (p_surf_ref: Out<Handle>, module: CUmodule, name: Text);
+    cuModuleGetTexRef @ 2000 => nobody (p_tex_ref: Out<Handle>, module: CUmodule, name: Text);
+    cuSurfObjectCreate @ 5000 => nobody (p_surf_object: Out<u64>, p_res_desc: *const c_void);
+    cuSurfObjectDestroy @ 5000 => nobody (surf_object: u64);
+    cuSurfObjectGetResourceDesc @ 5000 => nobody (p_res_desc: *mut c_void, surf_object: u64);
+    cuSurfRefGetArray @ 3000 => nobody (array: Out<Handle>, surf_ref: Handle);
+    cuSurfRefSetArray @ 3000 => nobody (surf_ref: Handle, array: Handle, flags: u32);
+    cuTensorMapEncodeIm2col @ 12000 => nobody (
+        tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
+        global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner: In<i32>,
+        pixel_box_upper_corner: In<i32>, channels_per_pixel: u32, pixels_per_column: u32, element_strides: In<u32>,
+        interleave: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32
+    );
+    cuTensorMapEncodeIm2colWide @ 12080 => nobody (
+        tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
+        global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner_width: i32,
+        pixel_box_upper_corner_width: i32, channels_per_pixel: u32, pixels_per_column: u32,
+        element_strides: In<u32>, interleave: u32, mode: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32
+    );
+    cuTensorMapEncodeTiled @ 12000 => tensor (
+        tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
+        global_dim: In<u64>, global_strides: In<u64>, box_dim: In<u32>, element_strides: In<u32>, interleave: u32,
+        swizzle: u32, l2_promotion: u32, oob_fill: u32
+    );
+    cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
+    cuTensorMapSetAllocationClass @ 13050 => nobody (
+        tensor_map: Out<CUtensorMap>, alloc_class: u32, out_alloc_class: Out<u32>
+    );
+    cuTexObjectCreate @ 5000 => nobody (
+        p_tex_object: Out<u64>, p_res_desc: *const c_void, p_tex_desc: *const c_void, p_res_view_desc: *const c_void
+    );
+    cuTexObjectDestroy @ 5000 => nobody (tex_object: u64);
+    cuTexObjectGetResourceDesc @ 5000 => nobody (p_res_desc: *mut c_void, tex_object: u64);
+    cuTexObjectGetResourceViewDesc @ 5000 => nobody (p_res_view_desc: *mut c_void, tex_object: u64);
+    cuTexObjectGetTextureDesc @ 5000 => nobody (p_tex_desc: *mut c_void, tex_object: u64);
+    cuTexRefCreate @ 2000 => nobody (p_tex_ref: Out<Handle>);
+    cuTexRefDestroy @ 2000 => nobody (tex_ref: Handle);
+    cuTexRefGetAddressMode @ 2000 => nobody (pam: Out<u32>, tex_ref: Handle, dim: i32);
+    cuTexRefGetAddress_v2 @ 3020 => nobody (pdptr: Out<CUdeviceptr>, tex_ref: Handle);
+    cuTexRefGetArray @ 2000 => nobody (array: Out<Handle>, tex_ref: Handle);
+    cuTexRefGetBorderColor @ 8000 => nobody (p_border_color: Out<f32>, tex_ref: Handle);
+    cuTexRefGetFilterMode @ 2000 => nobody (pfm: Out<u32>, tex_ref: Handle);
+    cuTexRefGetFlags @ 2000 => nobody (p_flags: Out<u32>, tex_ref: Handle);
+    cuTexRefGetFormat @ 2000 => nobody (p_format: Out<u32>, p_num_channels: Out<i32>, tex_ref: Handle);
+    cuTexRefGetMaxAnisotropy @ 5000 => nobody (pmax_aniso: Out<i32>, tex_ref: Handle);
+    cuTexRefGetMipmapFilterMode @ 5000 => nobody (pfm: Out<u32>, tex_ref: Handle);
+    cuTexRefGetMipmapLevelBias @ 5000 => nobody (pbias: Out<f32>, tex_ref: Handle);
+    cuTexRefGetMipmapLevelClamp @ 5000 => nobody (
+        pmin_mipmap_level_clamp: Out<f32>, pmax_mipmap_level_clamp: Out<f32>, tex_ref: Handle
+    );
+    cuTexRefGetMipmappedArray @ 5000 => nobody (mipmapped_array: Out<Handle>, tex_ref: Handle);
+    cuTexRefSetAddress2D_v2 @ 3020 => nobody (tex_ref: Handle, desc: *const c_void, dptr: CUdeviceptr, pitch: usize);
+    cuTexRefSetAddress2D_v3 @ 4010 => nobody (tex_ref: Handle, desc: *const c_void, dptr: CUdeviceptr, pitch: usize);
+    cuTexRefSetAddressMode @ 2000 => nobody (tex_ref: Handle, dim: i32, am: u32);
+    cuTexRefSetAddress_v2 @ 3020 => nobody (
+        byte_offset: Out<usize>, tex_ref: Handle, dptr: CUdeviceptr, bytes: usize
+    );
+    cuTexRefSetArray @ 2000 => nobody (tex_ref: Handle, array: Handle, flags: u32);
+    cuTexRefSetBorderColor @ 8000 => nobody (tex_ref: Handle, p_border_color: Out<f32>);
+    cuTexRefSetFilterMode @ 2000 => nobody (tex_ref: Handle, fm: u32);
+    cuTexRefSetFlags @ 2000 => nobody (tex_ref: Handle, flags: u32);
+    cuTexRefSetFormat @ 2000 => nobody (tex_ref: Handle, fmt: u32, num_packed_components: i32);
+    cuTexRefSetMaxAnisotropy @ 5000 => nobody (tex_ref: Handle, max_aniso: u32);
+    cuTexRefSetMipmapFilterMode @ 5000 => nobody (tex_ref: Handle, fm: u32);
+    cuTexRefSetMipmapLevelBias @ 5000 => nobody (tex_ref: Handle, bias: f32);
+    cuTexRefSetMipmapLevelClamp @ 5000 => nobody (
+        tex_ref: Handle, min_mipmap_level_clamp: f32, max_mipmap_level_clamp: f32
+    );
+    cuTexRefSetMipmappedArray @ 5000 => nobody (tex_ref: Handle, mipmapped_array: Handle, flags: u32);
+}

@@ -1,0 +1,383 @@
+//! `f32` and `f64` methods that `core` alone does not have.
+
+use crate::math::real::Real;
+use crate::math::{exp, log, remainder, root, trig};
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// The methods of `std`'s floats, for kernels: the same names, the same meaning.
+///
+/// They work on the host as well, by the same code. There `std`'s own methods of the same name take precedence wherever
+/// `std` is in scope.
+///
+/// Errors are at most 1 ulp, most often below 0.6; `docs/math-accuracy.md` has the worst found for each.
+pub trait GpuFloat: Copy + private::Sealed {
+    /// The greatest integer not above `self`.
+    fn floor(self) -> Self;
+
+    /// The least integer not below `self`.
+    fn ceil(self) -> Self;
+
+    /// The nearest integer, ties away from zero.
+    fn round(self) -> Self;
+
+    /// The integer part.
+    fn trunc(self) -> Self;
+
+    /// The fraction, with the sign of `self`.
+    fn fract(self) -> Self;
+
+    /// The absolute value.
+    fn abs(self) -> Self;
+
+    /// 1 with the sign of `self`; NaN for NaN.
+    fn signum(self) -> Self;
+
+    /// The absolute value with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+
+    /// `self · a + b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+
+    /// The quotient of the division whose remainder is not negative.
+    fn div_euclid(self, rhs: Self) -> Self;
+
+    /// The remainder of that division: exact unless `self` is negative.
+    fn rem_euclid(self, rhs: Self) -> Self;
+
+    /// `self` to an integer power.
+    fn powi(self, n: i32) -> Self;
+
+    /// `self` to the power `n`.
+    fn powf(self, n: Self) -> Self;
+
+    /// The square root, correctly rounded unless the build asks for `fast_sqrt`.
+    fn sqrt(self) -> Self;
+
+    /// e to the power `self`.
+    fn exp(self) -> Self;
+
+    /// 2 to the power `self`.
+    fn exp2(self) -> Self;
+
+    /// The natural logarithm.
+    fn ln(self) -> Self;
+
+    /// The logarithm to base `base`.
+    fn log(self, base: Self) -> Self;
+
+    /// The logarithm to base 2.
+    fn log2(self) -> Self;
+
+    /// The logarithm to base 10.
+    fn log10(self) -> Self;
+
+    /// The cube root.
+    fn cbrt(self) -> Self;
+
+    /// √(`self`² + `other`²), without overflow on the way.
+    fn hypot(self, other: Self) -> Self;
+
+    /// The sine, for any angle in radians.
+    fn sin(self) -> Self;
+
+    /// The cosine, for any angle in radians.
+    fn cos(self) -> Self;
+
+    /// The tangent, for any angle in radians.
+    fn tan(self) -> Self;
+
+    /// The arc sine.
+    fn asin(self) -> Self;
+
+    /// The arc cosine.
+    fn acos(self) -> Self;
+
+    /// The arc tangent.
+    fn atan(self) -> Self;
+
+    /// The angle of the point (`other`, `self`).
+    fn atan2(self, other: Self) -> Self;
+
+    /// Sine and cosine.
+    fn sin_cos(self) -> (Self, Self);
+
+    /// e to the power `self`, minus 1, accurate near 0.
+    fn exp_m1(self) -> Self;
+
+    /// ln(1 + `self`), accurate near 0.
+    fn ln_1p(self) -> Self;
+
+    /// The hyperbolic sine.
+    fn sinh(self) -> Self;
+
+    /// The hyperbolic cosine.
+    fn cosh(self) -> Self;
+
+    /// The hyperbolic tangent.
+    fn tanh(self) -> Self;
+
+    /// The inverse hyperbolic sine.
+    fn asinh(self) -> Self;
+
+    /// The inverse hyperbolic cosine.
+    fn acosh(self) -> Self;
+
+    /// The inverse hyperbolic tangent.
+    fn atanh(self) -> Self;
+}
+
+#[inline(always)]
+fn div_euclid<T: Real>(x: T, y: T) -> T {
+    let quotient = (x / y).round_to_zero();
+    let negative = remainder::fmod(x, y) < T::ZERO;
+    let step = T::ONE.with_sign(y);
+    T::select(negative, quotient - step, quotient)
+}
+
+#[inline(always)]
+fn rem_euclid<T: Real>(x: T, y: T) -> T {
+    let rest = remainder::fmod(x, y);
+    T::select(rest < T::ZERO, rest + y.magnitude(), rest)
+}
+
+macro_rules! gpu_float {
+    ($($float:ident)*) => {$(
+        impl GpuFloat for $float {
+            #[inline]
+            fn floor(self) -> Self {
+                self.round_down()
+            }
+
+            #[inline]
+            fn ceil(self) -> Self {
+                self.round_up()
+            }
+
+            #[inline]
+            fn round(self) -> Self {
+                remainder::round(self)
+            }
+
+            #[inline]
+            fn trunc(self) -> Self {
+                self.round_to_zero()
+            }
+
+            #[inline]
+            fn fract(self) -> Self {
+                self - self.round_to_zero()
+            }
+
+            #[inline]
+            fn abs(self) -> Self {
+                self.magnitude()
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                if Real::is_nan(self) { self } else { Real::with_sign(1.0, self) }
+            }
+
+            #[inline]
+            fn copysign(self, sign: Self) -> Self {
+                self.with_sign(sign)
+            }
+
+            #[inline]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                self.fma(a, b)
+            }
+
+            #[inline]
+            fn div_euclid(self, rhs: Self) -> Self {
+                div_euclid(self, rhs)
+            }
+
+            #[inline]
+            fn rem_euclid(self, rhs: Self) -> Self {
+                rem_euclid(self, rhs)
+            }
+
+            #[inline]
+            fn powi(self, n: i32) -> Self {
+                log::powi(self, n)
+            }
+
+            #[inline]
+            fn powf(self, n: Self) -> Self {
+                log::pow(self, n)
+            }
+
+            #[inline]
+            fn sqrt(self) -> Self {
+                self.root()
+            }
+
+            #[inline]
+            fn exp(self) -> Self {
+                exp::exp(self)
+            }
+
+            #[inline]
+            fn exp2(self) -> Self {
+                exp::exp2(self)
+            }
+
+            #[inline]
+            fn ln(self) -> Self {
+                log::ln(self)
+            }
+
+            #[inline]
+            fn log(self, base: Self) -> Self {
+                log::log(self, base)
+            }
+
+            #[inline]
+            fn log2(self) -> Self {
+                log::log2(self)
+            }
+
+            #[inline]
+            fn log10(self) -> Self {
+                log::log10(self)
+            }
+
+            #[inline]
+            fn cbrt(self) -> Self {
+                root::cbrt(self)
+            }
+
+            #[inline]
+            fn hypot(self, other: Self) -> Self {
+                root::hypot(self, other)
+            }
+
+            #[inline]
+            fn sin(self) -> Self {
+                trig::sin(self)
+            }
+
+            #[inline]
+            fn cos(self) -> Self {
+                trig::cos(self)
+            }
+
+            #[inline]
+            fn tan(self) -> Self {
+                trig::tan(self)
+            }
+
+            #[inline]
+            fn asin(self) -> Self {
+                trig::asin(self)
+            }
+
+            #[inline]
+            fn acos(self) -> Self {
+                trig::acos(self)
+            }
+
+            #[inline]
+            fn atan(self) -> Self {
+                trig::atan(self)
+            }
+
+            #[inline]
+            fn atan2(self, other: Self) -> Self {
+                trig::atan2(self, other)
+            }
+
+            #[inline]
+            fn sin_cos(self) -> (Self, Self) {
+                trig::sin_cos(self)
+            }
+
+            #[inline]
+            fn exp_m1(self) -> Self {
+                exp::exp_m1(self)
+            }
+
+            #[inline]
+            fn ln_1p(self) -> Self {
+                log::ln_1p(self)
+            }
+
+            #[inline]
+            fn sinh(self) -> Self {
+                exp::sinh(self)
+            }
+
+            #[inline]
+            fn cosh(self) -> Self {
+                exp::cosh(self)
+            }
+
+            #[inline]
+            fn tanh(self) -> Self {
+                exp::tanh(self)
+            }
+
+            #[inline]
+            fn asinh(self) -> Self {
+                log::asinh(self)
+            }
+
+            #[inline]
+            fn acosh(self) -> Self {
+                log::acosh(self)
+            }
+
+            #[inline]
+            fn atanh(self) -> Self {
+                log::atanh(self)
+            }
+        }
+    )*};
+}
+
+gpu_float!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::GpuFloat as G;
+
+    #[test]
+    fn base_two_is_not_base_ten() {
+        // Upstream's `log2` is its `log10`.
+        core::assert_eq!(G::log2(8.0_f32), 3.0);
+        core::assert_eq!(G::log2(0.125_f64), -3.0);
+        core::assert_eq!(G::log10(1000.0_f32), 3.0);
+        core::assert_eq!(G::log(81.0_f64, 3.0), 4.0);
+    }
+
+    #[test]
+    fn methods_agree_with_std_where_both_are_exact() {
+        let values =
+            [0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 3.7, -3.7, 1e10, -1e10, 4503599627370495.5, f64::INFINITY];
+        for x in values {
+            core::assert_eq!(G::floor(x).to_bits(), x.floor().to_bits(), "floor {x}");
+            core::assert_eq!(G::ceil(x).to_bits(), x.ceil().to_bits(), "ceil {x}");
+            core::assert_eq!(G::round(x).to_bits(), x.round().to_bits(), "round {x}");
+            core::assert_eq!(G::trunc(x).to_bits(), x.trunc().to_bits(), "trunc {x}");
+            core::assert_eq!(G::signum(x), x.signum(), "signum {x}");
+            for y in [1.0, -1.0, 0.7, -2.5, 1e5] {
+                core::assert_eq!(G::copysign(x, y).to_bits(), x.copysign(y).to_bits(), "copysign {x} {y}");
+                if x.is_finite() {
+                    core::assert_eq!(G::rem_euclid(x, y), x.rem_euclid(y), "rem_euclid {x} {y}");
+                    core::assert_eq!(G::div_euclid(x, y), x.div_euclid(y), "div_euclid {x} {y}");
+                }
+            }
+        }
+        assert!(G::signum(f32::NAN).is_nan());
+        core::assert_eq!(
+            G::mul_add(1.0 + f64::EPSILON, 1.0 - f64::EPSILON, -1.0),
+            -f64::EPSILON * f64::EPSILON
+        );
+    }
+}

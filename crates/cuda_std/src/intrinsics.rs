@@ -1,0 +1,54 @@
+//! libdevice's functions by their own names, without the `__nv_` in front, as upstream has them.
+//!
+//! Unsigned arguments and results are signed here too, `f16` is its bits in an `i16`; both are upstream's choice. All
+//! are `unsafe` to call, for the same reason; only those that take pointers ask for anything.
+//!
+//! There is no libdevice behind them: each is Rust (or one PTX instruction), works on the host as well, and is exported
+//! to the device build under its full name (`__nv_sinf`). Error bounds are given in ulp of the result: the worst found
+//! over the inputs that `docs/math-accuracy.md` names.
+
+/// Defines functions of libdevice: `fn NAME(ARGUMENTS) -> RESULT = EXPRESSION;`, as `unsafe fn NAME` here and as the
+/// symbol `__nv_NAME` on the device.
+macro_rules! libdevice {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $value:expr;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            ///
+            /// Pointers must be valid to write (the array of a norm: to read).
+            #[inline]
+            pub unsafe fn $name($($argument: $type),*) $(-> $result)? {
+                $value
+            }
+        )*
+
+        /// The symbols that `cuda_builder` re-points calls to, from the crate `libm`, from LLVM's own math intrinsics
+        /// and from device code that declares libdevice's functions itself.
+        #[cfg(target_os = "cuda")]
+        mod symbols {
+            use super::*;
+            $(pastey::paste! {
+                #[unsafe(no_mangle)]
+                unsafe extern "C" fn [<__nv_ $name>]($($argument: $type),*) $(-> $result)? {
+                    // SAFETY: the caller's promise is the function's own.
+                    unsafe { super::$name($($argument),*) }
+                }
+            })*
+        }
+    };
+}
+
+mod convert;
+pub(crate) mod exact;
+mod fast;
+mod float;
+mod integer;
+mod rounding;
+
+pub use convert::*;
+pub use exact::*;
+pub use fast::*;
+pub use float::*;
+pub use integer::*;
+pub use rounding::*;

@@ -1,0 +1,90 @@
+//! The page's style sheet, its colours from the palette.
+
+use std::fmt::Write;
+
+use crate::palette::{BANK_COLOURS, DARK, LIGHT, Palette};
+
+const RULES: &str = r#"
+*{box-sizing:border-box}
+html{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--text);background:var(--page);-webkit-text-size-adjust:100%}
+body{max-width:60rem;margin:0 auto;padding:0 1rem 3rem}
+h1{font-size:1.7rem;margin:1.5rem 0 .5rem}
+h2{font-size:1.3rem;margin:2.5rem 0 .5rem;scroll-margin-top:1rem}
+h3{font-size:1rem;margin:0;display:inline;overflow-wrap:anywhere}
+h4{font-size:1rem;margin:1rem 0 .25rem}
+a{color:var(--link)}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:2px}
+.skip{position:absolute;left:-100vw;top:0;padding:.5rem 1rem;background:var(--card)}
+.skip:focus{left:0}
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;margin:1rem 0}
+nav a{display:inline-block;padding:.3rem 0}
+code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9em;overflow-wrap:anywhere}
+.muted,footer{color:var(--muted)}
+.bad{color:var(--bad);font-weight:600}
+.good{color:var(--good);font-weight:600}
+.scroll{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:6px}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+caption{text-align:left;padding:.5rem .75rem;color:var(--muted)}
+th,td{padding:.3rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
+th{font-weight:600}
+thead th{white-space:normal;vertical-align:bottom}
+th:first-child,.source td:nth-child(2),.source th:nth-child(2){text-align:left}
+.source td code{white-space:pre;overflow-wrap:normal}
+.hot td,.hot th{background:var(--bad-fill)}
+.source{font-size:.9rem}
+.source th,.source td{border-top-color:transparent;padding-block:.1rem}
+details{background:var(--card);border:1px solid var(--rule);border-radius:6px;margin:.5rem 0;padding:0 1rem}
+details[open]{padding-bottom:1rem}
+details .scroll{border-color:var(--rule)}
+summary{cursor:pointer;padding:.6rem 0}
+figure{margin:1.25rem 0}
+figure .scroll{padding:.5rem}
+figcaption{padding:.4rem 0;color:var(--text)}
+svg{display:block;width:100%;height:auto;max-width:56rem}
+svg text{font:11px system-ui,sans-serif;fill:var(--text)}
+svg .label{fill:var(--muted)}
+svg .label.bad{fill:var(--bad)}
+svg .label.strong{fill:var(--text);font-weight:600}
+svg .small{font-size:9.5px}
+svg .idle{fill:none;stroke:var(--rule);stroke-dasharray:2 2}
+svg .late,svg .chosen{stroke:var(--bad);stroke-width:2.5}
+svg .used{fill:var(--used)}
+svg .on-used{fill:var(--on-used)}
+svg .wasted{fill:var(--bad-fill);stroke:var(--bad);stroke-width:1.5;stroke-dasharray:3 2}
+svg .frame{fill:none;stroke:var(--rule)}
+svg .grid{stroke:var(--rule);stroke-width:.5;fill:none;stroke-dasharray:2 3}
+svg .roof{stroke:var(--used);stroke-width:3;fill:none}
+svg .drop{stroke:var(--muted);stroke-dasharray:3 3;fill:none}
+svg .mark{fill:var(--bad)}
+.bars{list-style:none;padding:0}
+.bars li{margin:.35rem 0}
+.bar{display:block;height:.7rem;border:1px solid var(--rule);border-radius:4px;overflow:hidden}
+.bar span{display:block;height:100%;background:var(--used)}
+.bar.limit span{background:var(--bad)}
+dt{font-weight:600;margin-top:.6rem}
+dd{margin:0}
+@media print{details>*{display:block}}
+"#;
+
+fn variables(palette: &Palette) -> String {
+    let mut out = String::new();
+    for (name, colour) in palette.named() {
+        let _ = write!(out, "--{name}:{};", colour.hex());
+    }
+    for bank in 0..BANK_COLOURS {
+        let _ = write!(out, "--b{bank}:{};", palette.bank(bank).hex());
+    }
+    out
+}
+
+/// The whole sheet.
+pub(super) fn sheet() -> String {
+    let mut out = String::new();
+    let _ = write!(out, ":root{{color-scheme:light dark;{}}}", variables(&LIGHT));
+    let _ = write!(out, "@media (prefers-color-scheme:dark){{:root{{{}}}}}", variables(&DARK));
+    out.push_str(RULES);
+    for bank in 0..BANK_COLOURS {
+        let _ = write!(out, "svg .b{bank}{{fill:var(--b{bank})}}");
+    }
+    out
+}

@@ -1,0 +1,263 @@
+//! The profile that the virtual GPU writes (`WARPSMITH_PROFILE`), read back.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// What a run of a program launched, and what was counted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Version of this shape; 1.
+    pub version: u32,
+    /// The chip that the virtual GPU stood for.
+    #[serde(default)]
+    pub model: String,
+    /// What an instruction is: `ptx`.
+    #[serde(default)]
+    pub view: String,
+    /// Kernel launches, in order.
+    #[serde(default)]
+    pub launches: Vec<Launch>,
+}
+
+/// One launch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks.
+    #[serde(default)]
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    #[serde(default)]
+    pub block: [u32; 3],
+    /// Bytes of shared memory of a block.
+    #[serde(default)]
+    pub shared_bytes: u32,
+    /// Instructions that warps executed.
+    #[serde(default)]
+    pub warp_instructions: u64,
+    /// The counters of the whole launch.
+    #[serde(default)]
+    pub counters: Counters,
+    /// The counters of each source line.
+    #[serde(default)]
+    pub lines: Vec<Line>,
+    /// Families of instructions that ran and have no measured counting rule.
+    #[serde(default)]
+    pub not_counted: Vec<serde_json::Value>,
+}
+
+/// The counters of one source line.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The source file, as the compiler named it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What was counted there.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// Every family of counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// Loads from shared memory.
+    pub shared_load: SharedCounters,
+    /// Stores to shared memory.
+    pub shared_store: SharedCounters,
+    /// Atomics on shared memory.
+    pub shared_atomic: SharedCounters,
+    /// Loads from global memory.
+    pub global_load: GlobalCounters,
+    /// Stores to global memory.
+    pub global_store: GlobalCounters,
+    /// Atomics on global memory.
+    pub global_atomic: GlobalCounters,
+}
+
+/// One family of shared-memory counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SharedCounters {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Wavefronts they took.
+    pub wavefronts: u64,
+    /// Wavefronts without conflicts.
+    pub ideal_wavefronts: u64,
+    /// Wavefronts lost to conflicts.
+    pub bank_conflicts: u64,
+}
+
+/// One family of global-memory counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GlobalCounters {
+    /// Warp instructions.
+    pub requests: u64,
+    /// Sectors of 32 bytes they touched.
+    pub sectors: u64,
+    /// Bytes that lanes asked for.
+    pub bytes: u64,
+}
+
+impl AddAssign for SharedCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.instructions += other.instructions;
+        self.wavefronts += other.wavefronts;
+        self.ideal_wavefronts += other.ideal_wavefronts;
+        self.bank_conflicts += other.bank_conflicts;
+    }
+}
+
+impl AddAssign for GlobalCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.bytes += other.bytes;
+    }
+}
+
+impl GlobalCounters {
+    /// Sectors that the bytes would fill if they lay side by side.
+    pub const fn ideal_sectors(&self) -> u64 {
+        self.bytes.div_ceil(32)
+    }
+
+    /// Sectors beyond the ideal.
+    pub const fn excess_sectors(&self) -> u64 {
+        self.sectors.saturating_sub(self.ideal_sectors())
+    }
+
+    /// Bytes asked for ÷ bytes moved. Above 1 where lanes share bytes.
+    pub fn efficiency(&self) -> Option<f64> {
+        (self.sectors > 0).then(|| self.bytes as f64 / (32 * self.sectors) as f64)
+    }
+}
+
+impl Counters {
+    /// The three families of shared memory together.
+    pub fn shared(&self) -> SharedCounters {
+        let mut sum = self.shared_load;
+        sum += self.shared_store;
+        sum += self.shared_atomic;
+        sum
+    }
+
+    /// The three families of global memory together.
+    pub fn global(&self) -> GlobalCounters {
+        let mut sum = self.global_load;
+        sum += self.global_store;
+        sum += self.global_atomic;
+        sum
+    }
+
+    /// What was spent for nothing: wavefronts lost to conflicts plus sectors beyond the ideal.
+    pub fn waste(&self) -> u64 {
+        self.shared().bank_conflicts
+            + self.global_load.excess_sectors()
+            + self.global_store.excess_sectors()
+            + self.global_atomic.excess_sectors()
+    }
+
+    /// What could be done about the waste, a sentence each.
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        for (verb, shared) in [("load", self.shared_load), ("store", self.shared_store)] {
+            if shared.bank_conflicts > 0 {
+                let degree = shared.wavefronts as f64 / shared.ideal_wavefronts.max(1) as f64;
+                advice.push(format!(
+                    "shared {verb}s take {degree:.1} wavefronts where one would do: pad each row of the tile by one \
+                     element, swizzle its columns, or let neighbouring lanes walk along a row"
+                ));
+            }
+        }
+        for (verb, global) in [("load", self.global_load), ("store", self.global_store)] {
+            if global.excess_sectors() > 0
+                && let Some(used) = global.efficiency()
+            {
+                advice.push(format!(
+                    "global {verb}s use {:.0} % of the bytes they move: let neighbouring lanes take neighbouring \
+                     elements, or stage the tile through shared memory",
+                    used * 100.0
+                ));
+            }
+        }
+        advice
+    }
+}
+
+/// A profile that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// Not JSON, or not of this shape.
+    #[error("the profile is not readable: {0}")]
+    Json(#[from] serde_json::Error),
+    /// From another time.
+    #[error("the profile has version {0}; this program reads version 1")]
+    Version(u32),
+}
+
+impl Profile {
+    /// Reads a profile from its JSON.
+    pub fn parse(json: &str) -> Result<Self, ProfileError> {
+        let profile: Self = serde_json::from_str(json)?;
+        if profile.version != 1 {
+            return Err(ProfileError::Version(profile.version));
+        }
+        Ok(profile)
+    }
+}
+
+impl Launch {
+    /// The lines that spend most for nothing, worst first; lines that waste nothing follow by what they spend.
+    pub fn worst_lines(&self) -> Vec<&Line> {
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        let spent = |line: &Line| line.counters.shared().wavefronts + line.counters.global().sectors;
+        lines.sort_by(|a, b| {
+            let key = |line: &Line| (line.counters.waste(), spent(line));
+            key(b).cmp(&key(a)).then_with(|| (&a.file, a.line).cmp(&(&b.file, b.line)))
+        });
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"{"version":1,"model":"h200","view":"ptx","launches":[{
+        "kernel":"transpose_tile","grid":[32,32,1],"block":[32,8,1],"shared_bytes":4096,"warp_instructions":900000,
+        "counters":{
+            "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808},
+            "shared_store":{"instructions":32768,"wavefronts":32768,"ideal_wavefronts":32768,"bank_conflicts":0},
+            "global_load":{"requests":32768,"sectors":131072,"bytes":4194304},
+            "global_store":{"requests":32768,"sectors":131072,"bytes":4194304}},
+        "lines":[
+            {"file":"transpose.rs","line":10,"global_load":{"requests":32768,"sectors":131072,"bytes":4194304}},
+            {"file":"transpose.rs","line":14,
+             "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808}}],
+        "not_counted":["ldmatrix"]}]}"#;
+
+    #[test]
+    fn the_documented_shape_is_read() {
+        let profile = Profile::parse(SAMPLE).unwrap();
+        let launch = &profile.launches[0];
+        assert_eq!(launch.counters.shared().bank_conflicts, 1_015_808);
+        assert_eq!(launch.counters.global().sectors, 262_144);
+        assert_eq!(launch.counters.global_load.efficiency(), Some(1.0));
+        assert_eq!(launch.worst_lines()[0].line, 14);
+        assert_eq!(launch.lines[0].counters.advice(), Vec::<String>::new());
+        assert!(launch.lines[1].counters.advice()[0].contains("32.0 wavefronts"));
+        assert_eq!(launch.not_counted.len(), 1);
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        assert!(matches!(Profile::parse(r#"{"version":2}"#), Err(ProfileError::Version(2))));
+        assert!(matches!(Profile::parse("[]"), Err(ProfileError::Json(_))));
+    }
+}

@@ -1,0 +1,137 @@
+//! The roofline, both axes logarithmic.
+
+use gpu_model::roofline::{Bound, Roofline};
+
+use super::Drawing;
+use crate::unit::rate;
+
+/// A kernel on the picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Its name.
+    pub name: String,
+    /// Operations per byte of global traffic.
+    pub intensity: f64,
+    /// Operations per second that were measured, on a real GPU; without, the mark stands on the line.
+    pub measured: Option<f64>,
+}
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 400.0;
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 16.0;
+const BOTTOM: f64 = 48.0;
+
+/// Draws the lines of a chip and its kernels.
+pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
+    let ridge = lines.ridge();
+    let usable: Vec<&Mark> =
+        marks.iter().filter(|mark| mark.intensity.is_finite() && mark.intensity > 0.0).collect();
+    let least = usable.iter().map(|mark| mark.intensity).fold(ridge / 32.0, f64::min) / 2.0;
+    let most = usable.iter().map(|mark| mark.intensity).fold(ridge * 4.0, f64::max) * 2.0;
+    let low = usable.iter().filter_map(|mark| mark.measured).fold(lines.attainable(least), f64::min) / 2.0;
+    let high = lines.flops * 2.0;
+    let x = |intensity: f64| LEFT + (intensity / least).ln() / (most / least).ln() * (WIDTH - LEFT - RIGHT);
+    let y = |flops: f64| HEIGHT - BOTTOM - (flops / low).ln() / (high / low).ln() * (HEIGHT - TOP - BOTTOM);
+
+    let mut drawing = Drawing::new(WIDTH, HEIGHT).readable_from(480.0);
+    for power in tick_powers(least, most) {
+        let at = 10f64.powi(power);
+        drawing.line("grid", &[(x(at), TOP), (x(at), HEIGHT - BOTTOM)]);
+        drawing.text(x(at), HEIGHT - BOTTOM + 16.0, "middle", "label", &format!("{at}"));
+    }
+    for power in tick_powers(low, high) {
+        let at = 10f64.powi(power);
+        drawing.line("grid", &[(LEFT, y(at)), (WIDTH - RIGHT, y(at))]);
+        drawing.text(LEFT - 6.0, y(at) + 4.0, "end", "label", &rate(at, "FLOP/s"));
+    }
+    drawing.text(
+        (LEFT + WIDTH - RIGHT) / 2.0,
+        HEIGHT - 10.0,
+        "middle",
+        "label",
+        "floating-point operations per byte of global memory traffic",
+    );
+    let roof =
+        [(x(least), y(lines.attainable(least))), (x(ridge), y(lines.flops)), (x(most), y(lines.flops))];
+    drawing.line("roof", &roof);
+    drawing.text(
+        WIDTH - RIGHT - 4.0,
+        y(lines.flops) - 8.0,
+        "end",
+        "label strong",
+        &rate(lines.flops, "FLOP/s"),
+    );
+    let slope = (least * ridge).sqrt();
+    drawing.text(
+        x(slope) - 8.0,
+        y(lines.attainable(slope)) - 8.0,
+        "end",
+        "label strong",
+        &rate(lines.bandwidth, "B/s"),
+    );
+
+    // Labels that would collide go further down, one line of text each.
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for mark in &usable {
+        let height = mark.measured.unwrap_or(lines.attainable(mark.intensity));
+        let (at_x, at_y) = (x(mark.intensity), y(height));
+        let bound = match lines.bound(mark.intensity) {
+            Bound::Memory => "bound by memory",
+            Bound::Compute => "bound by arithmetic",
+        };
+        drawing.line("drop", &[(at_x, at_y), (at_x, HEIGHT - BOTTOM)]);
+        let tip = format!(
+            "{}: {:.3} operations per byte, at best {}, {bound}",
+            mark.name,
+            mark.intensity,
+            rate(lines.attainable(mark.intensity), "FLOP/s")
+        );
+        drawing.dot(at_x, at_y, "mark", &tip);
+        // Right of the mark and below it, the rising line is never in the way.
+        let text_width = mark.name.chars().count() as f64 * 7.0;
+        let flips = at_x + 9.0 + text_width > WIDTH;
+        let text_x = if flips { at_x - 9.0 } else { at_x + 9.0 };
+        let start = if flips { text_x - text_width } else { text_x };
+        let mut text_y = at_y + 18.0;
+        while taken.iter().any(|&(other_x, other_y)| {
+            (other_x - start).abs() < text_width.max(60.0) && (other_y - text_y).abs() < 14.0
+        }) {
+            text_y += 14.0;
+        }
+        taken.push((start, text_y));
+        drawing.text(text_x, text_y, if flips { "end" } else { "start" }, "label", &mark.name);
+    }
+    let listed: Vec<String> = usable
+        .iter()
+        .map(|mark| format!("{} at {:.3} operations per byte", mark.name, mark.intensity))
+        .collect();
+    let description = format!(
+        "The chip does {} at most and moves {}; the lines meet at {ridge:.1} operations per byte. {}.",
+        rate(lines.flops, "FLOP/s"),
+        rate(lines.bandwidth, "B/s"),
+        listed.join("; ")
+    );
+    drawing.finish(name, &description)
+}
+
+/// Powers of ten between two values.
+fn tick_powers(low: f64, high: f64) -> std::ops::RangeInclusive<i32> {
+    low.log10().ceil() as i32..=high.log10().floor() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_that_cannot_stand_are_left_out() {
+        let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
+        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, measured: None };
+        let svg = roofline("test", &lines, &[mark("naive", 0.25), mark("copy", 0.0), mark("none", f64::NAN)]);
+        assert_eq!(svg.matches("<circle").count(), 1);
+        assert!(svg.contains("naive: 0.250 operations per byte, at best 50.0 GFLOP/s, bound by memory"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+}

@@ -1,0 +1,200 @@
+//! The page as a browser and a screen reader meet it: well-formed, self-contained, every link leads somewhere.
+
+use std::collections::BTreeSet;
+
+use gpu_model::{
+    chips::H200,
+    occupancy::{BlockNeeds, Occupancy},
+};
+use report::{
+    html::{Kernel, Page, SourceLine},
+    profile::Profile,
+};
+
+const PROFILE: &str = r#"{"version":1,"model":"h200","view":"ptx","launches":[{
+    "kernel":"transpose_<tile>","grid":[32,32,1],"block":[32,8,1],"shared_bytes":4096,"warp_instructions":900000,
+    "counters":{
+        "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808},
+        "global_load":{"requests":32768,"sectors":131072,"bytes":4194304}},
+    "lines":[
+        {"file":"src/transpose.rs","line":10,"global_load":{"requests":32768,"sectors":131072,"bytes":4194304}},
+        {"file":"src/transpose.rs","line":12,
+         "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808}}],
+    "not_counted":["ldmatrix"]},
+   {"kernel":"matmul_naive","grid":[4,4,1],"block":[16,16,1],
+    "counters":{"global_load":{"requests":1000,"sectors":4000,"bytes":128000}}}]}"#;
+
+fn page() -> String {
+    let profile = Profile::parse(PROFILE).unwrap();
+    let needs = BlockNeeds { threads: 256, registers_per_thread: 66, static_shared: 4096, dynamic_shared: 0 };
+    let source = (9..14)
+        .map(|number| SourceLine {
+            file: "src/transpose.rs".into(),
+            number,
+            text: format!("    let x{number} = tile[a < b && c > d]; // \"{number}\""),
+        })
+        .collect();
+    let mut launches = profile.launches.into_iter();
+    let kernels = vec![
+        Kernel {
+            launch: launches.next().unwrap(),
+            size: "1024×1024".into(),
+            source,
+            occupancy: Ok(Occupancy::new(H200.sm, needs).unwrap()),
+            operations: None,
+            measured: None,
+        },
+        Kernel {
+            launch: launches.next().unwrap(),
+            size: "64".into(),
+            source: Vec::new(),
+            occupancy: Err("the module is not loaded".into()),
+            operations: Some(1e6),
+            measured: None,
+        },
+    ];
+    Page { chip: &H200, command: "warpsmith report --html FILE".into(), kernels }.render()
+}
+
+/// A start or end tag, taken from the page.
+#[derive(Debug)]
+struct Tag<'a> {
+    name: &'a str,
+    attributes: &'a str,
+    end: bool,
+    self_closing: bool,
+}
+
+fn tags(page: &str) -> Vec<Tag<'_>> {
+    let body = page.split_once("</style>").unwrap().1;
+    let mut tags = Vec::new();
+    let mut rest = body;
+    while let Some(start) = rest.find('<') {
+        let stop = rest[start..].find('>').expect("every tag is closed") + start;
+        let inside = &rest[start + 1..stop];
+        let (end, inside) = inside.strip_prefix('/').map_or((false, inside), |inside| (true, inside));
+        let (self_closing, inside) =
+            inside.strip_suffix('/').map_or((false, inside), |inside| (true, inside));
+        let (name, attributes) = inside.split_once([' ', '\n']).unwrap_or((inside, ""));
+        tags.push(Tag { name, attributes, end, self_closing });
+        rest = &rest[stop + 1..];
+    }
+    tags
+}
+
+fn attribute<'a>(tag: &Tag<'a>, name: &str) -> Option<&'a str> {
+    let from = tag.attributes.find(&format!("{name}=\""))? + name.len() + 2;
+    tag.attributes[from..].split('"').next()
+}
+
+#[test]
+fn every_element_is_closed_in_order() {
+    let page = page();
+    let mut open = vec!["html"];
+    let head = page.split_once("<style>").unwrap().0;
+    assert!(head.contains("<html lang=\"en\">"));
+    for tag in tags(&page) {
+        if tag.name == "head" {
+            continue;
+        }
+        if tag.end {
+            assert_eq!(open.pop(), Some(tag.name), "after {open:?}");
+        } else if !tag.self_closing {
+            open.push(tag.name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn links_lead_somewhere_and_names_are_unique() {
+    let page = page();
+    let tags = tags(&page);
+    let ids: Vec<&str> = tags.iter().filter_map(|tag| attribute(tag, "id")).collect();
+    let unique: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), unique.len(), "{ids:?}");
+    let links: Vec<&str> = tags.iter().filter_map(|tag| attribute(tag, "href")).collect();
+    assert!(links.len() >= 9, "{links:?}");
+    for link in links {
+        let target = link.strip_prefix('#').unwrap_or_else(|| panic!("{link} leaves the page"));
+        assert!(unique.contains(target), "{link} leads nowhere");
+    }
+    for tag in &tags {
+        if let Some(target) = attribute(tag, "aria-labelledby") {
+            assert!(unique.contains(target), "label {target} is missing");
+        }
+    }
+}
+
+#[test]
+fn nothing_comes_from_elsewhere() {
+    let page = page();
+    let without_namespace = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for foreign in ["http:", "https:", "//cdn", "@import", "url(", "<script", "<link", "src=", "<iframe"] {
+        assert!(!without_namespace.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn readable_without_sight_mouse_or_large_screen() {
+    let page = page();
+    assert!(page.contains("name=\"viewport\" content=\"width=device-width, initial-scale=1\""));
+    assert!(page.contains("@media (prefers-color-scheme:dark)"));
+    assert!(page.contains(":focus-visible"));
+    let tags = tags(&page);
+    let mut level = 0;
+    let mut tables = 0;
+    for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.end) {
+        match tag.name {
+            "svg" => {
+                assert_eq!(attribute(tag, "role"), Some("img"));
+                assert!(attribute(tag, "aria-label").is_some_and(|label| !label.is_empty()));
+                assert_eq!(tags[index + 1].name, "desc");
+            }
+            "table" => {
+                assert_eq!(tags[index + 1].name, "caption");
+                tables += 1;
+            }
+            "th" => assert!(attribute(tag, "scope").is_some(), "a heading cell without scope"),
+            "div" if attribute(tag, "class") == Some("scroll") => {
+                assert_eq!(attribute(tag, "tabindex"), Some("0"), "what scrolls can be reached by keyboard");
+                assert!(attribute(tag, "aria-label").is_some());
+            }
+            "h1" | "h2" | "h3" | "h4" => {
+                let next = u32::from(tag.name.as_bytes()[1] - b'0');
+                assert!(next <= level + 1, "{} after a heading of level {level}", tag.name);
+                level = next;
+            }
+            _ => {}
+        }
+    }
+    assert!(tables >= 3);
+    assert_eq!(tags.iter().filter(|tag| tag.name == "h1" && !tag.end).count(), 1);
+}
+
+#[test]
+fn the_page_shows_what_was_counted() {
+    let page = page();
+    for part in [
+        "1,015,808",
+        "transpose_&lt;tile&gt;",
+        "tile[a &lt; b &amp;&amp; c &gt; d]",
+        "shared loads take 32.0 wavefronts where one would do",
+        "64 registers a thread or fewer",
+        "Not known: the module is not loaded",
+        "not counted, for want of a measured rule: ldmatrix",
+        "7.812 operations per byte",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("transpose_<tile>"));
+}
+
+/// Writes the page where `WARPSMITH_PAGE` says, for a look with a browser.
+#[test]
+fn the_page_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = std::env::var_os("WARPSMITH_PAGE").map_or(folder.path().join("page.html"), Into::into);
+    std::fs::write(&file, page()).unwrap();
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with("</html>\n"));
+}

@@ -1,0 +1,119 @@
+//! Tiles in shared memory.
+
+use core::marker::PhantomData;
+
+use crate::layout::Layout;
+use crate::view::View;
+
+/// A `ROWS` × `COLS` tile in shared memory, laid out as `L` says. Made by [`shared_tile!`](crate::shared_tile).
+pub struct SharedTile<T, const ROWS: usize, const COLS: usize, L> {
+    first: *mut T,
+    layout: PhantomData<L>,
+}
+
+/// A tile in static shared memory: `shared_tile![f32; 32, 32; Padded<1>]`.
+///
+/// Each place in the source that says so is one tile for each block; its content is undefined at first.
+#[macro_export]
+macro_rules! shared_tile {
+    [$element:ty; $rows:expr, $cols:expr; $layout:ty] => {{
+        let first =
+            $crate::cuda_std::shared_array![$element; <$layout as $crate::Layout<{ $rows }, { $cols }>>::LEN];
+        // SAFETY: the array was made as long as the layout asks for.
+        unsafe { $crate::SharedTile::<$element, { $rows }, { $cols }, $layout>::from_raw(first) }
+    }};
+}
+
+impl<T: Copy, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> SharedTile<T, ROWS, COLS, L> {
+    /// A tile that begins at `first`.
+    ///
+    /// # Safety
+    /// `L::LEN` elements of shared memory lie there, used by nothing else.
+    #[inline(always)]
+    pub unsafe fn from_raw(first: *mut T) -> Self {
+        Self { first, layout: PhantomData }
+    }
+
+    /// Reads an element.
+    ///
+    /// # Safety
+    /// The element is inside the tile, was written, and a barrier lies between that write and this read.
+    #[inline(always)]
+    pub unsafe fn get(&self, row: usize, col: usize) -> T {
+        // SAFETY: a layout keeps every element of the tile below its length.
+        unsafe { *self.first.add(L::place(row, col)) }
+    }
+
+    /// Writes an element.
+    ///
+    /// # Safety
+    /// The element is inside the tile, and no other thread touches it before the next barrier.
+    #[inline(always)]
+    pub unsafe fn set(&self, row: usize, col: usize, value: T) {
+        // SAFETY: a layout keeps every element of the tile below its length.
+        unsafe { *self.first.add(L::place(row, col)) = value };
+    }
+
+    /// Fills the tile from the part of `from` that begins at (`row`, `col`), zero-like `outside` where it ends.
+    ///
+    /// All threads of a `COLS` × `HEIGHT` block take part: thread (x, y) moves rows y, y + `HEIGHT`, … of column x, so
+    /// each row of a warp is contiguous in global memory. The caller puts a barrier between this and the first read.
+    ///
+    /// # Safety
+    /// The block has that shape, (`x`, `y`) is this thread's index, and no thread still reads the tile.
+    #[inline(always)]
+    pub unsafe fn fill<const HEIGHT: usize>(
+        &self,
+        from: View<T>,
+        (row, col): (usize, usize),
+        (x, y): (usize, usize),
+        outside: T,
+    ) {
+        let mut r = y;
+        while r < ROWS {
+            // SAFETY: r < ROWS and x < COLS, and thread (x, y) alone moves these elements.
+            unsafe { self.set(r, x, from.get_or(row + r, col + x, outside)) };
+            r += HEIGHT;
+        }
+    }
+}
+
+/// A tile whose extents are known at launch only: element (row, column) lies at `row * row_step + col * col_step`.
+#[derive(Clone, Copy)]
+pub struct DynamicTile<T> {
+    first: *mut T,
+    row_step: usize,
+    col_step: usize,
+}
+
+impl<T: Copy> DynamicTile<T> {
+    /// A tile that begins at `first`, usually a part of [`dynamic_shared_mem`](cuda_std::shared::dynamic_shared_mem):
+    /// there is one dynamic allocation a block, so each tile takes its own offset.
+    ///
+    /// # Safety
+    /// Shared memory for every element that will be touched lies there.
+    #[inline(always)]
+    pub unsafe fn new(first: *mut T, row_step: usize, col_step: usize) -> Self {
+        Self { first, row_step, col_step }
+    }
+
+    /// Reads an element.
+    ///
+    /// # Safety
+    /// As for [`SharedTile::get`].
+    #[inline(always)]
+    pub unsafe fn get(&self, row: usize, col: usize) -> T {
+        // SAFETY: the caller's promise puts the element inside the tile.
+        unsafe { *self.first.add(row * self.row_step + col * self.col_step) }
+    }
+
+    /// Writes an element.
+    ///
+    /// # Safety
+    /// As for [`SharedTile::set`].
+    #[inline(always)]
+    pub unsafe fn set(&self, row: usize, col: usize, value: T) {
+        // SAFETY: the caller's promise puts the element inside the tile.
+        unsafe { *self.first.add(row * self.row_step + col * self.col_step) = value };
+    }
+}

@@ -1,0 +1,128 @@
+//! Formats of a matrix's elements.
+
+use crate::alu::convert;
+
+/// Format of an element of A or B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    E4m3,
+    E5m2,
+    F64,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+}
+
+/// What elements are computed as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Products exact, summed with 53 bits.
+    Float,
+    Double,
+    Integer,
+    Bits,
+}
+
+impl Element {
+    /// The format that a modifier names, without its dot.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "f16" => Self::F16,
+            "bf16" => Self::Bf16,
+            "tf32" => Self::Tf32,
+            "e4m3" => Self::E4m3,
+            "e5m2" => Self::E5m2,
+            "f64" => Self::F64,
+            "s8" => Self::S8,
+            "u8" => Self::U8,
+            "s4" => Self::S4,
+            "u4" => Self::U4,
+            "b1" => Self::B1,
+            _ => return None,
+        })
+    }
+
+    /// Bits of one element.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::F64 => 64,
+            Self::Tf32 => 32,
+            Self::F16 | Self::Bf16 => 16,
+            Self::E4m3 | Self::E5m2 | Self::S8 | Self::U8 => 8,
+            Self::S4 | Self::U4 => 4,
+            Self::B1 => 1,
+        }
+    }
+
+    pub fn family(self) -> Family {
+        match self {
+            Self::F64 => Family::Double,
+            Self::F16 | Self::Bf16 | Self::Tf32 | Self::E4m3 | Self::E5m2 => Family::Float,
+            Self::S8 | Self::U8 | Self::S4 | Self::U4 => Family::Integer,
+            Self::B1 => Family::Bits,
+        }
+    }
+
+    /// Value of a floating-point element, in the low bits.
+    pub fn float(self, bits: u32) -> f32 {
+        match self {
+            Self::F16 => half::f16::from_bits(bits as u16).to_f32(),
+            Self::Bf16 => f32::from_bits(bits << 16),
+            // The hardware reads 19 bits of the register.
+            Self::Tf32 => f32::from_bits(bits & 0xFFFF_E000),
+            Self::E4m3 => {
+                half::f16::from_bits(convert::fp8_to_f16(bits as u8, crate::alu::exact::Format::E4M3))
+                    .to_f32()
+            }
+            Self::E5m2 => half::f16::from_bits((bits as u16) << 8).to_f32(),
+            _ => 0.0,
+        }
+    }
+
+    /// Value of an integer element, in the low bits.
+    pub fn integer(self, bits: u32) -> i32 {
+        match self {
+            Self::S8 => i32::from(bits as u8 as i8),
+            Self::U8 => i32::from(bits as u8),
+            Self::S4 => (bits << 28) as i32 >> 28,
+            Self::U4 => (bits & 15) as i32,
+            _ => 0,
+        }
+    }
+}
+
+/// Format of C and D.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Accumulator {
+    F16,
+    F32,
+    F64,
+    S32,
+}
+
+impl Accumulator {
+    /// The format that a modifier names, without its dot.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "f16" => Self::F16,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "s32" => Self::S32,
+            _ => return None,
+        })
+    }
+
+    /// Bits of one element.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::F16 => 16,
+            Self::F32 | Self::S32 => 32,
+            Self::F64 => 64,
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Matrix multiply-accumulate, apart from registers and memory: element formats, which lane holds which element, and the
+//! arithmetic. `mma.sync`, `wmma` and `wgmma` share it.
+
+pub(crate) mod element;
+pub(crate) mod fragment;
+pub(crate) mod mma;
+pub(crate) mod product;
+pub(crate) mod wgmma;
+pub(crate) mod wmma;

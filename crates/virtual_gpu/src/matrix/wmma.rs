@@ -1,0 +1,384 @@
+//! `wmma`: fragments that the program may not look into.
+//!
+//! The manual leaves open which lane holds which element, so here a fragment is the matrix row by row, dealt out in
+//! order: lane 0 holds the first elements. Where a fragment has room for more (`f16` operands always take eight
+//! registers), the matrix is repeated.
+
+use super::element::{Accumulator, Element, Family};
+use super::mma::{Lines, Row, Shape, field};
+use super::product;
+
+/// Which matrix a fragment is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Matrix {
+    A,
+    B,
+    /// C or D.
+    Accumulator,
+}
+
+/// Type of an element of a fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Operand(Element),
+    Accumulator(Accumulator),
+}
+
+impl Format {
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Operand(element) => element.bits(),
+            Self::Accumulator(accumulator) => accumulator.bits(),
+        }
+    }
+}
+
+/// `wmma.load` and `wmma.store`: the matrix and how it lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub matrix: Matrix,
+    pub shape: Shape,
+    pub format: Format,
+    /// `.col`
+    pub by_columns: bool,
+}
+
+/// The part of memory that one lane's register holds: an element's offset from the start, in bits, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Offset in memory, in elements.
+    pub offset: u64,
+    /// Element of the register.
+    pub index: usize,
+}
+
+impl Fragment {
+    /// Reads the modifiers behind `wmma.load.a` and its like, the space already taken out.
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let [_, matrix, "sync", "aligned", layout, shape, ty] = words else {
+            return Err("expected a matrix, `.sync.aligned`, a layout, a shape and a type".into());
+        };
+        let matrix = match *matrix {
+            "a" => Matrix::A,
+            "b" => Matrix::B,
+            "c" | "d" => Matrix::Accumulator,
+            other => return Err(format!("`.{other}` is no matrix")),
+        };
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
+        let format = match matrix {
+            Matrix::Accumulator => Accumulator::from_word(ty).map(Format::Accumulator),
+            _ => Element::from_word(ty).map(Format::Operand),
+        };
+        let format = format.ok_or_else(|| format!("`.{ty}` is no type of this matrix"))?;
+        let made = Self { matrix, shape, format, by_columns: *layout == "col" };
+        if is_known(shape, format) {
+            Ok(made)
+        } else {
+            Err("there is no such combination of shape and type".into())
+        }
+    }
+
+    fn rows(&self) -> usize {
+        if self.matrix == Matrix::B { self.shape.k } else { self.shape.m }
+    }
+
+    fn columns(&self) -> usize {
+        if self.matrix == Matrix::A { self.shape.k } else { self.shape.n }
+    }
+
+    /// Registers of a lane.
+    pub fn registers(&self) -> usize {
+        registers(self.rows() * self.columns(), self.format)
+    }
+
+    /// Elements from one row (or column) to the next, if the instruction does not say.
+    pub fn tight_stride(&self) -> u64 {
+        (if self.by_columns { self.rows() } else { self.columns() }) as u64
+    }
+
+    /// Where the elements of a lane's register lie in memory.
+    pub fn pieces(&self, register: usize, lane: usize, stride: u64) -> impl Iterator<Item = Piece> + '_ {
+        let per = per_register(self.format);
+        (0..per).map(move |index| {
+            let (row, column) = self.element(register, lane, index);
+            let (line, along) = if self.by_columns { (column, row) } else { (row, column) };
+            Piece { offset: (line as u64).wrapping_mul(stride).wrapping_add(along as u64), index }
+        })
+    }
+
+    fn element(&self, register: usize, lane: usize, index: usize) -> (usize, usize) {
+        let at = linear(self.registers(), per_register(self.format), register, lane, index);
+        let at = at % (self.rows() * self.columns());
+        (at / self.columns(), at % self.columns())
+    }
+}
+
+fn linear(registers: usize, per: usize, register: usize, lane: usize, index: usize) -> usize {
+    (lane * registers + register) * per + index
+}
+
+fn per_register(format: Format) -> usize {
+    (32 / format.bits()).max(1) as usize
+}
+
+fn registers(elements: usize, format: Format) -> usize {
+    match format {
+        Format::Operand(Element::F16) => 8,
+        format => elements / 32 / per_register(format),
+    }
+}
+
+fn is_known(shape: Shape, format: Format) -> bool {
+    use Element::*;
+    let Shape { m, n, k } = shape;
+    let of = |element: Element| match element {
+        F16 | Bf16 | S8 | U8 => matches!((m, n, k), (16, 16, 16) | (8, 32, 16) | (32, 8, 16)),
+        Tf32 => (m, n, k) == (16, 16, 8),
+        F64 => (m, n, k) == (8, 8, 4),
+        S4 | U4 => (m, n, k) == (8, 8, 32),
+        B1 => (m, n, k) == (8, 8, 128),
+        E4m3 | E5m2 => false,
+    };
+    match format {
+        Format::Operand(element) => of(element),
+        Format::Accumulator(Accumulator::F16) => of(F16),
+        Format::Accumulator(Accumulator::F32) => of(F16) || of(Tf32),
+        Format::Accumulator(Accumulator::F64) => of(F64),
+        Format::Accumulator(Accumulator::S32) => of(S8) || of(S4) || of(B1),
+    }
+}
+
+/// `wmma.mma`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wmma {
+    pub shape: Shape,
+    pub a: Element,
+    pub b: Element,
+    pub c: Accumulator,
+    pub d: Accumulator,
+    saturate: bool,
+    and: bool,
+}
+
+impl Wmma {
+    /// Reads the modifiers behind `wmma`.
+    pub fn parse(modifiers: &[ptx::Name]) -> Result<Self, String> {
+        let words: Vec<&str> = modifiers.iter().map(ptx::Name::as_str).collect();
+        let (and, words) = match words.as_slice() {
+            ["mma", op @ ("and" | "xor"), "popc", rest @ ..] => (Some(*op == "and"), rest),
+            ["mma", rest @ ..] => (None, rest),
+            _ => return Err("expected `.mma`".into()),
+        };
+        let ["sync", "aligned", _, _, shape, rest @ ..] = words else {
+            return Err("expected `.sync.aligned`, two layouts and a shape".into());
+        };
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
+        let rest = if let ["rn", rest @ ..] = rest { rest } else { rest };
+        let (rest, saturate) = match rest {
+            [rest @ .., "satfinite"] => (rest, true),
+            rest => (rest, false),
+        };
+        let unknown = || "types that a fragment does not have".to_owned();
+        let accumulator = |word: &str| Accumulator::from_word(word).ok_or_else(unknown);
+        let element = |word: &str| Element::from_word(word).ok_or_else(unknown);
+        let (d, a, b, c) = match rest {
+            [d, c] => (accumulator(d)?, Element::F16, Element::F16, accumulator(c)?),
+            [d, a, b, c] => (accumulator(d)?, element(a)?, element(b)?, accumulator(c)?),
+            _ => return Err("expected two or four types".into()),
+        };
+        let known = [Format::Operand(a), Format::Operand(b), Format::Accumulator(c), Format::Accumulator(d)];
+        let float_saturates = saturate && a.family() != Family::Integer;
+        let accumulates = |format| match format {
+            Accumulator::F16 => a == Element::F16,
+            Accumulator::F32 => a.family() == Family::Float,
+            Accumulator::F64 => a.family() == Family::Double,
+            Accumulator::S32 => matches!(a.family(), Family::Integer | Family::Bits),
+        };
+        let fits = known.into_iter().all(|format| is_known(shape, format))
+            && a.family() == b.family()
+            && a.bits() == b.bits()
+            && accumulates(c)
+            && accumulates(d)
+            && and.is_some() == (a == Element::B1)
+            && !float_saturates;
+        if !fits {
+            return Err("there is no such combination of shape and types".into());
+        }
+        Ok(Self { shape, a, b, c, d, saturate, and: and == Some(true) })
+    }
+
+    /// Registers of D, A, B and C.
+    pub fn counts(&self) -> super::mma::Counts {
+        let Shape { m, n, k } = self.shape;
+        super::mma::Counts {
+            d: registers(m * n, Format::Accumulator(self.d)),
+            a: registers(m * k, Format::Operand(self.a)),
+            b: registers(k * n, Format::Operand(self.b)),
+            c: registers(m * n, Format::Accumulator(self.c)),
+        }
+    }
+
+    /// Products of 32-bit registers: all types but `f64`. Gives D.
+    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+        let Shape { m, n, k } = self.shape;
+        match self.a.family() {
+            Family::Float => {
+                let (a, b) = (
+                    gather(a, m, k, self.a, false, Element::float),
+                    gather(b, n, k, self.b, true, Element::float),
+                );
+                self.lines(c, |row, column, c| {
+                    let sum = product::dot(a.line(row), b.line(column), product::widen(c, self.c));
+                    product::round(sum, self.d)
+                })
+            }
+            Family::Integer => {
+                let (a, b) = (
+                    gather(a, m, k, self.a, false, Element::integer),
+                    gather(b, n, k, self.b, true, Element::integer),
+                );
+                self.lines(c, |row, column, c| {
+                    product::dot_integer(a.line(row), b.line(column), c as i32, self.saturate) as u32
+                })
+            }
+            Family::Bits | Family::Double => {
+                let bit = |_: Element, bits: u32| bits;
+                let (a, b) = (gather(a, m, k, self.a, false, bit), gather(b, n, k, self.b, true, bit));
+                self.lines(c, |row, column, c| {
+                    product::dot_bits(a.line(row), b.line(column), c as i32, self.and) as u32
+                })
+            }
+        }
+    }
+
+    /// Products of `f64`: one register of A and B, two of C and D.
+    pub fn execute_double(&self, a: &[f64; 32], b: &[f64; 32], c: &[[f64; 32]]) -> Vec<[f64; 32]> {
+        // A is row by row, 8×4; B, 4×8; C, 8×8.
+        let sum = |register: usize, lane: usize| {
+            let (row, column) = ((lane * 2 + register) / 8, (lane * 2 + register) % 8);
+            let across: [f64; 4] = std::array::from_fn(|k| b[k * 8 + column]);
+            product::dot_double(&a[row * 4..][..4], &across, c[register][lane])
+        };
+        (0..2).map(|register| std::array::from_fn(|lane| sum(register, lane))).collect()
+    }
+
+    fn lines(&self, c: &[Row], element: impl Fn(usize, usize, u32) -> u32) -> Vec<Row> {
+        let counts = self.counts();
+        let (per_c, per_d) =
+            (per_register(Format::Accumulator(self.c)), per_register(Format::Accumulator(self.d)));
+        let mut d = vec![[0; 32]; counts.d];
+        for at in 0..self.shape.m * self.shape.n {
+            let (lane, register, index) = split(at, counts.c, per_c);
+            let c = field(c[register][lane], index, self.c.bits());
+            let value = element(at / self.shape.n, at % self.shape.n, c);
+            let (lane, register, index) = split(at, counts.d, per_d);
+            d[register][lane] |= value << (index * 16);
+        }
+        d
+    }
+}
+
+/// Lane, register and index in it of element number `at`.
+fn split(at: usize, registers: usize, per: usize) -> (usize, usize, usize) {
+    (at / (registers * per), at / per % registers, at % per)
+}
+
+/// Rows of A, or columns of B (`across`: the fragment is k by n), each along k.
+fn gather<T: Copy + Default>(
+    fragment: &[Row],
+    lines: usize,
+    depth: usize,
+    element: Element,
+    across: bool,
+    convert: impl Fn(Element, u32) -> T,
+) -> Lines<T> {
+    let per = per_register(Format::Operand(element));
+    let mut full = Lines::new(lines, depth);
+    for at in 0..lines * depth {
+        let (lane, register, index) = split(at, fragment.len(), per);
+        let (line, k) = if across { (at % lines, at / lines) } else { (at / depth, at % depth) };
+        full.set(line, k, convert(element, field(fragment[register][lane], index, element.bits())));
+    }
+    full
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wmma(words: &str) -> Result<Wmma, String> {
+        let modifiers: Vec<ptx::Name> = words.split('.').map(ptx::Name::from).collect();
+        Wmma::parse(&modifiers)
+    }
+
+    #[test]
+    fn register_counts_are_the_manuals() {
+        for (words, d, a, b, c) in [
+            ("mma.sync.aligned.row.col.m16n16k16.f32.f32", 8, 8, 8, 8),
+            ("mma.sync.aligned.row.row.m8n32k16.f16.f32", 4, 8, 8, 8),
+            ("mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", 8, 4, 4, 8),
+            ("mma.sync.aligned.row.col.m8n32k16.f32.bf16.bf16.f32", 8, 2, 8, 8),
+            ("mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", 8, 4, 4, 8),
+            ("mma.sync.aligned.row.col.m32n8k16.s32.s8.s8.s32.satfinite", 8, 4, 1, 8),
+            ("mma.sync.aligned.row.col.m8n8k32.s32.u4.s4.s32", 2, 1, 1, 2),
+            ("mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", 2, 1, 1, 2),
+            ("mma.sync.aligned.row.col.m8n8k4.rn.f64.f64.f64.f64", 2, 1, 1, 2),
+        ] {
+            assert_eq!(wmma(words).unwrap().counts(), super::super::mma::Counts { d, a, b, c }, "{words}");
+        }
+        for words in [
+            "mma.sync.aligned.row.col.m16n16k16.f32.tf32.tf32.f32",
+            "mma.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",
+            "mma.sync.aligned.row.col.m16n16k16.s32.f32",
+            "mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32.satfinite",
+        ] {
+            assert!(wmma(words).is_err(), "{words}");
+        }
+    }
+
+    /// What a program does: load, multiply, store, through every shape of 8-bit integers and both layouts.
+    #[test]
+    fn loads_products_and_stores_agree() {
+        for (m, n, k) in [(16, 16, 16), (8, 32, 16), (32, 8, 16)] {
+            let a: Vec<i32> = (0..m * k).map(|i| (i * 7 % 23) as i32 - 11).collect();
+            let b: Vec<i32> = (0..k * n).map(|i| (i * 5 % 19) as i32 - 9).collect();
+            let load = |words: &str, memory: &[i32], stride: u64| -> Vec<Row> {
+                let shape = format!("m{m}n{n}k{k}");
+                let all = format!("load.{words}").replace("SHAPE", &shape);
+                let fragment = Fragment::parse(&all.split('.').collect::<Vec<_>>()).unwrap();
+                let register = |r, lane| {
+                    let pieces = fragment.pieces(r, lane, stride);
+                    pieces
+                        .fold(0, |word, p| word | u32::from(memory[p.offset as usize] as u8) << (p.index * 8))
+                };
+                (0..fragment.registers()).map(|r| std::array::from_fn(|lane| register(r, lane))).collect()
+            };
+            let fa = load("a.sync.aligned.row.SHAPE.s8", &a, k as u64);
+            let by_columns: Vec<i32> = (0..n * k).map(|i| b[i % k * n + i / k]).collect();
+            let fb = load("b.sync.aligned.col.SHAPE.s8", &by_columns, k as u64);
+            assert_eq!(fb, load("b.sync.aligned.row.SHAPE.s8", &b, n as u64));
+            let form = wmma(&format!("mma.sync.aligned.row.col.m{m}n{n}k{k}.s32.s8.s8.s32")).unwrap();
+            let d = form.execute(&fa, &fb, &vec![[3; 32]; 8]);
+            let words = format!("store.d.sync.aligned.row.m{m}n{n}k{k}.s32");
+            let store = Fragment::parse(&words.split('.').collect::<Vec<_>>()).unwrap();
+            for (r, row) in d.iter().enumerate() {
+                for (lane, &value) in row.iter().enumerate() {
+                    let at = store.pieces(r, lane, n as u64).next().unwrap().offset as usize;
+                    let expected: i32 = (0..k).map(|i| a[at / n * k + i] * b[i * n + at % n]).sum();
+                    assert_eq!(value as i32, expected + 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn doubles() {
+        let form = wmma("mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64").unwrap();
+        let a = std::array::from_fn(|i| i as f64);
+        let b = std::array::from_fn(|i| (i * i) as f64);
+        let d = form.execute_double(&a, &b, &[[0.25; 32]; 2]);
+        // Row 1, column 3: lane 5, register 1.
+        let expected: usize = (0..4).map(|k| (4 + k) * (k * 8 + 3) * (k * 8 + 3)).sum();
+        assert_eq!(d[1][5], expected as f64 + 0.25);
+    }
+}

@@ -1,0 +1,15 @@
+//! Compiles the kernels to PTX, one module for each feature level that the host chooses from.
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use std::path::PathBuf;
+
+fn main() {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    for arch in [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a] {
+        let ptx = out.join(format!("kernels_{arch}.ptx"));
+        if let Err(error) = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx).build() {
+            eprintln!("error: the kernels did not become PTX for {arch}: {error}");
+            std::process::exit(1);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Shared memory: 32 banks of 4 bytes, each giving one word in a wavefront.
+//!
+//! One warp fills an array contiguously, then each lane reads the element that the host chose for it: a stride, one
+//! element for all, a column of a matrix. How many wavefronts that read takes is the whole lesson: the number of
+//! different words wanted from the fullest bank, group by group (32 lanes of up to 4 bytes, 16 lanes of 8, 8 of 16).
+
+use cuda_std::prelude::*;
+use cuda_std::{misc, shared_array};
+
+/// Elements of the array: enough for 32 lanes with stride 33, and for a 32 × 33 matrix.
+pub const LEN: usize = 32 * 33;
+
+/// 16 bytes, moved by one access.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+pub struct Wide(pub [u32; 4]);
+
+/// What an element of the array holds, so that a wrong read shows.
+pub trait Element: Copy {
+    /// The content of element `i`.
+    fn numbered(i: u32) -> Self;
+}
+
+macro_rules! elements {
+    ($($element:ty: |$i:ident| $value:expr;)*) => {$(
+        impl Element for $element {
+            #[inline(always)]
+            fn numbered($i: u32) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+elements! {
+    u8: |i| (i ^ i >> 8) as u8;
+    u16: |i| i as u16;
+    u32: |i| i;
+    u64: |i| u64::from(i) << 32 | u64::from(!i);
+    Wide: |i| Wide([i, !i, i << 8, i ^ 0x5555]);
+}
+
+#[inline(always)]
+unsafe fn read<T: Element>(array: *mut T, rounds: u32, index: &[u32], out: *mut T, cycles: *mut u64) {
+    let lane = thread::thread_idx_x() as usize;
+    // SAFETY: one warp of 32 lanes; the contract keeps each index below LEN.
+    unsafe {
+        let mut i = lane;
+        while i < LEN {
+            array.add(i).write_volatile(T::numbered(i as u32));
+            i += 32;
+        }
+        let chosen = array.add(*index.get_unchecked(lane) as usize);
+        thread::sync_threads();
+        let start = misc::clock();
+        // Volatile, or the compiler would read once and forget the rest.
+        let mut value = chosen.read_volatile();
+        for _ in 1..rounds {
+            value = chosen.read_volatile();
+        }
+        thread::sync_threads();
+        let end = misc::clock();
+        *out.add(lane) = value;
+        if lane == 0 {
+            *cycles = end - start;
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($name:ident $element:ty;)*) => {$(
+        /// Each lane reads the array's element `index[lane]`, `rounds` times, and writes it to `out[lane]`.
+        ///
+        /// # Safety
+        /// One block of 32 threads; `index` and `out` hold 32 elements, each index below [`LEN`].
+        #[kernel]
+        #[block_dim(32)]
+        pub unsafe fn $name(rounds: u32, index: &[u32], out: *mut $element, cycles: *mut u64) {
+            // SAFETY: as the contract says.
+            unsafe { read(shared_array![$element; LEN], rounds, index, out, cycles) }
+        }
+    )*};
+}
+kernels! {
+    banks_1_byte u8;
+    banks_2_bytes u16;
+    banks_4_bytes u32;
+    banks_8_bytes u64;
+    banks_16_bytes Wide;
+}

@@ -1,0 +1,66 @@
+//! The same product with its tiles stored column by column: what was a row of 32 banks becomes a column in few.
+//!
+//! Only the layout's name differs from [`tiled`](super::tiled). Lane (x, y) stores at word `x * EDGE + y`:
+//! - Edge 32: the lanes of a warp share y, and their words are 32 apart: one bank, 32 wavefronts, storing and reading B.
+//!   One unused word a column makes that 33, odd: no conflict.
+//! - Edge 16: a warp spans two rows of the block, so two values of y. Words are 16 apart: two banks for each y, 8
+//!   wavefronts. With 17, reading is clean (one row of B at a time), but storing is not: the two rows of lanes meet in
+//!   bank 0 (words 0 and 15 · 17 + 1 = 256), 2 wavefronts. One column of padding is the cure for edge 32 only.
+
+use cuda_std::prelude::*;
+use tile::{ColumnOrder, ColumnOrderPadded, shared_tile};
+
+use super::Gemm;
+use super::tiled::multiply;
+
+/// [`matmul_tiled_16`](super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts.
+///
+/// # Safety
+/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
+#[kernel]
+#[block_dim(16, 16)]
+pub unsafe fn matmul_column_16(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
+    let tile_a = shared_tile![f32; 16, 16; ColumnOrder];
+    let tile_b = shared_tile![f32; 16, 16; ColumnOrder];
+    // SAFETY: as the contract says.
+    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+}
+
+/// [`matmul_column_16`] with one unused element a column: 2-way conflicts are left in the stores.
+///
+/// # Safety
+/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
+#[kernel]
+#[block_dim(16, 16)]
+pub unsafe fn matmul_column_16_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
+    let tile_a = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
+    let tile_b = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
+    // SAFETY: as the contract says.
+    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+}
+
+/// [`matmul_tiled_32`](super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts.
+///
+/// # Safety
+/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.
+#[kernel]
+#[block_dim(32, 32)]
+pub unsafe fn matmul_column_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
+    let tile_a = shared_tile![f32; 32, 32; ColumnOrder];
+    let tile_b = shared_tile![f32; 32, 32; ColumnOrder];
+    // SAFETY: as the contract says.
+    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+}
+
+/// [`matmul_column_32`] with one unused element a column: no conflict is left.
+///
+/// # Safety
+/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.
+#[kernel]
+#[block_dim(32, 32)]
+pub unsafe fn matmul_column_32_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
+    let tile_a = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
+    let tile_b = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
+    // SAFETY: as the contract says.
+    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+}
