@@ -63,6 +63,7 @@ entry_points! {
     cuGraphicsResourceGetMappedPointer_v2 @ 3020 => nobody (
         p_dev_ptr: Out<CUdeviceptr>, p_size: Out<usize>, resource: Handle
     );
+    cuGraphicsResourceSetMapFlags @ 3000 => nobody (resource: Handle, flags: u32);
     cuGraphicsResourceSetMapFlags_v2 @ 6050 => nobody (resource: Handle, flags: u32);
     cuGraphicsSubResourceGetMappedArray @ 3000 => nobody (
         p_array: Out<Handle>, resource: Handle, array_index: u32, mip_level: u32

@@ -14,19 +14,15 @@ entry_points! {
     cuArrayGetDescriptor @ 2000 => nobody (p_array_descriptor: *mut c_void, array: Handle);
     cuCtxCreate @ 2000 => context (pctx: Out<CUcontext>, flags: u32, dev: CUdevice);
     cuCtxDestroy @ 2000 => context (ctx: CUcontext);
-    cuCtxGetDevice @ 2000 => context (device: Out<CUdevice>);
     cuCtxPopCurrent @ 2000 => context (pctx: Out<CUcontext>);
     cuCtxPushCurrent @ 2000 => context (ctx: CUcontext);
-    cuCtxSynchronize @ 2000 => context ();
     cuDeviceTotalMem @ 2000 => nobody (bytes: Out<u32>, dev: CUdevice);
     cuEventDestroy @ 2000 => event (event: CUevent);
-    cuEventElapsedTime @ 2000 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
     cuFuncSetBlockShape @ 2000 => nobody (hfunc: CUfunction, x: i32, y: i32, z: i32);
     cuFuncSetSharedSize @ 2000 => nobody (hfunc: CUfunction, bytes: u32);
     cuGraphicsResourceGetMappedPointer @ 3000 => nobody (
         p_dev_ptr: Out<CUdeviceptr_v1>, p_size: Out<u32>, resource: Handle
     );
-    cuGraphicsResourceSetMapFlags @ 3000 => nobody (resource: Handle, flags: u32);
     cuLaunch @ 2000 => nobody (f: CUfunction);
     cuLaunchGrid @ 2000 => nobody (f: CUfunction, grid_width: i32, grid_height: i32);
     cuLaunchGridAsync @ 2000 => nobody (f: CUfunction, grid_width: i32, grid_height: i32, stream: CUstream);

@@ -10,6 +10,7 @@ entry_points! {
     cuCtxWaitEvent @ 12050 => nobody (ctx: CUcontext, event: CUevent);
     cuEventCreate @ 2000 => event (event: Out<CUevent>, flags: u32);
     cuEventDestroy_v2 @ 4000 => event (event: CUevent);
+    cuEventElapsedTime @ 2000 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
     cuEventElapsedTime_v2 @ 12080 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
     cuEventQuery @ 2000 => event (event: CUevent);
     cuEventRecord @ 2000 / cuEventRecord_ptsz @ 7000 => event (event: CUevent, stream: CUstream);
