@@ -3,8 +3,9 @@
 use crate::arch::NvvmArch;
 use crate::archive::Archive;
 use crate::error::CudaBuilderError;
+use crate::float_modes::FloatModes;
 use crate::front_end::{self, Request, Toolchain};
-use crate::{llvm, lower};
+use crate::{isolate, llvm, lower};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -219,10 +220,20 @@ impl CudaBuilder {
         let options = lower::Options {
             arch: self.arch,
             optimise: self.nvvm_opts,
-            fma_contraction: self.fma_contraction,
+            floats: FloatModes {
+                contract: self.fma_contraction,
+                fast_sqrt: self.fast_sqrt,
+                fast_div: self.fast_div,
+                ftz: self.ftz,
+            },
+            override_libm: self.override_libm,
+            constant_statics: self.use_constant_memory_space,
             keep_module: self.emit.is_some() || self.final_module_path.is_some(),
         };
-        let output = lower::lower(&archive, &options).map_err(CudaBuilderError::Lowering)?;
+        let output = isolate::run(|| lower::lower(&archive, &options))?;
+        for warning in output.warnings.lines() {
+            println!("cargo:warning={warning}");
+        }
         let path = self.ptx_file_copy_path.unwrap_or_else(|| {
             target_folder.join("ptx").join(self.arch.to_string()).join(format!("{}.ptx", artifact.crate_name))
         });

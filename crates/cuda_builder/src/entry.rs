@@ -1,7 +1,7 @@
 //! Rebuilds the PTX signature of each kernel from what `#[kernel]` left: upstream's rules, independent of the ABI by
 //! which rustc passes the same values on the host.
 
-use crate::llvm::{At, Builder, Context, Linkage, Module, Type, Value};
+use crate::llvm::{At, Builder, Cast, Context, Linkage, Module, Type, Value};
 use crate::{debug_info, marks};
 
 /// The calling convention `ptx_kernel`.
@@ -157,7 +157,7 @@ fn build_one(
             (true, false) if types.is_empty() => {
                 // A zero-sized value lives anywhere that is aligned.
                 let address = context.int(64).int(i64::from(parameter.align));
-                arguments.push(build.cast(crate::llvm::Cast::IntToPtr, address, context.pointer(0)));
+                arguments.push(build.cast(Cast::IntToPtr, address, context.pointer(0)));
             }
             (true, false) => {
                 // A type alias of a scalar or a slice: the macro could not see what it is, rustc could.
@@ -166,7 +166,7 @@ fn build_one(
                 for (value, ty) in received.iter().zip(&types) {
                     let at = build.offset(context.int(8), place, context.int(64).int(offset));
                     let value = if parameter.code == 2 {
-                        build.cast(crate::llvm::Cast::ZExt, *value, context.int(8))
+                        build.cast(Cast::ZExt, *value, context.int(8))
                     } else {
                         *value
                     };
@@ -191,6 +191,25 @@ fn build_one(
     forwarded.remove_enum_attribute(At::Function, "noinline");
     forwarded.add_enum_attribute(At::Function, "alwaysinline", 0);
     kernel
+}
+
+/// Says of every kernel's pointers that they point to global memory, as the driver's interface has it.
+pub fn global_pointers(context: &Context, module: &Module<'_>) {
+    for kernel in module.functions().into_iter().filter(|f| f.calling_convention() == PTX_KERNEL) {
+        let Some(first) = kernel.instructions().first().copied() else { continue };
+        for index in 0..kernel.parameter_count() {
+            let pointer = kernel.parameter(index);
+            let by_value = kernel.has_enum_attribute(At::Parameter(index), "byval");
+            if pointer.ty() != context.pointer(0) || by_value {
+                continue;
+            }
+            let build = Builder::before(first);
+            let global = build.cast(Cast::AddrSpace, pointer, context.pointer(1));
+            let generic = build.cast(Cast::AddrSpace, global, context.pointer(0));
+            pointer.replace_all_uses(generic);
+            global.set_operand(0, pointer);
+        }
+    }
 }
 
 /// `#[launch_bounds]` and its kin as the attributes that LLVM prints as PTX directives.

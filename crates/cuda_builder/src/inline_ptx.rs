@@ -1,8 +1,7 @@
 //! Calls made by `ptx!` become inline assembly. The link name is described in `cuda_std_macros`, `ptx.rs`.
 
 use crate::llvm::{Builder, Context, Module, Opcode, Type, Value};
-use crate::marks;
-use crate::names;
+use crate::{marks, names, refuse};
 
 enum Operand {
     In(&'static str),
@@ -96,6 +95,7 @@ fn replace_call(context: &Context, call: Value, description: &str) -> Result<(),
     let text = assembly(template, &places)?;
     let asm = build.inline_asm(result.function(&parameters), &text, &constraints.join(","), !pure, &inputs);
     asm.add_call_attribute("nounwind");
+    asm.add_call_string_attribute(refuse::OWN_ASSEMBLY);
     if convergent {
         asm.add_call_attribute("convergent");
     }

@@ -10,21 +10,31 @@
 
 mod arch;
 mod archive;
+mod atomics;
 mod builder;
 mod clean;
 mod convergence;
 mod debug_info;
 mod entry;
 mod error;
+mod float_modes;
 mod front_end;
 mod inline_ptx;
+mod inlining;
 mod intrinsics;
+mod isolate;
+mod lines;
 mod link;
 mod llvm;
 mod lower;
 mod marks;
+mod mathematics;
+mod memory_ops;
 mod names;
 mod panics;
+mod ptx_version;
+mod refuse;
+mod sizes;
 mod spaces;
 mod wrapper;
 

@@ -4,6 +4,9 @@ use crate::archive::{Archive, Bitcode};
 use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, TargetMachine, Value};
 use crate::{entry, marks};
 
+/// What `core` expects from C.
+const RUNTIME: &str = include_str!("runtime.ll");
+
 /// Links all of the device's own crates.
 pub fn crates<'c>(context: &'c Context, archive: &Archive) -> Result<Module<'c>, String> {
     let module = context.module("device");
@@ -50,29 +53,26 @@ pub fn standard_library<'c>(
 ) -> Result<(), String> {
     loop {
         let mut added = false;
-        for Bitcode { name, bytes } in &archive.on_demand {
+        for source in archive.on_demand.iter().map(Some).chain([None]) {
             let wanted = undefined(module);
             if wanted.is_empty() {
                 return Ok(());
             }
-            let part = context
-                .parse(bytes, name)
-                .map_err(|e| format!("the bitcode of `{name}` cannot be read: {e}"))?;
+            let part = match source {
+                Some(Bitcode { name, bytes }) => context
+                    .parse(bytes, name)
+                    .map_err(|e| format!("the bitcode of `{name}` cannot be read: {e}"))?,
+                None => context.parse_assembly(RUNTIME)?,
+            };
             part.clear_inline_assembly();
             // The shipped libraries carry full debug information, which would make the whole module a debug build.
             part.strip_debug_info();
             part.set_target(TRIPLE, DATA_LAYOUT);
             let mut found = false;
-            for value in part.functions().into_iter().chain(part.globals()) {
-                if value.is_declaration() {
-                    continue;
-                }
-                if wanted.contains(&value.name()) {
-                    found = true;
-                    value.set_linkage(Linkage::External);
-                } else {
-                    value.set_linkage(Linkage::Internal);
-                }
+            for value in part.functions().into_iter().chain(part.globals()).filter(|v| !v.is_declaration()) {
+                let is_wanted = wanted.contains(&value.name());
+                found |= is_wanted;
+                value.set_linkage(if is_wanted { Linkage::External } else { Linkage::Internal });
             }
             if !found {
                 continue;
@@ -80,7 +80,10 @@ pub fn standard_library<'c>(
             machine.run_passes(&part, "globaldce")?;
             prepare(&part);
             if !module.link(part) {
-                return Err(format!("`{name}` cannot be linked: {}", context.take_errors().join("\n")));
+                return Err(format!(
+                    "the standard library cannot be linked: {}",
+                    context.take_errors().join("\n")
+                ));
             }
             internalise(module);
             added = true;

@@ -2,15 +2,21 @@
 
 use crate::arch::NvvmArch;
 use crate::archive::Archive;
-use crate::llvm::{self, Context, TargetMachine};
-use crate::{clean, convergence, entry, inline_ptx, intrinsics, link, names, panics, spaces};
+use crate::float_modes::FloatModes;
+use crate::llvm::{self, Context, Module, TargetMachine};
+use crate::{
+    atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, lines, link,
+    mathematics, memory_ops, panics, ptx_version, refuse, sizes, spaces,
+};
 
 /// What the lowering is asked for.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub arch: NvvmArch,
     pub optimise: bool,
-    pub fma_contraction: bool,
+    pub floats: FloatModes,
+    pub override_libm: bool,
+    pub constant_statics: bool,
     pub keep_module: bool,
 }
 
@@ -21,6 +27,8 @@ pub struct Output {
     /// The module before the back end, as text and as bitcode.
     pub assembly: String,
     pub bitcode: Vec<u8>,
+    /// What the user should know, a line each.
+    pub warnings: String,
 }
 
 /// LLVM's options that have no other door. Accumulator arrays become registers only if their loops are unrolled in
@@ -28,52 +36,82 @@ pub struct Output {
 /// unroll the loop over K of a matrix product.
 const LLVM_OPTIONS: [&str; 1] = ["-unroll-threshold=1000"];
 
-/// What the driver provides.
-const SYSTEM_CALLS: [&str; 4] = ["__assertfail", "vprintf", "malloc", "free"];
-
+/// Lowers the archive's crates to PTX.
 pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     llvm::set_options(&LLVM_OPTIONS);
     let context = Context::new();
-    let ptx_version = options.arch.first_ptx_version();
+    let capability = options.arch.capability_value();
+    let first_version = options.arch.first_ptx_version();
     let machine =
-        TargetMachine::new(&options.arch.processor(), &format!("+ptx{ptx_version}"), options.optimise)?;
+        TargetMachine::new(&options.arch.processor(), &format!("+ptx{first_version}"), options.optimise)?;
 
     let module = link::crates(&context, archive)?;
-    spaces::place(&context, &module);
-    clean::host_attributes(&module);
-    panics::rewrite(&context, &module);
+    // Before any pass: statics to their memories, and every mark to what it stands for.
+    spaces::place(&context, &module, options.constant_statics)?;
+    prepare(&context, &module, options);
     intrinsics::resolve(&context, &module)?;
+    if options.override_libm {
+        mathematics::override_libm(&module);
+    }
+    mathematics::replace_unselectable(&context, &module);
     inline_ptx::resolve(&context, &module)?;
-    convergence::mark(&module);
-    let grid_constant = ptx_version >= 77 && options.arch.capability_value() >= 70;
-    entry::build(&context, &module, grid_constant)?;
+    entry::build(&context, &module, first_version >= 77 && capability >= 70)?;
     entry::forget_used(&module);
     link::internalise(&module);
     clean::unwinding(&module, &machine)?;
     // What only rewritten panics needed is gone before the standard library is asked for it.
     machine.run_passes(&module, "function(sroa,adce,simplifycfg),globaldce,strip-dead-prototypes")?;
-    link::standard_library(&context, &module, &machine, archive, |part| {
-        clean::host_attributes(part);
-        panics::rewrite(&context, part);
-        convergence::mark(part);
-    })?;
+    link::standard_library(&context, &module, &machine, archive, |part| prepare(&context, part, options))?;
+    mathematics::replace_unselectable(&context, &module);
     clean::unwinding(&module, &machine)?;
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
 
-    for name in link::undefined(&module) {
-        if SYSTEM_CALLS.contains(&name.as_str()) || name == crate::marks::DYNAMIC_SHARED {
-            continue;
-        }
-        return Err(format!("`{}` is used but defined nowhere", names::readable(&name)));
-    }
+    refuse::check(&module)?;
     module.verify()?;
-    machine.run_passes(&module, "default<O3>")?;
+    atomics::fence_loops(&module);
+    if options.optimise {
+        inlining::mark(&module);
+    }
+    machine.run_passes(&module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+
+    // What the optimiser understands and the back end does badly.
+    if atomics::any(&module) {
+        entry::global_pointers(&context, &module);
+        machine.run_passes(&module, "function(infer-address-spaces)")?;
+        atomics::replace(&context, &module, capability);
+    }
+    if memory_ops::widen(&context, &module) {
+        machine.run_passes(&module, "always-inline,function(instcombine,simplifycfg),globaldce")?;
+    }
+    sizes::check(&module)?;
     let (assembly, bitcode) =
         if options.keep_module { (module.print(), module.bitcode()) } else { Default::default() };
-    let ptx = machine.emit(&module)?;
+    let ptx = print(&context, &module, &machine, first_version)?;
+    Ok(Output { ptx, assembly, bitcode, warnings: String::new() })
+}
+
+/// What every part gets before it is linked or optimised.
+fn prepare(context: &Context, module: &Module<'_>, options: &Options) {
+    clean::host_attributes(module);
+    refuse::drop_harmless(context.sync_scope("singlethread"), module);
+    float_modes::mark(module, options.floats);
+    panics::rewrite(context, module);
+    convergence::mark(module);
+}
+
+fn print(
+    context: &Context,
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    first_version: u32,
+) -> Result<String, String> {
+    let chains = lines::number(context, module);
+    let ptx = machine.emit(module)?;
     let errors = context.take_errors();
     if !errors.is_empty() {
         return Err(errors.join("\n"));
     }
-    Ok(Output { ptx, assembly, bitcode })
+    let (ptx, inlined) = chains.restore(&ptx);
+    let least = if inlined { lines::PTX_VERSION } else { 0 };
+    Ok(ptx_version::raise(&ptx, first_version, least))
 }

@@ -8,7 +8,9 @@ const CONSTANT_SPACE: u32 = 4;
 
 /// Moves every marked static. Must come before any pass: in the generic space a static that only one function uses may
 /// be turned into a local variable, and one that is never written folded into its initialiser.
-pub fn place(context: &Context, module: &Module<'_>) {
+///
+/// `constants` puts unmarked tables into constant memory too: statics that no one can write, of up to 64 KiB.
+pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<(), String> {
     for global in module.globals() {
         let section = global.section();
         if global.name() == marks::DYNAMIC_SHARED {
@@ -38,10 +40,32 @@ pub fn place(context: &Context, module: &Module<'_>) {
             let name = global.name();
             replace(context, global, table);
             table.set_name(&name);
+        } else if constants && is_constant_static(module, global) {
+            let table = module.add_global("", global.value_type(), CONSTANT_SPACE);
+            if let Some(initial) = global.initializer() {
+                table.set_initializer(initial);
+            }
+            table.set_global_constant(true);
+            table.set_alignment(global.alignment());
+            table.set_linkage(Linkage::Internal);
+            let name = global.name();
+            replace(context, global, table);
+            table.set_name(&name);
         } else if !section.is_empty() {
             global.clear_section();
         }
     }
+    Ok(())
+}
+
+/// A `static` of the user's: rustc's own constants have names without a path.
+fn is_constant_static(module: &Module<'_>, global: Value) -> bool {
+    let name = global.name();
+    global.is_global_constant()
+        && !global.is_declaration()
+        && global.section().is_empty()
+        && name.starts_with("_R")
+        && module.size_of(global.value_type()) <= 64 * 1024
 }
 
 fn replace(context: &Context, old: Value, new: Value) {

@@ -148,6 +148,7 @@ functions! {
     fn GetModuleDataLayout(Ref) -> Ref;
 
     fn ConstInt(Ref, c_ulonglong, c_int) -> Ref;
+    fn ConstIntOfArbitraryPrecision(Ref, c_uint, *const u64) -> Ref;
     fn ConstNull(Ref) -> Ref;
     fn GetUndef(Ref) -> Ref;
     fn GetPoison(Ref) -> Ref;
@@ -188,6 +189,8 @@ functions! {
     fn AddCallSiteAttribute(Ref, c_uint, Ref);
     fn GetCallSiteAttributeCount(Ref, c_uint) -> c_uint;
     fn GetCallSiteAttributes(Ref, c_uint, *mut Ref);
+    fn GetCallSiteEnumAttribute(Ref, c_uint, c_uint) -> Ref;
+    fn GetCallSiteStringAttribute(Ref, c_uint, *const c_char, c_uint) -> Ref;
     fn RemoveCallSiteEnumAttribute(Ref, c_uint, c_uint);
     fn GetSubprogram(Ref) -> Ref;
     fn SetSubprogram(Ref, Ref);
@@ -196,6 +199,7 @@ functions! {
     fn GetNextBasicBlock(Ref) -> Ref;
     fn AppendBasicBlockInContext(Ref, Ref, *const c_char) -> Ref;
     fn InsertBasicBlockInContext(Ref, Ref, *const c_char) -> Ref;
+    fn MoveBasicBlockBefore(Ref, Ref);
     fn GetBasicBlockParent(Ref) -> Ref;
     fn GetBasicBlockTerminator(Ref) -> Ref;
     fn GetInstructionParent(Ref) -> Ref;
@@ -246,6 +250,11 @@ functions! {
     fn ReplaceMDNodeOperandWith(Ref, c_uint, Ref);
     fn MetadataAsValue(Ref, Ref) -> Ref;
     fn ValueAsMetadata(Ref) -> Ref;
+    fn GetMetadataKind(Ref) -> c_uint;
+    fn GetMDNodeNumOperands(Ref) -> c_uint;
+    fn GetMDNodeOperands(Ref, *mut Ref);
+    fn GetMDString(Ref, *mut c_uint) -> *const c_char;
+    fn DIBuilderCreateDebugLocation(Ref, c_uint, c_uint, Ref, Ref) -> Ref;
 
     fn CreateBuilderInContext(Ref) -> Ref;
     fn DisposeBuilder(Ref);

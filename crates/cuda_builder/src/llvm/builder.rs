@@ -16,6 +16,7 @@ pub enum Cast {
     PtrToInt = 39,
     IntToPtr = 40,
     BitCast = 41,
+    AddrSpace = 60,
 }
 
 /// `LLVMOpcode` of the binary operations in use.

@@ -6,12 +6,14 @@
 
 mod api;
 mod builder;
+mod location;
 mod module;
 mod target;
 mod value;
 
 pub use api::load;
 pub use builder::{Binary, Builder, Cast};
+pub use location::Location;
 pub use module::{Context, Module};
 pub use target::{DATA_LAYOUT, TRIPLE, TargetMachine, set_options};
 pub use value::{At, Block, Linkage, Opcode, Ordering, Type, TypeKind, Value};

@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 
 /// A context, and the messages that LLVM reported in it.
 pub struct Context {
-    raw: Ref,
+    pub(super) raw: Ref,
     diagnostics: Box<RefCell<Vec<String>>>,
 }
 

@@ -314,6 +314,34 @@ impl Value {
         ffi!(AddCallSiteAttribute(self.0, At::Function.index(), attribute));
     }
 
+    /// A string attribute without a value on the call itself.
+    pub fn add_call_string_attribute(self, name: &str) {
+        let attribute = ffi!(CreateStringAttribute(
+            self.context(),
+            name.as_ptr().cast(),
+            name.len() as u32,
+            name.as_ptr().cast(),
+            0
+        ));
+        ffi!(AddCallSiteAttribute(self.0, At::Function.index(), attribute));
+    }
+
+    pub fn has_call_string_attribute(self, name: &str) -> bool {
+        !ffi!(GetCallSiteStringAttribute(
+            self.0,
+            At::Function.index(),
+            name.as_ptr().cast(),
+            name.len() as u32
+        ))
+        .is_null()
+    }
+
+    /// The value of an attribute such as `align` at a call.
+    pub fn call_enum_attribute(self, at: At, name: &str) -> Option<u64> {
+        let attribute = ffi!(GetCallSiteEnumAttribute(self.0, at.index(), kind(name)));
+        (!attribute.is_null()).then(|| ffi!(GetEnumAttributeValue(attribute)))
+    }
+
     pub fn remove_call_attribute(self, at: At, name: &str) {
         ffi!(RemoveCallSiteEnumAttribute(self.0, at.index(), kind(name)));
     }
@@ -570,6 +598,10 @@ impl Block {
         Value::some(ffi!(GetFirstInstruction(self.0)))
     }
 
+    pub fn move_before(self, other: Block) {
+        ffi!(MoveBasicBlockBefore(self.0, other.0));
+    }
+
     pub fn terminator(self) -> Option<Value> {
         Value::some(ffi!(GetBasicBlockTerminator(self.0)))
     }
@@ -595,6 +627,11 @@ impl Type {
 
     pub fn int_width(self) -> u32 {
         if self.kind() == TypeKind::Integer { ffi!(GetIntTypeWidth(self.0)) } else { 0 }
+    }
+
+    /// The address space of a pointer.
+    pub fn address_space(self) -> u32 {
+        if self.kind() == TypeKind::Pointer { ffi!(GetPointerAddressSpace(self.0)) } else { 0 }
     }
 
     pub fn return_type(self) -> Type {
@@ -645,6 +682,12 @@ impl Type {
         Value(ffi!(ConstInt(self.0, value as u64, 1)))
     }
 
+    /// A constant of more than 64 bits.
+    pub fn int128(self, value: u128) -> Value {
+        let words = [value as u64, (value >> 64) as u64];
+        Value(ffi!(ConstIntOfArbitraryPrecision(self.0, 2, words.as_ptr())))
+    }
+
     pub fn array(self, len: u64) -> Type {
         Type(ffi!(ArrayType2(self.0, len)))
     }
@@ -661,7 +704,7 @@ impl Type {
 }
 
 /// The name and directory of the file of a scope.
-fn file_of(scope: Ref) -> (String, String) {
+pub(super) fn file_of(scope: Ref) -> (String, String) {
     let file = ffi!(DIScopeGetFile(scope));
     if file.is_null() {
         return Default::default();

@@ -1,0 +1,62 @@
+//! How freely floating-point operations may be rounded: the builder's `fma_contraction`, `fast_sqrt`, `fast_div`, `ftz`.
+
+use crate::llvm::{At, Module, Opcode, TypeKind, Value};
+use crate::names;
+
+/// `LLVMFastMathFlags`.
+const CONTRACT: u32 = 1 << 5;
+const APPROXIMATE: u32 = 1 << 6;
+
+/// The choices.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FloatModes {
+    pub contract: bool,
+    pub fast_sqrt: bool,
+    pub fast_div: bool,
+    pub ftz: bool,
+}
+
+/// `LLVMOpcode` of `fdiv`.
+const FDIV: Opcode = Opcode::Other(16);
+
+/// Marks every operation. Flags sit on instructions, where inlining keeps them.
+pub fn mark(module: &Module<'_>, modes: FloatModes) {
+    for function in module.functions() {
+        if function.is_declaration() {
+            continue;
+        }
+        if modes.ftz {
+            function.add_string_attribute(
+                At::Function,
+                "denormal-fp-math-f32",
+                "preserve-sign,preserve-sign",
+            );
+        }
+        let contract = modes.contract && !counts_roundings(&names::of(function));
+        for instruction in function.instructions() {
+            if contract {
+                instruction.add_fast_math(CONTRACT);
+            }
+            let single = instruction.ty().kind() == TypeKind::Float;
+            if single
+                && (modes.fast_div && instruction.opcode() == FDIV
+                    || modes.fast_sqrt && is_square_root(instruction))
+            {
+                instruction.add_fast_math(APPROXIMATE);
+            }
+        }
+    }
+}
+
+/// Libraries of mathematics say themselves where they fuse, and prove their error bounds from it.
+fn counts_roundings(name: &str) -> bool {
+    ["libm::", "cuda_std::", "<f32 as cuda_std::", "<f64 as cuda_std::"]
+        .iter()
+        .any(|start| name.starts_with(start))
+        || name.starts_with("__nv_")
+}
+
+fn is_square_root(instruction: Value) -> bool {
+    instruction.opcode() == Opcode::Call
+        && instruction.called().and_then(Value::as_function).is_some_and(|f| f.name() == "llvm.sqrt.f32")
+}

@@ -1,0 +1,131 @@
+//! Runs the lowering in a process of its own where the system has `fork`.
+//!
+//! Some of LLVM's errors abort the process, and its command-line options are global to it. In a child, the first is an
+//! error of the build like any other, and the second ends with the child.
+
+use crate::error::CudaBuilderError;
+use crate::lower::Output;
+
+/// Runs `lower` in a child; elsewhere than on unix, here.
+#[cfg(not(unix))]
+pub fn run(lower: impl FnOnce() -> Result<Output, String>) -> Result<Output, CudaBuilderError> {
+    lower().map_err(CudaBuilderError::Lowering)
+}
+
+/// Runs `lower` in a child and brings its result back through a pipe.
+#[cfg(unix)]
+pub fn run(lower: impl FnOnce() -> Result<Output, String>) -> Result<Output, CudaBuilderError> {
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+
+    let failed = |cause| CudaBuilderError::CannotRun { program: "the lowering".into(), cause };
+    let (mut results, to_results) = std::io::pipe().map_err(failed)?;
+    let (mut messages, to_messages) = std::io::pipe().map_err(failed)?;
+    // SAFETY: the child touches nothing that another thread may hold but the allocator, which the C library keeps
+    // usable across `fork`; it ends with `_exit`, so no destructor or exit handler of the parent runs twice.
+    let child = unsafe { libc::fork() };
+    if child < 0 {
+        return Err(failed(std::io::Error::last_os_error()));
+    }
+    if child == 0 {
+        let (mut to_results, results) = (to_results, results);
+        drop((results, messages));
+        // SAFETY: both are open descriptors of this process.
+        unsafe { libc::dup2(to_messages.as_raw_fd(), libc::STDERR_FILENO) };
+        drop(to_messages);
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(lower));
+        let code = match result {
+            Ok(result) => {
+                let sent = to_results.write_all(&encode(&result)).and_then(|()| to_results.flush());
+                i32::from(sent.is_err())
+            }
+            Err(_) => 101,
+        };
+        // SAFETY: ends this process, the child.
+        unsafe { libc::_exit(code) };
+    }
+    drop((to_results, to_messages));
+    // Messages are read beside the results, or a child that says much would wait for ever.
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = messages.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut bytes = Vec::new();
+    let read = results.read_to_end(&mut bytes);
+    let stderr = reader.join().unwrap_or_default();
+    let mut status = 0;
+    // SAFETY: `child` is our child and has not been waited for.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    match decode(&bytes) {
+        Some(result) if read.is_ok() && status == 0 => result.map_err(CudaBuilderError::Lowering),
+        _ => {
+            let how = if libc::WIFSIGNALED(status) {
+                format!("signal {}", libc::WTERMSIG(status))
+            } else {
+                format!("exit code {}", libc::WEXITSTATUS(status))
+            };
+            Err(CudaBuilderError::Crashed { how, stderr })
+        }
+    }
+}
+
+/// Parts, each after its length; the first tells success from failure.
+#[cfg(unix)]
+fn encode(result: &Result<Output, String>) -> Vec<u8> {
+    let parts: Vec<&[u8]> = match result {
+        Ok(output) => vec![
+            b"ok",
+            output.ptx.as_bytes(),
+            output.assembly.as_bytes(),
+            &output.bitcode,
+            output.warnings.as_bytes(),
+        ],
+        Err(message) => vec![b"error", message.as_bytes()],
+    };
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part);
+    }
+    bytes
+}
+
+#[cfg(unix)]
+fn decode(mut bytes: &[u8]) -> Option<Result<Output, String>> {
+    let mut next = || {
+        let (len, rest) = bytes.split_first_chunk()?;
+        let (part, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+        bytes = rest;
+        Some(part)
+    };
+    let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
+    if next()? == b"error" {
+        return Some(Err(text(next()?)));
+    }
+    let (ptx, assembly, bitcode, warnings) = (text(next()?), text(next()?), next()?.to_vec(), text(next()?));
+    Some(Ok(Output { ptx, assembly, bitcode, warnings }))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_and_errors_come_back() {
+        let output =
+            run(|| Ok(Output { ptx: "p".into(), bitcode: vec![1; 200_000], ..Output::default() })).unwrap();
+        assert_eq!((output.ptx.as_str(), output.bitcode.len()), ("p", 200_000));
+        assert!(matches!(run(|| Err("why".into())), Err(CudaBuilderError::Lowering(text)) if text == "why"));
+    }
+
+    #[test]
+    fn an_abort_is_an_error_with_its_last_words() {
+        let error = run(|| {
+            eprintln!("LLVM ERROR: cannot select");
+            std::process::abort()
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("signal 6") && text.contains("cannot select"), "{text}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Places in the source, as instructions carry them.
+
+use super::value::{Value, file_of};
+use super::{Context, Ref, ffi, text};
+
+/// A `DILocation`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Location(pub(super) Ref);
+
+/// `LLVMMetadataKind` of subprograms.
+const SUBPROGRAM: u32 = 17;
+
+impl Location {
+    pub fn line(self) -> u32 {
+        ffi!(DILocationGetLine(self.0))
+    }
+
+    pub fn column(self) -> u32 {
+        ffi!(DILocationGetColumn(self.0))
+    }
+
+    /// The call that the place was inlined at.
+    pub fn inlined_at(self) -> Option<Location> {
+        let at = ffi!(DILocationGetInlinedAt(self.0));
+        (!at.is_null()).then_some(Self(at))
+    }
+
+    fn scope(self) -> Ref {
+        ffi!(DILocationGetScope(self.0))
+    }
+
+    /// The path of the file.
+    pub fn file(self) -> String {
+        let (name, directory) = file_of(self.scope());
+        if name.starts_with('/') || directory.is_empty() { name } else { format!("{directory}/{name}") }
+    }
+
+    /// The linkage name of the function that the place is in.
+    pub fn function_name(self, context: &Context) -> String {
+        let context = context.raw;
+        let mut scope = self.scope();
+        // Blocks lie in blocks that lie in a subprogram; a scope's operands are file, scope, name, linkage name.
+        for _ in 0..256 {
+            let node = ffi!(MetadataAsValue(context, scope));
+            let mut operands = vec![std::ptr::null_mut(); ffi!(GetMDNodeNumOperands(node)) as usize];
+            ffi!(GetMDNodeOperands(node, operands.as_mut_ptr()));
+            if ffi!(GetMetadataKind(scope)) == SUBPROGRAM {
+                return [3, 2]
+                    .into_iter()
+                    .filter_map(|index| operands.get(index))
+                    .find(|s| !s.is_null())
+                    .map_or_else(String::new, |name| {
+                        text(|full| {
+                            let mut len = 0;
+                            let start = ffi!(GetMDString(*name, &mut len));
+                            // SAFETY: `full` is a live local of `text`.
+                            unsafe { *full = len as usize };
+                            start
+                        })
+                    });
+            }
+            match operands.get(1) {
+                Some(outer) if !outer.is_null() => scope = ffi!(ValueAsMetadata(*outer)),
+                _ => break,
+            }
+        }
+        String::new()
+    }
+}
+
+impl Value {
+    pub fn location(self) -> Option<Location> {
+        let location = ffi!(InstructionGetDebugLoc(self.0));
+        (!location.is_null()).then_some(Location(location))
+    }
+
+    pub fn set_location(self, location: Location) {
+        ffi!(InstructionSetDebugLoc(self.0, location.0));
+    }
+}
+
+impl Context {
+    /// A place with another line and the same scope and call.
+    pub fn location(&self, line: u32, like: Location) -> Location {
+        let inlined_at = ffi!(DILocationGetInlinedAt(like.0));
+        Location(ffi!(DIBuilderCreateDebugLocation(self.raw, line, 1, like.scope(), inlined_at)))
+    }
+}
