@@ -45,6 +45,7 @@ mod fast;
 mod float;
 mod integer;
 mod rounding;
+mod special;
 
 pub use convert::*;
 pub use exact::*;
@@ -52,3 +53,4 @@ pub use fast::*;
 pub use float::*;
 pub use integer::*;
 pub use rounding::*;
+pub use special::*;

@@ -16,6 +16,7 @@ pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
 mod float;
+mod float_ext;
 mod intrinsic;
 pub mod intrinsics;
 pub mod io;
@@ -31,6 +32,7 @@ pub mod warp;
 
 pub use cuda_std_macros::*;
 pub use float::GpuFloat;
+pub use float_ext::FloatExt;
 pub use glam;
 pub use half::{self, bf16, f16};
 pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};

@@ -19,4 +19,5 @@ pub(crate) mod real;
 pub(crate) mod remainder;
 pub(crate) mod root;
 pub(crate) mod rounding;
+pub(crate) mod special;
 pub(crate) mod trig;

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the polynomials of `src/math/poly32.rs` and `src/math/poly64.rs`: `minimax.py [name…]` prints them as Rust.
+"""Makes the polynomials of `src/math`: `minimax.py --files src/math` and `minimax.py --special src/math/special`.
 
 Each is the Remez polynomial of least relative (or given) error on its interval, its coefficients rounded one after the
 other, lowest first, the rest fitted again to what rounding left. Needs `mpmath`; nothing of the build needs this."""
 import struct, sys
 import mpmath as mp
 
-mp.mp.dps = 45
+mp.mp.dps = 75
 F32, F64 = 24, 53
+DENSITY = 12
 
 
 def rounded(x, bits):
@@ -32,9 +33,11 @@ def remez(f, weight, a, b, powers, rounds=6):
     """Coefficients c of sum c_i x^powers_i, least maximum of |weight (f - p)| on [a, b]."""
     n = len(powers)
     a, b = mp.mpf(a), mp.mpf(b)
-    nodes = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * n + 2)) for i in range(n + 1)]
-    grid = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * i / (20 * n)) for i in range(20 * n + 1)]
+    middle, half = (a + b) / 2, (b - a) / 2
+    nodes = [middle - half * mp.cos(mp.pi * i / n) for i in range(n + 1)]
+    grid = [middle - half * mp.cos(mp.pi * i / (DENSITY * n)) for i in range(DENSITY * n + 1)]
     fg, wg = [f(x) for x in grid], [weight(x) for x in grid]
+    best = None
     for _ in range(rounds):
         matrix = mp.matrix(n + 1, n + 1)
         right = mp.matrix(n + 1, 1)
@@ -46,21 +49,28 @@ def remez(f, weight, a, b, powers, rounds=6):
         solution = mp.lu_solve(matrix, right)
         c = [solution[j] for j in range(n)]
         error = [w * (fx - evaluate(c, powers, x)) for x, fx, w in zip(grid, fg, wg)]
-        # One extremum for each stretch of equal sign.
+        size = max(abs(e) for e in error)
+        if best is None or size < best[1]:
+            best = c, size
+        # One extremum for each stretch of equal sign; of too many, the smallest neighbours go.
         extrema, start = [], 0
         for i in range(1, len(grid) + 1):
             if i == len(grid) or (error[i] > 0) != (error[start] > 0):
                 extrema.append(max(range(start, i), key=lambda k: abs(error[k])))
                 start = i
         while len(extrema) > n + 1:
-            extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
+            if len(extrema) == n + 2:
+                extrema.pop(0 if abs(error[extrema[0]]) < abs(error[extrema[-1]]) else -1)
+            else:
+                k = min(range(len(extrema) - 1), key=lambda k: max(abs(error[extrema[k]]), abs(error[extrema[k + 1]])))
+                del extrema[k:k + 2]
         if len(extrema) < n + 1:
             break
         new = [grid[i] for i in extrema]
         if new == nodes:
             break
         nodes = new
-    return c, max(abs(e) for e in error)
+    return best
 
 
 def evaluate(c, powers, x):
@@ -71,7 +81,8 @@ def fit(f, a, b, terms, bits, weight=None, refit=None):
     """Rounded coefficients of x^0, x^1, …, and the error they leave."""
     weight = weight or (lambda x: 1 / f(x))
     fixed = []
-    refit = terms if refit is None else refit
+    # Where zero lies inside the interval, a polynomial that vanishes there cannot follow.
+    refit = 1 if a < 0 < b and weight(mp.mpf(0)) != 0 else terms if refit is None else refit
     c, _ = remez(f, weight, a, b, list(range(terms)))
     for i in range(terms):
         if i < refit and i > 0:
@@ -80,7 +91,7 @@ def fit(f, a, b, terms, bits, weight=None, refit=None):
             c, _ = remez(rest, weight, a, b, list(range(i, terms)), rounds=3)
             c = done + c
         fixed.append(rounded(c[i], bits))
-    grid = [a + (b - a) * mp.mpf(i) / 1000 for i in range(1001)]
+    grid = [a + (b - a) * mp.mpf(i) / 200 for i in range(201)]
     left = max(abs(weight(x) * (f(x) - evaluate(fixed, range(terms), x))) for x in grid)
     return fixed, left
 
@@ -99,16 +110,16 @@ def removable(closed, taylor, below):
 def high(f):
     """f evaluated with digits to spare for cancellation."""
     def g(x):
-        with mp.workdps(120):
+        with mp.workdps(75):
             return +f(mp.mpf(x))
     return g
 
 
-EPS = mp.mpf("1e-20")
+EPS = mp.mpf("1e-18")
 
 
 def at(x):
-    return mp.mpf(x) if x != 0 else EPS
+    return mp.mpf(x) if abs(x) > EPS else EPS
 
 
 SHAPES = {}
@@ -143,11 +154,103 @@ shape("erf_head", "erf(x)/x - 1 with z = x², on |x| <= 1", lambda z: mp.erf(mp.
 
 
 def scaled_erfc(t):
-    # x = 4 (1 + t) / (1 - t)
     x = 4 * (1 + t) / (1 - t)
-    return (1 + 2 * x) * mp.erfc(x) * mp.exp(x * x) - 1 if x < 1000 else (1 + 2 * x) / (x * mp.sqrt(mp.pi)) * (1 - 1 / (2 * x * x) + 3 / (4 * x**4) - 15 / (8 * x**6)+105/(16*x**8)) - 1
+    if x > 50:
+        tail, term = mp.mpf(1), mp.mpf(1)
+        for k in range(1, 30):
+            term *= -(2 * k - 1) / (2 * x * x)
+            tail += term
+        return (1 + 2 * x) / (x * mp.sqrt(mp.pi)) * tail - 1
+    return (1 + 2 * x) * mp.erfc(x) * mp.exp(x * x) - 1
 
 
+def one(x):
+    return mp.mpf(1)
+
+
+def special(name, doc, f, a, b, terms, weight=one):
+    shape(name, doc, f, a, b, None, terms, weight)
+
+
+special("erfcx_scaled", "(1 + 2x)·e^(x²)·erfc(x) - 1 with x = 4 (1 + t) / (1 - t), on x >= 1/2", scaled_erfc,
+        mp.mpf(-7) / 9, mp.mpf(1) - mp.mpf("1e-30"), 25)
+
+
+def erfinv_of(w):
+    u = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(u) / u
+
+
+def erfcinv_tail(v):
+    # v = 1/s with s = sqrt(-ln(y (2 - y))): x / s
+    w = 1 / v**2
+    y = -mp.expm1(mp.log1p(-mp.exp(-w)) / 2)   # y (2 - y) = e^-w
+    x = mp.sqrt(w) - mp.log(mp.sqrt(w)) / (2 * mp.sqrt(w))
+    for _ in range(12):
+        e = mp.erfc(x)
+        u = -(e - y) * mp.sqrt(mp.pi) / 2 * mp.exp(x * x)
+        x -= u / (1 + u * x)
+    return x * v
+
+
+special("erf_inv_middle", "erfinv(u)/u with w = -ln(1 - u²), on 0 <= w <= 5", lambda w: erfinv_of(w), 0, 5, 9)
+special("erf_inv_tail", "erfcinv(y)/s with v = 1/s, s² = -ln(y·(2 - y)), on 5 <= s² <= 750", erfcinv_tail, mp.mpf("0.0365"), mp.mpf("0.4473"), 11)
+
+
+def stirling(v):
+    y = 1 / mp.sqrt(v)
+    return (mp.loggamma(y) - (y - mp.mpf(1) / 2) * mp.log(y) + y - mp.log(2 * mp.pi) / 2) * y
+
+
+special("stirling", "y·(ln Γ(y) - (y - ½)·ln y + y - ln(2π)/2) with v = 1/y², on y >= 12", stirling, mp.mpf("1e-12"), mp.mpf(1) / 144, 6)
+special("ln_gamma_at_1", "ln Γ(1 + d) / d on |d| <= 1/4", lambda d: mp.loggamma(1 + d) / d, -mp.mpf("0.2501"), mp.mpf("0.2501"), 19)
+special("ln_gamma_at_2", "ln Γ(2 + d) / d on |d| <= 1/4", lambda d: mp.loggamma(2 + d) / d, -mp.mpf("0.2501"), mp.mpf("0.2501"), 14)
+
+ZEROS_J0 = [mp.besseljzero(0, k) for k in (1, 2, 3)]
+ZEROS_J1 = [mp.besseljzero(1, k) for k in (1, 2, 3)]
+
+
+def without(zeros, f):
+    def g(t):
+        z = 32 + 32 * t
+        x = mp.sqrt(z)
+        return f(x) / mp.fprod(z - k * k for k in zeros)
+    return g
+
+
+special("j0_small", "J0(x) / ((z - a²)(z - b²)(z - c²)), a, b and c its first zeros, z = x², t = (z - 32) / 32, on x <= 8", without(ZEROS_J0, lambda x: mp.besselj(0, x)), -1 + mp.mpf("1e-30"), 1, 21, None)
+special("j1_small", "J1(x) / (x·(z - a²)(z - b²)(z - c²)), likewise", without(ZEROS_J1, lambda x: mp.besselj(1, x) / x), -1 + mp.mpf("1e-30"), 1, 21, None)
+special("y0_small", "Y0(x) - 2/π·ln(x)·J0(x) with t = (x² - 32) / 32, on x <= 8", lambda t: (lambda x: mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x))(mp.sqrt(32 + 32 * t)), -1 + mp.mpf("1e-30"), 1, 22)
+special("y1_small", "(Y1(x) - 2/π·(ln(x)·J1(x) - 1/x)) / x with t = (x² - 32) / 32, on x <= 8", lambda t: (lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x)(mp.sqrt(32 + 32 * t)), -1 + mp.mpf("1e-30"), 1, 21)
+
+
+for order, count in ((0, 3), (1, 2)):
+    for k in range(1, count + 1):
+        zero = mp.besselyzero(order, k)
+        special(f"y{order}_at_zero_{k}", f"Y{order}(a + d) / d for its zero a = {mp.nstr(zero, 8)}, on |d| <= 1/4",
+                lambda d, zero=zero, order=order: mp.bessely(order, zero + d) / d, -mp.mpf("0.2501"), mp.mpf("0.2501"), 20 if (order, k) == (0, 1) else 15, None)
+
+
+def hankel(order, part):
+    def g(v):
+        x = 8 / mp.sqrt(v)
+        phase = x - (2 * order + 1) * mp.pi / 4
+        j, y = mp.besselj(order, x), mp.bessely(order, x)
+        scale = mp.sqrt(mp.pi * x / 2)
+        return scale * (j * mp.cos(phase) + y * mp.sin(phase)) if part == "p" else scale * (y * mp.cos(phase) - j * mp.sin(phase)) * x
+    return g
+
+
+for order in (0, 1):
+    special(f"hankel_p{order}", f"P of order {order} with v = (8/x)², on x >= 8", hankel(order, "p"), mp.mpf("1e-10"), 1, 13)
+    special(f"hankel_q{order}", f"x·Q of order {order} with v = (8/x)², on x >= 8", hankel(order, "q"), mp.mpf("1e-10"), 1, 13)
+special("i0_small", "(I0(x) - 1) / t with t = x² / 64, on x <= 8", lambda t: (mp.besseli(0, 8 * mp.sqrt(t)) - 1) / t, mp.mpf("1e-12"), 1, 20, None)
+special("i1_small", "(I1(x)/x - 1/2) / t with t = x² / 64, on x <= 8", lambda t: (mp.besseli(1, 8 * mp.sqrt(t)) / (8 * mp.sqrt(t)) - mp.mpf(1) / 2) / t, mp.mpf("1e-12"), 1, 19, None)
+for order in (0, 1):
+    special(f"i{order}_large", f"I{order}(x)·e^-x·√x with t = 16/x - 1, on x >= 8", lambda t, order=order: (lambda x: mp.besseli(order, x) * mp.exp(-x) * mp.sqrt(x))(16 / (1 + t)), -1 + mp.mpf("1e-3"), 1, 28, None)
+
+
+mp.mp.dps = 45
 ELEMENTARY = ["exp_tail", "atanh_tail", "sin_tail", "cos_tail", "asin_tail", "atan_tail", "sinh_tail", "tanh_tail", "rcbrt_start"]
 
 
@@ -175,5 +278,13 @@ if __name__ == "__main__":
                           "use super::real::polynomial;\n")
                 for name in ELEMENTARY:
                     out.write("\n" + rust(name, bits))
+    if sys.argv[1:2] == ["--special"]:
+        with open(f"{sys.argv[2]}/poly.rs", "w") as out:
+            out.write("//! The polynomials of the special functions, made by `tools/minimax.py`.\n\n"
+                      "use crate::math::real::polynomial;\n")
+            for name in SHAPES:
+                if name not in ELEMENTARY:
+                    out.write("\n" + rust(name, F64))
+        sys.exit()
     for name in [] if sys.argv[1:2] == ["--files"] else sys.argv[1:]:
         print(rust(name, F32), rust(name, F64), sep="\n")

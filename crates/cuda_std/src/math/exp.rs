@@ -47,6 +47,13 @@ pub(crate) fn exp_dd<T: Real>(x: Dd<T>) -> (Dd<T>, i32) {
     (exp_reduced(r), k)
 }
 
+/// [`exp_dd`] for an x of which e^x may lie beyond the float's range by some binades.
+#[inline(always)]
+pub(crate) fn exp_dd_unlimited<T: Real>(x: Dd<T>) -> (Dd<T>, i32) {
+    let (k, r) = reduce(x);
+    (exp_reduced(r), k)
+}
+
 /// e^(hi + lo).
 #[inline(always)]
 pub(crate) fn exp_of<T: Real>(x: Dd<T>) -> T {
