@@ -1,0 +1,77 @@
+//! Random data that is the same in every run: SplitMix64 from a seed.
+
+/// A stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not zero.
+    pub fn below(&mut self, end: usize) -> usize {
+        // The bias is below 2⁻³² for every length that fits a device.
+        (u128::from(self.bits()) * end as u128 >> 64) as usize
+    }
+
+    /// A multiple of 2⁻²³ in [-1, 1): exact in f32.
+    pub fn unit(&mut self) -> f32 {
+        let steps = (self.bits() >> 40) as i32 - (1 << 23);
+        steps as f32 / (1 << 23) as f32
+    }
+
+    /// `len` such numbers.
+    pub fn units(&mut self, len: usize) -> Vec<f32> {
+        (0..len).map(|_| self.unit()).collect()
+    }
+
+    /// The numbers below `len` in random order.
+    pub fn permutation(&mut self, len: u32) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..len).collect();
+        for last in (1..order.len()).rev() {
+            let other = self.below(last + 1);
+            order.swap(last, other);
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_first_numbers_of_seed_zero() {
+        let mut random = Random::new(0);
+        assert_eq!([random.bits(), random.bits()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+    }
+
+    #[test]
+    fn units_fill_the_interval() {
+        let units = Random::new(1).units(100_000);
+        assert!(units.iter().all(|x| (-1.0..1.0).contains(x)));
+        let mean = units.iter().map(|&x| f64::from(x)).sum::<f64>() / units.len() as f64;
+        assert!(mean.abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn a_permutation_has_every_number_once() {
+        let mut order = Random::new(2).permutation(1000);
+        assert_ne!(order[..5], [0, 1, 2, 3, 4]);
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..1000));
+    }
+}
