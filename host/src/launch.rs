@@ -1,0 +1,361 @@
+//! Typed launches: what the host passes is checked against the kernel's own parameter types when it compiles, and the
+//! shape of the launch against kernel and device before it starts.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use cuda_std::Kernel;
+use cust::function::{Function, FunctionAttribute};
+use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
+
+use crate::device::{Device, Limits};
+use crate::error::{Doing, Error};
+use crate::extra;
+use crate::half::{Bf16, F16};
+
+/// How many threads a launch has, and how much dynamic shared memory each block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Shape {
+    /// One-dimensional blocks of `block` threads, as many as `threads` need.
+    pub fn line(threads: usize, block: u32) -> Self {
+        let blocks = threads.div_ceil(block.max(1) as usize);
+        Self { grid: [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1], block: [block, 1, 1], shared: 0 }
+    }
+
+    /// Blocks that cover `width` × `height` elements in tiles of `tile` (width, height).
+    pub fn tiles((width, height): (usize, usize), tile: (usize, usize), block: (u32, u32)) -> Self {
+        let blocks =
+            |extent: usize, tile: usize| u32::try_from(extent.div_ceil(tile.max(1))).unwrap_or(u32::MAX);
+        Self {
+            grid: [blocks(width, tile.0), blocks(height, tile.1), 1],
+            block: [block.0, block.1, 1],
+            shared: 0,
+        }
+    }
+
+    /// The same with dynamic shared memory.
+    pub fn with_shared(self, shared: u32) -> Self {
+        Self { shared, ..self }
+    }
+}
+
+/// A kernel on a device.
+pub struct Launcher<'d, K> {
+    device: &'d Device,
+    function: Function<'d>,
+    static_shared: u32,
+    max_threads: u32,
+    kernel: PhantomData<K>,
+}
+
+impl<'d, K: Kernel> Launcher<'d, K> {
+    pub(crate) fn new(device: &'d Device, function: Function<'d>) -> Result<Self, Error> {
+        let attribute = |which| {
+            let value =
+                function.get_attribute(which).doing(format!("read the attributes of `{}`", K::NAME))?;
+            Ok::<_, Error>(value.max(0) as u32)
+        };
+        let static_shared = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
+        let max_threads = attribute(FunctionAttribute::MaxThreadsPerBlock)?;
+        Ok(Self { device, function, static_shared, max_threads, kernel: PhantomData })
+    }
+
+    /// `cust`'s function.
+    pub fn function(&self) -> &Function<'d> {
+        &self.function
+    }
+
+    /// Starts the kernel on the device's stream, once the shape has been checked. An empty grid is no launch.
+    ///
+    /// # Safety
+    /// The arguments keep what the kernel's `# Safety` asks for: lengths behind pointers, above all.
+    pub unsafe fn launch<A: Arguments<K::Params>>(&self, shape: Shape, arguments: A) -> Result<(), Error> {
+        if shape.grid.contains(&0) {
+            return Ok(());
+        }
+        self.check(shape).map_err(|problem| Error::Launch { kernel: K::NAME, problem })?;
+        if shape.shared + self.static_shared > self.device.limits().shared_per_block {
+            extra::allow_dynamic_shared(&self.function, shape.shared).doing(format!(
+                "give `{}` {} bytes of dynamic shared memory",
+                K::NAME,
+                shape.shared
+            ))?;
+        }
+        let mut packed = Packed::default();
+        arguments.pack(&mut packed);
+        let pointers = packed.pointers();
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        // SAFETY: `Arguments` passes one value for each PTX parameter, of its size; the rest is the caller's promise.
+        let launched = unsafe {
+            self.device.stream().launch(&self.function, (gx, gy, gz), (bx, by, bz), shape.shared, &pointers)
+        };
+        launched.doing(format!("launch `{}`", K::NAME))
+    }
+
+    /// What forbids a launch of this shape.
+    fn check(&self, shape: Shape) -> Result<(), String> {
+        check_block(shape.block, &K::LAUNCH_BOUNDS, self.max_threads, self.device.limits())?;
+        let limits = self.device.limits();
+        for (axis, (is, most)) in ["x", "y", "z"].into_iter().zip(shape.grid.into_iter().zip(limits.grid)) {
+            if is > most {
+                return Err(format!("the grid has {is} blocks along {axis}, the device admits {most}"));
+            }
+        }
+        let shared = u64::from(self.static_shared) + u64::from(shape.shared);
+        if shared > u64::from(limits.shared_per_block_optin) {
+            return Err(format!(
+                "a block needs {shared} bytes of shared memory, the device has {} for a block",
+                limits.shared_per_block_optin
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_block(
+    block: [u32; 3],
+    bounds: &cuda_std::LaunchBounds,
+    max_threads: u32,
+    limits: &Limits,
+) -> Result<(), String> {
+    let threads: u64 = block.into_iter().map(u64::from).product();
+    if let Some(exact) = bounds.block_dim
+        && exact != block
+    {
+        return Err(format!("the block is {block:?}, the kernel is compiled for {exact:?}"));
+    }
+    if let Some(most) = bounds.max_threads
+        && threads > u64::from(most)
+    {
+        return Err(format!("the block has {threads} threads, the kernel's launch bound is {most}"));
+    }
+    if threads == 0 {
+        return Err("the block has no threads".into());
+    }
+    for (axis, (is, most)) in ["x", "y", "z"].into_iter().zip(block.into_iter().zip(limits.block)) {
+        if is > most {
+            return Err(format!("the block has {is} threads along {axis}, the device admits {most}"));
+        }
+    }
+    if threads > u64::from(limits.threads_per_block) {
+        return Err(format!(
+            "the block has {threads} threads, the device admits {}",
+            limits.threads_per_block
+        ));
+    }
+    if threads > u64::from(max_threads) {
+        return Err(format!("the block has {threads} threads, this kernel's registers allow {max_threads}"));
+    }
+    Ok(())
+}
+
+/// The values of a launch, in the order of the PTX parameters.
+#[derive(Default)]
+pub struct Packed {
+    /// Each begins at a multiple of 16, the largest alignment of a scalar parameter.
+    words: Vec<u128>,
+    starts: Vec<usize>,
+}
+
+impl Packed {
+    /// Appends a value; one without size is no parameter.
+    fn push<T: Copy>(&mut self, value: T) {
+        let size = size_of::<T>();
+        if size == 0 {
+            return;
+        }
+        self.starts.push(self.words.len());
+        self.words.resize(self.words.len() + size.div_ceil(16), 0);
+        let start = self.starts[self.starts.len() - 1];
+        // SAFETY: room for the value was made just now; alignment is not asked for.
+        unsafe { self.words[start..].as_mut_ptr().cast::<T>().write_unaligned(value) };
+    }
+
+    fn pointers(&mut self) -> Vec<*mut c_void> {
+        self.starts.iter().map(|&start| (&raw mut self.words[start]).cast()).collect()
+    }
+}
+
+/// A host value that stands for a kernel's parameter of type `P`.
+///
+/// | parameter | argument |
+/// | --- | --- |
+/// | a number, or a `Copy` type by value | itself |
+/// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
+/// | `*mut T` | `&mut DeviceBuffer<T>`, `&mut DeviceSlice<T>`, `DevicePointer<T>` |
+/// | `*const T` | `&DeviceBuffer<T>`, `&DeviceSlice<T>`, `DevicePointer<T>` |
+/// | `&T` | `DevicePointer<T>` |
+///
+/// Where `T` is `half`'s `f16` or `bf16`, buffers hold [`F16`] or [`Bf16`].
+pub trait Argument<P> {
+    /// Appends the PTX parameters.
+    fn pack(self, packed: &mut Packed);
+}
+
+impl<T: DeviceCopy> Argument<T> for T {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self);
+    }
+}
+
+/// The type on the device that a host type of the same bits stands for.
+pub trait StandsFor<T>: DeviceCopy {}
+impl<T: DeviceCopy> StandsFor<T> for T {}
+impl StandsFor<half::f16> for F16 {}
+impl StandsFor<half::bf16> for Bf16 {}
+
+impl Argument<half::f16> for F16 {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self);
+    }
+}
+
+impl Argument<half::bf16> for Bf16 {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self);
+    }
+}
+
+macro_rules! buffers {
+    ($($buffer:ident)*) => {$(
+        impl<T, U: StandsFor<T>> Argument<&'static [T]> for &$buffer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+                packed.push(self.len() as u64);
+            }
+        }
+
+        impl<T, U: StandsFor<T>> Argument<*mut T> for &mut $buffer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+            }
+        }
+
+        impl<T, U: StandsFor<T>> Argument<*const T> for &$buffer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+            }
+        }
+    )*};
+}
+buffers!(DeviceBuffer DeviceSlice);
+
+macro_rules! pointers {
+    ($($parameter:ty)*) => {$(
+        impl<T, U: StandsFor<T>> Argument<$parameter> for DevicePointer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_raw());
+            }
+        }
+    )*};
+}
+pointers!(*mut T *const T &'static T);
+
+/// A tuple of host values, one for each of a kernel's parameters. Wrong types and wrong counts do not compile.
+///
+/// ```compile_fail
+/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
+/// #     from: &cust::memory::DeviceBuffer<f64>, to: &mut cust::memory::DeviceBuffer<f32>) {
+/// unsafe { kernel.launch(shape, (32u32, from, to)) }; // `from` holds f64, the kernel reads f32
+/// # }
+/// ```
+/// ```
+/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
+/// #     from: &cust::memory::DeviceBuffer<f32>, to: &mut cust::memory::DeviceBuffer<f32>) {
+/// let _ = unsafe { kernel.launch(shape, (32u32, from, to)) };
+/// # }
+/// ```
+pub trait Arguments<P> {
+    /// Appends the PTX parameters of all.
+    fn pack(self, packed: &mut Packed);
+}
+
+macro_rules! tuples {
+    ($($argument:ident $parameter:ident),*) => {
+        impl<$($argument: Argument<$parameter>, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
+            #[allow(non_snake_case, unused_variables)]
+            fn pack(self, packed: &mut Packed) {
+                let ($($argument,)*) = self;
+                $($argument.pack(packed);)*
+            }
+        }
+        tuples!(@shorter $($argument $parameter),*);
+    };
+    (@shorter) => {};
+    (@shorter $argument:ident $parameter:ident $(, $arguments:ident $parameters:ident)*) => {
+        tuples!($($arguments $parameters),*);
+    };
+}
+tuples!(A P, B Q, C R, D S, E T, F U, G V, H W, I X, J Y, K Z, L P2, M Q2, N R2, O S2, AA T2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_std::LaunchBounds;
+
+    fn limits() -> Limits {
+        Limits {
+            name: "a device".into(),
+            capability: (9, 0),
+            memory: 1 << 30,
+            sms: 4,
+            threads_per_block: 1024,
+            block: [1024, 1024, 64],
+            grid: [0x7fff_ffff, 65_535, 65_535],
+            shared_per_block: 48 << 10,
+            shared_per_block_optin: 227 << 10,
+            threads_per_sm: 2048,
+        }
+    }
+
+    #[test]
+    fn blocks_are_checked_against_kernel_and_device() {
+        let none = LaunchBounds::default();
+        let exact = LaunchBounds { block_dim: Some([16, 16, 1]), ..none };
+        let bound = LaunchBounds { max_threads: Some(128), ..none };
+        let check = |block, bounds: &LaunchBounds| check_block(block, bounds, 512, &limits());
+        assert_eq!(check([16, 16, 1], &exact), Ok(()));
+        assert!(check([32, 8, 1], &exact).unwrap_err().contains("[16, 16, 1]"));
+        assert!(
+            check([129, 1, 1], &bound).unwrap_err().contains("129 threads, the kernel's launch bound is 128")
+        );
+        assert!(check([0, 1, 1], &none).unwrap_err().contains("no threads"));
+        assert!(check([1, 1, 65], &none).unwrap_err().contains("65 threads along z"));
+        assert!(check([64, 17, 1], &none).unwrap_err().contains("1088 threads, the device admits 1024"));
+        assert!(check([1024, 1, 1], &none).unwrap_err().contains("registers allow 512"));
+    }
+
+    #[test]
+    fn parameters_are_packed_in_order_and_empty_ones_vanish() {
+        #[derive(Clone, Copy)]
+        struct Nothing;
+        // SAFETY: it has no content.
+        unsafe impl DeviceCopy for Nothing {}
+        let mut packed = Packed::default();
+        Arguments::<(u8, Nothing, [u64; 3], f32)>::pack((7u8, Nothing, [1u64, 2, 3], 0.5f32), &mut packed);
+        let pointers = packed.pointers();
+        assert_eq!(pointers.len(), 3);
+        // SAFETY: each points at a value of that type.
+        unsafe {
+            assert_eq!(pointers[0].cast::<u8>().read(), 7);
+            assert_eq!(pointers[1].cast::<[u64; 3]>().read(), [1, 2, 3]);
+            assert_eq!(pointers[2].cast::<f32>().read(), 0.5);
+        }
+    }
+
+    #[test]
+    fn shapes_cover_what_they_are_asked_to() {
+        assert_eq!(Shape::line(1000, 256).grid, [4, 1, 1]);
+        assert_eq!(Shape::line(0, 256).grid, [0, 1, 1]);
+        assert_eq!(Shape::tiles((33, 64), (32, 32), (32, 8)).grid, [2, 2, 1]);
+    }
+}

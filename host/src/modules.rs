@@ -1,0 +1,87 @@
+//! The kernels' PTX, one module for each feature level, and which of them a device admits.
+
+use std::sync::OnceLock;
+
+use crate::error::Error;
+
+/// All kernels compiled for one architecture.
+pub struct Level {
+    /// The architecture's name, as the compiler and the PTX have it.
+    pub arch: &'static str,
+    /// The capability that it needs, and whether no other will do (`…a`).
+    needs: (u32, u32, bool),
+    /// The PTX.
+    pub ptx: &'static str,
+    parsed: OnceLock<Result<ptx::Module, Box<ptx::Error>>>,
+}
+
+macro_rules! level {
+    ($arch:literal, $major:literal, $minor:literal, $exact:literal) => {
+        Level {
+            arch: $arch,
+            needs: ($major, $minor, $exact),
+            ptx: include_str!(concat!(env!("OUT_DIR"), "/kernels_", $arch, ".ptx")),
+            parsed: OnceLock::new(),
+        }
+    };
+}
+
+/// The modules, lowest first. All demos are in the first; a higher one adds what its hardware has.
+pub static LEVELS: [Level; 3] =
+    [level!("compute_75", 7, 5, false), level!("compute_80", 8, 0, false), level!("compute_90a", 9, 0, true)];
+
+impl Level {
+    /// Why a device of this capability cannot run the module; `None` if it can.
+    pub fn refusal(&self, capability: (u32, u32)) -> Option<String> {
+        let (major, minor, exact) = self.needs;
+        let admitted = if exact { capability == (major, minor) } else { capability >= (major, minor) };
+        let only = if exact { "exactly" } else { "at least" };
+        (!admitted).then(|| {
+            format!(
+                "{} needs {only} compute capability {major}.{minor}, the device has {}.{}",
+                self.arch, capability.0, capability.1
+            )
+        })
+    }
+
+    /// The module as read by our own parser.
+    pub fn parsed(&self) -> Result<&ptx::Module, Error> {
+        self.parsed
+            .get_or_init(|| ptx::parse(self.ptx).map_err(Box::new))
+            .as_ref()
+            .map_err(|error| Error::Ptx { arch: self.arch, error: error.clone() })
+    }
+
+    /// The entry of that name, if the module has it.
+    pub fn entry(&self, kernel: &str) -> Result<Option<&ptx::Function>, Error> {
+        let entry = |f: &&ptx::Function| f.kind == ptx::FunctionKind::Entry && f.name.as_str() == kernel;
+        Ok(self.parsed()?.functions.iter().find(entry))
+    }
+}
+
+/// The lowest level that has the kernel.
+pub fn level_of(kernel: &str) -> Result<Option<&'static Level>, Error> {
+    for level in &LEVELS {
+        if level.entry(kernel)?.is_some() {
+            return Ok(Some(level));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_admits_what() {
+        let admitted = |capability| LEVELS.each_ref().map(|level| level.refusal(capability).is_none());
+        assert_eq!(admitted((7, 0)), [false, false, false]);
+        assert_eq!(admitted((7, 5)), [true, false, false]);
+        assert_eq!(admitted((8, 9)), [true, true, false]);
+        assert_eq!(admitted((9, 0)), [true, true, true]);
+        assert_eq!(admitted((10, 0)), [true, true, false]);
+        let refusal = LEVELS[2].refusal((10, 0)).unwrap();
+        assert!(refusal.contains("exactly compute capability 9.0") && refusal.contains("10.0"), "{refusal}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Every kernel of the project, by its typed description.
+
+use cuda_std::{Kernel, LaunchBounds, ParamLayout, PtxParam};
+
+use crate::error::Error;
+
+/// What `#[kernel]` tells the host, without the type.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// The kernel's name.
+    pub name: &'static str,
+    /// Its parameters as written in Rust.
+    pub params: &'static [ParamLayout],
+    /// The limits of its launches.
+    pub bounds: LaunchBounds,
+    /// Its source file, as the compiler was given it.
+    pub file: &'static str,
+    /// Its line.
+    pub line: u32,
+}
+
+impl Description {
+    /// The description of a kernel.
+    pub const fn of<K: Kernel>() -> Self {
+        Self { name: K::NAME, params: K::PARAMS, bounds: K::LAUNCH_BOUNDS, file: K::FILE, line: K::LINE }
+    }
+
+    /// The source file relative to the workspace.
+    pub fn source(&self) -> &'static str {
+        self.file.find("kernels-gpu").map_or(self.file, |at| &self.file[at..])
+    }
+
+    /// The kernel's signature in Rust.
+    pub fn signature(&self) -> String {
+        let params: Vec<String> =
+            self.params.iter().map(|p| format!("{}: {}", p.name, p.rust_type)).collect();
+        format!("{}({})", self.name, params.join(", "))
+    }
+
+    /// Compares the parameters of the PTX entry with this description.
+    pub fn compare(&self, entry: &ptx::Function) -> Result<(), Error> {
+        let expected: Vec<PtxParam> = self.params.iter().flat_map(ParamLayout::ptx).collect();
+        let differs = |difference| Err(Error::Layout { kernel: self.name, difference });
+        for (index, typed) in expected.iter().enumerate() {
+            let part = if typed.part == 1 { " (its length)" } else { "" };
+            let layout = |size: u64, align: u64| format!("{size} bytes aligned to {align}");
+            let host = layout(typed.size as u64, typed.align as u64);
+            let Some(param) = entry.params.get(index) else {
+                return differs(format!(
+                    "`{}`{part} is {host} on the host and missing in the PTX",
+                    typed.name
+                ));
+            };
+            let size = param.size().unwrap_or(0);
+            if (size, param.alignment()) != (typed.size as u64, typed.align as u64) {
+                let device = layout(size, param.alignment());
+                return differs(format!(
+                    "`{}`{part} is {host} on the host and {device} in the PTX",
+                    typed.name
+                ));
+            }
+        }
+        if entry.params.len() > expected.len() {
+            let (device, host) = (entry.params.len(), expected.len());
+            return differs(format!("the PTX has {device} parameters, the host knows {host}"));
+        }
+        Ok(())
+    }
+}
+
+macro_rules! kernels {
+    ($($family:literal: $($module:ident)::+ { $($kernel:ident)* })*) => {
+        /// The kernels by family, in the order in which the demos show them.
+        pub const KERNELS: &[(&str, &[Description])] = &[$(
+            ($family, {
+                use kernels_gpu::$($module)::+::*;
+                &[$(Description::of::<$kernel>(),)*]
+            }),
+        )*];
+    };
+}
+kernels! {
+    "first": first { vecadd }
+    "matmul": matmul::naive { matmul_naive }
+    "matmul": matmul::tiled { matmul_tiled_16 matmul_tiled_32 }
+    "matmul": matmul::dynamic { matmul_dynamic matmul_dynamic_column }
+    "matmul": matmul::column_order {
+        matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded
+    }
+    "transpose": transpose {
+        transpose_copy transpose_naive transpose_tile transpose_padded transpose_swizzled
+        transpose_copy_f64 transpose_naive_f64 transpose_tile_f64 transpose_padded_f64 transpose_swizzled_f64
+        transpose_copy_f16 transpose_naive_f16 transpose_tile_f16 transpose_padded_f16 transpose_swizzled_f16
+    }
+    "coalescing": coalescing {
+        copy_shifted copy_strided copy_scattered copy_some_lanes copy_4_bytes copy_8_bytes copy_16_bytes
+        stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place
+        stretch_staged_in_place
+    }
+    "banks": banks { banks_1_byte banks_2_bytes banks_4_bytes banks_8_bytes banks_16_bytes }
+    "spaces": spaces {
+        spaces_parameter spaces_local spaces_shared spaces_global spaces_global_static spaces_constant
+        spaces_leave spaces_find
+    }
+    "latency": latency { chase_global chase_shared copy_by_few }
+}
+
+/// All kernels with their family.
+pub fn kernels() -> impl Iterator<Item = (&'static str, &'static Description)> {
+    KERNELS.iter().flat_map(|(family, kernels)| kernels.iter().map(move |kernel| (*family, kernel)))
+}
+
+/// The kernel of that name, or an error that names the nearest.
+pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> {
+    kernels().find(|(_, kernel)| kernel.name == name).ok_or_else(|| {
+        let nearest = kernels().map(|(_, kernel)| kernel.name).min_by_key(|other| distance(name, other));
+        let hint = nearest.map_or(String::new(), |nearest| format!("; is `{nearest}` meant?"));
+        anyhow::anyhow!("there is no kernel `{name}`{hint} `warpsmith list` has them all")
+    })
+}
+
+/// How many letters differ (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let best = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = kernels().map(|(_, kernel)| kernel.name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn every_kernel_is_in_a_module_with_the_parameters_that_the_host_knows() {
+        for (_, kernel) in kernels() {
+            let level = crate::modules::level_of(kernel.name).unwrap();
+            let entry = level.and_then(|level| level.entry(kernel.name).unwrap());
+            kernel.compare(entry.unwrap_or_else(|| panic!("{} is in no module", kernel.name))).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_stale_description_is_told_by_parameter_and_both_layouts() {
+        let ptx = ".version 7.8 .target sm_75 .address_size 64
+            .visible .entry copy_4_bytes(.param .u32 a, .param .u64 b, .param .u64 c, .param .u32 d) { ret; }";
+        let module = ptx::parse(ptx).unwrap();
+        let (_, kernel) = find("copy_4_bytes").unwrap();
+        let error = kernel.compare(&module.functions[0]).unwrap_err().to_string();
+        assert!(
+            error.contains("`to` is 8 bytes aligned to 8 on the host and 4 bytes aligned to 4"),
+            "{error}"
+        );
+        let (_, kernel) = find("chase_shared").unwrap();
+        let error = kernel.compare(&module.functions[0]).unwrap_err().to_string();
+        assert!(error.contains("`end` is 8 bytes aligned to 8 on the host and 4"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_kernel_gets_the_nearest_name() {
+        let error = find("matmul_nave").unwrap_err().to_string();
+        assert!(error.contains("`matmul_naive`"), "{error}");
+    }
+}
