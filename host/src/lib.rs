@@ -1,6 +1,26 @@
 //! Loads the kernels, runs the demos, and holds the `warpsmith` command line.
+//!
+//! - [`device`] finds a device and loads the modules that it admits; [`launch`] starts kernels with their own
+//!   parameter types; [`extra`] is what `cust` lacks.
+//! - [`demos`] allocate, launch and check; [`verify`] compares results with float64.
+//! - [`commands`] are the commands of the tool, one file each.
+
+// Its symbols are the CUDA driver that `cust` links to.
+use warpsmith_cuda as _;
 
 pub mod cli;
 pub mod commands;
+pub mod counters;
+pub mod data;
+
+pub mod demos;
+pub mod device;
+pub mod error;
+pub mod extra;
+pub mod half;
+pub mod launch;
+pub mod modules;
+pub mod registry;
 pub mod size;
 pub mod terminal;
+pub mod verify;

@@ -84,11 +84,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts a progress line over `steps` steps.
-    pub fn new(steps: usize, visible: bool) -> Self {
+    /// Starts a progress line for `what`.
+    pub fn new(what: &str, visible: bool) -> Self {
         let bar = if visible && io::stderr().is_terminal() {
-            let bar = ProgressBar::new(steps as u64);
-            if let Ok(style) = ProgressStyle::with_template("{spinner} [{pos}/{len}] {msg}") {
+            let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {pos}: {msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(120));

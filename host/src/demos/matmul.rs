@@ -1,0 +1,216 @@
+//! Matrix multiplication: from global memory alone to tiles, and what a tile's layout costs.
+
+use cust::memory::DeviceBuffer;
+use kernels_gpu::matmul::Gemm;
+use kernels_gpu::matmul::column_order::{
+    matmul_column_16, matmul_column_16_padded, matmul_column_32, matmul_column_32_padded,
+};
+use kernels_gpu::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared_bytes};
+use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
+use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
+
+use super::{Row, Stage, Work, row};
+use crate::data::Random;
+use crate::device::{Device, Limits};
+use crate::error::Error;
+use crate::launch::Shape;
+use crate::size::Size;
+use crate::verify::Product;
+
+/// The most operations that the virtual GPU is asked for: minutes, not hours.
+const VIRTUAL_OPERATIONS: f64 = 2e11;
+
+/// The kernels of the family, as a host function chooses between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Straight from global memory.
+    Naive,
+    /// Static tiles, edge 16.
+    Tiled16,
+    /// Static tiles, edge 32.
+    Tiled32,
+    /// Dynamic tiles of an edge.
+    Dynamic(u32),
+    /// Static tiles in column order.
+    Column16,
+    /// The same, one element of padding a column.
+    Column16Padded,
+    /// Static tiles in column order, edge 32.
+    Column32,
+    /// The same, one element of padding a column.
+    Column32Padded,
+    /// Dynamic tiles in column order: edge, padding.
+    DynamicColumn(u32, u32),
+}
+
+impl Variant {
+    /// Every variant that the demo shows; `edge` is that of the dynamic tiles chosen for the device.
+    pub fn all(edge: u32) -> Vec<Self> {
+        use Variant::*;
+        let mut all = vec![Naive, Tiled16, Tiled32, Dynamic(16), Dynamic(32)];
+        if !all.contains(&Dynamic(edge)) {
+            all.push(Dynamic(edge));
+        }
+        all.extend([Column16, Column16Padded, Column32, Column32Padded]);
+        all.extend([DynamicColumn(16, 0), DynamicColumn(16, 1), DynamicColumn(32, 0), DynamicColumn(32, 1)]);
+        all
+    }
+
+    /// The kernel's name, and what tells this variant from another with the same kernel.
+    pub fn name(self) -> (&'static str, String) {
+        match self {
+            Self::Naive => ("matmul_naive", String::new()),
+            Self::Tiled16 => ("matmul_tiled_16", String::new()),
+            Self::Tiled32 => ("matmul_tiled_32", String::new()),
+            Self::Dynamic(edge) => ("matmul_dynamic", format!("edge {edge}")),
+            Self::Column16 => ("matmul_column_16", String::new()),
+            Self::Column16Padded => ("matmul_column_16_padded", String::new()),
+            Self::Column32 => ("matmul_column_32", String::new()),
+            Self::Column32Padded => ("matmul_column_32_padded", String::new()),
+            Self::DynamicColumn(edge, pad) => ("matmul_dynamic_column", format!("edge {edge}, pad {pad}")),
+        }
+    }
+
+    fn shows(self) -> &'static str {
+        match self {
+            Self::Naive => "the yardstick; every multiply-add reads two numbers from global memory",
+            Self::Tiled16 => {
+                "a tile of 16 × 16 in shared memory: each number is read from global memory 16 times less often"
+            }
+            Self::Tiled32 => "edge 32 halves global traffic again",
+            Self::Dynamic(16) => {
+                "the same tiles in dynamic shared memory; an edge unknown to the compiler costs index arithmetic"
+            }
+            Self::Dynamic(_) => "an edge chosen at launch, from what the device has",
+            Self::Column16 => {
+                "tiles stored column by column: a store spans 2 × 16 lanes in 4 banks, 8 wavefronts instead of 1"
+            }
+            Self::Column16Padded => {
+                "17 words a column: reads are clean, but in a store word 0 and word 256 share bank 0, 2 wavefronts"
+            }
+            Self::Column32 => "32 words a column put a whole warp in one bank: 32 wavefronts",
+            Self::Column32Padded => "33 words a column: no conflict is left",
+            Self::DynamicColumn(_, 0) => "the conflicts are the same in dynamic shared memory",
+            Self::DynamicColumn(_, _) => "and so is their cure",
+        }
+    }
+}
+
+/// C = alpha · A · B + beta · C on the device. Buffers may be longer than the matrices.
+pub fn multiply(
+    device: &Device,
+    variant: Variant,
+    p: Gemm,
+    a: &DeviceBuffer<f32>,
+    b: &DeviceBuffer<f32>,
+    c: &mut DeviceBuffer<f32>,
+) -> Result<(), Error> {
+    let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
+    for (name, has, rows, cols) in [("A", a.len(), m, k), ("B", b.len(), k, n), ("C", c.len(), m, n)] {
+        if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
+            return Err(Error::Size(format!("{name} is {rows} × {cols}, its buffer has {has} elements")));
+        }
+    }
+    let tiles = |edge: u32| Shape::tiles((n, m), (edge as usize, edge as usize), (edge, edge));
+    // SAFETY: the buffers hold the matrices, as compared above; each kernel gets the block it is written for, and
+    // the dynamic ones the shared memory that their edge needs.
+    unsafe {
+        match variant {
+            Variant::Naive => device.kernel::<matmul_naive>()?.launch(tiles(BLOCK_EDGE), (p, a, b, c)),
+            Variant::Tiled16 => device.kernel::<matmul_tiled_16>()?.launch(tiles(16), (p, a, b, c)),
+            Variant::Tiled32 => device.kernel::<matmul_tiled_32>()?.launch(tiles(32), (p, a, b, c)),
+            Variant::Column16 => device.kernel::<matmul_column_16>()?.launch(tiles(16), (p, a, b, c)),
+            Variant::Column16Padded => {
+                device.kernel::<matmul_column_16_padded>()?.launch(tiles(16), (p, a, b, c))
+            }
+            Variant::Column32 => device.kernel::<matmul_column_32>()?.launch(tiles(32), (p, a, b, c)),
+            Variant::Column32Padded => {
+                device.kernel::<matmul_column_32_padded>()?.launch(tiles(32), (p, a, b, c))
+            }
+            Variant::Dynamic(edge) => {
+                check_edge(edge, 0, device.limits())?;
+                let shape = tiles(edge).with_shared(shared_bytes(edge, 0));
+                device.kernel::<matmul_dynamic>()?.launch(shape, (p, edge, a, b, c))
+            }
+            Variant::DynamicColumn(edge, pad) => {
+                check_edge(edge, pad, device.limits())?;
+                let shape = tiles(edge).with_shared(shared_bytes(edge, pad));
+                device.kernel::<matmul_dynamic_column>()?.launch(shape, (p, edge, pad, a, b, c))
+            }
+        }
+    }
+}
+
+/// Whether tiles of this edge fit the device.
+fn check_edge(edge: u32, pad: u32, limits: &Limits) -> Result<(), Error> {
+    let threads = u64::from(edge) * u64::from(edge);
+    if edge == 0 || threads > u64::from(limits.threads_per_block) {
+        let most = limits.threads_per_block;
+        return Err(Error::Size(format!(
+            "a tile of edge {edge} needs blocks of {threads} threads; the device admits 1 to {most}"
+        )));
+    }
+    let bytes = 8 * u64::from(edge) * (u64::from(edge) + u64::from(pad));
+    let has = limits.shared_per_block_optin;
+    if bytes > u64::from(has) {
+        return Err(Error::Size(format!(
+            "two tiles of edge {edge} need {bytes} bytes of shared memory; the device has {has} for a block"
+        )));
+    }
+    Ok(())
+}
+
+/// The largest power of two whose tiles fit a block of the device.
+pub fn best_edge(limits: &Limits) -> u32 {
+    [32, 16, 8, 4, 2].into_iter().find(|&edge| check_edge(edge, 0, limits).is_ok()).unwrap_or(1)
+}
+
+/// M, N and K of a size.
+fn extents(size: Size) -> (usize, usize, usize) {
+    match size {
+        Size::One(n) => (n, n, n),
+        Size::Two(m, n) => (m, n, m.min(n)),
+        Size::Three(m, n, k) => (m, n, k),
+    }
+}
+
+/// Runs the demo.
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let size = stage.size_or(128, 4096);
+    let (m, n, k) = extents(size);
+    let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
+    let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
+    stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
+    let flops = 2.0 * m as f64 * n as f64 * k as f64;
+    if stage.device.is_virtual() && flops > VIRTUAL_OPERATIONS {
+        return Err(Error::Size(format!(
+            "size {size} is {flops:.1e} operations; the virtual GPU takes demos of at most {VIRTUAL_OPERATIONS:.0e}"
+        )));
+    }
+    let edge = match stage.dynamic_tile {
+        Some(edge) => check_edge(edge, 0, stage.device.limits()).map(|()| edge)?,
+        None => best_edge(stage.device.limits()),
+    };
+
+    let mut random = Random::new(1);
+    let (a, b) = (random.units(m * k), random.units(k * n));
+    let p = Gemm::product(m as u32, n as u32, k as u32);
+    let on_device = (stage.upload("A", &a)?, stage.upload("B", &b)?);
+    let product = Product { shape: (m, n, k), a: &a, b: &b, before: &[], alpha: 1.0, beta: 0.0 };
+    let work = Work { flops, bytes: 0.0 };
+
+    let mut rows = Vec::new();
+    for variant in Variant::all(edge) {
+        let (kernel, case) = variant.name();
+        // NaN everywhere: an element that a kernel forgets is a wrong one.
+        let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
+        let counters =
+            stage.once(kernel, || multiply(stage.device, variant, p, &on_device.0, &on_device.1, &mut c))?;
+        let verdict = product.check(&stage.download("C", &c)?);
+        let time = stage.time(|| multiply(stage.device, variant, p, &on_device.0, &on_device.1, &mut c))?;
+        let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
+        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(variant.shows()));
+    }
+    row::against_first(&mut rows);
+    Ok(rows)
+}

@@ -1,0 +1,113 @@
+//! The demos: allocate, launch, check, and say what the numbers show.
+
+pub mod banks;
+pub mod coalescing;
+pub mod latency;
+pub mod matmul;
+pub mod row;
+pub mod spaces;
+pub mod transpose;
+
+use std::time::{Duration, Instant};
+
+use cust::event::{Event, EventFlags};
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use report::profile::Counters;
+
+use crate::counters;
+use crate::device::Device;
+use crate::error::{Doing, Error};
+use crate::size::Size;
+use crate::terminal::Progress;
+
+pub use row::{Row, Work};
+
+/// How often a kernel is timed at most, and for how long at most.
+const SAMPLES: usize = 11;
+const TIMING: Duration = Duration::from_millis(600);
+/// The most bytes that a demo moves through the virtual GPU: a person waits for it.
+const VIRTUAL_BYTES: u64 = 1 << 30;
+
+/// What a demo runs on.
+pub struct Stage<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// The size asked for.
+    pub size: Option<Size>,
+    /// The edge of dynamic tiles asked for.
+    pub dynamic_tile: Option<u32>,
+    /// Where to say what runs now.
+    pub progress: &'a Progress,
+}
+
+impl Stage<'_> {
+    /// The demo's size: as asked for, else the default for the device.
+    pub fn size_or(&self, virtual_default: usize, gpu_default: usize) -> Size {
+        self.size.unwrap_or(Size::One(if self.device.is_virtual() { virtual_default } else { gpu_default }))
+    }
+
+    /// Refuses a problem that the device has no memory for.
+    pub fn admit(&self, size: Size, bytes: Option<u64>) -> Result<(), Error> {
+        let memory = self.device.limits().memory as u64;
+        // The driver keeps some for itself, and so do code and stacks.
+        let (limit, whose) = match self.device.is_virtual() {
+            true => (VIRTUAL_BYTES.min(memory), "the virtual GPU takes demos of"),
+            false => (memory / 10 * 9, "the device has"),
+        };
+        match bytes {
+            Some(bytes) if bytes <= limit => Ok(()),
+            _ => {
+                let needed =
+                    bytes.map_or("more bytes than can be counted".to_owned(), |b| format!("{} MiB", b >> 20));
+                Err(Error::Size(format!("size {size} needs {needed}; {whose} at most {} MiB", limit >> 20)))
+            }
+        }
+    }
+
+    /// Runs `launch` once; on the virtual GPU with counters.
+    pub fn once(
+        &self,
+        what: &str,
+        launch: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<Option<Counters>, Error> {
+        self.progress.step(what);
+        counters::counted(self.device, launch)
+    }
+
+    /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.
+    ///
+    /// [`once`](Self::once) was the warm-up: it loaded the code and woke the clocks.
+    pub fn time(&self, mut launch: impl FnMut() -> Result<(), Error>) -> Result<Option<f64>, Error> {
+        if self.device.is_virtual() {
+            return Ok(None);
+        }
+        let event = || Event::new(EventFlags::DEFAULT).doing("make an event");
+        let (start, end) = (event()?, event()?);
+        let begun = Instant::now();
+        let mut times = Vec::with_capacity(SAMPLES);
+        while times.len() < SAMPLES && (times.len() < 3 || begun.elapsed() < TIMING) {
+            start.record(self.device.stream()).doing("record an event")?;
+            launch()?;
+            end.record(self.device.stream()).doing("record an event")?;
+            end.synchronize().doing("wait for an event")?;
+            let time = end.elapsed_time_f32(&start).doing("read the time between two events")?;
+            times.push(f64::from(time));
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(Some(times[times.len() / 2]))
+    }
+
+    /// A copy of `values` on the device.
+    pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
+        DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))
+    }
+
+    /// A copy of `buffer` on the host.
+    pub fn download<T: DeviceCopy + Default>(
+        &self,
+        what: &str,
+        buffer: &DeviceBuffer<T>,
+    ) -> Result<Vec<T>, Error> {
+        buffer.as_host_vec().doing(format!("copy {what} to the host"))
+    }
+}
