@@ -13,7 +13,8 @@ use crate::device::launch::attributes;
 fn blocks_per_sm(function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
     let needs = BlockNeeds {
         threads,
-        registers_per_thread: function.kernel.registers(),
+        // How many registers a thread takes is decided by the compiler of the real driver; without it they are left out.
+        registers_per_thread: 0,
         static_shared: function.kernel.static_shared(),
         dynamic_shared,
     };
