@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn an_abort_is_an_error_with_its_last_words() {
         let error = run(|| {
-            eprintln!("LLVM ERROR: cannot select");
+            // As LLVM does: past the capture of the test harness.
+            std::io::Write::write_all(&mut std::io::stderr(), b"LLVM ERROR: cannot select").unwrap();
             std::process::abort()
         });
         let text = error.unwrap_err().to_string();

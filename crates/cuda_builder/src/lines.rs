@@ -77,7 +77,8 @@ impl Chains {
         let mut last: Vec<String> = Vec::new();
         for line in ptx.lines() {
             // Labels of ranges of debug information that is not written.
-            let of_debug_info = ["$L__tmp", "$L__func_begin", "$L__func_end"].iter().any(|label| line.starts_with(label));
+            let of_debug_info =
+                ["$L__tmp", "$L__func_begin", "$L__func_end"].iter().any(|label| line.starts_with(label));
             if line.starts_with("\t.file\t") || of_debug_info {
                 continue;
             }

@@ -59,9 +59,15 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     entry::forget_used(&module);
     link::internalise(&module);
     clean::unwinding(&module, &machine)?;
-    // What only rewritten panics needed is gone before the standard library is asked for it.
+    // Panics after this, so that the arguments of a message are stored where its panic finds them. What only they
+    // needed is gone before the standard library is asked for it.
+    machine.run_passes(&module, "function(sroa,instcombine<no-verify-fixpoint>)")?;
+    panics::rewrite(&context, &module);
     machine.run_passes(&module, "function(sroa,adce,simplifycfg),globaldce,strip-dead-prototypes")?;
-    link::standard_library(&context, &module, &machine, archive, |part| prepare(&context, part, options))?;
+    link::standard_library(&context, &module, &machine, archive, |part| {
+        prepare(&context, part, options);
+        panics::rewrite(&context, part);
+    })?;
     mathematics::replace_unselectable(&context, &module);
     clean::unwinding(&module, &machine)?;
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
@@ -81,7 +87,7 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
         atomics::replace(&context, &module, capability);
     }
     if memory_ops::widen(&context, &module) {
-        machine.run_passes(&module, "always-inline,function(instcombine,simplifycfg),globaldce")?;
+        machine.run_passes(&module, "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce")?;
     }
     sizes::check(&module)?;
     let (assembly, bitcode) =
@@ -95,7 +101,6 @@ fn prepare(context: &Context, module: &Module<'_>, options: &Options) {
     clean::host_attributes(module);
     refuse::drop_harmless(context.sync_scope("singlethread"), module);
     float_modes::mark(module, options.floats);
-    panics::rewrite(context, module);
     convergence::mark(module);
 }
 

@@ -7,7 +7,7 @@
 use crate::llvm::{At, Binary, Block, Builder, Cast, Context, Linkage, Module, Opcode, Type, Value};
 
 /// Up to this many accesses are written out.
-const STRAIGHT: u64 = 16;
+const STRAIGHT: u64 = 32;
 
 /// Rewrites all of them; whether there was any. The loops are functions that the inliner must then put in place.
 pub fn widen(context: &Context, module: &Module<'_>) -> bool {

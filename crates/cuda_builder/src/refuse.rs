@@ -65,7 +65,10 @@ fn place(user: Value) -> String {
         callee = call.function();
         let name = callee.name();
         let name = name.strip_prefix(marks::ENTRY).map_or_else(|| names::readable(&name), str::to_owned);
-        text.push_str(&format!("\n  called by `{name}`"));
+        let line = format!("\n  called by `{name}`");
+        if !text.ends_with(&line) {
+            text.push_str(&line);
+        }
     }
     text
 }

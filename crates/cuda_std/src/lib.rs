@@ -24,6 +24,7 @@ pub mod kernel;
 mod math;
 pub mod mem;
 pub mod misc;
+mod panic;
 pub mod prelude;
 pub mod ptr;
 pub mod shared;

@@ -149,6 +149,7 @@ functions! {
 
     fn ConstInt(Ref, c_ulonglong, c_int) -> Ref;
     fn ConstIntOfArbitraryPrecision(Ref, c_uint, *const u64) -> Ref;
+    fn ConstStructInContext(Ref, *mut Ref, c_uint, c_int) -> Ref;
     fn ConstNull(Ref) -> Ref;
     fn GetUndef(Ref) -> Ref;
     fn GetPoison(Ref) -> Ref;
@@ -210,6 +211,7 @@ functions! {
     fn InstructionEraseFromParent(Ref);
     fn GetNumSuccessors(Ref) -> c_uint;
     fn GetSuccessor(Ref, c_uint) -> Ref;
+    fn GetGEPSourceElementType(Ref) -> Ref;
     fn GetNumOperands(Ref) -> c_int;
     fn GetOperand(Ref, c_uint) -> Ref;
     fn SetOperand(Ref, c_uint, Ref);

@@ -11,6 +11,7 @@ pub struct Builder(Ref);
 pub enum Cast {
     Trunc = 30,
     ZExt = 31,
+    SExt = 32,
     FpTrunc = 37,
     FpExt = 38,
     PtrToInt = 39,

@@ -98,6 +98,11 @@ impl Context {
         Type(ffi!(StructTypeInContext(self.raw, raw.as_mut_ptr(), raw.len() as u32, 0)))
     }
 
+    pub fn constant_structure(&self, fields: &[Value]) -> Value {
+        let mut raw: Vec<Ref> = fields.iter().map(|v| v.0).collect();
+        Value(ffi!(ConstStructInContext(self.raw, raw.as_mut_ptr(), raw.len() as u32, 0)))
+    }
+
     pub fn vector(&self, element: Type, lanes: u32) -> Type {
         Type(ffi!(VectorType(element.0, lanes)))
     }

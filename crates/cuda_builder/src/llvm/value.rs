@@ -445,6 +445,15 @@ impl Value {
         ffi!(SetOperand(self.0, index, value.0));
     }
 
+    /// The byte offset of an address that is a constant number of elements after another.
+    pub fn constant_offset(self) -> Option<u64> {
+        let [_, index] = self.operands().collect::<Vec<_>>()[..] else { return None };
+        let element = ffi!(GetGEPSourceElementType(self.0));
+        let module = ffi!(GetGlobalParent(self.function().0));
+        let size = ffi!(ABISizeOfType(ffi!(GetModuleDataLayout(module)), element));
+        Some(u64::try_from(index.as_int()?).ok()? * size)
+    }
+
     pub fn block(self) -> Block {
         Block(ffi!(GetInstructionParent(self.0)))
     }
