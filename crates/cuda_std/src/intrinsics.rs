@@ -27,7 +27,6 @@ macro_rules! libdevice {
         /// and from device code that declares libdevice's functions itself.
         #[cfg(target_os = "cuda")]
         mod symbols {
-            use super::*;
             $(pastey::paste! {
                 #[unsafe(no_mangle)]
                 unsafe extern "C" fn [<__nv_ $name>]($($argument: $type),*) $(-> $result)? {

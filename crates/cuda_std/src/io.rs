@@ -6,6 +6,10 @@
 //! The driver keeps the text in a ring buffer (1 MiB unless the host sets `CU_LIMIT_PRINTF_FIFO_SIZE`; older text is
 //! overwritten) and shows it when the host synchronises. A call of up to [`WHOLE`] bytes of text comes out in one
 //! piece; longer text is complete too, but other threads may print between its pieces.
+//!
+//! Formatting a float, or anything by `{:?}`, may need more stack than the driver gives a thread by itself (1 KiB, since
+//! `core`'s formatting calls through pointers and `ptxas` cannot add its frames up): let the host set
+//! `CU_LIMIT_STACK_SIZE` to 4 KiB before it launches such a kernel.
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
@@ -92,7 +96,8 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> Text<CAPACITY, S> {
         self.length += 1;
     }
 
-    /// Passes on the text so far, its NUL included.
+    /// Passes on the text so far, its NUL included. Out of line: every piece of text that is formatted may come here.
+    #[inline(never)]
     fn flush(&mut self) {
         if self.length > 0 {
             (self.sink)(terminated(&mut self.bytes, self.length));

@@ -17,8 +17,8 @@ pub fn breakpoint() {
 #[inline(always)]
 pub fn profiler_counter(counter: u32) {
     macro_rules! event {
-        // SAFETY: counting has no precondition.
         ($n:literal) => {
+            // SAFETY: counting has no precondition.
             unsafe { ptx!("pmevent {n};", n = imm($n)) }
         };
     }

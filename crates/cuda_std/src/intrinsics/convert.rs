@@ -230,7 +230,7 @@ mod tests {
             float2uint_rz(-1.0) => 0;
             float2uint_rn(4294967040.0) => -256;
             float2ll_rd(-0.5) => -1;
-            double2ull_rz(1.8446744073709550e19) => -2048;
+            double2ull_rz(18446744073709549568.0) => -2048;
             double2int_ru(-2147483648.5) => i32::MIN;
             double2uint_rd(3e9) => -1294967296;
             llrint(2.5) => 2;

@@ -70,9 +70,13 @@ libdevice! {
     /// 1 / √(x² + y² + z² + w²).
     fn rnorm4d(x: f64, y: f64, z: f64, w: f64) -> f64 = root::rnorm([x, y, z, w].into_iter());
     /// The length of the vector of `n` components at `x`.
-    fn norm(n: i32, x: *const f64) -> f64 = root::norm(unsafe { components(n, x) });
+    fn norm(n: i32, x: *const f64) -> f64 =
+        // SAFETY: the caller's promise.
+        root::norm(unsafe { components(n, x) });
     /// 1 / the length of the vector of `n` components at `x`.
-    fn rnorm(n: i32, x: *const f64) -> f64 = root::rnorm(unsafe { components(n, x) });
+    fn rnorm(n: i32, x: *const f64) -> f64 =
+        // SAFETY: the caller's promise.
+        root::rnorm(unsafe { components(n, x) });
     /// The sine.
     fn sinf(x: f32) -> f32 = trig::sin(x);
     /// The cosine.
@@ -140,9 +144,13 @@ libdevice! {
     /// 1 / √(x² + y² + z² + w²).
     fn rnorm4df(x: f32, y: f32, z: f32, w: f32) -> f32 = root::rnorm([x, y, z, w].into_iter());
     /// The length of the vector of `n` components at `x`.
-    fn normf(n: i32, x: *const f32) -> f32 = root::norm(unsafe { components(n, x) });
+    fn normf(n: i32, x: *const f32) -> f32 =
+        // SAFETY: the caller's promise.
+        root::norm(unsafe { components(n, x) });
     /// 1 / the length of the vector of `n` components at `x`.
-    fn rnormf(n: i32, x: *const f32) -> f32 = root::rnorm(unsafe { components(n, x) });
+    fn rnormf(n: i32, x: *const f32) -> f32 =
+        // SAFETY: the caller's promise.
+        root::rnorm(unsafe { components(n, x) });
 }
 
 /// The components of a vector.

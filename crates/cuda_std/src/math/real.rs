@@ -83,6 +83,7 @@ pub(crate) trait Real:
     fn rcbrt_start(m: Self) -> Self;
 
     #[inline(always)]
+    #[expect(clippy::eq_op, reason = "a NaN is what differs from itself")]
     fn is_nan(self) -> bool {
         self != self
     }
@@ -246,17 +247,17 @@ macro_rules! real {
 real! {
     f32 u32, poly32, super::trig::reduce_large_f32,
     {
-        LN2: [Self; 2] = [0.6931472, -1.9046542e-09];
-        LOG2_E: [Self; 2] = [1.442695, 1.925963e-08];
-        LOG10_E: [Self; 2] = [0.4342945, -1.010305e-08];
-        LN10: [Self; 2] = [2.3025851, -3.1975436e-08];
-        LOG10_2: [Self; 2] = [0.30103, -1.4320989e-08];
-        LOG2_10: Self = 3.321928;
-        PI: [Self; 2] = [3.1415927, -8.742278e-08];
+        LN2: [Self; 2] = [core::f32::consts::LN_2, -1.9046542e-09];
+        LOG2_E: [Self; 2] = [core::f32::consts::LOG2_E, 1.925963e-08];
+        LOG10_E: [Self; 2] = [core::f32::consts::LOG10_E, -1.010305e-08];
+        LN10: [Self; 2] = [core::f32::consts::LN_10, -3.1975436e-08];
+        LOG10_2: [Self; 2] = [core::f32::consts::LOG10_2, -1.4320989e-08];
+        LOG2_10: Self = core::f32::consts::LOG2_10;
+        PI: [Self; 2] = [core::f32::consts::PI, -8.742278e-08];
         THIRD: [Self; 2] = [0.33333334, -9.934108e-09];
-        PI_2: [Self; 3] = [1.5707964, -4.371139e-08, -1.7151245e-15];
-        FRAC_2_PI: Self = 0.63661975;
-        SQRT_2_2: Self = 0.70710677;
+        PI_2: [Self; 3] = [core::f32::consts::FRAC_PI_2, -4.371139e-08, -1.7151245e-15];
+        FRAC_2_PI: Self = core::f32::consts::FRAC_2_PI;
+        SQRT_2_2: Self = core::f32::consts::FRAC_1_SQRT_2;
         TAN_3PI_8: Self = 2.4142137;
         RCBRT_POWERS: [Self; 2] = [0.7937005, 0.62996054];
         TANH_SMALL: Self = 0.55;
@@ -277,17 +278,17 @@ real! {
 real! {
     f64 u64, poly64, super::trig::reduce_large_f64,
     {
-        LN2: [Self; 2] = [0.6931471805599453, 2.3190468138462996e-17];
-        LOG2_E: [Self; 2] = [1.4426950408889634, 2.0355273740931033e-17];
-        LOG10_E: [Self; 2] = [0.4342944819032518, 1.098319650216765e-17];
-        LN10: [Self; 2] = [2.302585092994046, -2.1707562233822494e-16];
-        LOG10_2: [Self; 2] = [0.3010299956639812, -2.8037281277851704e-18];
-        LOG2_10: Self = 3.321928094887362;
-        PI: [Self; 2] = [3.141592653589793, 1.2246467991473532e-16];
+        LN2: [Self; 2] = [core::f64::consts::LN_2, 2.3190468138462996e-17];
+        LOG2_E: [Self; 2] = [core::f64::consts::LOG2_E, 2.0355273740931033e-17];
+        LOG10_E: [Self; 2] = [core::f64::consts::LOG10_E, 1.098319650216765e-17];
+        LN10: [Self; 2] = [core::f64::consts::LN_10, -2.1707562233822494e-16];
+        LOG10_2: [Self; 2] = [core::f64::consts::LOG10_2, -2.8037281277851704e-18];
+        LOG2_10: Self = core::f64::consts::LOG2_10;
+        PI: [Self; 2] = [core::f64::consts::PI, 1.2246467991473532e-16];
         THIRD: [Self; 2] = [0.3333333333333333, 1.850371707708594e-17];
-        PI_2: [Self; 3] = [1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33];
-        FRAC_2_PI: Self = 0.6366197723675814;
-        SQRT_2_2: Self = 0.7071067811865476;
+        PI_2: [Self; 3] = [core::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
+        FRAC_2_PI: Self = core::f64::consts::FRAC_2_PI;
+        SQRT_2_2: Self = core::f64::consts::FRAC_1_SQRT_2;
         TAN_3PI_8: Self = 2.414213562373095;
         RCBRT_POWERS: [Self; 2] = [0.7937005259840998, 0.6299605249474366];
         TANH_SMALL: Self = 0.55;

@@ -57,11 +57,9 @@ pub(crate) mod host {
 
     pub(crate) fn add<T: Real>(a: T, b: T, direction: Direction) -> T {
         let sum = two_sum(a, b);
-        // An exact sum of zero is -0 when rounding down.
-        if sum.hi == T::ZERO
-            && direction == Direction::Down
-            && !(a == T::ZERO && b == T::ZERO && !a.is_negative() && !b.is_negative())
-        {
+        // An exact sum of zero is -0 when rounding down, unless both were +0.
+        let both_positive = !a.is_negative() && !b.is_negative();
+        if sum.hi == T::ZERO && direction == Direction::Down && !both_positive {
             return -T::ZERO;
         }
         by_error(direction, sum.hi, sign(sum.lo), a.is_finite() && b.is_finite())

@@ -50,7 +50,7 @@ fn window(start: usize) -> u64 {
 #[inline(always)]
 pub(crate) fn reduce_large_f64(x: f64) -> (i32, Dd<f64>) {
     let exponent = x.stored_exponent() - 1075;
-    let mantissa = x.to_bits() & (1 << 52) - 1 | 1 << 52;
+    let mantissa = (x.to_bits() & ((1 << 52) - 1)) | 1 << 52;
     let start = (exponent + 62) as usize;
     let [high, middle, low] = [window(start), window(start + 64), window(start + 128)];
     let product = |word: u64| u128::from(mantissa) * u128::from(word);
@@ -78,7 +78,7 @@ pub(crate) fn reduce_large_f64(x: f64) -> (i32, Dd<f64>) {
 #[inline(always)]
 pub(crate) fn reduce_large_f32(x: f32) -> (i32, Dd<f32>) {
     let exponent = x.stored_exponent() - 150;
-    let mantissa = x.to_bits() & (1 << 23) - 1 | 1 << 23;
+    let mantissa = (x.to_bits() & ((1 << 23) - 1)) | 1 << 23;
     let start = (exponent + 62) as usize;
     let lower = u64::from(mantissa) * (window(start + 64) >> 32);
     // The lowest 64 bits of the product of `mantissa` with the 96 bits, shifted down by 32.

@@ -12,8 +12,8 @@ use crate::math::real::Real;
 
 /// √π / 2
 const SQRT_PI_2: f64 = 0.886226925452758;
-const SQRT_2: Dd<f64> = Dd { hi: 1.4142135623730951, lo: -9.667293313452913e-17 };
-const SQRT_1_2: Dd<f64> = Dd { hi: 0.7071067811865476, lo: -4.833646656726457e-17 };
+const SQRT_2: Dd<f64> = Dd { hi: core::f64::consts::SQRT_2, lo: -9.667293313452913e-17 };
+const SQRT_1_2: Dd<f64> = Dd { hi: core::f64::consts::FRAC_1_SQRT_2, lo: -4.833646656726457e-17 };
 
 /// erf(x) for |x| <= 1.
 #[inline(always)]

@@ -1,0 +1,195 @@
+//! What the device build makes of `cuda_std`, read in the PTX: each thing that upstream got wrong, and each that only
+//! the device has.
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The PTX of `fixtures/device`, for the first architecture that has all of its instructions.
+fn ptx() -> &'static str {
+    static PTX: OnceLock<String> = OnceLock::new();
+    PTX.get_or_init(|| {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/device");
+        let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_fixture.ptx");
+        let built = CudaBuilder::new(fixture).arch(NvvmArch::Compute80).copy_to(copy).build();
+        let path = built.unwrap_or_else(|error| panic!("the fixture must compile: {error}"));
+        std::fs::read_to_string(path).unwrap()
+    })
+}
+
+/// The instructions of a kernel, without comments, locations and indentation.
+fn kernel(name: &str) -> Vec<&'static str> {
+    let start = ptx().find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("no kernel `{name}`"));
+    let mut depth = 0;
+    let mut lines = Vec::new();
+    for line in ptx()[start..].lines().map(str::trim) {
+        // Inline PTX and calls have blocks of their own.
+        depth += i32::from(line.starts_with('{')) - i32::from(line.starts_with('}'));
+        if depth == 0 && line.starts_with('}') {
+            break;
+        }
+        if depth > 0 && !line.is_empty() && !line.starts_with("//") && !line.starts_with(".loc") {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The opcodes of a kernel that start with one of `stems`, in order.
+fn opcodes(name: &str, stems: &[&str]) -> Vec<&'static str> {
+    let opcodes = kernel(name).into_iter().map(|line| line.split([' ', '\t', ';']).next().unwrap());
+    opcodes.filter(|opcode| stems.iter().any(|stem| opcode.starts_with(stem))).collect()
+}
+
+/// The value of the register that `operand` of the first instruction with this opcode names, if a `mov` set it.
+fn constant_operand(name: &str, opcode: &str, operand: usize) -> i64 {
+    let lines = kernel(name);
+    let line = lines.iter().find(|line| line.starts_with(opcode)).unwrap();
+    let register = line[opcode.len()..].trim_end_matches(';').split(',').nth(operand).unwrap().trim();
+    if let Ok(value) = register.parse() {
+        return value;
+    }
+    let set = lines.iter().find(|l| l.starts_with("mov.b32") && l.contains(&format!("{register},"))).unwrap();
+    set.trim_end_matches(';').rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn log2_is_not_log10() {
+    // 1/ln 2 and 1/ln 10 as PTX writes them.
+    let of = |name: &str| kernel(name).join("\n");
+    assert!(of("log2").contains("0f3FB8AA3B") && !of("log2").contains("0f3EDE5BD9"));
+    assert!(of("log10").contains("0f3EDE5BD9") && !of("log10").contains("0f3FB8AA3B"));
+}
+
+#[test]
+fn votes_are_not_inverted() {
+    assert_eq!(
+        opcodes("votes", &["vote"]),
+        ["vote.sync.all.pred", "vote.sync.any.pred", "vote.sync.ballot.b32"]
+    );
+    assert_eq!(kernel("votes").iter().filter(|line| line.starts_with("setp.ne.u32 mine,")).count(), 3);
+    // A predicate of any non-zero value counts as true: `mine` is set where the value is not 0.
+    let selects = kernel("votes").into_iter().filter(|line| line.starts_with("selp.u32"));
+    assert!(selects.clone().count() == 2 && selects.into_iter().all(|line| line.ends_with(", 1, 0, ours;")));
+}
+
+#[test]
+fn shuffle_modes_are_their_own() {
+    assert_eq!(
+        opcodes("shuffles", &["shfl"]),
+        ["shfl.sync.up.b32", "shfl.sync.down.b32", "shfl.sync.bfly.b32", "shfl.sync.idx.b32"]
+    );
+    // Upwards the bound is the first lane of the section; the others' is the last.
+    assert_eq!(constant_operand("shuffles", "shfl.sync.up.b32", 3), 0);
+    assert_eq!(constant_operand("shuffles", "shfl.sync.down.b32", 3), 0x1f);
+    assert_eq!(constant_operand("shuffles", "shfl.sync.bfly.b32", 3), 0x101f);
+    assert_eq!(constant_operand("shuffles", "shfl.sync.idx.b32", 3), 0x181f);
+}
+
+#[test]
+fn sixty_four_bits_are_two_shuffles() {
+    assert_eq!(opcodes("wide_shuffle", &["shfl"]), ["shfl.sync.bfly.b32"; 2]);
+}
+
+#[test]
+fn floats_match_by_their_bits() {
+    assert_eq!(opcodes("matches", &["match"]), ["match.any.sync.b32", "match.all.sync.b32"]);
+    // Upstream converts the value to an integer, so that 1.2 matches 1.9.
+    assert_eq!(opcodes("matches", &["cvt.r"]), [""; 0]);
+}
+
+#[test]
+fn atomics_have_the_scope_and_ordering_asked_for() {
+    assert_eq!(
+        opcodes("scopes", &["ld.relaxed", "atom", "st.release", "fence"]),
+        [
+            "ld.relaxed.gpu.u32",
+            "atom.acq_rel.gpu.or.b32",
+            "atom.relaxed.cta.add.u32",
+            "fence.sc.sys",
+            "atom.acquire.sys.max.u32",
+            "atom.relaxed.gpu.add.u32",
+            "atom.acquire.sys.cas.b32",
+            "st.release.cta.u32"
+        ]
+    );
+    assert_eq!(
+        opcodes("fences", &["fence", "membar"]),
+        ["fence.acq_rel.cta", "fence.acq_rel.gpu", "fence.sc.gpu", "membar.gl"]
+    );
+}
+
+#[test]
+fn atomic_floats_have_the_scope_of_their_type() {
+    assert_eq!(
+        opcodes("float_atomics", &["atom"]),
+        ["atom.relaxed.gpu.add.f32", "atom.relaxed.sys.add.f64", "atom.relaxed.cta.add.f32"]
+    );
+}
+
+#[test]
+fn core_atomics_keep_scope_and_ordering() {
+    assert_eq!(
+        opcodes("core_atomics", &["atom"]),
+        ["atom.relaxed.sys.global.add.u32", "atom.acq_rel.sys.global.cas.b32"]
+    );
+}
+
+#[test]
+fn text_is_printed_as_an_argument_and_not_as_a_format() {
+    // The one format there is: "%s" and its NUL. The text with its percent sign is data.
+    assert!(ptx().contains("{37, 115, 0}") || ptx().contains("= {37, 115}"), "no \"%s\"");
+    assert!(ptx().contains("vprintf"));
+    assert!(!kernel("prints").iter().any(|line| line.contains("malloc")), "printing needs no heap");
+}
+
+#[test]
+fn failed_assertions_end_the_launch() {
+    let lines = ptx();
+    let start = lines.find("__assertfail,").expect("no call of __assertfail");
+    let after: Vec<&str> = lines[start..].lines().map(str::trim).take(24).collect();
+    assert!(after.iter().any(|line| line.starts_with("trap;")), "{after:?}");
+}
+
+#[test]
+fn asynchronous_copies_wait_as_told() {
+    assert_eq!(
+        opcodes("copies", &["cp.async"]),
+        [
+            "cp.async.cg.shared.global",
+            "cp.async.ca.shared.global",
+            "cp.async.commit_group",
+            "cp.async.wait_group",
+            "cp.async.wait_all"
+        ]
+    );
+    assert!(kernel("copies").contains(&"cp.async.wait_group 1;"));
+}
+
+#[test]
+fn registers_and_reductions() {
+    let odds = kernel("odds").join("\n");
+    for part in [
+        "%dynamic_smem_size",
+        "%total_smem_size",
+        "isspacep.global",
+        "%clock64",
+        "pmevent 5;",
+        "%laneid",
+        "activemask.b32",
+    ] {
+        assert!(odds.contains(part), "{part}");
+    }
+    assert_eq!(opcodes("reduces", &["redux"]), ["redux.sync.min.s32"]);
+    assert!(kernel("heap").iter().any(|line| line.contains("malloc,")));
+}
+
+#[test]
+fn mathematics_is_device_code_without_calls_or_local_memory() {
+    let lines = kernel("mathematics");
+    let bad = |line: &&&str| line.starts_with("call") || line.contains(".local");
+    assert_eq!(lines.iter().find(bad), None);
+    assert!(lines.iter().any(|line| line.starts_with("sqrt.rn.f32")));
+    assert!(lines.iter().any(|line| line.starts_with("sin.approx.f32")));
+    assert!(lines.iter().any(|line| line.starts_with("add.rp.f32")));
+}
