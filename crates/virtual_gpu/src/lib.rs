@@ -10,6 +10,7 @@
 //! | `exec` | warps, blocks, launches: the interpreter |
 //! | [`memory`] | device memory and the windows of the generic address space |
 //! | [`observer`] | what profilers and sanitizers see |
+//! | [`profiler`] | counts of wavefronts and sectors, by source line |
 //!
 //! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix
 //! operations) is a value that implements `exec::extension::Extension`; `decode::extension::decode` makes it from the
@@ -29,6 +30,7 @@ pub mod memory;
 mod module;
 pub mod observer;
 mod op;
+pub mod profiler;
 mod program;
 pub mod tensor_map;
 

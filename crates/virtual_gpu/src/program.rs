@@ -1,6 +1,7 @@
 //! A decoded program: the flat list of operations of all functions of a module, and where each came from.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::exec::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
@@ -15,6 +16,7 @@ pub struct Code {
     pub(crate) ops: Vec<Op>,
     pub(crate) sites: Vec<CodeSite>,
     pub(crate) touched: Vec<Touched>,
+    pub(crate) opcodes: Vec<Option<Arc<ptx::Opcode>>>,
     pub(crate) functions: Vec<FunctionCode>,
     pub(crate) frames: Vec<Vec<SourceFrame>>,
     /// Shared variables of the module, in its order; kernels place those that they reach.
@@ -173,6 +175,11 @@ impl Code {
     /// Line of the PTX text that an operation came from; 0 if the program counter is none.
     pub fn ptx_line(&self, pc: u32) -> u32 {
         self.sites.get(pc as usize).map_or(0, |s| s.ptx_line)
+    }
+
+    /// Opcode and modifiers of an operation; `None` for what decoding added.
+    pub fn opcode(&self, pc: u32) -> Option<&ptx::Opcode> {
+        self.opcodes.get(pc as usize)?.as_deref()
     }
 
     /// Source frames of an operation, innermost first.

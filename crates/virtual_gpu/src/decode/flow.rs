@@ -108,7 +108,13 @@ pub(super) fn lay_out(items: Vec<Item>, labels: usize, start: u32) -> Result<Vec
 }
 
 fn glue(kind: OpKind) -> Draft {
-    Draft { op: Op { guard: Guard::ALWAYS, kind }, line: 0, loc: None, touched: Touched::default() }
+    Draft {
+        op: Op { guard: Guard::ALWAYS, kind },
+        line: 0,
+        loc: None,
+        touched: Touched::default(),
+        opcode: None,
+    }
 }
 
 /// The blocks that can be reached, each behind its predecessors where no loop forbids it.

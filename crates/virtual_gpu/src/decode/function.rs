@@ -1,9 +1,11 @@
 //! One function: its names, its registers' rows, its statements in order.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptx::{
-    Block, Constant, Instruction, LocId, Name, Operand, Registers, ScalarType, Space, Statement, Variable,
+    Block, Constant, Instruction, LocId, Name, Opcode, Operand, Registers, ScalarType, Space, Statement,
+    Variable,
 };
 
 use super::module::ModuleNames;
@@ -58,6 +60,8 @@ pub(super) struct Draft {
     pub line: u32,
     pub loc: Option<LocId>,
     pub touched: Touched,
+    /// What the text says; `None` for what decoding added.
+    pub opcode: Option<Arc<Opcode>>,
 }
 
 /// A piece of the function's body in order.
@@ -261,6 +265,7 @@ impl<'m> Decoder<'m> {
             line: i.position.line,
             loc: i.loc,
             touched,
+            opcode: Some(i.opcode.clone()),
         }));
         Ok(())
     }

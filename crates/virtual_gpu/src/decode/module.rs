@@ -278,6 +278,7 @@ impl Loader<'_> {
                 });
                 code.sites.push(CodeSite { ptx_line: draft.line, frames });
                 code.touched.push(draft.touched);
+                code.opcodes.push(draft.opcode);
                 code.ops.push(draft.op);
             }
             code.functions.push(decoded);

@@ -143,11 +143,13 @@ fn resolve_in<O: BlockObserver>(
     pointers: &mut Pointers,
 ) -> Result<(), Box<Raise>> {
     if O::MEMORY {
-        let registers: Vec<_> = view
-            .registers
-            .iter()
-            .map(|&slot| (slot != NONE).then(|| Register { slot: view.base + slot, bytes: view.rows * 4 }))
-            .collect();
+        // No instruction has more operands of memory than a vector of eight elements; nothing is allocated here,
+        // because a profiled launch comes by for every access.
+        let mut registers = [None; 16];
+        let named = view.registers.len().min(registers.len());
+        for (register, &slot) in registers.iter_mut().zip(view.registers) {
+            *register = (slot != NONE).then(|| Register { slot: view.base + slot, bytes: view.rows * 4 });
+        }
         let access = Access {
             space: view.space,
             generic: view.generic,
@@ -159,7 +161,7 @@ fn resolve_in<O: BlockObserver>(
             order: shape.order,
             scope: shape.scope,
             non_coherent: shape.non_coherent,
-            registers: &registers,
+            registers: &registers[..named],
         };
         cx.observer.access(at, &access);
     }

@@ -1,0 +1,389 @@
+//! Counts what a launch does to shared and global memory, by program counter, and sums it by source line.
+//!
+//! The counts follow the rules measured on an H200 (`gpu_model`), per PTX instruction: they equal the hardware's when
+//! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
+//! What has no measured rule is not guessed: it is listed in [`LaunchProfile::not_counted`].
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpu_model::banks::{self, shared_wavefronts};
+use gpu_model::coalescing::sectors;
+use serde::Serialize;
+
+use crate::fault::{Fault, SourceFrame};
+use crate::memory::window;
+use crate::observer::{
+    Access, AccessKind, AsyncEvent, At, BlockInfo, BlockObserver, LaunchInfo, LaunchObserver, MemorySpace,
+};
+use crate::op::OpKind;
+use crate::program::Code;
+
+/// What was counted in one launch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct LaunchProfile {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+    /// Instructions that warps executed; a diverged warp executes an instruction once for each group of its lanes.
+    pub warp_instructions: u64,
+    /// The whole launch.
+    pub counters: Counters,
+    /// Floating-point operations of all lanes.
+    pub operations: Operations,
+    /// Each source line that touched memory, by file and line.
+    pub lines: Vec<LineProfile>,
+    /// Families of instructions that ran and have no measured rule.
+    pub not_counted: Vec<NotCounted>,
+    /// What ended the launch, if it did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// The counters of one source line: the innermost frame outside the standard libraries.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct LineProfile {
+    /// The file as the compiler named it; empty if the PTX has no lines.
+    pub file: String,
+    /// The line, from 1; without lines, the line of the PTX text.
+    pub line: u32,
+    /// What was counted there.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// Every family with a measured rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// `ld.shared`.
+    pub shared_load: SharedCounters,
+    /// `st.shared`.
+    pub shared_store: SharedCounters,
+    /// `atom.shared` and `red.shared` of 4 bytes.
+    pub shared_atomic: SharedCounters,
+    /// `ld.global`.
+    pub global_load: GlobalCounters,
+    /// `st.global`.
+    pub global_store: GlobalCounters,
+    /// `atom.global` and `red.global`; zero until their rule is measured.
+    pub global_atomic: GlobalCounters,
+}
+
+/// One family on shared memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct SharedCounters {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Passes through shared memory.
+    pub wavefronts: u64,
+    /// Passes without conflicts.
+    pub ideal_wavefronts: u64,
+    /// The difference.
+    pub bank_conflicts: u64,
+}
+
+/// One family on global memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct GlobalCounters {
+    /// Warp instructions.
+    pub requests: u64,
+    /// Sectors of 32 bytes that they touched.
+    pub sectors: u64,
+    /// Bytes that lanes asked for.
+    pub bytes: u64,
+}
+
+/// Floating-point operations by type: a multiply-add counts two, packed types by element. Approximations, conversions
+/// and matrix instructions are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Operations {
+    /// `f16` and `bf16`.
+    pub f16: u64,
+    /// `f32`.
+    pub f32: u64,
+    /// `f64`.
+    pub f64: u64,
+}
+
+/// Instructions without a measured rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotCounted {
+    /// What they are.
+    pub family: String,
+    /// How many ran.
+    pub instructions: u64,
+}
+
+/// Profiles one launch: pass it to [`crate::Gpu::launch`], then take [`Profiler::finish`].
+#[derive(Debug, Default)]
+pub struct Profiler {
+    code: Option<Arc<Code>>,
+    /// Tallies that no block holds. Counts only add up, so blocks may share them in any order.
+    idle: Arc<Mutex<Vec<Tally>>>,
+    profile: LaunchProfile,
+}
+
+impl Profiler {
+    /// A profiler for one launch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> LaunchProfile {
+        self.profile
+    }
+}
+
+/// What blocks have counted, by program counter.
+#[derive(Debug, Default)]
+struct Tally {
+    executed: Vec<u64>,
+    lanes: Vec<u64>,
+    /// Index into `sites`, plus one; 0 is none.
+    site_of: Vec<u32>,
+    sites: Vec<Site>,
+    others: BTreeMap<&'static str, u64>,
+}
+
+/// One memory instruction. Its space and kind do not change, so it belongs to one family.
+#[derive(Debug, Clone, Copy)]
+struct Site {
+    pc: u32,
+    count: Count,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    Shared(AccessKind, SharedCounters),
+    Global(AccessKind, GlobalCounters),
+    NotCounted(&'static str, u64),
+}
+
+/// Counts for one block at a time.
+#[derive(Debug)]
+pub struct BlockProfiler {
+    code: Arc<Code>,
+    tally: Tally,
+}
+
+impl LaunchObserver for Profiler {
+    type Block = BlockProfiler;
+
+    fn begin(&mut self, launch: &LaunchInfo) {
+        self.code = Some(launch.code.clone());
+        self.profile = LaunchProfile {
+            kernel: launch.kernel.clone(),
+            grid: launch.launch.grid,
+            block: launch.launch.block,
+            shared_bytes: launch.shared_bytes,
+            ..LaunchProfile::default()
+        };
+    }
+
+    fn block(&self, _: &BlockInfo) -> BlockProfiler {
+        let code = self.code.clone().unwrap_or_default();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let tally = idle.unwrap_or_else(|| Tally {
+            executed: vec![0; code.len()],
+            lanes: vec![0; code.len()],
+            site_of: vec![0; code.len()],
+            ..Tally::default()
+        });
+        BlockProfiler { code, tally }
+    }
+
+    fn merge(&mut self, block: BlockProfiler) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(block.tally);
+    }
+
+    fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
+        let tallies = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        self.profile.fault = fault.map(ToString::to_string);
+        sum(&mut self.profile, &launch.code, &tallies);
+    }
+}
+
+impl BlockObserver for BlockProfiler {
+    const INSTRUCTIONS: bool = true;
+    const MEMORY: bool = true;
+
+    #[inline]
+    fn instruction(&mut self, at: At) {
+        self.tally.executed[at.pc as usize] += 1;
+        self.tally.lanes[at.pc as usize] += u64::from(at.lanes.count_ones());
+    }
+
+    #[inline]
+    fn access(&mut self, at: At, access: &Access<'_>) {
+        if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
+            return;
+        }
+        let slot = &mut self.tally.site_of[at.pc as usize];
+        if *slot == 0 {
+            let count = family(&self.code, at, access);
+            self.tally.sites.push(Site { pc: at.pc, count });
+            *slot = self.tally.sites.len() as u32;
+        }
+        let site = &mut self.tally.sites[*slot as usize - 1];
+        match &mut site.count {
+            Count::Shared(kind, counters) => {
+                let kind = match kind {
+                    AccessKind::Load => banks::Access::Load,
+                    AccessKind::Store => banks::Access::Store,
+                    AccessKind::Atomic | AccessKind::Reduction => banks::Access::Atomic,
+                };
+                let cost = shared_wavefronts(kind, access.bytes(), access.lanes, access.addresses);
+                counters.instructions += 1;
+                counters.wavefronts += u64::from(cost.wavefronts);
+                counters.ideal_wavefronts += u64::from(cost.ideal);
+                counters.bank_conflicts += u64::from(cost.bank_conflicts());
+            }
+            Count::Global(_, counters) => {
+                counters.requests += 1;
+                counters.sectors += u64::from(sectors(access.bytes(), access.lanes, access.addresses));
+                counters.bytes += u64::from(access.lanes.count_ones()) * u64::from(access.bytes());
+            }
+            Count::NotCounted(_, instructions) => *instructions += 1,
+        }
+    }
+
+    fn asynchronous(&mut self, _: At, event: &AsyncEvent<'_>) {
+        if let AsyncEvent::CopyStarted { .. } = event {
+            *self.tally.others.entry("cp.async").or_default() += 1;
+        }
+    }
+}
+
+/// The family of an instruction, or what it is if none of its accesses has a measured rule.
+fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
+    let not_counted = |what| Count::NotCounted(what, 0);
+    if matches!(code.ops.get(at.pc as usize).map(|op| &op.kind), Some(OpKind::Extension(_))) {
+        return not_counted("matrix and asynchronous instructions");
+    }
+    if access.generic {
+        return not_counted("generic addresses");
+    }
+    let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+    match access.space {
+        MemorySpace::Shared => {
+            let remote = access.lanes != 0
+                && access.addresses[access.lanes.trailing_zeros() as usize] >> window::SHARED_OFFSET_BITS
+                    != 0;
+            if remote {
+                not_counted("shared memory of other blocks")
+            } else if atomic && access.bytes() != 4 {
+                not_counted("shared atomics of other than 4 bytes")
+            } else if access.bytes() > 16 {
+                not_counted("shared accesses of more than 16 bytes")
+            } else {
+                Count::Shared(access.kind, SharedCounters::default())
+            }
+        }
+        _ if atomic => not_counted("global atomics"),
+        _ => Count::Global(access.kind, GlobalCounters::default()),
+    }
+}
+
+fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
+    let mut lines: BTreeMap<(String, u32), Counters> = BTreeMap::new();
+    let mut others: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for tally in tallies {
+        profile.warp_instructions += tally.executed.iter().sum::<u64>();
+        for (pc, &lanes) in tally.lanes.iter().enumerate().filter(|(_, lanes)| **lanes > 0) {
+            let each = code.opcode(pc as u32).map(operations_of).unwrap_or_default();
+            profile.operations.f16 += each.f16 * lanes;
+            profile.operations.f32 += each.f32 * lanes;
+            profile.operations.f64 += each.f64 * lanes;
+        }
+        for (what, count) in &tally.others {
+            *others.entry(what).or_default() += count;
+        }
+        for site in &tally.sites {
+            if let Count::NotCounted(what, count) = site.count {
+                *others.entry(what).or_default() += count;
+                continue;
+            }
+            let line = lines.entry(line_of(code, site.pc)).or_default();
+            add(line, &site.count);
+            add(&mut profile.counters, &site.count);
+        }
+    }
+    profile.lines =
+        lines.into_iter().map(|((file, line), counters)| LineProfile { file, line, counters }).collect();
+    profile.not_counted = others
+        .into_iter()
+        .map(|(family, instructions)| NotCounted { family: family.to_owned(), instructions })
+        .collect();
+}
+
+fn add(to: &mut Counters, count: &Count) {
+    match count {
+        Count::Shared(kind, from) => {
+            let to = match kind {
+                AccessKind::Load => &mut to.shared_load,
+                AccessKind::Store => &mut to.shared_store,
+                AccessKind::Atomic | AccessKind::Reduction => &mut to.shared_atomic,
+            };
+            to.instructions += from.instructions;
+            to.wavefronts += from.wavefronts;
+            to.ideal_wavefronts += from.ideal_wavefronts;
+            to.bank_conflicts += from.bank_conflicts;
+        }
+        Count::Global(kind, from) => {
+            let to = match kind {
+                AccessKind::Load => &mut to.global_load,
+                AccessKind::Store => &mut to.global_store,
+                AccessKind::Atomic | AccessKind::Reduction => &mut to.global_atomic,
+            };
+            to.requests += from.requests;
+            to.sectors += from.sectors;
+            to.bytes += from.bytes;
+        }
+        Count::NotCounted(..) => {}
+    }
+}
+
+/// The line that a person wrote: the innermost frame outside the standard libraries of host and device.
+fn line_of(code: &Code, pc: u32) -> (String, u32) {
+    let frames = code.frames(pc);
+    let own = |frame: &&SourceFrame| {
+        !["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/"]
+            .iter()
+            .any(|library| frame.file.contains(library))
+    };
+    match frames.iter().find(own).or(frames.first()) {
+        Some(frame) => (frame.file.clone(), frame.line),
+        None => (String::new(), code.ptx_line(pc)),
+    }
+}
+
+/// Operations of one lane.
+fn operations_of(opcode: &ptx::Opcode) -> Operations {
+    let multiples = match opcode.name.as_str() {
+        "add" | "sub" | "mul" => 1,
+        "fma" | "mad" => 2,
+        _ => return Operations::default(),
+    };
+    let mut operations = Operations::default();
+    for modifier in &opcode.modifiers {
+        match modifier.as_str() {
+            "f16" | "bf16" => operations.f16 = multiples,
+            "f16x2" | "bf16x2" => operations.f16 = 2 * multiples,
+            "f32" => operations.f32 = multiples,
+            "f32x2" => operations.f32 = 2 * multiples,
+            "f64" => operations.f64 = multiples,
+            _ => {}
+        }
+    }
+    // `fma.rn.f32.f16` and the like compute in the first type named: the wider one.
+    if operations.f32 > 0 {
+        operations.f16 = 0;
+    }
+    operations
+}

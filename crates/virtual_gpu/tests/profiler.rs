@@ -1,0 +1,156 @@
+//! The profiler's counts against closed forms and against counts measured on an H200.
+
+use virtual_gpu::profiler::{LaunchProfile, Profiler};
+use virtual_gpu::{Gpu, Launch, Options};
+
+/// Transpose of an n × n matrix of f32 through a 32×32 tile, rows `PITCH` words apart, 32×8 threads.
+const TRANSPOSE: &str = r#"
+.version 7.0
+.target sm_75
+.address_size 64
+.file 1 "transpose.rs"
+.shared .align 4 .b8 tile[4224];
+.visible .entry transpose(.param .u64 from, .param .u64 to, .param .u32 n)
+{
+    .reg .b32 %r<24>; .reg .b64 %d<12>; .reg .f32 %f<3>; .reg .pred %p;
+    ld.param.u64 %d1, [from]; ld.param.u64 %d2, [to]; ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ctaid.y;
+    mov.u32 %r20, tile;
+    // Load row (by * 32 + ty + i), column (bx * 32 + tx).
+    mov.u32 %r6, 0;
+load:
+    add.u32 %r7, %r3, %r6;
+    mad.lo.u32 %r8, %r5, 32, %r7;
+    mad.lo.u32 %r9, %r4, 32, %r2;
+    mad.lo.u32 %r10, %r8, %r1, %r9;
+    mul.wide.u32 %d3, %r10, 4; add.u64 %d4, %d1, %d3;
+    .loc 1 10 5
+    ld.global.f32 %f1, [%d4];
+    mad.lo.u32 %r11, %r7, PITCH, %r2;
+    shl.b32 %r12, %r11, 2; add.u32 %r13, %r20, %r12;
+    .loc 1 11 5
+    st.shared.f32 [%r13], %f1;
+    add.u32 %r6, %r6, 8;
+    setp.lt.u32 %p, %r6, 32;
+    @%p bra load;
+    bar.sync 0;
+    mov.u32 %r6, 0;
+store:
+    add.u32 %r7, %r3, %r6;
+    mad.lo.u32 %r11, %r2, PITCH, %r7;
+    shl.b32 %r12, %r11, 2; add.u32 %r13, %r20, %r12;
+    .loc 1 15 5
+    ld.shared.f32 %f1, [%r13];
+    fma.rn.f32 %f1, %f1, 0f40000000, %f1;
+    mad.lo.u32 %r8, %r4, 32, %r7;
+    mad.lo.u32 %r9, %r5, 32, %r2;
+    mad.lo.u32 %r10, %r8, %r1, %r9;
+    mul.wide.u32 %d3, %r10, 4; add.u64 %d4, %d2, %d3;
+    .loc 1 16 5
+    st.global.f32 [%d4], %f1;
+    add.u32 %r6, %r6, 8;
+    setp.lt.u32 %p, %r6, 32;
+    @%p bra store;
+    ret;
+}
+"#;
+
+fn profile(pitch: u32, n: u32, threads: usize) -> LaunchProfile {
+    let gpu = Gpu::with_options(&gpu_model::chips::H200, Options { threads, ..Options::default() });
+    let module = gpu.load(&TRANSPOSE.replace("PITCH", &pitch.to_string())).unwrap();
+    let kernel = module.kernel("transpose").unwrap();
+    let bytes = u64::from(n) * u64::from(n) * 4;
+    let (from, to) = (gpu.memory().alloc(bytes).unwrap(), gpu.memory().alloc(bytes).unwrap());
+    let mut params = Vec::new();
+    params.extend(from.to_le_bytes());
+    params.extend(to.to_le_bytes());
+    params.extend(n.to_le_bytes());
+    let mut profiler = Profiler::new();
+    gpu.launch(&kernel, &Launch::new((n / 32, n / 32), (32, 8)), &params, &mut profiler).unwrap();
+    profiler.finish()
+}
+
+/// Measured on an H200 with Nsight Compute: 1024², 32×32 tile, 32×8 threads. Unpadded: 1,048,576 wavefronts of shared
+/// loads, 1,015,808 of them conflicts; padded to 33: 32,768 and none; both 131,072 sectors each way.
+#[test]
+fn transpose_counts_are_the_measured_ones() {
+    let plain = profile(32, 1024, 2);
+    let load = plain.counters.shared_load;
+    assert_eq!((load.instructions, load.wavefronts, load.bank_conflicts), (32_768, 1_048_576, 1_015_808));
+    assert_eq!(plain.counters.shared_store.bank_conflicts, 0);
+    assert_eq!(plain.counters.global_load.sectors, 131_072);
+    assert_eq!(plain.counters.global_store.sectors, 131_072);
+
+    let padded = profile(33, 1024, 2);
+    let load = padded.counters.shared_load;
+    assert_eq!((load.instructions, load.wavefronts, load.bank_conflicts), (32_768, 32_768, 0));
+    assert_eq!(padded.counters.global_load.bytes, 1024 * 1024 * 4);
+}
+
+#[test]
+fn lines_carry_the_counts_of_their_instructions() {
+    let profile = profile(32, 64, 1);
+    let lines: Vec<u32> = profile.lines.iter().map(|line| line.line).collect();
+    assert_eq!(lines, [10, 11, 15, 16]);
+    assert!(profile.lines.iter().all(|line| line.file.ends_with("transpose.rs")));
+    assert_eq!(profile.lines[2].counters.shared_load, profile.counters.shared_load);
+    assert_eq!(profile.lines[2].counters.global_load, Default::default());
+    // One multiply-add for each of 64² elements.
+    assert_eq!(profile.operations.f32, 2 * 64 * 64);
+    assert_eq!((profile.grid, profile.block, profile.shared_bytes), ([2, 2, 1], [32, 8, 1], 4224));
+    // Four blocks of eight warps: 9 instructions, 4 rounds of 14, 2 between, 4 rounds of 15, 1 at the end.
+    assert_eq!(profile.warp_instructions, 4 * 8 * (9 + 4 * 14 + 2 + 4 * 15 + 1));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    assert_eq!(profile(32, 128, 1), profile(32, 128, 4));
+}
+
+#[test]
+fn what_has_no_rule_is_listed() {
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let module = gpu
+        .load(
+            ".version 7.0 .target sm_75 .address_size 64
+            .visible .entry touch(.param .u64 p) {
+                .reg .b64 %d; .reg .b32 %r;
+                ld.param.u64 %d, [p];
+                ld.b32 %r, [%d];
+                red.global.add.u32 [%d], 1;
+                ret;
+            }",
+        )
+        .unwrap();
+    let memory = gpu.memory().alloc(4).unwrap();
+    let mut profiler = Profiler::new();
+    let kernel = module.kernel("touch").unwrap();
+    gpu.launch(&kernel, &Launch::new(1, 64), &memory.to_le_bytes(), &mut profiler).unwrap();
+    let profile = profiler.finish();
+    let listed: Vec<(&str, u64)> =
+        profile.not_counted.iter().map(|one| (one.family.as_str(), one.instructions)).collect();
+    assert_eq!(listed, [("generic addresses", 2), ("global atomics", 2)]);
+    assert_eq!(profile.counters, Default::default());
+}
+
+#[test]
+fn a_launch_that_faults_is_profiled_up_to_there() {
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let module = gpu
+        .load(
+            ".version 7.0 .target sm_75 .address_size 64
+            .visible .entry wild() {
+                .reg .b64 %d; .reg .b32 %r;
+                mov.u64 %d, 8;
+                ld.global.b32 %r, [%d];
+                ret;
+            }",
+        )
+        .unwrap();
+    let mut profiler = Profiler::new();
+    let kernel = module.kernel("wild").unwrap();
+    assert!(gpu.launch(&kernel, &Launch::new(1, 32), &[], &mut profiler).is_err());
+    let profile = profiler.finish();
+    assert_eq!(profile.counters.global_load.requests, 1);
+    assert!(profile.fault.is_some_and(|fault| fault.contains("wild")));
+}
