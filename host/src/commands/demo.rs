@@ -123,7 +123,8 @@ impl Demo {
             let rows = run(&stage)?;
             drop(progress);
             if !self.output.json {
-                terminal::print(&format!("{}\n{}", terminal::heading(title), demos::row::text(&rows)))?;
+                let text = if name == "banks" { demos::banks::text(&rows) } else { demos::row::text(&rows) };
+                terminal::print(&format!("{}\n{text}", terminal::heading(title)))?;
             }
             all.results.extend(rows);
         }

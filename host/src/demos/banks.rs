@@ -1,9 +1,173 @@
-//! The banks demo.
+//! Banks: how many wavefronts one read of shared memory takes.
+
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use kernels_gpu::banks as k;
+use report::profile::Counters;
 
 use super::{Row, Stage};
-use crate::error::Error;
+use crate::device::Device;
+use crate::error::{Doing, Error};
+use crate::launch::Shape;
+use crate::verify::exact;
+
+/// How often each lane reads when the clock is read around it.
+const TIMED_ROUNDS: u32 = 1024;
+
+/// What an element of the kernels' array holds, computed here on its own.
+trait Element: DeviceCopy + Default + PartialEq + std::fmt::Debug {
+    const BYTES: usize;
+    const KERNEL: &'static str;
+    fn content(i: u32) -> Self;
+    /// # Safety
+    /// `index` and `out` hold 32 elements, each index inside the array; `cycles` holds one.
+    unsafe fn launch(
+        device: &Device,
+        rounds: u32,
+        index: &DeviceBuffer<u32>,
+        out: &mut DeviceBuffer<Self>,
+        cycles: &mut DeviceBuffer<u64>,
+    ) -> Result<(), Error>;
+}
+
+macro_rules! elements {
+    ($($element:ty, $bytes:literal, $kernel:ident: |$i:ident| $content:expr;)*) => {$(
+        impl Element for $element {
+            const BYTES: usize = $bytes;
+            const KERNEL: &'static str = stringify!($kernel);
+
+            fn content($i: u32) -> Self {
+                $content
+            }
+
+            unsafe fn launch(
+                device: &Device,
+                rounds: u32,
+                index: &DeviceBuffer<u32>,
+                out: &mut DeviceBuffer<Self>,
+                cycles: &mut DeviceBuffer<u64>,
+            ) -> Result<(), Error> {
+                let shape = Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: 0 };
+                // SAFETY: the caller's promise, which is what the kernel asks for.
+                unsafe { device.kernel::<k::$kernel>()?.launch(shape, (rounds, index, out, cycles)) }
+            }
+        }
+    )*};
+}
+elements! {
+    u8, 1, banks_1_byte: |i| (i ^ (i >> 8)) as u8;
+    u16, 2, banks_2_bytes: |i| i as u16;
+    u32, 4, banks_4_bytes: |i| i;
+    u64, 8, banks_8_bytes: |i| (u64::from(i) << 32) | u64::from(!i);
+    k::Wide, 16, banks_16_bytes: |i| k::Wide([i, !i, i << 8, i ^ 0x5555]);
+}
+
+/// Which element each lane reads.
+pub struct Pattern {
+    /// Its name.
+    pub name: String,
+    /// The element of each lane.
+    pub index: [u32; 32],
+}
+
+impl Pattern {
+    fn new(name: impl Into<String>, index: impl Fn(u32) -> u32) -> Self {
+        Self { name: name.into(), index: std::array::from_fn(|lane| index(lane as u32)) }
+    }
+
+    /// Every pattern that the demo shows.
+    pub fn all() -> Vec<Self> {
+        let mut all: Vec<Self> =
+            (0..=33).map(|stride| Self::new(format!("stride {stride}"), move |lane| lane * stride)).collect();
+        all.extend([
+            Self::new("broadcast", |_| 5),
+            Self::new("multicast, 4 words", |lane| lane / 8),
+            Self::new("multicast, one bank", |lane| lane / 8 * 32),
+            Self::new("column of 32×32", |lane| lane * 32 + 3),
+            Self::new("column of 32×33", |lane| lane * 33 + 3),
+        ]);
+        all
+    }
+}
 
 /// Runs the demo.
-pub fn run(_stage: &Stage) -> Result<Vec<Row>, Error> {
-    Ok(Vec::new())
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    if stage.size.is_some() {
+        return Err(Error::Size("the demo of banks is one warp, whatever the size: leave --size out".into()));
+    }
+    let mut rows = Vec::new();
+    for pattern in Pattern::all() {
+        rows.push(row::<u8>(stage, &pattern)?);
+        rows.push(row::<u16>(stage, &pattern)?);
+        rows.push(row::<u32>(stage, &pattern)?);
+        rows.push(row::<u64>(stage, &pattern)?);
+        rows.push(row::<k::Wide>(stage, &pattern)?);
+    }
+    Ok(rows)
+}
+
+fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
+    let device = stage.device;
+    let index = stage.upload("the indices", &pattern.index)?;
+    let mut out = stage.upload("the results", &[T::default(); 32])?;
+    let mut cycles = stage.upload("the clock", &[0u64])?;
+    // SAFETY: 32 indices below 32 × 33, 32 results, one clock.
+    let counters =
+        stage.once(T::KERNEL, || unsafe { T::launch(device, 1, &index, &mut out, &mut cycles) })?;
+    let expected: Vec<T> = pattern.index.iter().map(|&i| T::content(i)).collect();
+    let verdict = exact(&stage.download("the results", &out)?, &expected);
+    let mut row = Row::new("banks", T::KERNEL, pattern.name.clone(), 32, device.kind()).checked(verdict);
+    if !device.is_virtual() {
+        // SAFETY: as above.
+        unsafe { T::launch(device, TIMED_ROUNDS, &index, &mut out, &mut cycles)? };
+        device.synchronize()?;
+        let cycles = cycles.as_host_vec().doing("read the clock")?;
+        row.cycles = cycles.first().map(|&cycles| cycles as f64 / f64::from(TIMED_ROUNDS));
+    }
+    // The one read is all that loads from shared memory; the stores that fill the array are not the lesson.
+    let read = counters.map(|all| Counters { shared_load: all.shared_load, ..Counters::default() });
+    Ok(row.counted(read))
+}
+
+/// The rows as one grid: a line for each pattern, a column for each width.
+pub fn text(rows: &[Row]) -> String {
+    let widths = [u8::KERNEL, u16::KERNEL, u32::KERNEL, u64::KERNEL, k::Wide::KERNEL];
+    let mut patterns: Vec<&str> = Vec::new();
+    for row in rows {
+        if !patterns.contains(&row.case.as_str()) {
+            patterns.push(&row.case);
+        }
+    }
+    let cell = |pattern: &str, kernel: &str| {
+        let row = rows.iter().find(|row| row.case == pattern && row.kernel == kernel)?;
+        let wavefronts = row.counters.map(|counters| counters.shared_load.wavefronts.to_string());
+        let cycles = row.cycles.map(|cycles| format!("{cycles:.0}"));
+        Some(match (row.ok, wavefronts, cycles) {
+            (false, ..) => crate::terminal::WRONG.to_owned(),
+            (true, Some(wavefronts), Some(cycles)) => format!("{wavefronts} ({cycles} cycles)"),
+            (true, Some(only), None) | (true, None, Some(only)) => only,
+            (true, None, None) => crate::terminal::RIGHT.to_owned(),
+        })
+    };
+    // Two patterns a line, so that it fits a screen.
+    let header = ["pattern", "1 byte", "2", "4", "8", "16"];
+    let half = patterns.len().div_ceil(2);
+    let line = |pattern: Option<&&str>| {
+        let mut cells = vec![pattern.map_or(String::new(), |p| (*p).to_owned())];
+        cells.extend(widths.iter().map(|kernel| pattern.and_then(|p| cell(p, kernel)).unwrap_or_default()));
+        cells
+    };
+    let body: Vec<Vec<String>> =
+        (0..half).map(|i| [line(patterns.get(i)), line(patterns.get(half + i))].concat()).collect();
+    let mut out = crate::terminal::table(&[header, header].concat(), &body);
+    out.push_str(
+        "\nWavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words\n\
+         wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).\n\
+         Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.\n",
+    );
+    for row in rows {
+        if let Some(wrong) = &row.wrong {
+            out.push_str(&format!("  {} is {}: {wrong}\n", row.name(), crate::terminal::WRONG));
+        }
+    }
+    out
 }

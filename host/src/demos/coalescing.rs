@@ -1,9 +1,208 @@
-//! The coalescing demo.
+//! Coalescing: how many 32-byte sectors answer a warp's request.
 
-use super::{Row, Stage};
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use kernels_gpu::coalescing::{
+    BLOCK, PaddedPoint, Pair, Point, Quad, copy_4_bytes, copy_8_bytes, copy_16_bytes, copy_scattered,
+    copy_shifted, copy_some_lanes, copy_strided, stretch_arrays, stretch_in_place, stretch_padded_structs,
+    stretch_staged_in_place, stretch_staged_structs, stretch_structs,
+};
+
+use super::{Row, Stage, Work, row};
+use crate::data::Random;
 use crate::error::Error;
+use crate::launch::Shape;
+use crate::size::Size;
+use crate::verify::exact;
+
+/// The largest misalignment and stride shown.
+const FURTHEST: usize = 32;
+/// By how much structs are stretched: exact in f32.
+const BY: f32 = 2.0;
 
 /// Runs the demo.
-pub fn run(_stage: &Stage) -> Result<Vec<Row>, Error> {
-    Ok(Vec::new())
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let size = stage.size_or(1 << 14, 1 << 24);
+    let Size::One(n) = size else {
+        return Err(Error::Size("a copy has one extent, for example 100000".into()));
+    };
+    // The longest source is read with the largest stride.
+    stage.admit(size, (n as u64).checked_mul(4 * (FURTHEST as u64 + 2)))?;
+    let mut rows = copies(stage, n)?;
+    rows.extend(widths(stage, n)?);
+    rows.extend(structs(stage, n)?);
+    Ok(rows)
+}
+
+/// One launch that writes `expected.len()` elements, checked and timed.
+fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
+    stage: &Stage,
+    row: Row,
+    expected: &[T],
+    bytes: usize,
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
+) -> Result<Row, Error> {
+    let mut to = stage.upload("the target", &vec![T::default(); expected.len()])?;
+    let counters = stage.once(&row.name(), || launch(&mut to))?;
+    let verdict = exact(&stage.download("the target", &to)?, expected);
+    let time = stage.time(|| launch(&mut to))?;
+    Ok(row.checked(verdict).counted(counters).timed(time, Work { flops: 0.0, bytes: bytes as f64 }))
+}
+
+fn row(stage: &Stage, kernel: &str, case: impl Into<String>, n: usize) -> Row {
+    Row::new("coalescing", kernel, case, n, stage.device.kind())
+}
+
+/// Reads in different patterns, writes contiguously.
+fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    let numbers = Random::new(3).units(n * FURTHEST + FURTHEST);
+    let from = stage.upload("the source", &numbers)?;
+    let shape = Shape::line(n, BLOCK);
+    let count = n as u32;
+    let mut rows = Vec::new();
+
+    // SAFETY (all launches of this function): `from` holds n × 32 + 32 elements, the target n, and an order of n
+    // elements names only the first n.
+    for shift in 0..=FURTHEST {
+        let launch = |to: &mut DeviceBuffer<f32>| unsafe {
+            device.kernel::<copy_shifted>()?.launch(shape, (count, shift as u32, &from, to))
+        };
+        let row = row(stage, "copy_shifted", format!("by {shift}"), n);
+        let shows = match shift {
+            0 => "aligned: 4 sectors for a warp's 128 bytes; the yardstick",
+            1 => "one element off: a warp touches 5 sectors, 80 % used",
+            8 => "8 elements are a sector: aligned again",
+            _ => "",
+        };
+        rows.push(moved(stage, row, &numbers[shift..shift + n], 8 * n, launch)?.shows(shows));
+    }
+    for stride in 1..=FURTHEST {
+        let launch = |to: &mut DeviceBuffer<f32>| unsafe {
+            device.kernel::<copy_strided>()?.launch(shape, (count, stride as u32, &from, to))
+        };
+        let expected: Vec<f32> = numbers.iter().step_by(stride).take(n).copied().collect();
+        let row = row(stage, "copy_strided", format!("stride {stride}"), n);
+        let shows = match stride {
+            2 => "every other element: 8 sectors, half of each used",
+            8 => "a sector for each lane, 4 of 32 bytes used: it gets no worse beyond",
+            _ => "",
+        };
+        rows.push(moved(stage, row, &expected, 8 * n, launch)?.shows(shows));
+    }
+    let order = Random::new(4).permutation(count);
+    let on_device = stage.upload("the order", &order)?;
+    let expected: Vec<f32> = order.iter().map(|&i| numbers[i as usize]).collect();
+    let scattered = moved(stage, row(stage, "copy_scattered", "", n), &expected, 12 * n, |to| unsafe {
+        device.kernel::<copy_scattered>()?.launch(shape, (count, &on_device, &from, to))
+    })?;
+    rows.push(scattered.shows("a random order: nearly a sector for each lane"));
+    for (lanes, case) in [(0xffff_fffe_u32, "one lane left out"), (0x5555_5555, "every other lane left out")]
+    {
+        let expected: Vec<f32> =
+            (0..n).map(|i| if lanes >> (i % 32) & 1 == 1 { numbers[i] } else { 0.0 }).collect();
+        let some = moved(stage, row(stage, "copy_some_lanes", case, n), &expected, 8 * n, |to| unsafe {
+            device.kernel::<copy_some_lanes>()?.launch(shape, (count, lanes, &from, to))
+        })?;
+        rows.push(some.shows("lanes left out cost no sector, and save none that a neighbour needs"));
+    }
+    row::against_first(&mut rows);
+    Ok(rows)
+}
+
+/// 4, 8 and 16 bytes a lane, the same bytes in all.
+fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    let numbers = Random::new(5).units(n.next_multiple_of(4));
+    let len = numbers.len();
+    let pairs: Vec<Pair> = numbers.chunks_exact(2).map(|c| Pair([c[0], c[1]])).collect();
+    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let (by_4, by_8, by_16) = (
+        stage.upload("the source", &numbers)?,
+        stage.upload("the source", &pairs)?,
+        stage.upload("the source", &quads)?,
+    );
+    let row = |kernel, bytes| row(stage, kernel, format!("{bytes} bytes a lane"), len);
+    // SAFETY (all three): source and target hold as many elements as the kernel is told.
+    let mut rows = vec![
+        moved(stage, row("copy_4_bytes", 4), &numbers, 8 * len, |to| unsafe {
+            device.kernel::<copy_4_bytes>()?.launch(Shape::line(len, BLOCK), (len as u32, &by_4, to))
+        })?
+        .shows("4 sectors a request"),
+        moved(stage, row("copy_8_bytes", 8), &pairs, 8 * len, |to| unsafe {
+            device.kernel::<copy_8_bytes>()?.launch(Shape::line(len / 2, BLOCK), (len as u32 / 2, &by_8, to))
+        })?
+        .shows("8 sectors a request, half as many requests: the same sectors"),
+        moved(stage, row("copy_16_bytes", 16), &quads, 8 * len, |to| unsafe {
+            device
+                .kernel::<copy_16_bytes>()?
+                .launch(Shape::line(len / 4, BLOCK), (len as u32 / 4, &by_16, to))
+        })?
+        .shows("16 sectors a request; wider was slower on capability 1.x only"),
+    ];
+    row::against_first(&mut rows);
+    Ok(rows)
+}
+
+/// 12-byte structs, and the remedies.
+fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    let numbers = Random::new(6).units(3 * n);
+    let points: Vec<Point> = numbers.chunks_exact(3).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let padded: Vec<PaddedPoint> = points.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+    let arrays: Vec<f32> = (0..3).flat_map(|axis| numbers.iter().skip(axis).step_by(3).copied()).collect();
+
+    let stretched: Vec<Point> =
+        points.iter().map(|p| Point { x: p.x * 2.0, y: p.y * 3.0, z: p.z * 4.0 }).collect();
+    let stretched_padded: Vec<PaddedPoint> =
+        stretched.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+    let stretched_arrays: Vec<f32> =
+        arrays.iter().enumerate().map(|(i, &x)| x * [2.0, 3.0, 4.0][i / n]).collect();
+
+    let from = stage.upload("the points", &points)?;
+    let from_padded = stage.upload("the padded points", &padded)?;
+    let from_arrays = stage.upload("the arrays", &arrays)?;
+    let shape = Shape::line(n, BLOCK);
+    let count = n as u32;
+    let row = |kernel| row(stage, kernel, "", n);
+
+    // SAFETY (all launches of this function): every buffer holds n structs, or 3 n floats.
+    let mut rows = vec![
+        moved(stage, row("stretch_structs"), &stretched, 24 * n, |to| unsafe {
+            device.kernel::<stretch_structs>()?.launch(shape, (count, BY, &from, to))
+        })?
+        .shows("12-byte structs as they lie: three accesses, each 12 sectors for 128 bytes"),
+        moved(stage, row("stretch_padded_structs"), &stretched_padded, 24 * n, |to| unsafe {
+            device.kernel::<stretch_padded_structs>()?.launch(shape, (count, BY, &from_padded, to))
+        })?
+        .shows("padded to 16 bytes: one access, a quarter of the bytes unused"),
+        moved(stage, row("stretch_arrays"), &stretched_arrays, 24 * n, |to| unsafe {
+            device.kernel::<stretch_arrays>()?.launch(shape, (count, BY, &from_arrays, to))
+        })?
+        .shows("a structure of arrays: three accesses of 4 sectors, nothing unused"),
+        moved(stage, row("stretch_staged_structs"), &stretched, 24 * n, |to| unsafe {
+            device.kernel::<stretch_staged_structs>()?.launch(shape, (count, BY, &from, to))
+        })?
+        .shows(
+            "staged through shared memory: contiguous outside, stride 3 inside, which is odd: no conflict",
+        ),
+    ];
+    for staged in [false, true] {
+        // In place there is no second buffer: each launch stretches what the one before left, so one is checked.
+        let mut own = stage.upload("the points", &points)?;
+        let launch = |own: &mut DeviceBuffer<Point>| unsafe {
+            match staged {
+                false => device.kernel::<stretch_in_place>()?.launch(shape, (count, BY, own)),
+                true => device.kernel::<stretch_staged_in_place>()?.launch(shape, (count, BY, own)),
+            }
+        };
+        let kernel = if staged { "stretch_staged_in_place" } else { "stretch_in_place" };
+        let counters = stage.once(kernel, || launch(&mut own))?;
+        let verdict = exact(&stage.download("the points", &own)?, &stretched);
+        let time = stage.time(|| launch(&mut own))?;
+        let work = Work { flops: 0.0, bytes: 24.0 * n as f64 };
+        let shows = if staged { "and staged" } else { "updated where they lie" };
+        rows.push(row(kernel).checked(verdict).counted(counters).timed(time, work).shows(shows));
+    }
+    row::against_first(&mut rows);
+    Ok(rows)
 }

@@ -1,9 +1,162 @@
-//! The latency demo.
+//! Latency: how long one access takes, how many warps hide it, and what the way from the host costs.
 
-use super::{Row, Stage};
-use crate::error::Error;
+use std::time::Instant;
+
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
+use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
+
+use super::{Row, Stage, Work};
+use crate::data::Random;
+use crate::error::{Doing, Error};
+use crate::launch::Shape;
+use crate::size::Size;
+use crate::verify::exact;
+
+/// Warps of a block in the copies.
+const WARPS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Runs the demo.
-pub fn run(_stage: &Stage) -> Result<Vec<Row>, Error> {
-    Ok(Vec::new())
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let size = stage.size_or(1 << 14, 1 << 24);
+    let Size::One(n) = size else {
+        return Err(Error::Size("a copy has one extent, for example 100000".into()));
+    };
+    stage.admit(size, (n as u64).checked_mul(8))?;
+    let mut rows = chains(stage)?;
+    rows.extend(warps(stage, n)?);
+    rows.extend(transfers(stage, n)?);
+    Ok(rows)
+}
+
+/// One thread follows a chain; its length decides which memory answers.
+fn chains(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let mut rows = vec![chain(stage, SHARED_LEN, true, "shared memory")?];
+    let lengths: &[(usize, &str)] = match stage.device.is_virtual() {
+        true => &[(1 << 10, "global")],
+        false => &[(1 << 12, "L1, 16 KiB"), (1 << 20, "L2, 4 MiB"), (1 << 26, "global, 256 MiB")],
+    };
+    for &(len, case) in lengths {
+        rows.push(chain(stage, len, false, case)?);
+    }
+    if let [shared, .., global] = &mut rows[..] {
+        let sentence = |row: &Row| match row.cycles {
+            Some(cycles) => format!("{cycles:.0} cycles from one access to the next"),
+            None => "the chain is followed and checked; cycles are a real GPU's".to_owned(),
+        };
+        shared.shows = sentence(shared);
+        global.shows = sentence(global);
+    }
+    Ok(rows)
+}
+
+fn chain(stage: &Stage, len: usize, shared: bool, case: &str) -> Result<Row, Error> {
+    let device = stage.device;
+    // One cycle through all elements in random order, so that no prefetcher knows the next.
+    let order = Random::new(9).permutation(len as u32);
+    let mut next = vec![0u32; len];
+    for (i, &at) in order.iter().enumerate() {
+        next[at as usize] = order[(i + 1) % len];
+    }
+    let steps = if device.is_virtual() { 256 } else { 1 << 14 };
+    let expected = (0..steps).fold(0u32, |at, _| next[at as usize]);
+
+    let chain = stage.upload("the chain", &next)?;
+    let mut end = stage.upload("the end", &[u32::MAX])?;
+    let mut cycles = stage.upload("the clock", &[0u64])?;
+    let kernel = if shared { "chase_shared" } else { "chase_global" };
+    let shape = Shape { grid: [1, 1, 1], block: [1, 1, 1], shared: 0 };
+    let mut launch = || {
+        // SAFETY: one thread; the chain holds indices of itself, 1024 of them for the shared one.
+        unsafe {
+            match shared {
+                true => {
+                    device.kernel::<chase_shared>()?.launch(shape, (steps, &chain, &mut end, &mut cycles))
+                }
+                false => {
+                    device.kernel::<chase_global>()?.launch(shape, (steps, &chain, &mut end, &mut cycles))
+                }
+            }
+        }
+    };
+    let counters = stage.once(kernel, &mut launch)?;
+    if !device.is_virtual() {
+        // The second walk finds in the caches what the first one brought there.
+        launch()?;
+        device.synchronize()?;
+    }
+    let verdict = exact(&stage.download("the end", &end)?, &[expected]);
+    let mut row = Row::new("latency", kernel, case, len, device.kind()).checked(verdict).counted(counters);
+    if !device.is_virtual() {
+        let cycles = stage.download("the clock", &cycles)?;
+        row.cycles = cycles.first().map(|&cycles| cycles as f64 / f64::from(steps));
+    }
+    Ok(row)
+}
+
+/// The same copy by ever more warps: their accesses overlap.
+fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    let numbers = Random::new(10).units(n);
+    let from = stage.upload("the source", &numbers)?;
+    let mut rows = Vec::new();
+    for warps in WARPS {
+        let (blocks, block) = if warps > 32 { (2, 32 * 32) } else { (1, warps * 32) };
+        let shape =
+            Shape { grid: [blocks * device.limits().sms.max(1), 1, 1], block: [block, 1, 1], shared: 0 };
+        let mut to = stage.upload("the target", &vec![0.0f32; n])?;
+        // SAFETY: both buffers hold n elements.
+        let launch = |to: &mut DeviceBuffer<f32>| unsafe {
+            device.kernel::<copy_by_few>()?.launch(shape, (&from, to))
+        };
+        let counters = stage.once("copy_by_few", || launch(&mut to))?;
+        let verdict = exact(&stage.download("the target", &to)?, &numbers);
+        let time = stage.time(|| launch(&mut to))?;
+        let case = format!("{warps} warp{} an SM", if warps == 1 { "" } else { "s" });
+        let row = Row::new("latency", "copy_by_few", case, n, device.kind());
+        let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
+        rows.push(row.checked(verdict).counted(counters).timed(time, work));
+    }
+    super::row::against_first(&mut rows);
+    if let [few, .., many] = &mut rows[..] {
+        few.shows = "one warp waits out every access: few bytes are under way".into();
+        many.shows = "while some warps wait, others ask: the same latency, hidden".into();
+    }
+    Ok(rows)
+}
+
+/// Host to device: from pageable memory, from pinned memory, and from pinned memory in two halves that overlap.
+fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let numbers = Random::new(11).units(n);
+    let pinned = LockedBuffer::from_slice(&numbers).doing("pin host memory")?;
+    let work = Work { flops: 0.0, bytes: 4.0 * n as f64 };
+    let mut target = stage.upload("the target", &vec![0.0f32; n])?;
+    let mut rows = Vec::new();
+    let stream = stage.device.stream();
+    for (kernel, case) in [("host to device", "pageable"), ("host to device", "pinned")] {
+        stage.progress.step(case);
+        let mut copy = || -> Result<(), Error> {
+            match case {
+                "pageable" => target.copy_from(&numbers).doing("copy to the device"),
+                _ => {
+                    // SAFETY: both buffers outlive the copy, which is waited for before either is touched.
+                    unsafe { target.async_copy_from(pinned.as_slice(), stream).doing("copy to the device")? };
+                    stage.device.synchronize()
+                }
+            }
+        };
+        copy()?;
+        let begun = Instant::now();
+        copy()?;
+        // A copy from pageable memory ends on the host: the host's clock is the one that sees all of it.
+        let time = (!stage.device.is_virtual()).then(|| begun.elapsed().as_secs_f64() * 1e3);
+        let verdict = exact(&stage.download("the target", &target)?, &numbers);
+        let shows = match case {
+            "pageable" => "the driver copies it to pinned memory first, piece by piece",
+            _ => "pinned memory goes straight over the bus, and may overlap with kernels",
+        };
+        let row = Row::new("latency", kernel, case, n, stage.device.kind()).checked(verdict);
+        rows.push(row.timed(time, work).shows(shows));
+    }
+    super::row::against_first(&mut rows);
+    Ok(rows)
 }

@@ -1,9 +1,145 @@
-//! The spaces demo.
+//! Where data lives: one polynomial, its coefficients in each of the device's memories.
 
-use super::{Row, Stage};
-use crate::error::Error;
+use std::ffi::CString;
+
+use cuda_std::Kernel;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use kernels_gpu::spaces::{
+    Coefficients, spaces_constant, spaces_find, spaces_global, spaces_global_static, spaces_leave,
+    spaces_local, spaces_parameter, spaces_shared,
+};
+
+use super::{Row, Stage, Work};
+use crate::data::Random;
+use crate::error::{Doing, Error};
+use crate::launch::Shape;
+use crate::size::Size;
+use crate::verify::{Verdict, exact};
+
+const COEFFICIENTS: Coefficients = [0.25, -1.5, 0.75, 2.0];
+const BLOCK: u32 = 128;
+/// Blocks of the launches that show scope and lifetime.
+const BLOCKS: u32 = 16;
 
 /// Runs the demo.
-pub fn run(_stage: &Stage) -> Result<Vec<Row>, Error> {
-    Ok(Vec::new())
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let size = stage.size_or(1 << 14, 1 << 24);
+    let Size::One(n) = size else {
+        return Err(Error::Size(
+            "a polynomial is evaluated at N points: one extent, for example 100000".into(),
+        ));
+    };
+    stage.admit(size, (n as u64).checked_mul(8))?;
+    let device = stage.device;
+    set(stage, "GLOBAL_COEFFICIENTS", spaces_global_static::NAME)?;
+    set(stage, "CONSTANT_COEFFICIENTS", spaces_constant::NAME)?;
+
+    let points = Random::new(8).units(n);
+    let x = stage.upload("the points", &points)?;
+    let c = stage.upload("the coefficients", &COEFFICIENTS)?;
+    let shape = Shape::line(n, BLOCK);
+    // SAFETY (all launches): `x` and the target hold n elements, `c` four; blocks have 128 threads.
+    let rows = vec![
+        polynomial(stage, spaces_parameter::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_parameter>()?.launch(shape, (COEFFICIENTS, &x, y))
+        })?
+        .shows("passed by value, kept in registers: no memory is read but x"),
+        polynomial(stage, spaces_local::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_local>()?.launch(shape, (&c, 1u32, &x, y))
+        })?
+        .shows("an array indexed at run time: each thread's own, off the chip"),
+        polynomial(stage, spaces_shared::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_shared>()?.launch(shape, (&c, &x, y))
+        })?
+        .shows("copied once by each block; every read is a broadcast, one wavefront"),
+        polynomial(stage, spaces_global::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_global>()?.launch(shape, (&c, &x, y))
+        })?
+        .shows("a buffer: all lanes of a warp read the same sector"),
+        polynomial(stage, spaces_global_static::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_global_static>()?.launch(shape, (&x, y))
+        })?
+        .shows("a static in global memory, set by the host through Module::get_global"),
+        polynomial(stage, spaces_constant::NAME, &points, |y| unsafe {
+            device.kernel::<spaces_constant>()?.launch(shape, (&x, y))
+        })?
+        .shows("a static in constant memory, set the same way: read only, cached, one read for all lanes"),
+    ];
+    Ok([rows, scope(stage)?].concat())
+}
+
+/// Sets a static of the module that has the kernel.
+fn set(stage: &Stage, name: &str, kernel: &str) -> Result<(), Error> {
+    let symbol = CString::new(name).map_err(|_| Error::Size(format!("`{name}` is no symbol")))?;
+    let module = stage.device.module_of(kernel)?;
+    let mut global = module.get_global::<Coefficients>(&symbol).doing(format!("find the static `{name}`"))?;
+    global.copy_from(&COEFFICIENTS).doing(format!("set the static `{name}`"))
+}
+
+fn polynomial(
+    stage: &Stage,
+    kernel: &str,
+    points: &[f32],
+    launch: impl Fn(&mut DeviceBuffer<f32>) -> Result<(), Error>,
+) -> Result<Row, Error> {
+    let mut y = stage.upload("the values", &vec![f32::NAN; points.len()])?;
+    let counters = stage.once(kernel, || launch(&mut y))?;
+    let verdict = close(&stage.download("the values", &y)?, points);
+    let time = stage.time(|| launch(&mut y))?;
+    let work = Work { flops: 6.0 * points.len() as f64, bytes: 8.0 * points.len() as f64 };
+    let row = Row::new("spaces", kernel, "", points.len(), stage.device.kind());
+    Ok(row.checked(verdict).counted(counters).timed(time, work))
+}
+
+/// Compares with the polynomial in float64.
+fn close(values: &[f32], points: &[f32]) -> Verdict {
+    // Coefficients sum to 4.5 in size, and each of six operations rounds by half an ε.
+    let tolerance = 4.5 * 3.0 * f64::from(f32::EPSILON);
+    let [c0, c1, c2, c3] = COEFFICIENTS.map(f64::from);
+    let mut verdict = Verdict {
+        ok: values.len() == points.len(),
+        max_error: 0.0,
+        tolerance,
+        how: format!("all {} values against float64", points.len()),
+        wrong: None,
+    };
+    for (i, (&value, &x)) in values.iter().zip(points).enumerate() {
+        let x = f64::from(x);
+        let expected = c0 + x * (c1 + x * (c2 + x * c3));
+        let error = (f64::from(value) - expected).abs();
+        verdict.max_error = if error.is_nan() { f64::INFINITY } else { verdict.max_error.max(error) };
+        if error.is_nan() || error > tolerance {
+            verdict.ok = false;
+            verdict.wrong.get_or_insert(format!("value {i} is {value} and should be {expected}"));
+        }
+    }
+    verdict
+}
+
+/// Who sees what, and how long it lives: two launches, one after the other.
+fn scope(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    let shape = Shape { grid: [BLOCKS, 1, 1], block: [BLOCK, 1, 1], shared: 0 };
+    let row = |kernel| Row::new("spaces", kernel, "", BLOCKS, device.kind());
+    let mut seen = stage.upload("what is seen", &[0u32; BLOCKS as usize])?;
+
+    // SAFETY: 16 blocks, one element for each.
+    let left = stage.once(spaces_leave::NAME, || unsafe {
+        device.kernel::<spaces_leave>()?.launch(shape, (&mut seen,))
+    })?;
+    let own: Vec<u32> = (0..BLOCKS).map(|block| block + 100).collect();
+    let leave = row(spaces_leave::NAME)
+        .checked(exact(&stage.download("what is seen", &seen)?, &own))
+        .counted(left)
+        .shows("shared: every block sees its own word, whatever other blocks wrote into theirs");
+
+    // SAFETY: as above, after the launch that wrote the static.
+    let found = stage
+        .once(spaces_find::NAME, || unsafe { device.kernel::<spaces_find>()?.launch(shape, (&mut seen,)) })?;
+    let others: Vec<u32> = (0..BLOCKS).rev().map(|block| block + 1000).collect();
+    let find = row(spaces_find::NAME)
+        .checked(exact(&stage.download("what is seen", &seen)?, &others))
+        .counted(found)
+        .shows("global static: a second launch sees what other blocks of the first one wrote");
+    Ok(vec![leave, find])
 }
