@@ -24,11 +24,14 @@ pub fn crates<'c>(context: &'c Context, archive: &Archive) -> Result<Module<'c>,
     Ok(module)
 }
 
-/// Whether a symbol belongs to the module's outside: entries and their descriptions, visible functions, dynamic shared memory.
+/// Whether a symbol belongs to the module's outside: entries and their descriptions, visible functions, statics that the
+/// host may write, dynamic shared memory.
 fn stays_visible(value: Value) -> bool {
     let name = value.name();
     value.as_function().is_some_and(|f| f.calling_convention() == entry::PTX_KERNEL)
         || name.starts_with("warpsmith.")
+        // Internal, it would be taken apart or folded into its initialiser.
+        || value.as_function().is_none() && value.is_externally_initialized()
         || value.section() == marks::VISIBLE
         || name.starts_with("llvm.")
 }

@@ -87,7 +87,10 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
         atomics::replace(&context, &module, capability);
     }
     if memory_ops::widen(&context, &module) {
-        machine.run_passes(&module, "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce")?;
+        machine.run_passes(
+            &module,
+            "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce",
+        )?;
     }
     sizes::check(&module)?;
     let (assembly, bitcode) =

@@ -52,6 +52,10 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
             replace(context, global, table);
             table.set_name(&name);
         } else if !section.is_empty() {
+            if section == marks::GLOBAL {
+                // The host may write it, through `cuModuleGetGlobal`: one that no kernel writes is no constant.
+                global.set_externally_initialized();
+            }
             global.clear_section();
         }
     }

@@ -207,7 +207,10 @@ mod tests {
             let back: f64 = text.parse().expect("a number");
             assert!((back - value).abs() <= value.abs() * 1e-5, "{value} became {text}");
         }
-        assert_eq!(message("\u{5} \u{5}", [f64::NAN.to_bits(), f64::NEG_INFINITY.to_bits(), 0, 0]), "NaN -inf");
+        assert_eq!(
+            message("\u{5} \u{5}", [f64::NAN.to_bits(), f64::NEG_INFINITY.to_bits(), 0, 0]),
+            "NaN -inf"
+        );
     }
 
     #[test]

@@ -114,6 +114,7 @@ functions! {
     fn SetExternallyInitialized(Ref, c_int);
     fn SetGlobalConstant(Ref, c_int);
     fn IsGlobalConstant(Ref) -> c_int;
+    fn IsExternallyInitialized(Ref) -> c_int;
     fn IsThreadLocal(Ref) -> c_int;
     fn GetAlignment(Ref) -> c_uint;
     fn SetAlignment(Ref, c_uint);

@@ -168,6 +168,10 @@ impl Value {
         ffi!(SetExternallyInitialized(self.0, 1));
     }
 
+    pub fn is_externally_initialized(self) -> bool {
+        ffi!(IsExternallyInitialized(self.0)) != 0
+    }
+
     pub fn is_global_constant(self) -> bool {
         ffi!(IsGlobalConstant(self.0)) != 0
     }
