@@ -15,7 +15,6 @@ const TIMED_ROUNDS: u32 = 1024;
 
 /// What an element of the kernels' array holds, computed here on its own.
 trait Element: DeviceCopy + Default + PartialEq + std::fmt::Debug {
-    const BYTES: usize;
     const KERNEL: &'static str;
     fn content(i: u32) -> Self;
     /// # Safety
@@ -32,7 +31,6 @@ trait Element: DeviceCopy + Default + PartialEq + std::fmt::Debug {
 macro_rules! elements {
     ($($element:ty, $bytes:literal, $kernel:ident: |$i:ident| $content:expr;)*) => {$(
         impl Element for $element {
-            const BYTES: usize = $bytes;
             const KERNEL: &'static str = stringify!($kernel);
 
             fn content($i: u32) -> Self {
