@@ -2,6 +2,7 @@
 //! 8.3), against the same work done in Rust.
 
 mod control;
+#[path = "../device/mod.rs"]
 mod device;
 mod float;
 mod half;
