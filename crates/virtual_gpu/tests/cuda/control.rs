@@ -3,13 +3,21 @@ use virtual_gpu::Launch;
 use crate::device::{Device, Plain};
 use crate::numbers;
 
-fn device() -> Device {
-    Device::new(include_str!("control.ptx"))
+/// Every check on the optimised and on the debug build (`nvcc -G`), whose variables all live in local memory.
+macro_rules! on_both_builds {
+    ($($check:ident)*) => {
+        mod optimised {
+            $(#[test] fn $check() { super::$check(&super::Device::new(include_str!("control.ptx"))) })*
+        }
+        mod debug {
+            $(#[test] fn $check() { super::$check(&super::Device::new(include_str!("control_debug.ptx"))) })*
+        }
+    };
 }
 
-#[test]
-fn collatz() {
-    let device = device();
+on_both_builds! { collatz recursion recursive_sort_in_local_memory calls_through_tables virtual_functions interpreter_with_a_dense_switch queens }
+
+fn collatz(device: &Device) {
     let steps = device.zeros::<u32>(512);
     device.launch("collatz", Launch::new(4, 128), &[steps.arg()]);
     let reference =
@@ -18,9 +26,7 @@ fn collatz() {
     assert_eq!(device.download::<u32>(steps), want);
 }
 
-#[test]
-fn recursion() {
-    let device = device();
+fn recursion(device: &Device) {
     let out = device.zeros::<u32>(128);
     device.launch("recursion", Launch::new(1, 64), &[out.arg()]);
     let fibonacci = [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233];
@@ -31,9 +37,7 @@ fn recursion() {
     assert_eq!(device.download::<u32>(out), want);
 }
 
-#[test]
-fn recursive_sort_in_local_memory() {
-    let device = device();
+fn recursive_sort_in_local_memory(device: &Device) {
     let mut rows: Vec<i32> = numbers(1).take(40 * 24).map(|n| (n as i32) >> (n >> 60)).collect();
     let array = device.upload(&rows);
     device.launch("sort_rows", Launch::new(1, 40), &[array.arg()]);
@@ -41,9 +45,7 @@ fn recursive_sort_in_local_memory() {
     assert_eq!(device.download::<i32>(array), rows);
 }
 
-#[test]
-fn calls_through_tables() {
-    let device = device();
+fn calls_through_tables(device: &Device) {
     let a: Vec<i32> = numbers(2).take(64).map(|n| n as i32 % 1000).collect();
     let b: Vec<i32> = numbers(3).take(64).map(|n| n as i32 % 1000).collect();
     let out = device.zeros::<i32>(64);
@@ -63,9 +65,7 @@ fn calls_through_tables() {
     assert_eq!(device.download::<i32>(out), want);
 }
 
-#[test]
-fn virtual_functions() {
-    let device = device();
+fn virtual_functions(device: &Device) {
     let out = device.zeros::<i32>(64);
     device.launch("virtual_calls", Launch::new(1, 64), &[out.arg()]);
     let want: Vec<i32> = (0..64)
@@ -78,9 +78,7 @@ fn virtual_functions() {
     assert_eq!(device.download::<i32>(out), want);
 }
 
-#[test]
-fn interpreter_with_a_dense_switch() {
-    let device = device();
+fn interpreter_with_a_dense_switch(device: &Device) {
     let program: Vec<u8> = numbers(4).take(100).map(|n| n as u8).collect();
     let out = device.zeros::<i32>(96);
     let args = [device.upload(&program).arg(), 100i32.bytes(), out.arg()];
@@ -118,9 +116,7 @@ fn interpreter_with_a_dense_switch() {
     assert_eq!(device.download::<i32>(out), (0..96).map(run).collect::<Vec<_>>());
 }
 
-#[test]
-fn queens() {
-    let device = device();
+fn queens(device: &Device) {
     let counts = device.zeros::<u32>(32);
     device.launch("queens", Launch::new(1, 32), &[counts.arg()]);
     let known = [2, 10, 4, 40];
