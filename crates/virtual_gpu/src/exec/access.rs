@@ -183,8 +183,10 @@ fn resolve_in<O: BlockObserver>(
             let limit = size.saturating_sub(u64::from(bytes));
             let inside = size >= u64::from(bytes) && lanes_of(at.lanes).all(|i| addresses[i] <= limit);
             if inside {
+                // Other lanes of a generic access may have their pointers into other spaces already.
                 for i in 0..32 {
-                    pointers[i] = own.wrapping_add(addresses[i] as usize);
+                    let pointer = own.wrapping_add(addresses[i] as usize);
+                    pointers[i] = if at.lanes >> i & 1 != 0 { pointer } else { pointers[i] };
                 }
                 return Ok(());
             }
