@@ -194,20 +194,17 @@ pub fn add_carry_u64(a: u64, b: u64, carry: bool) -> (u64, bool) {
     (sum as u64, sum >> 64 != 0)
 }
 
-/// `subc.cc`: difference and borrow out (CC.CF holds the borrow), 32 bits.
+/// `subc.cc`, 32 bits. CC.CF is the carry of `a + !b + CF`, that is, no borrow: the manual speaks of a borrow, but code that
+/// follows `sub.cc` by `addc` (nvcc's 128-bit division) sees that the hardware keeps a carry.
 #[inline]
-pub fn sub_borrow_u32(a: u32, b: u32, borrow: bool) -> (u32, bool) {
-    let (d, first) = a.overflowing_sub(b);
-    let (d, second) = d.overflowing_sub(borrow as u32);
-    (d, first | second)
+pub fn sub_carry_u32(a: u32, b: u32, carry: bool) -> (u32, bool) {
+    add_carry_u32(a, !b, carry)
 }
 
 /// `subc.cc`, 64 bits.
 #[inline]
-pub fn sub_borrow_u64(a: u64, b: u64, borrow: bool) -> (u64, bool) {
-    let (d, first) = a.overflowing_sub(b);
-    let (d, second) = d.overflowing_sub(borrow as u64);
-    (d, first | second)
+pub fn sub_carry_u64(a: u64, b: u64, carry: bool) -> (u64, bool) {
+    add_carry_u64(a, !b, carry)
 }
 
 #[inline]
@@ -250,12 +247,12 @@ mod tests {
             let (low, carry) = add_carry_u32(a as u32, b as u32, false);
             let (high, carry) = add_carry_u32((a >> 32) as u32, (b >> 32) as u32, carry);
             assert_eq!((carry as u128) << 64 | (high as u128) << 32 | low as u128, whole);
-            let (low, borrow) = sub_borrow_u32(a as u32, b as u32, false);
-            let (high, borrow) = sub_borrow_u32((a >> 32) as u32, (b >> 32) as u32, borrow);
-            assert_eq!(((high as u64) << 32 | low as u64, borrow), a.overflowing_sub(b));
-            assert_eq!(sub_borrow_u64(a, b, true).0, a.wrapping_sub(b).wrapping_sub(1));
+            let (low, carry) = sub_carry_u32(a as u32, b as u32, true);
+            let (high, carry) = sub_carry_u32((a >> 32) as u32, (b >> 32) as u32, carry);
+            assert_eq!(((high as u64) << 32 | low as u64, !carry), a.overflowing_sub(b));
+            assert_eq!(sub_carry_u64(a, b, false).0, a.wrapping_sub(b).wrapping_sub(1));
         }
-        assert_eq!(sub_borrow_u32(5, u32::MAX, true), (5, true));
+        assert_eq!(sub_carry_u32(5, u32::MAX, false), (5, false));
         assert_eq!(add_carry_u64(u64::MAX, u64::MAX, true), (u64::MAX, true));
     }
 

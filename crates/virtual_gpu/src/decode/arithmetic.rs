@@ -297,12 +297,12 @@ fn carry_chain(
         mask: u32,
         [t, a, b, c]: [Slot; 4],
         flag: Slot,
-        (carry_in, carry_out): (bool, bool),
+        (carry_in, carry_out, start): (bool, bool, u32),
         f: &impl Fn(T, T, T, bool) -> (T, bool),
     ) {
         // SAFETY: decoding gave the registers the width of `T`, and the flag is a predicate.
         unsafe {
-            let before = if carry_in { regs.predicate(flag) } else { 0 };
+            let before = if carry_in { regs.predicate(flag) } else { start };
             let mut after = 0;
             for i in lanes_of(mask) {
                 let third = if c == NONE { regs.get(a, i) } else { regs.get(c, i) };
@@ -315,7 +315,9 @@ fn carry_chain(
             }
         }
     }
-    let (slots, flags) = ([t, a, b, c], (carry_in, carry_out));
+    // A subtraction starts with the carry of `a + !b + 1`.
+    let start = if subtract { u32::MAX } else { 0 };
+    let (slots, flags) = ([t, a, b, c], (carry_in, carry_out, start));
     Ok(if wide {
         let apply = move |a: u64, b: u64, c: u64, carry: bool| {
             if product {
@@ -326,7 +328,7 @@ fn carry_chain(
                 };
                 int::add_carry_u64(p, c, carry)
             } else if subtract {
-                int::sub_borrow_u64(a, b, carry)
+                int::sub_carry_u64(a, b, carry)
             } else {
                 int::add_carry_u64(a, b, carry)
             }
@@ -342,7 +344,7 @@ fn carry_chain(
                 };
                 int::add_carry_u32(p, c, carry)
             } else if subtract {
-                int::sub_borrow_u32(a, b, carry)
+                int::sub_carry_u32(a, b, carry)
             } else {
                 int::add_carry_u32(a, b, carry)
             }
