@@ -25,19 +25,38 @@ pub trait Device {
     fn run(&mut self, ptx: &str, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>>;
 }
 
-/// Runs all programs and collects the results of each form.
+/// A form that a device would not run, and why.
+pub struct Refused {
+    /// The form's text.
+    pub form: String,
+    /// What the device said.
+    pub reason: String,
+}
+
+/// Runs all programs and collects the results of each form. Where a program is refused its forms are tried one by one, so
+/// that what the device cannot do hides nothing else.
 pub fn record(
     device: &mut dyn Device,
     programs: &[program::Program],
     seed: u64,
-) -> anyhow::Result<record::Record> {
-    use anyhow::Context;
+) -> (record::Record, Vec<Refused>) {
     let mut record = record::Record::new(seed);
+    let mut refused = Vec::new();
+    let mut run = |program: &program::Program, record: &mut record::Record| -> anyhow::Result<()> {
+        let output = device.run(&program.ptx(), &program.input(seed), program.output_bytes())?;
+        program.collect(&output, record);
+        Ok(())
+    };
     for program in programs {
-        let output = device
-            .run(&program.ptx(), &program.input(seed), program.output_bytes())
-            .with_context(|| format!("program {}", program.name))?;
-        program.collect(&output, &mut record);
+        if run(program, &mut record).is_ok() {
+            continue;
+        }
+        for form in &program.forms {
+            let alone = program::Program { name: program.name.clone(), forms: vec![form.clone()] };
+            if let Err(error) = run(&alone, &mut record) {
+                refused.push(Refused { form: form.text.clone(), reason: format!("{error:#}") });
+            }
+        }
     }
-    Ok(record)
+    (record, refused)
 }

@@ -48,7 +48,10 @@ fn main() -> anyhow::Result<()> {
             } else {
                 Box::new(Driver::open(&library)?)
             };
-            let record = differential::record(device.as_mut(), &programs, seed)?;
+            let (record, refused) = differential::record(device.as_mut(), &programs, seed);
+            for form in &refused {
+                println!("refused: {}: {}", form.form, form.reason);
+            }
             let bytes = record.to_bytes()?;
             std::fs::write(&output, &bytes).with_context(|| format!("cannot write {}", output.display()))?;
             println!(
