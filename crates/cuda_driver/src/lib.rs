@@ -34,6 +34,7 @@ pub mod entry;
 mod fault;
 mod loader_cache;
 mod observe;
+pub mod profile;
 mod real;
 pub mod stand_in;
 
