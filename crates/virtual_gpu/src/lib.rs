@@ -24,7 +24,6 @@ mod exec;
 mod fault;
 mod gpu;
 mod launch;
-#[cfg_attr(not(test), expect(dead_code, reason = "its instructions come with the executor"))]
 mod matrix;
 pub mod memory;
 mod module;

@@ -270,6 +270,18 @@ pub enum AsyncEvent<'a> {
         /// Groups that may still be under way.
         pending: u32,
     },
+    /// A bulk copy reads or writes bytes that follow each other. What it writes to shared memory lands no earlier than
+    /// its `mbarrier` completes.
+    Moved {
+        /// Global or shared memory.
+        space: MemorySpace,
+        /// Writes rather than reads.
+        write: bool,
+        /// The first byte; in shared memory with the block of the cluster (see [`crate::memory::window`]).
+        address: u64,
+        /// How many.
+        bytes: u32,
+    },
     /// Lanes arrived on an `mbarrier`.
     MbarrierArrive {
         /// Shared address of each lane.

@@ -78,6 +78,11 @@ pub(crate) struct AddressOperand {
     pub offset: i64,
 }
 
+impl AddressOperand {
+    /// Address 0.
+    pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
+}
+
 /// The space that an instruction names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpaceOperand {

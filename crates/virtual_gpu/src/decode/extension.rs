@@ -3,9 +3,22 @@
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
+use super::{asynchronous, matrix};
 use crate::op::OpKind;
 
 /// Decodes an instruction of that kind; `None` if it is none.
-pub(super) fn decode(_d: &mut Decoder<'_>, _form: &mut Form<'_>) -> Result<Option<OpKind>, Refusal> {
-    Ok(None)
+pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<OpKind>, Refusal> {
+    let made = match form.name {
+        "mma" => matrix::mma(d, form),
+        "wmma" => matrix::wmma(d, form),
+        "wgmma" => matrix::wgmma(d, form),
+        "ldmatrix" => matrix::matrix_access(d, form, false),
+        "stmatrix" => matrix::matrix_access(d, form, true),
+        "movmatrix" => matrix::movmatrix(d, form),
+        "mbarrier" => asynchronous::mbarrier(d, form),
+        "cp" => asynchronous::copy(d, form),
+        "barrier" => asynchronous::barrier_cluster(form),
+        _ => return Ok(None),
+    };
+    made.map(Some)
 }

@@ -5,7 +5,8 @@ use ptx::{Instruction, Operand};
 use super::function::Decoder;
 use super::modifiers::Modifiers;
 use super::{
-    Refusal, arithmetic, atomics, compare, control, convert, data, extension, float, half, video, warp,
+    Refusal, arithmetic, asynchronous, atomics, compare, control, convert, data, extension, float, half,
+    video, warp,
 };
 use crate::op::OpKind;
 
@@ -56,6 +57,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         | "shl" | "shr" | "prmt" => arithmetic::decode(d, f)?,
         "setp" | "set" | "selp" | "slct" => compare::decode(d, f)?,
         "cvt" => convert::decode(d, f)?,
+        "st" | "red" if i.opcode.has("async") => asynchronous::store(d, f)?,
         "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
         "atom" | "red" => atomics::decode(d, f)?,
         "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"

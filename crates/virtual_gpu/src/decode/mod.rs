@@ -4,6 +4,7 @@
 //! [`instruction`] finds the decoder of an opcode, [`flow`] orders basic blocks.
 
 mod arithmetic;
+mod asynchronous;
 mod atomics;
 mod compare;
 mod control;
@@ -15,6 +16,7 @@ mod flow;
 mod function;
 mod half;
 mod instruction;
+mod matrix;
 mod modifiers;
 mod module;
 mod special;

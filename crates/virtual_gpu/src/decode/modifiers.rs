@@ -27,6 +27,11 @@ impl<'a> Modifiers<'a> {
         }
     }
 
+    /// Takes all that is left, in order.
+    pub fn take_all(&mut self) -> Vec<&'a str> {
+        self.words.iter_mut().filter_map(Option::take).collect()
+    }
+
     /// Takes the first of some words that is there.
     pub fn take_any<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         words.iter().find(|(word, _)| self.take(word)).map(|&(_, value)| value)

@@ -137,6 +137,37 @@ fn update<T: Copy>(new: impl Fn(T) -> T, load: impl Fn() -> T, exchange: impl Fn
     }
 }
 
+/// `red` on one element in memory.
+///
+/// # Safety
+/// `place` is valid and aligned for `width` bytes, which are 2, 4 or 8.
+pub(super) unsafe fn reduce(function: F, width: u32, place: *mut u8, b: u64, shared: bool) {
+    // SAFETY: the caller's.
+    unsafe {
+        match width {
+            2 => {
+                let cell = AtomicU16::from_ptr(place.cast());
+                let exchange = |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+                update(|old| apply16(function, old, b as u16, 0), || cell.load(Ordering::Relaxed), exchange);
+            }
+            4 => {
+                let cell = AtomicU32::from_ptr(place.cast());
+                let exchange = |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+                update(
+                    |old| apply32(function, old, b as u32, 0, shared),
+                    || cell.load(Ordering::Relaxed),
+                    exchange,
+                );
+            }
+            _ => {
+                let cell = AtomicU64::from_ptr(place.cast());
+                let exchange = |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+                update(|old| apply64(function, old, b, 0), || cell.load(Ordering::Relaxed), exchange);
+            }
+        }
+    }
+}
+
 fn apply16(function: F, old: u16, b: u16, c: u16) -> u16 {
     match function {
         F::Exchange => b,

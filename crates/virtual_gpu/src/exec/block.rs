@@ -1,5 +1,6 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
+use super::cluster::ClusterState;
 use super::context::{Cx, DeviceView, LaunchContext, Raise, SharedMemory, raise};
 use super::extension::ExtensionState;
 use super::frame;
@@ -63,8 +64,10 @@ pub(crate) enum BlockStop {
     Finished,
     /// It could go on.
     Quantum,
-    /// No warp can go on by itself.
-    Stuck,
+    /// No warp can go on by itself. `moved`: some went on before that, which another block may have waited for.
+    Stuck {
+        moved: bool,
+    },
 }
 
 impl<O: BlockObserver> Block<O> {
@@ -140,6 +143,7 @@ impl<O: BlockObserver> Block<O> {
         &mut self,
         launch: &LaunchContext<'_>,
         cluster: &[SharedMemory],
+        team: &mut ClusterState,
         device: &mut DeviceView,
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
@@ -147,13 +151,14 @@ impl<O: BlockObserver> Block<O> {
         let mut spent = 0;
         // Warps in a row that could not go on.
         let mut idle = 0;
+        let mut moved = false;
         while (self.finished as usize) < count {
             if spent >= budget {
                 self.state.age += spent / count as u64;
                 return Ok(BlockStop::Quantum);
             }
             if idle >= count {
-                return Ok(BlockStop::Stuck);
+                return Ok(BlockStop::Stuck { moved });
             }
             let turn = self.next;
             self.next = (turn + 1) % count;
@@ -165,20 +170,23 @@ impl<O: BlockObserver> Block<O> {
                 0 => WARP_QUANTUM,
                 _ => self.draw() as u32 % 256 + 1,
             };
-            let before = self.warps[turn].steps;
-            let retried = self.warps[turn].retry();
-            let stop = self.run_warp(turn, launch, cluster, device, quantum)?;
+            let (before, vain) = (self.warps[turn].steps, self.warps[turn].vain);
+            self.warps[turn].retry();
+            let stop = self.run_warp(turn, launch, cluster, team, device, quantum)?;
+            team.live[self.state.cluster_rank as usize][turn] = self.warps[turn].live;
             let steps = self.warps[turn].steps - before;
             // A warp that only asked again, in vain, has made no progress.
-            let progress = steps > u64::from(retried);
+            let progress = steps > self.warps[turn].vain - vain;
             spent += steps.max(1);
             idle = if progress { 0 } else { idle + 1 };
+            moved |= progress;
             if stop == Stop::Finished {
                 self.finished += 1;
                 idle = 0;
             }
             if stop != Stop::Quantum && self.settle(launch, turn).map_err(|r| self.fault(launch, turn, r))? {
                 idle = 0;
+                moved = true;
             }
         }
         Ok(BlockStop::Finished)
@@ -196,11 +204,12 @@ impl<O: BlockObserver> Block<O> {
         turn: usize,
         launch: &LaunchContext<'_>,
         cluster: &[SharedMemory],
+        team: &mut ClusterState,
         device: &mut DeviceView,
         quantum: u32,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
-        let mut cx = Cx { launch, block: &mut self.state, cluster, observer, device };
+        let mut cx = Cx { launch, block: &mut self.state, cluster, team, observer, device };
         run::run(&mut self.warps[turn], &mut cx, quantum).map_err(|raised| self.fault(launch, turn, raised))
     }
 

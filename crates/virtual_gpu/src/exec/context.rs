@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::block::BlockState;
+use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
 use super::registers::Regs;
 use super::warp::Warp;
@@ -58,6 +59,8 @@ pub(crate) struct Cx<'a, O> {
     pub block: &'a mut BlockState,
     /// Shared memory of the cluster's blocks, by rank.
     pub cluster: &'a [SharedMemory],
+    /// What else the cluster's blocks share.
+    pub team: &'a mut ClusterState,
     pub observer: &'a mut O,
     pub device: &'a mut DeviceView,
 }
@@ -70,6 +73,7 @@ impl<'a, O: BlockObserver> Cx<'a, O> {
             launch: self.launch,
             block: self.block,
             cluster: self.cluster,
+            team: self.team,
             device: self.device,
             observer: self.observer as &mut dyn ObserverHooks,
             warp,

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::collections::HashMap;
 
 use super::block::BlockState;
+use super::cluster::ClusterState;
 use super::context::{DeviceView, LaunchContext, Raise, SharedMemory, raise};
 use super::registers::Regs;
 use super::run::Step;
@@ -81,6 +82,7 @@ pub(crate) struct Machine<'a> {
     pub launch: &'a LaunchContext<'a>,
     pub block: &'a mut BlockState,
     pub cluster: &'a [SharedMemory],
+    pub team: &'a mut ClusterState,
     pub device: &'a mut DeviceView,
     pub observer: &'a mut dyn ObserverHooks,
     pub warp: &'a mut Warp,

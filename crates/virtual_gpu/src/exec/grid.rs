@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::block::{Block, BlockStop};
+use super::cluster::ClusterState;
 use super::context::{DeviceView, LaunchContext, SharedMemory};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Launch;
@@ -72,6 +73,7 @@ pub(crate) fn launch<O: LaunchObserver>(
 ) -> Result<(), Error> {
     static GRIDS: AtomicU64 = AtomicU64::new(1);
     let code = kernel.code();
+    let launch = &with_clusters(code, launch)?;
     check(gpu, code, launch, params)?;
     let dynamic_offset = code.static_shared.next_multiple_of(code.dynamic_align.max(1));
     let shared_bytes =
@@ -147,6 +149,22 @@ impl AlignedParams {
 
 fn cluster_blocks(launch: &Launch) -> u64 {
     launch.cluster.iter().fold(1, |n, &d| n * u64::from(d.max(1)))
+}
+
+/// A kernel with `.reqnctapercluster` has its clusters whether the launch says so or not, and no others.
+fn with_clusters(kernel: &KernelCode, launch: &Launch) -> Result<Launch, Error> {
+    let Some(required) = kernel.required_cluster else { return Ok(*launch) };
+    let given = launch.cluster.map(|d| d.max(1));
+    if given != [1; 3] && given != required {
+        let blocks = |size: [u32; 3]| size.iter().map(|&d| u64::from(d)).product();
+        return Err(Error::LaunchLimit {
+            kernel: kernel.name.clone(),
+            what: "the number of blocks in a cluster, which `.reqnctapercluster` fixes,",
+            asked: blocks(given),
+            limit: blocks(required),
+        });
+    }
+    Ok(Launch { cluster: required, ..*launch })
 }
 
 fn check(gpu: &Gpu, kernel: &KernelCode, launch: &Launch, params: &[u8]) -> Result<(), Error> {
@@ -245,6 +263,7 @@ struct Team<B> {
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
     turns: u64,
+    state: ClusterState,
 }
 
 impl<O: LaunchObserver> Grid<'_, O> {
@@ -335,6 +354,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             });
             block.start(self.context, block_index, linear, rank, observer);
         }
+        team.state.restart(team.blocks.iter().map(|b| b.warps.iter().map(|w| w.live).collect()).collect());
     }
 
     /// Runs a cluster's blocks for a while. True if all have ended.
@@ -351,13 +371,13 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 continue;
             }
             let before = block.steps();
-            let stop = block.run(self.context, &cluster, device, quantum)?;
+            let stop = block.run(self.context, &cluster, &mut team.state, device, quantum)?;
             let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
                 + block.steps()
                 - before;
             match stop {
                 BlockStop::Finished => team.done[i] = true,
-                BlockStop::Stuck => stuck += 1,
+                BlockStop::Stuck { moved } => stuck += usize::from(!moved),
                 BlockStop::Quantum => {}
             }
             self.watch(block, total)?;
@@ -448,6 +468,7 @@ impl<B: crate::BlockObserver> Team<B> {
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
             turns: 0,
+            state: ClusterState::default(),
         }
     }
 

@@ -4,17 +4,24 @@
 //! [`warp`] keeps a warp's groups of lanes; [`run`] is the interpreter's loop.
 
 mod access;
+pub(crate) mod asynchronous;
 mod atomic;
 mod block;
+pub(crate) mod bulk;
 mod call;
+pub(crate) mod cluster;
 mod collective;
 pub(crate) mod context;
 pub(crate) mod extension;
+pub(crate) mod fragments;
 mod frame;
 mod grid;
 pub(crate) mod lanewise;
 mod local;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
 mod printf;
+mod reach;
 pub(crate) mod registers;
 mod run;
 mod system;

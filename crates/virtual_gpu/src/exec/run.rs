@@ -16,6 +16,8 @@ pub(crate) enum Step {
     Next,
     /// Nothing happened; try again when others have run.
     Retry,
+    /// Go on with the next operation when others have run.
+    Yield,
 }
 
 /// A fault, with the operation that raised it.
@@ -235,7 +237,17 @@ pub(crate) fn run<O: BlockObserver>(
                     }
                     match op.execute(&mut cx.machine(warp, regs, frame), at).map_err(failed)? {
                         Step::Next => pc += 1,
+                        Step::Yield => {
+                            pc += 1;
+                            warp.groups[running].pc = pc;
+                            if !alone {
+                                warp.rotate(running);
+                                continue 'pick;
+                            }
+                            return Ok(Stop::Quantum);
+                        }
                         Step::Retry => {
+                            warp.vain += 1;
                             warp.groups[running].pc = pc;
                             split(warp, running, active);
                             warp.groups[running].wait = Wait::Retry;

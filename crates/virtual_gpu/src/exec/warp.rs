@@ -68,6 +68,8 @@ pub(crate) struct Warp {
     pub local: Local,
     /// Operations executed, also what its clock shows.
     pub steps: u64,
+    /// Of these, operations that said "not yet".
+    pub vain: u64,
     /// The barrier at which the warp has been counted.
     pub arrived: Option<u32>,
     /// A group that runs out of turn, and how many backward branches it may still take.
@@ -97,6 +99,7 @@ impl Warp {
             groups: Vec::new(),
             local: Local::new(local_limit),
             steps: 0,
+            vain: 0,
             arrived: None,
             favoured: None,
             turns: 0,
@@ -113,14 +116,11 @@ impl Warp {
         *self = Warp { rows, local, ..Warp::new(index, 0, local_limit) };
     }
 
-    /// Lets the operations that said "not yet" be tried again; how many groups that are.
-    pub fn retry(&mut self) -> u32 {
-        let mut count = 0;
+    /// Lets the operations that said "not yet" be tried again.
+    pub fn retry(&mut self) {
         for g in self.groups.iter_mut().filter(|g| g.wait == Wait::Retry) {
             g.wait = Wait::Nothing;
-            count += 1;
         }
-        count
     }
 
     /// The registers of a frame.

@@ -51,9 +51,8 @@ pub(crate) type Row = [u32; 32];
 
 impl Mma {
     /// Reads the modifiers behind `mma`.
-    pub fn parse(modifiers: &[ptx::Name]) -> Result<Self, String> {
-        let words: Vec<&str> = modifiers.iter().map(ptx::Name::as_str).collect();
-        let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words.as_slice() else {
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words else {
             return Err("expected `.sync.aligned`, a shape and two layouts".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
@@ -328,8 +327,7 @@ mod tests {
     use super::*;
 
     fn mma(words: &str) -> Result<Mma, String> {
-        let modifiers: Vec<ptx::Name> = words.split('.').map(ptx::Name::from).collect();
-        Mma::parse(&modifiers)
+        Mma::parse(&words.split('.').collect::<Vec<_>>())
     }
 
     #[test]

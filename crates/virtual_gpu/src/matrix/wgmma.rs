@@ -32,9 +32,8 @@ pub(crate) trait ReadShared {
 
 impl Wgmma {
     /// Reads the modifiers behind `wgmma`, of which `mma_async` is the first.
-    pub fn parse(modifiers: &[ptx::Name]) -> Result<Self, String> {
-        let words: Vec<&str> = modifiers.iter().map(ptx::Name::as_str).collect();
-        let ["mma_async", "sync", "aligned", shape, rest @ ..] = words.as_slice() else {
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let ["mma_async", "sync", "aligned", shape, rest @ ..] = words else {
             return Err("expected `.mma_async.sync.aligned` and a shape".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
@@ -330,8 +329,7 @@ mod tests {
     }
 
     fn form(words: &str) -> Result<Wgmma, String> {
-        let modifiers: Vec<ptx::Name> = words.split('.').map(ptx::Name::from).collect();
-        Wgmma::parse(&modifiers)
+        Wgmma::parse(&words.split('.').collect::<Vec<_>>())
     }
 
     fn descriptor(start: u32, leading: u32, stride: u32, swizzle: u64) -> u64 {

@@ -162,9 +162,8 @@ pub(crate) struct Wmma {
 
 impl Wmma {
     /// Reads the modifiers behind `wmma`.
-    pub fn parse(modifiers: &[ptx::Name]) -> Result<Self, String> {
-        let words: Vec<&str> = modifiers.iter().map(ptx::Name::as_str).collect();
-        let (and, words) = match words.as_slice() {
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let (and, words) = match words {
             ["mma", op @ ("and" | "xor"), "popc", rest @ ..] => (Some(*op == "and"), rest),
             ["mma", rest @ ..] => (None, rest),
             _ => return Err("expected `.mma`".into()),
@@ -216,6 +215,11 @@ impl Wmma {
             b: registers(k * n, Format::Operand(self.b)),
             c: registers(m * n, Format::Accumulator(self.c)),
         }
+    }
+
+    /// Whether its registers have 64 bits.
+    pub fn is_double(&self) -> bool {
+        self.a == Element::F64
     }
 
     /// Products of 32-bit registers: all types but `f64`. Gives D.
@@ -307,8 +311,7 @@ mod tests {
     use super::*;
 
     fn wmma(words: &str) -> Result<Wmma, String> {
-        let modifiers: Vec<ptx::Name> = words.split('.').map(ptx::Name::from).collect();
-        Wmma::parse(&modifiers)
+        Wmma::parse(&words.split('.').collect::<Vec<_>>())
     }
 
     #[test]

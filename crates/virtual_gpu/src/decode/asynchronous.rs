@@ -1,0 +1,379 @@
+//! `cp.async` and its bulk forms, `mbarrier`, `barrier.cluster`, `st.async`, `red.async`.
+
+use ptx::{Operand, ScalarType};
+
+use super::Refusal;
+use super::function::{Decoder, Symbol, rows_of};
+use super::instruction::Form;
+use super::modifiers::Modifiers;
+use crate::exec::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
+use crate::exec::bulk::{
+    Landing, Linear, LinearTarget, ReductionKind, StoreAsync, TensorBox, TensorLoad, TensorStore,
+};
+use crate::exec::cluster::BarrierCluster;
+use crate::exec::extension::Extension;
+use crate::exec::mbarrier::{Action, PendingCount, Phase, Test, Update};
+use crate::exec::registers::{NONE, Slot};
+use crate::observer::MemorySpace;
+use crate::op::{AddressOperand, OpKind, SpaceOperand};
+
+fn extension(made: impl Extension + 'static) -> OpKind {
+    OpKind::Extension(Box::new(made))
+}
+
+fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
+    match operand {
+        Operand::Address(address) => Ok(d.address(address)?.0),
+        other => Err(Refusal(format!("`{other}` is no address"))),
+    }
+}
+
+/// The space that an instruction on shared memory names, or none.
+fn shared_space(modifiers: &mut Modifiers<'_>) -> SpaceOperand {
+    match modifiers.take_any(&[("shared", ()), ("shared::cta", ()), ("shared::cluster", ())]) {
+        Some(()) => SpaceOperand::In(MemorySpace::Shared),
+        None => SpaceOperand::Generic,
+    }
+}
+
+/// `mbarrier.…`
+pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    // Order and scope: memory is sequentially consistent here.
+    m.order();
+    m.scope();
+    let space = shared_space(m);
+    if !m.take("b64") {
+        return Err(Refusal::new("its type is `.b64`"));
+    }
+    let none = |action| Update { action, space, address: AddressOperand::NOWHERE, state: NONE, count: NONE };
+    let made = if m.take("init") {
+        let [place, count] = form.operands()?;
+        Update { address: address(d, place)?, count: d.source(count, ScalarType::U32)?, ..none(Action::Init) }
+    } else if m.take("inval") {
+        let [place] = form.operands()?;
+        Update { address: address(d, place)?, ..none(Action::Invalidate) }
+    } else if m.take("pending_count") {
+        let [target, state] = form.operands()?;
+        let state = d.source(state, ScalarType::B64)?;
+        return Ok(extension(PendingCount { state, target: d.real_target(target, ScalarType::B32)? }));
+    } else if m.take("test_wait") || m.take("try_wait") {
+        return test(d, form, space);
+    } else if m.take("complete_tx") {
+        bytes(d, form, none(Action::Complete))?
+    } else {
+        let drop = m.take("arrive_drop");
+        let arrive = m.take("arrive") || drop;
+        let expect = m.take("expect_tx");
+        m.take("noComplete");
+        match (arrive, drop, expect) {
+            (false, _, true) => bytes(d, form, none(Action::Expect))?,
+            (true, false, false) => arrival(d, form, none(Action::Arrive))?,
+            (true, true, false) => arrival(d, form, none(Action::ArriveDrop))?,
+            (true, false, true) => arrival(d, form, none(Action::ArriveExpect))?,
+            (true, true, true) => arrival(d, form, none(Action::ArriveDropExpect))?,
+            (false, _, false) => return Err(Refusal::new("there is no such form")),
+        }
+    };
+    Ok(extension(made))
+}
+
+/// `[place], bytes`
+fn bytes(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update, Refusal> {
+    let [place, count] = form.operands()?;
+    Ok(Update { address: address(d, place)?, count: d.source(count, ScalarType::U32)?, ..update })
+}
+
+/// `state, [place]{, count}`, or without a state.
+fn arrival(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update, Refusal> {
+    let (state, rest) = match form.operands {
+        rest @ [Operand::Address(_), ..] => (NONE, rest),
+        [state, rest @ ..] => (d.target(state, ScalarType::B64)?, rest),
+        [] => return Err(Refusal::new("it takes an address")),
+    };
+    let (place, count) = match rest {
+        [place] => (place, NONE),
+        [place, count] => (place, d.source(count, ScalarType::U32)?),
+        _ => return Err(Refusal::new("it takes a state, an address and a count")),
+    };
+    let takes_bytes = matches!(update.action, Action::ArriveExpect | Action::ArriveDropExpect);
+    if takes_bytes && count == NONE {
+        return Err(Refusal::new("it takes the bytes to expect"));
+    }
+    Ok(Update { address: address(d, place)?, state, count, ..update })
+}
+
+/// `complete, [place], state or parity{, time}`
+fn test(d: &mut Decoder<'_>, form: &mut Form<'_>, space: SpaceOperand) -> Result<OpKind, Refusal> {
+    let parity = form.modifiers.take("parity");
+    let [target, place, phase, ..] = form.operands else {
+        return Err(Refusal::new("it takes a predicate, an address and a phase"));
+    };
+    let address = address(d, place)?;
+    let phase = match parity {
+        true => Phase::Parity(d.source(phase, ScalarType::U32)?),
+        false => Phase::State(d.source(phase, ScalarType::B64)?),
+    };
+    if let Some(time) = form.operands.get(3) {
+        d.source(time, ScalarType::U32)?;
+    }
+    let target = d.real_target(target, ScalarType::Pred)?;
+    Ok(extension(Test { space, address, phase, target }))
+}
+
+/// `cp.…`
+pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    let reduce = m.take("reduce");
+    if !m.take("async") {
+        return Err(Refusal::new("only asynchronous copies exist"));
+    }
+    if m.take("bulk") {
+        return bulk(d, form, reduce);
+    }
+    if m.take("commit_group") {
+        form.operands::<0>()?;
+        return Ok(extension(CommitGroup));
+    }
+    if m.take("wait_all") {
+        form.operands::<0>()?;
+        return Ok(extension(WaitGroups { pending: None }));
+    }
+    if m.take("wait_group") {
+        return Ok(extension(WaitGroups { pending: Some(group_count(form)?) }));
+    }
+    if m.take("mbarrier") {
+        let one_more = !m.take("noinc");
+        let known = m.take("arrive") && m.take("b64");
+        let space = shared_space(m);
+        let [place] = form.operands()?;
+        if !known {
+            return Err(Refusal::new("there is no such form"));
+        }
+        return Ok(extension(ArriveOn { space, address: address(d, place)?, one_more }));
+    }
+    m.cache_hints();
+    let spaces = (m.take("shared") || m.take("shared::cta")) && m.take("global");
+    let [target, source, size, rest @ ..] = form.operands else {
+        return Err(Refusal::new("it takes a target, a source and a size"));
+    };
+    let bytes = match size {
+        Operand::Constant(constant) => constant.integer(),
+        _ => None,
+    };
+    let Some(bytes @ (4 | 8 | 16)) = bytes.filter(|_| spaces) else {
+        return Err(Refusal::new("it copies 4, 8 or 16 bytes from global to shared memory"));
+    };
+    let read = match rest.first() {
+        None => Source::Whole,
+        Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| ty == ScalarType::Pred) => {
+            Source::Ignore(d.predicate(name)?, false)
+        }
+        Some(negated @ Operand::Not(_)) => {
+            let (slot, negated) = d.predicate_source(negated)?;
+            Source::Ignore(slot, negated)
+        }
+        // A policy of caches stands in the same place, with 64 bits.
+        Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| rows_of(ty) == 2) => Source::Whole,
+        Some(size) => Source::Size(d.source(size, ScalarType::U32)?),
+    };
+    let (target, source) = (address(d, target)?, address(d, source)?);
+    Ok(extension(CopyAsync { target, source, bytes: bytes as u32, read }))
+}
+
+fn group_count(form: &Form<'_>) -> Result<u32, Refusal> {
+    match form.operands() {
+        Ok([Operand::Constant(count)]) => {
+            let count = count.integer().and_then(|count| u32::try_from(count).ok());
+            count.ok_or_else(|| Refusal::new("it takes a number of groups"))
+        }
+        _ => Err(Refusal::new("it takes a number of groups")),
+    }
+}
+
+/// `cp.async.bulk`, `cp.reduce.async.bulk`
+fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    if m.take("commit_group") {
+        form.operands::<0>()?;
+        return Ok(OpKind::Nop);
+    }
+    if m.take("wait_group") {
+        // What leaves shared memory has left it when it was issued.
+        m.take("read");
+        group_count(form)?;
+        return Ok(OpKind::Nop);
+    }
+    if m.take("prefetch") {
+        m.take_all();
+        return Ok(OpKind::Nop);
+    }
+    m.cache_hints();
+    let tensor = m.take("tensor");
+    let dims = m.take_any(&[("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)]);
+    m.take("tile");
+    let operation = if reduce { m.take_map(ReductionKind::from_word) } else { None };
+    let multicast = m.take("multicast::cluster");
+    let on_barrier = m.take("mbarrier::complete_tx::bytes");
+    let in_group = m.take("bulk_group");
+    let masked = m.take("cp_mask");
+    if reduce && operation.is_none() {
+        return Err(Refusal::new("it names no reduction"));
+    }
+    if tensor {
+        let Some(dims) = dims else { return Err(Refusal::new("it names no number of dimensions")) };
+        return tensor_copy(d, form, dims, multicast, on_barrier, in_group, operation);
+    }
+    let reduction = match operation {
+        None => None,
+        Some(operation) => {
+            form.modifiers.take("noftz");
+            let types = ["f16", "bf16", "f32", "f64", "u32", "s32", "b32", "u64", "s64", "b64"];
+            let ty = form.modifiers.take_map(|word| types.into_iter().find(|ty| *ty == word));
+            let reduction = ty.and_then(|ty| operation.of(ty));
+            Some(reduction.ok_or_else(|| Refusal::new("there is no such reduction of this type"))?)
+        }
+    };
+    linear_copy(d, form, multicast, on_barrier, in_group, masked, reduction)
+}
+
+/// From shared memory to global memory, or to shared memory.
+fn linear_copy(
+    d: &mut Decoder<'_>,
+    form: &mut Form<'_>,
+    multicast: bool,
+    on_barrier: bool,
+    in_group: bool,
+    masked: bool,
+    reduction: Option<crate::exec::bulk::Reduction>,
+) -> Result<OpKind, Refusal> {
+    let words = form.modifiers.take_all();
+    let [target, source, size, rest @ ..] = form.operands else {
+        return Err(Refusal::new("it takes a target, a source and a size"));
+    };
+    let bytes = d.source(size, ScalarType::U32)?;
+    let source = address(d, source)?;
+    let target = address(d, target)?;
+    let to = match (words.as_slice(), on_barrier, in_group) {
+        (["shared::cluster" | "shared::cta", from @ ("global" | "shared::cta")], true, false) => {
+            let from = if *from == "global" { MemorySpace::Global } else { MemorySpace::Shared };
+            let [barrier, rest @ ..] = rest else { return Err(Refusal::new("it takes an mbarrier")) };
+            let blocks = mask(d, rest, multicast)?;
+            LinearTarget::Shared { landing: Landing { target, barrier: address(d, barrier)?, blocks }, from }
+        }
+        (["global", "shared::cta"], false, true) => {
+            // The mask of bytes is the last operand, behind a policy.
+            let mask = match (masked, rest) {
+                (true, [.., mask]) => Some(d.source(mask, ScalarType::B16)?),
+                _ => None,
+            };
+            LinearTarget::Global { target, mask }
+        }
+        _ => return Err(Refusal::new("there is no such direction of a bulk copy")),
+    };
+    Ok(extension(Linear { to, source, bytes, reduction }))
+}
+
+/// The mask of blocks of a multicast, if it is one.
+fn mask(d: &mut Decoder<'_>, rest: &[Operand], multicast: bool) -> Result<Option<Slot>, Refusal> {
+    match (multicast, rest) {
+        (false, _) => Ok(None),
+        (true, [mask, ..]) => d.source(mask, ScalarType::B16).map(Some),
+        (true, []) => Err(Refusal::new("it takes the blocks to send to")),
+    }
+}
+
+fn tensor_copy(
+    d: &mut Decoder<'_>,
+    form: &mut Form<'_>,
+    dims: usize,
+    multicast: bool,
+    on_barrier: bool,
+    in_group: bool,
+    reduction: Option<ReductionKind>,
+) -> Result<OpKind, Refusal> {
+    let words = form.modifiers.take_all();
+    match (words.as_slice(), on_barrier, in_group, form.operands) {
+        (
+            ["shared::cluster" | "shared::cta", "global"],
+            true,
+            false,
+            [target, source, barrier, rest @ ..],
+        ) => {
+            let source = tensor_box(d, source, dims)?;
+            let (target, barrier) = (address(d, target)?, address(d, barrier)?);
+            let blocks = mask(d, rest, multicast)?;
+            Ok(extension(TensorLoad { source, landing: Landing { target, barrier, blocks } }))
+        }
+        (["global", "shared::cta"], false, true, [target, source, ..]) => {
+            let target = tensor_box(d, target, dims)?;
+            Ok(extension(TensorStore { target, source: address(d, source)?, reduction }))
+        }
+        _ => Err(Refusal::new("only tiled tensor copies between global and shared memory are supported")),
+    }
+}
+
+/// `[map, {x, y}]`
+fn tensor_box(d: &mut Decoder<'_>, operand: &Operand, dims: usize) -> Result<TensorBox, Refusal> {
+    let Operand::Indexed(map, rest) = operand else {
+        return Err(Refusal(format!("`{operand}` is no tensor map with coordinates")));
+    };
+    let coordinates = match &rest[..] {
+        [Operand::Vector(coordinates)] => &coordinates[..],
+        other => other,
+    };
+    if coordinates.len() != dims {
+        return Err(Refusal(format!("`{operand}` has {} coordinates, not {dims}", coordinates.len())));
+    }
+    let (map, symbol) = d.address(map)?;
+    let space = match symbol {
+        Some(Symbol::KernelParam { .. }) => SpaceOperand::In(MemorySpace::Param),
+        Some(Symbol::Device(_)) => SpaceOperand::In(MemorySpace::Global),
+        _ => SpaceOperand::Generic,
+    };
+    let coordinates = coordinates.iter().map(|c| d.source(c, ScalarType::S32)).collect::<Result<_, _>>()?;
+    Ok(TensorBox { space, map, coordinates })
+}
+
+/// `st.async`, `red.async`
+pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    let known = m.take("async") && m.take("shared::cluster") && m.take("mbarrier::complete_tx::bytes");
+    m.order();
+    m.scope();
+    let count = m.take_any(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+    let operation = if form.name == "red" { m.take_map(ReductionKind::from_word) } else { None };
+    let ty = m.ty()?;
+    let reduction = operation.map(|operation| {
+        operation.of(ty.as_str()).ok_or_else(|| Refusal::new("there is no such reduction of this type"))
+    });
+    let width = ty.size() as u32;
+    let [target, value, barrier] = form.operands()?;
+    let items = match value {
+        Operand::Vector(items) => &items[..],
+        other => std::slice::from_ref(other),
+    };
+    let fits =
+        known && matches!(width, 4 | 8) && items.len() == count && (form.name == "st") == reduction.is_none();
+    if !fits {
+        return Err(Refusal::new("there is no such form"));
+    }
+    let data = items.iter().map(|item| d.source(item, ty)).collect::<Result<_, _>>()?;
+    let landing = Landing { target: address(d, target)?, barrier: address(d, barrier)?, blocks: None };
+    Ok(extension(StoreAsync { landing, data, width, reduction: reduction.transpose()? }))
+}
+
+/// `barrier.cluster.arrive`, `barrier.cluster.wait`
+pub(super) fn barrier_cluster(form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    let known = m.take("cluster");
+    let wait = m.take("wait");
+    let arrive = m.take("arrive");
+    m.order();
+    m.take("aligned");
+    form.operands::<0>()?;
+    if !known || wait == arrive {
+        return Err(Refusal::new("there is no such form"));
+    }
+    Ok(extension(BarrierCluster { wait }))
+}

@@ -1,0 +1,193 @@
+//! `mma`, `wmma`, `wgmma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+
+use ptx::{Operand, ScalarType};
+
+use super::Refusal;
+use super::function::Decoder;
+use super::instruction::Form;
+use crate::exec::extension::Extension;
+use crate::exec::fragments::{FragmentAccess, MatrixAccess, Transpose};
+use crate::exec::matrix::{FragmentMultiply, GroupMultiply, GroupSource, Operands, Together, WarpMultiply};
+use crate::exec::registers::Slot;
+use crate::matrix::mma::{Counts, Mma};
+use crate::matrix::wgmma::Wgmma;
+use crate::matrix::wmma::{Fragment, Wmma};
+use crate::observer::MemorySpace;
+use crate::op::{OpKind, SpaceOperand};
+
+fn extension(made: impl Extension + 'static) -> OpKind {
+    OpKind::Extension(Box::new(made))
+}
+
+/// `{%r1, %r2}`, or one register, `count` of them.
+fn registers(
+    d: &mut Decoder<'_>,
+    operand: &Operand,
+    count: usize,
+    ty: ScalarType,
+    write: bool,
+) -> Result<Box<[Slot]>, Refusal> {
+    let items = match operand {
+        Operand::Vector(items) => &items[..],
+        other => std::slice::from_ref(other),
+    };
+    if items.len() != count {
+        return Err(Refusal(format!("`{operand}` has {} registers, this form takes {count}", items.len())));
+    }
+    items.iter().map(|item| if write { d.real_target(item, ty) } else { d.source(item, ty) }).collect()
+}
+
+fn operands(d: &mut Decoder<'_>, form: &Form<'_>, counts: Counts, wide: bool) -> Result<Operands, Refusal> {
+    let [od, oa, ob, oc] = form.operands::<4>()?;
+    let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
+    Ok(Operands {
+        a: registers(d, oa, counts.a, ty, false)?,
+        b: registers(d, ob, counts.b, ty, false)?,
+        c: registers(d, oc, counts.c, ty, false)?,
+        d: registers(d, od, counts.d, ty, true)?,
+    })
+}
+
+/// `mma.sync`
+pub(super) fn mma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let words = form.modifiers.take_all();
+    let made = Mma::parse(&words).map_err(Refusal)?;
+    let operands = operands(d, form, made.counts(), made.register_bits() == 64)?;
+    Ok(extension(WarpMultiply { form: made, operands }))
+}
+
+/// `wmma.load`, `wmma.store`, `wmma.mma`
+pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let mut words = form.modifiers.take_all();
+    if words.first() == Some(&"mma") {
+        let made = Wmma::parse(&words).map_err(Refusal)?;
+        let operands = operands(d, form, made.counts(), made.is_double())?;
+        return Ok(extension(FragmentMultiply { form: made, operands }));
+    }
+    let mut space = SpaceOperand::Generic;
+    words.retain(|word| match *word {
+        "global" => {
+            space = SpaceOperand::In(MemorySpace::Global);
+            false
+        }
+        "shared" | "shared::cta" => {
+            space = SpaceOperand::In(MemorySpace::Shared);
+            false
+        }
+        _ => true,
+    });
+    let fragment = Fragment::parse(&words).map_err(Refusal)?;
+    let store = words.first() == Some(&"store");
+    let (first, second, stride) = match form.operands {
+        [first, second] => (first, second, None),
+        [first, second, stride] => (first, second, Some(stride)),
+        _ => return Err(Refusal::new("it takes two or three operands")),
+    };
+    let (memory, data) = if store { (first, second) } else { (second, first) };
+    let Operand::Address(address) = memory else { return Err(Refusal(format!("`{memory}` is no address"))) };
+    let (address, _) = d.address(address)?;
+    let wide = fragment.format.bits() == 64;
+    let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
+    let data = registers(d, data, fragment.registers(), ty, !store)?;
+    let stride = stride.map(|stride| d.source(stride, ScalarType::B32)).transpose()?;
+    Ok(extension(FragmentAccess { fragment, space, address, stride, data, store }))
+}
+
+/// `wgmma.mma_async`, and what orders it
+pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let words = form.modifiers.take_all();
+    match words.as_slice() {
+        ["fence" | "commit_group", "sync", "aligned"] => {
+            form.operands::<0>()?;
+            return Ok(extension(Together));
+        }
+        ["wait_group", "sync", "aligned"] => {
+            form.operands::<1>()?;
+            return Ok(extension(Together));
+        }
+        _ => {}
+    }
+    let mut made = Wgmma::parse(&words).map_err(Refusal)?;
+    let (count_d, count_a) = made.counts();
+    let [od, oa, ob, scale, rest @ ..] = form.operands else {
+        return Err(Refusal::new("it takes D, A, B and whether to add"));
+    };
+    let a = match oa {
+        Operand::Vector(_) => GroupSource::Registers(registers(d, oa, count_a, ScalarType::B32, false)?),
+        descriptor => GroupSource::Shared(d.source(descriptor, ScalarType::B64)?),
+    };
+    let b = d.source(ob, ScalarType::B64)?;
+    let accumulate = d.predicate_source(scale)?;
+    let (transposes, negates) = made.operands();
+    let mut rest = rest.iter();
+    let mut number = |what: &str| match rest.next() {
+        Some(Operand::Constant(constant)) => {
+            constant.integer().ok_or_else(|| Refusal(format!("{what} is an integer")))
+        }
+        _ => Err(Refusal(format!("{what} is missing"))),
+    };
+    if negates {
+        let mut sign = |what| match number(what)? as i64 {
+            1 => Ok(false),
+            -1 => Ok(true),
+            _ => Err(Refusal(format!("{what} is 1 or -1"))),
+        };
+        made.a_negative = sign("the sign of A")?;
+        made.b_negative = sign("the sign of B")?;
+    }
+    if transposes {
+        let mut transposed = |what| match number(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Refusal(format!("{what} is 0 or 1"))),
+        };
+        if matches!(a, GroupSource::Shared(_)) {
+            made.a_transposed = transposed("whether A is transposed")?;
+        }
+        made.b_transposed = transposed("whether B is transposed")?;
+    }
+    if rest.next().is_some() {
+        return Err(Refusal::new("it takes fewer operands"));
+    }
+    // D is read, too.
+    registers(d, od, count_d, ScalarType::B32, false)?;
+    let registers_d = registers(d, od, count_d, ScalarType::B32, true)?;
+    Ok(extension(GroupMultiply { form: made, d: registers_d, a, b, accumulate }))
+}
+
+/// `ldmatrix`, `stmatrix`
+pub(super) fn matrix_access(
+    d: &mut Decoder<'_>,
+    form: &mut Form<'_>,
+    store: bool,
+) -> Result<OpKind, Refusal> {
+    let modifiers = &mut form.modifiers;
+    let expected = ["sync", "aligned", "m8n8", "b16"].iter().all(|word| modifiers.take(word));
+    if !expected {
+        return Err(Refusal::new("only `.sync.aligned.m8n8` matrices of `.b16` are supported"));
+    }
+    let Some(count) = modifiers.take_any(&[("x1", 1usize), ("x2", 2), ("x4", 4)]) else {
+        return Err(Refusal::new("it takes one, two or four matrices"));
+    };
+    let transposed = modifiers.take("trans");
+    let shared = modifiers.take("shared") || modifiers.take("shared::cta");
+    let [first, second] = form.operands::<2>()?;
+    let (memory, data) = if store { (first, second) } else { (second, first) };
+    let Operand::Address(address) = memory else { return Err(Refusal(format!("`{memory}` is no address"))) };
+    let (address, _) = d.address(address)?;
+    let data = registers(d, data, count, ScalarType::B32, !store)?;
+    let space = if shared { SpaceOperand::In(MemorySpace::Shared) } else { SpaceOperand::Generic };
+    Ok(extension(MatrixAccess { space, address, data, transposed, store }))
+}
+
+/// `movmatrix`
+pub(super) fn movmatrix(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let words = form.modifiers.take_all();
+    if words != ["sync", "aligned", "m8n8", "trans", "b16"] {
+        return Err(Refusal::new("the only form is `.sync.aligned.m8n8.trans.b16`"));
+    }
+    let [target, source] = form.operands::<2>()?;
+    let source = d.source(source, ScalarType::B32)?;
+    let target = d.real_target(target, ScalarType::B32)?;
+    Ok(extension(Transpose { source, target }))
+}

@@ -1,0 +1,260 @@
+//! `cp.async` and its groups, and what lands when an `mbarrier` is asked.
+//!
+//! Nothing but a wait guarantees that an asynchronous copy has landed, so here it lands no earlier: the source is read
+//! when the copy is issued, the destination is written when the wait for it is executed. A kernel that forgets the wait
+//! reads what was there before, on every run.
+
+use super::access;
+use super::context::{Raise, raise};
+use super::extension::{Extension, Machine};
+use super::mbarrier;
+use super::registers::{Slot, lanes_of};
+use super::run::Step;
+use crate::fault::FaultKind;
+use crate::observer::{AccessKind, AsyncEvent, At, MemorySpace};
+use crate::op::{AddressOperand, SpaceOperand};
+
+/// One `cp.async` of a warp, under way.
+#[derive(Debug)]
+struct Copy {
+    /// Lanes for which it has not landed.
+    lanes: u32,
+    bytes: u32,
+    /// How many copies the warp had issued before.
+    number: u64,
+    /// Group of each lane: how many it had committed before.
+    groups: [u32; 32],
+    /// Where in the block's shared memory each lane's bytes go.
+    places: [*mut u8; 32],
+    data: Box<[[u8; 16]; 32]>,
+}
+
+/// The copies of one warp.
+#[derive(Debug, Default)]
+struct WarpCopies {
+    copies: Vec<Copy>,
+    issued: u64,
+    /// Groups that each lane has committed.
+    committed: [u32; 32],
+}
+
+impl WarpCopies {
+    /// Lands, in order, those for whose lanes `ripe` says so.
+    fn land(&mut self, lanes: u32, ripe: impl Fn(usize, &Copy) -> bool) {
+        for copy in &mut self.copies {
+            for lane in lanes_of(copy.lanes & lanes) {
+                if ripe(lane, copy) {
+                    copy.lanes &= !(1 << lane);
+                    // SAFETY: `places` were resolved for `bytes` bytes of the block's shared memory, which lives as long
+                    // as the block.
+                    unsafe { copy.places[lane].copy_from(copy.data[lane].as_ptr(), copy.bytes as usize) }
+                }
+            }
+        }
+        self.copies.retain(|copy| copy.lanes != 0);
+    }
+}
+
+/// The copies of a block, and the arrivals that come with them.
+#[derive(Debug, Default)]
+pub(super) struct BlockCopies {
+    warps: Vec<WarpCopies>,
+    arrivals: Vec<Arrival>,
+}
+
+/// An arrival on an `mbarrier` when the copies that a lane had issued have landed.
+#[derive(Debug)]
+struct Arrival {
+    place: *mut u8,
+    warp: usize,
+    lane: usize,
+    /// How many copies the warp had issued.
+    issued: u64,
+}
+
+// SAFETY: the pointers reach into the shared memory of the block whose state this is; block and memory move between
+// threads together, if at all, and only one thread runs them.
+unsafe impl Send for BlockCopies {}
+
+impl BlockCopies {
+    fn warp(&mut self, index: u32) -> &mut WarpCopies {
+        let index = index as usize;
+        if self.warps.len() <= index {
+            self.warps.resize_with(index + 1, WarpCopies::default);
+        }
+        &mut self.warps[index]
+    }
+}
+
+/// What may be left out of a copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    Whole,
+    /// Bytes that are read; zeros follow.
+    Size(Slot),
+    /// A predicate under which all is zeros, and whether it is negated.
+    Ignore(Slot, bool),
+}
+
+/// `cp.async.ca`, `cp.async.cg`
+#[derive(Debug)]
+pub(crate) struct CopyAsync {
+    pub target: AddressOperand,
+    pub source: AddressOperand,
+    pub bytes: u32,
+    pub read: Source,
+}
+
+impl Extension for CopyAsync {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        let (bytes, regs) = (self.bytes, machine.regs);
+        let shared = access::addresses(regs, self.target);
+        let global = access::addresses(regs, self.source);
+        machine
+            .observer
+            .asynchronous(at, &AsyncEvent::CopyStarted { shared: &shared, global: &global, bytes });
+        let mut copy = Copy {
+            lanes: at.lanes,
+            bytes,
+            number: 0,
+            groups: [0; 32],
+            places: [std::ptr::null_mut(); 32],
+            data: Box::new([[0; 16]; 32]),
+        };
+        let mut sizes = [bytes; 32];
+        for lane in lanes_of(at.lanes) {
+            // SAFETY: decoding gave a size a 32-bit register, a predicate its own kind.
+            unsafe {
+                match self.read {
+                    Source::Whole => {}
+                    Source::Size(slot) => sizes[lane] = regs.get::<u32>(slot, lane).min(bytes),
+                    Source::Ignore(slot, negated) => {
+                        if (regs.predicate(slot) >> lane & 1 != 0) != negated {
+                            sizes[lane] = 0;
+                        }
+                    }
+                }
+            }
+            for (address, name) in
+                [(shared[lane], "shared store of cp.async"), (global[lane], "global load of cp.async")]
+            {
+                if !address.is_multiple_of(u64::from(bytes))
+                    && (sizes[lane] != 0 || name.starts_with("shared"))
+                {
+                    let kind = FaultKind::MisalignedAddress { access: name.into(), address, bytes };
+                    return Err(raise(kind, 1 << lane));
+                }
+            }
+        }
+        let reading =
+            lanes_of(at.lanes).filter(|&lane| sizes[lane] != 0).fold(0, |mask, lane| mask | 1 << lane);
+        let space = SpaceOperand::In(MemorySpace::Global);
+        if reading != 0 {
+            machine.show_access(at, space, AccessKind::Load, bytes, reading, &global);
+        }
+        for lane in lanes_of(at.lanes) {
+            copy.places[lane] = machine.reach(
+                SpaceOperand::In(MemorySpace::Shared),
+                shared[lane],
+                bytes,
+                "shared store of cp.async",
+                lane,
+            )?;
+            if sizes[lane] != 0 {
+                let from =
+                    machine.reach(space, global[lane], sizes[lane], "global load of cp.async", lane)?;
+                // SAFETY: `reach` gave as many bytes, no more than 16.
+                unsafe { copy.data[lane].as_mut_ptr().copy_from(from, sizes[lane] as usize) }
+            }
+        }
+        let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
+        copy.groups = warp.committed;
+        copy.number = warp.issued;
+        warp.issued += 1;
+        warp.copies.push(copy);
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.commit_group`
+#[derive(Debug)]
+pub(crate) struct CommitGroup;
+
+impl Extension for CommitGroup {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
+        let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
+        for lane in lanes_of(at.lanes) {
+            warp.committed[lane] = warp.committed[lane].wrapping_add(1);
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.wait_group n`, or `cp.async.wait_all`.
+#[derive(Debug)]
+pub(crate) struct WaitGroups {
+    /// Groups that may be under way; `None`: not even what is in no group yet.
+    pub pending: Option<u32>,
+}
+
+impl Extension for WaitGroups {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
+        let committed = warp.committed;
+        match self.pending {
+            None => warp.land(at.lanes, |_, _| true),
+            Some(pending) => {
+                warp.land(at.lanes, |lane, copy| copy.groups[lane].saturating_add(pending) < committed[lane])
+            }
+        }
+        let pending = self.pending.unwrap_or(0);
+        machine.observer.asynchronous(at, &AsyncEvent::GroupsAwaited { pending });
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.mbarrier.arrive`: an arrival when the copies that the thread has issued so far have landed.
+#[derive(Debug)]
+pub(crate) struct ArriveOn {
+    pub space: SpaceOperand,
+    pub address: AddressOperand,
+    /// Not `.noinc`: the arrival is not one of those that the barrier expects.
+    pub one_more: bool,
+}
+
+impl Extension for ArriveOn {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        let addresses = access::addresses(machine.regs, self.address);
+        machine.observer.asynchronous(at, &AsyncEvent::MbarrierArrive { addresses: &addresses });
+        for lane in lanes_of(at.lanes) {
+            let place = mbarrier::find(machine, self.space, addresses[lane], lane)?;
+            if self.one_more {
+                mbarrier::expect_one_more(place, lane)?;
+            }
+            let state = machine.block.extensions.get::<BlockCopies>();
+            let issued = state.warp(at.warp).issued;
+            state.arrivals.push(Arrival { place, warp: at.warp as usize, lane, issued });
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// Lands what is to be there when the barrier at `place` is asked.
+pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) -> Result<(), Box<Raise>> {
+    let state = machine.block.extensions.get::<BlockCopies>();
+    let BlockCopies { warps, arrivals } = state;
+    let mut due = Vec::new();
+    arrivals.retain(|arrival| {
+        let here = arrival.place == place;
+        if here {
+            due.push((arrival.warp, arrival.lane, arrival.issued));
+        }
+        !here
+    });
+    for (warp, of_lane, issued) in due {
+        warps[warp].land(1 << of_lane, |_, copy| copy.number < issued);
+        mbarrier::arrive_once(place, lane)?;
+    }
+    Ok(())
+}

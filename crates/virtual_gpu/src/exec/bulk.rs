@@ -1,0 +1,556 @@
+//! Bulk copies: `cp.async.bulk`, with tensor maps, reductions and multicast, and `st.async`.
+//!
+//! What a copy brings into shared memory lands when the `mbarrier` that it completes on is asked, as in
+//! [`super::asynchronous`]; its source is read when it is issued. What a copy takes out of shared memory is taken and
+//! stored when it is issued, so a missing `cp.async.bulk.wait_group` goes unnoticed.
+
+use std::sync::Arc;
+
+use super::access;
+use super::atomic;
+use super::context::{Raise, raise};
+use super::extension::{Extension, Machine};
+use super::mbarrier;
+use super::registers::{Regs, Slot, lanes_of};
+use super::run::Step;
+use crate::fault::FaultKind;
+use crate::memory::window;
+use crate::observer::{AsyncEvent, At, MemorySpace};
+use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
+use crate::tensor_map::{BYTES, Swizzle, TensorMap};
+
+const SHARED: SpaceOperand = SpaceOperand::In(MemorySpace::Shared);
+const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
+
+/// Something under way to the shared memory of one block.
+#[derive(Debug)]
+struct Delivery {
+    barrier: *mut u8,
+    /// The block's shared memory.
+    memory: *mut u8,
+    start: u32,
+    swizzle: Swizzle,
+    data: Arc<[u8]>,
+    reduction: Option<Reduction>,
+}
+
+/// What is under way in a cluster.
+#[derive(Debug, Default)]
+pub(super) struct Deliveries(Vec<Delivery>);
+
+// SAFETY: the pointers reach into the shared memory of the cluster whose state this is; it moves between threads with the
+// cluster, if at all, and only one thread runs it.
+unsafe impl Send for Deliveries {}
+
+impl Delivery {
+    fn land(&self) {
+        match self.reduction {
+            Some(reduction) => {
+                let start = self.memory.wrapping_add(self.start as usize);
+                reduction.apply(start, &self.data, true);
+            }
+            None => {
+                for (index, piece) in self.data.chunks(16).enumerate() {
+                    let place = self.swizzle.place(self.start + 16 * index as u32);
+                    // SAFETY: the whole range was found inside the block's shared memory; a swizzle stays within the
+                    // 128 bytes of a line, which `check_swizzle` found inside, too.
+                    unsafe { self.memory.add(place as usize).copy_from(piece.as_ptr(), piece.len()) }
+                }
+            }
+        }
+    }
+}
+
+/// Lands what completes on the barrier at `place`.
+pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) -> Result<(), Box<Raise>> {
+    let waiting = machine.team.extensions.get::<Deliveries>();
+    if waiting.0.iter().all(|delivery| delivery.barrier != place) {
+        return Ok(());
+    }
+    let (due, rest) =
+        std::mem::take(&mut waiting.0).into_iter().partition(|delivery| delivery.barrier == place);
+    waiting.0 = rest;
+    let due: Vec<Delivery> = due;
+    for delivery in due {
+        delivery.land();
+        mbarrier::complete(place, delivery.data.len() as u32, lane)?;
+    }
+    Ok(())
+}
+
+/// An element-wise operation on what is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reduction {
+    pub function: AtomicFunction,
+    /// Bytes of an element: 2, 4 or 8.
+    pub width: u32,
+}
+
+impl Reduction {
+    /// `place` has as many bytes as `data`.
+    fn apply(self, place: *mut u8, data: &[u8], shared: bool) {
+        for (index, element) in data.chunks_exact(self.width as usize).enumerate() {
+            let mut bits = [0; 8];
+            bits[..element.len()].copy_from_slice(element);
+            let at = place.wrapping_add(index * self.width as usize);
+            // SAFETY: inside `place`'s bytes, which start at a multiple of 16.
+            unsafe { atomic::reduce(self.function, self.width, at, u64::from_le_bytes(bits), shared) }
+        }
+    }
+}
+
+fn misaligned(what: &str, address: u64, lane: usize) -> Box<Raise> {
+    raise(FaultKind::MisalignedAddress { access: what.into(), address, bytes: 16 }, 1 << lane)
+}
+
+fn refuse(why: String, lane: usize) -> Box<Raise> {
+    raise(FaultKind::IllegalInstruction(why), 1 << lane)
+}
+
+fn word(regs: Regs, slot: Slot, lane: usize) -> u32 {
+    // SAFETY: decoding gave these operands 32-bit registers.
+    unsafe { regs.get(slot, lane) }
+}
+
+/// Copies `data` out to memory that other threads may use at the same time.
+fn store(place: *mut u8, data: &[u8]) {
+    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+    let wide = (place as usize).is_multiple_of(8);
+    for (index, piece) in data.chunks(8).enumerate() {
+        let at = place.wrapping_add(8 * index);
+        match <[u8; 8]>::try_from(piece) {
+            // SAFETY: `place` has as many bytes as `data`; `at` is aligned if `place` is.
+            Ok(bytes) if wide => unsafe {
+                AtomicU64::from_ptr(at.cast()).store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+            },
+            _ => {
+                for (offset, &byte) in piece.iter().enumerate() {
+                    // SAFETY: as above.
+                    unsafe { AtomicU8::from_ptr(at.add(offset)).store(byte, Ordering::Relaxed) }
+                }
+            }
+        }
+    }
+}
+
+/// Reads memory that other threads may use at the same time.
+fn load(place: *const u8, data: &mut [u8]) {
+    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+    let wide = (place as usize).is_multiple_of(8);
+    for (index, piece) in data.chunks_mut(8).enumerate() {
+        let at = place.wrapping_add(8 * index).cast_mut();
+        if wide && piece.len() == 8 {
+            // SAFETY: the callers give `place` as many bytes as `data`.
+            piece.copy_from_slice(
+                &unsafe { AtomicU64::from_ptr(at.cast()).load(Ordering::Relaxed) }.to_ne_bytes(),
+            );
+        } else {
+            for (offset, byte) in piece.iter_mut().enumerate() {
+                // SAFETY: as above.
+                *byte = unsafe { AtomicU8::from_ptr(at.add(offset)).load(Ordering::Relaxed) };
+            }
+        }
+    }
+}
+
+/// Where a copy into shared memory goes.
+#[derive(Debug)]
+pub(crate) struct Landing {
+    pub target: AddressOperand,
+    pub barrier: AddressOperand,
+    /// Blocks of the cluster that get a copy each: a 16-bit mask.
+    pub blocks: Option<Slot>,
+}
+
+impl Landing {
+    /// Sends data on its way.
+    fn send(
+        &self,
+        machine: &mut Machine<'_>,
+        at: At,
+        lane: usize,
+        data: Vec<u8>,
+        swizzle: Swizzle,
+        reduction: Option<Reduction>,
+    ) -> Result<(), Box<Raise>> {
+        const WHAT: &str = "shared store of a bulk copy";
+        let target = access::addresses(machine.regs, self.target)[lane];
+        let barrier = access::addresses(machine.regs, self.barrier)[lane];
+        let low = (1u64 << window::SHARED_OFFSET_BITS) - 1;
+        let (start, length) = ((target & low) as u32, data.len() as u32);
+        let data: Arc<[u8]> = data.into();
+        let places: Vec<(u64, u64)> = match self.blocks {
+            None => vec![(target, barrier)],
+            Some(slot) => {
+                let mask = word(machine.regs, slot, lane) & 0xFFFF;
+                if mask >> machine.cluster.len() != 0 {
+                    let blocks = machine.cluster.len();
+                    return Err(refuse(
+                        format!("multicast to blocks {mask:#x} of a cluster of {blocks}"),
+                        lane,
+                    ));
+                }
+                let rank = |block: usize| (block as u64 + 1) << window::SHARED_OFFSET_BITS;
+                lanes_of(mask)
+                    .map(|block| (rank(block) | target & low, rank(block) | barrier & low))
+                    .collect()
+            }
+        };
+        for (target, barrier) in places {
+            let place = machine.reach(SHARED, target, length, WHAT, lane)?;
+            if let Some(span) = swizzle.span() {
+                check_swizzle(machine, start, length, span, lane)?;
+            }
+            let barrier = mbarrier::find(machine, SHARED, barrier, lane)?;
+            let moved =
+                AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address: target, bytes: length };
+            machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
+            let memory = place.wrapping_sub(start as usize);
+            let delivery = Delivery { barrier, memory, start, swizzle, data: data.clone(), reduction };
+            machine.team.extensions.get::<Deliveries>().0.push(delivery);
+        }
+        Ok(())
+    }
+}
+
+/// A box whose pieces trade places starts and ends at whole lines of 128 bytes, so none leaves the box.
+fn check_swizzle(
+    machine: &Machine<'_>,
+    start: u32,
+    length: u32,
+    span: u32,
+    lane: usize,
+) -> Result<(), Box<Raise>> {
+    if !start.is_multiple_of(128) {
+        return Err(refuse(
+            format!("a box with a swizzle of {span} bytes starts at {start:#x}, no multiple of 128"),
+            lane,
+        ));
+    }
+    let end = u64::from(start) + u64::from(length.next_multiple_of(span));
+    if end > u64::from(machine.launch.shared_bytes) {
+        return Err(refuse(
+            format!("the last line of a box with a swizzle ends beyond shared memory, at {end:#x}"),
+            lane,
+        ));
+    }
+    Ok(())
+}
+
+/// What a bulk copy without a tensor map does.
+#[derive(Debug)]
+pub(crate) enum LinearTarget {
+    /// From global memory, or from the block's shared memory, to shared memory.
+    Shared { landing: Landing, from: MemorySpace },
+    /// From the block's shared memory to global memory. The mask says which bytes of each 16.
+    Global { target: AddressOperand, mask: Option<Slot> },
+}
+
+/// `cp.async.bulk`, `cp.reduce.async.bulk`
+#[derive(Debug)]
+pub(crate) struct Linear {
+    pub to: LinearTarget,
+    pub source: AddressOperand,
+    pub bytes: Slot,
+    pub reduction: Option<Reduction>,
+}
+
+impl Extension for Linear {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        for lane in lanes_of(at.lanes) {
+            let bytes = word(machine.regs, self.bytes, lane);
+            let source = access::addresses(machine.regs, self.source)[lane];
+            if !bytes.is_multiple_of(16) {
+                return Err(refuse(format!("a bulk copy moves a multiple of 16 bytes, not {bytes}"), lane));
+            }
+            let (from, what) = match self.to {
+                LinearTarget::Shared { from: MemorySpace::Global, .. } => {
+                    (GLOBAL, "global load of a bulk copy")
+                }
+                _ => (SHARED, "shared load of a bulk copy"),
+            };
+            if !source.is_multiple_of(16) {
+                return Err(misaligned(what, source, lane));
+            }
+            let mut data = vec![0; bytes as usize];
+            let one = At { lanes: 1 << lane, ..at };
+            if bytes > 0 {
+                load(machine.reach(from, source, bytes, what, lane)?, &mut data);
+                let SpaceOperand::In(space) = from else { continue };
+                machine
+                    .observer
+                    .asynchronous(one, &AsyncEvent::Moved { space, write: false, address: source, bytes });
+            }
+            match &self.to {
+                LinearTarget::Shared { landing, .. } => {
+                    let target = access::addresses(machine.regs, landing.target)[lane];
+                    if !target.is_multiple_of(16) {
+                        return Err(misaligned("shared store of a bulk copy", target, lane));
+                    }
+                    landing.send(machine, at, lane, data, Swizzle::None, self.reduction)?;
+                }
+                &LinearTarget::Global { target, mask } => {
+                    let address = access::addresses(machine.regs, target)[lane];
+                    if !address.is_multiple_of(16) {
+                        return Err(misaligned("global store of a bulk copy", address, lane));
+                    }
+                    if bytes == 0 {
+                        continue;
+                    }
+                    let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
+                    let moved = AsyncEvent::Moved { space: MemorySpace::Global, write: true, address, bytes };
+                    machine.observer.asynchronous(one, &moved);
+                    match (self.reduction, mask) {
+                        (Some(reduction), _) => reduction.apply(place, &data, false),
+                        (None, None) => store(place, &data),
+                        (None, Some(mask)) => {
+                            let mask = word(machine.regs, mask, lane);
+                            let wanted = (0..data.len()).filter(|index| mask >> (index % 16) & 1 != 0);
+                            wanted.for_each(|index| store(place.wrapping_add(index), &data[index..=index]));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// The map and the coordinates of a box.
+#[derive(Debug)]
+pub(crate) struct TensorBox {
+    pub space: SpaceOperand,
+    pub map: AddressOperand,
+    pub coordinates: Box<[Slot]>,
+}
+
+impl TensorBox {
+    fn read(&self, machine: &mut Machine<'_>, lane: usize) -> Result<(TensorMap, [i32; 5]), Box<Raise>> {
+        let address = access::addresses(machine.regs, self.map)[lane];
+        let place = machine.reach(self.space, address, BYTES as u32, "read of a tensor map", lane)?;
+        let mut bytes = [0; BYTES];
+        load(place, &mut bytes);
+        let Some(map) = TensorMap::from_bytes(&bytes) else {
+            let why = format!("there is no tensor map at {address:#x} (cuTensorMapEncodeTiled makes them)");
+            return Err(refuse(why, lane));
+        };
+        if map.rank as usize != self.coordinates.len() {
+            let (rank, given) = (map.rank, self.coordinates.len());
+            return Err(refuse(format!("the tensor map has {rank} dimensions, the copy {given}"), lane));
+        }
+        let mut coordinates = [0; 5];
+        for (coordinate, &slot) in coordinates.iter_mut().zip(&self.coordinates) {
+            *coordinate = word(machine.regs, slot, lane) as i32;
+        }
+        Ok((map, coordinates))
+    }
+}
+
+/// `cp.async.bulk.tensor` into shared memory
+#[derive(Debug)]
+pub(crate) struct TensorLoad {
+    pub source: TensorBox,
+    pub landing: Landing,
+}
+
+impl Extension for TensorLoad {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        for lane in lanes_of(at.lanes) {
+            let (map, coordinates) = self.source.read(machine, lane)?;
+            let target = access::addresses(machine.regs, self.landing.target)[lane];
+            if !target.is_multiple_of(128) {
+                let access = "shared store of a tensor copy".into();
+                return Err(raise(
+                    FaultKind::MisalignedAddress { access, address: target, bytes: 128 },
+                    1 << lane,
+                ));
+            }
+            let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
+            for row in map.rows(coordinates).filter(|row| row.bytes > 0) {
+                let place =
+                    machine.reach(GLOBAL, row.global, row.bytes, "global load of a tensor copy", lane)?;
+                let start = (row.shared + row.skip) as usize;
+                load(place, &mut data[start..start + row.bytes as usize]);
+                let space = MemorySpace::Global;
+                let moved = AsyncEvent::Moved { space, write: false, address: row.global, bytes: row.bytes };
+                machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
+            }
+            self.landing.send(machine, at, lane, data, map.swizzle, None)?;
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` out of shared memory
+#[derive(Debug)]
+pub(crate) struct TensorStore {
+    pub target: TensorBox,
+    pub source: AddressOperand,
+    pub reduction: Option<ReductionKind>,
+}
+
+/// A reduction whose type the tensor map gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReductionKind {
+    Add,
+    Min,
+    Max,
+    Increment,
+    Decrement,
+    And,
+    Or,
+    Xor,
+}
+
+impl ReductionKind {
+    /// From its modifier.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "add" => Self::Add,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "inc" => Self::Increment,
+            "dec" => Self::Decrement,
+            "and" => Self::And,
+            "or" => Self::Or,
+            "xor" => Self::Xor,
+            _ => return None,
+        })
+    }
+
+    /// Of a type, by its name without the dot; `None` if there is no such reduction.
+    pub fn of(self, ty: &str) -> Option<Reduction> {
+        use AtomicFunction as F;
+        let width = match ty {
+            "f16" | "bf16" => 2,
+            "u32" | "s32" | "b32" | "f32" => 4,
+            "u64" | "s64" | "b64" | "f64" => 8,
+            _ => return None,
+        };
+        let function = match (self, ty) {
+            (Self::And, _) if width > 2 => F::And,
+            (Self::Or, _) if width > 2 => F::Or,
+            (Self::Xor, _) if width > 2 => F::Xor,
+            (Self::Increment, "u32") => F::Increment,
+            (Self::Decrement, "u32") => F::Decrement,
+            (Self::Add, "f16") => F::AddF16,
+            (Self::Add, "bf16") => F::AddBf16,
+            (Self::Add, "f32") => F::AddF32,
+            (Self::Add, "f64") => F::AddF64,
+            (Self::Add, _) => F::Add,
+            (Self::Min | Self::Max, "f16" | "bf16") => {
+                F::MinMaxF16 { bf16: ty == "bf16", max: self == Self::Max, packed: false }
+            }
+            (Self::Min, "u32" | "u64") => F::MinUnsigned,
+            (Self::Max, "u32" | "u64") => F::MaxUnsigned,
+            (Self::Min, "s32" | "s64") => F::MinSigned,
+            (Self::Max, "s32" | "s64") => F::MaxSigned,
+            _ => return None,
+        };
+        Some(Reduction { function, width })
+    }
+
+    fn of_map(self, map: &TensorMap) -> Option<Reduction> {
+        use crate::tensor_map::DataType::*;
+        self.of(match map.data_type {
+            U32 => "u32",
+            S32 => "s32",
+            U64 => "u64",
+            S64 => "s64",
+            F16 => "f16",
+            Bf16 => "bf16",
+            F32 | F32Ftz => "f32",
+            F64 => "f64",
+            U8 | U16 | Tf32 | Tf32Ftz => return None,
+        })
+    }
+}
+
+impl Extension for TensorStore {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        const WHAT: &str = "shared load of a tensor copy";
+        for lane in lanes_of(at.lanes) {
+            let (map, coordinates) = self.target.read(machine, lane)?;
+            let source = access::addresses(machine.regs, self.source)[lane];
+            if !source.is_multiple_of(128) {
+                let kind = FaultKind::MisalignedAddress { access: WHAT.into(), address: source, bytes: 128 };
+                return Err(raise(kind, 1 << lane));
+            }
+            let reduction = match self.reduction {
+                None => None,
+                Some(kind) => match kind.of_map(&map) {
+                    Some(reduction) => Some(reduction),
+                    None => return Err(refuse(format!("no {kind:?} on {:?}", map.data_type), lane)),
+                },
+            };
+            let length = map.box_bytes();
+            let place = machine.reach(SHARED, source, length, WHAT, lane)?;
+            let start = (source & ((1 << window::SHARED_OFFSET_BITS) - 1)) as u32;
+            if let Some(span) = map.swizzle.span() {
+                check_swizzle(machine, start, length, span, lane)?;
+            }
+            let memory = place.wrapping_sub(start as usize);
+            let mut data = vec![0; length as usize];
+            for (index, piece) in data.chunks_mut(16).enumerate() {
+                let from = map.swizzle.place(start + 16 * index as u32);
+                // SAFETY: inside the block's shared memory, as in `Delivery::land`.
+                unsafe { piece.as_mut_ptr().copy_from(memory.add(from as usize), piece.len()) }
+            }
+            let one = At { lanes: 1 << lane, ..at };
+            let space = MemorySpace::Shared;
+            machine.observer.asynchronous(
+                one,
+                &AsyncEvent::Moved { space, write: false, address: source, bytes: length },
+            );
+            for row in map.rows(coordinates).filter(|row| row.bytes > 0) {
+                let place =
+                    machine.reach(GLOBAL, row.global, row.bytes, "global store of a tensor copy", lane)?;
+                let from = (row.shared + row.skip) as usize;
+                let bytes = &data[from..from + row.bytes as usize];
+                match reduction {
+                    Some(reduction) => reduction.apply(place, bytes, false),
+                    None => store(place, bytes),
+                }
+                let space = MemorySpace::Global;
+                let moved = AsyncEvent::Moved { space, write: true, address: row.global, bytes: row.bytes };
+                machine.observer.asynchronous(one, &moved);
+            }
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `st.async`, `red.async`: a few bytes from registers to a block of the cluster.
+#[derive(Debug)]
+pub(crate) struct StoreAsync {
+    pub landing: Landing,
+    pub data: Box<[Slot]>,
+    /// Bytes of an element: 4 or 8.
+    pub width: u32,
+    pub reduction: Option<Reduction>,
+}
+
+impl Extension for StoreAsync {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        for lane in lanes_of(at.lanes) {
+            let target = access::addresses(machine.regs, self.landing.target)[lane];
+            let bytes = self.width * self.data.len() as u32;
+            if !target.is_multiple_of(u64::from(bytes)) {
+                let kind = FaultKind::MisalignedAddress { access: "st.async".into(), address: target, bytes };
+                return Err(raise(kind, 1 << lane));
+            }
+            let mut data = Vec::with_capacity(bytes as usize);
+            for &slot in &self.data {
+                // SAFETY: decoding gave the registers the element's width.
+                unsafe {
+                    match self.width {
+                        8 => data.extend(machine.regs.get::<u64>(slot, lane).to_le_bytes()),
+                        _ => data.extend(machine.regs.get::<u32>(slot, lane).to_le_bytes()),
+                    }
+                }
+            }
+            self.landing.send(machine, at, lane, data, Swizzle::None, self.reduction)?;
+        }
+        Ok(Step::Next)
+    }
+}

@@ -1,0 +1,230 @@
+//! Matrices between memory and registers: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load`, `wmma.store`.
+
+use super::access;
+use super::context::{Raise, raise};
+use super::extension::{Extension, Machine};
+use super::matrix::{rows, set_rows, together};
+use super::registers::{Slot, lanes_of};
+use super::run::Step;
+use crate::fault::FaultKind;
+use crate::matrix::mma::Row;
+use crate::matrix::wmma::Fragment;
+use crate::observer::{AccessKind, At};
+use crate::op::{AddressOperand, SpaceOperand};
+
+/// `ldmatrix`, `stmatrix`: eight rows of 16 bytes a matrix, row r of matrix m at the address of lane 8m + r.
+#[derive(Debug)]
+pub(crate) struct MatrixAccess {
+    pub space: SpaceOperand,
+    pub address: AddressOperand,
+    /// A register a matrix: lane l has elements 2(l % 4) and the next of row l / 4.
+    pub data: Box<[Slot]>,
+    pub transposed: bool,
+    pub store: bool,
+}
+
+impl Extension for MatrixAccess {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let addresses = access::addresses(machine.regs, self.address);
+        let count = self.data.len();
+        let wanted = if count == 4 { u32::MAX } else { (1 << (8 * count)) - 1 };
+        let what = if self.store { "shared store of stmatrix" } else { "shared load of ldmatrix" };
+        let kind = if self.store { AccessKind::Store } else { AccessKind::Load };
+        machine.show_access(at, self.space, kind, 16, wanted & at.lanes, &addresses);
+        let mut lines = [[0u16; 8]; 32];
+        let mut places = [std::ptr::null_mut::<u8>(); 32];
+        for lane in lanes_of(wanted) {
+            if !addresses[lane].is_multiple_of(16) {
+                let kind =
+                    FaultKind::MisalignedAddress { access: what.into(), address: addresses[lane], bytes: 16 };
+                return Err(raise(kind, 1 << lane));
+            }
+            places[lane] = machine.reach(self.space, addresses[lane], 16, what, lane)?;
+        }
+        // Element of a matrix's line that a lane's register holds in its low or high half.
+        let element = |lane: usize, half: usize| {
+            let (line, column) = (lane / 4, lane % 4 * 2 + half);
+            if self.transposed { (column, line) } else { (line, column) }
+        };
+        if self.store {
+            for (m, row) in rows(machine.regs, &self.data).iter().enumerate() {
+                for (lane, &bits) in row.iter().enumerate() {
+                    for half in 0..2 {
+                        let (line, column) = element(lane, half);
+                        lines[m * 8 + line][column] = (bits >> (16 * half)) as u16;
+                    }
+                }
+            }
+            for lane in lanes_of(wanted) {
+                // SAFETY: `reach` gave 16 bytes.
+                unsafe { places[lane].cast::<[u16; 8]>().write_unaligned(lines[lane]) }
+            }
+            return Ok(Step::Next);
+        }
+        for lane in lanes_of(wanted) {
+            // SAFETY: `reach` gave 16 bytes.
+            lines[lane] = unsafe { places[lane].cast::<[u16; 8]>().read_unaligned() };
+        }
+        let load = |m: usize| -> Row {
+            std::array::from_fn(|lane| {
+                let half = |half| {
+                    let (line, column) = element(lane, half);
+                    u32::from(lines[m * 8 + line][column])
+                };
+                half(0) | half(1) << 16
+            })
+        };
+        let values: Vec<Row> = (0..count).map(load).collect();
+        set_rows(machine.regs, &self.data, &values, at.lanes);
+        Ok(Step::Next)
+    }
+}
+
+/// `movmatrix`: the transpose of a matrix in registers.
+#[derive(Debug)]
+pub(crate) struct Transpose {
+    pub source: Slot,
+    pub target: Slot,
+}
+
+impl Extension for Transpose {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let source = rows(machine.regs, &[self.source]);
+        let element =
+            |row: usize, column: usize| source[0][row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF;
+        let value: Row = std::array::from_fn(|lane| {
+            let (row, column) = (lane / 4, lane % 4 * 2);
+            element(column, row) | element(column + 1, row) << 16
+        });
+        set_rows(machine.regs, &[self.target], &[value], at.lanes);
+        Ok(Step::Next)
+    }
+}
+
+/// `wmma.load`, `wmma.store`
+#[derive(Debug)]
+pub(crate) struct FragmentAccess {
+    pub fragment: Fragment,
+    pub space: SpaceOperand,
+    pub address: AddressOperand,
+    /// Elements from line to line; `None`: lines follow each other.
+    pub stride: Option<Slot>,
+    pub data: Box<[Slot]>,
+    pub store: bool,
+}
+
+/// Bytes in memory, and the bits of a lane's register that they are.
+struct Place {
+    lane: usize,
+    shift: usize,
+    bytes: u32,
+    place: *mut u8,
+}
+
+impl FragmentAccess {
+    fn what(&self) -> &'static str {
+        if self.store { "wmma.store" } else { "wmma.load" }
+    }
+
+    /// The host bytes of one register's elements of each lane, told to the observer: elements that follow each other
+    /// within a byte or a register are one access.
+    fn pieces(
+        &self,
+        machine: &mut Machine<'_>,
+        at: At,
+        base: &[u64; 32],
+        stride: u64,
+        register: usize,
+    ) -> Result<Vec<Place>, Box<Raise>> {
+        let bits = u64::from(self.fragment.format.bits());
+        let bytes = (bits / 8).max(1) as u32;
+        let per_piece = (8 / bits).max(1) as usize;
+        let kind = if self.store { AccessKind::Store } else { AccessKind::Load };
+        let count = self.fragment.pieces(register, 0, stride).count() / per_piece;
+        let mut found = Vec::with_capacity(32 * count);
+        for piece in 0..count {
+            let mut addresses = [0; 32];
+            let mut shifts = [0; 32];
+            for lane in lanes_of(at.lanes) {
+                let Some(element) = self.fragment.pieces(register, lane, stride).nth(piece * per_piece)
+                else {
+                    continue;
+                };
+                let offset = element.offset.wrapping_mul(bits);
+                addresses[lane] = base[lane].wrapping_add(offset / 8);
+                shifts[lane] = element.index * bits as usize;
+            }
+            machine.show_access(at, self.space, kind, bytes, at.lanes, &addresses);
+            for lane in lanes_of(at.lanes) {
+                if !addresses[lane].is_multiple_of(u64::from(bytes)) {
+                    let access = self.what().into();
+                    let kind = FaultKind::MisalignedAddress { access, address: addresses[lane], bytes };
+                    return Err(raise(kind, 1 << lane));
+                }
+                let place = machine.reach(self.space, addresses[lane], bytes, self.what(), lane)?;
+                found.push(Place { lane, shift: shifts[lane], bytes, place });
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Extension for FragmentAccess {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let regs = machine.regs;
+        let base = access::addresses(regs, self.address);
+        let first = at.lanes.trailing_zeros() as usize;
+        let stride = match self.stride {
+            // SAFETY: decoding gave the stride a 32-bit register.
+            Some(slot) => u64::from(unsafe { regs.get::<u32>(slot, first) }),
+            None => self.fragment.tight_stride(),
+        };
+        for (register, &slot) in self.data.iter().enumerate() {
+            let wide = self.fragment.format.bits() == 64;
+            let mut values = [0u64; 32];
+            if self.store {
+                for lane in lanes_of(at.lanes) {
+                    // SAFETY: decoding gave 64-bit registers to 64-bit elements, else 32-bit ones.
+                    values[lane] = unsafe {
+                        if wide { regs.get::<u64>(slot, lane) } else { regs.get::<u32>(slot, lane).into() }
+                    };
+                }
+            }
+            for Place { lane, shift, bytes, place } in self.pieces(machine, at, &base, stride, register)? {
+                for byte in 0..bytes as usize {
+                    // SAFETY: `reach` gave `bytes` bytes.
+                    unsafe {
+                        let place = place.add(byte);
+                        if self.store {
+                            place.write((values[lane] >> (shift + 8 * byte)) as u8);
+                        } else {
+                            values[lane] |= u64::from(place.read()) << (shift + 8 * byte);
+                        }
+                    }
+                }
+            }
+            if !self.store {
+                for lane in lanes_of(at.lanes) {
+                    // SAFETY: as above.
+                    unsafe {
+                        if wide {
+                            regs.set(slot, lane, values[lane])
+                        } else {
+                            regs.set(slot, lane, values[lane] as u32)
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Step::Next)
+    }
+}

@@ -1,0 +1,174 @@
+//! `mma.sync`, `wmma.mma` and `wgmma.mma_async` over registers and shared memory.
+//!
+//! A warpgroup's product is computed when it is issued: the accumulators are there at once, and a missing
+//! `wgmma.wait_group` goes unnoticed.
+
+use super::context::Raise;
+use super::extension::{Extension, Machine};
+use super::registers::{Regs, Slot};
+use super::run::Step;
+use crate::matrix::mma::{Mma, Row};
+use crate::matrix::wgmma::{ReadShared, Wgmma};
+use crate::matrix::wmma::Wmma;
+use crate::observer::At;
+
+/// Registers of D, A, B and C.
+#[derive(Debug)]
+pub(crate) struct Operands {
+    pub d: Box<[Slot]>,
+    pub a: Box<[Slot]>,
+    pub b: Box<[Slot]>,
+    pub c: Box<[Slot]>,
+}
+
+/// The values of 32-bit registers.
+pub(super) fn rows(regs: Regs, slots: &[Slot]) -> Vec<Row> {
+    // SAFETY: decoding gave these operands 32-bit registers.
+    slots.iter().map(|&slot| unsafe { *regs.lanes::<u32>(slot) }).collect()
+}
+
+/// Sets 32-bit registers.
+pub(super) fn set_rows(regs: Regs, slots: &[Slot], values: &[Row], lanes: u32) {
+    for (&slot, row) in slots.iter().zip(values) {
+        // SAFETY: as in `rows`.
+        unsafe { regs.store(slot, row, lanes) }
+    }
+}
+
+fn doubles(regs: Regs, slots: &[Slot]) -> Vec<[f64; 32]> {
+    // SAFETY: decoding gave these operands 64-bit registers.
+    slots.iter().map(|&slot| unsafe { *regs.lanes::<f64>(slot) }).collect()
+}
+
+fn set_doubles(regs: Regs, slots: &[Slot], values: &[[f64; 32]], lanes: u32) {
+    for (&slot, row) in slots.iter().zip(values) {
+        // SAFETY: as in `doubles`.
+        unsafe { regs.store(slot, row, lanes) }
+    }
+}
+
+/// Whether all lanes of the warp that have not exited are here. Lanes that came earlier wait for the others.
+pub(super) fn together(machine: &Machine<'_>, at: At) -> bool {
+    at.lanes == machine.warp.live
+}
+
+/// `mma.sync`
+#[derive(Debug)]
+pub(crate) struct WarpMultiply {
+    pub form: Mma,
+    pub operands: Operands,
+}
+
+impl Extension for WarpMultiply {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        if self.form.register_bits() == 64 {
+            let values = self.form.execute_double(&doubles(regs, a), &doubles(regs, b), &doubles(regs, c));
+            set_doubles(regs, d, &values, at.lanes);
+        } else {
+            let values = self.form.execute(&rows(regs, a), &rows(regs, b), &rows(regs, c));
+            set_rows(regs, d, &values, at.lanes);
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `wmma.mma`
+#[derive(Debug)]
+pub(crate) struct FragmentMultiply {
+    pub form: Wmma,
+    pub operands: Operands,
+}
+
+impl Extension for FragmentMultiply {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        if self.form.is_double() {
+            let (a, b) = (doubles(regs, a), doubles(regs, b));
+            set_doubles(regs, d, &self.form.execute_double(&a[0], &b[0], &doubles(regs, c)), at.lanes);
+        } else {
+            let values = self.form.execute(&rows(regs, a), &rows(regs, b), &rows(regs, c));
+            set_rows(regs, d, &values, at.lanes);
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// Where `wgmma` takes A from.
+#[derive(Debug)]
+pub(crate) enum GroupSource {
+    Registers(Box<[Slot]>),
+    /// A descriptor.
+    Shared(Slot),
+}
+
+/// `wgmma.mma_async`
+#[derive(Debug)]
+pub(crate) struct GroupMultiply {
+    pub form: Wgmma,
+    pub d: Box<[Slot]>,
+    pub a: GroupSource,
+    pub b: Slot,
+    /// Whether D is added to: a predicate, and whether it is negated.
+    pub accumulate: (Slot, bool),
+}
+
+/// Shared memory as descriptors read it.
+struct OwnShared<'m, 'a> {
+    machine: &'m Machine<'a>,
+    lane: usize,
+}
+
+impl ReadShared for OwnShared<'_, '_> {
+    type Error = Box<Raise>;
+
+    fn read(&mut self, address: u32) -> Result<[u8; 16], Box<Raise>> {
+        let bytes = self.machine.shared(address, 16, "shared load of wgmma", self.lane)?;
+        // SAFETY: `shared` gives 16 bytes of the block's memory, which only this thread runs on.
+        Ok(unsafe { bytes.cast::<[u8; 16]>().read() })
+    }
+}
+
+impl Extension for GroupMultiply {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let regs = machine.regs;
+        let lane = at.lanes.trailing_zeros() as usize;
+        // SAFETY: decoding gave descriptors 64-bit registers.
+        let descriptor = |slot: Slot| unsafe { regs.get::<u64>(slot, lane) };
+        // SAFETY: decoding gave the scale a predicate.
+        let scale = unsafe { regs.predicate(self.accumulate.0) } >> lane & 1 != 0;
+        let mut shared = OwnShared { machine, lane };
+        let a = match &self.a {
+            GroupSource::Registers(slots) => self.form.a_of_registers(&rows(regs, slots)),
+            GroupSource::Shared(slot) => {
+                let warp = machine.warp.index as usize % 4;
+                self.form.a_of_shared(descriptor(*slot), warp, &mut shared)?
+            }
+        };
+        let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
+        let mut d = rows(regs, &self.d);
+        self.form.execute(&a, &b, &mut d, scale != self.accumulate.1);
+        set_rows(regs, &self.d, &d, at.lanes);
+        Ok(Step::Next)
+    }
+}
+
+/// What only orders or waits for work that is done when it is issued, for the lanes of a warp together:
+/// `wgmma.fence`, `wgmma.commit_group`, `wgmma.wait_group`.
+#[derive(Debug)]
+pub(crate) struct Together;
+
+impl Extension for Together {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        Ok(if together(machine, at) { Step::Next } else { Step::Retry })
+    }
+}

@@ -1,0 +1,123 @@
+//! Asynchronous copies, mbarriers and clusters in kernels written by hand (`asynchronous.ptx`).
+
+use crate::device::{Device, pointers};
+use virtual_gpu::{Error, FaultKind, Launch};
+
+const PTX: &str = include_str!("asynchronous.ptx");
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_copy_lands_when_it_is_waited_for() {
+    let device = Device::new(PTX);
+    let values: Vec<u64> = (0..32).map(|i| i * 0x1_0000_0001 + 0x10_0000_0001).collect();
+    let input = device.upload(&values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
+    let out = device.upload(&[0; 1024]);
+    device.launch("deferred", Launch::new(1, 32), &pointers(&[input, out])).unwrap();
+    let read = device.download(out, 1024);
+    let words: Vec<u64> = read.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+    assert_eq!(words[..32], [77; 32]);
+    assert_eq!(words[32..64], values);
+    assert_eq!(words[64..96], [78; 32]);
+    // Of the even lanes four bytes and zeros, of the odd ones nothing but zeros.
+    let halves: Vec<u64> = (0..32).map(|i| if i % 2 == 0 { values[i] & 0xFFFF_FFFF } else { 0 }).collect();
+    assert_eq!(words[96..], halves);
+}
+
+#[test]
+fn a_producer_and_a_consumer_take_turns() {
+    let device = Device::new(PTX);
+    let values: Vec<u32> = (0..160).map(|i| i * i).collect();
+    let (input, out) = (device.upload(&bytes(&values)), device.upload(&[0; 128]));
+    device.launch("producer_consumer", Launch::new(1, 64), &pointers(&[input, out])).unwrap();
+    let expected: Vec<u32> =
+        (0..32).map(|lane| (0..5).map(|round| values[round * 32 + lane]).sum()).collect();
+    assert_eq!(device.words(out, 32), expected);
+}
+
+#[test]
+fn bulk_copies_come_go_and_add() {
+    let device = Device::new(PTX);
+    let values: Vec<u32> = (100..116).collect();
+    let (input, out) = (device.upload(&bytes(&values)), device.upload(&bytes(&[7; 32])));
+    device.launch("bulk", Launch::new(1, 16), &pointers(&[input, out])).unwrap();
+    let words = device.words(out, 32);
+    assert_eq!(words[..16], (101..117).collect::<Vec<_>>());
+    assert_eq!(words[16..], (108..124).collect::<Vec<_>>());
+}
+
+#[test]
+fn blocks_of_a_cluster_reach_each_other() {
+    let device = Device::new(PTX);
+    let out = device.upload(&[0; 4 * 32 * 6]);
+    let launch = Launch { cluster: [2, 1, 1], ..Launch::new(6, 32) };
+    device.launch("cluster", launch, &pointers(&[0, out])).unwrap();
+    let expected: Vec<u32> = (0..6 * 32).map(|i| (1 - i / 32 % 2) * 1000 + i % 32).collect();
+    assert_eq!(device.words(out, 6 * 32), expected);
+    // `.reqnctapercluster` says so by itself.
+    let again = device.upload(&[0; 4 * 32 * 6]);
+    device.launch("cluster", Launch::new(6, 32), &pointers(&[0, again])).unwrap();
+    assert_eq!(device.words(again, 6 * 32), expected);
+}
+
+/// The fault of a kernel of 32 threads whose body is `body`, with shared memory `tile` and a barrier `bar`.
+fn fault(body: &str) -> FaultKind {
+    let ptx = format!(
+        ".version 8.0 .target sm_90a .address_size 64
+         .visible .entry k(.param .u64 in) {{
+            .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;
+            ld.param.u64 %rd1, [in]; mov.u32 %r1, %tid.x;
+            {body}
+            ret;
+         }}"
+    );
+    let device = Device::new(&ptx);
+    let input = device.upload(&[0; 256]);
+    match device.launch("k", Launch::new(1, 32), &pointers(&[input])) {
+        Err(Error::Fault(fault)) => fault.kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn misuse_is_a_fault() {
+    let illegal = |body: &str| match fault(body) {
+        FaultKind::IllegalInstruction(why) => why,
+        other => panic!("{other}"),
+    };
+    assert!(illegal("mbarrier.arrive.shared.b64 _, [bar];").contains("never initialised"));
+    let once = "setp.eq.u32 %p, %r1, 0; @%p mbarrier.init.shared.b64 [bar], 31; bar.warp.sync -1;";
+    assert!(illegal(&format!("{once} mbarrier.arrive.shared.b64 _, [bar], 40;")).contains("waits for 31"));
+    assert!(illegal("mbarrier.init.shared.b64 [bar], 0;").contains("not 0"));
+    let bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+    assert!(illegal(&format!("{once} {bulk} [tile], [%rd1], 24, [bar];")).contains("multiple of 16"));
+    assert!(matches!(
+        fault(&format!("{once} {bulk} [tile+8], [%rd1], 16, [bar];")),
+        FaultKind::MisalignedAddress { .. }
+    ));
+    assert!(matches!(
+        fault(&format!("{once} {bulk} [tile], [%rd1], 4096, [bar];")),
+        FaultKind::IllegalAddress { .. }
+    ));
+    assert!(matches!(
+        fault("cp.async.ca.shared.global [tile], [%rd1+4096], 4;"),
+        FaultKind::IllegalAddress { .. }
+    ));
+    assert!(matches!(
+        fault("cp.async.ca.shared.global [tile+2], [%rd1], 4;"),
+        FaultKind::MisalignedAddress { .. }
+    ));
+    let tensor = "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes";
+    assert!(illegal(&format!("{once} {tensor} [tile], [%rd1, {{%r1}}], [bar];")).contains("no tensor map"));
+}
+
+#[test]
+fn lanes_that_never_come_are_a_deadlock() {
+    // Half of the warp waits for a matrix instruction that the other half does not execute while it waits for more.
+    let body = "setp.lt.u32 %p, %r1, 16; @%p bra half; bar.sync 1, 64; half:
+                ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [tile];";
+    assert!(matches!(fault(body), FaultKind::Deadlock(_)));
+}

@@ -1,0 +1,6 @@
+//! What came after plain SIMT: asynchronous copies and barriers, matrix instructions, clusters, tensor maps.
+
+mod asynchronous;
+mod device;
+mod matrix;
+mod tensor;

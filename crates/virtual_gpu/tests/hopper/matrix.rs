@@ -1,0 +1,85 @@
+//! `ldmatrix`, `stmatrix`, `movmatrix`, `mma.sync`, `wmma` and `wgmma` in kernels written by hand (`matrix.ptx`), with
+//! small integers whose products are exact.
+
+use crate::device::{Device, pointers};
+use half::{bf16, f16};
+use virtual_gpu::Launch;
+
+const PTX: &str = include_str!("matrix.ptx");
+
+fn f16_bytes(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|&value| f16::from_f32(value as f32).to_le_bytes()).collect()
+}
+
+fn bf16_bytes(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|&value| bf16::from_f32(value as f32).to_le_bytes()).collect()
+}
+
+fn pattern(count: usize, seed: usize) -> Vec<i32> {
+    (0..count).map(|i| ((i * 7919 + seed * 104_729) % 15) as i32 - 7).collect()
+}
+
+/// A (m×k) · B (k×n), row by row.
+fn product(a: &[i32], b: &[i32], n: usize, k: usize) -> Vec<i32> {
+    (0..a.len() / k * n).map(|i| (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum()).collect()
+}
+
+/// Runs a kernel of `a`, `b` and `out` and gives `count` words of `out`.
+fn run(kernel: &str, threads: u32, a: &[u8], b: &[u8], count: usize) -> Vec<u32> {
+    let device = Device::new(PTX);
+    let out = device.upload(&vec![0xFF; 4 * count]);
+    let params = pointers(&[device.upload(a), device.upload(b), out]);
+    device.launch(kernel, Launch::new(1, threads), &params).unwrap_or_else(|error| panic!("{error}"));
+    device.words(out, count)
+}
+
+#[test]
+fn copies_ldmatrix_and_mma() {
+    let (a, b) = (pattern(256, 1), pattern(128, 2));
+    let out = run("multiply", 32, &f16_bytes(&a), &f16_bytes(&b), 128);
+    let expected = product(&a, &b, 8, 16);
+    for (i, &bits) in out.iter().enumerate() {
+        // C is 1 in the odd columns of the lower half.
+        let c = f32::from(i >= 64 && i % 2 == 1);
+        assert_eq!(f32::from_bits(bits), expected[i] as f32 + c, "element {i}");
+    }
+}
+
+#[test]
+fn matrices_are_transposed_in_registers_and_on_their_way() {
+    let a: Vec<u16> = (0..64).collect();
+    let bytes: Vec<u8> = a.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let out = run("transpose", 32, &bytes, &[0; 4], 64);
+    let transposed: Vec<u32> = (0..32)
+        .map(|i| {
+            let (row, column) = (i / 4, i % 4 * 2);
+            (column * 8 + row) | ((column + 1) * 8 + row) << 16
+        })
+        .collect();
+    assert_eq!(out[..32], transposed);
+    assert_eq!(out[32..], transposed);
+}
+
+#[test]
+fn fragments_are_loaded_multiplied_and_stored() {
+    let (a, b) = (pattern(256, 3), pattern(256, 4));
+    // B lies column by column.
+    let by_rows: Vec<i32> = (0..256).map(|i| b[i % 16 * 16 + i / 16]).collect();
+    let out = run("fragments", 32, &f16_bytes(&a), &f16_bytes(&b), 256);
+    let expected: Vec<f32> = product(&a, &by_rows, 16, 16).iter().map(|&d| d as f32 + 1.0).collect();
+    assert_eq!(out.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_warpgroup_multiplies_from_shared_memory_and_registers() {
+    let (a, b) = (pattern(1024, 5), pattern(256, 6));
+    // B lies column by column: sixteen columns of sixteen k.
+    let by_rows: Vec<i32> = (0..256).map(|i| b[i % 16 * 16 + i / 16]).collect();
+    let out = run("group", 128, &bf16_bytes(&a), &bf16_bytes(&b), 1024);
+    let once = product(&a, &by_rows, 16, 16);
+    // Twice A·B, less what a matrix of ones gives.
+    let ones: Vec<i32> = (0..16).map(|n| (0..16).map(|k| by_rows[k * 16 + n]).sum()).collect();
+    for (i, &bits) in out.iter().enumerate() {
+        assert_eq!(f32::from_bits(bits), (2 * once[i] - ones[i % 16]) as f32, "element {i}");
+    }
+}
