@@ -172,8 +172,9 @@ impl Wmma {
             return Err("expected `.sync.aligned`, two layouts and a shape".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
-        let rest = if let ["rn", rest @ ..] = rest { rest } else { rest };
+        // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
         let (rest, saturate) = match rest {
+            ["rn", rest @ ..] | [rest @ .., "rn"] => (rest, false),
             [rest @ .., "satfinite"] => (rest, true),
             rest => (rest, false),
         };
@@ -326,6 +327,7 @@ mod tests {
             ("mma.sync.aligned.row.col.m8n8k32.s32.u4.s4.s32", 2, 1, 1, 2),
             ("mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", 2, 1, 1, 2),
             ("mma.sync.aligned.row.col.m8n8k4.rn.f64.f64.f64.f64", 2, 1, 1, 2),
+            ("mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64.rn", 2, 1, 1, 2),
         ] {
             assert_eq!(wmma(words).unwrap().counts(), super::super::mma::Counts { d, a, b, c }, "{words}");
         }

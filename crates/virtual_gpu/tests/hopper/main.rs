@@ -3,4 +3,5 @@
 mod asynchronous;
 mod device;
 mod matrix;
+mod nvcc;
 mod tensor;
