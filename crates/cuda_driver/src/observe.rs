@@ -3,16 +3,22 @@
 use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Error, Gpu, Kernel, Launch};
 
-use crate::profile;
+use crate::profile::{self, Wanted};
 
 /// Runs a kernel under whatever the environment asks to watch it.
-pub fn launch(gpu: &Gpu, kernel: &Kernel, launch: &Launch, params: &[u8]) -> Result<(), Error> {
-    if !profile::wanted() {
+pub fn launch(
+    gpu: &Gpu,
+    kernel: &Kernel,
+    launch: &Launch,
+    params: &[u8],
+    wanted: &Wanted,
+) -> Result<(), Error> {
+    if !wanted.any() {
         return gpu.launch(kernel, launch, params, &mut ());
     }
     let mut profiler = Profiler::new();
     let result = gpu.launch(kernel, launch, params, &mut profiler);
-    profile::keep(profiler.finish());
+    wanted.keep(profiler.finish());
     result
 }
 

@@ -4,9 +4,9 @@
 //! The file is written when a context is destroyed, when a launch fails, and when the process ends:
 //! `{"version":1,"model":…,"view":"ptx","launches":[…]}`, each launch as [`LaunchProfile`] serialises.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -16,17 +16,22 @@ use crate::device::gpu;
 
 /// Launches since the start of the process, if a file asks for them.
 static KEPT: Mutex<Vec<LaunchProfile>> = Mutex::new(Vec::new());
-/// Launches of the recording under way.
-static RECORDED: Mutex<Vec<LaunchProfile>> = Mutex::new(Vec::new());
-static RECORDING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Recordings of this host thread that are under way, outermost first.
+    static RECORDINGS: RefCell<Vec<Recording>> = const { RefCell::new(Vec::new()) };
+}
+
+type Recording = Arc<Mutex<Vec<LaunchProfile>>>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Lists that only grow by whole elements: good after a panic elsewhere.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `program` and gives the profile of each kernel that ended on the virtual GPU meanwhile, in the order of their
-/// ends. The program must wait for its own launches. One recording runs at a time: a second waits for the first.
+/// Runs `program` and gives the profile of each kernel that it launches on the virtual GPU from this host thread, in the
+/// order of their ends. The program must wait for its own launches. Recordings may lie within each other; other
+/// threads' launches are not seen. A graph's kernels belong to the recording in which they were captured.
 ///
 /// On a real GPU nothing is recorded.
 pub fn record<T>(program: impl FnOnce() -> T) -> (T, Vec<LaunchProfile>) {
@@ -34,43 +39,51 @@ pub fn record<T>(program: impl FnOnce() -> T) -> (T, Vec<LaunchProfile>) {
     struct Ends;
     impl Drop for Ends {
         fn drop(&mut self) {
-            RECORDING.store(false, Ordering::SeqCst);
-            lock(&RECORDED).clear();
+            RECORDINGS.with_borrow_mut(Vec::pop);
         }
     }
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = lock(&ONE_AT_A_TIME);
-    lock(&RECORDED).clear();
+    let recording = Recording::default();
+    RECORDINGS.with_borrow_mut(|all| all.push(recording.clone()));
     let ends = Ends;
-    RECORDING.store(true, Ordering::SeqCst);
     let result = program();
-    let launches = std::mem::take(&mut *lock(&RECORDED));
     drop(ends);
+    let launches = std::mem::take(&mut *lock(&recording));
     (result, launches)
+}
+
+/// Who wants to know of a launch: taken when it is asked for, kept until it has run.
+#[derive(Clone, Default)]
+pub(crate) struct Wanted(Vec<Recording>);
+
+impl Wanted {
+    /// The recordings of this host thread.
+    pub fn here() -> Self {
+        Self(RECORDINGS.with_borrow(Vec::clone))
+    }
+
+    /// Whether the launch is to be profiled.
+    pub fn any(&self) -> bool {
+        !self.0.is_empty() || file().is_some()
+    }
+
+    /// Keeps the profile of the launch. A failed one is written at once: little may follow it.
+    pub fn keep(&self, launch: LaunchProfile) {
+        let failed = launch.fault.is_some();
+        for recording in &self.0 {
+            lock(recording).push(launch.clone());
+        }
+        if file().is_some() {
+            lock(&KEPT).push(launch);
+            if failed {
+                write();
+            }
+        }
+    }
 }
 
 /// The document that `WARPSMITH_PROFILE` writes.
 pub fn document(model: &str, launches: &[LaunchProfile]) -> Value {
     json!({ "version": 1, "model": model, "view": "ptx", "launches": launches })
-}
-
-/// Whether somebody wants launches to be profiled.
-pub(crate) fn wanted() -> bool {
-    RECORDING.load(Ordering::SeqCst) || file().is_some()
-}
-
-/// Keeps the profile of a launch for whoever wants it. A failed one is written at once: little may follow it.
-pub(crate) fn keep(launch: LaunchProfile) {
-    let failed = launch.fault.is_some();
-    if file().is_some() {
-        lock(&KEPT).push(launch.clone());
-    }
-    if RECORDING.load(Ordering::SeqCst) {
-        lock(&RECORDED).push(launch);
-    }
-    if failed {
-        write();
-    }
 }
 
 fn file() -> Option<&'static PathBuf> {

@@ -52,8 +52,10 @@ fn a_recording_has_the_launches_of_its_time() {
     assert_eq!(counters.global_load.requests, 4);
     assert_eq!((counters.global_load.sectors, counters.global_load.bytes), (32, 512));
     assert_eq!(counters.global_store, counters.global_load);
-    let (_, launches) = profile::record(|| ());
-    assert!(launches.is_empty());
+    let ((_, inner), outer) = profile::record(|| profile::record(|| launch("strided").unwrap()));
+    assert_eq!((inner.len(), outer.len()), (1, 1), "recordings lie within each other");
+    let other = profile::record(|| std::thread::spawn(|| launch("strided").unwrap()).join().unwrap()).1;
+    assert!(other.is_empty(), "another thread's launch is its own affair");
 }
 
 /// Not a test of its own: the program that [`the_file_is_written_when_the_process_ends`] runs.

@@ -13,6 +13,7 @@ use crate::device::stream::target;
 use crate::device::work::Op;
 use crate::device::{chip, code_of, gpu};
 use crate::observe;
+use crate::profile::Wanted;
 
 /// A launch that is ready to run.
 #[derive(Clone)]
@@ -25,6 +26,8 @@ pub struct LaunchOp {
     pub launch: Launch,
     /// The parameter block.
     pub params: Vec<u8>,
+    /// Who wants its profile.
+    pub wanted: Wanted,
 }
 
 impl LaunchOp {
@@ -35,7 +38,7 @@ impl LaunchOp {
 
     /// Runs the kernel to its end. A fault is told once, and is the context's end.
     pub fn run(&self, _context: &Context) -> Answer {
-        observe::launch(gpu(), self.kernel(), &self.launch, &self.params).map_err(|error| {
+        observe::launch(gpu(), self.kernel(), &self.launch, &self.params, &self.wanted).map_err(|error| {
             crate::fault::report(&error);
             code_of(&error)
         })
@@ -63,7 +66,7 @@ impl Request {
         let function = function::get(self.function)?;
         let launch = self.shape(&function)?;
         let params = gather(&function.kernel, self.params, self.extra)?;
-        Ok(LaunchOp { function, handle: self.function, launch, params })
+        Ok(LaunchOp { function, handle: self.function, launch, params, wanted: Wanted::here() })
     }
 
     fn shape(&self, function: &Function) -> Answer<Launch> {
