@@ -36,6 +36,6 @@ pub mod tensor_map;
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
 pub use gpu::{Gpu, Options};
 pub use launch::{Dim3, Launch};
-pub use module::{Global, Kernel, Module, Param};
+pub use module::{Global, Kernel, Module, Param, SharedArray};
 pub use observer::{BlockObserver, LaunchObserver};
 pub use program::Code;

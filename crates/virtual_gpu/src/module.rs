@@ -90,6 +90,17 @@ pub struct Param {
     pub align: u32,
 }
 
+/// A shared array of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedArray {
+    /// The variable's name in the PTX text.
+    pub name: String,
+    /// Bytes from the start of the block's shared memory.
+    pub offset: u32,
+    /// Bytes; 0 for `.extern .shared`.
+    pub size: u32,
+}
+
 /// A kernel of a loaded module.
 #[derive(Debug, Clone)]
 pub struct Kernel {
@@ -125,6 +136,29 @@ impl Kernel {
     /// Bytes of shared memory in its own arrays.
     pub fn static_shared(&self) -> u32 {
         self.code().static_shared
+    }
+
+    /// Its shared arrays and their places in the block's shared memory, by offset. Arrays whose size the launch gives
+    /// have size 0 and start where the static part ends.
+    pub fn shared_arrays(&self) -> Vec<SharedArray> {
+        let code = self.code();
+        let dynamic = code.static_shared.next_multiple_of(code.dynamic_align.max(1));
+        let mut arrays: Vec<_> = self
+            .module
+            .0
+            .code
+            .shared
+            .iter()
+            .zip(&code.shared_offsets)
+            .filter(|(array, offset)| offset.is_some() || array.dynamic)
+            .map(|(array, offset)| SharedArray {
+                name: array.name.clone(),
+                offset: offset.unwrap_or(dynamic),
+                size: array.size,
+            })
+            .collect();
+        arrays.sort_by_key(|a| a.offset);
+        arrays
     }
 
     /// Bytes of stack that a thread takes for the kernel's own frame.

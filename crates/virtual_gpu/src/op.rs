@@ -65,6 +65,7 @@ pub(crate) enum OpKind {
     Yield,
     Nop,
     System(Box<SystemOp>),
+    #[allow(dead_code, reason = "made by the decoders of extensions")]
     Extension(Box<dyn Extension>),
 }
 

@@ -32,7 +32,6 @@ pub(super) enum Symbol {
     Local {
         offset: u32,
         size: u32,
-        param: bool,
     },
     /// A parameter of the kernel.
     KernelParam {
@@ -139,7 +138,7 @@ impl<'m> Decoder<'m> {
             let (slot, ty) = self.register(&variable.name)?;
             return Ok(Place::Register { slot, rows: rows_of(ty) });
         }
-        let (offset, size) = self.local_variable(variable, true)?;
+        let (offset, size) = self.local_variable(variable)?;
         Ok(Place::Bytes { offset, size })
     }
 
@@ -149,7 +148,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    fn local_variable(&mut self, variable: &Variable, param: bool) -> Result<(u32, u32), Refusal> {
+    fn local_variable(&mut self, variable: &Variable) -> Result<(u32, u32), Refusal> {
         let count = u64::from(variable.count.unwrap_or(1));
         let each = variable.size().ok_or_else(|| Refusal::new("the variable is too large"))?;
         let align = variable.alignment().clamp(1, 1024);
@@ -167,7 +166,7 @@ impl<'m> Decoder<'m> {
                 None => variable.name.clone(),
             };
             let offset = (start + i * step) as u32;
-            self.declare(name, Symbol::Local { offset, size: each as u32, param });
+            self.declare(name, Symbol::Local { offset, size: each as u32 });
         }
         Ok((start as u32, each as u32))
     }
@@ -229,8 +228,7 @@ impl<'m> Decoder<'m> {
 
     fn variable(&mut self, variable: &Variable) -> Result<(), Refusal> {
         match variable.space {
-            Space::Local => self.local_variable(variable, false).map(|_| ()),
-            Space::Param => self.local_variable(variable, true).map(|_| ()),
+            Space::Local | Space::Param => self.local_variable(variable).map(|_| ()),
             Space::Shared | Space::Global | Space::Const => {
                 // The module has collected these under their position.
                 let symbol = self.module.inner.get(&variable.position).cloned();

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::context::{Cx, Raise, raise};
+use super::direct::{self, Piece};
 use super::registers::{NONE, Regs, Slot, lanes_of};
 use super::warp::Warp;
 use crate::fault::FaultKind;
@@ -132,6 +133,31 @@ struct View<'a> {
     base: u32,
 }
 
+/// Tells the observer of an access.
+fn notify<O: BlockObserver>(cx: &mut Cx<'_, O>, view: View<'_>, addresses: &[u64; 32], shape: Shape, at: At) {
+    // No instruction has more operands of memory than a vector of eight elements; nothing is allocated here,
+    // because a profiled launch comes by for every access.
+    let mut registers = [None; 16];
+    let named = view.registers.len().min(registers.len());
+    for (register, &slot) in registers.iter_mut().zip(view.registers) {
+        *register = (slot != NONE).then(|| Register { slot: view.base + slot, bytes: view.rows * 4 });
+    }
+    let access = Access {
+        space: view.space,
+        generic: view.generic,
+        kind: shape.kind,
+        width: shape.width,
+        elements: shape.elements,
+        lanes: at.lanes,
+        addresses,
+        order: shape.order,
+        scope: shape.scope,
+        non_coherent: shape.non_coherent,
+        registers: &registers[..named],
+    };
+    cx.observer.access(at, &access);
+}
+
 #[inline]
 fn resolve_in<O: BlockObserver>(
     warp: &mut Warp,
@@ -143,27 +169,7 @@ fn resolve_in<O: BlockObserver>(
     pointers: &mut Pointers,
 ) -> Result<(), Box<Raise>> {
     if O::MEMORY {
-        // No instruction has more operands of memory than a vector of eight elements; nothing is allocated here,
-        // because a profiled launch comes by for every access.
-        let mut registers = [None; 16];
-        let named = view.registers.len().min(registers.len());
-        for (register, &slot) in registers.iter_mut().zip(view.registers) {
-            *register = (slot != NONE).then(|| Register { slot: view.base + slot, bytes: view.rows * 4 });
-        }
-        let access = Access {
-            space: view.space,
-            generic: view.generic,
-            kind: shape.kind,
-            width: shape.width,
-            elements: shape.elements,
-            lanes: at.lanes,
-            addresses,
-            order: shape.order,
-            scope: shape.scope,
-            non_coherent: shape.non_coherent,
-            registers: &registers[..named],
-        };
-        cx.observer.access(at, &access);
+        notify(cx, view, addresses, shape, at);
     }
     let bytes = shape.bytes();
     let low_bits = lanes_of(at.lanes).fold(0, |bits, i| bits | addresses[i]);
@@ -318,6 +324,9 @@ pub(super) fn load<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
+    if direct(warp, cx, op, AccessKind::Load, regs, at) {
+        return Ok(());
+    }
     let pointers = pointers(warp, cx, op, AccessKind::Load, regs, at)?;
     for (e, &slot) in op.data.iter().enumerate() {
         if slot != NONE {
@@ -351,6 +360,9 @@ pub(super) fn store<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
+    if direct(warp, cx, op, AccessKind::Store, regs, at) {
+        return Ok(());
+    }
     let pointers = pointers(warp, cx, op, AccessKind::Store, regs, at)?;
     if op.order != Order::Weak {
         std::sync::atomic::fence(Ordering::Release);
@@ -360,6 +372,86 @@ pub(super) fn store<O: BlockObserver>(
         unsafe { store_element(regs, slot, op.rows, op.width, &pointers, e as u32 * op.width, at.lanes) }
     }
     Ok(())
+}
+
+/// Does a weak access the short way, if all lanes are inside one piece of memory. False if nothing was done.
+#[inline]
+fn direct<O: BlockObserver>(
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    op: &MemoryOp,
+    kind: AccessKind,
+    regs: Regs,
+    at: At,
+) -> bool {
+    if op.order != Order::Weak || !direct::fits(op) {
+        return false;
+    }
+    let piece = match op.space {
+        SpaceOperand::In(MemorySpace::Shared) => {
+            let own = cx.cluster[cx.block.cluster_rank as usize];
+            Piece { start: 0, host: own.bytes, size: own.size.into() }
+        }
+        SpaceOperand::In(MemorySpace::Global | MemorySpace::Const) | SpaceOperand::Generic => {
+            let address = first_address(regs, op.address, at.lanes);
+            let Some(allocation) = cx.device.find(address) else { return false };
+            if kind == AccessKind::Store && allocation.kind() == AllocationKind::Const {
+                return false;
+            }
+            Piece { start: allocation.address(), host: allocation.as_ptr(), size: allocation.size() }
+        }
+        SpaceOperand::In(_) => return false,
+    };
+    if O::MEMORY {
+        // The observer sees an access before anything moves: find out first that all of it is this piece.
+        if !direct::covers(regs, op, piece, at.lanes) {
+            return false;
+        }
+        let space = match op.space {
+            SpaceOperand::In(space) => space,
+            SpaceOperand::Generic => MemorySpace::Global,
+        };
+        let view = View {
+            space,
+            generic: op.space == SpaceOperand::Generic,
+            registers: &op.data,
+            rows: op.rows,
+            base: warp.base_of(regs),
+        };
+        notify(cx, view, &addresses(regs, op.address), shape_of(op, kind), at);
+    }
+    match kind {
+        AccessKind::Load => direct::load(regs, op, piece, at.lanes),
+        _ => direct::store(regs, op, piece, at.lanes),
+    }
+}
+
+/// The address of the first lane.
+#[inline]
+fn first_address(regs: Regs, operand: AddressOperand, lanes: u32) -> u64 {
+    let lane = lanes.trailing_zeros() as usize;
+    if operand.base == NONE {
+        return operand.offset as u64;
+    }
+    // SAFETY: decoding checked the register's width.
+    unsafe {
+        if operand.wide {
+            regs.get::<u64>(operand.base, lane).wrapping_add(operand.offset as u64)
+        } else {
+            regs.get::<u32>(operand.base, lane).wrapping_add(operand.offset as u32).into()
+        }
+    }
+}
+
+fn shape_of(op: &MemoryOp, kind: AccessKind) -> Shape {
+    Shape {
+        kind,
+        width: op.width,
+        elements: op.data.len() as u32,
+        order: op.order,
+        scope: op.scope,
+        non_coherent: op.non_coherent,
+    }
 }
 
 #[inline]
@@ -372,14 +464,7 @@ fn pointers<O: BlockObserver>(
     at: At,
 ) -> Result<Pointers, Box<Raise>> {
     let mut addresses = addresses(regs, op.address);
-    let shape = Shape {
-        kind,
-        width: op.width,
-        elements: op.data.len() as u32,
-        order: op.order,
-        scope: op.scope,
-        non_coherent: op.non_coherent,
-    };
+    let shape = shape_of(op, kind);
     let base = if O::MEMORY { warp.base_of(regs) } else { 0 };
     resolve(warp, cx, op.space, &mut addresses, shape, &op.data, op.rows, base, at)
 }

@@ -46,6 +46,7 @@ impl ExtensionState {
 }
 
 /// The observer's hooks that extensions use, without its type.
+#[allow(dead_code, reason = "the hooks are the extensions' interface")]
 pub(crate) trait ObserverHooks {
     fn access(&mut self, at: At, access: &Access<'_>);
     fn fence(&mut self, at: At, order: Order, scope: Scope);

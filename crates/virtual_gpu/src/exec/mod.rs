@@ -12,6 +12,7 @@ mod call;
 pub(crate) mod cluster;
 mod collective;
 pub(crate) mod context;
+mod direct;
 pub(crate) mod extension;
 pub(crate) mod fragments;
 mod frame;

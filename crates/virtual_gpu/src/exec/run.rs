@@ -11,6 +11,7 @@ use crate::program::Code;
 
 /// What came of an operation that may need another go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "answered by extensions")]
 pub(crate) enum Step {
     /// Go on with the next operation.
     Next,
