@@ -120,6 +120,10 @@ pub(crate) enum Init {
     ClusterCtaRank,
     ClusterNctaRank,
     IsExplicitCluster,
+    /// `%envreg1` (high) and `%envreg2` (low): where a cooperative launch keeps its barrier.
+    Workspace {
+        high: bool,
+    },
 }
 
 /// How wide an address is, and whether it is generic.

@@ -37,6 +37,8 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
         ("%total_smem_size" | "%aggr_smem_size", _) => Init::TotalSharedSize,
         ("%cluster_ctarank", _) => Init::ClusterCtaRank,
         ("%cluster_nctarank", _) => Init::ClusterNctaRank,
+        ("%envreg1", _) => Init::Workspace { high: true },
+        ("%envreg2", _) => Init::Workspace { high: false },
         ("%is_explicit_cluster", _) => return Some((Init::IsExplicitCluster, 0)),
         _ => return None,
     };
@@ -45,6 +47,9 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
 
 /// A special register that changes, and its rows.
 pub(super) fn changing(name: &str) -> Option<(DynamicSpecial, u32)> {
+    if fixed(name, None).is_some() {
+        return None;
+    }
     Some(match name {
         "%clock" => (DynamicSpecial::Clock32, 1),
         "%clock_hi" => (DynamicSpecial::ClockHigh, 1),

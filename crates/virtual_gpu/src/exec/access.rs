@@ -360,6 +360,7 @@ pub(super) fn store<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
+    cx.block.progress += 1;
     if direct(warp, cx, op, AccessKind::Store, regs, at) {
         return Ok(());
     }

@@ -52,11 +52,12 @@ pub(super) fn atomic<O: BlockObserver>(
                     2 => {
                         let (b, c) = (regs.get::<u16>(operand, i), swap::<u16>(op, regs, i));
                         let cell = AtomicU16::from_ptr(p.cast());
-                        let old = update(
+                        let (old, changed) = update(
                             |old| apply16(op.function, old, b, c),
                             || cell.load(Ordering::Relaxed),
                             |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst),
                         );
+                        cx.block.progress += u64::from(changed);
                         if target != NONE {
                             regs.set(target, i, old);
                         }
@@ -64,8 +65,8 @@ pub(super) fn atomic<O: BlockObserver>(
                     4 => {
                         let (b, c) = (regs.get::<u32>(operand, i), swap::<u32>(op, regs, i));
                         let cell = AtomicU32::from_ptr(p.cast());
-                        let old = if op.function == F::Add {
-                            cell.fetch_add(b, Ordering::SeqCst)
+                        let (old, changed) = if op.function == F::Add {
+                            (cell.fetch_add(b, Ordering::SeqCst), b != 0)
                         } else {
                             update(
                                 |old| apply32(op.function, old, b, c, shared),
@@ -75,6 +76,7 @@ pub(super) fn atomic<O: BlockObserver>(
                                 },
                             )
                         };
+                        cx.block.progress += u64::from(changed);
                         if target != NONE {
                             regs.set(target, i, old);
                         }
@@ -82,11 +84,12 @@ pub(super) fn atomic<O: BlockObserver>(
                     8 => {
                         let (b, c) = (regs.get::<u64>(operand, i), swap::<u64>(op, regs, i));
                         let cell = AtomicU64::from_ptr(p.cast());
-                        let old = update(
+                        let (old, changed) = update(
                             |old| apply64(op.function, old, b, c),
                             || cell.load(Ordering::Relaxed),
                             |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst),
                         );
+                        cx.block.progress += u64::from(changed);
                         if target != NONE {
                             regs.set(target, i, old);
                         }
@@ -103,8 +106,10 @@ pub(super) fn atomic<O: BlockObserver>(
                             F::CompareAndSwap => old,
                             _ => b,
                         };
+                        let changed = new != old;
                         low.store(new as u64, Ordering::SeqCst);
                         high.store((new >> 64) as u64, Ordering::SeqCst);
+                        cx.block.progress += u64::from(changed);
                         if target != NONE {
                             regs.set(target, i, old);
                         }
@@ -126,12 +131,18 @@ unsafe fn swap<T: Lane + Default>(op: &AtomicOp, regs: Regs, lane: usize) -> T {
     unsafe { regs.get(op.swap, lane) }
 }
 
+/// Changes a value; what it was, and whether it is another now.
 #[inline]
-fn update<T: Copy>(new: impl Fn(T) -> T, load: impl Fn() -> T, exchange: impl Fn(T, T) -> Result<T, T>) -> T {
+fn update<T: Copy + PartialEq>(
+    change: impl Fn(T) -> T,
+    load: impl Fn() -> T,
+    exchange: impl Fn(T, T) -> Result<T, T>,
+) -> (T, bool) {
     let mut old = load();
     loop {
-        match exchange(old, new(old)) {
-            Ok(old) => return old,
+        let new = change(old);
+        match exchange(old, new) {
+            Ok(old) => return (old, new != old),
             Err(now) => old = now,
         }
     }

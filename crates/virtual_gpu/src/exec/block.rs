@@ -23,6 +23,8 @@ pub(crate) struct BlockState {
     pub cluster_rank: u32,
     /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
     pub age: u64,
+    /// Counts what others may wait for: stores, atomics that changed something, barriers that opened.
+    pub progress: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
@@ -152,6 +154,7 @@ impl<O: BlockObserver> Block<O> {
         // Warps in a row that could not go on.
         let mut idle = 0;
         let mut moved = false;
+        let mut round = (self.state.progress, 0);
         while (self.finished as usize) < count {
             if spent >= budget {
                 self.state.age += spent / count as u64;
@@ -160,6 +163,15 @@ impl<O: BlockObserver> Block<O> {
             if idle >= count {
                 return Ok(BlockStop::Stuck { moved });
             }
+            if round.1 == count {
+                // All warps only looked: perhaps for what another block is to write.
+                if self.state.progress == round.0 {
+                    self.state.age += spent / count as u64;
+                    return Ok(BlockStop::Quantum);
+                }
+                round = (self.state.progress, 0);
+            }
+            round.1 += 1;
             let turn = self.next;
             self.next = (turn + 1) % count;
             if self.warps[turn].live == 0 {
@@ -182,6 +194,7 @@ impl<O: BlockObserver> Block<O> {
             moved |= progress;
             if stop == Stop::Finished {
                 self.finished += 1;
+                self.state.progress += 1;
                 idle = 0;
             }
             if stop != Stop::Quantum && self.settle(launch, turn).map_err(|r| self.fault(launch, turn, r))? {
@@ -239,6 +252,7 @@ impl<O: BlockObserver> Block<O> {
         for id in 0..16 {
             if self.barriers_complete(id) {
                 self.open(launch, id);
+                self.state.progress += 1;
                 moved = true;
             }
         }

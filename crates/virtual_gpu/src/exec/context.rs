@@ -31,6 +31,8 @@ pub(crate) struct LaunchContext<'a> {
     /// Bytes that `malloc` in kernels has given out.
     pub heap_used: &'a AtomicU64,
     pub stack_limit: u32,
+    /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
+    pub workspace: u64,
 }
 
 /// A fault before it is known where: the kind and the lanes.

@@ -68,6 +68,9 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
             Init::ClusterNctaid(d) => all(cluster[d as usize]),
             Init::ClusterCtaRank => all(block.cluster_rank),
             Init::ClusterNctaRank => all(cluster.iter().product()),
+            Init::Workspace { high } => {
+                all((if high { launch.workspace >> 32 } else { launch.workspace }) as u32)
+            }
             Init::IsExplicitCluster => {
                 let explicit = cluster.iter().product::<u32>() > 1;
                 // SAFETY: decoding made the register a predicate.

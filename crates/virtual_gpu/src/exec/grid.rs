@@ -11,14 +11,14 @@ use super::cluster::ClusterState;
 use super::context::{DeviceView, LaunchContext, SharedMemory};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Launch;
-use crate::memory::window;
+use crate::memory::{AllocationKind, window};
 use crate::module::Kernel;
 use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
 use crate::program::KernelCode;
 use crate::{Error, Gpu};
 
 /// Operations of a block before another resident block has its turn.
-const BLOCK_QUANTUM: u64 = 1 << 20;
+const BLOCK_QUANTUM: u64 = 1 << 17;
 /// The same where blocks wait for each other by design.
 const COOPERATIVE_QUANTUM: u64 = 1 << 14;
 /// Blocks that one thread keeps going when blocks do not end by themselves.
@@ -80,6 +80,10 @@ pub(crate) fn launch<O: LaunchObserver>(
         if launch.dynamic_shared > 0 { dynamic_offset + launch.dynamic_shared } else { code.static_shared };
     let params = AlignedParams::new(params);
     let heap_used = AtomicU64::new(0);
+    let workspace = match launch.cooperative {
+        true => Some(Workspace::new(gpu)?),
+        false => None,
+    };
     let context = LaunchContext {
         gpu,
         code: kernel.module().code(),
@@ -92,6 +96,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         epoch: 1 << 20,
         heap_used: &heap_used,
         stack_limit: gpu.options().stack_limit,
+        workspace: workspace.as_ref().map_or(0, |w| w.address),
     };
     let info = LaunchInfo {
         kernel: code.name.clone(),
@@ -121,6 +126,26 @@ pub(crate) fn launch<O: LaunchObserver>(
     match fault {
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
+    }
+}
+
+/// What a cooperative launch keeps in device memory for its length.
+struct Workspace<'g> {
+    gpu: &'g Gpu,
+    address: u64,
+}
+
+impl<'g> Workspace<'g> {
+    fn new(gpu: &'g Gpu) -> Result<Self, Error> {
+        let address = gpu.memory().alloc_kind(1024, AllocationKind::Global, Some("cooperative launch"))?;
+        Ok(Workspace { gpu, address })
+    }
+}
+
+impl Drop for Workspace<'_> {
+    fn drop(&mut self) {
+        // It is ours alone, so this is its one release.
+        let _ = self.gpu.memory().free(self.address);
     }
 }
 
@@ -262,7 +287,6 @@ struct Team<B> {
     index: u64,
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
-    turns: u64,
     state: ClusterState,
 }
 
@@ -274,12 +298,14 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let mut spare: Vec<Team<O::Block>> = Vec::new();
         let cooperative = self.context.launch.cooperative;
         let mut memory = 0u64;
+        let mut unfinished = false;
         loop {
-            // Another block is taken on when none is here, or when those that are here did not end in their turn.
-            let waiting = resident.front().is_some_and(|t| t.turns > resident.len() as u64 || cooperative);
+            // Another block is taken on when none is here, or when the last turn did not end its block: it may wait
+            // for one that has not started.
             let room =
                 resident.is_empty() || cooperative || (resident.len() < MAX_RESIDENT && memory < 1 << 30);
-            if room && (resident.is_empty() || waiting) {
+            if room && (resident.is_empty() || cooperative || unfinished) {
+                unfinished = false;
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 if index < self.clusters && !self.cut_short(index) {
                     let mut team = spare.pop().unwrap_or_else(|| Team::new(self.context));
@@ -303,7 +329,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             }
             match self.turn(&mut team, &mut device) {
                 Ok(false) => {
-                    team.turns += 1;
+                    unfinished = true;
                     resident.push_back(team);
                 }
                 Ok(true) => {
@@ -338,7 +364,6 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let clusters: [u64; 3] = std::array::from_fn(|d| u64::from(launch.grid[d] / size[d]));
         let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
         team.index = index;
-        team.turns = 0;
         team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
         for (rank, block) in team.blocks.iter_mut().enumerate() {
@@ -467,7 +492,6 @@ impl<B: crate::BlockObserver> Team<B> {
             index: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
-            turns: 0,
             state: ClusterState::default(),
         }
     }
