@@ -181,7 +181,7 @@ fn wide(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<Alu, Refusa
         U32 | S32 => U64,
         other => return Err(unsupported_type(other)),
     };
-    let (t, a, b) = (&f.operands[0], d.source(arg(f, 1)?, ty)?, d.source(arg(f, 2)?, ty)?);
+    let (t, a, b) = (arg(f, 0)?, d.source(arg(f, 1)?, ty)?, d.source(arg(f, 2)?, ty)?);
     if f.name == "mul" {
         let [..] = f.operands::<3>()?;
         let t = d.real_target(t, double)?;

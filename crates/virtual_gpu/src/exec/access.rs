@@ -204,7 +204,7 @@ fn resolve_in<O: BlockObserver>(
         MemorySpace::Local => {
             let limit = u64::from(warp.local.size());
             for i in lanes_of(at.lanes) {
-                if addresses[i] + u64::from(bytes) > limit {
+                if addresses[i].saturating_add(u64::from(bytes)) > limit {
                     return Err(out_of_bounds(shape, view.space, addresses[i], i, "the stack", limit));
                 }
                 pointers[i] = warp.local.lane(i).wrapping_add(addresses[i] as usize);
@@ -214,7 +214,7 @@ fn resolve_in<O: BlockObserver>(
         MemorySpace::Param => {
             let limit = cx.launch.params.len() as u64;
             for i in lanes_of(at.lanes) {
-                if addresses[i] + u64::from(bytes) > limit {
+                if addresses[i].saturating_add(u64::from(bytes)) > limit {
                     return Err(out_of_bounds(
                         shape,
                         view.space,
