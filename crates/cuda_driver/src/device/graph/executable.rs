@@ -74,9 +74,17 @@ fn instantiate(place: Out<CUgraphExec>, graph: CUgraph) -> Answer {
 }
 
 pub fn cuGraphInstantiateWithFlags(place: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Answer {
+    const AUTO_FREE_ON_LAUNCH: u64 = 1;
+    const UPLOAD: u64 = 2;
+    const DEVICE_LAUNCH: u64 = 4;
     const KNOWN: u64 = 0xf;
-    if flags & !KNOWN != 0 {
+    // An upload needs a stream, which this call has none of; a graph that the device launches frees nothing.
+    let both = AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH;
+    if flags & !KNOWN != 0 || flags & UPLOAD != 0 || flags & both == both {
         return Err(CUresult::INVALID_VALUE);
+    }
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(CUresult::NOT_SUPPORTED);
     }
     instantiate(place, graph)
 }
