@@ -144,9 +144,6 @@ impl Output {
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // `cust` knows nothing of devices that are not there: the driver seam reads the wish from the environment.
-    // SAFETY: no other thread runs yet, so nobody reads the environment while it is written.
-    unsafe { std::env::set_var("WARPSMITH_DEVICE", cli.device.word()) };
     let context = Context { device: cli.device };
     let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::default()));
     match dispatch(&command, &context) {

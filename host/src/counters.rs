@@ -2,27 +2,28 @@
 
 use report::profile::{Counters, GlobalCounters, SharedCounters};
 use virtual_gpu::profiler;
+use warpsmith_cuda::profile::{LaunchProfile, record};
 
 use crate::device::Device;
 use crate::error::Error;
 
-/// Runs `launch` to its end; on the virtual GPU, with the counters of all that it launched.
-pub fn counted(
+/// Runs `launch` to its end, and gives the profiles of what it launched; none on a real GPU.
+pub fn profiled(
     device: &Device,
     launch: impl FnOnce() -> Result<(), Error>,
-) -> Result<Option<Counters>, Error> {
+) -> Result<Vec<LaunchProfile>, Error> {
+    let run = || launch().and_then(|()| device.synchronize());
     if !device.is_virtual() {
-        launch()?;
-        device.synchronize()?;
-        return Ok(None);
+        return run().map(|()| Vec::new());
     }
-    warpsmith_cuda::take_profiles();
-    warpsmith_cuda::collect_profiles(true);
-    let ended = launch().and_then(|()| device.synchronize());
-    warpsmith_cuda::collect_profiles(false);
-    ended?;
+    let (ended, profiles) = record(run);
+    ended.map(|()| profiles)
+}
+
+/// The counters of several launches together.
+pub fn sum(profiles: &[LaunchProfile]) -> Counters {
     let mut sum = Counters::default();
-    for profile in warpsmith_cuda::take_profiles() {
+    for profile in profiles {
         let one = counters(&profile.counters);
         sum.shared_load += one.shared_load;
         sum.shared_store += one.shared_store;
@@ -31,7 +32,7 @@ pub fn counted(
         sum.global_store += one.global_store;
         sum.global_atomic += one.global_atomic;
     }
-    Ok(Some(sum))
+    sum
 }
 
 /// The virtual GPU's counters in the form that reports take.

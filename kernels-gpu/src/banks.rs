@@ -5,7 +5,7 @@
 //! different words wanted from the fullest bank, group by group (32 lanes of up to 4 bytes, 16 lanes of 8, 8 of 16).
 
 use cuda_std::prelude::*;
-use cuda_std::{misc, shared_array};
+use cuda_std::{misc, ptx, shared_array};
 
 /// Elements of the array: enough for 32 lanes with stride 33, and for a 32 × 33 matrix.
 pub const LEN: usize = 32 * 33;
@@ -20,6 +20,35 @@ pub struct Wide(pub [u32; 4]);
 pub trait Element: Copy {
     /// The content of element `i`.
     fn numbered(i: u32) -> Self;
+
+    /// Reads an element by one access that is never merged, moved or forgotten.
+    ///
+    /// # Safety
+    /// As for any read.
+    #[inline(always)]
+    unsafe fn read(at: *const Self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { at.read_volatile() }
+    }
+}
+
+impl Element for Wide {
+    #[inline(always)]
+    fn numbered(i: u32) -> Self {
+        Self([i, !i, i << 8, i ^ 0x5555])
+    }
+
+    /// A volatile read of a struct is one of each field: only the instruction itself is 16 bytes wide.
+    #[inline(always)]
+    unsafe fn read(at: *const Self) -> Self {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the caller's promise.
+        unsafe {
+            ptx!("ld.volatile.v4.u32 {{{a}, {b}, {c}, {d}}}, [{at}];",
+                a = out(u32) a, b = out(u32) b, c = out(u32) c, d = out(u32) d, at = in(ptr) at);
+        }
+        Self([a, b, c, d])
+    }
 }
 
 macro_rules! elements {
@@ -37,7 +66,6 @@ elements! {
     u16: |i| i as u16;
     u32: |i| i;
     u64: |i| u64::from(i) << 32 | u64::from(!i);
-    Wide: |i| Wide([i, !i, i << 8, i ^ 0x5555]);
 }
 
 #[inline(always)]
@@ -53,10 +81,9 @@ unsafe fn read<T: Element>(array: *mut T, rounds: u32, index: &[u32], out: *mut 
         let chosen = array.add(*index.get_unchecked(lane) as usize);
         thread::sync_threads();
         let start = misc::clock();
-        // Volatile, or the compiler would read once and forget the rest.
-        let mut value = chosen.read_volatile();
+        let mut value = T::read(chosen);
         for _ in 1..rounds {
-            value = chosen.read_volatile();
+            value = T::read(chosen);
         }
         thread::sync_threads();
         let end = misc::clock();

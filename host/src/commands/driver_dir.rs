@@ -1,17 +1,23 @@
-//! `warpsmith driver-dir`: prints the stand-in driver's folder.
+//! `warpsmith driver-dir`: the folder that holds the stand-in driver.
 
-use crate::cli::{Context, Outcome, Output};
+use warpsmith_cuda::stand_in::DriverDirectory;
 
-/// Arguments of `driver-dir`.
+use crate::cli::{Context, Outcome};
+use crate::terminal;
+
+/// Prints a folder with `libcuda.so.1`, the stand-in driver: put it first on the library path of a program.
 #[derive(clap::Args, Debug)]
-pub struct DriverDir {
-    #[command(flatten)]
-    output: Output,
-}
+#[command(after_help = EXAMPLES)]
+pub struct DriverDir {}
+
+const EXAMPLES: &str = "\
+Examples:
+  LD_LIBRARY_PATH=$(warpsmith driver-dir) ./my_driver_api_program";
 
 impl DriverDir {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`driver-dir` is not part of this build")
+        terminal::print(&DriverDirectory::prepare()?.path().display().to_string())?;
+        Ok(Outcome::Well)
     }
 }

@@ -1,20 +1,169 @@
-//! `warpsmith profile`: counters per source line.
+//! `warpsmith profile`: counters per kernel and per source line, on the virtual GPU.
 
-use crate::cli::{Context, Outcome, Output};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+use warpsmith_cuda::profile::LaunchProfile;
+
+use crate::cli::{Context, DeviceWish, Outcome, Output};
+use crate::counters::{counters, sum};
+use crate::profiling;
+use crate::registry;
+use crate::size::Size;
+use crate::source;
+use crate::terminal::{self, grouped};
 
 /// Arguments of `profile`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Profile {
-    /// The kernel
+    /// The kernel; `warpsmith list` has them all
     kernel: String,
+
+    /// Problem size: N, MxN or MxNxK
+    #[arg(long, allow_hyphen_values = true)]
+    size: Option<Size>,
 
     #[command(flatten)]
     output: Output,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith profile transpose_tile             which line has the bank conflicts
+  warpsmith profile matmul_column_16 --size 64
+  warpsmith profile stretch_structs --json     {\"version\", \"model\", \"view\": \"ptx\", \"launches\": […]}
+
+Profiles are taken on the virtual GPU, whatever --device says. They count PTX instructions: ptxas may
+merge neighbouring shared accesses of a kernel at its default level, so that instructions and wavefronts
+on hardware are fewer; bytes and sectors agree.";
+
+/// The shape of `profile --json`, as `WARPSMITH_PROFILE` writes it.
+#[derive(Serialize)]
+struct Document {
+    version: u32,
+    model: String,
+    view: &'static str,
+    launches: Vec<LaunchProfile>,
+}
+
 impl Profile {
     /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`profile` is not part of this build")
+    pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let launches = profiling::profile(&self.kernel, self.size)?;
+        let model = warpsmith_cuda::taken().map_or(String::new(), |taken| match taken {
+            warpsmith_cuda::Taken::Virtual(chip) => chip.key.to_owned(),
+            warpsmith_cuda::Taken::Gpu(_) => String::new(),
+        });
+        let document = Document { version: 1, model, view: "ptx", launches };
+        let elsewhere = context.device == DeviceWish::Gpu;
+        self.output.print(&document, |document| text(&self.kernel, document, elsewhere))?;
+        Ok(Outcome::Well)
     }
+}
+
+fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
+    let mut out = String::new();
+    let launches = &document.launches;
+    let gpu = if elsewhere { " (profiles are taken there, also when a real GPU is asked for)" } else { "" };
+    let _ = writeln!(
+        out,
+        "{} on the virtual GPU ({}){gpu}: {}, counted per PTX instruction\n",
+        terminal::heading(kernel),
+        document.model,
+        report::text::counted(launches.len() as u64, "launch", "launches")
+    );
+    let all = sum(launches);
+    let warps: u64 = launches.iter().map(|launch| launch.warp_instructions).sum();
+    let shared = [
+        ("shared loads", all.shared_load),
+        ("shared stores", all.shared_store),
+        ("shared atomics", all.shared_atomic),
+    ];
+    let global = [
+        ("global loads", all.global_load),
+        ("global stores", all.global_store),
+        ("global atomics", all.global_atomic),
+    ];
+    let _ = writeln!(out, "  {} warp instructions", grouped(warps));
+    for (name, s) in shared.into_iter().filter(|(_, s)| s.instructions > 0) {
+        let _ = writeln!(
+            out,
+            "  {name}: {} instructions, {} wavefronts (ideal {}), {} bank conflicts",
+            grouped(s.instructions),
+            grouped(s.wavefronts),
+            grouped(s.ideal_wavefronts),
+            grouped(s.bank_conflicts)
+        );
+    }
+    for (name, g) in global.into_iter().filter(|(_, g)| g.requests > 0) {
+        let used =
+            g.efficiency().map_or(String::new(), |e| format!(", {:.0} % of their bytes used", 100.0 * e));
+        let _ =
+            writeln!(out, "  {name}: {} requests, {} sectors{used}", grouped(g.requests), grouped(g.sectors));
+    }
+    for launch in launches {
+        for family in &launch.not_counted {
+            let _ = writeln!(out, "  not counted: {} × {}", grouped(family.instructions), family.family);
+        }
+    }
+    out.push('\n');
+    lines(&mut out, launches);
+    let merged = all.shared_load.instructions > 0;
+    if merged {
+        out.push_str(
+            "ptxas merges scalar shared accesses of one thread to neighbouring words (not volatile ones, not global\n\
+             ones): where a loop over the last index is unrolled, the hardware executes fewer, wider instructions.\n",
+        );
+    }
+    let _ = registry::find(kernel).map(|(_, description)| {
+        let _ = writeln!(out, "Source: {}:{}", description.source(), description.line);
+    });
+    out
+}
+
+/// The lines that touch memory, worst first, each with its source and what to do about it.
+fn lines(out: &mut String, launches: &[LaunchProfile]) {
+    let mut by_line: BTreeMap<(String, u32), report::profile::Counters> = BTreeMap::new();
+    for line in launches.iter().flat_map(|launch| &launch.lines) {
+        let one = counters(&line.counters);
+        let sum = by_line.entry((line.file.clone(), line.line)).or_default();
+        sum.shared_load += one.shared_load;
+        sum.shared_store += one.shared_store;
+        sum.shared_atomic += one.shared_atomic;
+        sum.global_load += one.global_load;
+        sum.global_store += one.global_store;
+        sum.global_atomic += one.global_atomic;
+    }
+    let mut worst: Vec<_> = by_line.into_iter().collect();
+    worst.sort_by_key(|(_, counters)| std::cmp::Reverse(counters.waste()));
+    for ((file, line), counted) in worst {
+        let (shared, global) = (counted.shared(), counted.global());
+        let _ = write!(out, "{}:{line}", source::relative(&file));
+        if shared.instructions > 0 {
+            let _ = write!(
+                out,
+                "  shared: {} wavefronts, {} conflicts",
+                grouped(shared.wavefronts),
+                grouped(shared.bank_conflicts)
+            );
+        }
+        if global.requests > 0 {
+            let _ = write!(
+                out,
+                "  global: {} sectors for {} bytes",
+                grouped(global.sectors),
+                grouped(global.bytes)
+            );
+        }
+        out.push('\n');
+        if let Some(text) = source::line(&file, line) {
+            let _ = writeln!(out, "    {}", text.trim());
+        }
+        for advice in counted.advice() {
+            let _ = writeln!(out, "    → {advice}");
+        }
+    }
+    out.push('\n');
 }

@@ -1,17 +1,61 @@
-//! `warpsmith run`: runs a driver-API program on the virtual GPU.
+//! `warpsmith run`: any program on the CUDA driver API, on the virtual GPU.
 
-use crate::cli::{Context, Outcome, Output};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use warpsmith_cuda::stand_in::DriverDirectory;
+
+use crate::cli::{Context, Outcome};
 
 /// Arguments of `run`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Run {
-    #[command(flatten)]
-    output: Output,
+    /// Write the counters of every launch to this file
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+
+    /// Look for memory errors, races, uninitialised reads and barrier mistakes
+    #[arg(long)]
+    check: bool,
+
+    /// The program and its arguments, after `--`
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith run -- ./my_driver_api_program
+  warpsmith run --profile counters.json -- python3 my_script.py
+
+The program must use the CUDA driver API (libcuda.so.1), as cust, cudarc and PyCUDA do. Programs on the
+CUDA runtime API (libcudart) need a real driver.
+The exit code is the program's own.";
 
 impl Run {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`run` is not part of this build")
+        let Some((program, arguments)) = self.program.split_first() else {
+            anyhow::bail!("say which program to run, after `--`");
+        };
+        let directory = DriverDirectory::prepare()?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(directory.environment());
+        if let Some(file) = &self.profile {
+            command.env("WARPSMITH_PROFILE", std::path::absolute(file)?);
+        }
+        if self.check {
+            command.env("WARPSMITH_CHECK", "memory,race,init,barrier");
+        }
+        let status = command
+            .status()
+            .map_err(|error| anyhow::anyhow!("cannot run `{}`: {error}", PathBuf::from(program).display()))?;
+        match status.code() {
+            Some(0) => Ok(Outcome::Well),
+            Some(code) => std::process::exit(code),
+            None => anyhow::bail!("`{}` was ended by a signal ({status})", PathBuf::from(program).display()),
+        }
     }
 }

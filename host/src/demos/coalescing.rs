@@ -42,7 +42,7 @@ fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
     launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
 ) -> Result<Row, Error> {
     let mut to = stage.upload("the target", &vec![T::default(); expected.len()])?;
-    let counters = stage.once(&row.name(), || launch(&mut to))?;
+    let counters = stage.once(&row.kernel, || launch(&mut to))?;
     let verdict = exact(&stage.download("the target", &to)?, expected);
     let time = stage.time(|| launch(&mut to))?;
     Ok(row.checked(verdict).counted(counters).timed(time, Work { flops: 0.0, bytes: bytes as f64 }))
@@ -205,4 +205,43 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     }
     row::against_first(&mut rows);
     Ok(rows)
+}
+
+/// Two grids for what has a row for every shift and stride, then the other rows.
+pub fn text(rows: &[Row]) -> String {
+    let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).collect::<Vec<_>>();
+    let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
+    let cells = |row: Option<&&Row>| {
+        let Some(row) = row else { return vec![String::new(); 3] };
+        let read = row.counters.map(|counters| counters.global_load);
+        let sectors = read.filter(|read| read.requests > 0);
+        let rate = row.gb_per_s.map_or(String::new(), |rate| format!("{rate:.0} GB/s"));
+        vec![
+            row.case.clone(),
+            if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG }.to_owned(),
+            match sectors {
+                Some(read) => {
+                    let used = 100.0 * read.bytes as f64 / (32 * read.sectors) as f64;
+                    let each = read.sectors as f64 / read.requests as f64;
+                    format!("{each:.2} sectors, {used:.0} % used {rate}").trim_end().to_owned()
+                }
+                None => rate,
+            },
+        ]
+    };
+    let lines = shifted.len().max(strided.len());
+    let body: Vec<Vec<String>> =
+        (0..lines).map(|i| [cells(shifted.get(i)), cells(strided.get(i))].concat()).collect();
+    let header = ["copy_shifted", "", "a warp's read", "copy_strided", "", "a warp's read"];
+    let mut out = crate::terminal::table(&header, &body);
+    out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
+    for row in shifted.iter().chain(&strided).filter(|row| !row.shows.is_empty()) {
+        out.push_str(&format!("  {}: {}\n", row.name(), row.shows));
+    }
+    let others: Vec<Row> = rows
+        .iter()
+        .filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided")
+        .cloned()
+        .collect();
+    out + &super::row::text(&others)
 }

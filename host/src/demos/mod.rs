@@ -2,17 +2,20 @@
 
 pub mod banks;
 pub mod coalescing;
+pub mod first;
 pub mod latency;
 pub mod matmul;
 pub mod row;
 pub mod spaces;
 pub mod transpose;
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use report::profile::Counters;
+use warpsmith_cuda::profile::LaunchProfile;
 
 use crate::counters;
 use crate::device::Device;
@@ -38,9 +41,45 @@ pub struct Stage<'a> {
     pub dynamic_tile: Option<u32>,
     /// Where to say what runs now.
     pub progress: &'a Progress,
+    /// The only kernel wanted, if not all are.
+    pub only: Option<&'a str>,
+    /// The profiles of what was launched on the virtual GPU.
+    pub profiles: RefCell<Vec<LaunchProfile>>,
 }
 
-impl Stage<'_> {
+/// The demos: name, title, function.
+pub const ALL: [(&str, &str, Run); 6] = [
+    ("matmul", "Matrix multiplication, f32", matmul::run),
+    ("transpose", "Transpose, f32, f64 and f16", transpose::run),
+    ("coalescing", "Global memory: 32-byte sectors", coalescing::run),
+    ("banks", "Shared memory: 32 banks of 4 bytes", banks::run),
+    ("spaces", "Where data lives", spaces::run),
+    ("latency", "Latency, and what hides it", latency::run),
+];
+
+/// A demo's function.
+pub type Run = fn(&Stage) -> Result<Vec<Row>, Error>;
+
+/// The rows of a demo as text.
+pub fn text(demo: &str, rows: &[Row]) -> String {
+    match demo {
+        "banks" => banks::text(rows),
+        "coalescing" => coalescing::text(rows),
+        _ => row::text(rows),
+    }
+}
+
+impl<'a> Stage<'a> {
+    /// A stage for everything, at the default sizes.
+    pub fn new(device: &'a Device, progress: &'a Progress) -> Self {
+        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles: RefCell::default() }
+    }
+
+    /// Whether this kernel is wanted.
+    pub fn wants(&self, kernel: &str) -> bool {
+        self.only.is_none_or(|only| only == kernel)
+    }
+
     /// The demo's size: as asked for, else the default for the device.
     pub fn size_or(&self, virtual_default: usize, gpu_default: usize) -> Size {
         self.size.unwrap_or(Size::One(if self.device.is_virtual() { virtual_default } else { gpu_default }))
@@ -64,14 +103,20 @@ impl Stage<'_> {
         }
     }
 
-    /// Runs `launch` once; on the virtual GPU with counters.
+    /// Runs `launch` once; on the virtual GPU with counters. What is not wanted is not run.
     pub fn once(
         &self,
-        what: &str,
+        kernel: &str,
         launch: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Option<Counters>, Error> {
-        self.progress.step(what);
-        counters::counted(self.device, launch)
+        if !self.wants(kernel) {
+            return Ok(None);
+        }
+        self.progress.step(kernel);
+        let profiles = counters::profiled(self.device, launch)?;
+        let counted = counters::sum(&profiles);
+        self.profiles.borrow_mut().extend(profiles);
+        Ok(self.device.is_virtual().then_some(counted))
     }
 
     /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.

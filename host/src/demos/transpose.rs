@@ -156,7 +156,7 @@ fn steps<T: Element>(stage: &Stage, extents: (usize, usize), numbers: &[T]) -> R
     let from = stage.upload("the matrix", numbers)?;
     let work = Work { flops: 0.0, bytes: 2.0 * size_of_val(numbers) as f64 };
     let mut rows = Vec::new();
-    for step in Step::ALL {
+    for step in Step::ALL.into_iter().filter(|&step| stage.wants(T::name(step))) {
         let mut to = stage.upload("the result", &vec![T::default(); numbers.len()])?;
         let counters =
             stage.once(T::name(step), || transpose(stage.device, step, extents, &from, &mut to))?;

@@ -1,0 +1,32 @@
+//! The profile of one kernel: its demo, run on the virtual GPU for that kernel alone.
+
+use warpsmith_cuda::profile::LaunchProfile;
+
+use crate::cli::DeviceWish;
+use crate::demos::{self, Stage};
+use crate::device::Device;
+use crate::error::Error;
+use crate::registry;
+use crate::size::Size;
+use crate::terminal::Progress;
+
+/// Every launch of `kernel` in its demo at `size`, always on the virtual GPU.
+pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
+    let (family, description) = registry::find(kernel)?;
+    let device = Device::open(DeviceWish::Virtual)?;
+    let progress = Progress::new(kernel, true);
+    let stage = Stage { size, only: Some(description.name), ..Stage::new(&device, &progress) };
+    run_family(family, &stage)?;
+    let mut profiles = stage.profiles.into_inner();
+    profiles.retain(|profile| profile.kernel == description.name);
+    anyhow::ensure!(!profiles.is_empty(), "no demo launches `{kernel}`");
+    Ok(profiles)
+}
+
+/// Runs the demo of a family.
+pub fn run_family(family: &str, stage: &Stage) -> Result<Vec<demos::Row>, Error> {
+    match demos::ALL.iter().find(|(name, ..)| *name == family) {
+        Some((.., run)) => run(stage),
+        None => demos::first::run(stage),
+    }
+}

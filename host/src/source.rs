@@ -1,0 +1,38 @@
+//! Source files of the kernels, as the PTX names them.
+
+use std::path::{Path, PathBuf};
+
+/// The workspace that this program was built from.
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The path relative to the workspace, if it lies there.
+pub fn relative(file: &str) -> &str {
+    ["kernels-gpu/", "crates/"].iter().find_map(|room| file.find(room).map(|at| &file[at..])).unwrap_or(file)
+}
+
+/// The file on this machine: as named, or the same place in the workspace.
+pub fn locate(file: &str) -> Option<PathBuf> {
+    let here =
+        [PathBuf::from(file), Path::new(WORKSPACE).join(relative(file)), PathBuf::from(relative(file))];
+    here.into_iter().find(|path| path.is_file())
+}
+
+/// One line of a file, counted from 1; nothing if the source is not here.
+pub fn line(file: &str, line: u32) -> Option<String> {
+    let text = std::fs::read_to_string(locate(file)?).ok()?;
+    text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_source_is_found_from_the_path_in_the_ptx() {
+        let (_, kernel) = crate::registry::find("matmul_naive").unwrap();
+        let text = line(kernel.file, kernel.line).unwrap();
+        assert!(text.contains("fn matmul_naive"), "{text}");
+        assert_eq!(relative("/somewhere/kernels-gpu/src/banks.rs"), "kernels-gpu/src/banks.rs");
+        assert_eq!(line("no/such/file.rs", 1), None);
+    }
+}
