@@ -38,9 +38,9 @@ pub fn declare<'c>(context: &'c Context, module: &Module<'c>, places: &[Place]) 
         let (file_id, function_id, location_id) = (4 + 3 * index, 5 + 3 * index, 6 + 3 * index);
         let (file, directory) = (quoted(file), quoted(directory));
         // Writing to a String cannot fail.
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "define void @\"{PREFIX}{kernel}\"() !dbg !{function_id} {{ ret void, !dbg !{location_id} }}\n"
+            "define void @\"{PREFIX}{kernel}\"() !dbg !{function_id} {{ ret void, !dbg !{location_id} }}"
         );
         let _ = write!(
             metadata,

@@ -15,19 +15,8 @@ struct Parameter {
     by_reference: bool,
 }
 
-/// A kernel of the module.
-pub struct Kernel {
-    pub name: String,
-    pub function: Value,
-}
-
 /// Builds every entry. `grid_constant` says whether the target can take the address of a by-value parameter.
-pub fn build<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    grid_constant: bool,
-) -> Result<Vec<Kernel>, String> {
-    let mut kernels = Vec::new();
+pub fn build<'c>(context: &'c Context, module: &Module<'c>, grid_constant: bool) -> Result<(), String> {
     let functions = module.functions().into_iter();
     let entries: Vec<(String, Value)> =
         functions.filter_map(|f| Some((f.name().strip_prefix(marks::ENTRY)?.to_owned(), f))).collect();
@@ -51,7 +40,6 @@ pub fn build<'c>(
         }
         let function = build_one(context, module, &name, forwarded, &parameters, grid_constant);
         launch_bounds(module, &name, function)?;
-        kernels.push(Kernel { name, function });
     }
     for global in module.globals() {
         let name = global.name();
@@ -60,7 +48,7 @@ pub fn build<'c>(
             global.delete_global();
         }
     }
-    Ok(kernels)
+    Ok(())
 }
 
 /// `#[used]` put the descriptions on LLVM's list of what must stay; the lowering decides that itself.

@@ -99,7 +99,7 @@ pub fn replace_unselectable(context: &Context, module: &Module<'_>) {
 
 /// `half` converts in software; the device has instructions.
 fn half_conversions(context: &Context, module: &Module<'_>) {
-    use crate::llvm::Cast::{BitCast, FpExt, FpTrunc};
+    use crate::llvm::Cast::{Bits, FpExt, FpTrunc};
     let (bits, half, float, double) = (context.int(16), context.half(), context.float(), context.double());
     for function in module.functions() {
         let name = names::of(function);
@@ -126,9 +126,9 @@ fn half_conversions(context: &Context, module: &Module<'_>) {
         let build = Builder::at_end(own.append_block("start"));
         let value = own.parameter(0);
         let result = if widens {
-            build.cast(FpExt, build.cast(BitCast, value, narrow), wide)
+            build.cast(FpExt, build.cast(Bits, value, narrow), wide)
         } else {
-            build.cast(BitCast, build.cast(FpTrunc, value, narrow), bits)
+            build.cast(Bits, build.cast(FpTrunc, value, narrow), bits)
         };
         build.return_value(result);
         function.replace_all_uses(own);

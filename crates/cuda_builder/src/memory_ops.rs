@@ -156,7 +156,7 @@ impl Operation<'_> {
         let byte = build.cast(Cast::ZExt, self.from, wide);
         let ones = (0..bytes).fold(0_u128, |ones, index| ones | 1 << (8 * index));
         let ones = if bytes == 16 { wide.int128(ones) } else { wide.int(ones as i64) };
-        build.cast(Cast::BitCast, build.binary(Binary::Mul, byte, ones), ty)
+        build.cast(Cast::Bits, build.binary(Binary::Mul, byte, ones), ty)
     }
 
     /// A loop over wide elements, then one in steps of `small` over what is left; backwards if the destination lies

@@ -15,9 +15,3 @@ pub fn readable(symbol: &str) -> String {
 pub fn of(function: Value) -> String {
     readable(&function.name())
 }
-
-/// The last part of an allocator shim's name: `__rust_alloc` for `_RNvCs…7___rustc12___rust_alloc`.
-pub fn allocator_shim(symbol: &str) -> Option<String> {
-    let readable = readable(symbol);
-    readable.strip_prefix("__rustc::").map(str::to_owned)
-}

@@ -176,7 +176,7 @@ fn shown(context: &Context, build: &Builder, ty: &str, pointer: Value) -> Option
         "char" => ('\u{4}', unsigned(32)),
         "f32" => {
             let value = build.cast(Cast::FpExt, build.load(context.float(), pointer, 4), context.double());
-            ('\u{5}', build.cast(Cast::BitCast, value, int))
+            ('\u{5}', build.cast(Cast::Bits, value, int))
         }
         "f64" => ('\u{5}', load(64)),
         _ => return None,

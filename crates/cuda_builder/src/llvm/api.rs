@@ -54,13 +54,11 @@ functions! {
     fn ContextCreate() -> Ref;
     fn ContextDispose(Ref);
     fn GetTypeContext(Ref) -> Ref;
-    fn GetModuleContext(Ref) -> Ref;
     fn GetGlobalParent(Ref) -> Ref;
     fn ContextSetDiagnosticHandler(Ref, DiagnosticHandler, *mut c_void);
     fn GetDiagInfoDescription(Ref) -> *mut c_char;
     fn GetDiagInfoSeverity(Ref) -> c_uint;
     fn DisposeMessage(*mut c_char);
-    fn GetMDKindIDInContext(Ref, *const c_char, c_uint) -> c_uint;
     fn GetSyncScopeID(Ref, *const c_char, usize) -> c_uint;
     fn GetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
     fn CreateEnumAttribute(Ref, c_uint, u64) -> Ref;
@@ -84,7 +82,6 @@ functions! {
     fn SetTarget(Ref, *const c_char);
     fn SetDataLayout(Ref, *const c_char);
     fn SetModuleInlineAsm2(Ref, *const c_char, usize);
-    fn GetModuleInlineAsm(Ref, *mut usize) -> *const c_char;
 
     fn GetFirstFunction(Ref) -> Ref;
     fn GetNextFunction(Ref) -> Ref;
@@ -96,9 +93,6 @@ functions! {
     fn GetNamedGlobal(Ref, *const c_char) -> Ref;
     fn AddGlobalInAddressSpace(Ref, Ref, *const c_char, c_uint) -> Ref;
     fn DeleteGlobal(Ref);
-    fn GetFirstGlobalAlias(Ref) -> Ref;
-    fn GetNextGlobalAlias(Ref) -> Ref;
-    fn AliasGetAliasee(Ref) -> Ref;
 
     fn GetValueName2(Ref, *mut usize) -> *const c_char;
     fn SetValueName2(Ref, *const c_char, usize);
@@ -125,18 +119,14 @@ functions! {
     fn GetIntTypeWidth(Ref) -> c_uint;
     fn GetPointerAddressSpace(Ref) -> c_uint;
     fn GetReturnType(Ref) -> Ref;
-    fn CountParamTypes(Ref) -> c_uint;
-    fn GetParamTypes(Ref, *mut Ref);
     fn CountStructElementTypes(Ref) -> c_uint;
     fn StructGetTypeAtIndex(Ref, c_uint) -> Ref;
     fn GetElementType(Ref) -> Ref;
     fn GetArrayLength2(Ref) -> u64;
-    fn IsFunctionVarArg(Ref) -> c_int;
     fn PrintTypeToString(Ref) -> *mut c_char;
     fn VoidTypeInContext(Ref) -> Ref;
     fn IntTypeInContext(Ref, c_uint) -> Ref;
     fn HalfTypeInContext(Ref) -> Ref;
-    fn BFloatTypeInContext(Ref) -> Ref;
     fn FloatTypeInContext(Ref) -> Ref;
     fn DoubleTypeInContext(Ref) -> Ref;
     fn PointerTypeInContext(Ref, c_uint) -> Ref;
@@ -145,7 +135,6 @@ functions! {
     fn VectorType(Ref, c_uint) -> Ref;
     fn FunctionType(Ref, *mut Ref, c_uint, c_int) -> Ref;
     fn ABISizeOfType(Ref, Ref) -> c_ulonglong;
-    fn ABIAlignmentOfType(Ref, Ref) -> c_uint;
     fn GetModuleDataLayout(Ref) -> Ref;
 
     fn ConstInt(Ref, c_ulonglong, c_int) -> Ref;
@@ -153,13 +142,9 @@ functions! {
     fn ConstStructInContext(Ref, *mut Ref, c_uint, c_int) -> Ref;
     fn ConstNull(Ref) -> Ref;
     fn GetUndef(Ref) -> Ref;
-    fn GetPoison(Ref) -> Ref;
     fn ConstStringInContext2(Ref, *const c_char, usize, c_int) -> Ref;
     fn ConstAddrSpaceCast(Ref, Ref) -> Ref;
-    fn ConstIntToPtr(Ref, Ref) -> Ref;
-    fn ConstIntGetZExtValue(Ref) -> c_ulonglong;
     fn ConstIntGetSExtValue(Ref) -> c_longlong;
-    fn IsConstant(Ref) -> c_int;
     fn IsAConstantInt(Ref) -> Ref;
     fn IsAConstantExpr(Ref) -> Ref;
     fn IsAConstantAggregateZero(Ref) -> Ref;
@@ -171,7 +156,6 @@ functions! {
     fn IsAAllocaInst(Ref) -> Ref;
     fn IsConstantString(Ref) -> c_int;
     fn GetAsString(Ref, *mut usize) -> *const c_char;
-    fn GetConstOpcode(Ref) -> c_uint;
     fn GetAggregateElement(Ref, c_uint) -> Ref;
     fn GetInlineAsmAsmString(Ref, *mut usize) -> *const c_char;
     fn PrintValueToString(Ref) -> *mut c_char;
@@ -189,29 +173,21 @@ functions! {
     fn RemoveEnumAttributeAtIndex(Ref, c_uint, c_uint);
     fn RemoveStringAttributeAtIndex(Ref, c_uint, *const c_char, c_uint);
     fn AddCallSiteAttribute(Ref, c_uint, Ref);
-    fn GetCallSiteAttributeCount(Ref, c_uint) -> c_uint;
-    fn GetCallSiteAttributes(Ref, c_uint, *mut Ref);
     fn GetCallSiteEnumAttribute(Ref, c_uint, c_uint) -> Ref;
     fn GetCallSiteStringAttribute(Ref, c_uint, *const c_char, c_uint) -> Ref;
-    fn RemoveCallSiteEnumAttribute(Ref, c_uint, c_uint);
     fn GetSubprogram(Ref) -> Ref;
     fn SetSubprogram(Ref, Ref);
 
     fn GetFirstBasicBlock(Ref) -> Ref;
     fn GetNextBasicBlock(Ref) -> Ref;
     fn AppendBasicBlockInContext(Ref, Ref, *const c_char) -> Ref;
-    fn InsertBasicBlockInContext(Ref, Ref, *const c_char) -> Ref;
     fn MoveBasicBlockBefore(Ref, Ref);
     fn GetBasicBlockParent(Ref) -> Ref;
-    fn GetBasicBlockTerminator(Ref) -> Ref;
     fn GetInstructionParent(Ref) -> Ref;
     fn GetFirstInstruction(Ref) -> Ref;
     fn GetNextInstruction(Ref) -> Ref;
-    fn GetPreviousInstruction(Ref) -> Ref;
     fn GetInstructionOpcode(Ref) -> c_uint;
     fn InstructionEraseFromParent(Ref);
-    fn GetNumSuccessors(Ref) -> c_uint;
-    fn GetSuccessor(Ref, c_uint) -> Ref;
     fn GetGEPSourceElementType(Ref) -> Ref;
     fn GetNumOperands(Ref) -> c_int;
     fn GetOperand(Ref, c_uint) -> Ref;
@@ -221,7 +197,6 @@ functions! {
     fn GetUser(Ref) -> Ref;
     fn ReplaceAllUsesWith(Ref, Ref);
     fn GetCalledValue(Ref) -> Ref;
-    fn GetCalledFunctionType(Ref) -> Ref;
     fn GetNumArgOperands(Ref) -> c_uint;
     fn SetInstructionCallConv(Ref, c_uint);
     fn GetOrdering(Ref) -> c_uint;
@@ -229,7 +204,6 @@ functions! {
     fn GetAtomicRMWBinOp(Ref) -> c_uint;
     fn GetAtomicSyncScopeID(Ref) -> c_uint;
     fn SetAtomicSyncScopeID(Ref, c_uint);
-    fn GetVolatile(Ref) -> c_int;
     fn GetIntrinsicID(Ref) -> c_uint;
     fn LookupIntrinsicID(*const c_char, usize) -> c_uint;
     fn IntrinsicIsOverloaded(c_uint) -> c_int;
@@ -237,7 +211,6 @@ functions! {
     fn CanValueUseFastMathFlags(Ref) -> c_int;
     fn GetFastMathFlags(Ref) -> c_uint;
     fn SetFastMathFlags(Ref, c_uint);
-    fn SetMetadata(Ref, c_uint, Ref);
     fn InstructionGetDebugLoc(Ref) -> Ref;
     fn InstructionSetDebugLoc(Ref, Ref);
     fn DILocationGetLine(Ref) -> c_uint;
@@ -263,7 +236,6 @@ functions! {
     fn DisposeBuilder(Ref);
     fn PositionBuilderBefore(Ref, Ref);
     fn PositionBuilderAtEnd(Ref, Ref);
-    fn GetInsertBlock(Ref) -> Ref;
     fn SetCurrentDebugLocation2(Ref, Ref);
     fn BuildRetVoid(Ref) -> Ref;
     fn BuildRet(Ref, Ref) -> Ref;
@@ -276,12 +248,10 @@ functions! {
     fn BuildStore(Ref, Ref, Ref) -> Ref;
     fn BuildGEP2(Ref, Ref, Ref, *mut Ref, c_uint, *const c_char) -> Ref;
     fn BuildExtractValue(Ref, Ref, c_uint, *const c_char) -> Ref;
-    fn BuildInsertValue(Ref, Ref, Ref, c_uint, *const c_char) -> Ref;
     fn BuildFence(Ref, c_uint, c_int, *const c_char) -> Ref;
     fn BuildBinOp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
     fn BuildCast(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
     fn BuildICmp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
-    fn BuildSelect(Ref, Ref, Ref, Ref, *const c_char) -> Ref;
     fn BuildPhi(Ref, Ref, *const c_char) -> Ref;
     fn AddIncoming(Ref, *mut Ref, *mut Ref, c_uint);
     fn GetInlineAsm(Ref, *const c_char, usize, *const c_char, usize, c_int, c_int, c_uint, c_int) -> Ref;

@@ -9,14 +9,13 @@ pub struct Builder(Ref);
 /// `LLVMOpcode` of the casts in use.
 #[derive(Clone, Copy)]
 pub enum Cast {
-    Trunc = 30,
     ZExt = 31,
     SExt = 32,
     FpTrunc = 37,
     FpExt = 38,
     PtrToInt = 39,
     IntToPtr = 40,
-    BitCast = 41,
+    Bits = 41,
     AddrSpace = 60,
 }
 
@@ -29,7 +28,6 @@ pub enum Binary {
     LShr = 21,
     And = 23,
     Or = 24,
-    Xor = 25,
 }
 
 const UNNAMED: *const std::ffi::c_char = c"".as_ptr();
@@ -37,22 +35,20 @@ const UNNAMED: *const std::ffi::c_char = c"".as_ptr();
 impl Builder {
     /// A builder that inserts before an instruction, with that instruction's place in the source.
     pub fn before(instruction: Value) -> Self {
-        let builder = Self(ffi!(CreateBuilderInContext(ffi!(GetTypeContext(ffi!(TypeOf(instruction.0)))))));
+        let context = instruction.context();
+        let builder = Self(ffi!(CreateBuilderInContext(context)));
         ffi!(PositionBuilderBefore(builder.0, instruction.0));
-        ffi!(SetCurrentDebugLocation2(builder.0, ffi!(InstructionGetDebugLoc(instruction.0))));
+        let location = ffi!(InstructionGetDebugLoc(instruction.0));
+        ffi!(SetCurrentDebugLocation2(builder.0, location));
         builder
     }
 
     /// A builder that appends to a block.
     pub fn at_end(block: Block) -> Self {
-        let function = block.function();
-        let builder = Self(ffi!(CreateBuilderInContext(ffi!(GetTypeContext(ffi!(TypeOf(function.0)))))));
+        let context = block.function().context();
+        let builder = Self(ffi!(CreateBuilderInContext(context)));
         ffi!(PositionBuilderAtEnd(builder.0, block.0));
         builder
-    }
-
-    pub fn move_to_end(&self, block: Block) {
-        ffi!(PositionBuilderAtEnd(self.0, block.0));
     }
 
     pub fn call(&self, ty: Type, callee: Value, arguments: &[Value]) -> Value {
@@ -147,10 +143,6 @@ impl Builder {
     /// Integer comparison; the predicate is `LLVMIntPredicate` (32 `eq`, 33 `ne`, 36 `ult`).
     pub fn compare(&self, predicate: u32, a: Value, b: Value) -> Value {
         Value(ffi!(BuildICmp(self.0, predicate, a.0, b.0, UNNAMED)))
-    }
-
-    pub fn select(&self, condition: Value, a: Value, b: Value) -> Value {
-        Value(ffi!(BuildSelect(self.0, condition.0, a.0, b.0, UNNAMED)))
     }
 
     pub fn phi(&self, ty: Type) -> Value {

@@ -1,7 +1,7 @@
 //! Places in the source, as instructions carry them.
 
 use super::value::{Value, file_of};
-use super::{Context, Ref, ffi, text};
+use super::{Context, Ref, ffi};
 
 /// A `DILocation`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,19 +45,13 @@ impl Location {
             let mut operands = vec![std::ptr::null_mut(); ffi!(GetMDNodeNumOperands(node)) as usize];
             ffi!(GetMDNodeOperands(node, operands.as_mut_ptr()));
             if ffi!(GetMetadataKind(scope)) == SUBPROGRAM {
-                return [3, 2]
-                    .into_iter()
-                    .filter_map(|index| operands.get(index))
-                    .find(|s| !s.is_null())
-                    .map_or_else(String::new, |name| {
-                        text(|full| {
-                            let mut len = 0;
-                            let start = ffi!(GetMDString(*name, &mut len));
-                            // SAFETY: `full` is a live local of `text`.
-                            unsafe { *full = len as usize };
-                            start
-                        })
-                    });
+                let named =
+                    [3, 2].into_iter().filter_map(|index| operands.get(index)).find(|name| !name.is_null());
+                return named.map_or_else(String::new, |name| {
+                    let mut len = 0;
+                    let start = ffi!(GetMDString(*name, &mut len));
+                    String::from_utf8_lossy(&super::copied(start, len as usize)).into_owned()
+                });
             }
             match operands.get(1) {
                 Some(outer) if !outer.is_null() => scope = ffi!(ValueAsMetadata(*outer)),

@@ -49,6 +49,11 @@ fn text(get: impl FnOnce(*mut usize) -> *const std::ffi::c_char) -> String {
 fn bytes(get: impl FnOnce(*mut usize) -> *const std::ffi::c_char) -> Vec<u8> {
     let mut len = 0;
     let start = get(&mut len);
+    copied(start, len)
+}
+
+/// The bytes that LLVM says are there.
+fn copied(start: *const std::ffi::c_char, len: usize) -> Vec<u8> {
     if start.is_null() {
         return Vec::new();
     }

@@ -1,7 +1,7 @@
 //! Contexts and modules.
 
 use super::value::{Linkage, Type, Value};
-use super::{Ref, c, ffi, take_message, text};
+use super::{Ref, c, ffi, take_message};
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -77,10 +77,6 @@ impl Context {
         Type(ffi!(HalfTypeInContext(self.raw)))
     }
 
-    pub fn bfloat(&self) -> Type {
-        Type(ffi!(BFloatTypeInContext(self.raw)))
-    }
-
     pub fn float(&self) -> Type {
         Type(ffi!(FloatTypeInContext(self.raw)))
     }
@@ -126,10 +122,6 @@ impl Context {
         let id = ffi!(LookupIntrinsicID(name.as_ptr().cast(), name.len()));
         (id != 0 && ffi!(IntrinsicIsOverloaded(id)) == 0)
             .then(|| Type(ffi!(IntrinsicGetType(self.raw, id, std::ptr::null_mut(), 0))))
-    }
-
-    pub fn metadata_kind(&self, name: &str) -> u32 {
-        ffi!(GetMDKindIDInContext(self.raw, name.as_ptr().cast(), name.len() as u32))
     }
 
     /// A distinct loop identifier with these properties, for the latch of a loop (metadata kind `llvm.loop`).
@@ -181,11 +173,7 @@ impl<'c> Module<'c> {
 
     pub fn bitcode(&self) -> Vec<u8> {
         let buffer = ffi!(WriteBitcodeToMemoryBuffer(self.raw));
-        let copy = super::bytes(|len| {
-            // SAFETY: `len` is a live local of `bytes`.
-            unsafe { *len = ffi!(GetBufferSize(buffer)) };
-            ffi!(GetBufferStart(buffer))
-        });
+        let copy = super::copied(ffi!(GetBufferStart(buffer)), ffi!(GetBufferSize(buffer)));
         ffi!(DisposeMemoryBuffer(buffer));
         copy
     }
@@ -203,10 +191,6 @@ impl<'c> Module<'c> {
         ffi!(SetDataLayout(self.raw, c(data_layout).as_ptr()));
     }
 
-    pub fn inline_assembly(&self) -> String {
-        text(|len| ffi!(GetModuleInlineAsm(self.raw, len)))
-    }
-
     pub fn strip_debug_info(&self) {
         ffi!(StripModuleDebugInfo(self.raw));
     }
@@ -216,7 +200,8 @@ impl<'c> Module<'c> {
     }
 
     pub fn size_of(&self, ty: Type) -> u64 {
-        ffi!(ABISizeOfType(ffi!(GetModuleDataLayout(self.raw)), ty.0))
+        let layout = ffi!(GetModuleDataLayout(self.raw));
+        ffi!(ABISizeOfType(layout, ty.0))
     }
 
     /// All functions at this moment, declarations included.
@@ -226,10 +211,6 @@ impl<'c> Module<'c> {
 
     pub fn globals(&self) -> Vec<Value> {
         list(ffi!(GetFirstGlobal(self.raw)), |g| ffi!(GetNextGlobal(g)))
-    }
-
-    pub fn aliases(&self) -> Vec<Value> {
-        list(ffi!(GetFirstGlobalAlias(self.raw)), |a| ffi!(GetNextGlobalAlias(a)))
     }
 
     pub fn function(&self, name: &str) -> Option<Value> {

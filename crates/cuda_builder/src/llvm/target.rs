@@ -62,13 +62,9 @@ impl TargetMachine {
         if ffi!(TargetMachineEmitToMemoryBuffer(self.0, module.raw, 0, &mut message, &mut buffer)) != 0 {
             return Err(take_message(message));
         }
-        let ptx = super::text(|len| {
-            // SAFETY: `len` is a live local of `text`.
-            unsafe { *len = ffi!(GetBufferSize(buffer)) };
-            ffi!(GetBufferStart(buffer))
-        });
+        let ptx = super::copied(ffi!(GetBufferStart(buffer)), ffi!(GetBufferSize(buffer)));
         ffi!(DisposeMemoryBuffer(buffer));
-        Ok(ptx)
+        Ok(String::from_utf8_lossy(&ptx).into_owned())
     }
 }
 

@@ -17,7 +17,6 @@ pub struct Block(pub(super) Ref);
 /// Where an attribute sits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    Return,
     Parameter(u32),
     Function,
 }
@@ -25,7 +24,6 @@ pub enum At {
 impl At {
     pub(super) fn index(self) -> u32 {
         match self {
-            Self::Return => 0,
             Self::Parameter(index) => index + 1,
             Self::Function => u32::MAX,
         }
@@ -200,10 +198,6 @@ impl Value {
         ffi!(DeleteFunction(self.0));
     }
 
-    pub fn aliasee(self) -> Value {
-        Value(ffi!(AliasGetAliasee(self.0)))
-    }
-
     pub fn parameter_count(self) -> u32 {
         ffi!(CountParams(self.0))
     }
@@ -253,7 +247,8 @@ impl Value {
     }
 
     pub fn copy_debug_location(self, from: Value) {
-        ffi!(InstructionSetDebugLoc(self.0, ffi!(InstructionGetDebugLoc(from.0))));
+        let location = ffi!(InstructionGetDebugLoc(from.0));
+        ffi!(InstructionSetDebugLoc(self.0, location));
     }
 
     // --- attributes ---
@@ -346,13 +341,10 @@ impl Value {
         (!attribute.is_null()).then(|| ffi!(GetEnumAttributeValue(attribute)))
     }
 
-    pub fn remove_call_attribute(self, at: At, name: &str) {
-        ffi!(RemoveCallSiteEnumAttribute(self.0, at.index(), kind(name)));
-    }
-
-    fn context(self) -> Ref {
+    pub(super) fn context(self) -> Ref {
         // A handle to the context of the value: every type knows it, and an attribute needs it.
-        ffi!(GetTypeContext(ffi!(TypeOf(self.0))))
+        let ty = ffi!(TypeOf(self.0));
+        ffi!(GetTypeContext(ty))
     }
 
     // --- uses ---
@@ -454,7 +446,8 @@ impl Value {
         let [_, index] = self.operands().collect::<Vec<_>>()[..] else { return None };
         let element = ffi!(GetGEPSourceElementType(self.0));
         let module = ffi!(GetGlobalParent(self.function().0));
-        let size = ffi!(ABISizeOfType(ffi!(GetModuleDataLayout(module)), element));
+        let layout = ffi!(GetModuleDataLayout(module));
+        let size = ffi!(ABISizeOfType(layout, element));
         Some(u64::try_from(index.as_int()?).ok()? * size)
     }
 
@@ -478,10 +471,6 @@ impl Value {
     /// The called value of a call or invoke; `None` for other instructions.
     pub fn called(self) -> Option<Value> {
         matches!(self.opcode(), Opcode::Call | Opcode::Invoke).then(|| Value(ffi!(GetCalledValue(self.0))))
-    }
-
-    pub fn called_type(self) -> Type {
-        Type(ffi!(GetCalledFunctionType(self.0)))
     }
 
     pub fn arguments(self) -> Vec<Value> {
@@ -530,16 +519,8 @@ impl Value {
 
     // --- constants ---
 
-    pub fn is_constant(self) -> bool {
-        ffi!(IsConstant(self.0)) != 0
-    }
-
     pub fn is_constant_expression(self) -> bool {
         !ffi!(IsAConstantExpr(self.0)).is_null()
-    }
-
-    pub fn constant_opcode(self) -> u32 {
-        ffi!(GetConstOpcode(self.0))
     }
 
     /// The value of an integer constant, sign-extended.
@@ -607,16 +588,8 @@ impl Block {
         all
     }
 
-    pub fn first_instruction(self) -> Option<Value> {
-        Value::some(ffi!(GetFirstInstruction(self.0)))
-    }
-
     pub fn move_before(self, other: Block) {
         ffi!(MoveBasicBlockBefore(self.0, other.0));
-    }
-
-    pub fn terminator(self) -> Option<Value> {
-        Value::some(ffi!(GetBasicBlockTerminator(self.0)))
     }
 }
 
@@ -651,12 +624,6 @@ impl Type {
         Type(ffi!(GetReturnType(self.0)))
     }
 
-    pub fn parameters(self) -> Vec<Type> {
-        let mut types = vec![Type(std::ptr::null_mut()); ffi!(CountParamTypes(self.0)) as usize];
-        ffi!(GetParamTypes(self.0, types.as_mut_ptr().cast()));
-        types
-    }
-
     pub fn fields(self) -> Vec<Type> {
         if self.kind() != TypeKind::Struct {
             return Vec::new();
@@ -685,10 +652,6 @@ impl Type {
 
     pub fn undef(self) -> Value {
         Value(ffi!(GetUndef(self.0)))
-    }
-
-    pub fn poison(self) -> Value {
-        Value(ffi!(GetPoison(self.0)))
     }
 
     pub fn int(self, value: i64) -> Value {
@@ -725,11 +688,7 @@ pub(super) fn file_of(scope: Ref) -> (String, String) {
     let read = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
         let mut len = 0;
         let start = get(&mut len);
-        text(|full| {
-            // SAFETY: `full` is a live local of `text`.
-            unsafe { *full = len as usize };
-            start
-        })
+        String::from_utf8_lossy(&super::copied(start, len as usize)).into_owned()
     };
     (read(&|len| ffi!(DIFileGetFilename(file, len))), read(&|len| ffi!(DIFileGetDirectory(file, len))))
 }
