@@ -1,0 +1,69 @@
+//! What the builder says when it cannot.
+
+use crate::compile::{build, builder};
+use cuda_builder::NvvmArch::Compute75;
+use cuda_builder::{CudaBuilder, CudaBuilderError};
+
+/// The message for the fixture `fails` with one of its features.
+fn message(feature: &str) -> String {
+    match build(feature, "fails", Compute75, |b| b.build_args(&["--features", feature])) {
+        Ok(_) => panic!("`{feature}` became PTX"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn says(feature: &str, parts: &[&str]) {
+    let message = message(feature);
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in:\n{message}");
+    }
+}
+
+pub fn missing_crate() {
+    let error = CudaBuilder::new("no/such/crate").build().expect_err("there is none");
+    assert!(
+        matches!(&error, CudaBuilderError::CratePathDoesntExist(path) if path.ends_with("no/such/crate"))
+    );
+    assert!(error.to_string().contains("Cargo.toml"), "{error}");
+}
+
+pub fn rust_errors() {
+    let error = builder("fails", Compute75).build_args(&["--features", "not_unsafe"]).build();
+    assert!(matches!(error, Err(CudaBuilderError::BuildFailed)), "{error:?}");
+}
+
+pub fn undefined_symbols() {
+    says(
+        "undefined",
+        &[
+            "gettimeofday",
+            "in `fixture_fails::undefined::asks_the_host`",
+            "called by `tells_time`",
+            "lib.rs:",
+        ],
+    );
+}
+
+pub fn host_assembly() {
+    if cfg!(target_arch = "x86_64") {
+        says("host_assembly", &["lea", "fixture_fails", "cuda_std::ptx!"]);
+    }
+}
+
+pub fn host_intrinsics() {
+    if cfg!(target_arch = "x86_64") {
+        says("host_intrinsic", &["sse2", "fixture_fails", "default-features = false"]);
+    }
+}
+
+pub fn shared_memory() {
+    says("large_shared", &["`shares`", "53248 bytes", "49152", "dynamic_shared_mem"]);
+}
+
+pub fn constant_memory() {
+    says("large_constant", &["69632 bytes", "65536", "TABLE", "address_space(global)"]);
+}
+
+pub fn wide_floats() {
+    says("wide_float", &["128-bit integer", "widens", "lib.rs:"]);
+}

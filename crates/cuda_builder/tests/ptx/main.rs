@@ -1,0 +1,50 @@
+//! What the builder promises, seen in the PTX of real crates.
+//!
+//! Without ptxas (`WARPSMITH_PTXAS`, or on the path) its tests are reported as ignored, by name;
+//! `WARPSMITH_REQUIRE=ptxas` makes them fail instead.
+
+mod assembler;
+mod atomics;
+mod compile;
+mod failures;
+mod libraries;
+mod memory;
+mod options;
+mod panics;
+mod parameters;
+mod synchronisation;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Names tests after their functions.
+macro_rules! trials {
+    ($($module:ident: $($name:ident),* $(,)?;)*) => {
+        vec![$($(Trial::test(concat!(stringify!($module), "::", stringify!($name)), || {
+            $module::$name();
+            Ok(())
+        }),)*)*]
+    };
+}
+
+fn main() {
+    let mut tests = trials! {
+        parameters: scalars_are_scalars, slices_are_two, types_go_by_value_with_their_layout, nothing_vanishes,
+            aliases_are_seen_through, dynamic_indices_stay_in_parameter_space, launch_bounds_become_directives,
+            visible_functions_stay;
+        panics: every_kind_keeps_its_check, texts_and_values_are_written, threads_never_run_on, formatting_stays_out,
+            overflow_is_checked_where_asked;
+        atomics: ordering_and_scope_are_kept, narrow_ones_are_fenced_loops, shared_ones_name_their_space,
+            older_devices_get_fences;
+        memory: slices_are_read_through_the_read_only_cache, vectors_are_moved_whole, shared_memory_is_not_generic,
+            statics_are_placed, accumulators_are_registers, copies_are_wide;
+        synchronisation: barriers_are_neither_copied_nor_merged, shuffles_stay_before_branches, inline_ptx_is_written_out,
+            inline_ptx_effects_stay;
+        libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;
+        options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
+            constant_statics, override_libm, gates, build_args, debug_profile;
+        failures: missing_crate, rust_errors, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
+            constant_memory, wide_floats;
+    };
+    tests.extend(assembler::trials());
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}

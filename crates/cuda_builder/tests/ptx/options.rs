@@ -1,0 +1,90 @@
+//! Each option of the builder makes the difference that its name says.
+
+use crate::compile::{build, builder, count, function, kernels, scratch, with};
+use cuda_builder::DebugInfo;
+use cuda_builder::NvvmArch::{Compute75, Compute90a};
+
+pub fn fma_contraction() {
+    assert_eq!(count(&kernels(Compute75), "multiply_add", "fma.rn.f32"), 1);
+    let apart = with("no-fma", Compute75, |b| b.fma_contraction(false));
+    assert_eq!(count(&apart, "multiply_add", "fma.rn.f32"), 0);
+    assert_eq!(count(&apart, "multiply_add", "mul.rn.f32"), 1, "the `.rn` keeps ptxas from fusing");
+}
+
+pub fn fast_division_and_square_root() {
+    let exact = kernels(Compute75);
+    assert_eq!(count(&exact, "divide_floats", "div.rn.f32"), 1);
+    let fast = with("fast", Compute75, |b| b.fast_div(true).fast_sqrt(true));
+    assert_eq!(count(&fast, "divide_floats", "div.approx.f32"), 1, "{:#?}", function(&fast, "divide_floats"));
+    assert_eq!(count(&fast, "length", "sqrt.approx.f32"), 1, "{:#?}", function(&fast, "length"));
+}
+
+pub fn flush_to_zero() {
+    let ftz = with("ftz", Compute75, |b| b.ftz(true));
+    assert_eq!(count(&ftz, "multiply_add", "fma.rn.ftz.f32"), 1, "{:#?}", function(&ftz, "multiply_add"));
+}
+
+pub fn line_info() {
+    assert!(kernels(Compute75).contains(".loc"));
+    let without = with("no-lines", Compute75, |b| b.generate_line_info(false));
+    assert!(!without.contains(".loc") && !without.contains(".debug_str"));
+    let debug = with("debug-lines", Compute75, |b| b.generate_line_info(false).debug(DebugInfo::LineTables));
+    assert!(debug.contains(".loc"));
+}
+
+pub fn optimisation() {
+    let plain = with("no-opts", Compute75, |b| b.nvvm_opts(false));
+    assert!(plain.len() > kernels(Compute75).len(), "nothing was folded");
+    assert!(count(&plain, "accumulators", ".local") > 0);
+}
+
+pub fn other_outputs() {
+    let path = scratch().join("outputs.ptx");
+    let module = scratch().join("outputs-module.ll");
+    let built = builder("kernels", Compute75)
+        .copy_to(&path)
+        .emit_llvm_bitcode(true)
+        .final_module_path(&module)
+        .build();
+    assert_eq!(built.expect("it compiles"), path);
+    let bitcode = std::fs::read(path.with_extension("bc")).expect("bitcode");
+    assert!(bitcode.starts_with(b"BC\xC0\xDE"));
+    let text = std::fs::read_to_string(module).expect("the module");
+    assert!(text.contains("define ptx_kernel void @bounded"));
+    builder("kernels", Compute75).copy_to(&path).emit_llvm_ir(true).build().expect("it compiles");
+    assert!(
+        std::fs::read_to_string(path.with_extension("ll")).expect("text").contains("nvptx64-nvidia-cuda")
+    );
+}
+
+pub fn constant_statics() {
+    let constant = with("constant", Compute75, |b| b.use_constant_memory_space(true));
+    assert_eq!(count(&constant, "plain_static", "ld.const"), 1, "{:#?}", function(&constant, "plain_static"));
+}
+
+pub fn override_libm() {
+    let own = with("libm", Compute75, |b| b.override_libm(false));
+    assert_eq!(count(&own, "length", "sqrt.rn.f32"), 0, "libm's own square root is integer arithmetic");
+}
+
+pub fn gates() {
+    let gated = |arch| build("gates", "gates", arch, |b| b).unwrap_or_else(|error| panic!("{error}"));
+    let (old, new) = (gated(Compute75), gated(Compute90a));
+    let has = |ptx: &str, kernel: &str| ptx.contains(&format!(".entry {kernel}("));
+    assert!(has(&old, "always") && has(&old, "from_75") && !has(&old, "from_80") && !has(&old, "only_90a"));
+    assert!(has(&new, "always") && has(&new, "from_75") && has(&new, "from_80") && has(&new, "only_90a"));
+    assert!(!has(&old, "host_only") && !has(&new, "host_only"));
+    assert!(old.contains(".target sm_75") && new.contains(".target sm_90a"));
+}
+
+pub fn build_args() {
+    let with_feature = build("feature", "gates", Compute75, |b| b.build_args(&["--features", "extra"]));
+    assert!(with_feature.unwrap_or_else(|error| panic!("{error}")).contains(".entry with_feature("));
+}
+
+pub fn debug_profile() {
+    let ptx =
+        build("debug", "gates", Compute75, |b| b.release(false)).unwrap_or_else(|error| panic!("{error}"));
+    assert!(ptx.contains(".entry checks_overflow("));
+    assert!(count(&ptx, "checks_overflow", "call") > 0, "the profile `dev` checks overflow");
+}
