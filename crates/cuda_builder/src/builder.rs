@@ -208,7 +208,6 @@ impl CudaBuilder {
             arch: self.arch,
             release: self.release,
             optix: self.optix,
-            line_info: self.generate_line_info || self.debug == DebugInfo::LineTables,
             build_args: &self.build_args,
             target_folder: &target_folder,
         };
@@ -228,6 +227,7 @@ impl CudaBuilder {
             },
             override_libm: self.override_libm,
             constant_statics: self.use_constant_memory_space,
+            line_info: self.generate_line_info || self.debug == DebugInfo::LineTables,
             keep_module: self.emit.is_some() || self.final_module_path.is_some(),
         };
         let output = isolate::run(|| lower::lower(&archive, &options))?;

@@ -25,13 +25,6 @@ pub fn mark(module: &Module<'_>, modes: FloatModes) {
         if function.is_declaration() {
             continue;
         }
-        if modes.ftz {
-            function.add_string_attribute(
-                At::Function,
-                "denormal-fp-math-f32",
-                "preserve-sign,preserve-sign",
-            );
-        }
         let contract = modes.contract && !counts_roundings(&names::of(function));
         for instruction in function.instructions() {
             if contract {
@@ -45,6 +38,13 @@ pub fn mark(module: &Module<'_>, modes: FloatModes) {
                 instruction.add_fast_math(APPROXIMATE);
             }
         }
+    }
+}
+
+/// Flushes denormals everywhere: the back end asks the function that an operation ends up in.
+pub fn flush_denormals(module: &Module<'_>) {
+    for function in module.functions().into_iter().filter(|f| !f.is_declaration()) {
+        function.add_string_attribute(At::Function, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
     }
 }
 

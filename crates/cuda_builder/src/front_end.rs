@@ -14,7 +14,6 @@ pub struct Request<'a> {
     pub arch: NvvmArch,
     pub release: bool,
     pub optix: bool,
-    pub line_info: bool,
     pub build_args: &'a [String],
     pub target_folder: &'a Path,
 }
@@ -68,6 +67,8 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
         "-Cpanic=abort",
         "-Crelocation-model=static",
         "-Csymbol-mangling-version=v0",
+        // Lines are kept always, since refusals name them; the lowering drops them when the PTX is to have none.
+        "-Cdebuginfo=line-directives-only",
         // Upstream's gates. rustc knows the value `cuda` of another target, hence the lint.
         "-Aexplicit_builtin_cfgs_in_flags",
         "--cfg=target_os=\"cuda\"",
@@ -77,7 +78,6 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
     .into();
     // Optimisation level 3 of rustc without passes means MIR inlining and the right attributes.
     flags.push(format!("-Copt-level={}", if request.release { 3 } else { 0 }));
-    flags.push(format!("-Cdebuginfo={}", if request.line_info { "line-directives-only" } else { "0" }));
     flags.extend(
         request
             .arch

@@ -17,6 +17,7 @@ pub struct Options {
     pub floats: FloatModes,
     pub override_libm: bool,
     pub constant_statics: bool,
+    pub line_info: bool,
     pub keep_module: bool,
 }
 
@@ -48,12 +49,13 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     let module = link::crates(&context, archive)?;
     // Before any pass: statics to their memories, and every mark to what it stands for.
     spaces::place(&context, &module, options.constant_statics)?;
-    prepare(&context, &module, options);
+    prepare(&context, &module);
     intrinsics::resolve(&context, &module)?;
     if options.override_libm {
         mathematics::override_libm(&module);
     }
     mathematics::replace_unselectable(&context, &module);
+    float_modes::mark(&module, options.floats);
     inline_ptx::resolve(&context, &module)?;
     entry::build(&context, &module, first_version >= 77 && capability >= 70)?;
     entry::forget_used(&module);
@@ -65,7 +67,8 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     panics::rewrite(&context, &module);
     machine.run_passes(&module, "function(sroa,adce,simplifycfg),globaldce,strip-dead-prototypes")?;
     link::standard_library(&context, &module, &machine, archive, |part| {
-        prepare(&context, part, options);
+        prepare(&context, part);
+        float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);
     })?;
     mathematics::replace_unselectable(&context, &module);
@@ -74,6 +77,12 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
 
     refuse::check(&module)?;
     module.verify()?;
+    if options.floats.ftz {
+        float_modes::flush_denormals(&module);
+    }
+    if !options.line_info {
+        module.strip_debug_info();
+    }
     atomics::fence_loops(&module);
     if options.optimise {
         inlining::mark(&module);
@@ -100,10 +109,9 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
 }
 
 /// What every part gets before it is linked or optimised.
-fn prepare(context: &Context, module: &Module<'_>, options: &Options) {
+fn prepare(context: &Context, module: &Module<'_>) {
     clean::host_attributes(module);
     refuse::drop_harmless(context.sync_scope("singlethread"), module);
-    float_modes::mark(module, options.floats);
     convergence::mark(module);
 }
 

@@ -15,6 +15,8 @@ pub const BOUNDS: &str = "warpsmith.bounds.";
 pub const SHARED: &str = "__WARPSMITH,shared";
 /// The section of statics in constant memory.
 pub const CONSTANT: &str = "__WARPSMITH,constant";
+/// The section of statics in global memory that the host may write.
+pub const GLOBAL: &str = "__WARPSMITH,global";
 /// The section of functions that stay visible in the PTX.
 pub const VISIBLE: &str = "__WARPSMITH,visible";
 

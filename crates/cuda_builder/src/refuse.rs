@@ -54,7 +54,8 @@ pub fn check(module: &Module<'_>) -> Result<(), String> {
 fn place(user: Value) -> String {
     let Some(instruction) = user.as_instruction() else { return String::new() };
     let function = instruction.function();
-    let mut text = format!("\n  in `{}`", names::of(function));
+    let name = names::of(function);
+    let mut text = format!("\n  in `{}`", name.strip_prefix(marks::ENTRY).unwrap_or(&name));
     if let Some((file, directory, line)) = function.source() {
         let file = if file.starts_with('/') { file } else { format!("{directory}/{file}") };
         text.push_str(&format!(" ({file}:{line})"));
@@ -99,12 +100,14 @@ fn undefined(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
+const WIDE_FLOAT: &str = "a float cannot be converted to a 128-bit integer on the GPU: convert to 64 bits";
+
 /// Why one instruction cannot be PTX.
 fn problem(instruction: Value) -> Option<String> {
     if let Some(callee) = instruction.called() {
         if callee.is_inline_asm() && !instruction.has_call_string_attribute(OWN_ASSEMBLY) {
             let text = callee.inline_asm_text();
-            let krate = crate_of(&names::of(instruction.function()));
+            let krate = crate_of(instruction);
             return Some(format!(
                 "inline assembly for the host's processor (`{}`) cannot run on the GPU: the crate `{krate}` takes a path of its own for it. \
                  Switch that off (a feature such as `arch`, `asm` or `simd`, often on by default), or use `cuda_std::ptx!` for PTX",
@@ -114,12 +117,15 @@ fn problem(instruction: Value) -> Option<String> {
         let name = callee.as_function().map(Value::name).unwrap_or_default();
         for processor in ["llvm.x86.", "llvm.aarch64.", "llvm.arm."] {
             if let Some(rest) = name.strip_prefix(processor) {
-                let krate = crate_of(&names::of(instruction.function()));
+                let krate = crate_of(instruction);
                 return Some(format!(
                     "the host processor's instruction `{rest}` cannot run on the GPU: the crate `{krate}` takes a path of its own for it. \
                      Switch that off by a feature of the crate (often `default-features = false`)"
                 ));
             }
+        }
+        if name.starts_with("llvm.fptosi.sat.i128") || name.starts_with("llvm.fptoui.sat.i128") {
+            return Some(WIDE_FLOAT.to_owned());
         }
         for unselectable in ["sin", "cos", "tan", "pow", "powi", "exp10", "sincos", "ldexp", "frexp"] {
             if name.starts_with(&format!("llvm.{unselectable}.")) {
@@ -132,9 +138,7 @@ fn problem(instruction: Value) -> Option<String> {
     let wide = |ty: Type| ty.kind() == TypeKind::Integer && ty.int_width() > 64;
     let operand = |index| instruction.operand(index).ty();
     match instruction.opcode() {
-        Opcode::FpToSi | Opcode::FpToUi if wide(instruction.ty()) => {
-            Some("a float cannot be converted to a 128-bit integer on the GPU: convert to 64 bits".to_owned())
-        }
+        Opcode::FpToSi | Opcode::FpToUi if wide(instruction.ty()) => Some(WIDE_FLOAT.to_owned()),
         Opcode::SiToFp | Opcode::UiToFp if wide(operand(0)) => Some(
             "a 128-bit integer cannot be converted to a float on the GPU: convert the two halves".to_owned(),
         ),
@@ -145,7 +149,21 @@ fn problem(instruction: Value) -> Option<String> {
     }
 }
 
-/// The crate at the front of a path.
-fn crate_of(path: &str) -> String {
-    path.trim_start_matches(['<', '&']).split("::").next().unwrap_or(path).to_owned()
+/// The crate that an instruction is in; for one of `core`'s, the crate that called it.
+fn crate_of(instruction: Value) -> String {
+    let mut function = instruction.function();
+    for _ in 0..8 {
+        let name = names::of(function);
+        let caller =
+            || function.users().into_iter().find(|u| u.as_instruction().is_some()).map(Value::function);
+        if name.starts_with(marks::ENTRY) {
+            break;
+        }
+        let first = name.trim_start_matches(['<', '&']).split("::").next().unwrap_or(&name).to_owned();
+        match (first.as_str(), caller()) {
+            ("core" | "alloc", Some(caller)) => function = caller,
+            _ => return first,
+        }
+    }
+    "of the kernel".to_owned()
 }

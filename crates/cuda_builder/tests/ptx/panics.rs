@@ -83,7 +83,7 @@ pub fn formatting_stays_out() {
 pub fn overflow_is_checked_where_asked() {
     assert_eq!(count(&kernels(Compute75), "overflow", "call"), 0, "release builds wrap");
     let checked = with("overflow", Compute75, |builder| {
-        builder.build_args(&["--config", "profile.release.overflow-checks=true"])
+        builder.build_args(&["--config", "profile.release.package.fixture-kernels.overflow-checks=true"])
     });
     assert!(count(&checked, "overflow", "call") >= 1);
     assert!(texts(&checked).iter().any(|text| text == "attempt to add with overflow"));
