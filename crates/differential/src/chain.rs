@@ -22,7 +22,13 @@ fn links() -> Vec<Form> {
         let contractible = ["add.", "sub.", "mul."].iter().any(|op| opcode.starts_with(op))
             && (opcode.ends_with("f32") || opcode.ends_with("f64") || opcode.contains("f16"))
             && ![".rn", ".rz", ".rm", ".rp"].iter().any(|round| opcode.contains(round));
-        form.bound.is_exact() && !form.text.contains(';') && !form.text.contains("<G>") && !contractible
+        // `.oob` needs operands of its own.
+        let special = opcode.contains(".oob");
+        form.bound.is_exact()
+            && !special
+            && !form.text.contains(';')
+            && !form.text.contains("<G>")
+            && !contractible
     })
     .collect()
 }

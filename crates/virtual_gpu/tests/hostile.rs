@@ -3,7 +3,7 @@
 use gpu_model::chips;
 use virtual_gpu::{Gpu, Launch, Options};
 
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     include_str!("cuda/control.ptx"),
     include_str!("cuda/half.ptx"),
     include_str!("cuda/integer.ptx"),
@@ -11,8 +11,9 @@ const PROGRAMS: [&str; 9] = [
     include_str!("cuda/together.ptx"),
     include_str!("ptx/flow.ptx"),
     include_str!("ptx/spaces.ptx"),
-    include_str!("ptx/flow.ptx"),
-    include_str!("ptx/spaces.ptx"),
+    include_str!("ptx/barriers.ptx"),
+    include_str!("ptx/matrix.ptx"),
+    include_str!("ptx/cluster.ptx"),
 ];
 
 /// Numbers that break arithmetic on sizes, offsets and indices.
