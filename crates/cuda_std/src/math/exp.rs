@@ -146,5 +146,7 @@ pub(crate) fn tanh<T: Real>(x: T) -> T {
     let rest = Dd { hi: -T::TWO, lo: T::ZERO }.over(denominator);
     let large = rest.plus(T::ONE).rounded();
     let large = T::select(x.is_nan(), x, large.with_sign(x));
-    T::select(a < T::TANH_SMALL, small, large)
+    let result = T::select(a < T::TANH_SMALL, small, large);
+    // A zero keeps its sign.
+    T::select(x == T::ZERO, x, result)
 }

@@ -11,9 +11,11 @@ fn divide<T: Real>(x: T, y: T) -> (T, u32) {
     let (mut rest, y) = (x.magnitude(), y.magnitude());
     let mut quotient = 0;
     let chunk = T::FRACTION - 2;
+    let exponent_of_y = exponent(y) + T::BIAS;
     while rest >= y {
-        // Stored exponents of subnormals count as 1: then the shift is too small, never too large.
-        let shift = (rest.stored_exponent() - y.stored_exponent().max(1) - chunk).max(0);
+        // The quotient has at most `chunk` bits and one more. A subnormal rest is that near to y anyway.
+        let apart = rest.stored_exponent() - exponent_of_y - chunk;
+        let shift = if rest.stored_exponent() == 0 { 0 } else { apart.max(0) };
         let divisor = raised(y, shift);
         let bits = (rest / divisor).round_to_zero();
         let difference = (-bits).fma(divisor, rest);
@@ -32,7 +34,8 @@ fn divide<T: Real>(x: T, y: T) -> (T, u32) {
 #[inline(always)]
 fn raised<T: Real>(x: T, k: i32) -> T {
     let first = k.min(T::BIAS);
-    x * T::power_of_two(first) * T::power_of_two(k - first)
+    let second = (k - first).min(T::BIAS);
+    x * T::power_of_two(first) * T::power_of_two(second) * T::power_of_two(k - first - second)
 }
 
 /// The lowest bits of an integer that a float holds.

@@ -67,7 +67,14 @@ pub(crate) fn erf(x: f64) -> f64 {
     let small = erf_small(Dd { hi: x, lo: 0.0 }).rounded();
     let (m, k) = erfc_large(Dd { hi: a.max(0.5), lo: 0.0 });
     let large = 1.0 - m.rounded() * f64::power_of_two(k.max(-200));
-    if a <= 1.0 || x.is_nan() { small } else { large.copysign(x) }
+    if x == 0.0 {
+        // A zero keeps its sign.
+        x
+    } else if a <= 1.0 || x.is_nan() {
+        small
+    } else {
+        large.copysign(x)
+    }
 }
 
 #[inline(always)]
