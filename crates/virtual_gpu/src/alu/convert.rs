@@ -4,7 +4,7 @@
 
 use super::Round;
 use super::exact::{Exact, Format};
-use super::float::{NAN_F32, flush_f32, quiet_f64, saturate_f32, saturate_f64};
+use super::float::{NAN_F32, flush_f32, quiet_f64, saturate_f32, saturate_f64, tiny_f32};
 use super::half::{self, Bf16, F16, Half};
 
 /// Float to integer by `.rni`, `.rzi`, `.rmi`, `.rpi`; out of range clamps.
@@ -102,7 +102,9 @@ pub fn f64_to_f32(a: f64, round: Round, ftz: bool, sat: bool) -> f32 {
     } else {
         f32::from_bits(Exact::from_f64(a).round(Format::F32, round) as u32)
     };
-    let r = flush_f32(r, ftz);
+    let smallest = ftz && r.abs() == f32::MIN_POSITIVE;
+    let r =
+        if smallest && tiny_f32(Exact::from_f64(a), round) { 0.0f32.copysign(r) } else { flush_f32(r, ftz) };
     if sat { saturate_f32(r) } else { r }
 }
 

@@ -31,11 +31,30 @@ impl Mode {
         flush_f32(a, self.ftz)
     }
 
+    /// Makes NaN canonical, flushes and saturates. `tiny` tells whether the exact result, rounded to 24 bits whatever its
+    /// exponent, lies below the smallest normal number: such results are flushed even where rounding to a multiple of
+    /// 2^-149 would reach that number. It is only asked there.
     #[inline]
-    fn result(self, a: f32) -> f32 {
-        let a = flush_f32(canonical(a), self.ftz);
+    fn result(self, a: f32, tiny: impl FnOnce() -> bool) -> f32 {
+        let a = canonical(a);
+        let flushed = self.ftz && {
+            let magnitude = a.to_bits() & 0x7fff_ffff;
+            magnitude < 0x0080_0000 || (magnitude == 0x0080_0000 && tiny())
+        };
+        let a = if flushed { f32::from_bits(a.to_bits() & 0x8000_0000) } else { a };
         if self.sat { saturate_f32(a) } else { a }
     }
+}
+
+/// What rounds to 24 bits below 2^-126, to nearest, is smaller in magnitude than this.
+const TINY: f64 = f64::from_bits(0x380f_ffff_f000_0000);
+
+/// Whether a value rounded to 24 bits, whatever its exponent, lies below the smallest normal `f32`.
+#[cold]
+pub(super) fn tiny_f32(exact: Exact, round: Round) -> bool {
+    const WIDE: Format = Format { fraction: 23, bias: 191, largest: u64::MAX >> 2 };
+    let magnitude = exact.round(WIDE, round) & (u64::MAX >> 2);
+    magnitude < (191 - 126) << 23
 }
 
 /// `.ftz`: a subnormal becomes a zero of its sign.
@@ -90,11 +109,13 @@ fn wide(a: f32) -> Exact {
 #[inline]
 pub fn add_f32(a: f32, b: f32, mode: Mode) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    mode.result(if mode.round == Round::Nearest || !a.is_finite() || !b.is_finite() {
+    let sum = if mode.round == Round::Nearest || !a.is_finite() || !b.is_finite() {
         a + b
     } else {
         round_f32(wide(a).plus(wide(b), mode.round), mode.round)
-    })
+    };
+    // Sums of multiples of 2^-149 that small are exact.
+    mode.result(sum, || false)
 }
 
 /// `sub.f32`.
@@ -107,10 +128,14 @@ pub fn sub_f32(a: f32, b: f32, mode: Mode) -> f32 {
 #[inline]
 pub fn mul_f32(a: f32, b: f32, mode: Mode) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    mode.result(if mode.round == Round::Nearest || !a.is_finite() || !b.is_finite() {
+    let product = if mode.round == Round::Nearest || !a.is_finite() || !b.is_finite() {
         a * b
     } else {
         round_f32(wide(a).times(wide(b)), mode.round)
+    };
+    mode.result(product, || match mode.round {
+        Round::Nearest => (a as f64 * b as f64).abs() < TINY,
+        round => tiny_f32(wide(a).times(wide(b)), round),
     })
 }
 
@@ -119,10 +144,20 @@ pub fn mul_f32(a: f32, b: f32, mode: Mode) -> f32 {
 pub fn fma_f32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
     let (a, b, c) = (mode.operand(a), mode.operand(b), mode.operand(c));
     let finite = a.is_finite() && b.is_finite() && c.is_finite();
-    mode.result(if mode.round == Round::Nearest || !finite {
+    let sum = if mode.round == Round::Nearest || !finite {
         a.mul_add(b, c)
     } else {
         round_f32(wide(a).times(wide(b)).plus(wide(c), mode.round), mode.round)
+    };
+    mode.result(sum, || match mode.round {
+        Round::Nearest => {
+            let (product, c) = (a as f64 * b as f64, c as f64);
+            let sum = product + c;
+            let (big, small) = if product.abs() >= c.abs() { (product, c) } else { (c, product) };
+            let lacks = small - (sum - big);
+            sum.abs() < TINY || (sum.abs() == TINY && lacks != 0.0 && (lacks < 0.0) == (sum > 0.0))
+        }
+        round => tiny_f32(wide(a).times(wide(b)).plus(wide(c), round), round),
     })
 }
 
@@ -131,11 +166,12 @@ pub fn fma_f32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
 pub fn div_f32(a: f32, b: f32, mode: Mode) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
     let exact = a.is_finite() && b.is_finite() && b != 0.0;
-    mode.result(if mode.round == Round::Nearest || !exact {
+    let quotient = if mode.round == Round::Nearest || !exact {
         a / b
     } else {
         round_f32(wide(a).over(wide(b)), mode.round)
-    })
+    };
+    mode.result(quotient, || tiny_f32(wide(a).over(wide(b)), mode.round))
 }
 
 /// `rcp.rn/.rz/.rm/.rp.f32`.
@@ -148,11 +184,12 @@ pub fn rcp_f32(a: f32, mode: Mode) -> f32 {
 #[inline]
 pub fn sqrt_f32(a: f32, mode: Mode) -> f32 {
     let a = mode.operand(a);
-    mode.result(if mode.round == Round::Nearest || !(a >= 0.0 && a.is_finite()) {
+    let root = if mode.round == Round::Nearest || !(a >= 0.0 && a.is_finite()) {
         a.sqrt()
     } else {
         round_f32(wide(a).sqrt(), mode.round)
-    })
+    };
+    mode.result(root, || false)
 }
 
 /// `add.f64`.
@@ -487,6 +524,21 @@ mod tests {
         let tiny = f32::from_bits(0x8000_0001);
         assert_eq!(add_f32(tiny, tiny, ftz).to_bits(), 0x8000_0000);
         assert_eq!(mul_f32(-f32::MIN_POSITIVE, 0.5, ftz).to_bits(), 0x8000_0000);
+        // As ptxas folds them: 1 - 2^-24 of the smallest normal number is flushed although it would round up to it,
+        // 1 - 2^-46 of it rounds up also with an exponent to spare.
+        assert_eq!(mul_f32(f32::from_bits(0x00ff_ffff), 0.5, ftz).to_bits(), 0);
+        assert_eq!(
+            mul_f32(f32::from_bits(0x3f7f_fffe), f32::from_bits(0x0080_0001), ftz).to_bits(),
+            0x0080_0000
+        );
+        assert_eq!(fma_f32(f32::from_bits(0x00ff_ffff), 0.5, 0.0, ftz).to_bits(), 0);
+        let up = Mode { round: Round::Up, ..ftz };
+        assert_eq!(mul_f32(f32::from_bits(0x00ff_ffff), 0.5, up).to_bits(), 0);
+        assert_eq!(mul_f32(f32::from_bits(0x3f7f_ffff), f32::from_bits(0x0080_0000), up).to_bits(), 0);
+        assert_eq!(
+            mul_f32(f32::from_bits(0x3f7f_fffe), f32::from_bits(0x0080_0001), up).to_bits(),
+            0x0080_0000
+        );
         let sat = Mode { sat: true, ..Mode::RN };
         assert_eq!(add_f32(0.75, 0.5, sat), 1.0);
         assert_eq!(add_f32(-0.75, 0.5, sat).to_bits(), 0);

@@ -138,7 +138,12 @@ pub fn flush<H: Half>(a: u16, ftz: bool) -> u16 {
 
 #[inline]
 fn finish<H: Half>(a: f64, mode: Mode) -> u16 {
-    let bits = flush::<H>(from_f64::<H>(a), mode.ftz);
+    let bits = from_f64::<H>(a);
+    // Flushed is what lies below the smallest normal number when rounded whatever its exponent, see `float`.
+    let smallest = bits & 0x7fff == 1 << H::FRACTION;
+    let tiny =
+        smallest && a.abs() < H::to_f32(1 << H::FRACTION) as f64 * (1.0 - 0.25 / (1 << H::FRACTION) as f64);
+    let bits = if mode.ftz && tiny { bits & 0x8000 } else { flush::<H>(bits, mode.ftz) };
     if mode.sat {
         if is_nan::<H>(bits) || bits & 0x8000 != 0 { 0 } else { bits.min(H::ONE) }
     } else if mode.relu {
