@@ -5,7 +5,7 @@ use crate::archive::Archive;
 use crate::error::CudaBuilderError;
 use crate::float_modes::FloatModes;
 use crate::front_end::{self, Request, Toolchain};
-use crate::{isolate, llvm, lower};
+use crate::{isolate, llvm, lower, project};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -199,7 +199,7 @@ impl CudaBuilder {
             .ok()
             .filter(|path| path.join("Cargo.toml").is_file())
             .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
-        println!("cargo:rerun-if-changed={}", self.path_to_crate.display());
+        project::check_header(&crate_path)?;
         let toolchain = Toolchain::find()?;
         let target_folder =
             front_end::host_target_folder().unwrap_or_else(|| crate_path.join("target")).join("cuda-builder");
@@ -211,8 +211,17 @@ impl CudaBuilder {
             build_args: &self.build_args,
             target_folder: &target_folder,
         };
-        let artifact = front_end::run(&toolchain, &request)?;
+        // Builds for several architectures leave their library under one name: nobody else may build until it is read.
+        let lock = lock(&target_folder)?;
+        let artifact = front_end::run(&toolchain, &request).map_err(|error| match error {
+            CudaBuilderError::BuildFailed => {
+                project::foreign_cuda_std(&toolchain, &crate_path).unwrap_or(error)
+            }
+            error => error,
+        })?;
+        project::print_dependencies(&artifact.archive, &crate_path);
         let archive = Archive::read(&artifact.archive)?;
+        drop(lock);
         let library = find_llvm(&toolchain)?;
         llvm::load(&library)
             .map_err(|e| CudaBuilderError::WrongLlvm { path: library.clone(), cause: e.to_string() })?;
@@ -260,6 +269,16 @@ impl CudaBuilder {
         }
         Ok(path)
     }
+}
+
+/// Holds the folder of device builds for this process, until the file is dropped.
+fn lock(folder: &Path) -> Result<fs::File, CudaBuilderError> {
+    let path = folder.join("cuda_builder.lock");
+    let locked = fs::create_dir_all(folder).and_then(|()| fs::File::create(&path)).and_then(|file| {
+        file.lock()?;
+        Ok(file)
+    });
+    locked.map_err(|cause| CudaBuilderError::File { what: "cannot lock", path, cause })
 }
 
 /// The shared LLVM of the toolchain: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so` beside

@@ -16,6 +16,26 @@ pub enum CudaBuilderError {
     /// cargo or rustc refused the device crate. Their messages were printed before.
     #[error("the device crate did not compile; rustc's messages are above")]
     BuildFailed,
+    /// The crate begins with the header of 2022.
+    #[error("`{}` begins with the header of kernel crates of 2022, whose attributes Rust no longer has. Delete {lines}, nothing else is needed:\n{header}", file.display())]
+    OldHeader {
+        /// The crate's root.
+        file: PathBuf,
+        /// Which lines.
+        lines: String,
+        /// The text to delete.
+        header: String,
+    },
+    /// The device crate resolved a `cuda_std` that is not the one beside this builder.
+    #[error(
+        "the device crate uses cuda_std {found}, which needs upstream's nightly compiler. Put this into the Cargo.toml of its workspace, and run `cargo update -p cuda_std`:\n\n[patch.crates-io]\ncuda_std = {{ path = \"{ours}\" }}\n\n(for a dependency on git, `[patch.\"THE GIT ADDRESS\"]` instead)"
+    )]
+    ForeignCudaStd {
+        /// Version and source of what was resolved.
+        found: String,
+        /// The path of ours.
+        ours: String,
+    },
     /// A program could not be started.
     #[error("`{program}` could not be started: {cause}")]
     CannotRun {

@@ -85,6 +85,9 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
             .iter()
             .map(|feature| format!("--cfg=target_feature=\"{feature}\"")),
     );
+    let known: Vec<String> = NvvmArch::ALL.iter().map(|arch| format!("\"{arch}\"")).collect();
+    flags.push(format!("--check-cfg=cfg(target_feature, values({}))", known.join(", ")));
+    flags.push("--check-cfg=cfg(optix)".to_owned());
     // What the wrapper adds is not in cargo's fingerprint: a change of it must rebuild.
     flags.push(format!("--cfg=cuda_builder=\"{:x}\"", wrapper::fingerprint()));
     if request.optix {

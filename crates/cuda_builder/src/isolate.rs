@@ -65,9 +65,23 @@ pub fn run(lower: impl FnOnce() -> Result<Output, String>) -> Result<Output, Cud
             } else {
                 format!("exit code {}", libc::WEXITSTATUS(status))
             };
-            Err(CudaBuilderError::Crashed { how, stderr })
+            Err(unselectable(&stderr).unwrap_or(CudaBuilderError::Crashed { how, stderr }))
         }
     }
+}
+
+/// LLVM's words for an operation that the chosen architecture lacks, as an error of the user's code.
+#[cfg(unix)]
+fn unselectable(stderr: &str) -> Option<CudaBuilderError> {
+    let (_, what) = stderr.split_once("Cannot select: ")?;
+    let function =
+        stderr.split_once("In function: ").map_or("?", |(_, name)| name.lines().next().unwrap_or(name));
+    Some(CudaBuilderError::Lowering(format!(
+        "the chosen architecture has no instruction for `{}`, in `{}`: compile for a newer one, or guard the code with \
+         `#[cfg(target_feature = \"compute_XX\")]`",
+        what.lines().next().unwrap_or(what).trim(),
+        crate::names::readable(function.trim())
+    )))
 }
 
 /// Parts, each after its length; the first tells success from failure.

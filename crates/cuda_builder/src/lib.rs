@@ -32,6 +32,7 @@ mod mathematics;
 mod memory_ops;
 mod names;
 mod panics;
+mod project;
 mod ptx_version;
 mod refuse;
 mod sizes;

@@ -35,7 +35,7 @@ pub fn build(
     arch: NvvmArch,
     options: impl FnOnce(CudaBuilder) -> CudaBuilder,
 ) -> Result<String, CudaBuilderError> {
-    let path = scratch().join(format!("{name}-{arch}-{label}.ptx"));
+    let path = scratch().join(format!("{}-{arch}-{label}.ptx", name.replace(['/', '.'], "_")));
     let path = options(builder(name, arch)).copy_to(path).build()?;
     Ok(std::fs::read_to_string(path).expect("the PTX was written"))
 }

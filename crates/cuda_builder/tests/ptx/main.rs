@@ -13,6 +13,7 @@ mod options;
 mod panics;
 mod parameters;
 mod synchronisation;
+mod upstream;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -42,6 +43,7 @@ fn main() {
         libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
             constant_statics, override_libm, gates, build_args, debug_profile;
+        upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
             constant_memory, wide_floats;
     };

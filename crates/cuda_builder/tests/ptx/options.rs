@@ -25,11 +25,11 @@ pub fn flush_to_zero() {
 }
 
 pub fn line_info() {
-    assert!(kernels(Compute75).contains(".loc"));
+    assert!(kernels(Compute75).contains(".loc\t"));
     let without = with("no-lines", Compute75, |b| b.generate_line_info(false));
-    assert!(!without.contains(".loc") && !without.contains(".debug_str"));
+    assert!(!without.contains(".loc\t") && !without.contains(".debug_str"));
     let debug = with("debug-lines", Compute75, |b| b.generate_line_info(false).debug(DebugInfo::LineTables));
-    assert!(debug.contains(".loc"));
+    assert!(debug.contains(".loc\t"));
 }
 
 pub fn optimisation() {

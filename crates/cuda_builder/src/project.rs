@@ -1,0 +1,113 @@
+//! What the builder checks of the device crate itself: its header, its `cuda_std`, and which files it was made from.
+
+use crate::error::CudaBuilderError;
+use crate::front_end::Toolchain;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The header that kernel crates of 2022 begin with. Its attributes were removed from Rust since, so that rustc's
+/// errors would not lead to the cure.
+pub fn check_header(crate_path: &Path) -> Result<(), CudaBuilderError> {
+    let root = crate_path.join("src/lib.rs");
+    let Ok(text) = fs::read_to_string(&root) else { return Ok(()) };
+    let Some(at) = text.find("register_attr(nvvm_internal)") else { return Ok(()) };
+    let Some(start) = text[..at].rfind("#![") else { return Ok(()) };
+    let Some(len) = text[start..].find(")]").map(|end| end + 2) else { return Ok(()) };
+    let first = text[..start].lines().count() + 1;
+    let last = text[..start + len].lines().count();
+    let lines = if first == last { format!("line {first}") } else { format!("lines {first} to {last}") };
+    Err(CudaBuilderError::OldHeader { file: root, lines, header: text[start..start + len].to_owned() })
+}
+
+/// After a failed build: whether the crate resolved a `cuda_std` that this builder does not know. Upstream's own needs
+/// a nightly compiler, and fails with errors that do not say so.
+pub fn foreign_cuda_std(toolchain: &Toolchain, crate_path: &Path) -> Option<CudaBuilderError> {
+    let output = Command::new(&toolchain.cargo)
+        .args(["metadata", "--format-version=1", "--offline"])
+        .current_dir(crate_path)
+        .output()
+        .ok()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    let foreign = metadata["packages"]
+        .as_array()?
+        .iter()
+        .find(|package| package["name"] == "cuda_std" && package["metadata"]["cuda_builder"].is_null())?;
+    let source = match foreign["source"].as_str() {
+        Some(source) => source.split('?').next().unwrap_or(source).to_owned(),
+        None => foreign["manifest_path"].as_str()?.to_owned(),
+    };
+    let version = foreign["version"].as_str().unwrap_or("?");
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("cuda_std");
+    Some(CudaBuilderError::ForeignCudaStd {
+        found: format!("{version} ({source})"),
+        ours: ours.display().to_string(),
+    })
+}
+
+/// Tells cargo which files the PTX was made from: the sources of the crate and its path dependencies, as rustc listed
+/// them, their manifests, and the lock file. Whole folders would make every build a new one when they hold a target
+/// folder.
+pub fn print_dependencies(archive: &Path, crate_path: &Path) {
+    let mut files = vec![crate_path.join("Cargo.toml")];
+    let listed = fs::read_to_string(archive.with_extension("d")).unwrap_or_default();
+    files.extend(listed.lines().flat_map(dependencies));
+    let manifests: Vec<PathBuf> = files.iter().filter_map(|file| manifest(file)).collect();
+    files.extend(manifests);
+    files.extend(crate_path.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file()));
+    files.sort();
+    files.dedup();
+    for file in files {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+}
+
+/// The files after the colon of one line of a dep-info file, in which blanks are escaped.
+fn dependencies(line: &str) -> Vec<PathBuf> {
+    let Some((_, list)) = line.split_once(": ") else { return Vec::new() };
+    let mut files = vec![String::new()];
+    let mut rest = list.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' if rest.peek() == Some(&' ') => {
+                rest.next();
+                files.last_mut().expect("never empty").push(' ');
+            }
+            ' ' => files.push(String::new()),
+            c => files.last_mut().expect("never empty").push(c),
+        }
+    }
+    files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
+}
+
+fn manifest(source: &Path) -> Option<PathBuf> {
+    source.ancestors().skip(1).map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_header_is_found_with_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        let root = folder.path().join("src/lib.rs");
+        let header = "#![cfg_attr(\n    target_os = \"cuda\",\n    no_std,\n    feature(register_attr),\n    register_attr(nvvm_internal)\n)]";
+        fs::write(&root, format!("//! Kernels.\n{header}\nuse cuda_std::prelude::*;\n")).unwrap();
+        let message = check_header(folder.path()).unwrap_err().to_string();
+        assert!(
+            message.contains("lines 2 to 7") && message.contains("register_attr(nvvm_internal)"),
+            "{message}"
+        );
+        fs::write(&root, "use cuda_std::prelude::*;\n").unwrap();
+        assert!(check_header(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn blanks_in_paths_are_read() {
+        let files = dependencies(r"/a\ b/lib.a: /a\ b/src/lib.rs /c/d.rs");
+        assert_eq!(files, [PathBuf::from("/a b/src/lib.rs"), PathBuf::from("/c/d.rs")]);
+        assert!(dependencies("").is_empty());
+    }
+}

@@ -1,0 +1,27 @@
+//! Kernel projects written for upstream compile unchanged but for where `cuda_std` comes from.
+
+use crate::compile::{build, count, function, parameters};
+use cuda_builder::NvvmArch::Compute75;
+
+pub fn generation_a_compiles_unchanged() {
+    let ptx = build("upstream", "../upstream/a", Compute75, |b| b).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(count(&ptx, "gemm_tiled", "bar.sync"), 2);
+    assert_eq!(count(&ptx, "gemm_tiled", "ld.b"), 0, "shared tiles are read as shared memory");
+    assert!(count(&ptx, "gemm_tiled", "ld.shared") > 0);
+    assert_eq!(parameters(&ptx, "norms")[0], ".align 8 .b8[16]", "a struct goes by value");
+    assert_eq!(count(&ptx, "reversed", "bar.sync"), 1);
+    assert!(ptx.contains("vprintf"), "println! prints");
+}
+
+pub fn generation_b_compiles_unchanged() {
+    let ptx = build("upstream", "../upstream/b", Compute75, |b| b).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        count(&ptx, "histogram", "atom.relaxed.sys.shared.add.u32"),
+        1,
+        "{:#?}",
+        function(&ptx, "histogram")
+    );
+    assert_eq!(count(&ptx, "sums", "shfl.sync.down"), 5);
+    assert!(function(&ptx, "only_here").iter().any(|line| line.ends_with(", 75;")), "the gate holds");
+    assert!(function(&ptx, "twice")[0].starts_with(".visible .func"));
+}

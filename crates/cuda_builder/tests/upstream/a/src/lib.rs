@@ -1,0 +1,73 @@
+use cuda_std::address_space;
+use cuda_std::prelude::*;
+
+#[derive(Copy, Clone)]
+pub struct ViewPort {
+    pub bounds: [usize; 2],
+}
+
+#[kernel]
+#[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
+pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32) {
+    let idx = thread::index_1d() as usize;
+    if idx < a.len() {
+        let elem = &mut *c.add(idx);
+        *elem = a[idx] + b[idx];
+    }
+}
+
+pub const TILE_SIZE: usize = 16;
+
+#[kernel]
+#[allow(improper_ctypes_definitions)]
+pub unsafe fn gemm_tiled(mat_a: &[f32], mat_b: &[f32], mat_c: *mut f32, m: usize, n: usize, k: usize, alpha: f32, beta: f32) {
+    const TILE_SIZE_2D: usize = TILE_SIZE * TILE_SIZE;
+
+    #[address_space(shared)]
+    static mut TILE_A: [f32; TILE_SIZE_2D] = [0.; TILE_SIZE_2D];
+    #[address_space(shared)]
+    static mut TILE_B: [f32; TILE_SIZE_2D] = [0.; TILE_SIZE_2D];
+
+    let tx = thread::thread_idx_x() as usize;
+    let ty = thread::thread_idx_y() as usize;
+    let row = thread::block_idx_x() as usize * TILE_SIZE + ty;
+    let col = thread::block_idx_y() as usize * TILE_SIZE + tx;
+
+    let mut sum = 0.0f32;
+    for kk in (0..k).step_by(TILE_SIZE) {
+        TILE_A[ty * TILE_SIZE + tx] = if row < m && (kk + tx) < k { mat_a[row * k + (kk + tx)] } else { 0. };
+        TILE_B[ty * TILE_SIZE + tx] = if col < n && (kk + ty) < k { mat_b[(kk + ty) * n + col] } else { 0. };
+        thread::sync_threads();
+        for i in 0..TILE_SIZE {
+            sum += TILE_A[ty * TILE_SIZE + i] * TILE_B[i * TILE_SIZE + tx];
+        }
+        thread::sync_threads();
+    }
+    if row < m && col < n {
+        let c = mat_c.add(row * n + col);
+        *c = alpha * sum + beta * *c;
+    }
+}
+
+#[kernel]
+pub unsafe extern "C" fn norms(view: ViewPort, vectors: &[cuda_std::glam::Vec3], out: *mut f32) {
+    let i = thread::index_2d();
+    let at = i.y as usize * view.bounds[0] + i.x as usize;
+    if at < vectors.len() {
+        *out.add(at) = vectors[at].length().sin() + GpuFloat::sqrt(2.0f32);
+    }
+}
+
+use cuda_std::GpuFloat;
+
+#[kernel]
+pub unsafe fn reversed(data: *mut [f32; 3]) {
+    let tile = cuda_std::shared_array![[f32; 3]; 32 * 2];
+    let i = thread::thread_idx_x() as usize;
+    *tile.add(i) = *data.add(i);
+    thread::sync_threads();
+    *data.add(i) = *tile.add(63 - i);
+    if thread::first() {
+        println!("block of {} threads", thread::block_dim().x);
+    }
+}
