@@ -274,7 +274,9 @@ pub fn prmt(a: u32, b: u32, selector: u32, mode: PrmtMode) -> u32 {
 /// positive, downwards if negative; 0 asks for `base` itself), all ones if there is none.
 #[inline]
 pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
-    let base = base & 31;
+    if base > 31 {
+        return u32::MAX;
+    }
     let bit = |i: u32| mask >> i & 1 != 0;
     let found = match offset {
         0 => bit(base).then_some(base),

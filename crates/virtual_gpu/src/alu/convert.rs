@@ -197,6 +197,12 @@ pub fn f32_to_half<H: Half>(a: f32) -> u16 {
 
 /// `cvt.rna.tf32.f32` (and `.rn`, `.rz`): the `.b32` pattern, with its low 13 bits zero.
 pub fn f32_to_tf32(a: f32, mode: Narrow) -> u32 {
+    if mode.round == Round::Away {
+        // ptxas makes integer operations of it, which let NaN payloads show.
+        let rounded = if a.is_finite() { a.to_bits() + 0x1000 } else { a.to_bits() } & 0xffff_e000;
+        let finite = f32::from_bits(rounded).is_finite();
+        return if mode.satfinite && !finite { rounded - 0x2000 } else { rounded };
+    }
     if a.is_nan() {
         return NAN_F32.to_bits();
     }
@@ -318,6 +324,9 @@ mod tests {
         let away = Narrow { round: Round::Away, ..rn };
         assert_eq!(f32_to_tf32(f32::from_bits(0x3f80_1000), away), 0x3f80_2000);
         assert_eq!(f32_to_tf32(f32::from_bits(0x3f80_1000), rn), 0x3f80_0000);
+        assert_eq!(f32_to_tf32(f32::MAX, away), 0x7f80_0000);
+        assert_eq!(f32_to_tf32(f32::NEG_INFINITY, Narrow { satfinite: true, ..away }), 0xff7f_e000);
+        assert_eq!(f32_to_tf32(f32::from_bits(0x7fff_ffff), away), 0x7fff_e000);
     }
 
     #[test]
