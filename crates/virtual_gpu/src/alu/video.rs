@@ -1,4 +1,7 @@
 //! The video instructions: scalar `vadd` … `vset` on selected bytes and halves, and the two- and four-way forms.
+//!
+//! No current chip has them: ptxas makes other instructions of them, and departs from the manual where results leave 32
+//! bits. What it makes for sm_90 is followed here, as that is what runs.
 
 /// Part of a 32-bit register that a scalar operand or result selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -70,7 +73,8 @@ pub fn apply(op: Op, a: i64, b: i64) -> i64 {
 #[inline]
 pub fn shl(a: i64, count: u32, wrap: bool) -> i64 {
     let count = if wrap { count & 31 } else { count.min(32) };
-    a << count
+    // Bits beyond the 34th are dropped before anything looks at the result.
+    a << count << 30 >> 30
 }
 
 /// `vshr`.
@@ -92,6 +96,12 @@ pub fn saturate(value: i64, part: Part, signed: bool) -> i64 {
     }
 }
 
+/// As [`saturate`], for `vadd`, `vsub` and `vabsdiff`: a whole unsigned word is only clamped from below.
+#[inline]
+pub fn saturate_sum(value: i64, part: Part, signed: bool) -> i64 {
+    if part == Part::Word && !signed { (value.max(0) as u32).into() } else { saturate(value, part, signed) }
+}
+
 /// What a scalar form does with `c` after saturation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Secondary {
@@ -103,15 +113,28 @@ pub enum Secondary {
     Max,
 }
 
-/// The secondary operation of a scalar form, in the signedness of its destination.
+/// The secondary operation of a scalar form, in the signedness of its destination. `value` is the result's low word,
+/// extended as its sources are: an unsigned minimum of a sign-extended negative value is `c`.
 #[inline]
-pub fn secondary(op: Secondary, value: u32, c: u32, signed: bool) -> u32 {
-    match (op, signed) {
-        (Secondary::Add, _) => value.wrapping_add(c),
-        (Secondary::Min, false) => value.min(c),
-        (Secondary::Max, false) => value.max(c),
-        (Secondary::Min, true) => (value as i32).min(c as i32) as u32,
-        (Secondary::Max, true) => (value as i32).max(c as i32) as u32,
+pub fn secondary(op: Secondary, value: i64, c: u32, signed: bool) -> u32 {
+    let wide_c = if signed { c as i32 as i64 } else { c as i64 };
+    let below = if signed { value < wide_c } else { (value as u64) < wide_c as u64 };
+    match op {
+        Secondary::Add => (value as u32).wrapping_add(c),
+        Secondary::Min => {
+            if below {
+                value as u32
+            } else {
+                c
+            }
+        }
+        Secondary::Max => {
+            if below {
+                c
+            } else {
+                value as u32
+            }
+        }
     }
 }
 
@@ -132,18 +155,18 @@ pub struct Mad {
     pub saturate: bool,
 }
 
-/// `vmad`: `a * b + c` in full width on extended parts, then shifted and saturated.
+/// `vmad`: `a * b + c` in 64 bits, words and `c` taken as signed whatever their types, then shifted and saturated.
 #[inline]
 pub fn mad(a: i64, b: i64, c: u32, mode: Mad) -> u32 {
-    let product = a as i128 * b as i128;
-    let product = if mode.negate_product { -product } else { product };
-    let c = if mode.negate_c { !c } else { c };
-    let c = if mode.signed { c as i32 as i128 } else { c as i128 };
-    let sum = (product + c + (mode.plus_one || mode.negate_c) as i128) >> mode.shift;
+    let product = (a as i32 as i64).wrapping_mul(b as i32 as i64);
+    let product = if mode.negate_product { product.wrapping_neg() } else { product };
+    let c = if mode.negate_c { (c as i32 as i64).wrapping_neg() } else { c as i32 as i64 };
+    let sum = product.wrapping_add(c).wrapping_add(mode.plus_one as i64);
+    let sum = if mode.signed { sum >> mode.shift } else { ((sum as u64) >> mode.shift) as i64 };
     match (mode.saturate, mode.signed) {
         (false, _) => sum as u32,
-        (true, true) => sum.clamp(i32::MIN as i128, i32::MAX as i128) as u32,
-        (true, false) => sum.clamp(0, u32::MAX as i128) as u32,
+        (true, true) => sum.clamp(i32::MIN as i64, i32::MAX as i64) as u32,
+        (true, false) => sum.clamp(0, u32::MAX as i64) as u32,
     }
 }
 
@@ -233,6 +256,7 @@ mod tests {
         assert_eq!(saturate(apply(Op::Sub, -100, 100), Part::Byte(0), true), -128);
         assert_eq!(apply(Op::AbsDiff, 3, 10), 7);
         assert_eq!(shl(1, 40, false), 1 << 32);
+        assert_eq!(shl(7, 31, false), -1 << 31);
         assert_eq!(shl(1, 33, true), 2);
         assert_eq!(shr(-8, 1, false), -4);
     }
@@ -246,6 +270,9 @@ mod tests {
         assert_eq!(mad(1 << 20, 1 << 20, 0, Mad { saturate: true, ..signed }) as i32, i32::MAX);
         assert_eq!(mad(1 << 20, 1 << 20, 0, Mad { shift: 15, saturate: true, ..Mad::default() }), 1 << 25);
         assert_eq!(secondary(Secondary::Min, 1, u32::MAX, true), u32::MAX);
+        assert_eq!(secondary(Secondary::Min, -1, 7, false), 7);
+        assert_eq!(saturate_sum(1 << 32, Part::Word, false), 0);
+        assert_eq!(saturate_sum(-5, Part::Word, false), 0);
     }
 
     #[test]

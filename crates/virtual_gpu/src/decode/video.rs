@@ -117,12 +117,24 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         ("vset", None, None, Some(cmp)) => Box::new(move |a, b| i64::from(compare::int(cmp, a, b))),
         _ => return Err(Refusal::new("this form does not exist")),
     };
+    // Of `vset` the type of `a` stands for the missing one.
+    let second_signed = if set { a_signed } else { to_signed };
+    let sum = matches!(plain(f.name), Some(Op::Add | Op::Sub | Op::AbsDiff));
+    // A result that stays negative counts as such in an unsigned comparison, too.
+    let negative = !set && (a_signed || b_signed) && !(saturate && !to_signed);
     Ok(each3(t, a, b, c, move |a: u32, b: u32, c: u32| {
         let value = compute(a_part.read(a, a_signed), b_part.read(b, b_signed));
-        let value = if saturate { video::saturate(value, to, to_signed) } else { value } as u32;
+        let value = match saturate {
+            true if sum => video::saturate_sum(value, to, to_signed),
+            true => video::saturate(value, to, to_signed),
+            false => value,
+        };
         match second {
-            Some(op) => video::secondary(op, value, c, to_signed),
-            None => to.insert(value, c),
+            Some(op) => {
+                let wide = if negative { i64::from(value as i32) } else { i64::from(value as u32) };
+                video::secondary(op, wide, c, second_signed)
+            }
+            None => to.insert(value as u32, c),
         }
     }))
 }
