@@ -14,6 +14,7 @@ use crate::exec::cluster::BarrierCluster;
 use crate::exec::extension::Extension;
 use crate::exec::mbarrier::{Action, PendingCount, Phase, Test, Update};
 use crate::exec::registers::{NONE, Slot};
+use crate::exec::tensormap::{Field, Publish, Replace};
 use crate::observer::MemorySpace;
 use crate::op::{AddressOperand, OpKind, SpaceOperand};
 
@@ -333,6 +334,44 @@ fn tensor_box(d: &mut Decoder<'_>, operand: &Operand, dims: usize) -> Result<Ten
     };
     let coordinates = coordinates.iter().map(|c| d.source(c, ScalarType::S32)).collect::<Result<_, _>>()?;
     Ok(TensorBox { space, map, coordinates })
+}
+
+/// `tensormap.replace`, `tensormap.cp_fenceproxy`
+pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    if m.take("cp_fenceproxy") {
+        m.take_all();
+        let [target, source, _] = form.operands()?;
+        return Ok(extension(Publish { target: address(d, target)?, source: address(d, source)? }));
+    }
+    let known = m.take("replace") && m.take("tile") && m.take("b1024");
+    let space = match m.take_any(&[("global", MemorySpace::Global), ("shared::cta", MemorySpace::Shared)]) {
+        Some(space) => SpaceOperand::In(space),
+        None => SpaceOperand::Generic,
+    };
+    let (map, number, value) = match form.operands {
+        [map, value] => (map, 0, value),
+        [map, Operand::Constant(number), value] => {
+            (map, number.integer().unwrap_or(u64::MAX) as usize, value)
+        }
+        _ => return Err(Refusal::new("it takes a map, perhaps the number of a dimension, and a value")),
+    };
+    let field = form.modifiers.take_any(&[
+        ("global_address", Field::Address),
+        ("rank", Field::Rank),
+        ("box_dim", Field::BoxDim(number)),
+        ("global_dim", Field::Dim(number)),
+        ("global_stride", Field::Stride(number)),
+        ("element_stride", Field::ElementStride(number)),
+        ("elemtype", Field::ElementType),
+        ("interleave_layout", Field::Interleave),
+        ("swizzle_mode", Field::Swizzle),
+        ("fill_mode", Field::Fill),
+    ]);
+    let Some(field) = field.filter(|_| known) else { return Err(Refusal::new("there is no such field")) };
+    form.modifiers.take_any(&[("b32", ()), ("b64", ())]);
+    let value = d.source(value, if field.is_wide() { ScalarType::B64 } else { ScalarType::B32 })?;
+    Ok(extension(Replace { space, map: address(d, map)?, field, value }))
 }
 
 /// `st.async`, `red.async`

@@ -17,6 +17,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<
         "movmatrix" => matrix::movmatrix(d, form),
         "mbarrier" => asynchronous::mbarrier(d, form),
         "cp" => asynchronous::copy(d, form),
+        "tensormap" => asynchronous::tensormap(d, form),
         "barrier" => asynchronous::barrier_cluster(form),
         _ => return Ok(None),
     };

@@ -51,6 +51,8 @@ pub(super) enum Symbol {
 struct Scope {
     names: HashMap<Name, Symbol>,
     slots: HashMap<Name, Slot>,
+    /// Inline PTX in braces has labels of its own, the same at each place it is expanded.
+    labels: HashMap<Name, u32>,
 }
 
 /// An operation whose targets are still labels.
@@ -80,7 +82,8 @@ pub(super) struct Decoder<'m> {
     inits: Vec<(Slot, Init)>,
     made: HashMap<Init, Slot>,
     local_size: u32,
-    labels: HashMap<Name, u32>,
+    /// Names of the labels, by number.
+    labels: Vec<Name>,
     items: Vec<Item>,
     reads: Vec<(Slot, u32)>,
     writes: Vec<(Slot, u32)>,
@@ -111,7 +114,7 @@ impl<'m> Decoder<'m> {
             inits: Vec::new(),
             made: HashMap::new(),
             local_size: 0,
-            labels: HashMap::new(),
+            labels: Vec::new(),
             items: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
@@ -187,6 +190,10 @@ impl<'m> Decoder<'m> {
                 Statement::CallPrototype(prototype) => {
                     self.declare(prototype.name.clone(), Symbol::Prototype)
                 }
+                Statement::Label(name, _) => {
+                    let depth = self.scopes.len() - 1;
+                    self.declare_label(depth, name);
+                }
                 _ => {}
             }
         }
@@ -240,10 +247,18 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// The number of a label.
+    /// The number of a label, of the innermost scope that has it.
     pub fn label(&mut self, name: &Name) -> u32 {
+        let known = self.scopes.iter().rev().find_map(|scope| scope.labels.get(name).copied());
+        // One that is nowhere is refused when the function is laid out.
+        known.unwrap_or_else(|| self.declare_label(0, name))
+    }
+
+    fn declare_label(&mut self, depth: usize, name: &Name) -> u32 {
         let next = self.labels.len() as u32;
-        *self.labels.entry(name.clone()).or_insert(next)
+        self.labels.push(name.clone());
+        self.scopes[depth].labels.insert(name.clone(), next);
+        next
     }
 
     fn instruction(&mut self, i: &Instruction) -> Result<(), Refusal> {
@@ -619,7 +634,7 @@ impl<'m> Decoder<'m> {
     pub fn finish(mut self, name: &str, start: u32) -> Result<(FunctionCode, Vec<Draft>), Refusal> {
         let items = std::mem::take(&mut self.items);
         let drafts = flow::lay_out(items, self.labels.len(), start).map_err(|label| {
-            let name = self.labels.iter().find(|(_, l)| **l == label).map_or("", |(name, _)| name.as_str());
+            let name = self.labels.get(label as usize).map_or("", Name::as_str);
             Refusal(format!("the label `{name}` is not defined in this function"))
         })?;
         let mut image = vec![Row::ZERO; self.rows as usize].into_boxed_slice();

@@ -87,8 +87,12 @@ fn refuse(why: String, lane: usize) -> Box<Raise> {
 fn read(place: *mut u8, lane: usize) -> Result<Barrier, Box<Raise>> {
     // SAFETY: `find` gave eight aligned bytes of shared memory, which only this thread reaches.
     let bits = unsafe { place.cast::<u64>().read() };
-    Barrier::from_bits(bits)
-        .ok_or_else(|| refuse("there is no mbarrier here: it was never initialised".into(), lane))
+    Barrier::from_bits(bits).ok_or_else(|| {
+        refuse(
+            format!("there is no mbarrier here: it was never initialised, or overwritten with {bits:#x}"),
+            lane,
+        )
+    })
 }
 
 fn write(place: *mut u8, barrier: Barrier) {

@@ -26,6 +26,7 @@ mod reach;
 pub(crate) mod registers;
 mod run;
 mod system;
+pub(crate) mod tensormap;
 mod warp;
 
 pub(crate) use call::code_address;

@@ -89,7 +89,7 @@ impl Mma {
         let Shape { m, n, k } = self.shape;
         if self.is_quad_pairs() {
             let floats = |f| matches!(f, Accumulator::F16 | Accumulator::F32);
-            return floats(self.c) && floats(self.d);
+            return floats(self.c) && floats(self.d) && (self.c == self.d || self.d == Accumulator::F32);
         }
         if self.a_by_columns || self.b_by_rows || n != 8 {
             return false;
@@ -111,15 +111,17 @@ impl Mma {
             other => other == self.b,
         };
         let accumulators = match self.a {
-            F16 | E4m3 | E5m2 => {
-                [self.c, self.d].iter().all(|f| matches!(f, Accumulator::F16 | Accumulator::F32))
-            }
-            Bf16 | Tf32 => (self.c, self.d) == (Accumulator::F32, Accumulator::F32),
-            F64 => (self.c, self.d) == (Accumulator::F64, Accumulator::F64),
-            S8 | U8 | S4 | U4 | B1 => (self.c, self.d) == (Accumulator::S32, Accumulator::S32),
+            F16 | E4m3 | E5m2 => matches!(self.d, Accumulator::F16 | Accumulator::F32),
+            Bf16 | Tf32 => self.d == Accumulator::F32,
+            F64 => self.d == Accumulator::F64,
+            S8 | U8 | S4 | U4 | B1 => self.d == Accumulator::S32,
         };
         let saturates = matches!(self.a, S8 | U8 | S4 | U4);
-        shapes.contains(&(m, k)) && same_kind && accumulators && (saturates || !self.saturate)
+        shapes.contains(&(m, k))
+            && same_kind
+            && accumulators
+            && self.c == self.d
+            && (saturates || !self.saturate)
     }
 
     /// `m8n8k4` of `f16`: four products, one in each pair of quads.
@@ -359,6 +361,7 @@ mod tests {
             "sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
             "sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16",
             "sync.aligned.m16n8k7.row.col.f32.f16.f16.f32",
+            "sync.aligned.m16n8k16.row.col.f32.f16.f16.f16",
             "sync.aligned.m16n8k256.row.col.s32.b1.b1.s32",
             "sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32",
             "sync.aligned.m16n8k16.row.col.f32.f16",

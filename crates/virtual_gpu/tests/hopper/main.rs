@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod device;
+mod gemm;
 mod matrix;
 mod nvcc;
 mod tensor;

@@ -148,3 +148,21 @@ fn a_box_goes_to_both_blocks_of_a_cluster() {
     let read = device.download(out, 1024);
     assert!(read[..512] == expected && read[512..] == expected);
 }
+
+#[test]
+fn a_kernel_changes_a_map() {
+    let device = Device::new(PTX);
+    let data = tensor();
+    let address = device.upload(&data);
+    // Elsewhere, too high and too wide, until the kernel has changed it.
+    let stale = map(address + 16 * PITCH as u64, 16, 64, Swizzle::None);
+    let maps = device.upload(&stale.to_bytes());
+    let out = device.upload(&[0xEE; 128]);
+    let params = crate::device::pointers(&[maps, address, out]);
+    device.launch("replaced", Launch::new(1, 32), &params).unwrap_or_else(|error| panic!("{error}"));
+    let read = device.download(out, 128);
+    for (i, &byte) in read.iter().enumerate() {
+        let expected = if i % 32 < 20 { data[i / 32 * PITCH + i % 32] } else { 0 };
+        assert_eq!(byte, expected, "byte {i}");
+    }
+}

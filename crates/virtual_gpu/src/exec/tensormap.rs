@@ -1,0 +1,128 @@
+//! `tensormap.replace` and `tensormap.cp_fenceproxy`: tensor maps that kernels change.
+
+use super::access;
+use super::context::{Raise, raise};
+use super::extension::{Extension, Machine};
+use super::registers::{Slot, lanes_of};
+use super::run::Step;
+use crate::fault::FaultKind;
+use crate::observer::{AccessKind, At, MemorySpace};
+use crate::op::{AddressOperand, SpaceOperand};
+use crate::tensor_map::{BYTES, DataType, Swizzle, TensorMap};
+
+/// What is replaced; the number is that of the dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    Address,
+    /// Takes the rank less one.
+    Rank,
+    BoxDim(usize),
+    Dim(usize),
+    Stride(usize),
+    ElementStride(usize),
+    ElementType,
+    Interleave,
+    Swizzle,
+    Fill,
+}
+
+/// `tensormap.replace`
+#[derive(Debug)]
+pub(crate) struct Replace {
+    pub space: SpaceOperand,
+    pub map: AddressOperand,
+    pub field: Field,
+    /// Of 64 bits for addresses and strides, else of 32.
+    pub value: Slot,
+}
+
+impl Field {
+    /// Whether the new value has 64 bits.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Self::Address | Self::Stride(_))
+    }
+
+    fn set(self, map: &mut TensorMap, value: u64) -> Option<()> {
+        match self {
+            Self::Address => map.address = value,
+            Self::Rank => map.rank = value as u32 + 1,
+            Self::BoxDim(i) => *map.box_dims.get_mut(i)? = value as u32,
+            Self::Dim(i) => *map.dims.get_mut(i)? = value,
+            Self::Stride(i) => *map.strides.get_mut(i)? = value,
+            Self::ElementStride(i) => *map.element_strides.get_mut(i)? = value as u32,
+            Self::ElementType => map.data_type = element_type(value)?,
+            Self::Interleave => return (value == 0).then_some(()),
+            Self::Swizzle => map.swizzle = Swizzle::from_number(value as u32)?,
+            Self::Fill => map.nan_fill = value != 0,
+        }
+        Some(())
+    }
+}
+
+/// The numbers of `.elemtype`, which are not quite the driver's.
+fn element_type(number: u64) -> Option<DataType> {
+    use DataType::*;
+    let types = [U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, Bf16, Tf32, Tf32Ftz];
+    types.get(usize::try_from(number).ok()?).copied()
+}
+
+impl Extension for Replace {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        let addresses = access::addresses(machine.regs, self.map);
+        for lane in lanes_of(at.lanes) {
+            let place =
+                machine.reach(self.space, addresses[lane], BYTES as u32, "tensormap.replace", lane)?;
+            // SAFETY: `reach` gave as many bytes; only this thread writes a map that it changes.
+            let mut bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
+            // SAFETY: decoding gave the value 64 or 32 bits.
+            let value = unsafe {
+                match self.field.is_wide() {
+                    true => machine.regs.get::<u64>(self.value, lane),
+                    false => machine.regs.get::<u32>(self.value, lane).into(),
+                }
+            };
+            // The fields of a map are replaced one after the other: between, it need not be a map that can be.
+            let replaced = TensorMap::from_bytes_unchecked(&bytes).and_then(|mut map| {
+                self.field.set(&mut map, value)?;
+                Some(map)
+            });
+            let Some(map) = replaced else {
+                let why = format!(
+                    "{:?} of the tensor map at {:#x} cannot become {value}",
+                    self.field, addresses[lane]
+                );
+                return Err(raise(FaultKind::IllegalInstruction(why), 1 << lane));
+            };
+            bytes = map.to_bytes();
+            // SAFETY: as above.
+            unsafe { place.cast::<[u8; BYTES]>().write(bytes) }
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `tensormap.cp_fenceproxy`: copies a map of 128 bytes from shared to global memory, by the warp together.
+#[derive(Debug)]
+pub(crate) struct Publish {
+    pub target: AddressOperand,
+    pub source: AddressOperand,
+}
+
+impl Extension for Publish {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !super::matrix::together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        const WHAT: &str = "tensormap.cp_fenceproxy";
+        let lane = at.lanes.trailing_zeros() as usize;
+        let source = access::addresses(machine.regs, self.source);
+        let target = access::addresses(machine.regs, self.target);
+        let (shared, global) = (SpaceOperand::In(MemorySpace::Shared), SpaceOperand::In(MemorySpace::Global));
+        let from = machine.reach(shared, source[lane], BYTES as u32, WHAT, lane)?;
+        let to = machine.reach(global, target[lane], BYTES as u32, WHAT, lane)?;
+        machine.show_access(at, global, AccessKind::Store, 16, 1 << lane, &target);
+        // SAFETY: `reach` gave as many bytes of each.
+        unsafe { to.cast::<[u8; BYTES]>().write(from.cast::<[u8; BYTES]>().read()) }
+        Ok(Step::Next)
+    }
+}
