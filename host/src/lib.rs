@@ -22,6 +22,7 @@ pub mod launch;
 pub mod modules;
 pub mod profiling;
 pub mod registry;
+pub mod resources;
 pub mod size;
 pub mod source;
 pub mod terminal;

@@ -8,6 +8,9 @@ use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
 
 use crate::cli::{Context, Outcome, Output};
+use crate::device::Device;
+use crate::registry::{self, Description};
+use crate::resources::Resources;
 use crate::size::Size;
 use crate::terminal;
 
@@ -15,11 +18,15 @@ use crate::terminal;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Occupancy {
-    /// Shape of a block: N, XxY or XxYxZ
-    #[arg(long, allow_hyphen_values = true, required_unless_present = "example")]
+    /// The kernel; its registers come from the driver or ptxas, its static shared memory from its module
+    #[arg(required_unless_present_any = ["example", "block"])]
+    kernel: Option<String>,
+
+    /// Shape of a block: N, XxY or XxYxZ; a kernel's own shape if it has one, else 256
+    #[arg(long, allow_hyphen_values = true)]
     block: Option<Size>,
 
-    /// Registers of a thread; left out, registers are unknown and not reckoned with
+    /// Registers of a thread; without it and without a kernel they are unknown and not reckoned with
     #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
     registers: Option<u32>,
 
@@ -36,7 +43,7 @@ pub struct Occupancy {
     capability: Option<Capability>,
 
     /// The worked examples of the teaching texts
-    #[arg(long, conflicts_with_all = ["block", "registers", "shared", "model", "capability"])]
+    #[arg(long, conflicts_with_all = ["kernel", "block", "registers", "shared", "model", "capability"])]
     example: bool,
 
     #[command(flatten)]
@@ -45,6 +52,8 @@ pub struct Occupancy {
 
 const EXAMPLES: &str = "\
 Examples:
+  warpsmith occupancy matmul_tiled_16
+  warpsmith occupancy matmul_dynamic --block 32x32 --shared 8192
   warpsmith occupancy --block 16x16 --registers 40 --shared 2048
   warpsmith occupancy --block 256 --registers 64 --model rtx4090
   warpsmith occupancy --example";
@@ -68,6 +77,8 @@ pub(in crate::commands) fn limits_of(capability: Capability) -> anyhow::Result<&
 #[derive(Serialize)]
 struct Answer {
     capability: Capability,
+    kernel: Option<String>,
+    resources: Option<Resources>,
     limits: &'static SmLimits,
     occupancy: Model,
     advice: Vec<Advice>,
@@ -80,28 +91,58 @@ struct Examples {
 
 impl Occupancy {
     /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
+    pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         if self.example {
             let examples = Examples { examples: occupancy::examples()? };
             self.output.print(&examples, example_text)?;
             return Ok(Outcome::Well);
         }
-        let limits = match self.capability {
-            Some(capability) => limits_of(capability)?,
-            None => self.model.unwrap_or(&chips::H200).sm,
+        let asked = match (self.capability, self.model) {
+            (Some(capability), _) => Some(limits_of(capability)?),
+            (None, model) => model.map(|chip| chip.sm),
         };
-        let block = self.block.ok_or_else(|| anyhow::anyhow!("say the shape of a block: --block 16x16"))?;
+        let (limits, block, resources) = match &self.kernel {
+            None => (asked.unwrap_or(chips::H200.sm), self.block, None),
+            Some(name) => {
+                let (_, kernel) = registry::find(name)?;
+                let device = Device::open(context.device)?;
+                let (major, minor) = device.limits().capability;
+                let own = Capability::new(u8::try_from(major)?, u8::try_from(minor)?);
+                let limits = asked.map_or_else(|| limits_of(own), Ok)?;
+                let resources = Resources::of(&device, kernel, limits.capability)?;
+                (limits, self.block.or(Some(block_of(kernel))), Some(resources))
+            }
+        };
+        let block = block.ok_or_else(|| anyhow::anyhow!("say the shape of a block: --block 16x16"))?;
         let needs = BlockNeeds {
             threads: threads(block)?,
-            registers_per_thread: self.registers.unwrap_or(0),
-            static_shared: 0,
+            registers_per_thread: self
+                .registers
+                .or(resources.as_ref().and_then(|resources| resources.registers))
+                .unwrap_or(0),
+            static_shared: resources.as_ref().map_or(0, |resources| resources.static_shared),
             dynamic_shared: self.shared,
         };
         let found = Model::new(limits, needs)?;
         let advice = found.advice(limits);
-        let answer = Answer { capability: limits.capability, limits, occupancy: found, advice };
+        let answer = Answer {
+            capability: limits.capability,
+            kernel: self.kernel.clone(),
+            resources,
+            limits,
+            occupancy: found,
+            advice,
+        };
         self.output.print(&answer, text)?;
         Ok(Outcome::Well)
+    }
+}
+
+/// The shape that a kernel demands, or 256 threads.
+pub(in crate::commands) fn block_of(kernel: &Description) -> Size {
+    match kernel.bounds.block_dim {
+        Some([x, y, z]) => Size::Three(x as usize, y as usize, z as usize),
+        None => Size::One(kernel.bounds.max_threads.map_or(256, |most| most.min(256)) as usize),
     }
 }
 
@@ -121,6 +162,22 @@ fn text(answer: &Answer) -> String {
     let paint = report::text::Paint { colour: terminal::colour(&std::io::stdout()) };
     let found = &answer.occupancy;
     let mut out = String::new();
+    if let (Some(kernel), Some(resources)) = (&answer.kernel, &answer.resources) {
+        let registers = match (found.needs.registers_per_thread, resources.registers) {
+            (0, _) => format!("registers unknown ({})", resources.registers_from),
+            (count, Some(own)) if own == count => {
+                format!("{count} registers a thread (from {})", resources.registers_from)
+            }
+            (count, _) => format!("{count} registers a thread (as asked for)"),
+        };
+        let _ = writeln!(
+            out,
+            "{}: {registers}, {} bytes of static and {} of dynamic shared memory",
+            terminal::heading(kernel),
+            resources.static_shared,
+            found.needs.dynamic_shared
+        );
+    }
     let _ = writeln!(
         out,
         "{} of {} threads on a multiprocessor of capability {} ({}): {} of {} warps, {:.0} %\n",

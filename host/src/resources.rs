@@ -1,0 +1,116 @@
+//! What a kernel takes of a multiprocessor: registers and static shared memory, and who says so.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use cust::function::FunctionAttribute;
+use gpu_model::Capability;
+use serde::Serialize;
+
+use crate::device::Device;
+use crate::error::Doing;
+use crate::modules::level_of;
+use crate::registry::Description;
+
+/// What one thread and one block of a kernel take.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resources {
+    /// Registers of a thread; `None` if nobody at hand can say.
+    pub registers: Option<u32>,
+    /// Who said so, or why nobody could.
+    pub registers_from: String,
+    /// Bytes of static shared memory.
+    pub static_shared: u32,
+}
+
+impl Resources {
+    /// Asks the driver; on the virtual GPU, which has no register file, `ptxas` for `capability` where there is one.
+    pub fn of(device: &Device, kernel: &Description, capability: Capability) -> anyhow::Result<Self> {
+        let name = kernel.name;
+        let function = device.module_of(name)?.get_function(name).doing(format!("find kernel `{name}`"))?;
+        let attribute = |attribute| function.get_attribute(attribute).doing(format!("ask about `{name}`"));
+        let static_shared = u32::try_from(attribute(FunctionAttribute::SharedMemorySizeBytes)?).unwrap_or(0);
+        let own = device.limits().capability == (capability.major.into(), capability.minor.into());
+        let (registers, registers_from) = if own && !device.is_virtual() {
+            let registers = u32::try_from(attribute(FunctionAttribute::NumRegisters)?).ok();
+            (registers, "the driver".to_owned())
+        } else {
+            match ptxas_registers(name, capability) {
+                Ok(registers) => (Some(registers), format!("ptxas for sm_{}", capability.number())),
+                Err(reason) => (None, reason),
+            }
+        };
+        Ok(Self { registers, registers_from, static_shared })
+    }
+}
+
+/// `ptxas`, from `PATH` or the usual places of the CUDA toolkit.
+pub fn find_ptxas() -> Option<PathBuf> {
+    let name = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let toolkit = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    std::env::split_paths(&path)
+        .chain(toolkit.map(|root| root.join("bin")))
+        .chain([PathBuf::from("/usr/local/cuda/bin")])
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+/// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
+fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
+    let ptxas = find_ptxas().ok_or("there is no ptxas on PATH, in CUDA_HOME or in /usr/local/cuda")?;
+    let level = level_of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
+    if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
+        return Err(reason);
+    }
+    let suffix = if level.arch.ends_with('a') { "a" } else { "" };
+    let arch = format!("sm_{}{suffix}", capability.number());
+    let input = std::env::temp_dir().join(format!("warpsmith-{}-{}.ptx", std::process::id(), level.arch));
+    std::fs::write(&input, level.ptx).map_err(|error| format!("{}: {error}", input.display()))?;
+    let output = Command::new(&ptxas)
+        .args(["-v", "-arch", &arch, "-o"])
+        .arg(if cfg!(windows) { "NUL" } else { "/dev/null" })
+        .arg(&input)
+        .output();
+    // A file that stays behind in the temporary folder harms nobody.
+    let _ = std::fs::remove_file(&input);
+    let output = output.map_err(|error| format!("{}: {error}", ptxas.display()))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    registers_in(&text, kernel).ok_or_else(|| {
+        let first = text.lines().find(|line| line.contains("fatal") || line.contains("error"));
+        format!("ptxas does not say: {}", first.unwrap_or("its output names no such kernel"))
+    })
+}
+
+/// Finds `Used N registers` of the kernel in what `ptxas -v` prints.
+fn registers_in(text: &str, kernel: &str) -> Option<u32> {
+    let quoted = format!("'{kernel}'");
+    let mut lines =
+        text.lines().skip_while(|line| !(line.contains("Compiling entry") && line.contains(&quoted)));
+    lines.next()?;
+    let used =
+        lines.take_while(|line| !line.contains("Compiling entry")).find(|line| line.contains("Used "))?;
+    used.split("Used ").nth(1)?.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'first' for 'sm_90'
+ptxas info    : Function properties for first
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 12 registers, used 0 barriers
+ptxas info    : Compiling entry function 'second' for 'sm_90'
+ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
+
+    #[test]
+    fn registers_are_those_of_the_kernel_asked_for() {
+        assert_eq!(registers_in(PRINTED, "first"), Some(12));
+        assert_eq!(registers_in(PRINTED, "second"), Some(40));
+        assert_eq!(registers_in(PRINTED, "sec"), None);
+        assert_eq!(registers_in("", "first"), None);
+    }
+}
