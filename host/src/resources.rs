@@ -1,7 +1,9 @@
 //! What a kernel takes of a multiprocessor: registers and static shared memory, and who says so.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use cust::function::FunctionAttribute;
 use gpu_model::Capability;
@@ -9,7 +11,7 @@ use serde::Serialize;
 
 use crate::device::Device;
 use crate::error::Doing;
-use crate::modules::level_of;
+use crate::modules::{Level, level_of};
 use crate::registry::Description;
 
 /// What one thread and one block of a kernel take.
@@ -58,6 +60,8 @@ pub fn find_ptxas() -> Option<PathBuf> {
 
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
 fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
+    /// What `ptxas` printed, by architecture: it assembles a whole module at a time.
+    static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
     let ptxas = find_ptxas().ok_or("there is no ptxas on PATH, in CUDA_HOME or in /usr/local/cuda")?;
     let level = level_of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
     if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
@@ -65,21 +69,29 @@ fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> 
     }
     let suffix = if level.arch.ends_with('a') { "a" } else { "" };
     let arch = format!("sm_{}{suffix}", capability.number());
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let text =
+        printed.entry(format!("{arch} {}", level.arch)).or_insert_with(|| assemble(&ptxas, level, &arch));
+    let text = text.as_ref().map_err(Clone::clone)?;
+    registers_in(text, kernel).ok_or_else(|| {
+        let first = text.lines().find(|line| line.contains("fatal") || line.contains("error"));
+        format!("ptxas does not say: {}", first.unwrap_or("its output names no such kernel"))
+    })
+}
+
+/// What `ptxas -v` prints about a module.
+fn assemble(ptxas: &Path, level: &Level, arch: &str) -> Result<String, String> {
     let input = std::env::temp_dir().join(format!("warpsmith-{}-{}.ptx", std::process::id(), level.arch));
     std::fs::write(&input, level.ptx).map_err(|error| format!("{}: {error}", input.display()))?;
-    let output = Command::new(&ptxas)
-        .args(["-v", "-arch", &arch, "-o"])
+    let output = Command::new(ptxas)
+        .args(["-v", "-arch", arch, "-o"])
         .arg(if cfg!(windows) { "NUL" } else { "/dev/null" })
         .arg(&input)
         .output();
     // A file that stays behind in the temporary folder harms nobody.
     let _ = std::fs::remove_file(&input);
     let output = output.map_err(|error| format!("{}: {error}", ptxas.display()))?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    registers_in(&text, kernel).ok_or_else(|| {
-        let first = text.lines().find(|line| line.contains("fatal") || line.contains("error"));
-        format!("ptxas does not say: {}", first.unwrap_or("its output names no such kernel"))
-    })
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Finds `Used N registers` of the kernel in what `ptxas -v` prints.

@@ -113,6 +113,54 @@ fn the_roofline_example_has_the_texts_numbers() {
 }
 
 #[test]
+fn kernels_are_weighed_by_their_counts() {
+    let ratio = |kernel: &str| {
+        let answer = json(&format!("roofline {kernel} --size 64 --device virtual"));
+        answer["kernels"][0]["cgma"].as_f64().unwrap()
+    };
+    // 2·64³ operations and the epilogue's 2·64², on 2·64³ loads and 64² stores.
+    let naive = (2.0 * 64f64.powi(3) + 2.0 * 64f64.powi(2)) / (2.0 * 64f64.powi(3) + 64f64.powi(2));
+    assert!((ratio("matmul_naive") - naive).abs() < 0.02, "{} instead of {naive}", ratio("matmul_naive"));
+    // 16×16 tiles load each element once for 16 uses.
+    let tiled = (2.0 * 64f64.powi(3)) / (2.0 * 64f64.powi(3) / 16.0 + 64f64.powi(2));
+    assert!(
+        (ratio("matmul_tiled_16") - tiled).abs() < 0.3,
+        "{} instead of {tiled}",
+        ratio("matmul_tiled_16")
+    );
+}
+
+#[test]
+fn occupancy_knows_a_kernels_shared_memory_and_shape() {
+    let answer = json("occupancy matmul_tiled_16 --device virtual --registers 40");
+    let needs = &answer["occupancy"]["needs"];
+    assert_eq!((&needs["threads"], &needs["static_shared"]), (&Value::from(256), &Value::from(2048)));
+    assert_eq!(answer["occupancy"]["blocks"], 6, "65,536 registers / (40 × 256) is 6.4");
+}
+
+#[test]
+fn the_report_shows_every_kernel_that_the_demos_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let answer = json(&format!("report --html {}", page.display()));
+    let kernels = answer["kernels"].as_array().unwrap();
+    let find = |name: &str| {
+        let found = kernels.iter().find(|kernel| kernel["launch"]["kernel"] == name);
+        found.unwrap_or_else(|| panic!("{name} is not in the report"))
+    };
+    assert!(find("transpose_tile")["launch"]["counters"]["shared_load"]["bank_conflicts"].as_u64() > Some(0));
+    assert_eq!(find("transpose_padded")["launch"]["counters"]["shared_load"]["bank_conflicts"], 0);
+    assert_eq!(find("banks_4_bytes")["launch"]["counters"]["shared_load"]["bank_conflicts"], 31);
+    let html = std::fs::read_to_string(&page).unwrap();
+    for kernel in kernels {
+        let name = kernel["launch"]["kernel"].as_str().unwrap();
+        assert!(html.contains(&format!("id=\"kernel-{name}\"")), "{name}");
+    }
+    assert!(html.contains("kernels-gpu/src/transpose.rs"), "counters stand beside the kernels' own lines");
+    assert!(html.contains("<circle"), "the roofline has marks");
+}
+
+#[test]
 fn the_virtual_gpu_stands_for_each_model() {
     for (model, capability, sms) in [("h200", "9.0", 132), ("t4", "7.5", 40), ("rtx3060", "8.6", 28)] {
         let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
@@ -166,7 +214,13 @@ fn wrong_input_is_answered_with_the_limit() {
         ("explain", 2, "banks"),
         ("roofline --intensity 0", 2, "above 0"),
         ("roofline --intensity NaN", 2, "above 0"),
-        ("roofline", 2, "--intensity"),
+        ("roofline", 2, "KERNELS"),
+        ("roofline no_such_kernel", 1, "no_such_kernel"),
+        ("roofline transpose_copy --device virtual", 1, "no ratio to draw"),
+        ("report", 2, "--html"),
+        ("report --html /no/such/folder/page.html", 1, "there is no folder /no/such/folder"),
+        ("report --html /", 1, "is a folder"),
+        ("occupancy no_such_kernel", 1, "no_such_kernel"),
         ("roofline --example --model t4", 2, "cannot be used with"),
         ("occupancy --block 0", 2, "at least 1"),
         ("occupancy --block 2048", 1, "1024"),

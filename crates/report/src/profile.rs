@@ -43,9 +43,43 @@ pub struct Launch {
     /// The counters of each source line.
     #[serde(default)]
     pub lines: Vec<Line>,
+    /// Floating-point operations of all lanes.
+    #[serde(default)]
+    pub operations: Operations,
     /// Families of instructions that ran and have no measured counting rule.
     #[serde(default)]
-    pub not_counted: Vec<serde_json::Value>,
+    pub not_counted: Vec<NotCounted>,
+    /// What ended the launch, if it did not end well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// Floating-point operations by type; a multiply-add counts two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Operations {
+    /// `f16` and `bf16`.
+    pub f16: u64,
+    /// `f32`.
+    pub f32: u64,
+    /// `f64`.
+    pub f64: u64,
+}
+
+impl Operations {
+    /// All types together.
+    pub const fn total(&self) -> u64 {
+        self.f16 + self.f32 + self.f64
+    }
+}
+
+/// Instructions that have no measured rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCounted {
+    /// What they are.
+    pub family: String,
+    /// How many ran.
+    pub instructions: u64,
 }
 
 /// The counters of one source line.
@@ -240,7 +274,7 @@ mod tests {
             {"file":"transpose.rs","line":10,"global_load":{"requests":32768,"sectors":131072,"bytes":4194304}},
             {"file":"transpose.rs","line":14,
              "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808}}],
-        "not_counted":["ldmatrix"]}]}"#;
+        "not_counted":[{"family":"ldmatrix","instructions":8}]}]}"#;
 
     #[test]
     fn the_documented_shape_is_read() {
@@ -252,7 +286,7 @@ mod tests {
         assert_eq!(launch.worst_lines()[0].line, 14);
         assert_eq!(launch.lines[0].counters.advice(), Vec::<String>::new());
         assert!(launch.lines[1].counters.advice()[0].contains("32.0 wavefronts"));
-        assert_eq!(launch.not_counted.len(), 1);
+        assert_eq!(launch.not_counted[0].instructions, 8);
     }
 
     #[test]

@@ -20,7 +20,7 @@ const PROFILE: &str = r#"{"version":1,"model":"h200","view":"ptx","launches":[{
         {"file":"src/transpose.rs","line":10,"global_load":{"requests":32768,"sectors":131072,"bytes":4194304}},
         {"file":"src/transpose.rs","line":12,
          "shared_load":{"instructions":32768,"wavefronts":1048576,"ideal_wavefronts":32768,"bank_conflicts":1015808}}],
-    "not_counted":["ldmatrix"]},
+    "not_counted":[{"family":"ldmatrix","instructions":8}]},
    {"kernel":"matmul_naive","grid":[4,4,1],"block":[16,16,1],
     "counters":{"global_load":{"requests":1000,"sectors":4000,"bytes":128000}}}]}"#;
 
@@ -182,7 +182,7 @@ fn the_page_shows_what_was_counted() {
         "shared loads take 32.0 wavefronts where one would do",
         "64 registers a thread or fewer",
         "Not known: the module is not loaded",
-        "not counted, for want of a measured rule: ldmatrix",
+        "not counted, for want of a measured rule: 8 × ldmatrix",
         "7.812 operations per byte",
     ] {
         assert!(page.contains(part), "{part}");

@@ -45,7 +45,7 @@ pub struct LaunchProfile {
     pub fault: Option<String>,
 }
 
-/// The counters of one source line: the innermost frame outside the standard libraries.
+/// The counters of one source line: the innermost frame outside the standard libraries and `crates/tile`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LineProfile {
     /// The file as the compiler named it; empty if the PTX has no lines.
@@ -349,11 +349,12 @@ fn add(to: &mut Counters, count: &Count) {
     }
 }
 
-/// The line that a person wrote: the innermost frame outside the standard libraries of host and device.
+/// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`crates/tile`),
+/// whose every user would otherwise share one line.
 fn line_of(code: &Code, pc: u32) -> (String, u32) {
     let frames = code.frames(pc);
     let own = |frame: &&SourceFrame| {
-        !["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/"]
+        !["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/", "/crates/tile/"]
             .iter()
             .any(|library| frame.file.contains(library))
     };

@@ -3,21 +3,32 @@
 use std::fmt::Write;
 
 use gpu_model::Chip;
-use gpu_model::roofline::{Bound, CgmaExample, Roofline as Lines};
+use gpu_model::roofline::{Bound, CgmaExample, Roofline as Lines, Work};
 use report::text::Point;
 use report::unit::rate;
 use serde::Serialize;
+use warpsmith_cuda::profile::LaunchProfile;
 
 use super::occupancy::parse_chip;
 use crate::cli::{Context, Outcome, Output};
+use crate::profiling;
+use crate::size::Size;
 use crate::terminal;
 
 /// Arguments of `roofline`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Roofline {
+    /// Kernels, counted on the virtual GPU
+    #[arg(required_unless_present_any = ["example", "intensity"])]
+    kernels: Vec<String>,
+
+    /// Problem size: N, MxN or MxNxK
+    #[arg(long, allow_hyphen_values = true, requires = "kernels")]
+    size: Option<Size>,
+
     /// Operations per byte of a kernel that you have counted yourself
-    #[arg(long, required_unless_present = "example", value_parser = intensity)]
+    #[arg(long, value_parser = intensity, allow_hyphen_values = true, conflicts_with = "kernels")]
     intensity: Option<f64>,
 
     /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200
@@ -25,7 +36,7 @@ pub struct Roofline {
     model: &'static Chip,
 
     /// The worked example of the teaching texts: 200 GB/s, 1,500 GFLOP/s
-    #[arg(long, conflicts_with_all = ["intensity", "model"])]
+    #[arg(long, conflicts_with_all = ["kernels", "intensity", "model"])]
     example: bool,
 
     #[command(flatten)]
@@ -34,6 +45,7 @@ pub struct Roofline {
 
 const EXAMPLES: &str = "\
 Examples:
+  warpsmith roofline matmul_naive matmul_tiled_16 matmul_tiled_32
   warpsmith roofline --example
   warpsmith roofline --intensity 0.25 --model rtx4090";
 
@@ -47,8 +59,12 @@ fn intensity(text: &str) -> Result<f64, String> {
 #[derive(Serialize)]
 struct KernelAnswer {
     name: String,
+    /// Operations per byte that moves, in whole sectors, before any cache.
     intensity: f64,
+    /// Operations per 4 bytes that lanes ask for.
     cgma: f64,
+    /// Counted operations and bytes; `null` if only the ratio is known.
+    work: Option<Work>,
     attainable_flops: f64,
     bound: Bound,
 }
@@ -65,15 +81,15 @@ struct Answer {
 impl Roofline {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        self.output.print(&self.answer(), text)?;
+        self.output.print(&self.answer()?, text)?;
         Ok(Outcome::Well)
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> anyhow::Result<Answer> {
         if self.example {
             let example = CgmaExample::new();
             let kernel = |name: &str, cgma: f64| kernel(name, cgma / 4.0, &example.roofline);
-            return Answer {
+            return Ok(Answer {
                 chip: None,
                 roofline: example.roofline,
                 ridge: example.roofline.ridge(),
@@ -82,18 +98,42 @@ impl Roofline {
                     kernel("matmul with 16×16 tiles", example.tiled_cgma),
                 ],
                 example: Some(example),
-            };
+            });
         }
         let lines = Lines::of(self.model);
-        let kernels = self.intensity.map(|intensity| kernel("the kernel", intensity, &lines));
-        Answer {
+        let mut kernels: Vec<_> =
+            self.intensity.map(|intensity| kernel("the kernel", intensity, &lines)).into_iter().collect();
+        for name in &self.kernels {
+            kernels.push(counted(name, self.size, &lines)?);
+        }
+        Ok(Answer {
             chip: Some(self.model.name),
             roofline: lines,
             ridge: lines.ridge(),
-            kernels: kernels.into_iter().collect(),
+            kernels,
             example: None,
-        }
+        })
     }
+}
+
+/// A kernel as the virtual GPU counts it, all launches of its demo together.
+fn counted(name: &str, size: Option<Size>, lines: &Lines) -> anyhow::Result<KernelAnswer> {
+    let launches = profiling::profile(name, size)?;
+    let sum = |part: fn(&LaunchProfile) -> u64| launches.iter().map(part).sum::<u64>() as f64;
+    let work = Work {
+        operations: sum(|launch| launch.operations.f16 + launch.operations.f32 + launch.operations.f64),
+        requested_bytes: sum(|launch| launch.counters.global_load.bytes + launch.counters.global_store.bytes),
+        moved_bytes: sum(|launch| {
+            32 * (launch.counters.global_load.sectors + launch.counters.global_store.sectors)
+        }),
+    };
+    anyhow::ensure!(
+        work.operations > 0.0 && work.moved_bytes > 0.0,
+        "`{name}` does {} floating-point operations on {} bytes of global memory: there is no ratio to draw",
+        work.operations,
+        work.moved_bytes
+    );
+    Ok(KernelAnswer { cgma: work.cgma(), work: Some(work), ..kernel(name, work.intensity(), lines) })
 }
 
 fn kernel(name: &str, intensity: f64, lines: &Lines) -> KernelAnswer {
@@ -101,6 +141,7 @@ fn kernel(name: &str, intensity: f64, lines: &Lines) -> KernelAnswer {
         name: name.to_owned(),
         intensity,
         cgma: intensity * 4.0,
+        work: None,
         attainable_flops: lines.attainable(intensity),
         bound: lines.bound(intensity),
     }
@@ -157,6 +198,13 @@ fn text(answer: &Answer) -> String {
                 kernel.cgma,
                 kernel.attainable_flops / lines.flops * 100.0
             );
+            if let Some(work) = kernel.work {
+                let _ = writeln!(
+                    out,
+                    "  counted: {:.0} operations, {:.0} bytes asked for, {:.0} bytes moved in sectors",
+                    work.operations, work.requested_bytes, work.moved_bytes
+                );
+            }
         }
     }
     out

@@ -51,7 +51,7 @@ pub(super) fn summary(out: &mut String, kernels: &[Kernel]) {
         let (shared, global) = (kernel.launch.counters.shared(), kernel.launch.counters.global());
         let _ = write!(
             out,
-            "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td>{}</td><td>{}</td>",
+            "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"wrap\">{}</td><td>{}</td>",
             kernel.id(),
             escape(&kernel.launch.kernel),
             escape(&kernel.size),
@@ -103,7 +103,7 @@ pub(super) fn details(out: &mut String, kernels: &[Kernel], chip: &Chip) {
             let names: Vec<String> = launch
                 .not_counted
                 .iter()
-                .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
+                .map(|one| format!("{} × {}", grouped(one.instructions), one.family))
                 .collect();
             let _ = writeln!(
                 out,

@@ -25,7 +25,8 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--rule);border-radius:6px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.5rem .75rem;color:var(--muted)}
-th,td{padding:.3rem .75rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
+th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
+td.wrap{white-space:normal;min-width:7rem}
 th{font-weight:600}
 thead th{white-space:normal;vertical-align:bottom}
 th:first-child,.source td:nth-child(2),.source th:nth-child(2){text-align:left}

@@ -7,6 +7,8 @@ use cust::module::Module;
 use cust::sys;
 use serde::Serialize;
 
+use crate::extra;
+
 /// One wish to the driver and its answer.
 #[derive(Serialize)]
 pub(super) struct Answer {
@@ -29,11 +31,7 @@ pub(super) fn ask(shared: u32) -> anyhow::Result<Vec<Answer>> {
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(EMPTY_KERNEL, &[])?;
     let mut function = module.get_function("empty")?;
-    set_attribute(
-        &function,
-        sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-        shared as i32,
-    )?;
+    extra::allow_dynamic_shared(&function, shared)?;
 
     let caches = [
         ("none", CacheConfig::PreferNone),
@@ -59,9 +57,7 @@ pub(super) fn ask(shared: u32) -> anyhow::Result<Vec<Answer>> {
     }
     function.set_cache_config(CacheConfig::PreferNone)?;
     for percent in [0, 50, 100] {
-        let carve_out = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-        let read =
-            set_attribute(&function, carve_out, percent).and_then(|()| get_attribute(&function, carve_out));
+        let read = extra::prefer_shared_carveout(&function, percent).and_then(|()| carve_out(&function));
         answers.push(answer(format!("carve-out {percent} %, this kernel"), read, &function, shared));
     }
     for (name, wish) in
@@ -84,18 +80,8 @@ fn answer<T: std::fmt::Debug>(wish: String, read: CudaResult<T>, function: &Func
     Answer { wish, read_back, blocks }
 }
 
-fn set_attribute(function: &Function, attribute: sys::CUfunction_attribute, value: i32) -> CudaResult<()> {
-    use cust::error::CudaError;
-    // SAFETY: the handle belongs to a function of a module that outlives the call, and the call takes no pointer.
-    match unsafe { sys::cuFuncSetAttribute(function.to_raw(), attribute, value) } {
-        sys::CUresult::CUDA_SUCCESS => Ok(()),
-        sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(CudaError::InvalidValue),
-        sys::CUresult::CUDA_ERROR_NOT_SUPPORTED => Err(CudaError::NotSupported),
-        _ => Err(CudaError::UnknownError),
-    }
-}
-
-fn get_attribute(function: &Function, attribute: sys::CUfunction_attribute) -> CudaResult<i32> {
+fn carve_out(function: &Function) -> CudaResult<i32> {
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
     let mut value = 0;
     // SAFETY: the handle belongs to a function of a module that outlives the call; `value` is a valid place.
     match unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function.to_raw()) } {
