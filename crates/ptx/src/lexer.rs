@@ -32,11 +32,44 @@ pub(crate) struct Token {
     pub(crate) position: Position,
 }
 
-/// Longest first: the first that fits is taken.
-const PUNCTUATION: [&str; 30] = [
-    "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "(", ")", "[", "]", "{", "}", "<", ">", ",", ";", ":",
-    "|", "!", "@", "=", "+", "-", "*", "/", "%", "&", "^",
-];
+/// The operator or bracket that starts with `first` and, if it has two characters, goes on with `second`.
+fn punctuation(first: u8, second: u8) -> Option<&'static str> {
+    Some(match (first, second) {
+        (b'<', b'<') => "<<",
+        (b'>', b'>') => ">>",
+        (b'<', b'=') => "<=",
+        (b'>', b'=') => ">=",
+        (b'=', b'=') => "==",
+        (b'!', b'=') => "!=",
+        (b'&', b'&') => "&&",
+        (b'|', b'|') => "||",
+        (b',', _) => ",",
+        (b';', _) => ";",
+        (b'[', _) => "[",
+        (b']', _) => "]",
+        (b'{', _) => "{",
+        (b'}', _) => "}",
+        (b'(', _) => "(",
+        (b')', _) => ")",
+        (b':', _) => ":",
+        (b'@', _) => "@",
+        (b'!', _) => "!",
+        (b'|', _) => "|",
+        (b'+', _) => "+",
+        (b'-', _) => "-",
+        (b'<', _) => "<",
+        (b'>', _) => ">",
+        (b'=', _) => "=",
+        (b'*', _) => "*",
+        (b'/', _) => "/",
+        (b'%', _) => "%",
+        (b'&', _) => "&",
+        (b'^', _) => "^",
+        (b'~', _) => "~",
+        (b'?', _) => "?",
+        _ => return None,
+    })
+}
 
 pub(crate) struct Lexer<'s> {
     source: &'s str,
@@ -155,9 +188,7 @@ impl<'s> Lexer<'s> {
                     self.words();
                     Kind::Word
                 }
-                b'~' => self.punct("~"),
-                b'?' => self.punct("?"),
-                _ => match PUNCTUATION.iter().find(|p| self.rest().starts_with(p.as_bytes())) {
+                byte => match punctuation(byte, self.byte(1)) {
                     Some(found) => self.punct(found),
                     None => return Err(self.error(start, position, Problem::Character)),
                 },

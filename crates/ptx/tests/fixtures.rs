@@ -4,6 +4,7 @@ use ptx::{Constant, FunctionKind, Initializer, Linkage, Operand, ScalarType, Sou
 
 const LANGUAGE: &str = include_str!("fixtures/language.ptx");
 const PLAIN: &str = include_str!("fixtures/nvcc_plain.ptx");
+const LLVM: &str = include_str!("fixtures/llvm.ptx");
 const TENSOR: &str = include_str!("fixtures/nvcc_tensor.ptx");
 
 fn instructions(block: &ptx::Block) -> Vec<&ptx::Instruction> {
@@ -24,7 +25,7 @@ fn function<'m>(module: &'m ptx::Module, name: &str) -> &'m ptx::Function {
 
 #[test]
 fn printed_modules_parse_to_themselves() {
-    for text in [LANGUAGE, PLAIN, TENSOR] {
+    for text in [LANGUAGE, PLAIN, TENSOR, LLVM] {
         let first = ptx::parse(text).unwrap();
         let printed = first.to_string();
         let again = ptx::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
@@ -136,4 +137,22 @@ fn nvcc_modules_hold_what_their_source_has() {
     assert!(
         hopper.iter().any(|i| i.opcode.to_string() == "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16")
     );
+}
+
+#[test]
+fn rust_kernels_lead_back_to_their_lines() {
+    let module = ptx::parse(LLVM).unwrap();
+    let lines = SourceLines::new(&module);
+    let body = instructions(function(&module, "copy_shifted").body.as_ref().unwrap());
+    let mut deepest = 0;
+    for loc in body.iter().filter_map(|instruction| instruction.loc) {
+        let frames = lines.frames(loc);
+        let (outermost, inlined) = frames.split_last().unwrap();
+        assert_eq!((&*outermost.file, outermost.function.is_none()), ("kernels-gpu/src/coalescing.rs", true));
+        assert!(
+            inlined.iter().all(|frame| frame.function.as_ref().is_some_and(|name| name.starts_with("_RN")))
+        );
+        deepest = deepest.max(frames.len());
+    }
+    assert!(deepest >= 3);
 }

@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-const FIXTURES: [&str; 3] = [
+const FIXTURES: [&str; 4] = [
     include_str!("fixtures/language.ptx"),
     include_str!("fixtures/nvcc_plain.ptx"),
     include_str!("fixtures/nvcc_tensor.ptx"),
+    include_str!("fixtures/llvm.ptx"),
 ];
 
 fn body(text: &str) -> Result<ptx::Module, ptx::Error> {

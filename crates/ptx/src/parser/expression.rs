@@ -36,6 +36,12 @@ const PRODUCT: u8 = 10;
 impl Parser<'_> {
     /// A whole expression, `c ? a : b` included.
     pub(super) fn constant(&mut self) -> Result<Constant> {
+        // Most constants are a number alone; tables of debug information have many thousands of them.
+        if let (Kind::Integer { bits, unsigned }, Kind::Punct("," | ";" | "}" | "]" | ")") | Kind::DotWord) =
+            (self.token.kind, self.next.kind)
+        {
+            return self.taken(Constant::Integer { bits, unsigned });
+        }
         self.nested(|parser| {
             let first = parser.binary(1)?;
             if !parser.at("?") {
