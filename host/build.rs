@@ -7,7 +7,12 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     for arch in [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a] {
         let ptx = out.join(format!("kernels_{arch}.ptx"));
-        if let Err(error) = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx).build() {
+        let mut builder = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx);
+        if arch == NvvmArch::Compute75 {
+            // For `warpsmith inspect --llvm`.
+            builder = builder.final_module_path(out.join("kernels.ll"));
+        }
+        if let Err(error) = builder.build() {
             eprintln!("error: the kernels did not become PTX for {arch}: {error}");
             std::process::exit(1);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cuda_std::Kernel;
-use cust::context::{Context, ContextFlags};
+use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
@@ -51,7 +51,7 @@ pub struct Device {
     stream: Stream,
     limits: Limits,
     is_virtual: bool,
-    _context: Context,
+    context: Context,
 }
 
 impl Device {
@@ -69,7 +69,7 @@ impl Device {
         context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
         let modules = [const { OnceLock::new() }; LEVELS.len()];
-        Ok(Self { modules, loading: Mutex::new(()), stream, limits, is_virtual, _context: context })
+        Ok(Self { modules, loading: Mutex::new(()), stream, limits, is_virtual, context })
     }
 
     /// Whether kernels run on the virtual GPU.
@@ -90,6 +90,11 @@ impl Device {
     /// The stream on which everything runs.
     pub fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    /// Makes the device's context current in this thread; the thread that opened it needs no call.
+    pub fn enter(&self) -> Result<(), Error> {
+        CurrentContext::set_current(&self.context).doing("make the context current")
     }
 
     /// Waits until all that was launched has ended.

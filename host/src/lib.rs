@@ -21,6 +21,7 @@ pub mod half;
 pub mod launch;
 pub mod modules;
 pub mod profiling;
+pub mod programs;
 pub mod registry;
 pub mod resources;
 pub mod size;

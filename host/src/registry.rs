@@ -103,6 +103,7 @@ kernels! {
         spaces_leave spaces_find
     }
     "latency": latency { chase_global chase_shared copy_by_few }
+    // `warpsmith new` writes above this line.
 }
 
 /// All kernels with their family.

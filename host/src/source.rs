@@ -5,9 +5,17 @@ use std::path::{Path, PathBuf};
 /// The workspace that this program was built from.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
+/// The workspace that this program was built from, if it is still there.
+pub fn workspace() -> Option<PathBuf> {
+    Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
+}
+
 /// The path relative to the workspace, if it lies there.
 pub fn relative(file: &str) -> &str {
-    ["kernels-gpu/", "crates/"].iter().find_map(|room| file.find(room).map(|at| &file[at..])).unwrap_or(file)
+    ["kernels-gpu/", "crates/", "host/"]
+        .iter()
+        .find_map(|room| file.find(room).map(|at| &file[at..]))
+        .unwrap_or(file)
 }
 
 /// The file on this machine: as named, or the same place in the workspace.

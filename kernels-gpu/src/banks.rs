@@ -24,7 +24,7 @@ pub trait Element: Copy {
     /// Reads an element by one access that is never merged, moved or forgotten.
     ///
     /// # Safety
-    /// As for any read.
+    /// As for any read; the element is in shared memory.
     #[inline(always)]
     unsafe fn read(at: *const Self) -> Self {
         // SAFETY: the caller's promise.
@@ -44,7 +44,8 @@ impl Element for Wide {
         let (a, b, c, d): (u32, u32, u32, u32);
         // SAFETY: the caller's promise.
         unsafe {
-            ptx!("ld.volatile.v4.u32 {{{a}, {b}, {c}, {d}}}, [{at}];",
+            ptx!("{{ .reg .u64 shared; cvta.to.shared.u64 shared, {at};",
+                "ld.volatile.shared.v4.u32 {{{a}, {b}, {c}, {d}}}, [shared]; }}",
                 a = out(u32) a, b = out(u32) b, c = out(u32) c, d = out(u32) d, at = in(ptr) at);
         }
         Self([a, b, c, d])

@@ -11,3 +11,4 @@ pub mod latency;
 pub mod matmul;
 pub mod spaces;
 pub mod transpose;
+// `warpsmith new` writes above this line.

@@ -1,6 +1,6 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Context, Outcome, Output};
@@ -10,12 +10,12 @@ use crate::size::Size;
 use crate::terminal::{self, Progress};
 
 /// Arguments of `demo`.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
     /// Which demo
-    #[arg(value_enum, default_value_t)]
-    which: Which,
+    #[arg(default_value = ALL, value_parser = names())]
+    which: String,
 
     /// Problem size: N, MxN or MxNxK
     #[arg(long, allow_hyphen_values = true)]
@@ -37,24 +37,19 @@ Examples:
   warpsmith demo transpose --device virtual     on the virtual GPU, with its counters
   warpsmith demo banks --json                   {\"results\": [{\"demo\", \"kernel\", \"size\", \"ok\", …}]}";
 
-/// The demos.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Which {
-    /// Matrix multiplication: naive, tiled, dynamic shared memory, column order
-    Matmul,
-    /// Matrix transpose: naive, shared tile, padded, swizzled
-    Transpose,
-    /// Global memory: alignment, stride, scatter, width, structs
-    Coalescing,
-    /// Shared memory: strides, widths, broadcast, columns
-    Banks,
-    /// Where coefficients live: registers, local, shared, global, constant
-    Spaces,
-    /// Latency and how it is hidden
-    Latency,
-    /// All of them
-    #[default]
-    All,
+/// The word for all demos.
+const ALL: &str = "all";
+
+/// The demos' names, which the command line takes.
+fn names() -> PossibleValuesParser {
+    let demos = demos::ALL.iter().map(|(name, title, _)| PossibleValue::new(*name).help(*title));
+    PossibleValuesParser::new(demos.chain([PossibleValue::new(ALL).help("All of them")]))
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Self { which: ALL.into(), size: None, dynamic_tile: Edge::default(), output: Output::default() }
+    }
 }
 
 /// The edge of dynamic tiles; `None` is for the device to choose.
@@ -91,16 +86,14 @@ impl Demo {
         }
         let counted_elsewhere = if device.is_virtual() { Vec::new() } else { self.on_the_virtual_gpu() };
         let mut all = Results { results: Vec::new() };
-        for (name, title, run) in demos::ALL {
-            if self.which != Which::All && self.which.name() != name {
+        for &(name, title, run) in demos::ALL {
+            if self.which != ALL && self.which != name {
                 continue;
             }
             let progress = Progress::new(name, !self.output.json);
             let stage = Stage {
-                // One size does not fit all demos: what is no warp's business is left to the demo's own default.
-                size: self
-                    .size
-                    .filter(|_| self.which != Which::All || name == "matmul" || name == "transpose"),
+                // Asked for all demos, those that know no size of this form keep their own.
+                size: self.size.filter(|&size| self.which != ALL || demos::takes(name, size)),
                 dynamic_tile: self.dynamic_tile.0,
                 ..Stage::new(&device, &progress)
             };
@@ -128,7 +121,7 @@ impl Demo {
     fn on_the_virtual_gpu(&self) -> Vec<Row> {
         let Ok(program) = std::env::current_exe() else { return Vec::new() };
         let output = std::process::Command::new(program)
-            .args(["demo", self.which.name(), "--device", "virtual", "--json"])
+            .args(["demo", &self.which, "--device", "virtual", "--json"])
             .env_remove("WARPSMITH_PROFILE")
             .output();
         output
@@ -144,21 +137,6 @@ fn take_counters(rows: &mut [Row], from: &[Row]) {
         if let Some(other) = from.iter().find(|other| other.kernel == row.kernel && other.case == row.case) {
             row.counters = other.counters;
             row.counters_size.clone_from(&other.counters_size);
-        }
-    }
-}
-
-impl Which {
-    /// The word of the command line.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Matmul => "matmul",
-            Self::Transpose => "transpose",
-            Self::Coalescing => "coalescing",
-            Self::Banks => "banks",
-            Self::Spaces => "spaces",
-            Self::Latency => "latency",
-            Self::All => "all",
         }
     }
 }

@@ -1,20 +1,208 @@
-//! `warpsmith new`: writes a new kernel or project.
+//! `warpsmith new`: a new kernel in this project, or a new project.
 
-use crate::cli::{Context, Outcome, Output};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Serialize;
+
+use crate::cli::{Context, Outcome};
+use crate::demos;
+use crate::registry;
+use crate::source;
+use crate::terminal;
 
 /// Arguments of `new`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct New {
-    /// The kernel's name
-    name: String,
+    /// The kernel's name: letters, digits and underscores
+    #[arg(required_unless_present = "project")]
+    name: Option<String>,
 
-    #[command(flatten)]
-    output: Output,
+    /// Write a workspace of its own into this folder, which must be empty or new
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    project: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row, in their places
+  cargo run --release -- demo my_kernel
+  warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`";
+
+/// The line above which a registration is written.
+const MARK: &str = "// `warpsmith new` writes above this line.";
+
+/// What was written, for the text.
+#[derive(Serialize)]
+struct Written {
+    files: Vec<String>,
 }
 
 impl New {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`new` is not part of this build")
+        let root = source::workspace().context(
+            "the project that this program was built from is not here any more; build it where you want the kernel",
+        )?;
+        match (&self.project, &self.name) {
+            (Some(folder), _) => project(&root, folder)?,
+            (None, Some(name)) => kernel(&root, name)?,
+            (None, None) => anyhow::bail!("say the kernel's name"),
+        }
+        Ok(Outcome::Well)
+    }
+}
+
+/// Writes a kernel into the workspace at `root`.
+fn kernel(root: &Path, name: &str) -> anyhow::Result<()> {
+    check_name(name)?;
+    let files = [
+        (root.join(format!("kernels-gpu/src/{name}.rs")), include_str!("../../templates/kernel.rs.txt")),
+        (root.join(format!("host/src/demos/{name}.rs")), include_str!("../../templates/demo.rs.txt")),
+    ];
+    for (path, _) in &files {
+        anyhow::ensure!(!path.exists(), "{} is there already; nothing was written", path.display());
+    }
+    let registrations = [
+        ("kernels-gpu/src/lib.rs", vec![format!("pub mod {name};")]),
+        (
+            "host/src/demos/mod.rs",
+            vec![format!("pub mod {name};"), format!("    (\"{name}\", \"{name}\", {name}::run),")],
+        ),
+        ("host/src/registry.rs", vec![format!("    \"{name}\": {name} {{ {name} }}")]),
+    ];
+    // All is read and composed before the first file is written, so that a failure leaves nothing half done.
+    let mut outputs: Vec<(PathBuf, String)> =
+        files.into_iter().map(|(path, template)| (path, template.replace("NAME", name))).collect();
+    for (file, lines) in registrations {
+        let path = root.join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        outputs.push((path, register(file, &text, &lines)?));
+    }
+    let mut written = Written { files: Vec::new() };
+    for (path, text) in outputs {
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        written.files.push(source::relative(&path.display().to_string()).to_owned());
+    }
+    terminal::print(&format!(
+        "wrote {}\n\nNow:\n  cargo run --release -- demo {name}\n  cargo run --release -- profile {name}\n  cargo test -p host {name}",
+        written.files.join("\n      ")
+    ))
+}
+
+/// Puts each line above the file's next mark.
+fn register(file: &str, text: &str, lines: &[String]) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let mut lines = lines.iter();
+    for line in text.lines() {
+        if line.trim() == MARK
+            && let Some(new) = lines.next()
+        {
+            out.push_str(new);
+            out.push('\n');
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    anyhow::ensure!(lines.next().is_none(), "{file} has lost its line `{MARK}`");
+    Ok(out)
+}
+
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    anyhow::ensure!(
+        plain,
+        "`{name}` cannot name a kernel: lower-case letters, digits and underscores, a letter first, such as `blur_rows`"
+    );
+    const KEYWORDS: &[&str] = &[
+        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
+        "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
+        "ref", "return", "self", "static", "struct", "super", "trait", "true", "type", "union", "unsafe",
+        "use", "where", "while",
+    ];
+    anyhow::ensure!(!KEYWORDS.contains(&name), "`{name}` is a word of Rust's own");
+    let taken = registry::kernels().any(|(family, kernel)| kernel.name == name || family == name)
+        || demos::ALL.iter().any(|(demo, ..)| *demo == name)
+        || ["all", "row", "first", "tile"].contains(&name);
+    anyhow::ensure!(!taken, "`{name}` is taken");
+    Ok(())
+}
+
+/// Writes a workspace of its own.
+fn project(root: &Path, folder: &Path) -> anyhow::Result<()> {
+    let empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    anyhow::ensure!(empty, "{} is not empty; nothing was written", folder.display());
+    let warpsmith = root.to_str().context("the path of this project is no UTF-8")?;
+    let files = [
+        ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
+        ("rust-toolchain.toml", include_str!("../../templates/project/toolchain.txt")),
+        (".gitignore", "/target\n"),
+        ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
+        ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
+        ("host/Cargo.toml", include_str!("../../templates/project/host.toml.txt")),
+        ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
+        ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
+        ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
+    ];
+    for (file, text) in files {
+        let path = folder.join(file);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        // A backslash or quote in the path must stay one inside a TOML string.
+        let text = text.replace("WARPSMITH", &warpsmith.replace('\\', "\\\\").replace('"', "\\\""));
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    terminal::print(&format!(
+        "wrote a project into {0}\n\nNow:\n  cd {0}\n  cargo run\n  cargo test",
+        folder.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert!(check_name("blur_rows").is_ok());
+        for wrong in
+            ["", "not a name", "9lives", "Blur", "naïve", "../up", "fn", "matmul", "matmul_naive", "all"]
+        {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_registered_in_every_place() {
+        let root = tempfile::tempdir().unwrap();
+        let real = source::workspace().unwrap();
+        for file in ["kernels-gpu/src/lib.rs", "host/src/demos/mod.rs", "host/src/registry.rs"] {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::copy(real.join(file), path).unwrap();
+        }
+        kernel(root.path(), "blur_rows").unwrap();
+        let read = |file: &str| fs::read_to_string(root.path().join(file)).unwrap();
+        assert!(read("kernels-gpu/src/blur_rows.rs").contains("pub unsafe fn blur_rows("));
+        assert!(
+            read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{EDGE, blur_rows};")
+        );
+        assert!(read("kernels-gpu/src/lib.rs").contains("\npub mod blur_rows;\n"));
+        let demos = read("host/src/demos/mod.rs");
+        assert!(demos.contains("\npub mod blur_rows;\n") && demos.contains("blur_rows::run),\n"));
+        assert!(read("host/src/registry.rs").contains("\"blur_rows\": blur_rows { blur_rows }\n"));
+        let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
+        assert!(again.contains("nothing was written"), "{again}");
+    }
+
+    #[test]
+    fn a_folder_that_holds_something_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mine"), "").unwrap();
+        assert!(project(Path::new("/anywhere"), folder.path()).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

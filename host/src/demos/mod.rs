@@ -8,6 +8,7 @@ pub mod matmul;
 pub mod row;
 pub mod spaces;
 pub mod transpose;
+// `warpsmith new` writes above this line.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -48,14 +49,25 @@ pub struct Stage<'a> {
 }
 
 /// The demos: name, title, function.
-pub const ALL: [(&str, &str, Run); 6] = [
+pub const ALL: &[(&str, &str, Run)] = &[
     ("matmul", "Matrix multiplication, f32", matmul::run),
     ("transpose", "Transpose, f32, f64 and f16", transpose::run),
     ("coalescing", "Global memory: 32-byte sectors", coalescing::run),
     ("banks", "Shared memory: 32 banks of 4 bytes", banks::run),
     ("spaces", "Where data lives", spaces::run),
     ("latency", "Latency, and what hides it", latency::run),
+    // `warpsmith new` writes above this line.
 ];
+
+/// Whether a demo knows sizes of this form.
+pub fn takes(demo: &str, size: Size) -> bool {
+    match (demo, size) {
+        ("banks", _) => false,
+        ("matmul", _) | (_, Size::One(_)) => true,
+        (demo, Size::Two(..)) => demo == "transpose",
+        _ => false,
+    }
+}
 
 /// A demo's function.
 pub type Run = fn(&Stage) -> Result<Vec<Row>, Error>;

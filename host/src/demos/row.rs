@@ -137,14 +137,14 @@ pub fn text(rows: &[Row]) -> String {
     let counted = rows.iter().any(|row| row.counters.is_some());
     let other_size = rows.iter().any(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
 
-    let mut header = vec!["kernel", "size", "result", "max error"];
+    let mut header = vec!["kernel", "size", "result", "max\nerror"];
     let columns: [(bool, &[&str]); 6] = [
         (timed, &["ms"]),
         (flops, &["GFLOP/s"]),
         (bytes, &["GB/s"]),
         (timed, &["speed-up"]),
         (cycles, &["cycles"]),
-        (counted, &["shared wavefronts", "bank conflicts", "sectors read", "sectors written"]),
+        (counted, &["shared\nwavefronts", "bank\nconflicts", "sectors\nread", "sectors\nwritten"]),
     ];
     header.extend(columns.iter().filter(|(shown, _)| *shown).flat_map(|(_, names)| names.iter()));
     let body: Vec<Vec<String>> = rows

@@ -20,3 +20,47 @@ pub struct Verdict {
     /// The first wrong element, in words.
     pub wrong: Option<String>,
 }
+
+impl Verdict {
+    /// Compares all elements with their float64 values, within an absolute tolerance.
+    pub fn within(result: &[f32], expected: &[f64], tolerance: f64) -> Self {
+        let mut verdict = Self {
+            ok: result.len() == expected.len(),
+            max_error: 0.0,
+            tolerance,
+            how: format!("all {} elements against float64", expected.len()),
+            wrong: None,
+        };
+        if !verdict.ok {
+            verdict.wrong =
+                Some(format!("{} elements, and there should be {}", result.len(), expected.len()));
+            return verdict;
+        }
+        for (i, (&is, &should)) in result.iter().zip(expected).enumerate() {
+            let error = (f64::from(is) - should).abs();
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            verdict.max_error = verdict.max_error.max(error);
+            if error > tolerance {
+                verdict.ok = false;
+                verdict.wrong.get_or_insert(format!("element {i} is {is} and should be {should}"));
+            }
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+
+    #[test]
+    fn one_wrong_element_is_found_and_rounding_is_not() {
+        let expected = [1.0, -2.0, 3.0];
+        assert!(Verdict::within(&[1.0, -2.0000002, 3.0], &expected, 1e-6).ok);
+        for wrong in [[1.0, 2.0, 3.0], [1.0, f32::NAN, 3.0]] {
+            let verdict = Verdict::within(&wrong, &expected, 1e-6);
+            assert!(!verdict.ok && verdict.wrong.is_some_and(|text| text.contains("element 1")));
+        }
+        assert!(!Verdict::within(&[1.0], &expected, 1e-6).ok);
+    }
+}

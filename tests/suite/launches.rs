@@ -1,0 +1,83 @@
+//! What a typed launch refuses before it reaches the device, and what it admits.
+
+use cust::memory::DeviceBuffer;
+use host::demos::matmul::{Variant, multiply};
+use host::error::Error;
+use host::launch::Shape;
+use kernels_gpu::coalescing::copy_4_bytes;
+use kernels_gpu::matmul::Gemm;
+use kernels_gpu::matmul::tiled::matmul_tiled_16;
+
+use crate::Case;
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("launch::a_block_of_another_shape_is_refused", |device| {
+            let buffer = DeviceBuffer::from_slice(&[0.0f32; 256])?;
+            let mut c = DeviceBuffer::from_slice(&[0.0f32; 256])?;
+            let shape = Shape { grid: [1, 1, 1], block: [32, 8, 1], shared: 0 };
+            let p = Gemm::product(16, 16, 16);
+            // SAFETY: refused before it starts; the buffers are large enough anyway.
+            let refused =
+                unsafe { device.kernel::<matmul_tiled_16>()?.launch(shape, (p, &buffer, &buffer, &mut c)) };
+            says(refused, &["matmul_tiled_16", "[32, 8, 1]", "[16, 16, 1]"])
+        }),
+        Case::new("launch::too_many_threads_are_refused", |device| {
+            let from = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let mut to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let shape = Shape { grid: [1, 1, 1], block: [1025, 1, 1], shared: 0 };
+            // SAFETY: refused before it starts.
+            let refused = unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to)) };
+            says(refused, &["copy_4_bytes", "1025", "1024"])
+        }),
+        Case::new("launch::more_shared_memory_than_the_device_has_is_refused", |device| {
+            let from = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let mut to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let limit = device.limits().shared_per_block_optin;
+            let shape = Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: limit + 1 };
+            // SAFETY: refused before it starts.
+            let refused = unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to)) };
+            says(refused, &[&(limit + 1).to_string(), &limit.to_string()])
+        }),
+        Case::new("launch::all_the_shared_memory_of_the_device_is_admitted", |device| {
+            let from = DeviceBuffer::from_slice(&[1.5f32; 32])?;
+            let mut to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let shape =
+                Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: device.limits().shared_per_block_optin };
+            // SAFETY: 32 elements each.
+            unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to))? };
+            device.synchronize()?;
+            anyhow::ensure!(to.as_host_vec()? == [1.5; 32]);
+            Ok(())
+        }),
+        Case::new("launch::matrices_larger_than_their_buffers_are_refused", |device| {
+            let small = DeviceBuffer::from_slice(&[0.0f32; 16])?;
+            let mut c = DeviceBuffer::from_slice(&[0.0f32; 16])?;
+            let refused = multiply(device, Variant::Naive, Gemm::product(4, 4, 5), &small, &small, &mut c);
+            says(refused, &["A is 4 × 5", "16 elements"])?;
+            let huge = Gemm::product(u32::MAX, u32::MAX, u32::MAX);
+            says(multiply(device, Variant::Naive, huge, &small, &small, &mut c), &["16 elements"])
+        }),
+        Case::new("launch::tiles_larger_than_a_block_are_refused", |device| {
+            let small = DeviceBuffer::from_slice(&[0.0f32; 16])?;
+            let mut c = DeviceBuffer::from_slice(&[0.0f32; 16])?;
+            for edge in [0, 33, 65_536] {
+                let refused =
+                    multiply(device, Variant::Dynamic(edge), Gemm::product(4, 4, 4), &small, &small, &mut c);
+                says(refused, &[&format!("edge {edge}"), "1024"])?;
+            }
+            Ok(())
+        }),
+    ]
+}
+
+/// Whether the error says all of this.
+fn says(result: Result<(), Error>, parts: &[&str]) -> anyhow::Result<()> {
+    let Err(error) = result else { anyhow::bail!("it was not refused") };
+    let text = error.to_string();
+    for part in parts {
+        anyhow::ensure!(text.contains(part), "`{text}` does not say `{part}`");
+    }
+    Ok(())
+}
