@@ -153,6 +153,9 @@ impl<'m> Decoder<'m> {
 
     fn local_variable(&mut self, variable: &Variable) -> Result<(u32, u32), Refusal> {
         let count = u64::from(variable.count.unwrap_or(1));
+        if count > MAX_LOCAL {
+            return Err(Refusal(format!("{count} variables in one declaration are too many")));
+        }
         let each = variable.size().ok_or_else(|| Refusal::new("the variable is too large"))?;
         let align = variable.alignment().clamp(1, 1024);
         let step =

@@ -109,6 +109,9 @@ fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
     Ok(wanted.number())
 }
 
+/// Most bytes of a variable that an initialiser may reach.
+const MAX_INITIALISED: u64 = 1 << 30;
+
 struct Loader<'l> {
     lines: &'l SourceLines,
     names: ModuleNames,
@@ -296,11 +299,17 @@ impl Loader<'_> {
     fn initialise(&mut self, memory: &Arc<Memory>, module: &ptx::Module) -> Result<(), Error> {
         for (address, variable) in std::mem::take(&mut self.pending) {
             let Some(initializer) = &variable.initializer else { continue };
-            let size = variable.size().unwrap_or(0);
-            let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
             let element = variable.ty.size();
             let dims: Vec<u64> =
                 variable.dims.iter().map(|d| d.unwrap_or_else(|| initializer.len())).collect();
+            // What no value is given for is zero already: only the part up to the last value is made here.
+            let size = variable.size().unwrap_or(0);
+            let each = dims.iter().skip(1).product::<u64>().saturating_mul(variable.element_size());
+            let given = size.min(initializer.len().saturating_mul(each));
+            if given > MAX_INITIALISED {
+                return Err(self.refuse_variable("its initial value takes more than 1 GiB", &variable));
+            }
+            let mut bytes = vec![0; given as usize];
             let filled = self.fill(&mut bytes, initializer, &variable, &dims, element, module, 0);
             filled.map_err(|r| {
                 let text = format!("{} {} {}", variable.space, variable.ty, variable.name);

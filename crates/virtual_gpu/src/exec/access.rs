@@ -391,7 +391,7 @@ fn direct<O: BlockObserver>(
     let piece = match op.space {
         SpaceOperand::In(MemorySpace::Shared) => {
             let own = cx.cluster[cx.block.cluster_rank as usize];
-            Piece { start: 0, host: own.bytes, size: own.size.into() }
+            Piece { start: 0, host: own.bytes, size: own.size.into(), private: true }
         }
         SpaceOperand::In(MemorySpace::Global | MemorySpace::Const) | SpaceOperand::Generic => {
             let address = first_address(regs, op.address, at.lanes);
@@ -399,7 +399,12 @@ fn direct<O: BlockObserver>(
             if kind == AccessKind::Store && allocation.kind() == AllocationKind::Const {
                 return false;
             }
-            Piece { start: allocation.address(), host: allocation.as_ptr(), size: allocation.size() }
+            Piece {
+                start: allocation.address(),
+                host: allocation.as_ptr(),
+                size: allocation.size(),
+                private: false,
+            }
         }
         SpaceOperand::In(_) => return false,
     };

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::registers::{NONE, Regs, lanes_of};
+use super::registers::{NONE, Regs, Slot, lanes_of};
 use crate::op::{AddressOperand, MemoryOp};
 
 /// A piece of memory: where it starts in its space, its bytes on the host, and its length.
@@ -14,6 +14,8 @@ pub(super) struct Piece {
     pub start: u64,
     pub host: *mut u8,
     pub size: u64,
+    /// No other thread of the host reaches it.
+    pub private: bool,
 }
 
 /// Runs `$name` in the version that the machine's processor takes.
@@ -52,102 +54,148 @@ pub(super) fn store(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool 
     store_in(regs, op, piece, mask)
 }
 
-/// Offsets of the lanes in the piece; `None` if one is outside or not aligned.
+/// Offsets of the lanes in the piece; `None` if one is outside or not aligned, or the piece has 4 GiB or more.
+/// `FULL`: all lanes are wanted, which spares the test of each.
 #[inline(always)]
-fn offsets(regs: Regs, address: AddressOperand, bytes: u64, piece: Piece, mask: u32) -> Option<[u64; 32]> {
-    if bytes > piece.size {
-        return None;
-    }
-    let limit = piece.size - bytes;
-    let shift = (address.offset as u64).wrapping_sub(piece.start);
-    let mut at = [0u64; 32];
+fn offsets<const FULL: bool>(
+    regs: Regs,
+    address: AddressOperand,
+    bytes: u32,
+    piece: Piece,
+    mask: u32,
+) -> Option<[u32; 32]> {
+    let size = u32::try_from(piece.size).ok()?;
+    let limit = size.checked_sub(bytes)?;
+    let low = bytes - 1;
+    let mut at = [0u32; 32];
+    let mut wrong = 0u32;
     // SAFETY: decoding checked the width of the address's register.
     unsafe {
-        if address.base == NONE {
-            at = [shift; 32];
-        } else if address.wide {
-            let base = &*regs.lanes::<u64>(address.base);
+        if address.wide || address.base == NONE {
+            let shift = (address.offset as u64).wrapping_sub(piece.start);
+            let start = piece.start as u32;
+            let none = [0; 32];
+            let base = if address.base == NONE { &none } else { &*regs.lanes::<u64>(address.base) };
             for i in 0..32 {
-                at[i] = base[i].wrapping_add(shift);
+                let offset = base[i].wrapping_add(shift);
+                let active = if FULL { u32::MAX } else { (mask >> i & 1).wrapping_neg() };
+                at[i] = offset as u32;
+                let beyond = u32::from(offset > u64::from(limit));
+                wrong |= active & (beyond | (at[i].wrapping_add(start) & low));
             }
         } else {
+            if piece.start != 0 {
+                return None;
+            }
             let base = &*regs.lanes::<u32>(address.base);
             for i in 0..32 {
-                at[i] = u64::from(base[i].wrapping_add(address.offset as u32)).wrapping_sub(piece.start);
+                let active = if FULL { u32::MAX } else { (mask >> i & 1).wrapping_neg() };
+                at[i] = base[i].wrapping_add(address.offset as u32);
+                wrong |= active & (u32::from(at[i] > limit) | (at[i] & low));
             }
         }
-    }
-    let low = bytes - 1;
-    let mut wrong = 0u64;
-    for i in 0..32 {
-        let active = u64::from(mask >> i & 1).wrapping_neg();
-        wrong |= active & (u64::from(at[i] > limit) | (at[i].wrapping_add(piece.start) & low));
     }
     (wrong == 0).then_some(at)
 }
 
 #[inline(always)]
 fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    let bytes = u64::from(op.width) * op.data.len() as u64;
-    let Some(at) = offsets(regs, op.address, bytes, piece, mask) else { return false };
-    for (e, &slot) in op.data.iter().enumerate() {
-        if slot == NONE {
-            continue;
-        }
-        let host = piece.host.wrapping_add(e * op.width as usize);
+    let bytes = op.width * op.data.len() as u32;
+    if mask != u32::MAX {
+        let Some(at) = offsets::<false>(regs, op.address, bytes, piece, mask) else { return false };
         // SAFETY: `offsets` found the lanes of the mask inside the piece and aligned; decoding gave the registers
         // their rows. Values move as relaxed atomics, since other threads of the host may write meanwhile.
         unsafe {
+            elements(op, piece, |slot, host| {
+                lanes_of(mask).for_each(|i| {
+                    let p = host.add(at[i] as usize);
+                    match op.rows {
+                        1 => regs.set(slot, i, AtomicU32::from_ptr(p.cast()).load(Ordering::Relaxed)),
+                        _ => regs.set(slot, i, AtomicU64::from_ptr(p.cast()).load(Ordering::Relaxed)),
+                    }
+                });
+            });
+        }
+        return true;
+    }
+    let Some(at) = offsets::<true>(regs, op.address, bytes, piece, mask) else { return false };
+    // SAFETY: as above, for all lanes.
+    unsafe {
+        elements(op, piece, |slot, host| {
             if op.rows == 1 {
                 let out = &mut *regs.lanes::<u32>(slot);
-                let read =
-                    |i: usize| AtomicU32::from_ptr(host.add(at[i] as usize).cast()).load(Ordering::Relaxed);
-                if mask == u32::MAX {
-                    for i in 0..32 {
-                        out[i] = read(i);
+                for (out, at) in out.as_chunks_mut::<8>().0.iter_mut().zip(at.as_chunks::<8>().0) {
+                    if piece.private && runs_on(at) {
+                        *out = host.add(at[0] as usize).cast::<[u32; 8]>().read();
+                    } else if at.iter().all(|&a| a == at[0]) {
+                        let p = host.add(at[0] as usize).cast();
+                        *out = [AtomicU32::from_ptr(p).load(Ordering::Relaxed); 8];
+                    } else {
+                        for i in 0..8 {
+                            let p = host.add(at[i] as usize).cast();
+                            out[i] = AtomicU32::from_ptr(p).load(Ordering::Relaxed);
+                        }
                     }
-                } else {
-                    lanes_of(mask).for_each(|i| out[i] = read(i));
                 }
             } else {
                 let out = &mut *regs.lanes::<u64>(slot);
-                let read =
-                    |i: usize| AtomicU64::from_ptr(host.add(at[i] as usize).cast()).load(Ordering::Relaxed);
-                if mask == u32::MAX {
-                    for i in 0..32 {
-                        out[i] = read(i);
-                    }
-                } else {
-                    lanes_of(mask).for_each(|i| out[i] = read(i));
+                for i in 0..32 {
+                    let p = host.add(at[i] as usize).cast();
+                    out[i] = AtomicU64::from_ptr(p).load(Ordering::Relaxed);
                 }
             }
-        }
+        });
     }
     true
 }
 
+/// Calls `f` with the register and the bytes of each element that is wanted.
+#[inline(always)]
+fn elements(op: &MemoryOp, piece: Piece, mut f: impl FnMut(Slot, *mut u8)) {
+    for (e, &slot) in op.data.iter().enumerate() {
+        if slot != NONE {
+            f(slot, piece.host.wrapping_add(e * op.width as usize));
+        }
+    }
+}
+
+/// Whether eight lanes reach eight words in a row.
+#[inline(always)]
+fn runs_on(at: &[u32; 8]) -> bool {
+    let mut differs = 0;
+    for i in 0..8 {
+        differs |= at[i] ^ at[0].wrapping_add(4 * i as u32);
+    }
+    differs == 0
+}
+
 #[inline(always)]
 fn store_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    let bytes = u64::from(op.width) * op.data.len() as u64;
-    let Some(at) = offsets(regs, op.address, bytes, piece, mask) else { return false };
-    for (e, &slot) in op.data.iter().enumerate() {
-        let host = piece.host.wrapping_add(e * op.width as usize);
-        // SAFETY: as in `load_in`.
-        unsafe {
+    let bytes = op.width * op.data.len() as u32;
+    let at = match mask {
+        u32::MAX => offsets::<true>(regs, op.address, bytes, piece, mask),
+        _ => offsets::<false>(regs, op.address, bytes, piece, mask),
+    };
+    let Some(at) = at else { return false };
+    // SAFETY: as in `load_in`.
+    unsafe {
+        elements(op, piece, |slot, host| {
             if op.rows == 1 {
                 let from = &*regs.lanes::<u32>(slot);
                 let write = |i: usize| {
-                    AtomicU32::from_ptr(host.add(at[i] as usize).cast()).store(from[i], Ordering::Relaxed);
+                    let p = host.add(at[i] as usize).cast();
+                    AtomicU32::from_ptr(p).store(from[i], Ordering::Relaxed);
                 };
                 if mask == u32::MAX { (0..32).for_each(write) } else { lanes_of(mask).for_each(write) }
             } else {
                 let from = &*regs.lanes::<u64>(slot);
                 let write = |i: usize| {
-                    AtomicU64::from_ptr(host.add(at[i] as usize).cast()).store(from[i], Ordering::Relaxed);
+                    let p = host.add(at[i] as usize).cast();
+                    AtomicU64::from_ptr(p).store(from[i], Ordering::Relaxed);
                 };
                 if mask == u32::MAX { (0..32).for_each(write) } else { lanes_of(mask).for_each(write) }
             }
-        }
+        });
     }
     true
 }
@@ -160,6 +208,5 @@ pub(super) fn fits(op: &MemoryOp) -> bool {
 
 /// Whether all lanes of an access are inside the piece and aligned.
 pub(super) fn covers(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    let bytes = u64::from(op.width) * op.data.len() as u64;
-    offsets(regs, op.address, bytes, piece, mask).is_some()
+    offsets::<false>(regs, op.address, op.width * op.data.len() as u32, piece, mask).is_some()
 }

@@ -173,7 +173,7 @@ impl AlignedParams {
 }
 
 fn cluster_blocks(launch: &Launch) -> u64 {
-    launch.cluster.iter().fold(1, |n, &d| n * u64::from(d.max(1)))
+    launch.cluster.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(1).into()))
 }
 
 /// A kernel with `.reqnctapercluster` has its clusters whether the launch says so or not, and no others.
@@ -419,7 +419,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
     /// Ends a launch that has run beyond the watchdog's limit, and mentions one that takes long.
     fn watch(&self, block: &Block<O::Block>, total: u64) -> Result<(), Box<Fault>> {
         if self.context.gpu.options().watchdog.is_some_and(|limit| total > limit) {
-            let hottest = String::new();
+            let hottest = self.hottest(block);
             return Err(block.stopped(self.context, FaultKind::Timeout { instructions: total, hottest }));
         }
         let seconds = self.started.elapsed().as_secs();
@@ -427,10 +427,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         if seconds >= last + NOTICE_AFTER.as_secs()
             && self.notice.compare_exchange(last, seconds, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            let mut places = BTreeMap::<u32, usize>::new();
-            block.counters().for_each(|pc| *places.entry(pc).or_default() += 1);
-            let hottest = places.into_iter().max_by_key(|p| p.1).map(|p| self.context.code.location(p.0));
-            let place = hottest.map_or_else(String::new, |l| format!(", now at {l}"));
+            let place = self.hottest(block);
             let name = &self.context.kernel.name;
             eprintln!(
                 "virtual GPU: kernel `{name}` has run for {seconds} s, {total} warp instructions so far{place} \
@@ -438,6 +435,14 @@ impl<O: LaunchObserver> Grid<'_, O> {
             );
         }
         Ok(())
+    }
+
+    /// Where most of a block's lanes are now.
+    fn hottest(&self, block: &Block<O::Block>) -> String {
+        let mut places = BTreeMap::<u32, usize>::new();
+        block.counters().for_each(|pc| *places.entry(pc).or_default() += 1);
+        let hottest = places.into_iter().max_by_key(|p| p.1).map(|p| self.context.code.location(p.0));
+        hottest.map_or_else(String::new, |location| format!(", now at {location}"))
     }
 
     /// Gives out what an ended cluster printed and observed, when all before it have ended.

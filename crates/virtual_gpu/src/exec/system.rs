@@ -12,6 +12,8 @@ use crate::memory::{AllocationKind, window};
 use crate::observer::{At, BlockObserver, MemorySpace};
 use crate::op::{SystemFunction, SystemOp};
 
+/// Most bytes that a block may print: a real device's buffer has 1 MiB for the whole launch.
+const MAX_OUTPUT: usize = 16 << 20;
 /// Longest text that is read from the device's memory.
 const MAX_TEXT: usize = 1 << 16;
 
@@ -49,6 +51,7 @@ pub(super) fn call<O: BlockObserver>(
                         }
                         Request::Text(address) => Ok(Reply::Text(text(warp, cx, address, lane)?)),
                     });
+                output.truncate(MAX_OUTPUT);
                 cx.block.output = output;
                 u64::from(written?)
             }

@@ -145,8 +145,9 @@ impl Warp {
         parent: Option<(u32, u32)>,
         lanes: u32,
     ) -> Option<u32> {
+        // Together with the limit on local memory these keep a runaway recursion from taking the host's memory.
         const MAX_DEPTH: u32 = 4096;
-        const MAX_ROWS: usize = 1 << 21;
+        const MAX_ROWS: usize = 1 << 17;
         let f = &code.functions[function as usize];
         let base = self.frames.last().map_or(0, |last| last.base + last.rows);
         let (depth, local_base) = match parent {

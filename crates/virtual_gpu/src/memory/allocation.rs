@@ -1,7 +1,8 @@
 //! One allocation: its addresses and the host bytes behind them.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+
+use super::backing::Backing;
 
 /// What an allocation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub struct Allocation {
     kind: AllocationKind,
     label: Option<Box<str>>,
     bytes: NonNull<u8>,
-    layout: Option<Layout>,
+    /// What owns the bytes; none if they are borrowed from the host.
+    _backing: Option<Backing>,
 }
 
 // SAFETY: the pointer is to memory that this value owns or that `borrowed`'s caller keeps alive, and every access goes
@@ -40,11 +42,9 @@ unsafe impl Sync for Allocation {}
 
 impl Allocation {
     pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
-        let layout = Layout::from_size_align(usize::try_from(size).ok()?, 64).ok()?;
-        debug_assert!(size > 0);
-        // SAFETY: the layout is not of size 0: `Memory::alloc_kind` refuses that.
-        let bytes = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Allocation { address, size, kind, label: label.map(Into::into), bytes, layout: Some(layout) })
+        let backing = Backing::zeroed(usize::try_from(size).ok()?)?;
+        let bytes = backing.bytes();
+        Some(Allocation { address, size, kind, label: label.map(Into::into), bytes, _backing: Some(backing) })
     }
 
     /// # Safety
@@ -57,7 +57,7 @@ impl Allocation {
             label: None,
             // SAFETY: not null, by this function's contract.
             bytes: unsafe { NonNull::new_unchecked(host) },
-            layout: None,
+            _backing: None,
         }
     }
 
@@ -131,15 +131,6 @@ impl Allocation {
         for i in 0..bytes as usize {
             // SAFETY: the range was checked and `i` lies in it.
             unsafe { to.add(i).write(pattern[i % pattern.len()]) }
-        }
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        if let Some(layout) = self.layout {
-            // SAFETY: made by `alloc_zeroed` with this layout.
-            unsafe { dealloc(self.bytes.as_ptr(), layout) }
         }
     }
 }

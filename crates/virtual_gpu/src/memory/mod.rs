@@ -4,6 +4,7 @@
 //! pointer that outlives its buffer, or runs past its end, meets no other buffer.
 
 mod allocation;
+mod backing;
 pub mod window;
 
 use std::collections::BTreeMap;
