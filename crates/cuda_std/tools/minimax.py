@@ -126,7 +126,8 @@ SHAPES = {}
 
 
 def shape(name, doc, f, a, b, terms32, terms64, weight=None):
-    SHAPES[name] = (doc, high(lambda x: f(at(x))), mp.mpf(a), mp.mpf(b), {F32: terms32, F64: terms64}, weight)
+    SHAPES[name] = (doc, high(lambda x: f(at(x))), mp.mpf(a), mp.mpf(b), {F32: terms32, F64: terms64},
+                    weight and (lambda x: weight(at(x))))
 
 
 half_ln2 = mp.log(2) / 2 + mp.mpf("1e-6")
@@ -135,6 +136,9 @@ shape("exp_tail", "(e^r - 1 - r) / r² on |r| <= ln(2)/2", lambda r: (mp.exp(r) 
 z_ln = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 shape("atanh_tail", "(atanh(s)/s - 1 - z/3) / z² with z = s², on |s| <= (√2-1)/(√2+1)",
       lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1 - z / 3) / z**2, 0, z_ln, 4, 8)
+third = mp.mpf(1) / 3 + mp.mpf("1e-7")
+shape("ln_tail", "(ln(1 + f) - f + f²/2) / f³ on |f| <= 1/3", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -third, third, 8, None,
+      lambda f: f**2 + mp.mpf("1e-30"))
 z_trig = (mp.pi / 4) ** 2 * mp.mpf("1.0001")
 shape("sin_tail", "(sin(x)/x - 1) / z with z = x², on |x| <= π/4", lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 0, z_trig, 4, 7,
       lambda z: z)
@@ -276,14 +280,14 @@ if __name__ == "__main__":
             with open(f"{sys.argv[2]}/poly{n}.rs", "w") as out:
                 out.write(f"//! The polynomials of the elementary functions for `f{n}`, made by `tools/minimax.py`.\n\n"
                           "use super::real::polynomial;\n")
-                for name in ELEMENTARY:
+                for name in ELEMENTARY + (["ln_tail"] if bits == F32 else []):
                     out.write("\n" + rust(name, bits))
     if sys.argv[1:2] == ["--special"]:
         with open(f"{sys.argv[2]}/poly.rs", "w") as out:
             out.write("//! The polynomials of the special functions, made by `tools/minimax.py`.\n\n"
                       "use crate::math::real::polynomial;\n")
             for name in SHAPES:
-                if name not in ELEMENTARY:
+                if name not in ELEMENTARY + ["ln_tail"]:
                     out.write("\n" + rust(name, F64))
         sys.exit()
     for name in [] if sys.argv[1:2] == ["--files"] else sys.argv[1:]:

@@ -72,10 +72,11 @@ impl<T: Real> Dd<T> {
         self.times_dd(self)
     }
 
-    /// One division and a correction by its remainder.
+    /// One reciprocal, and a correction by the remainder that makes up for its error. `d` must not be near the ends of
+    /// the range.
     #[inline(always)]
     pub fn over(self, d: Self) -> Self {
-        let inverse = T::ONE / d.hi;
+        let inverse = d.hi.near_reciprocal();
         let q = self.hi.times(inverse);
         let remainder = (-q).fma(d.hi, self.hi) + ((-q).fma(d.lo, self.lo));
         quick_two_sum(q, remainder * inverse)
@@ -86,7 +87,7 @@ impl<T: Real> Dd<T> {
     pub fn sqrt(self) -> Self {
         let root = self.hi.root();
         let remainder = (-root).fma(root, self.hi) + self.lo;
-        quick_two_sum(root, remainder / (root + root))
+        quick_two_sum(root, remainder * (root + root).near_reciprocal())
     }
 
     /// Both parts times a power of two.

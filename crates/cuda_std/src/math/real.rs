@@ -61,6 +61,8 @@ pub(crate) trait Real:
     /// A product that is never fused with an addition: what error-free transformations rely on.
     fn times(self, b: Self) -> Self;
     fn root(self) -> Self;
+    /// 1 / x to 1 ulp, for x well within the range: one instruction for `f32` on the device.
+    fn near_reciprocal(self) -> Self;
     /// To the nearest integer, ties to even.
     fn nearest(self) -> Self;
     fn round_down(self) -> Self;
@@ -71,6 +73,9 @@ pub(crate) trait Real:
 
     /// x - k·π/2 = hi + lo and k modulo 4, for finite |x| of [`TRIG_LARGE`](Self::TRIG_LARGE) and more.
     fn reduce_large(self) -> (i32, super::dd::Dd<Self>);
+
+    /// The logarithm of finite `self` > 0 to the base that `factor` and `of_two` belong to.
+    fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self;
 
     fn exp_tail(r: Self) -> Self;
     fn atanh_tail(z: Self) -> Self;
@@ -153,6 +158,31 @@ mod machine {
     }
 }
 
+mod reciprocal {
+    #[inline(always)]
+    pub fn f32(x: f32) -> f32 {
+        #[cfg(target_os = "cuda")]
+        {
+            let result: f32;
+            // SAFETY: arithmetic has no precondition.
+            unsafe {
+                crate::ptx!("rcp.approx.ftz.f32 {result}, {x};", result = out(f32) result, x = in(f32) x;
+                    options(pure, nomem))
+            }
+            result
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            1.0 / x
+        }
+    }
+
+    #[inline(always)]
+    pub fn f64(x: f64) -> f64 {
+        1.0 / x
+    }
+}
+
 /// One instruction on the device, `std`'s method on the host.
 macro_rules! machine {
     ($($name:ident = $device:ident | $host:ident;)*) => {$(
@@ -168,7 +198,7 @@ macro_rules! machine {
 }
 
 macro_rules! real {
-    ($float:ident $bits:ident, $tails:ident, $reduce_large:path,
+    ($float:ident $bits:ident, $tails:ident, $reduce_large:path, $log_finite:path,
         { $($constant:ident: $constant_type:ty = $value:expr;)* }
         { $($machine:tt)* }) => {
         impl Real for $float {
@@ -224,8 +254,16 @@ macro_rules! real {
                 return self * b;
             }
             #[inline(always)]
+            fn near_reciprocal(self) -> Self {
+                reciprocal::$float(self)
+            }
+            #[inline(always)]
             fn reduce_large(self) -> (i32, super::dd::Dd<Self>) {
                 $reduce_large(self)
+            }
+            #[inline(always)]
+            fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self {
+                $log_finite(self, factor, of_two)
             }
             $($machine)*
             real!(@tails $tails: exp_tail atanh_tail sin_tail cos_tail asin_tail atan_tail sinh_tail tanh_tail
@@ -245,7 +283,7 @@ macro_rules! real {
 }
 
 real! {
-    f32 u32, poly32, super::trig::reduce_large_f32,
+    f32 u32, poly32, super::trig::reduce_large_f32, super::log::quick,
     {
         LN2: [Self; 2] = [core::f32::consts::LN_2, -1.9046542e-09];
         LOG2_E: [Self; 2] = [core::f32::consts::LOG2_E, 1.925963e-08];
@@ -276,7 +314,7 @@ real! {
 }
 
 real! {
-    f64 u64, poly64, super::trig::reduce_large_f64,
+    f64 u64, poly64, super::trig::reduce_large_f64, super::log::accurate,
     {
         LN2: [Self; 2] = [core::f64::consts::LN_2, 2.3190468138462996e-17];
         LOG2_E: [Self; 2] = [core::f64::consts::LOG2_E, 2.0355273740931033e-17];
