@@ -5,14 +5,19 @@ use std::path::PathBuf;
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for arch in [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a] {
+    // Side by side: rustc compiles for one level while the level before is lowered to PTX.
+    let builds = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a].map(|arch| {
         let ptx = out.join(format!("kernels_{arch}.ptx"));
         let mut builder = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx);
         if arch == NvvmArch::Compute75 {
             // For `warpsmith inspect --llvm`.
             builder = builder.final_module_path(out.join("kernels.ll"));
         }
-        if let Err(error) = builder.build() {
+        std::thread::spawn(move || (arch, builder.build()))
+    });
+    for build in builds {
+        let (arch, result) = build.join().expect("the builder does not panic");
+        if let Err(error) = result {
             eprintln!("error: the kernels did not become PTX for {arch}: {error}");
             std::process::exit(1);
         }

@@ -1,5 +1,6 @@
 //! Removes what rustc put in for the host.
 
+use crate::entry;
 use crate::llvm::{At, Module, Opcode, TargetMachine};
 
 /// Attributes that name the host's processor or its ways of unwinding and probing stacks.
@@ -13,7 +14,9 @@ pub fn host_attributes(module: &Module<'_>) {
         for name in ["nonlazybind", "uwtable", "sspstrong", "ssp", "sspreq"] {
             function.remove_enum_attribute(At::Function, name);
         }
-        function.set_calling_convention(0);
+        if function.calling_convention() != entry::PTX_KERNEL {
+            function.set_calling_convention(0);
+        }
         for call in function
             .instructions()
             .into_iter()

@@ -37,6 +37,7 @@ mod ptx_version;
 mod refuse;
 mod sizes;
 mod spaces;
+mod unroll;
 mod wrapper;
 
 pub use arch::{NvvmArch, UnknownArch};

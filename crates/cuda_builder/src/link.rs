@@ -2,7 +2,7 @@
 
 use crate::archive::{Archive, Bitcode};
 use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, TargetMachine, Value};
-use crate::{entry, marks};
+use crate::{entry, marks, panics};
 
 /// What `core` expects from C.
 const RUNTIME: &str = include_str!("runtime.ll");
@@ -34,6 +34,15 @@ fn stays_visible(value: Value) -> bool {
         || value.as_function().is_none() && value.is_externally_initialized()
         || value.section() == marks::VISIBLE
         || name.starts_with("llvm.")
+        // Until every panic that may call it has been rewritten; `release` ends that.
+        || name == panics::WITH_VALUES
+}
+
+/// Gives up a function that was kept for its name.
+pub fn release(module: &Module<'_>, name: &str) {
+    if let Some(function) = module.function(name).filter(|f| !f.is_declaration()) {
+        function.set_linkage(Linkage::Internal);
+    }
 }
 
 /// Makes everything internal that has a definition and is not meant for outside.
@@ -105,6 +114,6 @@ pub fn undefined(module: &Module<'_>) -> Vec<String> {
     functions
         .chain(globals)
         .map(Value::name)
-        .filter(|name| !name.starts_with(marks::LLVM) && !name.starts_with(marks::PTX))
+        .filter(|name| ![marks::LLVM, marks::PTX, marks::UNROLL].iter().any(|mark| name.starts_with(mark)))
         .collect()
 }

@@ -6,7 +6,7 @@ use crate::float_modes::FloatModes;
 use crate::llvm::{self, Context, Module, TargetMachine};
 use crate::{
     atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, lines, link,
-    mathematics, memory_ops, panics, ptx_version, refuse, sizes, spaces,
+    mathematics, memory_ops, panics, ptx_version, refuse, sizes, spaces, unroll,
 };
 
 /// What the lowering is asked for.
@@ -47,19 +47,22 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
         TargetMachine::new(&options.arch.processor(), &format!("+ptx{first_version}"), options.optimise)?;
 
     let module = link::crates(&context, archive)?;
-    // Before any pass: statics to their memories, and every mark to what it stands for.
+    // Before any pass: statics to their memories, and names to what they stand for.
     spaces::place(&context, &module, options.constant_statics)?;
-    prepare(&context, &module);
-    intrinsics::resolve(&context, &module)?;
     if options.override_libm {
         mathematics::override_libm(&module);
     }
     mathematics::replace_unselectable(&context, &module);
-    float_modes::mark(&module, options.floats);
-    inline_ptx::resolve(&context, &module)?;
     entry::build(&context, &module, first_version >= 77 && capability >= 70)?;
     entry::forget_used(&module);
+    // Most of the libraries is out of reach of any kernel: nothing more is done for it.
     link::internalise(&module);
+    machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
+    prepare(&context, &module);
+    float_modes::mark(&module, options.floats);
+    intrinsics::resolve(&context, &module)?;
+    inline_ptx::resolve(&context, &module)?;
+    unroll::resolve(&context, &module);
     clean::unwinding(&module, &machine)?;
     // Panics after this, so that the arguments of a message are stored where its panic finds them. What only they
     // needed is gone before the standard library is asked for it.
@@ -71,7 +74,7 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
         float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);
     })?;
-    mathematics::replace_unselectable(&context, &module);
+    link::release(&module, panics::WITH_VALUES);
     clean::unwinding(&module, &machine)?;
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
 

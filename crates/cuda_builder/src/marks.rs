@@ -25,5 +25,8 @@ pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
 
 /// A foreign function whose calls are calls of an LLVM intrinsic.
 pub const LLVM: &str = "llvm:";
+/// A foreign function whose calls say how to unroll the loop around them.
+pub const UNROLL: &str = "warpsmith:unroll:";
+
 /// A foreign function whose calls are inline PTX.
 pub const PTX: &str = "ptx:";

@@ -66,6 +66,47 @@ macro_rules! ptx {
     ($($tokens:tt)*) => { $crate::__ptx!(($crate) $($tokens)*) };
 }
 
+/// Says how often to unroll the loop whose body it stands in: a number, `full`, or `none`.
+///
+/// Without it the compiler decides, much as nvcc does. The innermost loop around it is meant; for a loop by closure
+/// (`for_each`) it has no effect.
+///
+/// ```
+/// fn sum(values: &[f32]) -> f32 {
+///     let mut sum = 0.0;
+///     for value in values {
+///         cuda_std::unroll!(4);
+///         sum += value;
+///     }
+///     sum
+/// }
+/// assert_eq!(sum(&[1.0, 2.0]), 3.0);
+/// ```
+#[macro_export]
+macro_rules! unroll {
+    (full) => {
+        $crate::__unroll!("full")
+    };
+    (none) => {
+        $crate::__unroll!("none")
+    };
+    ($count:literal) => {
+        $crate::__unroll!($count)
+    };
+}
+
+/// The mark that `unroll!` leaves for the builder.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unroll {
+    ($how:literal) => {{
+        #[cfg(target_os = "cuda")]
+        {
+            $crate::__unroll_mark!($how);
+        }
+    }};
+}
+
 #[cfg(all(target_os = "cuda", not(doc)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

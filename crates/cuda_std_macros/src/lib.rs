@@ -91,3 +91,19 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 pub fn __ptx(tokens: TokenStream) -> TokenStream {
     ptx::expand(tokens.into()).into()
 }
+
+/// A call of the foreign function that `cuda_std::unroll!` leaves as a mark: a link name must be one literal.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __unroll_mark(how: TokenStream) -> TokenStream {
+    let how = how.to_string();
+    let name = format!("warpsmith:unroll:{}", how.trim_matches('"'));
+    quote::quote! {{
+        unsafe extern "Rust" {
+            #[link_name = #name]
+            safe fn unroll();
+        }
+        unroll();
+    }}
+    .into()
+}

@@ -158,7 +158,6 @@ functions! {
     fn GetAsString(Ref, *mut usize) -> *const c_char;
     fn GetAggregateElement(Ref, c_uint) -> Ref;
     fn GetInlineAsmAsmString(Ref, *mut usize) -> *const c_char;
-    fn PrintValueToString(Ref) -> *mut c_char;
 
     fn CountParams(Ref) -> c_uint;
     fn GetParam(Ref, c_uint) -> Ref;
@@ -184,6 +183,11 @@ functions! {
     fn MoveBasicBlockBefore(Ref, Ref);
     fn GetBasicBlockParent(Ref) -> Ref;
     fn GetInstructionParent(Ref) -> Ref;
+    fn GetBasicBlockTerminator(Ref) -> Ref;
+    fn GetNumSuccessors(Ref) -> c_uint;
+    fn GetSuccessor(Ref, c_uint) -> Ref;
+    fn SetMetadata(Ref, c_uint, Ref);
+    fn GetMDKindIDInContext(Ref, *const c_char, c_uint) -> c_uint;
     fn GetFirstInstruction(Ref) -> Ref;
     fn GetNextInstruction(Ref) -> Ref;
     fn GetInstructionOpcode(Ref) -> c_uint;

@@ -124,6 +124,10 @@ impl Context {
             .then(|| Type(ffi!(IntrinsicGetType(self.raw, id, std::ptr::null_mut(), 0))))
     }
 
+    pub fn metadata_kind(&self, name: &str) -> u32 {
+        ffi!(GetMDKindIDInContext(self.raw, name.as_ptr().cast(), name.len() as u32))
+    }
+
     /// A distinct loop identifier with these properties, for the latch of a loop (metadata kind `llvm.loop`).
     pub fn loop_metadata(&self, properties: &[(&str, Option<u32>)]) -> Value {
         let string = |text: &str| ffi!(MDStringInContext2(self.raw, text.as_ptr().cast(), text.len()));

@@ -111,11 +111,6 @@ impl Value {
         Type(ffi!(TypeOf(self.0)))
     }
 
-    /// The value as text in LLVM's assembly language.
-    pub fn print(self) -> String {
-        take_message(ffi!(PrintValueToString(self.0)))
-    }
-
     // --- globals and functions ---
 
     pub fn is_declaration(self) -> bool {
@@ -451,6 +446,15 @@ impl Value {
         Some(u64::try_from(index.as_int()?).ok()? * size)
     }
 
+    /// Where a terminator may go.
+    pub fn successors(self) -> Vec<Block> {
+        (0..ffi!(GetNumSuccessors(self.0))).map(|index| Block(ffi!(GetSuccessor(self.0, index)))).collect()
+    }
+
+    pub fn set_metadata(self, kind: u32, metadata: Value) {
+        ffi!(SetMetadata(self.0, kind, metadata.0));
+    }
+
     pub fn block(self) -> Block {
         Block(ffi!(GetInstructionParent(self.0)))
     }
@@ -586,6 +590,10 @@ impl Block {
             next = ffi!(GetNextInstruction(next));
         }
         all
+    }
+
+    pub fn terminator(self) -> Option<Value> {
+        Value::some(ffi!(GetBasicBlockTerminator(self.0)))
     }
 
     pub fn move_before(self, other: Block) {

@@ -37,7 +37,8 @@ fn main() {
         atomics: ordering_and_scope_are_kept, narrow_ones_are_fenced_loops, shared_ones_name_their_space,
             older_devices_get_fences;
         memory: slices_are_read_through_the_read_only_cache, vectors_are_moved_whole, shared_memory_is_not_generic,
-            statics_are_placed, accumulators_are_registers, copies_are_wide;
+            statics_are_placed, accumulators_are_registers, copies_are_wide,
+            the_source_controls_unrolling;
         synchronisation: barriers_are_neither_copied_nor_merged, shuffles_stay_before_branches, inline_ptx_is_written_out,
             inline_ptx_effects_stay;
         libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;

@@ -56,3 +56,11 @@ pub fn copies_are_wide() {
     assert_eq!(count(&ptx, "copy_small", "ld.global.b32"), 24, "small ones are written out");
     assert!(count(&ptx, "move_bytes", "ld.global.v4.b32") >= 2, "forwards and backwards");
 }
+
+pub fn the_source_controls_unrolling() {
+    let ptx = kernels(Compute75);
+    // Four in the loop, and the rest one by one.
+    assert_eq!(count(&ptx, "unrolled_four_times", "ld.global.nc.b32"), 5);
+    assert_eq!(count(&ptx, "never_unrolled", "ld.global.b32"), 1);
+    assert_eq!(count(&ptx, "fully_unrolled", "ld.global.b32"), 700);
+}
