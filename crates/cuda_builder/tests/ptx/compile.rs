@@ -66,11 +66,16 @@ pub fn function<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
     };
     let head = lines.find(|line| is_head(line)).unwrap_or_else(|| panic!("`{name}` is not in the PTX"));
     let mut all = vec![head];
+    let mut depth = 0;
     for line in lines {
         if !line.trim_start().starts_with(".loc") {
             all.push(line.trim());
         }
-        if line.starts_with('}') {
+        // Inline PTX has braces of its own.
+        let count = |brace| line.matches(brace).count();
+        depth += count('{');
+        depth = depth.saturating_sub(count('}'));
+        if depth == 0 && line.contains('}') {
             break;
         }
     }
