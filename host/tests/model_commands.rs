@@ -61,6 +61,15 @@ fn padding_clears_columns_of_32_and_leaves_two_for_16() {
 }
 
 #[test]
+fn a_stride_and_a_matrix_may_be_asked_for_together() {
+    let answer = json("explain banks --stride 1 --bytes 4 --banks 10 --bank-bytes 4 --matrix 10x10 --pad 1");
+    let of = |index: usize| answer["accesses"][index]["degree"].as_u64().unwrap();
+    // A row and a padded column of ten lanes: rows begin 11 words apart, and 11 has no common factor with 10.
+    assert_eq!([of(0), of(1), of(2)], [1, 1, 1]);
+    assert_eq!(json("explain banks --banks 10 --matrix 10x10")["accesses"][1]["degree"], 10);
+}
+
+#[test]
 fn older_chips_have_their_own_banks() {
     let bytes = |line: &str| json(line)["peak_bytes_per_clock"].as_f64().unwrap();
     assert_eq!(bytes("explain banks --capability 1.0"), 32.0);

@@ -14,9 +14,9 @@ use crate::terminal;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Banks {
-    /// Lane i takes element i × STRIDE
-    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=65_536))]
-    stride: u32,
+    /// Lane i takes element i × STRIDE; 1 if neither a stride nor a matrix is given
+    #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=65_536))]
+    stride: Option<u32>,
 
     /// Bytes of an element
     #[arg(long, value_enum, default_value = "4")]
@@ -47,7 +47,7 @@ pub struct Banks {
     bank_bytes: u32,
 
     /// A matrix of ROWSxCOLUMNS in shared memory: its rows, its columns, and a block that fills it column by column
-    #[arg(long, value_name = "RxC", conflicts_with_all = ["stride", "base", "store"])]
+    #[arg(long, value_name = "RxC")]
     matrix: Option<crate::size::Size>,
 
     /// Unused columns behind each row of the matrix
@@ -139,13 +139,19 @@ impl Banks {
         let bytes = self.bytes.count();
         let lanes = if self.banks.is_some() { system.request_lanes } else { 32 };
         let access = if self.store { Access::Store } else { Access::Load };
+        let stride = self.stride.or(self.matrix.is_none().then_some(1));
         let mut accesses = Vec::new();
-        let mut matrix = None;
-        if let Some(size) = self.matrix {
-            let crate::size::Size::Two(rows, columns) = size else {
-                anyhow::bail!("a matrix is written ROWSxCOLUMNS, for example 32x32; got {size}");
-            };
-            let shape = Matrix::new(u32::try_from(rows)?, u32::try_from(columns)?, self.pad, bytes)?;
+        if let Some(stride) = stride {
+            super::check_alignment(self.base, bytes)?;
+            let step = u64::from(stride) * u64::from(bytes);
+            let addresses: Vec<_> =
+                (0..lanes).map(|lane| Some(u64::from(self.base) + u64::from(lane) * step)).collect();
+            let verb = if self.store { "stores" } else { "loads" };
+            let name = format!("lane i {verb} {bytes} bytes at {} + {step} × i (stride {stride})", self.base);
+            accesses.push(explain(&name, &system, access, bytes, &addresses));
+        }
+        let matrix = self.matrix.map(|size| self.matrix_of(size, bytes)).transpose()?;
+        if let Some(shape) = &matrix {
             let mut add = |name: &str, access, addresses: Vec<Option<u64>>| {
                 accesses.push(explain(name, &system, access, bytes, &addresses));
             };
@@ -157,23 +163,7 @@ impl Banks {
                 let name = format!("tile use: every {} lanes load all of column 0", shape.rows);
                 add(&name, Access::Load, shape.one_column_repeated(0, lanes));
             }
-            matrix = Some(shape);
-        } else {
-            super::check_alignment(self.base, bytes)?;
-            let address = |lane: u32| {
-                u64::from(self.base) + u64::from(lane) * u64::from(self.stride) * u64::from(bytes)
-            };
-            let addresses: Vec<_> = (0..lanes).map(|lane| Some(address(lane))).collect();
-            let verb = if self.store { "stores" } else { "loads" };
-            let name = format!(
-                "lane i {verb} {bytes} bytes at {} + {} × i (stride {})",
-                self.base,
-                u64::from(self.stride) * u64::from(bytes),
-                self.stride
-            );
-            accesses.push(explain(&name, &system, access, bytes, &addresses));
         }
-        let stride = self.matrix.is_none().then_some(self.stride);
         Ok(Answer {
             capability: self.banks.is_none().then_some(self.capability),
             system,
@@ -184,6 +174,13 @@ impl Banks {
             matrix,
             accesses,
         })
+    }
+
+    fn matrix_of(&self, size: crate::size::Size, bytes: u32) -> anyhow::Result<Matrix> {
+        let crate::size::Size::Two(rows, columns) = size else {
+            anyhow::bail!("a matrix is written ROWSxCOLUMNS, for example 32x32; got {size}");
+        };
+        Ok(Matrix::new(u32::try_from(rows)?, u32::try_from(columns)?, self.pad, bytes)?)
     }
 
     fn text(&self, answer: &Answer) -> String {
