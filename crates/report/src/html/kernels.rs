@@ -159,7 +159,8 @@ fn occupancy(out: &mut String, kernel: &Kernel, chip: &Chip) {
         (Resource::Blocks, found.blocks, sm.blocks),
     ] {
         let share = f64::from(used) / f64::from(total.max(1)) * 100.0;
-        let limits = found.limited_by.contains(&resource);
+        // What is used up at full occupancy stands in nobody's way.
+        let limits = found.limited_by.contains(&resource) && found.fraction < 1.0;
         let (class, mark) = if limits { ("bar limit", ", limits") } else { ("bar", "") };
         let _ = writeln!(
             out,
@@ -203,7 +204,7 @@ fn lines(out: &mut String, kernel: &Kernel) {
         "<h4>By source line</h4><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\
          <table class=\"source\"><caption>{name}</caption><thead><tr>"
     );
-    for head in ["line", "source", "wavefronts", "conflicts", "sectors", "beyond ideal"] {
+    for head in ["line", "wavefronts", "conflicts", "sectors", "beyond ideal", "source"] {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
@@ -215,23 +216,18 @@ fn lines(out: &mut String, kernel: &Kernel) {
         }
         let counters = counted.get(&(file, number));
         let hot = counters.is_some_and(|counters| counters.waste() > 0);
-        let _ = write!(
-            out,
-            "<tr{}><th scope=\"row\">{number}</th><td><code>{}</code></td>",
-            if hot { " class=\"hot\"" } else { "" },
-            escape(text)
-        );
+        let _ = write!(out, "<tr{}><th scope=\"row\">{number}</th>", if hot { " class=\"hot\"" } else { "" });
         match counters {
-            None => out.push_str("<td></td><td></td><td></td><td></td></tr>\n"),
+            None => out.push_str("<td></td><td></td><td></td><td></td>"),
             Some(counters) => {
                 let (shared, global) = (counters.shared(), counters.global());
                 let _ = write!(out, "<td>{}</td>", grouped(shared.wavefronts));
                 waste_cell(out, shared.bank_conflicts);
                 let _ = write!(out, "<td>{}</td>", grouped(global.sectors));
                 waste_cell(out, counters.waste() - shared.bank_conflicts);
-                out.push_str("</tr>\n");
             }
         }
+        let _ = writeln!(out, "<td><code>{}</code></td></tr>", escape(text));
     }
     out.push_str("</tbody></table></div>\n");
 }

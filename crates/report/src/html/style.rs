@@ -29,7 +29,7 @@ th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-top:1px sol
 td.wrap{white-space:normal;min-width:7rem}
 th{font-weight:600}
 thead th{white-space:normal;vertical-align:bottom}
-th:first-child,.source td:nth-child(2),.source th:nth-child(2){text-align:left}
+th:first-child,.source td:last-child,.source thead th:last-child{text-align:left}
 .source td code{white-space:pre;overflow-wrap:normal}
 .hot td,.hot th{background:var(--bad-fill)}
 .source{font-size:.9rem}

@@ -74,7 +74,8 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
 
     // Labels that would collide go further down, one line of text each.
     let mut taken: Vec<(f64, f64)> = Vec::new();
-    for mark in &usable {
+    for (mark, more) in clusters(&usable) {
+        let label = if more == 0 { mark.name.clone() } else { format!("{} and {more} more", mark.name) };
         let height = mark.measured.unwrap_or(lines.attainable(mark.intensity));
         let (at_x, at_y) = (x(mark.intensity), y(height));
         let bound = match lines.bound(mark.intensity) {
@@ -90,7 +91,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         );
         drawing.dot(at_x, at_y, "mark", &tip);
         // Right of the mark and below it, the rising line is never in the way.
-        let text_width = mark.name.chars().count() as f64 * 7.0;
+        let text_width = label.chars().count() as f64 * 7.0;
         let flips = at_x + 9.0 + text_width > WIDTH;
         let text_x = if flips { at_x - 9.0 } else { at_x + 9.0 };
         let start = if flips { text_x - text_width } else { text_x };
@@ -101,7 +102,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             text_y += 14.0;
         }
         taken.push((start, text_y));
-        drawing.text(text_x, text_y, if flips { "end" } else { "start" }, "label", &mark.name);
+        drawing.text(text_x, text_y, if flips { "end" } else { "start" }, "label", &label);
     }
     let listed: Vec<String> = usable
         .iter()
@@ -116,6 +117,23 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     drawing.finish(name, &description)
 }
 
+/// Marks too near to tell apart share one, named by the first; with the number of the others.
+fn clusters<'a>(marks: &[&'a Mark]) -> Vec<(&'a Mark, usize)> {
+    let mut clusters: Vec<(&Mark, usize)> = Vec::new();
+    for mark in marks {
+        let near = |other: &Mark| {
+            (mark.intensity / other.intensity).ln().abs() < 0.05
+                && mark.measured.is_none()
+                && other.measured.is_none()
+        };
+        match clusters.iter_mut().find(|(first, _)| near(first)) {
+            Some((_, more)) => *more += 1,
+            None => clusters.push((mark, 0)),
+        }
+    }
+    clusters
+}
+
 /// Powers of ten between two values.
 fn tick_powers(low: f64, high: f64) -> std::ops::RangeInclusive<i32> {
     low.log10().ceil() as i32..=high.log10().floor() as i32
@@ -124,6 +142,15 @@ fn tick_powers(low: f64, high: f64) -> std::ops::RangeInclusive<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_at_one_place_share_a_label() {
+        let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
+        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, measured: None };
+        let svg = roofline("test", &lines, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(svg.contains(">tiled and 1 more<") && svg.contains("padded at 4.050"), "{svg}");
+    }
 
     #[test]
     fn marks_that_cannot_stand_are_left_out() {
