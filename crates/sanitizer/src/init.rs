@@ -213,6 +213,17 @@ impl BlockInit {
         }
     }
 
+    /// A bulk copy has written; it brings whole boxes, so what it read is taken as written.
+    pub fn moved(&mut self, space: MemorySpace, address: u64, bytes: u32) {
+        match space {
+            MemorySpace::Shared => self.shared.set(address, bytes.into(), true),
+            _ => {
+                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+                global.set(address, bytes.into(), true);
+            }
+        }
+    }
+
     /// An asynchronous copy writes shared memory with what global memory holds.
     pub fn copied(&mut self, shared: u64, global: u64, bytes: u32) {
         let source = self.global.lock().unwrap_or_else(PoisonError::into_inner);

@@ -321,9 +321,13 @@ impl BlockObserver for BlockCheck {
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
         let (mut reporter, races, init) = self.parts();
-        if let (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) = (init, event) {
-            crate::race::lanes(at.lanes)
-                .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes));
+        match (init, event) {
+            (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
+                .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes)),
+            (Some(init), &AsyncEvent::Moved { space, write: true, address, bytes }) => {
+                init.moved(space, address, bytes);
+            }
+            _ => {}
         }
         let Some(races) = races else { return };
         match event {

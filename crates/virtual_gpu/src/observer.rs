@@ -270,14 +270,14 @@ pub enum AsyncEvent<'a> {
         /// Groups that may still be under way.
         pending: u32,
     },
-    /// A bulk copy reads or writes bytes that follow each other. What it writes to shared memory lands no earlier than
-    /// its `mbarrier` completes.
+    /// A bulk copy reads or writes bytes that follow each other (a swizzle permutes them among themselves). Writes to
+    /// shared memory are told to the block that they land in, by the lane whose test of the `mbarrier` lands them.
     Moved {
         /// Global or shared memory.
         space: MemorySpace,
         /// Writes rather than reads.
         write: bool,
-        /// The first byte; in shared memory with the block of the cluster (see [`crate::memory::window`]).
+        /// The first byte.
         address: u64,
         /// How many.
         bytes: u32,

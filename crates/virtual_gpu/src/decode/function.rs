@@ -409,7 +409,16 @@ impl<'m> Decoder<'m> {
     /// A source operand of a type: its register, the constant's, the special register's.
     pub fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
         let slot = self.source_any(operand, ty)?;
-        self.reads.push((slot, rows_of(ty)));
+        // Constants and what is fixed for a thread lie in rows of their own, which no instruction writes: to an observer
+        // of definedness they are no registers.
+        let register = match operand {
+            Operand::Name(name) => super::special::fixed(name, None).is_none(),
+            Operand::Component(name, part) => super::special::fixed(name, Some(part)).is_none(),
+            _ => false,
+        };
+        if register {
+            self.reads.push((slot, rows_of(ty)));
+        }
         Ok(slot)
     }
 

@@ -208,6 +208,10 @@ impl Extension for WaitGroups {
                 warp.land(at.lanes, |lane, copy| copy.groups[lane].saturating_add(pending) < committed[lane])
             }
         }
+        if self.pending.is_none() {
+            // What is in no group yet is awaited, too, as if in a last one.
+            machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
+        }
         let pending = self.pending.unwrap_or(0);
         machine.observer.asynchronous(at, &AsyncEvent::GroupsAwaited { pending });
         Ok(Step::Next)
@@ -226,6 +230,9 @@ pub(crate) struct ArriveOn {
 impl Extension for ArriveOn {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
+        // For who is synchronised with the arrival, the thread's copies have landed before it.
+        machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
+        machine.observer.asynchronous(at, &AsyncEvent::GroupsAwaited { pending: 0 });
         machine.observer.asynchronous(at, &AsyncEvent::MbarrierArrive { addresses: &addresses });
         for lane in lanes_of(at.lanes) {
             let place = mbarrier::find(machine, self.space, addresses[lane], lane)?;

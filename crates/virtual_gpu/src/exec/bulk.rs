@@ -62,7 +62,12 @@ impl Delivery {
 }
 
 /// Lands what completes on the barrier at `place`.
-pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) -> Result<(), Box<Raise>> {
+pub(super) fn deliver(
+    machine: &mut Machine<'_>,
+    at: At,
+    place: *mut u8,
+    lane: usize,
+) -> Result<(), Box<Raise>> {
     let waiting = machine.team.extensions.get::<Deliveries>();
     if waiting.0.iter().all(|delivery| delivery.barrier != place) {
         return Ok(());
@@ -73,6 +78,9 @@ pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) ->
     let due: Vec<Delivery> = due;
     for delivery in due {
         delivery.land();
+        let (address, bytes) = (delivery.start.into(), delivery.data.len() as u32);
+        let moved = AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes };
+        machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
         mbarrier::complete(place, delivery.data.len() as u32, lane)?;
     }
     Ok(())
@@ -167,7 +175,6 @@ impl Landing {
     fn send(
         &self,
         machine: &mut Machine<'_>,
-        at: At,
         lane: usize,
         data: Vec<u8>,
         swizzle: Swizzle,
@@ -202,9 +209,6 @@ impl Landing {
                 check_swizzle(machine, start, length, span, lane)?;
             }
             let barrier = mbarrier::find(machine, SHARED, barrier, lane)?;
-            let moved =
-                AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address: target, bytes: length };
-            machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             let memory = place.wrapping_sub(start as usize);
             let delivery = Delivery { barrier, memory, start, swizzle, data: data.clone(), reduction };
             machine.team.extensions.get::<Deliveries>().0.push(delivery);
@@ -287,7 +291,7 @@ impl Extension for Linear {
                     if !target.is_multiple_of(16) {
                         return Err(misaligned("shared store of a bulk copy", target, lane));
                     }
-                    landing.send(machine, at, lane, data, Swizzle::None, self.reduction)?;
+                    landing.send(machine, lane, data, Swizzle::None, self.reduction)?;
                 }
                 &LinearTarget::Global { target, mask } => {
                     let address = access::addresses(machine.regs, target)[lane];
@@ -375,7 +379,7 @@ impl Extension for TensorLoad {
                 let moved = AsyncEvent::Moved { space, write: false, address: row.global, bytes: row.bytes };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             }
-            self.landing.send(machine, at, lane, data, map.swizzle, None)?;
+            self.landing.send(machine, lane, data, map.swizzle, None)?;
         }
         Ok(Step::Next)
     }
@@ -549,7 +553,7 @@ impl Extension for StoreAsync {
                     }
                 }
             }
-            self.landing.send(machine, at, lane, data, Swizzle::None, self.reduction)?;
+            self.landing.send(machine, lane, data, Swizzle::None, self.reduction)?;
         }
         Ok(Step::Next)
     }

@@ -269,7 +269,7 @@ impl Extension for Test {
             let place = find(machine, self.space, addresses[lane], lane)?;
             if last != Some(place) {
                 asynchronous::deliver(machine, place, lane)?;
-                bulk::deliver(machine, place, lane)?;
+                bulk::deliver(machine, at, place, lane)?;
                 last = Some(place);
             }
             let barrier = read(place, lane)?;
