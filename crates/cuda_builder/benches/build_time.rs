@@ -15,7 +15,9 @@ fn build(crate_path: &Path, out: &Path) -> Duration {
     std::thread::scope(|scope| {
         for arch in [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a] {
             let ptx = out.join(format!("{arch}.ptx"));
-            scope.spawn(move || CudaBuilder::new(crate_path).arch(arch).copy_to(ptx).build().expect("the kernels compile"));
+            scope.spawn(move || {
+                CudaBuilder::new(crate_path).arch(arch).copy_to(ptx).build().expect("the kernels compile")
+            });
         }
     });
     start.elapsed()
@@ -25,7 +27,13 @@ fn report(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let seconds = |time: Duration| time.as_secs_f64();
     let (first, middle, last) = (times[0], times[times.len() / 2], times[times.len() - 1]);
-    eprintln!("{what:<24} {:7.2} s   ({:.2} to {:.2}, {} runs)", seconds(middle), seconds(first), seconds(last), times.len());
+    eprintln!(
+        "{what:<24} {:7.2} s   ({:.2} to {:.2}, {} runs)",
+        seconds(middle),
+        seconds(first),
+        seconds(last),
+        times.len()
+    );
 }
 
 fn main() {
@@ -45,7 +53,10 @@ fn main() {
         })
         .collect();
     let unchanged = (0..ROUNDS).map(|_| build(&kernels, folder.path())).collect();
-    eprintln!("three modules of kernels-gpu on {} cores", std::thread::available_parallelism().map_or(0, usize::from));
+    eprintln!(
+        "three modules of kernels-gpu on {} cores",
+        std::thread::available_parallelism().map_or(0, usize::from)
+    );
     report("cold", vec![cold]);
     report("after an edit", edited);
     report("without an edit", unchanged);

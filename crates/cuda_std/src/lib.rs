@@ -61,6 +61,28 @@ pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
 /// - `pure`: no effect but the results, so it may be dropped, merged and moved. `nomem`: reads and writes no memory.
 ///   `convergent`: must not be moved into or out of divergent control flow; say it for barriers, shuffles, and all that is
 ///   `.sync` or `.aligned`.
+///
+/// Mistakes are compile errors, on the host too:
+///
+/// ```compile_fail
+/// # let (d, a) = (0_u32, 1_u32);
+/// unsafe { cuda_std::ptx!("add.u32 {d}, {a}, {b};", d = out(u32) d, a = in(u32) a) }; // no operand is named `b`
+/// ```
+/// ```compile_fail
+/// # let a = 1_u32;
+/// unsafe { cuda_std::ptx!("bar.sync 0;", a = in(u32) a) }; // the operand is not used
+/// ```
+/// ```compile_fail
+/// # let a = 1_u32;
+/// unsafe { cuda_std::ptx!("prefetch.global.L2 [{a}];", a = in(String) a) }; // not a type of PTX
+/// ```
+/// ```compile_fail
+/// # let a = 1.0_f32;
+/// unsafe { cuda_std::ptx!("st.u32 [0], {a};", a = in(u32) a) }; // an f32 is not a u32
+/// ```
+/// ```compile_fail
+/// cuda_std::ptx!("bar.sync 0;"); // needs `unsafe`
+/// ```
 #[macro_export]
 macro_rules! ptx {
     ($($tokens:tt)*) => { $crate::__ptx!(($crate) $($tokens)*) };

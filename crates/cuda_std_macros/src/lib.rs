@@ -30,6 +30,35 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
+/// What is refused, and why:
+///
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// #[kernel]
+/// pub fn safe(out: *mut f32) {} // a kernel must be an `unsafe fn`
+/// ```
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// #[kernel]
+/// pub unsafe fn generic<T: Copy>(x: T) {} // the host launches by name
+/// ```
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// #[kernel]
+/// pub unsafe fn mutable(out: &mut [f32]) {} // all threads would hold it at once
+/// ```
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// #[kernel]
+/// pub unsafe fn returns(x: f32) -> f32 { x } // a kernel returns nothing
+/// ```
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// # pub struct NotCopy(u32);
+/// #[kernel]
+/// pub unsafe fn not_copy(x: NotCopy) {} // parameters are copied to the device
+/// ```
+///
 /// In a host build a type of the same name describes the kernel: it implements `cuda_std::Kernel`.
 ///
 /// Limits that the compiler and the driver use are given by [`macro@launch_bounds`], [`macro@block_dim`] and

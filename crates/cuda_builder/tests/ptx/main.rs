@@ -12,6 +12,7 @@ mod memory;
 mod options;
 mod panics;
 mod parameters;
+mod surroundings;
 mod synchronisation;
 mod upstream;
 
@@ -28,6 +29,9 @@ macro_rules! trials {
 }
 
 fn main() {
+    if surroundings::build_if_asked() {
+        return;
+    }
     let mut tests = trials! {
         parameters: scalars_are_scalars, slices_are_two, types_go_by_value_with_their_layout, nothing_vanishes,
             aliases_are_seen_through, dynamic_indices_stay_in_parameter_space, launch_bounds_become_directives,
@@ -44,6 +48,8 @@ fn main() {
         libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
             constant_statics, override_libm, gates, build_args, debug_profile;
+        surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
+            configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
             constant_memory, wide_floats;

@@ -1,0 +1,143 @@
+//! The device build gives the same PTX whatever surrounds it: variables, configuration files, paths.
+//!
+//! Each build runs in a child process, this program again, since variables belong to a process.
+
+use crate::compile::{fixture, scratch};
+use cuda_builder::{CudaBuilder, NvvmArch};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CRATE: &str = "CUDA_BUILDER_TEST_CRATE";
+const OUT: &str = "CUDA_BUILDER_TEST_OUT";
+
+/// In a child: builds what the variables say. Returns whether this is a child.
+pub fn build_if_asked() -> bool {
+    let (Some(path), Some(out)) = (std::env::var_os(CRATE), std::env::var_os(OUT)) else { return false };
+    match CudaBuilder::new(path).arch(NvvmArch::Compute75).generate_line_info(false).copy_to(out).build() {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+    }
+}
+
+fn build_in_child(label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
+    let out = scratch().join(format!("surroundings-{label}.ptx"));
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+    let mut child = Command::new(std::env::current_exe().expect("this program"));
+    child.env(CRATE, crate_path).env(OUT, &out).env("OUT_DIR", target.join("tests/build/cuda_builder/out"));
+    child.envs(variables.iter().copied());
+    let output = child.output().expect("this program starts");
+    assert!(output.status.success(), "{label}: {}", String::from_utf8_lossy(&output.stderr));
+    fs::read_to_string(out).expect("the PTX was written")
+}
+
+/// Symbols of statics and functions carry a hash of where the crate lies; the kernels' code does not.
+fn without_hashes(ptx: &str) -> String {
+    ptx.lines()
+        .filter(|line| !line.contains("_R") && !line.starts_with(".global"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+pub fn variables_do_not_reach_the_device_build() {
+    let crate_path = fixture("gates");
+    let plain = build_in_child("plain", &crate_path, &[]);
+    assert!(plain.contains(".entry always("));
+    let elsewhere = scratch().join("another-target");
+    let cases: [(&str, &[(&str, &OsStr)]); 6] = [
+        ("rustflags", &[("RUSTFLAGS", OsStr::new("-Copt-level=0 -Cpanic=unwind --cfg nonsense"))]),
+        (
+            "encoded-rustflags",
+            &[("CARGO_ENCODED_RUSTFLAGS", OsStr::new("-Clinker=/no/such/linker\x1f-Clto=fat"))],
+        ),
+        (
+            "wrappers",
+            &[
+                ("RUSTC_WRAPPER", OsStr::new("/no/such/wrapper")),
+                ("RUSTC_WORKSPACE_WRAPPER", OsStr::new("clippy-driver")),
+            ],
+        ),
+        (
+            "target",
+            &[
+                ("CARGO_BUILD_TARGET", OsStr::new("wasm32-unknown-unknown")),
+                ("TARGET", OsStr::new("nonsense")),
+            ],
+        ),
+        ("target-folder", &[("CARGO_TARGET_DIR", elsewhere.as_os_str())]),
+        (
+            "profile",
+            &[
+                ("CARGO_PROFILE_RELEASE_LTO", OsStr::new("fat")),
+                ("CARGO_PROFILE_RELEASE_PANIC", OsStr::new("unwind")),
+                ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", OsStr::new("16")),
+                ("CARGO_INCREMENTAL", OsStr::new("1")),
+            ],
+        ),
+    ];
+    for (label, variables) in cases {
+        assert_eq!(build_in_child(label, &crate_path, variables), plain, "{label}");
+    }
+    assert!(!elsewhere.exists(), "the device build has a folder of its own");
+}
+
+/// A copy of the fixture outside the workspace, with the lock file of this one.
+fn copy_of_gates(folder: &Path) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copied = folder.join("kernels");
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(copied.join("src")).expect("a folder");
+    fs::copy(fixture("gates").join("src/lib.rs"), copied.join("src/lib.rs")).expect("the kernels");
+    fs::copy(fixture("../upstream/b").join("Cargo.lock"), copied.join("Cargo.lock")).expect("the lock file");
+    let cuda_std = here.with_file_name("cuda_std");
+    let manifest = format!(
+        "[package]\nname = \"upstream-b\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n\n\
+         [features]\nextra = []\n\n[dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n\n[workspace]\n\n\
+         [profile.release]\nlto = \"fat\"\npanic = \"unwind\"\nstrip = true\n"
+    );
+    fs::write(copied.join("Cargo.toml"), manifest).expect("the manifest");
+    copied
+}
+
+pub fn paths_with_blanks_and_letters_of_all_kinds() {
+    let crate_path = copy_of_gates(&scratch().join("größere Kerne für GPUs"));
+    let ptx = build_in_child("blanks", &crate_path, &[]);
+    let plain = build_in_child("plain-for-blanks", &fixture("gates"), &[]);
+    assert_eq!(without_hashes(&ptx), without_hashes(&plain));
+}
+
+pub fn configuration_files_do_not_reach_the_device_build() {
+    let folder = scratch().join("configured");
+    let crate_path = copy_of_gates(&folder);
+    fs::create_dir_all(folder.join(".cargo")).expect("a folder");
+    let config = "[build]\nrustflags = [\"-Copt-level=0\", \"--cfg=nonsense\"]\nrustc-wrapper = \"/no/such/wrapper\"\n\
+                  target-dir = \"elsewhere\"\n[profile.release]\ncodegen-units = 16\nincremental = true\n";
+    fs::write(folder.join(".cargo/config.toml"), config).expect("the configuration");
+    let ptx = build_in_child("configured", &crate_path, &[]);
+    let plain = build_in_child("plain-for-configured", &fixture("gates"), &[]);
+    assert_eq!(without_hashes(&ptx), without_hashes(&plain));
+    assert!(!folder.join("elsewhere").exists() && !crate_path.join("elsewhere").exists());
+}
+
+/// Nothing is written into the source tree, so it may be read-only.
+pub fn source_trees_stay_as_they_are() {
+    let crate_path = copy_of_gates(&scratch().join("untouched"));
+    build_in_child("untouched-first", &crate_path, &[]);
+    let listing = |folder: &Path| -> Vec<OsString> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).expect("a folder").flatten().map(|e| e.file_name()).collect();
+        names.sort();
+        names
+    };
+    let lock = fs::metadata(crate_path.join("Cargo.lock")).and_then(|m| m.modified()).expect("the lock file");
+    build_in_child("untouched", &crate_path, &[]);
+    assert_eq!(listing(&crate_path), ["Cargo.lock", "Cargo.toml", "src"]);
+    assert_eq!(
+        fs::metadata(crate_path.join("Cargo.lock")).and_then(|m| m.modified()).expect("the lock file"),
+        lock
+    );
+}
