@@ -1,6 +1,11 @@
 //! How fast the virtual GPU is: a tiled matrix product, and an empty launch.
 //!
 //! `cargo run --release -p virtual_gpu --example speed`
+//!
+//! What limits the product: of each three instructions of its inner loop two are loads from shared memory, whose 32
+//! addresses are computed and checked each time; the multiply-add itself is a twentieth of the time. Fusing a load with
+//! the operation that uses it would spare a round through the registers; compiling the loop to machine code would spare
+//! the interpreter altogether.
 
 use std::time::{Duration, Instant};
 

@@ -122,6 +122,9 @@ impl<O: BlockObserver> Block<O> {
         for i in self.warps.len() as u32..warps {
             self.warps.push(Warp::new(i, 0, local_limit));
         }
+        if self.random != 0 {
+            self.next = (self.draw() % u64::from(warps.max(1))) as usize;
+        }
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
@@ -154,6 +157,9 @@ impl<O: BlockObserver> Block<O> {
         // Warps in a row that could not go on.
         let mut idle = 0;
         let mut moved = false;
+        // Turns of all warps after which a block that wrote nothing gives way: at once where blocks wait for each other
+        // by design, later where it more likely just computes.
+        let patience = if launch.launch.cooperative || cluster.len() > 1 { 1 } else { 8 };
         let mut round = (self.state.progress, 0);
         while (self.finished as usize) < count {
             if spent >= budget {
@@ -163,7 +169,7 @@ impl<O: BlockObserver> Block<O> {
             if idle >= count {
                 return Ok(BlockStop::Stuck { moved });
             }
-            if round.1 == count {
+            if round.1 == count * patience {
                 // All warps only looked: perhaps for what another block is to write.
                 if self.state.progress == round.0 {
                     self.state.age += spent / count as u64;

@@ -37,8 +37,14 @@ dispatch!(store_in, store_avx2, (regs: Regs, op: &MemoryOp, piece: Piece, mask: 
 pub(super) fn load(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { load_avx2(regs, op, piece, mask) };
+        // SAFETY: the processor has the features that the functions are compiled for.
+        return unsafe {
+            if piece.private && mask == u32::MAX && op.rows == 1 && piece.size < 1 << 31 {
+                load_words_avx2(regs, op, piece)
+            } else {
+                load_avx2(regs, op, piece, mask)
+            }
+        };
     }
     load_in(regs, op, piece, mask)
 }
@@ -124,18 +130,9 @@ fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
         elements(op, piece, |slot, host| {
             if op.rows == 1 {
                 let out = &mut *regs.lanes::<u32>(slot);
-                for (out, at) in out.as_chunks_mut::<8>().0.iter_mut().zip(at.as_chunks::<8>().0) {
-                    if piece.private && runs_on(at) {
-                        *out = host.add(at[0] as usize).cast::<[u32; 8]>().read();
-                    } else if at.iter().all(|&a| a == at[0]) {
-                        let p = host.add(at[0] as usize).cast();
-                        *out = [AtomicU32::from_ptr(p).load(Ordering::Relaxed); 8];
-                    } else {
-                        for i in 0..8 {
-                            let p = host.add(at[i] as usize).cast();
-                            out[i] = AtomicU32::from_ptr(p).load(Ordering::Relaxed);
-                        }
-                    }
+                for i in 0..32 {
+                    let p = host.add(at[i] as usize).cast();
+                    out[i] = AtomicU32::from_ptr(p).load(Ordering::Relaxed);
                 }
             } else {
                 let out = &mut *regs.lanes::<u64>(slot);
@@ -159,14 +156,37 @@ fn elements(op: &MemoryOp, piece: Piece, mut f: impl FnMut(Slot, *mut u8)) {
     }
 }
 
-/// Whether eight lanes reach eight words in a row.
-#[inline(always)]
-fn runs_on(at: &[u32; 8]) -> bool {
-    let mut differs = 0;
-    for i in 0..8 {
-        differs |= at[i] ^ at[0].wrapping_add(4 * i as u32);
+/// Loads 32-bit words for all lanes from memory that only this thread reaches, eight lanes at a time: a row of words
+/// and one word for all are common, the rest is gathered. False if nothing was done.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Piece) -> bool {
+    use std::arch::x86_64::*;
+    let bytes = op.width * op.data.len() as u32;
+    let Some(at) = offsets::<true>(regs, op.address, bytes, piece, u32::MAX) else { return false };
+    let in_a_row = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+    // SAFETY: `offsets` found all lanes inside the piece, whose offsets are below 2^31; decoding gave the registers
+    // their rows. No other thread reaches these bytes, so plain reads do not race.
+    unsafe {
+        elements(op, piece, |slot, host| {
+            let out = regs.lanes::<u32>(slot).cast::<__m256i>();
+            for (group, at) in at.as_chunks::<8>().0.iter().enumerate() {
+                let offsets = _mm256_loadu_si256(at.as_ptr().cast());
+                let apart =
+                    _mm256_sub_epi32(offsets, _mm256_broadcastd_epi32(_mm256_castsi256_si128(offsets)));
+                let first = host.add(at[0] as usize);
+                let words = if _mm256_movemask_epi8(_mm256_cmpeq_epi32(apart, in_a_row)) == -1 {
+                    _mm256_loadu_si256(first.cast())
+                } else if _mm256_testz_si256(apart, apart) == 1 {
+                    _mm256_set1_epi32(first.cast::<i32>().read())
+                } else {
+                    _mm256_i32gather_epi32::<1>(host.cast(), offsets)
+                };
+                _mm256_storeu_si256(out.add(group), words);
+            }
+        });
     }
-    differs == 0
+    true
 }
 
 #[inline(always)]

@@ -45,7 +45,13 @@ pub(crate) fn run<O: BlockObserver>(
     let code = cx.launch.code;
     let end = warp.steps + u64::from(quantum);
     'pick: loop {
-        let Some((running, meet)) = warp.pick(code) else {
+        let picked = warp.pick(code);
+        for (pc, members, lanes) in warp.met.drain(..) {
+            if O::SYNCHRONISATION {
+                cx.observer.warp_sync(At { pc, warp: warp.index, lanes }, members, true);
+            }
+        }
+        let Some((running, meet)) = picked else {
             return Ok(if warp.live == 0 { Stop::Finished } else { Stop::Blocked });
         };
         let Group { frame, mut pc, mask, .. } = warp.groups[running];

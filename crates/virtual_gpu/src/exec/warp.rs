@@ -72,6 +72,8 @@ pub(crate) struct Warp {
     pub vain: u64,
     /// The barrier at which the warp has been counted.
     pub arrived: Option<u32>,
+    /// Meetings at `bar.warp.sync` of lanes that came at different times, for observers: where, which, who.
+    pub met: Vec<(u32, u32, u32)>,
     /// A group that runs out of turn, and how many backward branches it may still take.
     favoured: Option<(u32, u32, u32)>,
     turns: u64,
@@ -101,6 +103,7 @@ impl Warp {
             steps: 0,
             vain: 0,
             arrived: None,
+            met: Vec::new(),
             favoured: None,
             turns: 0,
             backward: 0,
@@ -110,10 +113,14 @@ impl Warp {
     /// Makes it a new warp, keeping its buffers.
     pub fn restart(&mut self, index: u32, local_limit: u32) {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.clear();
+        let mut frames = std::mem::take(&mut self.frames);
+        let mut groups = std::mem::take(&mut self.groups);
         let mut local = std::mem::replace(&mut self.local, Local::new(0));
+        rows.clear();
+        frames.clear();
+        groups.clear();
         local.restart(local_limit);
-        *self = Warp { rows, local, ..Warp::new(index, 0, local_limit) };
+        *self = Warp { rows, frames, groups, local, ..Warp::new(index, 0, local_limit) };
     }
 
     /// Lets the operations that said "not yet" be tried again.
@@ -236,6 +243,9 @@ impl Warp {
                 .fold(0, |mask, g| mask | g.mask);
             if members & self.live & !here != 0 {
                 continue;
+            }
+            if is_warp_sync(code, at) {
+                self.met.push((at, members, here));
             }
             for g in &mut self.groups {
                 if g.wait == Wait::Members(members) && rendezvous(g, at) {
