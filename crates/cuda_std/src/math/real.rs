@@ -52,7 +52,7 @@ pub(crate) trait Real:
     const TRIG_LARGE: Self;
 
     fn from_i32(n: i32) -> Self;
-    /// Towards zero, saturating; 0 for NaN.
+    /// Towards zero, saturating; unspecified for NaN.
     fn to_i32(self) -> i32;
     fn bits(self) -> u64;
     fn of_bits(bits: u64) -> Self;
@@ -76,6 +76,9 @@ pub(crate) trait Real:
 
     /// The logarithm of finite `self` > 0 to the base that `factor` and `of_two` belong to.
     fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self;
+
+    /// e to the power `self`.
+    fn exp_plain(self) -> Self;
 
     fn exp_tail(r: Self) -> Self;
     fn atanh_tail(z: Self) -> Self;
@@ -158,6 +161,32 @@ mod machine {
     }
 }
 
+/// A saturating cast is one instruction of PTX, and seven as LLVM writes it.
+mod to_i32 {
+    macro_rules! cast {
+        ($float:ident, $text:literal) => {
+            #[inline(always)]
+            pub fn $float(x: $float) -> i32 {
+                #[cfg(target_os = "cuda")]
+                {
+                    let result: i32;
+                    // SAFETY: arithmetic has no precondition.
+                    unsafe {
+                        crate::ptx!($text, result = out(i32) result, x = in($float) x; options(pure, nomem))
+                    }
+                    result
+                }
+                #[cfg(not(target_os = "cuda"))]
+                {
+                    x as i32
+                }
+            }
+        };
+    }
+    cast!(f32, "cvt.rzi.s32.f32 {result}, {x};");
+    cast!(f64, "cvt.rzi.s32.f64 {result}, {x};");
+}
+
 mod reciprocal {
     #[inline(always)]
     pub fn f32(x: f32) -> f32 {
@@ -198,7 +227,7 @@ macro_rules! machine {
 }
 
 macro_rules! real {
-    ($float:ident $bits:ident, $tails:ident, $reduce_large:path, $log_finite:path,
+    ($float:ident $bits:ident, $tails:ident, $reduce_large:path, $log_finite:path, $exp_plain:path,
         { $($constant:ident: $constant_type:ty = $value:expr;)* }
         { $($machine:tt)* }) => {
         impl Real for $float {
@@ -219,7 +248,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn to_i32(self) -> i32 {
-                self as i32
+                to_i32::$float(self)
             }
             #[inline(always)]
             fn bits(self) -> u64 {
@@ -265,6 +294,10 @@ macro_rules! real {
             fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self {
                 $log_finite(self, factor, of_two)
             }
+            #[inline(always)]
+            fn exp_plain(self) -> Self {
+                $exp_plain(self)
+            }
             $($machine)*
             real!(@tails $tails: exp_tail atanh_tail sin_tail cos_tail asin_tail atan_tail sinh_tail tanh_tail
                 rcbrt_start);
@@ -283,7 +316,7 @@ macro_rules! real {
 }
 
 real! {
-    f32 u32, poly32, super::trig::reduce_large_f32, super::log::quick,
+    f32 u32, poly32, super::trig::reduce_large_f32, super::log::quick, super::exp::quick,
     {
         LN2: [Self; 2] = [core::f32::consts::LN_2, -1.9046542e-09];
         LOG2_E: [Self; 2] = [core::f32::consts::LOG2_E, 1.925963e-08];
@@ -314,7 +347,7 @@ real! {
 }
 
 real! {
-    f64 u64, poly64, super::trig::reduce_large_f64, super::log::accurate,
+    f64 u64, poly64, super::trig::reduce_large_f64, super::log::accurate, super::exp::accurate,
     {
         LN2: [Self; 2] = [core::f64::consts::LN_2, 2.3190468138462996e-17];
         LOG2_E: [Self; 2] = [core::f64::consts::LOG2_E, 2.0355273740931033e-17];

@@ -5,6 +5,7 @@
 mod cases;
 mod inputs;
 mod measure;
+mod oscillating;
 mod reference;
 mod special;
 
