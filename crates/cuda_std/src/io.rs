@@ -141,6 +141,26 @@ fn print_text(text: &[u8]) {
     unsafe { vprintf(c"%s".as_ptr().cast(), (&raw const arguments).cast()) };
 }
 
+/// A copy of `text` in global memory: the driver reads a failed assertion's text after its thread, and its stack, ended.
+#[cfg(target_os = "cuda")]
+fn kept(text: &[u8]) -> *const u8 {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    const TEXTS: usize = 16;
+    static mut KEPT: [[u8; 512]; TEXTS] = [[0; 512]; TEXTS];
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+
+    // More threads than texts overwrite each other's; the launch has failed anyway.
+    let slot = NEXT.fetch_add(1, Ordering::Relaxed) as usize % TEXTS;
+    // SAFETY: the slot is in bounds, and a text has at most 512 bytes, its NUL included.
+    unsafe {
+        let start = (&raw mut KEPT).cast::<u8>().add(slot * 512);
+        for (i, byte) in text.iter().enumerate() {
+            start.add(i).write_volatile(*byte);
+        }
+        start
+    }
+}
+
 /// What `print!` calls.
 #[doc(hidden)]
 #[inline(never)]
@@ -191,9 +211,9 @@ pub fn assert_failed(comparison: Comparison<'_>, place: (&'static CStr, u32, &'s
         let mut text = Text::<512, _>::new(print_text);
         let _ = fmt::Write::write_fmt(&mut text, format_args!("{comparison}"));
         // Of a report longer than the buffer all but the last piece has been printed.
-        let message = terminated(&mut text.bytes, text.length);
+        let message = kept(terminated(&mut text.bytes, text.length));
         // SAFETY: all three texts end in a NUL.
-        unsafe { __assertfail(message.as_ptr(), file.as_ptr().cast(), line, function.as_ptr().cast(), 1) };
+        unsafe { __assertfail(message, file.as_ptr().cast(), line, function.as_ptr().cast(), 1) };
         // SAFETY: a trap ends the launch, so nothing comes after it.
         unsafe {
             trap();

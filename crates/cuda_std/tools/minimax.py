@@ -136,8 +136,8 @@ shape("exp_tail", "(e^r - 1 - r) / r² on |r| <= ln(2)/2", lambda r: (mp.exp(r) 
 z_ln = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 shape("atanh_tail", "(atanh(s)/s - 1 - z/3) / z² with z = s², on |s| <= (√2-1)/(√2+1)",
       lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1 - z / 3) / z**2, 0, z_ln, 4, 8)
-third = mp.mpf(1) / 3 + mp.mpf("1e-7")
-shape("ln_tail", "(ln(1 + f) - f + f²/2) / f³ on |f| <= 1/3", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -third, third, 8, None,
+below, above = mp.sqrt(mp.mpf(1) / 2) - 1 - mp.mpf("1e-7"), mp.sqrt(2) - 1 + mp.mpf("1e-7")
+shape("ln_tail", "(ln(1 + f) - f + f²/2) / f³ on √½ <= 1 + f <= √2", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, below, above, 9, None,
       lambda f: f**2 + mp.mpf("1e-30"))
 z_trig = (mp.pi / 4) ** 2 * mp.mpf("1.0001")
 shape("sin_tail", "(sin(x)/x - 1) / z with z = x², on |x| <= π/4", lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 0, z_trig, 4, 7,

@@ -76,8 +76,8 @@ pub(crate) fn accurate<T: Real>(x: T, factor: [T; 2], _of_two: [T; 2]) -> T {
 pub(crate) fn quick(x: f32, factor: [f32; 2], of_two: [f32; 2]) -> f32 {
     let subnormal = x.stored_exponent() == 0;
     let x = f32::select(subnormal, x * f32::power_of_two(25), x);
-    // m in [2/3, 4/3)
-    let offset = x.to_bits().wrapping_sub(0x3f2a_aaab) as i32;
+    // m in [√½, √2)
+    let offset = x.to_bits().wrapping_sub(f32::SQRT_2_2.to_bits()) as i32;
     let k = offset >> 23;
     let f = f32::from_bits(x.to_bits().wrapping_sub((k as u32) << 23)) - 1.0;
     let k = k as f32 - f32::select(subnormal, 25.0, 0.0);
