@@ -1,17 +1,185 @@
-//! `warpsmith check`: looks for mistakes in kernels.
+//! `warpsmith check`: memory errors, races, uninitialised reads and barrier mistakes in the demos' kernels.
+//!
+//! Each family runs in a process of its own, with `WARPSMITH_CHECK` set: a kernel that faults ends its context, and the
+//! next one starts afresh.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clap::ValueEnum;
+use sanitizer::Checks;
+use serde_json::{Value, json};
 
 use crate::cli::{Context, Outcome, Output};
+use crate::demos;
+use crate::registry;
+use crate::terminal::{self, Progress};
 
 /// Arguments of `check`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Check {
+    /// Kernels or families; all of them when left out
+    kernels: Vec<String>,
+
+    /// Which tools: memory, race, init, barrier, separated by commas
+    #[arg(long, default_value = "all", value_parser = tools)]
+    tool: String,
+
+    /// Under how many schedules each kernel runs
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    schedules: u32,
+
+    /// The seed of the first schedule
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Fail on warnings, too
+    #[arg(long, value_enum)]
+    deny: Option<Deny>,
+
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    format: Format,
+
     #[command(flatten)]
     output: Output,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith check                                       every kernel, every tool
+  warpsmith check matmul_tiled_16 --tool race --schedules 10
+  warpsmith check transpose --json                      {\"version\", \"checked\", \"findings\": […]}
+
+Kernels run on the virtual GPU, whatever --device says. Exit code: 0 if nothing was found.";
+
+/// What is an error besides errors.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Deny {
+    /// Findings that may be harmless, such as a race of equal values
+    Warnings,
+}
+
+/// The form of the report.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Format {
+    /// For a person
+    #[default]
+    Text,
+    /// For programs that read compute-sanitizer's output
+    ComputeSanitizer,
+}
+
+fn tools(text: &str) -> Result<String, String> {
+    text.parse::<Checks>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// A family, and the one kernel of it that is meant, if not all are.
+type Part = (&'static str, Option<&'static str>);
+
 impl Check {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`check` is not part of this build")
+        let parts = self.parts()?;
+        let folder = std::env::temp_dir().join(format!("warpsmith-check-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let outcome = self.check(&parts, &folder);
+        // Left behind, the folder would only be litter.
+        let _ = std::fs::remove_dir_all(&folder);
+        outcome
+    }
+
+    /// What is asked for, as families and kernels.
+    fn parts(&self) -> anyhow::Result<Vec<Part>> {
+        let families = || demos::ALL.iter().map(|(name, ..)| *name).chain(["first"]);
+        let mut parts = Vec::new();
+        for asked in &self.kernels {
+            if asked == "all" {
+                parts.extend(families().map(|family| (family, None)));
+            } else if let Some(family) = families().find(|family| family == asked) {
+                parts.push((family, None));
+            } else {
+                let (family, kernel) = registry::find(asked)?;
+                parts.push((family, Some(kernel.name)));
+            }
+        }
+        if parts.is_empty() {
+            parts.extend(families().map(|family| (family, None)));
+        }
+        Ok(parts)
+    }
+
+    fn check(&self, parts: &[Part], folder: &Path) -> anyhow::Result<Outcome> {
+        let progress = Progress::new("check", !self.output.json);
+        let (extension, format) = match (self.output.json, self.format) {
+            (true, _) => ("json", sanitizer::Format::Json),
+            (false, Format::Text) => ("txt", sanitizer::Format::Text),
+            (false, Format::ComputeSanitizer) => ("sanitizer", sanitizer::Format::ComputeSanitizer),
+        };
+        let nothing = sanitizer::render(&[], format);
+        let (mut reports, mut failed) = (Vec::new(), false);
+        for &(family, kernel) in parts {
+            for schedule in 0..self.schedules {
+                let seed = self.seed + u64::from(schedule);
+                progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
+                let file = folder.join(format!("{family}.{extension}"));
+                let well = self.one(family, kernel, seed, &file)?;
+                // The report is written also when nothing was found: without one, nothing was looked at.
+                let report = std::fs::read_to_string(&file).map_err(|_| {
+                    anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why")
+                })?;
+                std::fs::remove_file(&file)?;
+                let found = report.trim() != nothing.trim();
+                anyhow::ensure!(well || found, "`demo {family}` fails without a finding; run it to see why");
+                failed |= !well || found && self.deny == Some(Deny::Warnings);
+                if found {
+                    // What one schedule shows, the next would only repeat.
+                    reports.push(report);
+                    break;
+                }
+            }
+        }
+        drop(progress);
+        self.print(parts, &reports)?;
+        Ok(if failed { Outcome::NotWell } else { Outcome::Well })
+    }
+
+    /// Runs one family under one schedule; whether it ended well.
+    fn one(&self, family: &str, kernel: Option<&str>, seed: u64, file: &Path) -> anyhow::Result<bool> {
+        // Sizes that are no multiple of a tile, so that edges run too, and small: every access is looked at.
+        let size: &[&str] = match family {
+            "matmul" => &["--size", "40x33x50"],
+            "transpose" => &["--size", "65x33"],
+            "banks" => &[],
+            _ => &["--size", "1000"],
+        };
+        let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
+        let status = Command::new(std::env::current_exe()?)
+            .args(["demo", family, "--device", "virtual", "--json"])
+            .args(size)
+            .args(only)
+            .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, file.display()))
+            .env("WARPSMITH_SEED", seed.to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()?;
+        Ok(status.success())
+    }
+
+    fn print(&self, parts: &[Part], reports: &[String]) -> anyhow::Result<()> {
+        let checked: Vec<&str> = parts.iter().map(|(family, kernel)| kernel.unwrap_or(family)).collect();
+        if self.output.json {
+            let mut findings = Vec::new();
+            for report in reports {
+                let document: Value = serde_json::from_str(report)?;
+                findings.extend(document["findings"].as_array().cloned().unwrap_or_default());
+            }
+            return terminal::print_json(&json!({ "version": 1, "checked": checked, "findings": findings }));
+        }
+        if reports.is_empty() {
+            return terminal::print(&format!("{}: nothing found ({})", checked.join(", "), self.tool));
+        }
+        terminal::print(&reports.join("\n"))
     }
 }

@@ -25,6 +25,10 @@ pub struct Demo {
     #[arg(long, value_name = "auto|N", allow_hyphen_values = true, value_parser = parse_edge, default_value = "auto")]
     dynamic_tile: Edge,
 
+    /// Only this kernel of the demo (for `check`)
+    #[arg(long, hide = true)]
+    only: Option<String>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -43,12 +47,19 @@ const ALL: &str = "all";
 /// The demos' names, which the command line takes.
 fn names() -> PossibleValuesParser {
     let demos = demos::ALL.iter().map(|(name, title, _)| PossibleValue::new(*name).help(*title));
-    PossibleValuesParser::new(demos.chain([PossibleValue::new(ALL).help("All of them")]))
+    let others = [PossibleValue::new(ALL).help("All of them"), PossibleValue::new("first").hide(true)];
+    PossibleValuesParser::new(demos.chain(others))
 }
 
 impl Default for Demo {
     fn default() -> Self {
-        Self { which: ALL.into(), size: None, dynamic_tile: Edge::default(), output: Output::default() }
+        Self {
+            which: ALL.into(),
+            size: None,
+            dynamic_tile: Edge::default(),
+            only: None,
+            output: Output::default(),
+        }
     }
 }
 
@@ -86,8 +97,9 @@ impl Demo {
         }
         let counted_elsewhere = if device.is_virtual() { Vec::new() } else { self.on_the_virtual_gpu() };
         let mut all = Results { results: Vec::new() };
-        for &(name, title, run) in demos::ALL {
-            if self.which != ALL && self.which != name {
+        let first: (&str, &str, demos::Run) = ("first", "The first kernel", demos::first::run);
+        for &(name, title, run) in demos::ALL.iter().chain([&first]) {
+            if self.which != name && (self.which != ALL || name == first.0) {
                 continue;
             }
             let progress = Progress::new(name, !self.output.json);
@@ -95,9 +107,11 @@ impl Demo {
                 // Asked for all demos, those that know no size of this form keep their own.
                 size: self.size.filter(|&size| self.which != ALL || demos::takes(name, size)),
                 dynamic_tile: self.dynamic_tile.0,
+                only: self.only.as_deref(),
                 ..Stage::new(&device, &progress)
             };
             let mut rows = run(&stage)?;
+            rows.retain(|row| stage.wants(&row.kernel));
             drop(progress);
             take_counters(&mut rows, &counted_elsewhere);
             if !self.output.json {

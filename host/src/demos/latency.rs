@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
+use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
 
 use super::{Row, Stage, Work};
@@ -157,6 +158,36 @@ fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let row = Row::new("latency", kernel, case, n, stage.device.kind()).checked(verdict);
         rows.push(row.timed(time, work).shows(shows));
     }
+    rows.push(both_ways(stage, &numbers, &pinned)?);
     super::row::against_first(&mut rows);
     Ok(rows)
+}
+
+/// Pinned memory to the device on one stream, and another buffer back on a second one, at the same time.
+fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Result<Row, Error> {
+    stage.progress.step("both ways");
+    let n = numbers.len();
+    let other = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a second stream")?;
+    let from = stage.upload("the source", numbers)?;
+    let mut target = stage.upload("the target", &vec![0.0f32; n])?;
+    let mut back = LockedBuffer::new(&0.0f32, n).doing("pin host memory")?;
+    let mut copies = || -> Result<(), Error> {
+        // SAFETY: all four buffers outlive the copies, which are waited for before any is touched.
+        unsafe {
+            target.async_copy_from(pinned.as_slice(), stage.device.stream()).doing("copy to the device")?;
+            from.async_copy_to(back.as_mut_slice(), &other).doing("copy to the host")?;
+        }
+        stage.device.synchronize()?;
+        other.synchronize().doing("wait for the second stream")
+    };
+    copies()?;
+    let begun = Instant::now();
+    copies()?;
+    let time = (!stage.device.is_virtual()).then(|| begun.elapsed().as_secs_f64() * 1e3);
+    let there = exact(&stage.download("the target", &target)?, numbers);
+    let verdict = if there.ok { exact(back.as_slice(), numbers) } else { there };
+    let row =
+        Row::new("latency", "host to device", "both ways at once", n, stage.device.kind()).checked(verdict);
+    let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
+    Ok(row.timed(time, work).shows("two streams: the bus carries both directions at the same time"))
 }
