@@ -85,7 +85,7 @@ impl Swizzle {
     }
 }
 
-/// What is asked of [`TensorMap::tiled`], with the driver API's names. Only the first `rank` entries count.
+/// A map, with the driver API's names. Only the first `rank` entries count; [`TensorMap::validate`] checks the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap {
     /// Type of an element.
