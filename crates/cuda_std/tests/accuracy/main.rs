@@ -63,11 +63,11 @@ bounds! {
     erf 1.0 1.0;
     erfc 1.5 1.0;
     erfcx 2.0 1.0;
-    normcdf 1.5 1.0;
+    normcdf 2.0 1.0;
     tgamma 2.5 1.0;
     lgamma 2.0 1.0;
-    cyl_bessel_i0 4.0 1.0;
-    cyl_bessel_i1 4.0 1.0;
+    cyl_bessel_i0 5.0 1.0;
+    cyl_bessel_i1 5.0 1.0;
 }
 
 macro_rules! bounds_of_two {
