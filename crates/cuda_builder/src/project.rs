@@ -105,6 +105,32 @@ mod tests {
     }
 
     #[test]
+    fn a_foreign_cuda_std_is_told_from_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let manifest = |name: &str, more: &str| {
+            format!("[package]\nname = \"{name}\"\nversion = \"0.2.2\"\nedition = \"2021\"\n{more}")
+        };
+        write("kernels/src/lib.rs", "");
+        write("cuda_std/src/lib.rs", "");
+        write(
+            "kernels/Cargo.toml",
+            &manifest("kernels", "[dependencies]\ncuda_std = { path = \"../cuda_std\" }\n[workspace]\n"),
+        );
+        write("cuda_std/Cargo.toml", &manifest("cuda_std", ""));
+        let toolchain = Toolchain::find().unwrap();
+        let kernels = folder.path().join("kernels");
+        let message = foreign_cuda_std(&toolchain, &kernels).unwrap().to_string();
+        assert!(message.contains("cuda_std 0.2.2") && message.contains("[patch.crates-io]"), "{message}");
+        write("cuda_std/Cargo.toml", &manifest("cuda_std", "[package.metadata.cuda_builder]\nmarks = 1\n"));
+        assert!(foreign_cuda_std(&toolchain, &kernels).is_none());
+    }
+
+    #[test]
     fn blanks_in_paths_are_read() {
         let files = dependencies(r"/a\ b/lib.a: /a\ b/src/lib.rs /c/d.rs");
         assert_eq!(files, [PathBuf::from("/a b/src/lib.rs"), PathBuf::from("/c/d.rs")]);

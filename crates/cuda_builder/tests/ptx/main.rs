@@ -47,7 +47,7 @@ fn main() {
             inline_ptx_effects_stay;
         libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
-            constant_statics, override_libm, gates, build_args, debug_profile;
+            constant_statics, override_libm, gates, optix, build_args, debug_profile;
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
             configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;

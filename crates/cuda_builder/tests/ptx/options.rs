@@ -77,6 +77,11 @@ pub fn gates() {
     assert!(old.contains(".target sm_75") && new.contains(".target sm_90a"));
 }
 
+pub fn optix() {
+    let ptx = build("optix", "gates", Compute75, |b| b.optix(true)).unwrap_or_else(|error| panic!("{error}"));
+    assert!(ptx.contains(".entry for_optix("));
+}
+
 pub fn build_args() {
     let with_feature = build("feature", "gates", Compute75, |b| b.build_args(&["--features", "extra"]));
     assert!(with_feature.unwrap_or_else(|error| panic!("{error}")).contains(".entry with_feature("));
