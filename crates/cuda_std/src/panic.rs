@@ -5,8 +5,10 @@
 //! so a kernel that may panic is no larger for it.
 
 /// Room for one message, its NUL included.
+#[cfg(any(test, target_os = "cuda"))]
 const LENGTH: usize = 192;
 /// Messages at once: more threads than this that panic together overwrite each other's.
+#[cfg(target_os = "cuda")]
 const MESSAGES: usize = 32;
 
 /// In global memory, since the driver reads a message after its thread has ended, and so that no kernel needs a stack
