@@ -11,6 +11,7 @@ use gpu_model::Chip;
 use gpu_model::chips;
 
 use crate::abi::CUresult;
+use crate::check;
 use crate::real::{Missing, RealDriver};
 use crate::stand_in;
 
@@ -54,6 +55,9 @@ pub enum ChoiceError {
         /// The word.
         given: String,
     },
+    /// `WARPSMITH_CHECK` holds a word that names no check.
+    #[error("WARPSMITH_CHECK: {0}")]
+    UnknownCheck(#[from] sanitizer::UnknownCheck),
     /// A GPU was asked for and none can be had.
     #[error("a real GPU was asked for, but {0}")]
     NoGpu(NoGpu),
@@ -214,6 +218,7 @@ fn chip(key: &str) -> Result<&'static Chip, ChoiceError> {
 }
 
 fn modelled(given: Option<&'static Chip>) -> Result<&'static Chip, ChoiceError> {
+    check::start()?;
     match (given, std::env::var("WARPSMITH_MODEL")) {
         (Some(chip), _) => Ok(chip),
         (None, Ok(key)) if !key.is_empty() => chip(&key),

@@ -12,7 +12,9 @@
 //! | `gpu` | a real GPU, or an error that says what is missing |
 //! | `virtual` | the virtual GPU |
 //!
-//! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for, `WARPSMITH_LIBCUDA` the real driver's file.
+//! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for, `WARPSMITH_LIBCUDA` the real driver's file. On the
+//! virtual GPU `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
+//! `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]` runs the sanitizer.
 //!
 //! ```
 //! use warpsmith_cuda::abi::{CUresult, Out};
@@ -28,6 +30,7 @@
 //! ```
 
 pub mod abi;
+mod check;
 mod choice;
 mod device;
 pub mod entry;

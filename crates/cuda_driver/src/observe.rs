@@ -1,8 +1,11 @@
 //! The one place where kernels start, and where who watches them is decided.
 
+use std::sync::Once;
+
 use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Error, Gpu, Kernel, Launch};
 
+use crate::check;
 use crate::profile::{self, Wanted};
 
 /// Runs a kernel under whatever the environment asks to watch it.
@@ -13,6 +16,15 @@ pub fn launch(
     params: &[u8],
     wanted: &Wanted,
 ) -> Result<(), Error> {
+    if let Some(sanitizer) = check::sanitizer() {
+        if wanted.any() {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                eprintln!("warpsmith: launches are checked, and not profiled at the same time")
+            });
+        }
+        return gpu.launch(kernel, launch, params, &mut sanitizer.launch());
+    }
     if !wanted.any() {
         return gpu.launch(kernel, launch, params, &mut ());
     }

@@ -276,11 +276,6 @@ pub fn cuCtxGetDevice(place: Out<CUdevice>) -> Answer {
     place.set(0)
 }
 
-pub fn cuCtxGetDevice_v2(place: Out<CUdevice>, context: CUcontext) -> Answer {
-    given_or_current(context)?;
-    place.set(0)
-}
-
 /// The context of a handle, where null means the current one.
 fn given_or_current(context: CUcontext) -> Answer<Arc<Context>> {
     if context == NONE { current_even_if_broken() } else { CONTEXTS.get(context) }
@@ -308,17 +303,8 @@ pub fn cuCtxGetApiVersion(context: CUcontext, version: Out<u32>) -> Answer {
 }
 
 pub fn cuCtxSynchronize() -> Answer {
-    synchronize(&*current()?)
-}
-
-pub fn cuCtxSynchronize_v2(context: CUcontext) -> Answer {
-    let context = given_or_current(context)?;
-    context.intact()?;
-    synchronize(&context)
-}
-
-fn synchronize(context: &Context) -> Answer {
-    stream::refuse_if_capturing(context)?;
+    let context = current()?;
+    stream::refuse_if_capturing(&context)?;
     context.queue.drain()?;
     context.intact()
 }

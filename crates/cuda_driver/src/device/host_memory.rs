@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
+use crate::check;
 use crate::device::context::{Origin, current, owner_of};
 use crate::device::gpu;
 
@@ -60,6 +61,10 @@ fn allocate(bytes: usize, origin: Origin) -> Answer<usize> {
     match unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) } {
         Ok(_) => {
             context.owned().insert(address as u64, origin);
+            // The host may write it at any time without our seeing it.
+            check::tell(|sanitizer| {
+                sanitizer.host_allocated(address as u64, bytes as u64, Some("host memory"))
+            });
             Ok(address)
         }
         Err(_) => {
@@ -81,6 +86,7 @@ pub fn release(address: u64, origin: Origin) {
     // Only an address that is no allocation's could fail, and the owner's table had it.
     let _ = gpu().memory().free(address);
     if !matches!(origin, Origin::Device | Origin::Pool(_)) {
+        check::tell(|sanitizer| sanitizer.host_freed(address));
         give_back(address as usize);
     }
 }
@@ -144,6 +150,7 @@ pub fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: u32) -> A
         return Err(CUresult::INVALID_VALUE);
     }
     context.owned().insert(address as u64, Origin::Registered);
+    check::tell(|sanitizer| sanitizer.host_allocated(address as u64, bytes as u64, Some("host memory")));
     Ok(())
 }
 

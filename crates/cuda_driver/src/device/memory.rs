@@ -7,6 +7,7 @@ use virtual_gpu::memory::Allocation;
 
 use crate::abi::attributes::memory_type;
 use crate::abi::{Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, In, Out};
+use crate::check;
 use crate::device::context::{Origin, current, memory_info, owner_of};
 use crate::device::stream::{Target, default_target, target};
 use crate::device::transfer::{Copy, Fill, Memory, Side, host};
@@ -26,6 +27,7 @@ pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
     }
     let address = gpu().memory().alloc(bytes as u64).map_err(|error| code_of(&error))?;
     context.owned().insert(address, origin);
+    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
     Ok(address)
 }
 
@@ -59,7 +61,10 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     if address == 0 {
         return Ok(());
     }
-    let (owner, origin) = owner_of(address).ok_or(CUresult::INVALID_VALUE)?;
+    let (owner, origin) = owner_of(address).ok_or_else(|| {
+        check::tell(|sanitizer| sanitizer.host_free_failed(address));
+        CUresult::INVALID_VALUE
+    })?;
     if matches!(origin, Origin::PinnedHost { .. } | Origin::Registered) {
         return Err(CUresult::INVALID_VALUE);
     }

@@ -28,6 +28,7 @@ pub mod queue;
 pub mod registry;
 pub mod stream;
 pub mod tensor;
+pub mod tools;
 pub mod transfer;
 pub mod value;
 pub mod work;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::{Error, Kernel, Module as Program};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUfunction, CUmodule, CUresult, Handle, In, Out, Text};
+use crate::check;
 use crate::device::context::{current, current_even_if_broken};
 use crate::device::function::{FUNCTIONS, Function};
 use crate::device::image::{self, Image};
@@ -67,6 +68,13 @@ pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
                     "PTX {major}.{minor} for sm_{target}, loaded for the virtual {}",
                     chip().name
                 ));
+                check::tell(|sanitizer| {
+                    for name in program.globals() {
+                        if let Some(global) = program.global(name) {
+                            sanitizer.host_allocated(global.address, global.size, Some(name));
+                        }
+                    }
+                });
                 let handle = new_handle();
                 let functions = Mutex::default();
                 MODULES.insert_as(handle, Module { handle, context: context.handle, program, functions });

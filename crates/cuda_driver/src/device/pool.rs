@@ -11,6 +11,7 @@ use crate::abi::{
     Answer, CUdevice, CUdeviceptr, CUmemAccessDesc, CUmemLocation, CUmemPoolProps, CUmemoryPool, CUresult,
     CUstream, Handle, In, Out,
 };
+use crate::check;
 use crate::device::context::{Origin, owner_of};
 use crate::device::devices::device;
 use crate::device::registry::Registry;
@@ -93,7 +94,10 @@ pub fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Answer {
     }
     match owner_of(address) {
         Some((_, Origin::Device | Origin::Pool(_))) => {}
-        _ => return Err(CUresult::INVALID_VALUE),
+        _ => {
+            check::tell(|sanitizer| sanitizer.host_free_failed(address));
+            return Err(CUresult::INVALID_VALUE);
+        }
     }
     // A captured free runs with every launch of the graph, and the memory was allocated once: it stays.
     if target.capture().is_some() { target.issue(Op::Nothing) } else { target.issue(Op::Free(address)) }
@@ -227,6 +231,7 @@ pub fn free_in_turn(address: CUdeviceptr) -> Answer {
     let bytes = gpu().memory().find(address).map_or(0, |allocation| allocation.size());
     owner.owned().remove(&address);
     gpu().memory().free(address).map_err(|error| crate::device::code_of(&error))?;
+    check::tell(|sanitizer| sanitizer.host_freed(address));
     if let Origin::Pool(pool) = origin {
         returned(pool, bytes);
     }

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::abi::{Answer, CUdeviceptr, CUresult};
+use crate::check;
 use crate::device::{gpu, host_memory};
 
 /// One side of a copy: where its first byte lies, and how far apart its rows and slices are.
@@ -145,9 +146,22 @@ impl Copy {
         Ok(())
     }
 
+    /// Tells the sanitizer of a row.
+    fn tell(&self, from: u64, to: u64, bytes: u64) {
+        check::tell(|sanitizer| match (&self.from.memory, &self.to.memory) {
+            (Memory::Device(source), Memory::Device(target)) => {
+                sanitizer.host_copied(target + to, source + from, bytes);
+            }
+            (Memory::Device(source), _) => sanitizer.host_read(source + from, bytes),
+            (_, Memory::Device(target)) => sanitizer.host_wrote(target + to, bytes),
+            _ => {}
+        });
+    }
+
     fn run_row(&self, from: usize, to: usize, bytes: usize) -> Answer {
         let memory = gpu().memory();
         let gone = |_| CUresult::ILLEGAL_ADDRESS;
+        self.tell(from as u64, to as u64, bytes as u64);
         match (&self.from.memory, &self.to.memory) {
             (Memory::Device(source), Memory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, bytes as u64).map_err(gone)
@@ -218,6 +232,7 @@ impl Fill {
             let address = self.address + (row * self.pitch) as u64;
             let filled = gpu().memory().fill(address, &self.value[..self.element], self.width as u64);
             filled.map_err(|_| CUresult::ILLEGAL_ADDRESS)?;
+            check::tell(|sanitizer| sanitizer.host_wrote(address, (self.width * self.element) as u64));
         }
         Ok(())
     }

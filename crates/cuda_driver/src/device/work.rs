@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::abi::{Answer, CUresult, CUstream, Handle};
+use crate::check;
 use crate::device::context::Context;
 use crate::device::graph::Executable;
 use crate::device::launch::LaunchOp;
@@ -142,10 +143,11 @@ impl Op {
             Self::Launch(launch) => launch.run(context),
             Self::Copy(copy) => copy.run(),
             Self::Fill(fill) => fill.run(),
-            Self::WriteValue { address, value, bytes } => gpu()
-                .memory()
-                .write(*address, &value.to_le_bytes()[..*bytes])
-                .map_err(|_| CUresult::ILLEGAL_ADDRESS),
+            Self::WriteValue { address, value, bytes } => {
+                check::tell(|sanitizer| sanitizer.host_wrote(*address, *bytes as u64));
+                let value = &value.to_le_bytes()[..*bytes];
+                gpu().memory().write(*address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)
+            }
             // Freed twice: the second free was refused when it was issued, unless both were under way.
             Self::Free(address) => pool::free_in_turn(*address),
             Self::Graph(graph) => {

@@ -11,7 +11,7 @@ use crate::entry::entry_points;
 
 entry_points! {
     cuDeviceGetGraphMemAttribute @ 11040 => nobody (device: CUdevice, attr: u32, value: *mut c_void);
-    cuDeviceGraphMemTrim @ 11040 => nobody (device: CUdevice);
+    cuDeviceGraphMemTrim @ 11040 => tools (device: CUdevice);
     cuDeviceSetGraphMemAttribute @ 11040 => nobody (device: CUdevice, attr: u32, value: *mut c_void);
     cuGraphAddBatchMemOpNode @ 11070 => nobody (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
@@ -24,7 +24,7 @@ entry_points! {
     cuGraphAddDependencies @ 10000 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, num_dependencies: usize
     );
-    cuGraphAddDependencies_v2 @ 12030 => nobody (
+    cuGraphAddDependencies_v2 @ 12030 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, edge_data: *const c_void,
         num_dependencies: usize
     );
@@ -83,10 +83,6 @@ entry_points! {
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
         num_dependencies: usize, node_params: *mut c_void
     );
-    cuGraphAddNode_v3 @ 13040 => nobody (
-        graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
-        num_dependencies: usize, node_params: *mut c_void
-    );
     cuGraphBatchMemOpNodeGetParams @ 11070 => nobody (node: CUgraphNode, node_params_out: *mut c_void);
     cuGraphBatchMemOpNodeSetParams @ 11070 => nobody (node: CUgraphNode, node_params: *const c_void);
     cuGraphChildGraphNodeGetGraph @ 10000 => graph (node: CUgraphNode, graph: Out<CUgraph>);
@@ -118,7 +114,6 @@ entry_points! {
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: *const c_void
     );
     cuGraphExecGetFlags @ 12000 => graph (graph_exec: CUgraphExec, flags: Out<u64>);
-    cuGraphExecGetId @ 13010 => nobody (graph_exec: CUgraphExec, graph_id: Out<u32>);
     cuGraphExecHostNodeSetParams @ 10020 => graph (
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: In<CUDA_HOST_NODE_PARAMS>
     );
@@ -138,7 +133,7 @@ entry_points! {
     cuGraphExecUpdate @ 10020 => graph (
         graph_exec: CUgraphExec, graph: CUgraph, error_node_out: Out<CUgraphNode>, update_result_out: Out<u32>
     );
-    cuGraphExecUpdate_v2 @ 12000 => nobody (graph_exec: CUgraphExec, graph: CUgraph, result_info: *mut c_void);
+    cuGraphExecUpdate_v2 @ 12000 => graph (graph_exec: CUgraphExec, graph: CUgraph, result_info: *mut c_void);
     cuGraphExternalSemaphoresSignalNodeGetParams @ 11020 => nobody (node: CUgraphNode, params_out: *mut c_void);
     cuGraphExternalSemaphoresSignalNodeSetParams @ 11020 => nobody (node: CUgraphNode, node_params: *const c_void);
     cuGraphExternalSemaphoresWaitNodeGetParams @ 11020 => nobody (node: CUgraphNode, params_out: *mut c_void);
@@ -146,10 +141,9 @@ entry_points! {
     cuGraphGetEdges @ 10000 => graph (
         graph: CUgraph, from: Out<CUgraphNode>, to: Out<CUgraphNode>, num_edges: Out<usize>
     );
-    cuGraphGetEdges_v2 @ 12030 => nobody (
+    cuGraphGetEdges_v2 @ 12030 => graph (
         graph: CUgraph, from: Out<CUgraphNode>, to: Out<CUgraphNode>, edge_data: *mut c_void, num_edges: Out<usize>
     );
-    cuGraphGetId @ 13010 => nobody (graph: CUgraph, graph_id: Out<u32>);
     cuGraphGetNodes @ 10000 => graph (graph: CUgraph, nodes: Out<CUgraphNode>, num_nodes: Out<usize>);
     cuGraphGetRootNodes @ 10000 => graph (graph: CUgraph, root_nodes: Out<CUgraphNode>, num_root_nodes: Out<usize>);
     cuGraphHostNodeGetParams @ 10000 => graph (node: CUgraphNode, node_params: Out<CUDA_HOST_NODE_PARAMS>);
@@ -183,52 +177,40 @@ entry_points! {
     cuGraphNodeFindInClone @ 10000 => nobody (
         node: Out<CUgraphNode>, original_node: CUgraphNode, cloned_graph: CUgraph
     );
-    cuGraphNodeGetContainingGraph @ 13010 => nobody (node: CUgraphNode, graph: Out<CUgraph>);
     cuGraphNodeGetDependencies @ 10000 => graph (
         node: CUgraphNode, dependencies: Out<CUgraphNode>, num_dependencies: Out<usize>
     );
-    cuGraphNodeGetDependencies_v2 @ 12030 => nobody (
+    cuGraphNodeGetDependencies_v2 @ 12030 => graph (
         node: CUgraphNode, dependencies: Out<CUgraphNode>, edge_data: *mut c_void, num_dependencies: Out<usize>
     );
     cuGraphNodeGetDependentNodes @ 10000 => graph (
         node: CUgraphNode, dependent_nodes: Out<CUgraphNode>, num_dependent_nodes: Out<usize>
     );
-    cuGraphNodeGetDependentNodes_v2 @ 12030 => nobody (
+    cuGraphNodeGetDependentNodes_v2 @ 12030 => graph (
         node: CUgraphNode, dependent_nodes: Out<CUgraphNode>, edge_data: *mut c_void,
         num_dependent_nodes: Out<usize>
     );
     cuGraphNodeGetEnabled @ 11060 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: Out<u32>);
-    cuGraphNodeGetLocalId @ 13010 => nobody (node: CUgraphNode, node_id: Out<u32>);
-    cuGraphNodeGetParams @ 13020 => nobody (node: CUgraphNode, node_params: *mut c_void);
-    cuGraphNodeGetToolsId @ 13010 => nobody (node: CUgraphNode, tools_node_id: Out<u64>);
     cuGraphNodeGetType @ 10000 => graph (node: CUgraphNode, kind: Out<u32>);
     cuGraphNodeSetEnabled @ 11060 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: u32);
     cuGraphNodeSetParams @ 12020 => nobody (node: CUgraphNode, node_params: *mut c_void);
-    cuGraphNodeSetParams_v2 @ 13040 => nobody (node: CUgraphNode, node_params: *mut c_void);
     cuGraphReleaseUserObject @ 11030 => nobody (graph: CUgraph, object: Handle, count: u32);
     cuGraphRemoveDependencies @ 10000 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, num_dependencies: usize
     );
-    cuGraphRemoveDependencies_v2 @ 12030 => nobody (
+    cuGraphRemoveDependencies_v2 @ 12030 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, edge_data: *const c_void,
         num_dependencies: usize
     );
     cuGraphRetainUserObject @ 11030 => nobody (graph: CUgraph, object: Handle, count: u32, flags: u32);
     cuGraphUpload @ 11010 / cuGraphUpload_ptsz @ 11010 => graph (graph_exec: CUgraphExec, stream: CUstream);
     cuStreamBeginCapture @ 10000 / cuStreamBeginCapture_ptsz @ 10000 => graph (stream: CUstream);
-    cuStreamBeginCaptureToCig @ 13010 / cuStreamBeginCaptureToCig_ptsz @ 13010 => nobody (
-        stream: CUstream, stream_cig_capture_params: *mut c_void
-    );
     cuStreamBeginCaptureToGraph @ 12030 / cuStreamBeginCaptureToGraph_ptsz @ 12030 => nobody (
         stream: CUstream, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
         num_dependencies: usize, mode: u32
     );
     cuStreamBeginCapture_v2 @ 10010 / cuStreamBeginCapture_v2_ptsz @ 10010 => graph (stream: CUstream, mode: u32);
-    cuStreamBeginRecaptureToGraph @ 13030 / cuStreamBeginRecaptureToGraph_ptsz @ 13030 => nobody (
-        stream: CUstream, mode: u32, graph: CUgraph, callback_func: *mut c_void, user_data: *mut c_void
-    );
     cuStreamEndCapture @ 10000 / cuStreamEndCapture_ptsz @ 10000 => graph (stream: CUstream, graph: Out<CUgraph>);
-    cuStreamEndCaptureToCig @ 13010 / cuStreamEndCaptureToCig_ptsz @ 13010 => nobody (stream: CUstream);
     cuStreamGetCaptureInfo @ 10010 / cuStreamGetCaptureInfo_ptsz @ 10010 => graph (
         stream: CUstream, capture_status_out: Out<u32>, id_out: Out<u64>
     );
@@ -244,7 +226,7 @@ entry_points! {
     cuStreamUpdateCaptureDependencies @ 11030 / cuStreamUpdateCaptureDependencies_ptsz @ 11030 => graph (
         stream: CUstream, dependencies: Out<CUgraphNode>, num_dependencies: usize, flags: u32
     );
-    cuStreamUpdateCaptureDependencies_v2 @ 12030 / cuStreamUpdateCaptureDependencies_v2_ptsz @ 12030 => nobody (
+    cuStreamUpdateCaptureDependencies_v2 @ 12030 / cuStreamUpdateCaptureDependencies_v2_ptsz @ 12030 => graph (
         stream: CUstream, dependencies: Out<CUgraphNode>, dependency_data: *const c_void, num_dependencies: usize,
         flags: u32
     );

@@ -31,13 +31,6 @@ entry_points! {
         params_array: *mut c_void, count: usize, flags: u32, error_index: Out<usize>, stream: CUstream
     );
     cuMemCreate @ 10020 => nobody (handle: Out<u64>, size: usize, prop: *const c_void, flags: u64);
-    cuMemDiscardAndPrefetchBatchAsync @ 13000 / cuMemDiscardAndPrefetchBatchAsync_ptsz @ 13000 => nobody (
-        dptrs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, prefetch_locs: Out<CUmemLocation>,
-        prefetch_loc_idxs: Out<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
-    );
-    cuMemDiscardBatchAsync @ 13000 / cuMemDiscardBatchAsync_ptsz @ 13000 => nobody (
-        dptrs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, flags: u64, stream: CUstream
-    );
     cuMemFreeAsync @ 11020 / cuMemFreeAsync_ptsz @ 11020 => pool (dptr: CUdeviceptr, stream: CUstream);
     cuMemFreeHost @ 2000 => host_memory (p: *mut c_void);
     cuMemFree_v2 @ 3020 => memory (dptr: CUdeviceptr);
@@ -45,13 +38,7 @@ entry_points! {
     cuMemGetAddressRange_v2 @ 3020 => memory (pbase: Out<CUdeviceptr>, psize: Out<usize>, dptr: CUdeviceptr);
     cuMemGetAllocationGranularity @ 10020 => nobody (granularity: Out<usize>, prop: *const c_void, option: u32);
     cuMemGetAllocationPropertiesFromHandle @ 10020 => nobody (prop: *mut c_void, handle: u64);
-    cuMemGetDefaultMemPool @ 13000 => nobody (pool_out: Out<CUmemoryPool>, location: Out<CUmemLocation>, kind: u32);
     cuMemGetInfo_v2 @ 3020 => memory (free: Out<usize>, total: Out<usize>);
-    cuMemGetLocationInfo @ 13040 => nobody (
-        ptr: CUdeviceptr, size: usize, summary_granularity: usize, sampling_granularity: usize,
-        location_out: Out<CUmemLocation>
-    );
-    cuMemGetMemPool @ 13000 => nobody (pool: Out<CUmemoryPool>, location: Out<CUmemLocation>, kind: u32);
     cuMemHostAlloc @ 2020 => host_memory (pp: Out<*mut c_void>, bytesize: usize, flags: u32);
     cuMemHostGetDevicePointer_v2 @ 3020 => host_memory (pdptr: Out<CUdeviceptr>, p: *mut c_void, flags: u32);
     cuMemHostGetFlags @ 2030 => host_memory (p_flags: Out<u32>, p: *mut c_void);
@@ -80,10 +67,6 @@ entry_points! {
     cuMemPrefetchAsync_v2 @ 12020 / cuMemPrefetchAsync_v2_ptsz @ 12020 => pointer (
         dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: u32, stream: CUstream
     );
-    cuMemPrefetchBatchAsync @ 13000 / cuMemPrefetchBatchAsync_ptsz @ 13000 => nobody (
-        dptrs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, prefetch_locs: Out<CUmemLocation>,
-        prefetch_loc_idxs: Out<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
-    );
     cuMemRangeGetAttribute @ 8000 => pointer (
         data: *mut c_void, data_size: usize, attribute: u32, dev_ptr: CUdeviceptr, count: usize
     );
@@ -94,7 +77,6 @@ entry_points! {
     cuMemRelease @ 10020 => nobody (handle: u64);
     cuMemRetainAllocationHandle @ 11000 => nobody (handle: Out<u64>, addr: *mut c_void);
     cuMemSetAccess @ 10020 => nobody (ptr: CUdeviceptr, size: usize, desc: In<CUmemAccessDesc>, count: usize);
-    cuMemSetMemPool @ 13000 => nobody (location: Out<CUmemLocation>, kind: u32, pool: CUmemoryPool);
     cuMemUnmap @ 10020 => nobody (ptr: CUdeviceptr, size: usize);
     cuMemcpy @ 4000 / cuMemcpy_ptds @ 7000 => memory (dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize);
     cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => memory (
@@ -108,14 +90,8 @@ entry_points! {
     cuMemcpy3DBatchAsync @ 12080 / cuMemcpy3DBatchAsync_ptsz @ 12080 => nobody (
         num_ops: usize, op_list: *mut c_void, fail_idx: Out<usize>, flags: u64, stream: CUstream
     );
-    cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
-        num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
-    );
     cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => nobody (p_copy: *const c_void);
     cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => nobody (p_copy: *const c_void, stream: CUstream);
-    cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
-        op: *mut c_void, flags: u64, stream: CUstream
-    );
     cuMemcpy3D_v2 @ 3020 / cuMemcpy3D_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D>);
     cuMemcpyAsync @ 4000 / cuMemcpyAsync_ptsz @ 7000 => memory (
         dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream
@@ -123,10 +99,6 @@ entry_points! {
     cuMemcpyBatchAsync @ 12080 / cuMemcpyBatchAsync_ptsz @ 12080 => nobody (
         dsts: Out<CUdeviceptr>, srcs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, attrs: *mut c_void,
         attrs_idxs: Out<usize>, num_attrs: usize, fail_idx: Out<usize>, stream: CUstream
-    );
-    cuMemcpyBatchAsync_v2 @ 13000 / cuMemcpyBatchAsync_v2_ptsz @ 13000 => nobody (
-        dsts: Out<CUdeviceptr>, srcs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, attrs: *mut c_void,
-        attrs_idxs: Out<usize>, num_attrs: usize, stream: CUstream
     );
     cuMemcpyDtoDAsync_v2 @ 3020 / cuMemcpyDtoDAsync_v2_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream
@@ -153,9 +125,6 @@ entry_points! {
     cuMemcpyPeerAsync @ 4000 / cuMemcpyPeerAsync_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext,
         byte_count: usize, stream: CUstream
-    );
-    cuMemcpyWithAttributesAsync @ 13020 / cuMemcpyWithAttributesAsync_ptsz @ 13020 => nobody (
-        dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: *mut c_void, stream: CUstream
     );
     cuMemsetD16Async @ 3020 / cuMemsetD16Async_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream

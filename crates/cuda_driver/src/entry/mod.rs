@@ -10,6 +10,9 @@
 //! `crate::device::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support; with
 //! `/ cuStreamQuery_ptsz @ 7000` there is a second symbol whose null stream is the calling thread's own. From each
 //! line come the exported symbol, its forwarding to the real driver, and its row in [`all`].
+//!
+//! The list ends with CUDA 12.9, the version that the virtual device reports: a program that looks for
+//! `cuCtxGetDevice_v2` and finds it would call it as CUDA 13 does.
 
 pub mod contexts;
 pub mod graphs;

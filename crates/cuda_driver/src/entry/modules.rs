@@ -12,7 +12,6 @@ entry_points! {
     cuFuncGetAttribute @ 2020 => function (pi: Out<i32>, attrib: u32, hfunc: CUfunction);
     cuFuncGetModule @ 11000 => function (module: Out<CUmodule>, hfunc: CUfunction);
     cuFuncGetName @ 12030 => function (name: Out<*const c_char>, hfunc: CUfunction);
-    cuFuncGetParamCount @ 13020 => nobody (func: CUfunction, param_count: Out<usize>);
     cuFuncGetParamInfo @ 12040 => function (
         func: CUfunction, param_index: usize, param_offset: Out<usize>, param_size: Out<usize>
     );
@@ -25,7 +24,6 @@ entry_points! {
     cuKernelGetFunction @ 12000 => library (p_func: Out<CUfunction>, kernel: CUkernel);
     cuKernelGetLibrary @ 12050 => library (p_lib: Out<CUlibrary>, kernel: CUkernel);
     cuKernelGetName @ 12030 => library (name: Out<*const c_char>, hfunc: CUkernel);
-    cuKernelGetParamCount @ 13020 => nobody (kernel: CUkernel, param_count: Out<usize>);
     cuKernelGetParamInfo @ 12040 => library (
         kernel: CUkernel, param_index: usize, param_offset: Out<usize>, param_size: Out<usize>
     );
@@ -40,9 +38,6 @@ entry_points! {
     );
     cuLaunchHostFunc @ 10000 / cuLaunchHostFunc_ptsz @ 10000 => stream (
         stream: CUstream, function: CUhostFn, user_data: *mut c_void
-    );
-    cuLaunchHostFunc_v2 @ 13010 / cuLaunchHostFunc_v2_ptsz @ 13010 => nobody (
-        stream: CUstream, function: CUhostFn, user_data: *mut c_void, sync_mode: u32
     );
     cuLaunchKernel @ 4000 / cuLaunchKernel_ptsz @ 7000 => launch (
         f: CUfunction, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32,

@@ -49,7 +49,7 @@ entry_points! {
         stream: CUstream, capture_status: Out<u32>
     );
     cuStreamQuery @ 2000 / cuStreamQuery_ptsz @ 7000 => stream (stream: CUstream);
-    cuStreamSetAttribute @ 11000 / cuStreamSetAttribute_ptsz @ 11000 => nobody (
+    cuStreamSetAttribute @ 11000 / cuStreamSetAttribute_ptsz @ 11000 => tools (
         stream: CUstream, attr: u32, value: *const c_void
     );
     cuStreamSynchronize @ 2000 / cuStreamSynchronize_ptsz @ 7000 => stream (stream: CUstream);

@@ -74,9 +74,6 @@ entry_points! {
         swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
     cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
-    cuTensorMapSetAllocationClass @ 13050 => nobody (
-        tensor_map: Out<CUtensorMap>, alloc_class: u32, out_alloc_class: Out<u32>
-    );
     cuTexObjectCreate @ 5000 => nobody (
         p_tex_object: Out<u64>, p_res_desc: *const c_void, p_tex_desc: *const c_void, p_res_view_desc: *const c_void
     );

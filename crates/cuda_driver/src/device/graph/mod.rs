@@ -1,6 +1,7 @@
 //! Graphs: work kept as nodes with dependencies, made node by node or by capturing streams, and run as one.
 
 mod capture;
+mod edges;
 mod executable;
 mod nodes;
 mod queries;
@@ -9,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use capture::*;
+pub use edges::*;
 pub use executable::*;
 pub use nodes::*;
 pub use queries::*;

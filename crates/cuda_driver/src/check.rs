@@ -1,0 +1,92 @@
+//! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]`.
+//!
+//! Findings go to stderr, or to the file, when the process ends; the process then ends with a failure. A file whose
+//! name ends in `.json` is written as JSON.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
+
+struct Running {
+    sanitizer: Sanitizer,
+    file: Option<PathBuf>,
+}
+
+static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
+
+/// What the environment asks for; nothing when the variable is not set.
+fn asked() -> Result<Option<(Checks, Option<PathBuf>)>, UnknownCheck> {
+    match std::env::var("WARPSMITH_CHECK") {
+        Ok(value) if !value.is_empty() => sanitizer::from_env(&value).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Starts what the environment asks for. Comes with the choice of the device, where a mistaken word can be told.
+pub(crate) fn start() -> Result<(), UnknownCheck> {
+    let asked = asked()?;
+    RUNNING.get_or_init(|| {
+        let (checks, file) = asked?;
+        #[cfg(unix)]
+        // SAFETY: the handler is a plain function that lives as long as the process.
+        unsafe {
+            libc::atexit(at_exit)
+        };
+        Some(Running { sanitizer: Sanitizer::new(checks), file })
+    });
+    Ok(())
+}
+
+/// The sanitizer, if one runs.
+pub(crate) fn sanitizer() -> Option<&'static Sanitizer> {
+    RUNNING.get()?.as_ref().map(|running| &running.sanitizer)
+}
+
+/// Tells the sanitizer, if one runs, what the host did.
+pub(crate) fn tell(what: impl FnOnce(&Sanitizer)) {
+    if let Some(sanitizer) = sanitizer() {
+        what(sanitizer);
+    }
+}
+
+#[cfg(unix)]
+extern "C" fn at_exit() {
+    let Some(Some(running)) = RUNNING.get() else { return };
+    // A panic must not cross into C.
+    let failed = std::panic::catch_unwind(|| running.report()).unwrap_or(true);
+    if failed {
+        // SAFETY: flushing all streams has no preconditions; ending here is the last that the process does.
+        unsafe {
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(1);
+        }
+    }
+}
+
+impl Running {
+    /// Hands the findings over; whether one of them is an error.
+    fn report(&self) -> bool {
+        self.sanitizer.program_ends();
+        let findings = self.sanitizer.findings();
+        match &self.file {
+            Some(file) => self.write(file, &render(&findings, format_of(file))),
+            None if findings.is_empty() => {}
+            None => eprintln!("{}", render(&findings, Format::Text)),
+        }
+        findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
+    fn write(&self, file: &Path, text: &str) {
+        if let Err(error) = std::fs::write(file, text) {
+            eprintln!("warpsmith: WARPSMITH_CHECK: cannot write {}: {error}\n{text}", file.display());
+        }
+    }
+}
+
+fn format_of(file: &Path) -> Format {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => Format::Json,
+        _ => Format::Text,
+    }
+}

@@ -1,0 +1,80 @@
+//! The sanitizer under a program that knows nothing of it, asked for by the environment.
+#![cfg(unix)]
+
+use std::process::{Command, Output};
+
+use cust::prelude::*;
+use warpsmith_cuda::{Wish, choose};
+
+const KERNEL: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry increment(.param .u64 p)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    mad.wide.u32 %rd2, %r1, 4, %rd1;
+    ld.global.u32 %r2, [%rd2];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}";
+
+/// Not a test of its own: the program that the tests run. It has 64 elements, and as many threads as it is told.
+#[test]
+#[ignore = "run by other tests, in processes of their own"]
+fn child() {
+    let threads: u32 = std::env::var("CHECK_TEST_THREADS").unwrap().parse().unwrap();
+    if let Err(refused) = choose(Some(Wish::Virtual), None) {
+        panic!("{refused}");
+    }
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let buffer = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let function = module.get_function("increment").unwrap();
+    // SAFETY: the buffer outlives the launch; whether the threads are too many is what the sanitizer has to say.
+    unsafe { launch!(function<<<1, threads, 0, stream>>>(buffer.as_device_ptr())) }.unwrap();
+    let _ = stream.synchronize();
+}
+
+fn run(check: &str, threads: &str) -> (Output, String) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env("WARPSMITH_CHECK", check)
+        .env("CHECK_TEST_THREADS", threads)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said)
+}
+
+#[test]
+fn a_program_without_fault_ends_well_and_silently() {
+    let (output, said) = run("memory,race,barrier", "64");
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains("error"), "{said}");
+}
+
+#[test]
+fn a_finding_is_told_and_fails_the_program() {
+    let (output, said) = run("memory", "65");
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("increment") && said.contains("64"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("findings.json");
+    let (output, _) = run(&format!("memory:{}", file.display()), "65");
+    assert!(!output.status.success());
+    let findings: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert!(!findings["findings"].as_array().unwrap().is_empty(), "{findings}");
+}
+
+#[test]
+fn a_mistaken_word_is_told() {
+    let (output, said) = run("memory,rase", "64");
+    assert!(!output.status.success());
+    assert!(said.contains("`rase` is no check"), "{said}");
+}
