@@ -24,7 +24,7 @@ impl Random {
     /// A number below `end`, which is not zero.
     pub fn below(&mut self, end: usize) -> usize {
         // The bias is below 2⁻³² for every length that fits a device.
-        (u128::from(self.bits()) * end as u128 >> 64) as usize
+        ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
     /// A multiple of 2⁻²³ in [-1, 1): exact in f32.

@@ -18,11 +18,14 @@ use host::device::Device;
 use host::terminal::Progress;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// What a case does.
+type Run = Box<dyn Fn(&Device) -> anyhow::Result<()> + Send + Sync>;
+
 /// A case: what it is called, whether it makes sense on a real GPU, and what it does.
 pub struct Case {
     name: String,
     on_gpu: bool,
-    run: Box<dyn Fn(&Device) -> anyhow::Result<()> + Send + Sync>,
+    run: Run,
 }
 
 impl Case {

@@ -10,7 +10,8 @@ const BY_HAND: &str = include_str!("../../virtual_gpu/tests/hopper/asynchronous.
 /// What is found in a kernel that reads `words` words and writes as many.
 fn findings(ptx: &str, kernel: &str, launch: Launch, words: u32, number: Option<u32>) -> Vec<Finding> {
     let sanitizer = Sanitizer::new(Checks::ALL);
-    let gpu = Gpu::with_options(&H200, Options { threads: 1, watchdog: Some(20_000_000), ..Options::default() });
+    let gpu =
+        Gpu::with_options(&H200, Options { threads: 1, watchdog: Some(20_000_000), ..Options::default() });
     let module = gpu.load(ptx).unwrap_or_else(|error| panic!("{error}"));
     let bytes: Vec<u8> = (0..words).flat_map(|i| (i % 64).to_le_bytes()).collect();
     let mut params = Vec::new();

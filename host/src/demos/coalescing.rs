@@ -53,6 +53,7 @@ fn row(stage: &Stage, kernel: &str, case: impl Into<String>, n: usize) -> Row {
 }
 
 /// Reads in different patterns, writes contiguously.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(3).units(n * FURTHEST + FURTHEST);
@@ -110,6 +111,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 }
 
 /// 4, 8 and 16 bytes a lane, the same bytes in all.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(5).units(n.next_multiple_of(4));
@@ -144,6 +146,7 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 }
 
 /// 12-byte structs, and the remedies.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(6).units(3 * n);

@@ -22,6 +22,7 @@ const BLOCK: u32 = 128;
 const BLOCKS: u32 = 16;
 
 /// Runs the demo.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let size = stage.size_or(1 << 14, 1 << 24);
     let Size::One(n) = size else {
