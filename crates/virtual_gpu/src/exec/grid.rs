@@ -23,6 +23,8 @@ const BLOCK_QUANTUM: u64 = 1 << 17;
 const COOPERATIVE_QUANTUM: u64 = 1 << 14;
 /// Blocks that one thread keeps going when blocks do not end by themselves.
 const MAX_RESIDENT: usize = 256;
+/// Turns that blocks before a faulted one may take to end, or to fault themselves.
+const GRACE: u32 = 256;
 /// When a launch that runs on is mentioned.
 const NOTICE_AFTER: Duration = Duration::from_secs(10);
 
@@ -288,6 +290,8 @@ struct Team<B> {
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
     state: ClusterState,
+    /// Turns it may still take after a later block has faulted: it may wait for that block, or fault itself.
+    grace: u32,
 }
 
 impl<O: LaunchObserver> Grid<'_, O> {
@@ -330,6 +334,12 @@ impl<O: LaunchObserver> Grid<'_, O> {
             match self.turn(&mut team, &mut device) {
                 Ok(false) => {
                     unfinished = true;
+                    let faulted = self.first_fault.load(Ordering::Relaxed) != u64::MAX;
+                    team.grace -= u32::from(faulted);
+                    if team.grace == 0 {
+                        self.end(&mut team);
+                        continue;
+                    }
                     resident.push_back(team);
                 }
                 Ok(true) => {
@@ -364,6 +374,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let clusters: [u64; 3] = std::array::from_fn(|d| u64::from(launch.grid[d] / size[d]));
         let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
         team.index = index;
+        team.grace = GRACE;
         team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
         for (rank, block) in team.blocks.iter_mut().enumerate() {
@@ -498,6 +509,7 @@ impl<B: crate::BlockObserver> Team<B> {
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
             state: ClusterState::default(),
+            grace: GRACE,
         }
     }
 
