@@ -125,8 +125,8 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         ("abs" | "neg", None, false) => {
             let (t, a) = two(d, f, ty)?;
             match f.name {
-                "abs" => by_int!(ty, T => map1::<T, T>(t, a, |a| Int::abs(a))),
-                _ => by_int!(ty, T => map1::<T, T>(t, a, |a| Int::neg(a))),
+                "abs" => by_int!(ty, T => map1::<T, T>(t, a, Int::abs)),
+                _ => by_int!(ty, T => map1::<T, T>(t, a, Int::neg)),
             }
         }
         ("sad", None, false) => {
@@ -138,10 +138,10 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         (name, None, false) => {
             let (t, a, b) = three(d, f, ty)?;
             match (name, relu) {
-                ("add", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, |a, b| Int::add(a, b))),
-                ("sub", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, |a, b| Int::sub(a, b))),
-                ("div", false) => by_int!(ty, T => each2::<T, T, T>(t, a, b, |a, b| Int::div(a, b))),
-                ("rem", false) => by_int!(ty, T => each2::<T, T, T>(t, a, b, |a, b| Int::rem(a, b))),
+                ("add", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, Int::add)),
+                ("sub", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, Int::sub)),
+                ("div", false) => by_int!(ty, T => each2::<T, T, T>(t, a, b, Int::div)),
+                ("rem", false) => by_int!(ty, T => each2::<T, T, T>(t, a, b, Int::rem)),
                 ("min", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, |a, b| a.min(b))),
                 ("max", false) => by_int!(ty, T => map2::<T, T, T>(t, a, b, |a, b| a.max(b))),
                 ("min", true) => by_int!(ty, T => map2::<T, T, T>(t, a, b, |a, b| a.min_relu(b))),

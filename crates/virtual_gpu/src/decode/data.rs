@@ -251,7 +251,7 @@ fn place(
     Ok((address, space, symbol))
 }
 
-fn elements<'a>(operand: &'a Operand, count: usize) -> Result<&'a [Operand], Refusal> {
+fn elements(operand: &Operand, count: usize) -> Result<&[Operand], Refusal> {
     let parts = match operand {
         Operand::Vector(parts) => parts,
         one => std::slice::from_ref(one),

@@ -60,12 +60,12 @@ pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Modu
     }
     for function in module.functions.iter().filter(|f| f.body.is_some()) {
         if let Some(body) = &function.body {
-            loader.inner_variables(body, &mut placed, 0)?;
+            loader.inner_variables(body, &mut placed)?;
         }
     }
     let mut code = Code { target, version: module.version, ..Code::default() };
     let kernels = loader.functions(&module, &mut code)?;
-    loader.initialise(memory, &module)?;
+    loader.initialise(memory)?;
     code.shared = std::mem::take(&mut loader.shared);
     let const_bytes = module
         .variables
@@ -210,7 +210,7 @@ impl Loader<'_> {
     }
 
     /// Finds the shared, global and constant variables that a function's body declares.
-    fn inner_variables(&mut self, block: &Block, placed: &mut Placed<'_>, depth: u32) -> Result<(), Error> {
+    fn inner_variables(&mut self, block: &Block, placed: &mut Placed<'_>) -> Result<(), Error> {
         for statement in &block.statements {
             match statement {
                 Statement::Variable(v) if matches!(v.space, Space::Shared | Space::Global | Space::Const) => {
@@ -221,7 +221,7 @@ impl Loader<'_> {
                         self.variable(v, false, placed)?;
                     }
                 }
-                Statement::Block(inner) => self.inner_variables(inner, placed, depth + 1)?,
+                Statement::Block(inner) => self.inner_variables(inner, placed)?,
                 _ => {}
             }
         }
@@ -296,7 +296,7 @@ impl Loader<'_> {
     }
 
     /// Writes the initial values of variables.
-    fn initialise(&mut self, memory: &Arc<Memory>, module: &ptx::Module) -> Result<(), Error> {
+    fn initialise(&mut self, memory: &Arc<Memory>) -> Result<(), Error> {
         for (address, variable) in std::mem::take(&mut self.pending) {
             let Some(initializer) = &variable.initializer else { continue };
             let element = variable.ty.size();
@@ -310,7 +310,7 @@ impl Loader<'_> {
                 return Err(self.refuse_variable("its initial value takes more than 1 GiB", &variable));
             }
             let mut bytes = vec![0; given as usize];
-            let filled = self.fill(&mut bytes, initializer, &variable, &dims, element, module, 0);
+            let filled = self.fill(&mut bytes, initializer, &variable, &dims, element, 0);
             filled.map_err(|r| {
                 let text = format!("{} {} {}", variable.space, variable.ty, variable.name);
                 self.refuse(r, text, variable.position.line, None)
@@ -327,7 +327,6 @@ impl Loader<'_> {
         variable: &Variable,
         dims: &[u64],
         element: u64,
-        module: &ptx::Module,
         depth: u32,
     ) -> Result<(), Refusal> {
         let element = element as usize;
@@ -345,15 +344,7 @@ impl Loader<'_> {
                         .checked_add(step)
                         .and_then(|end| bytes.get_mut(start..end))
                         .ok_or_else(|| Refusal::new("more values than the variable has elements"))?;
-                    self.fill(
-                        part,
-                        item,
-                        variable,
-                        dims.get(1..).unwrap_or(&[]),
-                        element as u64,
-                        module,
-                        depth + 1,
-                    )?;
+                    self.fill(part, item, variable, dims.get(1..).unwrap_or(&[]), element as u64, depth + 1)?;
                 }
             }
             Initializer::Value(constant) => {

@@ -121,7 +121,7 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let second_signed = if set { a_signed } else { to_signed };
     let sum = matches!(plain(f.name), Some(Op::Add | Op::Sub | Op::AbsDiff));
     // A result that stays negative counts as such in an unsigned comparison, too.
-    let negative = !set && (a_signed || b_signed) && !(saturate && !to_signed);
+    let negative = !set && (a_signed || b_signed) && (!saturate || to_signed);
     Ok(each3(t, a, b, c, move |a: u32, b: u32, c: u32| {
         let value = compute(a_part.read(a, a_signed), b_part.read(b, b_signed));
         let value = match saturate {

@@ -286,7 +286,7 @@ impl<O: BlockObserver> Block<O> {
             if op.threads != super::registers::NONE {
                 // SAFETY: decoding gave the operand a 32-bit register.
                 let threads: u32 = unsafe { regs.get(op.threads, lane) };
-                if threads == 0 || threads % 32 != 0 {
+                if threads == 0 || !threads.is_multiple_of(32) {
                     return Err(Raised { raise: bad_count(threads, group.mask), pc: group.pc });
                 }
                 barrier.threads = threads;

@@ -19,7 +19,7 @@ pub(crate) fn code_address(function: u32) -> u64 {
 fn function_at(code: &Code, address: u64) -> Option<u32> {
     let index = address.checked_sub(window::CODE)? / 16;
     let function = u32::try_from(index).ok()?.checked_sub(1)?;
-    let known = address % 16 == 0 && (function as usize) < code.functions.len();
+    let known = address.is_multiple_of(16) && (function as usize) < code.functions.len();
     (known && code.functions[function as usize].start < code.functions[function as usize].end)
         .then_some(function)
 }

@@ -418,11 +418,11 @@ impl<O: LaunchObserver> Grid<'_, O> {
             }
             self.watch(block, total)?;
         }
-        if stuck > 0 && stuck == running {
-            if let Some(block) = team.blocks.iter().zip(&team.done).find_map(|(b, done)| (!done).then_some(b))
-            {
-                return Err(block.deadlock(self.context));
-            }
+        if stuck > 0
+            && stuck == running
+            && let Some(block) = team.blocks.iter().zip(&team.done).find_map(|(b, done)| (!done).then_some(b))
+        {
+            return Err(block.deadlock(self.context));
         }
         Ok(team.done.iter().all(|&d| d))
     }
