@@ -132,7 +132,7 @@ fn function_attributes_and_occupancy() -> Outcome {
     // Warps are what runs out: 64 of them, eight a block.
     assert_eq!(function.max_active_blocks_per_multiprocessor(256.into(), 0)?, 8);
     let (grid, block) = function.suggested_launch_configuration(0, 0.into())?;
-    assert!(block >= 32 && block <= 1024 && grid >= 132, "{grid} {block}");
+    assert!((32..=1024).contains(&block) && grid >= 132, "{grid} {block}");
     Ok(())
 }
 

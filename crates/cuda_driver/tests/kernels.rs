@@ -166,8 +166,8 @@ fn parameters_come_as_pointers_or_as_a_buffer() {
     buffer[..8].copy_from_slice(&address.to_le_bytes());
     buffer[8..].copy_from_slice(&3u32.to_le_bytes());
     let mut size = buffer.len();
-    let extra =
-        [1 as *mut c_void, buffer.as_mut_ptr().cast(), 2 as *mut c_void, pointer(&mut size), null_mut()];
+    let word = |option: usize| option as *mut c_void;
+    let extra = [word(1), buffer.as_mut_ptr().cast(), word(2), pointer(&mut size), null_mut()];
     // SAFETY: the buffer is laid out as the kernel's parameters are.
     unsafe {
         let extra = In::new(extra.as_ptr());

@@ -173,12 +173,11 @@ fn extra_buffer<'a>(extra: In<*mut c_void>) -> Answer<&'a [u8]> {
                 if pointer.is_null() && size != 0 {
                     break;
                 }
+                if size == 0 {
+                    return Ok(&[]);
+                }
                 // SAFETY: the caller of the launch vouches for a buffer of the size that it gave.
-                return Ok(if size == 0 {
-                    &[]
-                } else {
-                    unsafe { std::slice::from_raw_parts(pointer, size) }
-                });
+                return Ok(unsafe { std::slice::from_raw_parts(pointer, size) });
             }
             POINTER => pointer = extra.at(index + 1).cast_const().cast(),
             SIZE => {
