@@ -87,6 +87,7 @@ kernels! {
     "matmul": matmul::column_order {
         matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded
     }
+    "matmul": matmul::ordered { matmul_ordered }
     "transpose": transpose {
         transpose_copy transpose_naive transpose_tile transpose_padded transpose_swizzled
         transpose_copy_f64 transpose_naive_f64 transpose_tile_f64 transpose_padded_f64 transpose_swizzled_f64

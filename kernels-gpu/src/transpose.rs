@@ -36,14 +36,12 @@ unsafe fn direct<T: Copy>(rows: u32, cols: u32, from: &[T], to: *mut T, turn: bo
     unsafe {
         let from = View::new(from, rows, cols);
         let to = if turn { ViewMut::new(to, cols, rows) } else { ViewMut::new(to, rows, cols) };
-        let mut r = y;
-        while r < TILE {
-            let (row, col) = (row + r, col + x);
+        for part in 0..TILE / BLOCK_ROWS {
+            let (row, col) = (row + part * BLOCK_ROWS + y, col + x);
             if row < rows && col < cols {
                 let value = *from.element(row, col);
                 if turn { to.set(col, row, value) } else { to.set(row, col, value) }
             }
-            r += BLOCK_ROWS;
         }
     }
 }
@@ -62,24 +60,22 @@ unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>>(
     // SAFETY: as in `direct`; a barrier parts the tile's stores from its loads.
     unsafe {
         let from = View::new(from, rows, cols);
-        let mut r = y;
-        while r < TILE {
+        for part in 0..TILE / BLOCK_ROWS {
+            let r = part * BLOCK_ROWS + y;
             // The guard is that of the matrix that is read; what it leaves unwritten is never read below.
             if row + r < rows && col + x < cols {
                 tile.set(r, x, *from.element(row + r, col + x));
             }
-            r += BLOCK_ROWS;
         }
         thread::sync_threads();
         // The tile's place in the result is mirrored, and x still runs along a row there: contiguous stores.
         // The guard is now that of the matrix that is written.
         let to = ViewMut::new(to, cols, rows);
-        let mut r = y;
-        while r < TILE {
+        for part in 0..TILE / BLOCK_ROWS {
+            let r = part * BLOCK_ROWS + y;
             if to.contains(col + r, row + x) {
                 to.set(col + r, row + x, tile.get(x, r));
             }
-            r += BLOCK_ROWS;
         }
     }
 }

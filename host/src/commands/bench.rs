@@ -1,17 +1,89 @@
-//! `warpsmith bench`: times kernels on a real GPU.
+//! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
+use crate::bench::{self, Against, Comparison, Plan, Suite};
 use crate::cli::{Context, Outcome, Output};
+use crate::device::Device;
+use crate::terminal;
 
 /// Arguments of `bench`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Bench {
+    /// What to measure: all if none is named
+    #[arg(value_enum)]
+    suites: Vec<Suite>,
+
+    /// Edges of square matrices (transpose, matmul), separated by commas
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=32768))]
+    sizes: Vec<u32>,
+
+    /// Whom to compare with, separated by commas; the driver's own copy always
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "nvcc,cublas")]
+    against: Vec<Against>,
+
+    /// Pairs of samples that count
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    samples: u32,
+
     #[command(flatten)]
     output: Output,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith bench                                everything
+  warpsmith bench matmul --sizes 2048,4096       products of two sizes
+  warpsmith bench transpose --against nvcc       the C++ twins only
+  warpsmith bench matmul --json > result.json    for a results file
+
+The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
+
 impl Bench {
     /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        anyhow::bail!("`bench` is not part of this build")
+    pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let device = Device::open(context.device)?;
+        let plan = Plan { pairs: self.samples as usize, ..Plan::default() };
+        let suites = if self.suites.is_empty() { &Suite::ALL[..] } else { &self.suites };
+        let sizes: Vec<usize> = self.sizes.iter().map(|&size| size as usize).collect();
+        let report = bench::run(&device, plan, suites, &sizes, &self.against)?;
+        self.output.print(&report, |report| {
+            let rows: Vec<Vec<String>> = report.results.iter().map(row).collect();
+            let header = [
+                "kernel",
+                "size",
+                "against",
+                "ours ms",
+                "other ms",
+                "speed ratio",
+                "95 %",
+                "rate",
+                "of limit",
+                "result",
+            ];
+            let mut text =
+                format!("{}\n{}\n", terminal::heading(&report.device), terminal::table(&header, &rows));
+            for reason in &report.left_out {
+                text += &format!("left out: {reason}\n");
+            }
+            text
+        })?;
+        let all_right = report.results.iter().all(|comparison| comparison.ok);
+        Ok(if all_right { Outcome::Well } else { Outcome::NotWell })
     }
+}
+
+fn row(comparison: &Comparison) -> Vec<String> {
+    let ratio = comparison.speed_ratio;
+    vec![
+        comparison.kernel.clone(),
+        comparison.size.clone(),
+        comparison.against.to_owned(),
+        format!("{:.4}", comparison.ours_ms.median),
+        format!("{:.4}", comparison.other_ms.median),
+        format!("{:.3}", ratio.ratio),
+        format!("{:.3}-{:.3}", ratio.low, ratio.high),
+        format!("{:.0} {}", comparison.rate, comparison.unit),
+        comparison.share_of_limit.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
+        if comparison.ok { terminal::RIGHT } else { terminal::WRONG }.to_owned(),
+    ]
 }

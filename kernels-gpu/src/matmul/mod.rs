@@ -10,6 +10,8 @@
 pub mod column_order;
 pub mod dynamic;
 pub mod naive;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod ordered;
 pub mod tiled;
 
 use tile::ViewMut;

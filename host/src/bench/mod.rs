@@ -1,0 +1,219 @@
+//! `warpsmith bench`: our kernels against nvcc's, cuBLAS and the driver's own copy, side by side in one run.
+//!
+//! Both sides of a pair are captured into graphs of several launches over rotating buffers, warmed up together, and
+//! replayed in turn. What is published is the ratio of the medians with its 95 % interval, never two runs' times.
+
+mod call;
+mod clock;
+mod cublas;
+mod graph;
+mod nvcc;
+mod pairs;
+mod statistics;
+mod suites;
+
+use cust::module::Module;
+use serde::Serialize;
+
+pub use pairs::Plan;
+pub use statistics::{SpeedRatio, Spread};
+pub use suites::Suite;
+
+use crate::device::Device;
+use crate::error::{Doing, Error};
+use crate::verify::Verdict;
+
+/// Whom to measure against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Against {
+    /// The same algorithm in CUDA C++, compiled by nvcc -O3.
+    Nvcc,
+    /// cuBLAS in full f32.
+    Cublas,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The suite.
+    pub suite: &'static str,
+    /// Our kernel.
+    pub kernel: String,
+    /// The problem's size.
+    pub size: String,
+    /// `nvcc`, `cuBLAS` or `driver copy`.
+    pub against: &'static str,
+    /// Our times in milliseconds.
+    pub ours_ms: Spread,
+    /// The other's.
+    pub other_ms: Spread,
+    /// The other's median over ours: above 1 we are faster.
+    pub speed_ratio: SpeedRatio,
+    /// What we do in a second.
+    pub rate: f64,
+    /// `GB/s` or `GFLOP/s`.
+    pub unit: &'static str,
+    /// Our share of the chip's own limit, where that is known.
+    pub share_of_limit: Option<f64>,
+    /// SM clock after the pair, in MHz.
+    pub sm_mhz: Option<u32>,
+    /// Whether our result is right.
+    pub ok: bool,
+    /// How it was checked.
+    pub checked: String,
+}
+
+/// All comparisons of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Shape of this JSON.
+    pub version: u32,
+    /// The device.
+    pub device: String,
+    /// cuBLAS's version, when it was measured against.
+    pub cublas: Option<i32>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+    /// The comparisons.
+    pub results: Vec<Comparison>,
+}
+
+/// What a suite needs.
+pub(crate) struct Bench<'d> {
+    pub device: &'d Device,
+    pub plan: Plan,
+    pub nvcc: bool,
+    pub cublas: Option<cublas::Cublas>,
+    twins: Vec<(&'static str, Module)>,
+    nvml: Option<clock::Nvml>,
+    fp32_limit: Option<f64>,
+    bandwidth_limit: Option<f64>,
+    progress: crate::terminal::Progress,
+}
+
+/// Work done by one launch.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    Bytes(f64),
+    Operations(f64),
+}
+
+impl<'d> Bench<'d> {
+    fn new(
+        device: &'d Device,
+        plan: Plan,
+        against: &[Against],
+        left_out: &mut Vec<String>,
+    ) -> Result<Self, Error> {
+        let mut twins = Vec::new();
+        if against.contains(&Against::Nvcc) {
+            let (major, minor) = device.limits().capability;
+            for (family, source) in nvcc::TWINS {
+                match nvcc::compile(family, source, &format!("sm_{major}{minor}")) {
+                    Ok(cubin) => {
+                        let module =
+                            Module::from_cubin(cubin, &[]).doing(format!("load the twins of {family}"))?;
+                        twins.push((*family, module));
+                    }
+                    Err(error) => {
+                        left_out.push(error.to_string());
+                        if matches!(error, nvcc::NvccError::Missing) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        let name = &device.limits().name;
+        let chip = gpu_model::chips::ALL.iter().find(|chip| chip.name == name);
+        let bus =
+            cust::device::Device::get_device(0).ok().and_then(|device| clock::pci_bus_id(device.as_raw()));
+        Ok(Self {
+            device,
+            plan,
+            nvcc: !twins.is_empty(),
+            cublas: None,
+            twins,
+            nvml: bus.and_then(|bus| clock::Nvml::open(&bus)),
+            fp32_limit: chip.map(|chip| chip.fp32_flops() / 1e9),
+            bandwidth_limit: chip.map(|chip| chip.memory_bandwidth() / 1e9),
+            progress: crate::terminal::Progress::new("bench", true),
+        })
+    }
+
+    fn twin(&self, family: &str) -> Option<&Module> {
+        self.twins.iter().find(|(name, _)| *name == family).map(|(_, module)| module)
+    }
+
+    /// Measures a pair and makes its row.
+    pub(crate) fn compare(
+        &self,
+        suite: &'static str,
+        (kernel, size, against): (&str, String, &'static str),
+        work: Work,
+        ours: pairs::Enqueue<'_>,
+        other: pairs::Enqueue<'_>,
+        verdict: &Verdict,
+    ) -> Result<Comparison, Error> {
+        self.progress.step(&format!("{kernel} {size} against {against}"));
+        let times = self
+            .plan
+            .pair(self.device.stream(), ours, other)
+            .doing(format!("time `{kernel}` against {against}"))?;
+        let per_second = |work: f64| work / times.ours.median / 1e6;
+        let (rate, unit, limit) = match work {
+            Work::Bytes(bytes) => (per_second(bytes), "GB/s", self.bandwidth_limit),
+            Work::Operations(operations) => (per_second(operations), "GFLOP/s", self.fp32_limit),
+        };
+        Ok(Comparison {
+            suite,
+            kernel: kernel.to_owned(),
+            size,
+            against,
+            ours_ms: times.ours,
+            other_ms: times.other,
+            speed_ratio: times.ratio,
+            rate,
+            unit,
+            share_of_limit: limit.map(|limit| rate / limit),
+            sm_mhz: self.nvml.as_ref().and_then(clock::Nvml::read).map(|reading| reading.sm_mhz),
+            ok: verdict.ok,
+            checked: verdict.how.clone(),
+        })
+    }
+}
+
+/// Runs suites on a device.
+pub fn run(
+    device: &Device,
+    plan: Plan,
+    suites: &[Suite],
+    sizes: &[usize],
+    against: &[Against],
+) -> Result<Report, Error> {
+    if device.is_virtual() {
+        return Err(Error::NoDevice(
+            "`bench` measures time, and the virtual GPU has none to measure: run it on a machine with an NVIDIA GPU; \
+             `profile` counts what a kernel does, here"
+                .into(),
+        ));
+    }
+    let mut left_out = Vec::new();
+    let mut bench = Bench::new(device, plan, against, &mut left_out)?;
+    // 32 MiB, handed to cuBLAS so that its products can be captured.
+    const WORKSPACE: usize = 32 << 20;
+    let workspace =
+        cust::memory::DeviceBuffer::<u8>::zeroed(WORKSPACE).doing("allocate cuBLAS's workspace")?;
+    if against.contains(&Against::Cublas) && suites.contains(&Suite::Matmul) {
+        match cublas::Cublas::open(device.stream(), (workspace.as_device_ptr().as_raw(), WORKSPACE)) {
+            Ok(cublas) => bench.cublas = Some(cublas),
+            Err(error) => left_out.push(error.to_string()),
+        }
+    }
+    let mut results = Vec::new();
+    for suite in suites {
+        results.extend(suite.run(&bench, sizes)?);
+    }
+    let cublas = bench.cublas.as_ref().and_then(|cublas| cublas.version().ok());
+    Ok(Report { version: 1, device: device.limits().name.clone(), cublas, left_out, results })
+}

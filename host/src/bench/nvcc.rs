@@ -1,0 +1,81 @@
+//! The nvcc-compiled C++ twins of our kernels, when nvcc is there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The twins' sources: the same kernels, names and parameters as ours, one file a family.
+pub const TWINS: &[(&str, &str)] = &[
+    ("matmul", include_str!("../../../benches/twins/matmul.cu")),
+    ("transpose", include_str!("../../../benches/twins/transpose.cu")),
+    ("coalescing", include_str!("../../../benches/twins/coalescing.cu")),
+];
+
+/// Why there are no twins to compare with.
+#[derive(Debug, thiserror::Error)]
+pub enum NvccError {
+    /// nvcc was not found.
+    #[error(
+        "nvcc not found (looked at WARPSMITH_NVCC, PATH, CUDA_HOME and /usr/local/cuda): \
+         the C++ twins are left out; install the CUDA toolkit to compare with them"
+    )]
+    Missing,
+    /// nvcc could not be run, or its output not be read.
+    #[error("{path} could not be run: {source}")]
+    Run {
+        /// The compiler.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// nvcc refused a twin.
+    #[error("nvcc refused the twin `{family}`:\n{message}")]
+    Refused {
+        /// The family of kernels.
+        family: &'static str,
+        /// nvcc's own words.
+        message: String,
+    },
+}
+
+/// Finds nvcc: `WARPSMITH_NVCC`, the path, `CUDA_HOME`, the usual place.
+pub fn find() -> Option<PathBuf> {
+    let named = std::env::var_os("WARPSMITH_NVCC").map(PathBuf::from);
+    let on_path = std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|path| std::env::split_paths(&path).map(|dir| dir.join("nvcc")).collect::<Vec<_>>());
+    let home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin/nvcc"));
+    named
+        .into_iter()
+        .chain(on_path)
+        .chain(home)
+        .chain([PathBuf::from("/usr/local/cuda/bin/nvcc")])
+        .find(|p| p.is_file())
+}
+
+/// Compiles one family with `-O3` for `arch` (such as `sm_90`) and returns the cubin.
+pub fn compile(family: &'static str, source: &str, arch: &str) -> Result<Vec<u8>, NvccError> {
+    let nvcc = find().ok_or(NvccError::Missing)?;
+    let run = |error| NvccError::Run { path: nvcc.clone(), source: error };
+    let dir = std::env::temp_dir().join(format!("warpsmith-twins-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(run)?;
+    let (input, output) = (dir.join(format!("{family}.cu")), dir.join(format!("{family}.cubin")));
+    let result = (|| {
+        std::fs::write(&input, source).map_err(run)?;
+        let made = Command::new(&nvcc)
+            .args(["-O3", "-cubin", "-arch", arch, "-o"])
+            .arg(&output)
+            .arg(&input)
+            .output()
+            .map_err(run)?;
+        if !made.status.success() {
+            return Err(NvccError::Refused {
+                family,
+                message: String::from_utf8_lossy(&made.stderr).into_owned(),
+            });
+        }
+        std::fs::read(&output).map_err(run)
+    })();
+    // A folder left in the temporary directory is no reason to fail a measurement.
+    let _ = std::fs::remove_dir_all(&dir);
+    result
+}

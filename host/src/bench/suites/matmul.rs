@@ -1,0 +1,141 @@
+//! Products against their twins and cuBLAS.
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use kernels_gpu::matmul::{Gemm, dynamic, naive, ordered};
+
+use super::super::cublas::Sgemm;
+use super::{Bench, Call, Comparison, Value, Work, pointer, slice};
+use crate::data::Random;
+use crate::error::{Doing, Error};
+use crate::launch::Shape;
+use crate::verify::Product;
+
+struct Operands {
+    edge: usize,
+    host_a: Vec<f32>,
+    host_b: Vec<f32>,
+    a: DeviceBuffer<f32>,
+    b: DeviceBuffer<f32>,
+    c: DeviceBuffer<f32>,
+}
+
+impl Operands {
+    fn new(edge: usize) -> Result<Self, Error> {
+        let mut random = Random::new(edge as u64);
+        let (host_a, host_b) = (random.units(edge * edge), random.units(edge * edge));
+        let make = "allocate the matrices";
+        let (a, b) =
+            (DeviceBuffer::from_slice(&host_a).doing(make)?, DeviceBuffer::from_slice(&host_b).doing(make)?);
+        let c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).doing(make)?;
+        Ok(Self { edge, host_a, host_b, a, b, c })
+    }
+
+    fn gemm(&self) -> Value {
+        let edge = self.edge as u32;
+        Value::Gemm(Gemm::product(edge, edge, edge))
+    }
+
+    fn check(&self, bench: &Bench<'_>, call: &Call) -> Result<crate::verify::Verdict, Error> {
+        bench.once(call)?;
+        let mut got = vec![0.0; self.edge * self.edge];
+        self.c.copy_to(&mut got).doing("copy the result back")?;
+        let shape = (self.edge, self.edge, self.edge);
+        let product = Product { shape, a: &self.host_a, b: &self.host_b, before: &[], alpha: 1.0, beta: 0.0 };
+        Ok(product.check(&got))
+    }
+
+    fn work(&self) -> Work {
+        Work::Operations(2.0 * (self.edge as f64).powi(3))
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
+    let mut rows = Vec::new();
+    let twins = if sizes.is_empty() { 4096 } else { sizes[0] };
+    rows.extend(against_twins(bench, &Operands::new(twins)?)?);
+    let sizes = if sizes.is_empty() { &[2048, 4096, 8192][..] } else { sizes };
+    for &edge in sizes {
+        rows.extend(against_cublas(bench, &Operands::new(edge)?)?);
+    }
+    Ok(rows)
+}
+
+/// The demos' kernels, each against the same algorithm in C++.
+fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Comparison>, Error> {
+    let edge = operands.edge;
+    let tiles = |tile: usize| Shape::tiles((edge, edge), (tile, tile), (tile as u32, tile as u32));
+    let product = vec![operands.gemm(), slice(&operands.a), slice(&operands.b), pointer(&operands.c)];
+    let with = |more: &[Value]| {
+        let mut arguments = product.clone();
+        arguments.splice(1..1, more.iter().copied());
+        vec![arguments]
+    };
+    let mut calls =
+        vec![Call { kernel: "matmul_naive", shape: tiles(naive::BLOCK_EDGE as usize), arguments: with(&[]) }];
+    let fixed = [
+        ("matmul_tiled_16", 16),
+        ("matmul_tiled_32", 32),
+        ("matmul_column_16", 16),
+        ("matmul_column_16_padded", 16),
+        ("matmul_column_32", 32),
+        ("matmul_column_32_padded", 32),
+    ];
+    calls.extend(fixed.map(|(kernel, tile)| Call { kernel, shape: tiles(tile), arguments: with(&[]) }));
+    for tile in [16u32, 32] {
+        let shape = tiles(tile as usize).with_shared(dynamic::shared_bytes(tile, 0));
+        calls.push(Call { kernel: "matmul_dynamic", shape, arguments: with(&[Value::U32(tile)]) });
+        let shape = tiles(tile as usize).with_shared(dynamic::shared_bytes(tile, 1));
+        let arguments = with(&[Value::U32(tile), Value::U32(1)]);
+        calls.push(Call { kernel: "matmul_dynamic_column", shape, arguments });
+    }
+    let mut rows = Vec::new();
+    for call in &calls {
+        let verdict = operands.check(bench, call)?;
+        let size = format!("{edge}x{edge}x{edge}, blocks {}x{}", call.shape.block[0], call.shape.block[1]);
+        rows.extend(bench.against_twin("matmul", call, size, operands.work(), &verdict)?);
+    }
+    Ok(rows)
+}
+
+/// The fast kernel against cuBLAS, at the sizes that it takes.
+fn against_cublas(bench: &Bench<'_>, operands: &Operands) -> Result<Option<Comparison>, Error> {
+    let Some(cublas) = &bench.cublas else { return Ok(None) };
+    let edge = operands.edge;
+    if edge % ordered::BLOCK_N != 0 {
+        return Ok(None);
+    }
+    let call = Call {
+        kernel: "matmul_ordered",
+        shape: Shape {
+            grid: [((edge / ordered::BLOCK_M) * (edge / ordered::BLOCK_N)) as u32, 1, 1],
+            block: [ordered::THREADS as u32, 1, 1],
+            shared: ordered::SHARED_BYTES,
+        },
+        arguments: vec![vec![
+            operands.gemm(),
+            pointer(&operands.a),
+            pointer(&operands.b),
+            pointer(&operands.c),
+        ]],
+    };
+    let verdict = operands.check(bench, &call)?;
+    let (n, address) = (edge as i32, |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw());
+    let product = Sgemm {
+        m: n,
+        n,
+        k: n,
+        alpha: 1.0,
+        beta: 0.0,
+        a: address(&operands.a),
+        lda: n,
+        a_transposed: false,
+        b: address(&operands.b),
+        ldb: n,
+        b_transposed: false,
+        c: address(&operands.c),
+        ldc: n,
+    };
+    let other = Box::new(move |_| cublas.sgemm(&product).map_err(|_| cust::error::CudaError::UnknownError));
+    let names = (call.kernel, format!("{edge}x{edge}x{edge}"), "cuBLAS");
+    bench.compare("matmul", names, operands.work(), bench.ours(&call)?, other, &verdict).map(Some)
+}

@@ -1,0 +1,111 @@
+//! What is measured.
+
+mod coalescing;
+mod copy;
+mod matmul;
+mod transpose;
+
+use cust::memory::DeviceBuffer;
+
+use super::call::{Call, Value};
+use super::pairs::Enqueue;
+use super::{Bench, Comparison, Work};
+use crate::error::{Doing, Error};
+use crate::verify::Verdict;
+
+/// A family of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Suite {
+    /// Vector copies against the driver's device-to-device copy.
+    Copy,
+    /// Transposes against their twins and against the copy of the same bytes.
+    Transpose,
+    /// Access patterns against their twins.
+    Coalescing,
+    /// Products against their twins and cuBLAS.
+    Matmul,
+}
+
+impl Suite {
+    /// All suites.
+    pub const ALL: [Self; 4] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul];
+
+    pub(super) fn run(self, bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
+        match self {
+            Self::Copy => copy::run(bench),
+            Self::Transpose => transpose::run(bench, sizes),
+            Self::Coalescing => coalescing::run(bench),
+            Self::Matmul => matmul::run(bench, sizes),
+        }
+    }
+}
+
+/// A slice argument for a whole buffer.
+fn slice<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Value {
+    Value::Slice(buffer.as_device_ptr().as_raw(), buffer.len() as u64)
+}
+
+/// A pointer argument.
+fn pointer<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Value {
+    Value::Pointer(buffer.as_device_ptr().as_raw())
+}
+
+impl<'d> Bench<'d> {
+    /// Launches of our kernel.
+    fn ours<'a>(&'a self, call: &'a Call) -> Result<Enqueue<'a>, Error> {
+        let module = self.device.module_of(call.kernel)?;
+        let function = module.get_function(call.kernel).doing(format!("find kernel `{}`", call.kernel))?;
+        if call.shape.shared > self.device.limits().shared_per_block {
+            crate::extra::allow_dynamic_shared(&function, call.shape.shared)
+                .doing("allow dynamic shared memory")?;
+        }
+        // SAFETY: each suite makes its calls for buffers that are as long as the kernel asks for.
+        Ok(Box::new(move |set| unsafe { call.launch(self.device.stream(), &function, set) }))
+    }
+
+    /// Launches of the C++ twin, if there is one.
+    fn theirs<'a>(&'a self, family: &str, call: &'a Call) -> Result<Option<Enqueue<'a>>, Error> {
+        let Some(module) = self.twin(family) else { return Ok(None) };
+        let function =
+            module.get_function(call.kernel).doing(format!("find the twin of `{}`", call.kernel))?;
+        if call.shape.shared > self.device.limits().shared_per_block {
+            crate::extra::allow_dynamic_shared(&function, call.shape.shared)
+                .doing("allow dynamic shared memory")?;
+        }
+        // SAFETY: as for our own kernel: the twin has the same parameters.
+        Ok(Some(Box::new(move |set| unsafe { call.launch(self.device.stream(), &function, set) })))
+    }
+
+    /// Runs our kernel once on the first buffer set, so that its result can be checked.
+    fn once(&self, call: &Call) -> Result<(), Error> {
+        self.ours(call)?(0).doing(format!("launch `{}`", call.kernel))?;
+        self.device.synchronize()
+    }
+
+    /// A row against the twin, when nvcc is there.
+    fn against_twin(
+        &self,
+        family: &'static str,
+        call: &Call,
+        size: String,
+        work: Work,
+        verdict: &Verdict,
+    ) -> Result<Option<Comparison>, Error> {
+        let Some(other) = self.theirs(family, call)? else { return Ok(None) };
+        self.compare(family, (call.kernel, size, "nvcc"), work, self.ours(call)?, other, verdict).map(Some)
+    }
+}
+
+/// The driver's device-to-device copy of whole buffers, set by set.
+fn driver_copy<'a>(bench: &'a Bench<'_>, pairs: Vec<(u64, u64)>, bytes: usize) -> Enqueue<'a> {
+    Box::new(move |set| {
+        let (from, to) = pairs[set % pairs.len()];
+        // SAFETY: both buffers hold `bytes` bytes, as the suite that asks for the copy made them.
+        let code =
+            unsafe { cust::sys::cuMemcpyDtoDAsync_v2(to, from, bytes, bench.device.stream().as_inner()) };
+        match code {
+            cust::sys::cudaError_enum::CUDA_SUCCESS => Ok(()),
+            _ => Err(cust::error::CudaError::UnknownError),
+        }
+    })
+}
