@@ -156,8 +156,8 @@ impl<'d> Bench<'d> {
         verdict: &Verdict,
     ) -> Result<Comparison, Error> {
         self.progress.step(&format!("{kernel} {size} against {against}"));
-        let times = self
-            .plan
+        let plan = Plan { captured: against != suites::DRIVER_COPY, ..self.plan };
+        let times = plan
             .pair(self.device.stream(), ours, other)
             .doing(format!("time `{kernel}` against {against}"))?;
         let per_second = |work: f64| work / times.ours.median / 1e6;

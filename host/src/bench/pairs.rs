@@ -3,7 +3,7 @@
 use cust::error::CudaResult;
 use cust::stream::Stream;
 
-use super::graph::Replay;
+use super::graph::{Replay, Sampler};
 use super::statistics::{SpeedRatio, Spread};
 
 /// Something that can be launched over and over: it enqueues one launch on the bench's stream, with the buffer set
@@ -31,44 +31,41 @@ pub struct Plan {
     pub sample_ms: f64,
     /// Milliseconds of warm-up, both contenders in turn: the clock settles under load within a second or two.
     pub warm_up_ms: f64,
+    /// Whether launches are captured into graphs; if not, they are enqueued one by one.
+    pub captured: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { pairs: 40, sample_ms: 2.0, warm_up_ms: 600.0 }
+        Self { pairs: 40, sample_ms: 2.0, warm_up_ms: 600.0, captured: true }
     }
 }
 
 impl Plan {
-    /// Captures one contender with as many launches as make a sample long enough.
-    fn replay(&self, stream: &Stream, enqueue: &mut Enqueue<'_>) -> CudaResult<Replay> {
+    /// One contender with as many launches as make a sample long enough.
+    fn sampler<'a>(&self, stream: &Stream, mut enqueue: Enqueue<'a>) -> CudaResult<Sampler<'a>> {
         enqueue(0)?;
         stream.synchronize()?;
-        let once = Replay::capture(stream, 1, enqueue)?;
+        let once = Replay::capture(stream, 1, &mut enqueue)?;
         once.time(stream)?;
         let estimate = once.time(stream)?.min(once.time(stream)?).max(0.0005);
         let launches = (self.sample_ms / estimate).ceil().clamp(1.0, 500.0) as u32;
-        Replay::capture(stream, launches, enqueue)
-    }
-
-    /// Measures one contender alone.
-    pub fn single(&self, stream: &Stream, mut enqueue: Enqueue<'_>) -> CudaResult<Spread> {
-        let replay = self.replay(stream, &mut enqueue)?;
-        self.warm_up(stream, &[&replay])?;
-        let samples = (0..self.pairs.max(1)).map(|_| replay.time(stream)).collect::<CudaResult<Vec<_>>>()?;
-        Ok(Spread::of(&samples).expect("at least one sample"))
+        Ok(if self.captured {
+            Sampler::Captured(Replay::capture(stream, launches, &mut enqueue)?)
+        } else {
+            Sampler::Direct(enqueue, launches)
+        })
     }
 
     /// Measures two contenders in turn; which goes first changes with every pair.
-    pub fn pair(
-        &self,
-        stream: &Stream,
-        mut ours: Enqueue<'_>,
-        mut other: Enqueue<'_>,
-    ) -> CudaResult<PairTimes> {
-        let ours = self.replay(stream, &mut ours)?;
-        let other = self.replay(stream, &mut other)?;
-        self.warm_up(stream, &[&ours, &other])?;
+    pub fn pair(&self, stream: &Stream, ours: Enqueue<'_>, other: Enqueue<'_>) -> CudaResult<PairTimes> {
+        let mut ours = self.sampler(stream, ours)?;
+        let mut other = self.sampler(stream, other)?;
+        let begin = std::time::Instant::now();
+        while begin.elapsed().as_secs_f64() * 1e3 < self.warm_up_ms {
+            ours.time(stream)?;
+            other.time(stream)?;
+        }
         let mut pairs = Vec::with_capacity(self.pairs);
         for turn in 0..self.pairs.max(1) {
             pairs.push(if turn % 2 == 0 {
@@ -85,15 +82,5 @@ impl Plan {
             other: Spread::of(&other_times).expect("at least one pair"),
             ratio: SpeedRatio::of_pairs(&pairs).expect("at least one pair"),
         })
-    }
-
-    fn warm_up(&self, stream: &Stream, replays: &[&Replay]) -> CudaResult<()> {
-        let begin = std::time::Instant::now();
-        while begin.elapsed().as_secs_f64() * 1e3 < self.warm_up_ms {
-            for replay in replays {
-                replay.time(stream)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
-use super::{Bench, Call, Comparison, Value, Work, driver_copy, pointer};
+use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -45,7 +45,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
         let (work, size) = (Work::Bytes(2.0 * BYTES as f64), "1 GiB".to_owned());
         let ours = bench.ours(&call)?;
         let other = driver_copy(bench, pairs, BYTES);
-        rows.push(bench.compare("copy", (kernel, size, "driver copy"), work, ours, other, &verdict)?);
+        rows.push(bench.compare("copy", (kernel, size, DRIVER_COPY), work, ours, other, &verdict)?);
     }
     Ok(rows)
 }

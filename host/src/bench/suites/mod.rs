@@ -40,6 +40,9 @@ impl Suite {
     }
 }
 
+/// What the driver's own copy is called in rows.
+pub(super) const DRIVER_COPY: &str = "driver copy";
+
 /// A slice argument for a whole buffer.
 fn slice<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Value {
     Value::Slice(buffer.as_device_ptr().as_raw(), buffer.len() as u64)

@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
-use super::{Bench, Call, Comparison, Value, Work, driver_copy, pointer, slice};
+use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer, slice};
 use crate::data::Random;
 use crate::demos::transpose::{Element, Step, expected};
 use crate::error::{Doing, Error};
@@ -53,7 +53,7 @@ fn steps<T: Element>(bench: &Bench<'_>, edge: usize, host: &[T]) -> Result<Vec<C
         let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
         let pairs = vec![(address(&from), address(&to)), (address(&again), address(&other))];
         let copy = driver_copy(bench, pairs, bytes);
-        let names = (call.kernel, size.clone(), "driver copy");
+        let names = (call.kernel, size.clone(), DRIVER_COPY);
         rows.push(bench.compare("transpose", names, work, bench.ours(&call)?, copy, &verdict)?);
     }
     Ok(rows)
