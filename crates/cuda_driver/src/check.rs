@@ -87,6 +87,7 @@ impl Running {
 fn format_of(file: &Path) -> Format {
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("json") => Format::Json,
+        Some("sanitizer") => Format::ComputeSanitizer,
         _ => Format::Text,
     }
 }

@@ -11,11 +11,20 @@ use crate::cli::{Context, Outcome};
 
 /// Arguments of `explain`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Explain {
     /// What to explain
     #[command(subcommand)]
     topic: Topic,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith explain banks --stride 2
+  warpsmith explain coalescing --example scattered
+  warpsmith explain cache --json
+
+Each topic takes --json.";
 
 #[derive(Subcommand, Debug)]
 enum Topic {
