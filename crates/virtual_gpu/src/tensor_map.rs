@@ -225,9 +225,9 @@ impl TensorMap {
         if i == 0 { self.box_dims[0] } else { self.box_dims[i].div_ceil(self.element_strides[i]) }
     }
 
-    /// Bytes of a box: what a copy writes, and what its barrier counts.
+    /// Bytes of a box: what a copy writes, and what its barrier counts. `u32::MAX` for a box that no memory holds.
     pub fn box_bytes(&self) -> u32 {
-        self.row_bytes() * (1..self.rank as usize).map(|i| self.taken(i)).product::<u32>()
+        (1..self.rank as usize).fold(self.row_bytes(), |bytes, i| bytes.saturating_mul(self.taken(i)))
     }
 
     /// Bytes of a box along its innermost dimension.
@@ -356,6 +356,13 @@ mod tests {
         assert_eq!(rows(32, 4)[1].bytes, 0);
         assert!(rows(40, 0).iter().all(|row| row.bytes == 0));
         assert!(rows(i32::MAX, i32::MIN).iter().all(|row| row.bytes == 0));
+    }
+
+    #[test]
+    fn a_box_beyond_all_memory_has_a_size() {
+        let map = TensorMap { rank: 5, box_dims: [16, 256, 256, 256, 256], strides: [96; 4], ..map() };
+        assert_eq!(map.validate(), Ok(()));
+        assert_eq!(map.box_bytes(), u32::MAX);
     }
 
     #[test]

@@ -276,6 +276,12 @@ impl Extension for Linear {
             if !source.is_multiple_of(16) {
                 return Err(misaligned(what, source, lane));
             }
+            // One side is shared memory: nothing larger than that is made.
+            if bytes > machine.launch.shared_bytes {
+                let nearby =
+                    format!(", the block has {} bytes of shared memory", machine.launch.shared_bytes);
+                return Err(super::reach::outside(what, source, bytes, &nearby, lane));
+            }
             let mut data = vec![0; bytes as usize];
             let one = At { lanes: 1 << lane, ..at };
             if bytes > 0 {
@@ -369,6 +375,8 @@ impl Extension for TensorLoad {
                     1 << lane,
                 ));
             }
+            // Nothing is made before its place is known to hold it.
+            machine.reach(SHARED, target, map.box_bytes(), "shared store of a tensor copy", lane)?;
             let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
             for row in map.rows(coordinates).filter(|row| row.bytes > 0) {
                 let place =
