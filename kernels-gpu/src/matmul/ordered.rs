@@ -147,7 +147,7 @@ pub unsafe fn matmul_ordered(p: Gemm, a: *const f32, b: *const f32, c: *mut f32)
                 unroll!(for I in 0..16 {
                     const ROW: usize = ROW_ORDER[I];
                     unroll!(for J in 0..8 {
-                        const COL: usize = COLUMN_ORDER[if I % 2 == 0 { J } else { COLS - 1 - J }];
+                        const COL: usize = column(I, J);
                         sums[ROW][COL] = cuda_std::GpuFloat::mul_add(now.1[COL], now.0[ROW], sums[ROW][COL]);
                     });
                 });
@@ -170,6 +170,11 @@ pub unsafe fn matmul_ordered(p: Gemm, a: *const f32, b: *const f32, c: *mut f32)
             });
         });
     }
+}
+
+/// The column that comes at place `j` of the row at place `i`.
+const fn column(i: usize, j: usize) -> usize {
+    COLUMN_ORDER[if i & 1 == 0 { j } else { COLS - 1 - j }]
 }
 
 /// The offset of the stage that follows.
