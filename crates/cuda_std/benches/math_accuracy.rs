@@ -18,6 +18,7 @@ mod measure;
 #[allow(dead_code)]
 mod reference;
 #[path = "../tests/accuracy/special.rs"]
+#[allow(dead_code)]
 mod special;
 
 use measure::Worst;

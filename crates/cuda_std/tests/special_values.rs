@@ -1,6 +1,9 @@
 //! Infinities, zeros, NaN and their neighbours, against C's own library; and the functions that are exact, against the
 //! crate `libm`.
 
+// Unsafe in name only, as upstream has them: on the host they compute, and where they take a place it is a local.
+#![allow(clippy::undocumented_unsafe_blocks)]
+
 use cuda_std::intrinsics as gpu;
 
 const VALUES: [f64; 23] = [

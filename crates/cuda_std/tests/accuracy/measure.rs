@@ -27,7 +27,8 @@ impl Worst {
 
     fn take(&mut self, error: f64, at: &[f64], got: f64) {
         self.inputs += 1;
-        if !(error <= self.ulps) {
+        // NaN, too, is an error that must be kept.
+        if error > self.ulps || error.is_nan() {
             (self.ulps, self.at, self.got) = (error, at.to_vec(), got);
         }
     }

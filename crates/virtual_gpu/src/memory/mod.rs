@@ -257,7 +257,7 @@ mod tests {
         let memory = Memory::new(1 << 20);
         let a = memory.alloc(16).unwrap();
         let b = memory.alloc(16).unwrap();
-        assert!(b - a > 16 && a % ALIGN == 0);
+        assert!(b - a > 16 && a.is_multiple_of(ALIGN));
         memory.write(a, &[1, 2, 3, 4]).unwrap();
         memory.copy(b + 2, a, 4).unwrap();
         memory.fill(a, &[7, 8], 2).unwrap();

@@ -101,7 +101,7 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
 fn against_cublas(bench: &Bench<'_>, operands: &Operands) -> Result<Option<Comparison>, Error> {
     let Some(cublas) = &bench.cublas else { return Ok(None) };
     let edge = operands.edge;
-    if edge % ordered::BLOCK_N != 0 {
+    if !edge.is_multiple_of(ordered::BLOCK_N) {
         return Ok(None);
     }
     let call = Call {
