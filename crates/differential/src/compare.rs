@@ -143,7 +143,8 @@ impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for form in &self.forms {
             writeln!(f, "{} ({} of {THREADS})", form.form, form.differences.len())?;
-            for d in form.differences.iter().take(4) {
+            let shown = if f.alternate() { usize::MAX } else { 4 };
+            for d in form.differences.iter().take(shown) {
                 write!(f, "    thread {:2}:", d.thread)?;
                 for operand in &d.operands {
                     write!(f, " {operand:#x}")?;

@@ -32,6 +32,9 @@ enum Command {
         expected: PathBuf,
         /// What is judged.
         got: PathBuf,
+        /// Lists every case that differs, not four of a form.
+        #[arg(long)]
+        all: bool,
     },
     /// Writes every program as a PTX file.
     Generate {
@@ -62,7 +65,7 @@ fn main() -> anyhow::Result<ExitCode> {
                 bytes.len()
             );
         }
-        Command::Compare { expected, got } => {
+        Command::Compare { expected, got, all } => {
             let read = |path: &PathBuf| {
                 let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
                 Record::from_bytes(&bytes)
@@ -72,7 +75,11 @@ fn main() -> anyhow::Result<ExitCode> {
                 bail!("recorded from seeds {} and {}", expected.seed, got.seed);
             }
             let report = compare::compare(programs.iter().flat_map(|p| &p.forms), &expected, &got);
-            println!("{report}");
+            if all {
+                println!("{report:#}");
+            } else {
+                println!("{report}");
+            }
             if !report.forms.is_empty() {
                 return Ok(ExitCode::FAILURE);
             }

@@ -21,10 +21,19 @@ pub fn add_f32(old: f32, b: f32, shared: bool) -> f32 {
     float::add_f32(old, b, Mode { ftz: !shared, ..Mode::RN })
 }
 
-/// `atom.add.f64`.
+/// `atom.add.f64`. In global memory it leaves a NaN as it is; in shared memory it is a loop around `add`, of the new
+/// value and the old.
 #[inline]
-pub fn add_f64(old: f64, b: f64) -> f64 {
-    float::add_f64(old, b, super::Round::Nearest)
+pub fn add_f64(old: f64, b: f64, shared: bool) -> f64 {
+    if shared {
+        float::add_f64(b, old, super::Round::Nearest)
+    } else if b.is_nan() {
+        b
+    } else if old.is_nan() {
+        old
+    } else {
+        float::add_f64(old, b, super::Round::Nearest)
+    }
 }
 
 /// `atom.add.noftz.f16` and `.bf16`; the `x2` forms with [`half::packed2`].

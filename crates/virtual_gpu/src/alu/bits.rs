@@ -66,10 +66,11 @@ fn low_ones(n: u32) -> u64 {
     if n >= 64 { !0 } else { (1 << n) - 1 }
 }
 
-/// `bfe`, for a `width` of 32 or 64: `len` bits from `pos` on, sign-filled in the signed form also beyond the top.
+/// `bfe`, for a `width` of 32 or 64: `len` bits from `pos` on, sign-filled in the signed form also beyond the top. Of
+/// `pos` and `len` the 32-bit form uses the low byte, the 64-bit form all bits.
 #[inline]
 fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = if width == 32 { (pos & 0xff, len & 0xff) } else { (pos.min(64), len.min(64)) };
     let sign_at = (pos + len).wrapping_sub(1).min(width - 1);
     let sign = signed && len != 0 && (a >> sign_at) & 1 != 0;
     let kept = len.min(width.saturating_sub(pos));
@@ -101,10 +102,9 @@ pub fn bfe_s64(a: u64, pos: u32, len: u32) -> u64 {
     bfe(a, pos, len, 64, true)
 }
 
-/// `bfi.b64 f, a, b, pos, len`: the low bits of `a` over the field of `b`.
+/// `bfi.b64 f, a, b, pos, len`: the low bits of `a` over the field of `b`. All bits of `pos` and `len` count.
 #[inline]
 pub fn bfi_b64(a: u64, b: u64, pos: u32, len: u32) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
     if pos > 63 {
         return b;
     }
@@ -112,10 +112,11 @@ pub fn bfi_b64(a: u64, b: u64, pos: u32, len: u32) -> u64 {
     (b & !mask) | ((a << pos) & mask)
 }
 
-/// `bfi.b32`.
+/// `bfi.b32`. The low bytes of `pos` and `len` count.
 #[inline]
 pub fn bfi_b32(a: u32, b: u32, pos: u32, len: u32) -> u32 {
-    if pos & 0xff > 31 { b } else { bfi_b64(a as u64, b as u64, pos, len) as u32 }
+    let (pos, len) = (pos & 0xff, len & 0xff);
+    if pos > 31 { b } else { bfi_b64(a as u64, b as u64, pos, len) as u32 }
 }
 
 /// `bmsk.clamp.b32` and `bmsk.wrap.b32`: `len` ones from `pos` on.
@@ -291,9 +292,9 @@ mod tests {
     use super::*;
     use crate::alu::samples::Samples;
 
-    /// `bfe` bit by bit, as the PTX manual writes it.
+    /// `bfe` bit by bit, as the PTX manual writes it but for the 64-bit form's wider operands.
     fn bfe_by_bits(a: u64, pos: u32, len: u32, msb: u32, signed: bool) -> u64 {
-        let (pos, len) = (pos & 0xff, len & 0xff);
+        let (pos, len) = if msb == 31 { (pos & 0xff, len & 0xff) } else { (pos, len) };
         let sign = if !signed || len == 0 { 0 } else { a >> (pos + len - 1).min(msb) & 1 };
         let bit = |i: u32| if i < len && pos + i <= msb { a >> (pos + i) & 1 } else { sign };
         (0..=msb).fold(0, |d, i| d | bit(i) << i)
@@ -301,7 +302,7 @@ mod tests {
 
     /// `bfi` bit by bit.
     fn bfi_by_bits(a: u64, b: u64, pos: u32, len: u32, msb: u32) -> u64 {
-        let (pos, len) = (pos & 0xff, len & 0xff);
+        let (pos, len) = if msb == 31 { (pos & 0xff, len & 0xff) } else { (pos, len) };
         (0..len).filter(|i| pos + i <= msb).fold(b, |d, i| d & !(1 << (pos + i)) | (a >> i & 1) << (pos + i))
     }
 

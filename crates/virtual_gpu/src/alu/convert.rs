@@ -4,7 +4,7 @@
 
 use super::Round;
 use super::exact::{Exact, Format};
-use super::float::{NAN_F32, flush_f32, quiet_f64, saturate_f32, saturate_f64, tiny_f32};
+use super::float::{NAN_F32, canonical, flush_f32, quiet_f64, saturate_f32, saturate_f64, tiny_f32};
 use super::half::{self, Bf16, F16, Half};
 
 /// Float to integer by `.rni`, `.rzi`, `.rmi`, `.rpi`; out of range clamps.
@@ -92,11 +92,19 @@ fn int_exact(a: u64, signed: bool) -> Exact {
     Exact::from_int(negative, if negative { a.wrapping_neg() } else { a })
 }
 
+/// A NaN of `.f64` in a narrower format of so many fraction bits: sign and the payload's upper bits stay, made quiet.
+fn narrow_nan(a: f64, fraction: u32, width: u32) -> u32 {
+    let sign = (a.to_bits() >> 63) << (width - 1);
+    let exponent = (1 << (width - 1)) - (1 << fraction);
+    let payload = (a.to_bits() & ((1 << 52) - 1)) >> (52 - fraction);
+    (sign | exponent | 1 << (fraction - 1) | payload) as u32
+}
+
 /// `cvt.f32.f64`.
 #[inline]
 pub fn f64_to_f32(a: f64, round: Round, ftz: bool, sat: bool) -> f32 {
     let r = if a.is_nan() {
-        NAN_F32
+        f32::from_bits(narrow_nan(a, 23, 32))
     } else if round == Round::Nearest || a.is_infinite() {
         a as f32
     } else {
@@ -112,6 +120,8 @@ pub fn f64_to_f32(a: f64, round: Round, ftz: bool, sat: bool) -> f32 {
 #[inline]
 pub fn f32_to_f64(a: f32, ftz: bool, sat: bool) -> f64 {
     let a = flush_f32(a, ftz);
+    // Flushing is an addition, which makes NaN canonical.
+    let a = if ftz { canonical(a) } else { a };
     let r = if a.is_nan() { quiet_f64(a as f64) } else { a as f64 };
     if sat { saturate_f64(r) } else { r }
 }
@@ -189,6 +199,14 @@ pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
     if mode.satfinite && bits & (sign - 1) > largest { bits & sign | largest } else { bits }
 }
 
+/// `cvt` from `.f64` to a 16-bit float, which unlike the others keeps what fits of a NaN.
+pub fn f64_to_half(a: f64, format: Format, mode: Narrow) -> u16 {
+    if a.is_nan() && !mode.sat && !mode.relu {
+        return narrow_nan(a, format.fraction, 16) as u16;
+    }
+    to_narrow(a, format, mode)
+}
+
 /// `cvt.rn.f16.f32` without modifiers, the common case.
 #[inline]
 pub fn f32_to_half<H: Half>(a: f32) -> u16 {
@@ -204,7 +222,7 @@ pub fn f32_to_tf32(a: f32, mode: Narrow) -> u32 {
         return if mode.satfinite && !finite { rounded - 0x2000 } else { rounded };
     }
     if a.is_nan() {
-        return NAN_F32.to_bits();
+        return NAN_F32.to_bits() & 0xffff_e000;
     }
     if mode.relu && a.is_sign_negative() {
         return 0;

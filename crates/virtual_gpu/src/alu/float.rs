@@ -1,7 +1,7 @@
 //! Arithmetic of `.f32` and `.f64` in all rounding directions.
 //!
 //! To nearest is the processor's own; the directed roundings go through [`Exact`]. `.f32` results that are NaN are the one
-//! pattern that the hardware makes; `.f64` results keep the payload of the first NaN operand, made quiet.
+//! pattern that the hardware makes; `.f64` results keep the payload of a NaN operand, made quiet.
 
 use super::Round;
 use super::exact::{Exact, Format};
@@ -87,7 +87,8 @@ pub fn quiet_f64(a: f64) -> f64 {
     f64::from_bits(a.to_bits() | 1 << 51)
 }
 
-/// The NaN of an `.f64` operation on these operands.
+/// The NaN of an `.f64` operation: that of the first of these operands which is one. The callers list them in the order
+/// in which the hardware prefers them.
 #[cold]
 fn nan_f64(operands: &[f64]) -> f64 {
     operands.iter().find(|a| a.is_nan()).map_or(NAN_F64, |&a| quiet_f64(a))
@@ -197,7 +198,7 @@ pub fn sqrt_f32(a: f32, mode: Mode) -> f32 {
 pub fn add_f64(a: f64, b: f64, round: Round) -> f64 {
     let nearest = a + b;
     if nearest.is_nan() {
-        nan_f64(&[a, b])
+        nan_f64(&[b, a])
     } else if round == Round::Nearest || !a.is_finite() || !b.is_finite() {
         nearest
     } else {
@@ -208,7 +209,7 @@ pub fn add_f64(a: f64, b: f64, round: Round) -> f64 {
 /// `sub.f64`.
 #[inline]
 pub fn sub_f64(a: f64, b: f64, round: Round) -> f64 {
-    if b.is_nan() { nan_f64(&[a, b]) } else { add_f64(a, -b, round) }
+    if b.is_nan() { quiet_f64(b) } else { add_f64(a, -b, round) }
 }
 
 /// `mul.f64`.
@@ -216,7 +217,7 @@ pub fn sub_f64(a: f64, b: f64, round: Round) -> f64 {
 pub fn mul_f64(a: f64, b: f64, round: Round) -> f64 {
     let nearest = a * b;
     if nearest.is_nan() {
-        nan_f64(&[a, b])
+        nan_f64(&[b, a])
     } else if round == Round::Nearest || !a.is_finite() || !b.is_finite() {
         nearest
     } else {
@@ -229,7 +230,7 @@ pub fn mul_f64(a: f64, b: f64, round: Round) -> f64 {
 pub fn fma_f64(a: f64, b: f64, c: f64, round: Round) -> f64 {
     let nearest = a.mul_add(b, c);
     if nearest.is_nan() {
-        nan_f64(&[a, b, c])
+        nan_f64(&[b, c, a])
     } else if round == Round::Nearest || !a.is_finite() || !b.is_finite() || !c.is_finite() {
         nearest
     } else {
@@ -282,18 +283,16 @@ pub fn neg_f32(a: f32, ftz: bool) -> f32 {
     canonical(flush_f32(f32::from_bits(a.to_bits() ^ 0x8000_0000), ftz))
 }
 
-/// `abs.f64`: an addition, which makes NaN quiet.
+/// `abs.f64`: an addition, which keeps a NaN's sign and makes it quiet.
 #[inline]
 pub fn abs_f64(a: f64) -> f64 {
-    let abs = f64::from_bits(a.to_bits() & !(1 << 63));
-    if a.is_nan() { quiet_f64(abs) } else { abs }
+    if a.is_nan() { quiet_f64(a) } else { f64::from_bits(a.to_bits() & !(1 << 63)) }
 }
 
-/// `neg.f64`: an addition, which makes NaN quiet.
+/// `neg.f64`: an addition, which keeps a NaN's sign and makes it quiet.
 #[inline]
 pub fn neg_f64(a: f64) -> f64 {
-    let neg = f64::from_bits(a.to_bits() ^ 1 << 63);
-    if a.is_nan() { quiet_f64(neg) } else { neg }
+    if a.is_nan() { quiet_f64(a) } else { f64::from_bits(a.to_bits() ^ 1 << 63) }
 }
 
 /// `copysign.f32 d, a, b`: the sign of `a` on the magnitude of `b`.

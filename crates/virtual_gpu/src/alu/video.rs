@@ -33,13 +33,20 @@ impl Part {
         if signed { bits as i64 >> (64 - width) } else { (bits >> (64 - width)) as i64 }
     }
 
-    /// Writes the low bits of `value` into the part of `c`.
+    /// Writes the low bits of `value` into the part of `c`, for the packed forms.
     #[inline]
     pub fn insert(self, value: u32, c: u32) -> u32 {
         let (shift, width) = self.place();
         let mask = (((1u64 << width) - 1) << shift) as u32;
         c & !mask | ((value as u64) << shift) as u32 & mask
     }
+}
+
+/// The result of a scalar form with a part of its target: that part of `value` itself, not its low bits, replaces the
+/// part of `c`. So a saturated result leaves nothing but zeros in an upper part.
+#[inline]
+pub fn merge(part: Part, value: u32, c: u32) -> u32 {
+    part.insert(value >> part.place().0, c)
 }
 
 /// The scalar operations.
@@ -77,6 +84,12 @@ pub fn shl(a: i64, count: u32, wrap: bool) -> i64 {
     a << count << 30 >> 30
 }
 
+/// `vshl` before a second operation, which sees all bits.
+#[inline]
+pub fn shl_whole(a: i64, count: u32, wrap: bool) -> i64 {
+    a << if wrap { count & 31 } else { count.min(32) }
+}
+
 /// `vshr`.
 #[inline]
 pub fn shr(a: i64, count: u32, wrap: bool) -> i64 {
@@ -84,7 +97,7 @@ pub fn shr(a: i64, count: u32, wrap: bool) -> i64 {
     a >> count
 }
 
-/// `.sat` of a scalar result: clamps to the range of the destination's part.
+/// `.sat` of a lane, or of a scalar form's whole word: clamps to the range of the destination's part.
 #[inline]
 pub fn saturate(value: i64, part: Part, signed: bool) -> i64 {
     let (_, width) = part.place();
@@ -94,6 +107,13 @@ pub fn saturate(value: i64, part: Part, signed: bool) -> i64 {
     } else {
         value.clamp(0, (1i64 << width) - 1)
     }
+}
+
+/// `.sat` of a scalar form with a part of its target: the low word, taken as unsigned, clamps to the part's largest value.
+#[inline]
+pub fn saturate_part(value: i64, part: Part, signed: bool) -> i64 {
+    let (_, width) = part.place();
+    i64::from(value as u32).min((1 << (width - signed as u32)) - 1)
 }
 
 /// As [`saturate`], for `vadd`, `vsub` and `vabsdiff`: a whole unsigned word is only clamped from below.

@@ -5,6 +5,7 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::function::{Decoder, rows_of};
 use super::instruction::Form;
+use super::modifiers::Modifiers;
 use crate::alu::convert::{self, Narrow};
 use crate::alu::exact::Format;
 use crate::alu::half;
@@ -26,6 +27,23 @@ struct Modes {
     satfinite: bool,
 }
 
+/// What `cvt` converts from or to.
+enum Type {
+    /// A type of registers.
+    Register(ScalarType),
+    /// Two of an fp8 format.
+    Fp8(Format),
+}
+
+/// Takes the first type or fp8 format.
+fn narrow_or_type(m: &mut Modifiers<'_>) -> Result<Type, Refusal> {
+    m.take_map(|word| {
+        let fp8 = FP8.iter().find(|(name, _)| *name == word).map(|&(_, format)| Type::Fp8(format));
+        fp8.or_else(|| ScalarType::from_word(word).map(Type::Register))
+    })
+    .ok_or_else(|| Refusal::new("it names no type"))
+}
+
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut f.modifiers;
@@ -45,16 +63,18 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         relu: m.take("relu"),
         satfinite: m.take("satfinite"),
     };
-    if let Some(format) = m.take_any(&FP8) {
-        // To fp8: from two `.f32`, or one `.f16x2`.
-        let from = m.ty()?;
-        return to_fp8(d, f, from, format, &modes).map(OpKind::Alu);
-    }
-    let to = m.ty()?;
-    if let Some(format) = m.take_any(&FP8) {
-        return from_fp8(d, f, to, format, &modes).map(OpKind::Alu);
-    }
-    let from = m.ty()?;
+    // The destination comes first.
+    let (to, from) = (narrow_or_type(m)?, narrow_or_type(m)?);
+    let (to, from) = match (to, from) {
+        (Type::Fp8(format), Type::Register(from)) => {
+            return to_fp8(d, f, from, format, &modes).map(OpKind::Alu);
+        }
+        (Type::Register(to), Type::Fp8(format)) => {
+            return from_fp8(d, f, to, format, &modes).map(OpKind::Alu);
+        }
+        (Type::Register(to), Type::Register(from)) => (to, from),
+        (Type::Fp8(_), Type::Fp8(_)) => return Err(Refusal::new("fp8 is not converted to fp8")),
+    };
     if matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2) {
         return packed(d, f, to, from, &modes).map(OpKind::Alu);
     }
@@ -218,8 +238,9 @@ fn scalar(
             needs(to == from || round.is_some() || integer.is_some() || from.size() == 2)?;
             Box::new(move |a| {
                 let value = match from {
-                    F32 => f64::from(float::flush_f32(f32::from_bits(a as u32), ftz)),
-                    F64 => f64::from_bits(a),
+                    // `.ftz` changes nothing: the hardware rounds a subnormal as any other number.
+                    F32 => f64::from(f32::from_bits(a as u32)),
+                    F64 => return convert::f64_to_half(f64::from_bits(a), format_of(to), narrow).into(),
                     from => convert::half_to_f64(a as u16, from == Bf16),
                 };
                 let value = integer.map_or(value, |r| convert::round_to_int(value, r));

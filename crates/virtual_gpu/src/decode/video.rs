@@ -112,6 +112,9 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let t = d.real_target(&target, ScalarType::B32)?;
     let compute: Box<dyn Fn(i64, i64) -> i64 + Send + Sync> = match (f.name, plain(f.name), wrap, cmp) {
         (_, Some(op), None, None) => Box::new(move |a, b| video::apply(op, a, b)),
+        ("vshl", None, Some(wrap), None) if second.is_some() => {
+            Box::new(move |a, b| video::shl_whole(a, b as u32, wrap))
+        }
         ("vshl", None, Some(wrap), None) => Box::new(move |a, b| video::shl(a, b as u32, wrap)),
         ("vshr", None, Some(wrap), None) => Box::new(move |a, b| video::shr(a, b as u32, wrap)),
         ("vset", None, None, Some(cmp)) => Box::new(move |a, b| i64::from(compare::int(cmp, a, b))),
@@ -120,21 +123,30 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     // Of `vset` the type of `a` stands for the missing one.
     let second_signed = if set { a_signed } else { to_signed };
     let sum = matches!(plain(f.name), Some(Op::Add | Op::Sub | Op::AbsDiff));
+    // What a shift moved beyond the word counts, too.
+    let shift = wrap.is_some();
     // A result that stays negative counts as such in an unsigned comparison, too.
     let negative = !set && (a_signed || b_signed) && (!saturate || to_signed);
     Ok(each3(t, a, b, c, move |a: u32, b: u32, c: u32| {
         let value = compute(a_part.read(a, a_signed), b_part.read(b, b_signed));
         let value = match saturate {
+            true if to != Part::Word => video::saturate_part(value, to, to_signed),
             true if sum => video::saturate_sum(value, to, to_signed),
             true => video::saturate(value, to, to_signed),
             false => value,
         };
         match second {
             Some(op) => {
-                let wide = if negative { i64::from(value as i32) } else { i64::from(value as u32) };
+                let wide = if shift {
+                    value
+                } else if negative {
+                    i64::from(value as i32)
+                } else {
+                    i64::from(value as u32)
+                };
                 video::secondary(op, wide, c, second_signed)
             }
-            None => to.insert(value as u32, c),
+            None => video::merge(to, value as u32, c),
         }
     }))
 }

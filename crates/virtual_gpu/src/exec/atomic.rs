@@ -7,7 +7,7 @@ use super::access::{self, Shape};
 use super::context::{Cx, Raise};
 use super::registers::{Lane, NONE, Regs, lanes_of};
 use super::warp::Warp;
-use crate::alu::{atomic as alu, float, half};
+use crate::alu::{atomic as alu, half};
 use crate::observer::{At, BlockObserver};
 use crate::op::{AtomicFunction as F, AtomicOp};
 
@@ -85,7 +85,7 @@ pub(super) fn atomic<O: BlockObserver>(
                         let (b, c) = (regs.get::<u64>(operand, i), swap::<u64>(op, regs, i));
                         let cell = AtomicU64::from_ptr(p.cast());
                         let (old, changed) = update(
-                            |old| apply64(op.function, old, b, c),
+                            |old| apply64(op.function, old, b, c, shared),
                             || cell.load(Ordering::Relaxed),
                             |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst),
                         );
@@ -173,7 +173,7 @@ pub(super) unsafe fn reduce(function: F, width: u32, place: *mut u8, b: u64, sha
             _ => {
                 let cell = AtomicU64::from_ptr(place.cast());
                 let exchange = |old, new| cell.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
-                update(|old| apply64(function, old, b, 0), || cell.load(Ordering::Relaxed), exchange);
+                update(|old| apply64(function, old, b, 0, shared), || cell.load(Ordering::Relaxed), exchange);
             }
         }
     }
@@ -230,7 +230,7 @@ fn apply32(function: F, old: u32, b: u32, c: u32, shared: bool) -> u32 {
     }
 }
 
-fn apply64(function: F, old: u64, b: u64, c: u64) -> u64 {
+fn apply64(function: F, old: u64, b: u64, c: u64, shared: bool) -> u64 {
     match function {
         F::And => old & b,
         F::Or => old | b,
@@ -248,9 +248,7 @@ fn apply64(function: F, old: u64, b: u64, c: u64) -> u64 {
         F::MaxUnsigned => old.max(b),
         F::MinSigned => (old as i64).min(b as i64) as u64,
         F::MaxSigned => (old as i64).max(b as i64) as u64,
-        F::AddF64 => {
-            float::add_f64(f64::from_bits(old), f64::from_bits(b), crate::alu::Round::Nearest).to_bits()
-        }
+        F::AddF64 => alu::add_f64(f64::from_bits(old), f64::from_bits(b), shared).to_bits(),
         _ => old,
     }
 }
