@@ -4,7 +4,7 @@
 //! a kernel: every thread loads operands of its own, executes each form once and stores what comes out; [`chain`] strings
 //! random forms together, each fed by results of others. [`operand`] makes
 //! the operands, edge values before all, from a seed and the form's text, so a recording needs only the results.
-//! [`record`] keeps these, compressed; [`compare`] lists where two recordings differ, form by form.
+//! [`mod@record`] keeps these, compressed; [`mod@compare`] lists where two recordings differ, form by form.
 
 pub mod chain;
 pub mod compare;
