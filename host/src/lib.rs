@@ -3,7 +3,7 @@
 //! - [`device`] finds a device and loads the modules that it admits; [`launch`] starts kernels with their own
 //!   parameter types; [`extra`] is what `cust` lacks.
 //! - [`demos`] allocate, launch and check; [`verify`] compares results with float64.
-//! - [`bench`] times kernels on a real GPU beside nvcc's, cuBLAS and the driver's copy.
+//! - [`bench`](mod@bench) times kernels on a real GPU beside nvcc's, cuBLAS and the driver's copy.
 //! - [`commands`] are the commands of the tool, one file each.
 
 // Its symbols are the CUDA driver that `cust` links to.

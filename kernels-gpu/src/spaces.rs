@@ -176,7 +176,7 @@ pub unsafe fn spaces_leave(seen: *mut u32) {
 /// Lifetime, second launch: every block reads what another block left in the global static in the launch before.
 ///
 /// # Safety
-/// As for [`spaces_leave`], launched before this with as many blocks.
+/// As for [`spaces_leave`](fn@spaces_leave), launched before this with as many blocks.
 #[kernel]
 pub unsafe fn spaces_find(seen: *mut u32) {
     let block = thread::block_idx_x();

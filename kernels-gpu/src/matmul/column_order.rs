@@ -13,7 +13,7 @@ use tile::{ColumnOrder, ColumnOrderPadded, shared_tile};
 use super::Gemm;
 use super::tiled::multiply;
 
-/// [`matmul_tiled_16`](super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts.
+/// [`matmul_tiled_16`](fn@super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts.
 ///
 /// # Safety
 /// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
@@ -26,7 +26,7 @@ pub unsafe fn matmul_column_16(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     unsafe { multiply(p, a, b, c, tile_a, tile_b) }
 }
 
-/// [`matmul_column_16`] with one unused element a column: 2-way conflicts are left in the stores.
+/// [`matmul_column_16`](fn@matmul_column_16) with one unused element a column: 2-way conflicts are left in the stores.
 ///
 /// # Safety
 /// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
@@ -39,7 +39,7 @@ pub unsafe fn matmul_column_16_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32
     unsafe { multiply(p, a, b, c, tile_a, tile_b) }
 }
 
-/// [`matmul_tiled_32`](super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts.
+/// [`matmul_tiled_32`](fn@super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts.
 ///
 /// # Safety
 /// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.
@@ -52,7 +52,7 @@ pub unsafe fn matmul_column_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     unsafe { multiply(p, a, b, c, tile_a, tile_b) }
 }
 
-/// [`matmul_column_32`] with one unused element a column: no conflict is left.
+/// [`matmul_column_32`](fn@matmul_column_32) with one unused element a column: no conflict is left.
 ///
 /// # Safety
 /// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.

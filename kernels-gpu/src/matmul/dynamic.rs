@@ -30,10 +30,10 @@ pub unsafe fn matmul_dynamic(p: Gemm, edge: u32, a: &[f32], b: &[f32], c: *mut f
     }
 }
 
-/// [`matmul_dynamic`] with its tiles stored column by column, `pad` unused elements after each column.
+/// [`matmul_dynamic`](fn@matmul_dynamic) with its tiles stored column by column, `pad` unused elements after each column.
 ///
 /// # Safety
-/// As for [`matmul_dynamic`], with [`shared_bytes`]`(edge, pad)` of dynamic shared memory.
+/// As for [`matmul_dynamic`](fn@matmul_dynamic), with [`shared_bytes`]`(edge, pad)` of dynamic shared memory.
 #[kernel]
 pub unsafe fn matmul_dynamic_column(p: Gemm, edge: u32, pad: u32, a: &[f32], b: &[f32], c: *mut f32) {
     let (edge, pitch) = (edge as usize, (edge + pad) as usize);
