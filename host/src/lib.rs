@@ -20,6 +20,8 @@ pub mod device;
 pub mod error;
 pub mod extra;
 pub mod half;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 pub mod launch;
 pub mod modules;
 pub mod profiling;

@@ -69,9 +69,10 @@ impl Description {
 }
 
 macro_rules! kernels {
-    ($($family:literal: $($module:ident)::+ { $($kernel:ident)* })*) => {
+    ($($(#[$only:meta])? $family:literal: $($module:ident)::+ { $($kernel:ident)* })*) => {
         /// The kernels by family, in the order in which the demos show them.
         pub const KERNELS: &[(&str, &[Description])] = &[$(
+            $(#[$only])?
             ($family, {
                 use kernels_gpu::$($module)::+::*;
                 &[$(Description::of::<$kernel>(),)*]
@@ -88,6 +89,8 @@ kernels! {
         matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded
     }
     "matmul": matmul::ordered { matmul_ordered }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::registers_1d { matmul_registers_1d }
     "transpose": transpose {
         transpose_copy transpose_naive transpose_tile transpose_padded transpose_swizzled
         transpose_copy_f64 transpose_naive_f64 transpose_tile_f64 transpose_padded_f64 transpose_swizzled_f64

@@ -5,6 +5,8 @@
 
 mod counters;
 mod demos;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod launches;
 mod matmul;
 mod random;
@@ -56,6 +58,8 @@ fn cases() -> Vec<Case> {
         demos::cases(),
         counters::cases(),
         launches::cases(),
+        #[cfg(feature = "ladder")]
+        ladder::cases(),
         random::cases(),
     ]
     .into_iter()

@@ -9,6 +9,8 @@
 
 pub mod column_order;
 pub mod dynamic;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 pub mod naive;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod ordered;
