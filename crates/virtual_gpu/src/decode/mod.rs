@@ -20,6 +20,7 @@ mod matrix;
 mod modifiers;
 mod module;
 mod special;
+mod stack;
 mod video;
 mod warp;
 

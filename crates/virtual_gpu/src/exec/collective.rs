@@ -3,7 +3,7 @@
 use super::context::{Cx, Raise, raise};
 use super::registers::{NONE, Regs, lanes_of};
 use super::run::split;
-use super::warp::{Wait, Warp};
+use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;
 use crate::fault::FaultKind;
@@ -32,7 +32,24 @@ pub(super) fn ready(warp: &Warp, op: &CollectiveOp, regs: Regs, active: u32) -> 
     first & warp.live & !active == 0 && lanes_of(active).all(|i| masks[i] == first && first >> i & 1 != 0)
 }
 
-/// The lanes of the running group wait for the others of their member mask.
+/// Of the lanes that are here with member masks of their own, those whose masks are all here, mask by mask.
+///
+/// Tiles of a warp come to a shuffle together, each with the mask of its own lanes: each mask is executed by itself.
+fn complete(warp: &Warp, masks: &[u32; 32], active: u32) -> Vec<u32> {
+    let mut left = active;
+    let mut parts = Vec::new();
+    while left != 0 {
+        let mask = masks[left.trailing_zeros() as usize];
+        let same = lanes_of(left).filter(|&i| masks[i] == mask).fold(0, |lanes, i| lanes | 1 << i);
+        left &= !same;
+        if same & !mask == 0 && mask & warp.live & !same == 0 {
+            parts.push(same);
+        }
+    }
+    parts
+}
+
+/// The lanes whose member masks are complete go on; the others wait, a group for each mask.
 pub(super) fn park<O: BlockObserver>(
     warp: &mut Warp,
     code: &Code,
@@ -43,32 +60,51 @@ pub(super) fn park<O: BlockObserver>(
 ) -> Result<(), Box<Raise>> {
     let frame = warp.groups[running].frame;
     let regs = warp.regs(frame);
-    let mask = members(op, regs, active);
     // SAFETY: decoding gave the mask a 32-bit register.
-    let same = lanes_of(active)
-        .filter(|&i| unsafe { regs.get::<u32>(op.members, i) } == mask)
-        .fold(0, |lanes, i| lanes | 1 << i);
-    let strangers = same & !mask;
-    if strangers != 0 {
-        let kind = FaultKind::IllegalInstruction(format!(
-            "the member mask {mask:#010x} leaves out lanes that execute the instruction: {strangers:#010x}"
-        ));
-        return Err(raise(kind, strangers));
-    }
-    // Lanes whose guard is false go on; lanes with another mask come to the same instruction as a group of their own.
-    split(warp, running, active);
-    if same != active {
-        warp.groups[running].mask = active & !same;
-        let mut other = warp.groups[running].clone();
-        other.mask = same;
-        other.wait = Wait::Members(mask);
-        warp.groups.push(other);
-    } else {
-        warp.groups[running].wait = Wait::Members(mask);
-    }
+    let masks = unsafe { *regs.lanes::<u32>(op.members) };
     let pc = warp.groups[running].pc;
+    // Lanes whose guard is false go on.
+    split(warp, running, active);
+    // At `bar.warp.sync` lanes may meet from different places: they wait, and are woken together.
+    let parts = if op.kind == K::WarpSync { Vec::new() } else { complete(warp, &masks, active) };
+    for &lanes in &parts {
+        execute(cx, op, regs, At { pc, warp: warp.index, lanes });
+    }
+    let done = parts.iter().fold(0, |lanes, part| lanes | part);
+    let mut left = active & !done;
+    let whole = warp.groups[running].clone();
+    let mut places = Vec::with_capacity(2);
+    if done != 0 {
+        places.push((done, Wait::Nothing));
+    }
+    while left != 0 {
+        let mask = masks[left.trailing_zeros() as usize];
+        let same = lanes_of(left).filter(|&i| masks[i] == mask).fold(0, |lanes, i| lanes | 1 << i);
+        let strangers = same & !mask;
+        if strangers != 0 {
+            let kind = FaultKind::IllegalInstruction(format!(
+                "the member mask {mask:#010x} leaves out lanes that execute the instruction: {strangers:#010x}"
+            ));
+            return Err(raise(kind, strangers));
+        }
+        left &= !same;
+        places.push((same, Wait::Members(mask)));
+    }
+    for (i, &(lanes, wait)) in places.iter().enumerate() {
+        let pc = if wait == Wait::Nothing { pc + 1 } else { pc };
+        let group = Group { mask: lanes, wait, pc, ..whole.clone() };
+        if i == 0 {
+            warp.groups[running] = group;
+        } else {
+            warp.groups.push(group);
+        }
+    }
     if op.kind != K::WarpSync {
-        gather(warp, code, cx, pc, mask);
+        for &(_, wait) in &places {
+            if let Wait::Members(mask) = wait {
+                gather(warp, code, cx, pc, mask);
+            }
+        }
     }
     Ok(())
 }

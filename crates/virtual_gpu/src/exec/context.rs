@@ -81,6 +81,7 @@ impl<'a, O: BlockObserver> Cx<'a, O> {
             warp,
             regs,
             local_base,
+            frame,
         }
     }
 }

@@ -91,6 +91,8 @@ pub(crate) struct Machine<'a> {
     pub regs: Regs,
     /// Where the frame's variables start in local memory.
     pub local_base: u32,
+    /// The frame.
+    pub frame: u32,
 }
 
 #[allow(dead_code, reason = "the methods are the extensions' interface")]

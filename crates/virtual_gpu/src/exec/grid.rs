@@ -435,7 +435,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         }
         let seconds = self.started.elapsed().as_secs();
         let last = self.notice.load(Ordering::Relaxed);
-        if seconds >= last + NOTICE_AFTER.as_secs()
+        if seconds >= (2 * last).max(NOTICE_AFTER.as_secs())
             && self.notice.compare_exchange(last, seconds, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
             let place = self.hottest(block);

@@ -45,6 +45,11 @@ impl Local {
         true
     }
 
+    /// The most bytes that a lane's stack may have.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
     /// Bytes of one lane's stack.
     #[inline]
     pub fn size(&self) -> u32 {

@@ -4,6 +4,7 @@
 mod control;
 #[path = "../device/mod.rs"]
 mod device;
+mod dynamic;
 mod float;
 mod half;
 mod integer;

@@ -1,7 +1,7 @@
 //! A module under test: loads, launches, copies.
 
 use gpu_model::chips;
-use virtual_gpu::{Gpu, Launch, Module, Options};
+use virtual_gpu::{Error, Gpu, Launch, Module, Options};
 
 /// Plain values that cross to the device.
 pub trait Plain: Copy + Default {
@@ -64,6 +64,13 @@ impl Device {
 
     /// Launches with parameters as bytes each; they are laid out as the kernel asks.
     pub fn launch(&self, kernel: &str, launch: Launch, args: &[Vec<u8>]) {
+        if let Err(e) = self.try_launch(kernel, launch, args) {
+            panic!("{kernel}: {e}");
+        }
+    }
+
+    /// The same, with what it fails with.
+    pub fn try_launch(&self, kernel: &str, launch: Launch, args: &[Vec<u8>]) -> Result<(), Error> {
         let kernel = self.module.kernel(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         assert_eq!(kernel.params().len(), args.len());
         let mut block = vec![0; kernel.param_bytes()];
@@ -71,9 +78,7 @@ impl Device {
             assert_eq!(param.size as usize, arg.len());
             block[param.offset as usize..][..arg.len()].copy_from_slice(arg);
         }
-        if let Err(e) = self.gpu.launch(&kernel, &launch, &block, &mut ()) {
-            panic!("{}: {e}", kernel.name());
-        }
+        self.gpu.launch(&kernel, &launch, &block, &mut ())
     }
 }
 
