@@ -14,14 +14,17 @@ use crate::terminal;
 #[derive(Parser, Debug)]
 #[command(name = "warpsmith", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
-    /// Where kernels run: `auto` takes a real GPU when the driver reports one
+    /// Where kernels run: on a real GPU if the driver has one (auto), there or not at all (gpu), or on the virtual GPU
     #[arg(
         long,
         global = true,
         value_enum,
+        value_name = "auto|gpu|virtual",
         default_value_t,
         env = "WARPSMITH_DEVICE",
-        hide_env_values = true
+        hide_env_values = true,
+        hide_possible_values = true,
+        display_order = 100
     )]
     pub device: DeviceWish,
 
@@ -141,6 +144,14 @@ impl Output {
     }
 }
 
+/// A whole number from `least` to `most`; anything else is answered with both.
+pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
+    move |text| match text.trim().parse::<u32>() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("a whole number from {least} to {most} is expected")),
+    }
+}
+
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -186,6 +197,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn whole_numbers_have_their_limits_in_the_answer() {
+        let parse = whole(1, 1024);
+        assert_eq!((parse("1"), parse(" 1024 ")), (Ok(1), Ok(1024)));
+        for wrong in ["0", "1025", "-1", "", "3.5", "1e3", "99999999999999999999", "ten"] {
+            assert_eq!(parse(wrong).unwrap_err(), "a whole number from 1 to 1024 is expected", "{wrong}");
+        }
     }
 
     #[test]

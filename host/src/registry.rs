@@ -118,9 +118,21 @@ pub fn kernels() -> impl Iterator<Item = (&'static str, &'static Description)> {
 /// The kernel of that name, or an error that names the nearest.
 pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> {
     kernels().find(|(_, kernel)| kernel.name == name).ok_or_else(|| {
-        let nearest = kernels().map(|(_, kernel)| kernel.name).min_by_key(|other| distance(name, other));
-        let hint = nearest.map_or(String::new(), |nearest| format!("; is `{nearest}` meant?"));
-        anyhow::anyhow!("there is no kernel `{name}`{hint} `warpsmith list` has them all")
+        let of_family: Vec<&str> =
+            kernels().filter(|(family, _)| *family == name).map(|(_, kernel)| kernel.name).collect();
+        if let [first, ..] = of_family[..] {
+            return anyhow::anyhow!(
+                "`{name}` is a family of {} kernels, such as `{first}`; `warpsmith list {name}` has them all",
+                of_family.len()
+            );
+        }
+        // A name of which every second letter is wrong is no misspelling of another.
+        let nearest = kernels()
+            .map(|(_, kernel)| (distance(name, kernel.name), kernel.name))
+            .min()
+            .filter(|(distance, _)| 2 * distance < name.len());
+        let hint = nearest.map_or(String::new(), |(_, nearest)| format!(" is `{nearest}` meant?"));
+        anyhow::anyhow!("there is no kernel `{name}`;{hint} `warpsmith list` has them all")
     })
 }
 
@@ -178,6 +190,10 @@ mod tests {
     #[test]
     fn an_unknown_kernel_gets_the_nearest_name() {
         let error = find("matmul_nave").unwrap_err().to_string();
-        assert!(error.contains("`matmul_naive`"), "{error}");
+        assert!(error.contains("is `matmul_naive` meant?"), "{error}");
+        let error = find("no_such_thing").unwrap_err().to_string();
+        assert_eq!(error, "there is no kernel `no_such_thing`; `warpsmith list` has them all");
+        let error = find("transpose").unwrap_err().to_string();
+        assert!(error.contains("a family of 15 kernels, such as `transpose_copy`"), "{error}");
     }
 }

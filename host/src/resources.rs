@@ -1,7 +1,7 @@
 //! What a kernel takes of a multiprocessor: registers and static shared memory, and who says so.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::device::Device;
 use crate::error::Doing;
 use crate::modules::{Level, level_of};
+use crate::programs;
 use crate::registry::Description;
 
 /// What one thread and one block of a kernel take.
@@ -46,23 +47,11 @@ impl Resources {
     }
 }
 
-/// `ptxas`, from `PATH` or the usual places of the CUDA toolkit.
-pub fn find_ptxas() -> Option<PathBuf> {
-    let name = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let toolkit = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(toolkit.map(|root| root.join("bin")))
-        .chain([PathBuf::from("/usr/local/cuda/bin")])
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
-}
-
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
 fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
     /// What `ptxas` printed, by architecture: it assembles a whole module at a time.
     static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
-    let ptxas = find_ptxas().ok_or("there is no ptxas on PATH, in CUDA_HOME or in /usr/local/cuda")?;
+    let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
     let level = level_of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
     if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
         return Err(reason);

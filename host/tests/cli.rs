@@ -49,6 +49,29 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["inspect", "no_such_kernel"], "no kernel"),
         (&["inspect", "matmul_naive", "--sass", "--arch", "90"], "sm_90"),
         (&["list", "no_such_kernel"], "no kernel"),
+        (&["profile", "matmul"], "a family of"),
+        (&["profile", "banks_4_bytes", "--size", "3"], "leave --size out"),
+        (&["demo", "banks", "--dynamic-tile", "16"], "is for matmul"),
+        (&["demo", "matmul", "--dynamic-tile", "0"], "1 to 1024"),
+        (&["demo", "matmul", "--dynamic-tile", "-1"], "a whole number"),
+        (&["demo", "matmul", "--dynamic-tile", "4294967296"], "a whole number"),
+        (&["check", "no_such_kernel"], "no kernel"),
+        (&["check", "--tool", "nonsense"], "race, init, barrier"),
+        (&["check", "--schedules", "0"], "from 1 to 10000"),
+        (&["check", "--seed", "-1"], "from 0 to 18446744073709551615"),
+        (&["check", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
+        (&["bench", "nonsense"], "copy, transpose"),
+        (&["bench", "--samples", "1"], "from 2 to 10000"),
+        (&["bench", "--sizes", "0"], "from 1 to 32768"),
+        (&["bench", "--sizes", "-1"], "from 1 to 32768"),
+        (&["bench", "--against", "abacus"], "nvcc, cublas"),
+        (&["bench"], "the virtual GPU has none to measure"),
+        (&["new", "--project", "/proc/nowhere"], "cannot make /proc/nowhere"),
+        (&["new", "smooth", "--project", "folder"], "cannot be used with"),
+        (&["doctor", "--nonsense"], "--nonsense"),
+        (&["devices", "h200"], "h200"),
+        (&["driver-dir", "here"], "here"),
+        (&["completions"], "SHELL"),
         (&["new", "not a name"], "cannot name a kernel"),
         (&["new", "matmul"], "taken"),
         (&["new"], "required"),
@@ -126,15 +149,82 @@ fn what_is_missing_is_no_failure_of_the_doctor() {
     assert_eq!(llvm["present"], true);
 }
 
+/// Every command, with arguments that make it answer.
+const COMMANDS: [&[&str]; 18] = [
+    &["demo", "banks"],
+    &["devices"],
+    &["occupancy", "matmul_tiled_16"],
+    &["occupancy", "--example"],
+    &["explain", "banks"],
+    &["explain", "coalescing"],
+    &["explain", "cache"],
+    &["roofline", "matmul_naive", "--size", "32"],
+    &["roofline", "--example"],
+    &["profile", "vecadd"],
+    &["inspect", "vecadd"],
+    &["inspect", "vecadd", "--llvm"],
+    &["inspect", "vecadd", "--source"],
+    &["check", "vecadd"],
+    &["list"],
+    &["doctor"],
+    &["completions", "bash"],
+    &["completions", "fish"],
+];
+
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in
-        ["demo", "profile", "inspect", "list", "doctor", "new", "check", "run", "driver-dir", "occupancy"]
-    {
-        let output = warpsmith(&[command, "--help"]);
-        assert!(output.status.success(), "{command}");
-        assert!(stdout(&output).contains("xample"), "{command} --help has no example");
+    let others: [&[&str]; 5] = [&["bench"], &["new"], &["run"], &["driver-dir"], &["report"]];
+    for command in COMMANDS.iter().copied().chain(others) {
+        let words = if command[0] == "explain" { &command[..2] } else { &command[..1] };
+        let output = warpsmith(&[words, &["--help"]].concat());
+        assert!(output.status.success(), "{words:?}");
+        assert!(stdout(&output).contains("Examples:\n  "), "{words:?} --help has no example");
     }
+}
+
+#[test]
+fn every_command_answers_in_json_and_prints_nothing_else() {
+    for command in COMMANDS {
+        let answer = json(&[command, &["--json"]].concat());
+        assert!(answer.as_object().is_some_and(|fields| !fields.is_empty()), "{command:?}: {answer}");
+    }
+}
+
+#[test]
+fn nothing_is_coloured_where_nobody_looks() {
+    for command in COMMANDS {
+        assert!(!stdout(&warpsmith(command)).contains('\x1b'), "{command:?} colours a pipe");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_failure_and_a_full_disk_is_one() {
+    use std::process::Stdio;
+    for command in COMMANDS {
+        let start = |stdout: Stdio| {
+            let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+            tool.args(command).env("WARPSMITH_DEVICE", "virtual").stdout(stdout).stderr(Stdio::piped());
+            tool.spawn().unwrap()
+        };
+        // The reading end is closed before anything is written.
+        let mut child = start(Stdio::piped());
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {}", stderr(&output));
+
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = start(full.into()).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        assert!(stderr(&output).contains("No space left"), "{command:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_seed_at_the_end_of_its_range_is_followed_by_the_first() {
+    let last = u64::MAX.to_string();
+    let output = warpsmith(&["check", "vecadd", "--seed", &last, "--schedules", "2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]
@@ -145,4 +235,51 @@ fn a_real_gpu_that_is_not_there_is_an_error_that_says_why() {
     let output = warpsmith(&["--device", "gpu", "demo", "banks"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("GPU"), "{}", stderr(&output));
+}
+
+/// The top-level keys of a shape as the page writes it: quoted names outside inner brackets.
+fn keys(shape: &str) -> Vec<String> {
+    let (mut depth, mut keys) = (0, Vec::new());
+    for (index, part) in shape.split('"').enumerate() {
+        if index % 2 == 1 {
+            if depth == 1 {
+                keys.push(part.to_owned());
+            }
+            continue;
+        }
+        depth += part.matches(['{', '[']).count();
+        depth -= part.matches(['}', ']']).count();
+    }
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_documented_shapes_are_those_that_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html").display().to_string();
+    let report = ["--html", page.as_str()];
+    let mut seen = 0;
+    for row in include_str!("../../docs/json.md").lines().filter(|row| row.starts_with("| `")) {
+        let mut cells = row.trim_matches('|').split(" | ");
+        let (command, shape) = (cells.next().unwrap().trim().trim_matches('`'), cells.next().unwrap());
+        let shape = shape.split('`').nth(1).unwrap();
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.extend(match command {
+            "demo" => &["banks"][..],
+            "profile" | "inspect" | "check" | "occupancy" => &["vecadd"],
+            "roofline" => &["--example"],
+            "report" => &report,
+            "completions" => &["bash"],
+            // These need a GPU, write into this repository, or need the stand-in library.
+            "bench" | "new" | "run" | "driver-dir" => continue,
+            _ => &[],
+        });
+        words.push("--json");
+        let mut printed: Vec<String> = json(&words).as_object().unwrap().keys().cloned().collect();
+        printed.sort();
+        assert_eq!(printed, keys(shape), "{command}");
+        seen += 1;
+    }
+    assert!(seen >= 14, "{seen}");
 }

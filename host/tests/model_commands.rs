@@ -205,9 +205,9 @@ fn no_line_is_wider_than_a_terminal() {
 #[test]
 fn wrong_input_is_answered_with_the_limit() {
     for (line, code, part) in [
-        ("explain banks --stride -1", 2, "0..=65536"),
+        ("explain banks --stride -1", 2, "from 0 to 65536"),
         ("explain banks --bytes 3", 2, "[possible values: 1, 2, 4, 8, 16]"),
-        ("explain banks --banks 0", 2, "1..=1024"),
+        ("explain banks --banks 0", 2, "from 1 to 1024"),
         ("explain banks --banks 8 --bank-bytes 3", 1, "widths of 1, 2, 4, 8, 16 or 32 bytes"),
         ("explain banks --capability 4.0", 1, "no compute capability 4.0 exists"),
         ("explain banks --capability nine", 2, "not a compute capability"),
@@ -233,6 +233,15 @@ fn wrong_input_is_answered_with_the_limit() {
         ("roofline --example --model t4", 2, "cannot be used with"),
         ("occupancy --block 0", 2, "at least 1"),
         ("occupancy --block 2048", 1, "1024"),
+        ("occupancy --block 1x1x65", 1, "64 in z"),
+        ("occupancy --block 16x16 --registers 0", 2, "from 1 to 1024"),
+        ("occupancy --block 16x16 --shared -1", 2, "from 0 to"),
+        ("occupancy matmul_tiled_16 --block 8x8", 1, "16x16x1 threads, not 8x8x1"),
+        ("explain banks --stride 3.5", 2, "from 0 to 65536"),
+        ("explain coalescing --stride -1", 2, "from 0 to 1048576"),
+        ("explain coalescing --base 3", 1, "not a multiple of 4"),
+        ("explain cache --shared -1", 2, "from 0 to 1048576"),
+        ("report --html /dev/full", 1, "cannot write /dev/full"),
         ("occupancy --block 256 --registers 300", 1, "255"),
         ("occupancy --block 1024 --registers 128", 1, "launch_bounds"),
         ("occupancy --block 256 --shared 300000", 1, "232448"),

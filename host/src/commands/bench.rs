@@ -1,7 +1,7 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
 use crate::bench::{self, Against, Comparison, Plan, Suite};
-use crate::cli::{Context, Outcome, Output};
+use crate::cli::{Context, Outcome, Output, whole};
 use crate::device::Device;
 use crate::terminal;
 
@@ -14,7 +14,7 @@ pub struct Bench {
     suites: Vec<Suite>,
 
     /// Edges of square matrices (transpose, matmul), separated by commas
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=32768))]
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = whole(1, 32_768))]
     sizes: Vec<u32>,
 
     /// Whom to compare with, separated by commas; the driver's own copy always
@@ -22,7 +22,7 @@ pub struct Bench {
     against: Vec<Against>,
 
     /// Pairs of samples that count
-    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, default_value_t = 40, allow_hyphen_values = true, value_parser = whole(2, 10_000))]
     samples: u32,
 
     #[command(flatten)]

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use sanitizer::Checks;
 use serde_json::{Value, json};
 
-use crate::cli::{Context, Outcome, Output};
+use crate::cli::{Context, Outcome, Output, whole};
 use crate::demos;
 use crate::registry;
 use crate::terminal::{self, Progress};
@@ -27,11 +27,11 @@ pub struct Check {
     tool: String,
 
     /// Under how many schedules each kernel runs
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
     schedules: u32,
 
     /// The seed of the first schedule
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = seed)]
     seed: u64,
 
     /// Fail on warnings, too
@@ -69,6 +69,10 @@ enum Format {
     Text,
     /// For programs that read compute-sanitizer's output
     ComputeSanitizer,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 fn tools(text: &str) -> Result<String, String> {
@@ -121,7 +125,7 @@ impl Check {
         let (mut reports, mut failed) = (Vec::new(), false);
         for &(family, kernel) in parts {
             for schedule in 0..self.schedules {
-                let seed = self.seed + u64::from(schedule);
+                let seed = self.seed.wrapping_add(u64::from(schedule));
                 progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
                 let file = folder.join(format!("{family}.{extension}"));
                 let well = self.one(family, kernel, seed, &file)?;

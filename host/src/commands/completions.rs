@@ -2,16 +2,33 @@
 
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
+use serde::Serialize;
 
-use crate::cli::{Cli, Context, Outcome};
-use crate::terminal;
+use crate::cli::{Cli, Context, Outcome, Output};
 
 /// Print a completion script, for example `warpsmith completions bash > warpsmith.bash`
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Completions {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  source <(warpsmith completions bash)
+  warpsmith completions fish > ~/.config/fish/completions/warpsmith.fish
+  warpsmith completions zsh --json      {\"shell\", \"script\"}";
+
+/// The shape of `completions --json`.
+#[derive(Serialize)]
+struct Answer {
+    shell: String,
+    script: String,
 }
 
 impl Completions {
@@ -19,7 +36,8 @@ impl Completions {
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let mut script = Vec::new();
         generate(self.shell, &mut Cli::command(), "warpsmith", &mut script);
-        terminal::print(&String::from_utf8(script)?)?;
+        let answer = Answer { shell: self.shell.to_string(), script: String::from_utf8(script)? };
+        self.output.print(&answer, |answer| answer.script.clone())?;
         Ok(Outcome::Well)
     }
 }

@@ -86,14 +86,14 @@ struct Results {
 impl Demo {
     /// Runs the command.
     pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        anyhow::ensure!(
+            self.dynamic_tile.0.is_none() || [ALL, "matmul"].contains(&self.which.as_str()),
+            "the demo of {} has no dynamic tiles: --dynamic-tile is for matmul",
+            self.which
+        );
         let device = Device::open(context.device)?;
         if !self.output.json {
-            let limits = device.limits();
-            let kind = if device.is_virtual() { "virtual GPU, modelling" } else { "GPU" };
-            terminal::print(&format!(
-                "Running on the {kind} {} (compute capability {}.{}, {} multiprocessors)\n",
-                limits.name, limits.capability.0, limits.capability.1, limits.sms
-            ))?;
+            terminal::print(&whereabouts(&device))?;
         }
         let counted_elsewhere = if device.is_virtual() { Vec::new() } else { self.on_the_virtual_gpu() };
         let mut all = Results { results: Vec::new() };
@@ -115,7 +115,12 @@ impl Demo {
             drop(progress);
             take_counters(&mut rows, &counted_elsewhere);
             if !self.output.json {
-                terminal::print(&format!("{}\n{}", terminal::heading(title), demos::text(name, &rows)))?;
+                let title = match demos::row::common_size(&rows) {
+                    Some(size) => format!("{title} (size {size})"),
+                    None => title.to_owned(),
+                };
+                let text = demos::text(name, &rows);
+                terminal::print(&format!("\n{}\n{text}", terminal::heading(&title)))?;
             }
             all.results.extend(rows);
         }
@@ -143,6 +148,19 @@ impl Demo {
             .and_then(|output| serde_json::from_slice::<Results>(&output.stdout).ok())
             .map_or_else(Vec::new, |results| results.results)
     }
+}
+
+/// What the demos run on, in one line.
+fn whereabouts(device: &Device) -> String {
+    let limits = device.limits();
+    let (name, kind) = match limits.name.strip_suffix(" (virtual)") {
+        Some(name) => (name, "virtual GPU, which stands for an "),
+        None => (limits.name.as_str(), ""),
+    };
+    format!(
+        "Running on the {kind}{name} (compute capability {}.{}, {} multiprocessors)",
+        limits.capability.0, limits.capability.1, limits.sms
+    )
 }
 
 /// Gives rows without counters those of the same kernel and case.

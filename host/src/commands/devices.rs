@@ -14,10 +14,17 @@ use crate::terminal;
 
 /// Arguments of `devices`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Devices {
     #[command(flatten)]
     output: Output,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith devices
+  WARPSMITH_MODEL=t4 warpsmith devices --device virtual
+  warpsmith devices --json      {\"devices\": [Device], \"real_driver\", \"models\": [Model]}";
 
 #[derive(Serialize)]
 struct Model {

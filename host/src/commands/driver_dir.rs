@@ -1,23 +1,34 @@
 //! `warpsmith driver-dir`: the folder that holds the stand-in driver.
 
+use serde::Serialize;
 use warpsmith_cuda::stand_in::DriverDirectory;
 
-use crate::cli::{Context, Outcome};
-use crate::terminal;
+use crate::cli::{Context, Outcome, Output};
 
 /// Prints a folder with `libcuda.so.1`, the stand-in driver: put it first on the library path of a program.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub struct DriverDir {}
+pub struct DriverDir {
+    #[command(flatten)]
+    output: Output,
+}
 
 const EXAMPLES: &str = "\
 Examples:
-  LD_LIBRARY_PATH=$(warpsmith driver-dir) ./my_driver_api_program";
+  LD_LIBRARY_PATH=$(warpsmith driver-dir) ./my_driver_api_program
+  warpsmith driver-dir --json      {\"folder\"}";
+
+/// The shape of `driver-dir --json`.
+#[derive(Serialize)]
+struct Answer {
+    folder: String,
+}
 
 impl DriverDir {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        terminal::print(&DriverDirectory::prepare()?.path().display().to_string())?;
+        let answer = Answer { folder: DriverDirectory::prepare()?.path().display().to_string() };
+        self.output.print(&answer, |answer| answer.folder.clone())?;
         Ok(Outcome::Well)
     }
 }

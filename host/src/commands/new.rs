@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::cli::{Context, Outcome};
+use crate::cli::{Context, Outcome, Output};
 use crate::demos;
 use crate::registry;
 use crate::source;
-use crate::terminal;
 
 /// Arguments of `new`.
 #[derive(clap::Args, Debug)]
@@ -23,21 +22,33 @@ pub struct New {
     /// Write a workspace of its own into this folder, which must be empty or new
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     project: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row, in their places
   cargo run --release -- demo my_kernel
-  warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`";
+  warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`
+  warpsmith new my_kernel --json   {\"files\", \"next\"}";
 
 /// The line above which a registration is written.
 const MARK: &str = "// `warpsmith new` writes above this line.";
 
-/// What was written, for the text.
-#[derive(Serialize)]
+/// What was written. The shape of `new --json`.
+#[derive(Debug, Serialize)]
 struct Written {
     files: Vec<String>,
+    /// Commands to try next.
+    next: Vec<String>,
+}
+
+impl Written {
+    fn text(&self) -> String {
+        format!("wrote {}\n\nNow:\n  {}", self.files.join("\n      "), self.next.join("\n  "))
+    }
 }
 
 impl New {
@@ -46,17 +57,18 @@ impl New {
         let root = source::workspace().context(
             "the project that this program was built from is not here any more; build it where you want the kernel",
         )?;
-        match (&self.project, &self.name) {
+        let written = match (&self.project, &self.name) {
             (Some(folder), _) => project(&root, folder)?,
             (None, Some(name)) => kernel(&root, name)?,
             (None, None) => anyhow::bail!("say the kernel's name"),
-        }
+        };
+        self.output.print(&written, Written::text)?;
         Ok(Outcome::Well)
     }
 }
 
 /// Writes a kernel into the workspace at `root`.
-fn kernel(root: &Path, name: &str) -> anyhow::Result<()> {
+fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
     check_name(name)?;
     let files = [
         (root.join(format!("kernels-gpu/src/{name}.rs")), include_str!("../../templates/kernel.rs.txt")),
@@ -81,15 +93,17 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<()> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         outputs.push((path, register(file, &text, &lines)?));
     }
-    let mut written = Written { files: Vec::new() };
+    let mut files = Vec::new();
     for (path, text) in outputs {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        written.files.push(source::relative(&path.display().to_string()).to_owned());
+        files.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
     }
-    terminal::print(&format!(
-        "wrote {}\n\nNow:\n  cargo run --release -- demo {name}\n  cargo run --release -- profile {name}\n  cargo test -p host {name}",
-        written.files.join("\n      ")
-    ))
+    let next = vec![
+        format!("cargo run --release -- demo {name}"),
+        format!("cargo run --release -- profile {name}"),
+        format!("cargo test -p host {name}"),
+    ];
+    Ok(Written { files, next })
 }
 
 /// Puts each line above the file's next mark.
@@ -131,34 +145,49 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The files of a workspace of its own. `WARPSMITH` stands for the path of this repository.
+const PROJECT: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../templates/project/readme.txt")),
+    ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
+    ("rust-toolchain.toml", include_str!("../../templates/project/toolchain.txt")),
+    (".gitignore", "/target\n"),
+    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
+    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
+    ("host/Cargo.toml", include_str!("../../templates/project/host.toml.txt")),
+    ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
+    ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
+    ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
+];
+
 /// Writes a workspace of its own.
-fn project(root: &Path, folder: &Path) -> anyhow::Result<()> {
+fn project(root: &Path, folder: &Path) -> anyhow::Result<Written> {
+    anyhow::ensure!(!folder.is_file(), "{} is a file; name a folder that is empty or new", folder.display());
     let empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     anyhow::ensure!(empty, "{} is not empty; nothing was written", folder.display());
     let warpsmith = root.to_str().context("the path of this project is no UTF-8")?;
-    let files = [
-        ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
-        ("rust-toolchain.toml", include_str!("../../templates/project/toolchain.txt")),
-        (".gitignore", "/target\n"),
-        ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
-        ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
-        ("host/Cargo.toml", include_str!("../../templates/project/host.toml.txt")),
-        ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
-        ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
-        ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
-    ];
-    for (file, text) in files {
+    // A backslash or quote in the path must stay one inside a TOML string.
+    let escaped = warpsmith.replace('\\', "\\\\").replace('"', "\\\"");
+    let mut outputs: Vec<(&str, String)> = PROJECT
+        .iter()
+        .map(|&(file, text)| {
+            let path = if file.ends_with(".toml") { &escaped } else { warpsmith };
+            (file, text.replace("WARPSMITH", path))
+        })
+        .collect();
+    // The versions that this repository is tested with; cargo leaves out what the project does not use.
+    if let Ok(lock) = fs::read_to_string(root.join("Cargo.lock")) {
+        outputs.push(("Cargo.lock", lock));
+    }
+    let mut files = Vec::new();
+    for (file, text) in outputs {
         let path = folder.join(file);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
-        // A backslash or quote in the path must stay one inside a TOML string.
-        let text = text.replace("WARPSMITH", &warpsmith.replace('\\', "\\\\").replace('"', "\\\""));
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path.display().to_string());
     }
-    terminal::print(&format!(
-        "wrote a project into {0}\n\nNow:\n  cd {0}\n  cargo run\n  cargo test",
-        folder.display()
-    ))
+    let next = vec![format!("cd {}", folder.display()), "cargo run".to_owned(), "cargo test".to_owned()];
+    Ok(Written { files, next })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use gpu_model::occupancy::{self, Advice, BlockNeeds, Example, Occupancy as Model
 use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::cli::{Context, Outcome, Output, whole};
 use crate::device::Device;
 use crate::registry::{self, Description};
 use crate::resources::Resources;
@@ -27,11 +27,11 @@ pub struct Occupancy {
     block: Option<Size>,
 
     /// Registers of a thread; without it and without a kernel they are unknown and not reckoned with
-    #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, allow_hyphen_values = true, value_parser = whole(1, 1024))]
     registers: Option<u32>,
 
     /// Bytes of dynamic shared memory of a block
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 30))]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 30))]
     shared: u32,
 
     /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200
@@ -114,8 +114,12 @@ impl Occupancy {
             }
         };
         let block = block.ok_or_else(|| anyhow::anyhow!("say the shape of a block: --block 16x16"))?;
+        let threads = threads(block)?;
+        if let Some(name) = &self.kernel {
+            admits(registry::find(name)?.1, block, threads)?;
+        }
         let needs = BlockNeeds {
-            threads: threads(block)?,
+            threads,
             registers_per_thread: self
                 .registers
                 .or(resources.as_ref().and_then(|resources| resources.registers))
@@ -146,14 +150,42 @@ pub(in crate::commands) fn block_of(kernel: &Description) -> Size {
     }
 }
 
+/// Refuses a shape that the kernel cannot be launched with.
+fn admits(kernel: &Description, block: Size, threads: u32) -> anyhow::Result<()> {
+    let [x, y, z] = extents(block);
+    if let Some(own) = kernel.bounds.block_dim {
+        let [a, b, c] = own;
+        anyhow::ensure!(
+            [x, y, z] == own.map(|extent| extent as usize),
+            "`{}` is written for blocks of {a}x{b}x{c} threads, not {x}x{y}x{z}",
+            kernel.name
+        );
+    }
+    let most = kernel.bounds.max_threads.unwrap_or(u32::MAX);
+    anyhow::ensure!(
+        threads <= most,
+        "`{}` admits blocks of at most {most} threads, not {threads}",
+        kernel.name
+    );
+    Ok(())
+}
+
+/// A shape in three dimensions.
+fn extents(block: Size) -> [usize; 3] {
+    match block {
+        Size::One(x) => [x, 1, 1],
+        Size::Two(x, y) => [x, y, 1],
+        Size::Three(x, y, z) => [x, y, z],
+    }
+}
+
 /// Threads of a block, whatever its shape.
 fn threads(block: Size) -> anyhow::Result<u32> {
-    let product = match block {
-        Size::One(x) => Some(x),
-        Size::Two(x, y) => x.checked_mul(y),
-        Size::Three(x, y, z) => x.checked_mul(y).and_then(|xy| xy.checked_mul(z)),
-    };
-    product
+    let [.., z] = extents(block);
+    anyhow::ensure!(z <= 64, "a block of {block} threads is deeper than any chip admits (64 in z)");
+    extents(block)
+        .into_iter()
+        .try_fold(1usize, usize::checked_mul)
         .and_then(|threads| u32::try_from(threads).ok())
         .ok_or_else(|| anyhow::anyhow!("a block of {block} threads is larger than any chip admits (1024)"))
 }
@@ -164,7 +196,7 @@ fn text(answer: &Answer) -> String {
     let mut out = String::new();
     if let (Some(kernel), Some(resources)) = (&answer.kernel, &answer.resources) {
         let registers = match (found.needs.registers_per_thread, resources.registers) {
-            (0, _) => format!("registers unknown ({})", resources.registers_from),
+            (0, _) => "registers unknown".to_owned(),
             (count, Some(own)) if own == count => {
                 format!("{count} registers a thread (from {})", resources.registers_from)
             }
@@ -191,7 +223,8 @@ fn text(answer: &Answer) -> String {
     );
     out.push_str(&report::text::occupancy(found, answer.limits, paint));
     if found.needs.registers_per_thread == 0 {
-        out.push_str("\nRegisters are unknown: the true number of blocks may be smaller.\n");
+        let reason = answer.resources.as_ref().map_or("none were given", |own| own.registers_from.as_str());
+        let _ = writeln!(out, "\nRegisters are unknown ({reason}): fewer blocks may fit in truth.");
     }
     if found.needs_opt_in {
         let _ = writeln!(

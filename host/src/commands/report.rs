@@ -71,7 +71,7 @@ impl Report {
         let kernels = gather(&device, chip, !self.output.json)?;
         let page = Page { chip, command: "warpsmith report --html FILE".to_owned(), kernels };
         let html = page.render();
-        std::fs::write(&self.html, &html).with_context(|| format!("write {}", self.html.display()))?;
+        std::fs::write(&self.html, &html).with_context(|| format!("cannot write {}", self.html.display()))?;
         let rows = page.kernels.into_iter().map(|kernel| Row {
             operations: kernel.operations,
             operations_per_byte: kernel.intensity(),

@@ -201,8 +201,10 @@ fn text(answer: &Answer) -> String {
             if let Some(work) = kernel.work {
                 let _ = writeln!(
                     out,
-                    "  counted: {:.0} operations, {:.0} bytes asked for, {:.0} bytes moved in sectors",
-                    work.operations, work.requested_bytes, work.moved_bytes
+                    "  counted: {} operations, {} bytes asked for, {} bytes moved in sectors",
+                    terminal::grouped(work.operations as u64),
+                    terminal::grouped(work.requested_bytes as u64),
+                    terminal::grouped(work.moved_bytes as u64)
                 );
             }
         }

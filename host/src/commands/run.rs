@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
+use serde::Serialize;
 use warpsmith_cuda::stand_in::DriverDirectory;
 
-use crate::cli::{Context, Outcome};
+use crate::cli::{Context, Outcome, Output};
+use crate::terminal;
 
 /// Arguments of `run`.
 #[derive(clap::Args, Debug)]
@@ -23,13 +25,30 @@ pub struct Run {
     /// The program and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// The shape of `run --json`.
+#[derive(Serialize)]
+struct Answer {
+    program: String,
+    /// What the program ended with; `null` if a signal ended it.
+    exit_code: Option<i32>,
+    /// The file with the counters, if they were asked for.
+    profile: Option<PathBuf>,
+    /// Whether the sanitizer watched.
+    checked: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   warpsmith run -- ./my_driver_api_program
   warpsmith run --profile counters.json -- python3 my_script.py
+  warpsmith run --json -- ./my_program      {\"program\", \"exit_code\", \"profile\", \"checked\"}
 
+With --json the program's own output goes to standard error.
 The program must use the CUDA driver API (libcuda.so.1), as cust, cudarc and PyCUDA do. Programs on the
 CUDA runtime API (libcudart) need a real driver.
 The exit code is the program's own.";
@@ -49,13 +68,28 @@ impl Run {
         if self.check {
             command.env("WARPSMITH_CHECK", "memory,race,init,barrier");
         }
-        let status = command
-            .status()
-            .map_err(|error| anyhow::anyhow!("cannot run `{}`: {error}", PathBuf::from(program).display()))?;
-        match status.code() {
-            Some(0) => Ok(Outcome::Well),
-            Some(code) => std::process::exit(code),
-            None => anyhow::bail!("`{}` was ended by a signal ({status})", PathBuf::from(program).display()),
+        if self.output.json {
+            command.stdout(std::io::stderr());
         }
+        let name = program.display().to_string();
+        let status = command.status().map_err(|error| anyhow::anyhow!("cannot run `{name}`: {error}"))?;
+        if self.output.json {
+            terminal::print_json(&Answer {
+                program: name.clone(),
+                exit_code: status.code(),
+                profile: self.profile.clone(),
+                checked: self.check,
+            })?;
+        }
+        outcome(&name, status)
+    }
+}
+
+/// The program's exit code becomes this program's own.
+fn outcome(name: &str, status: ExitStatus) -> anyhow::Result<Outcome> {
+    match status.code() {
+        Some(0) => Ok(Outcome::Well),
+        Some(code) => std::process::exit(code),
+        None => anyhow::bail!("`{name}` was ended by a signal ({status})"),
     }
 }

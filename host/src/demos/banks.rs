@@ -162,10 +162,5 @@ pub fn text(rows: &[Row]) -> String {
          wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).\n\
          Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.\n",
     );
-    for row in rows {
-        if let Some(wrong) = &row.wrong {
-            out.push_str(&format!("  {} is {}: {wrong}\n", row.name(), crate::terminal::WRONG));
-        }
-    }
-    out
+    out + &super::row::wrong(rows)
 }

@@ -214,37 +214,77 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 pub fn text(rows: &[Row]) -> String {
     let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).collect::<Vec<_>>();
     let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
-    let cells = |row: Option<&&Row>| {
-        let Some(row) = row else { return vec![String::new(); 3] };
-        let read = row.counters.map(|counters| counters.global_load);
-        let sectors = read.filter(|read| read.requests > 0);
-        let rate = row.gb_per_s.map_or(String::new(), |rate| format!("{rate:.0} GB/s"));
-        vec![
-            row.case.clone(),
-            if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG }.to_owned(),
-            match sectors {
-                Some(read) => {
-                    let used = 100.0 * read.bytes as f64 / (32 * read.sectors) as f64;
-                    let each = read.sectors as f64 / read.requests as f64;
-                    format!("{each:.2} sectors, {used:.0} % used {rate}").trim_end().to_owned()
-                }
-                None => rate,
-            },
-        ]
-    };
-    let lines = shifted.len().max(strided.len());
-    let body: Vec<Vec<String>> =
-        (0..lines).map(|i| [cells(shifted.get(i)), cells(strided.get(i))].concat()).collect();
-    let header = ["copy_shifted", "", "a warp's read", "copy_strided", "", "a warp's read"];
+    let (left, right) = (grid("by", &shifted), grid("stride", &strided));
+    let lines = left.len().max(right.len());
+    let cells = |side: &[[String; 3]], i: usize| side.get(i).cloned().unwrap_or_default();
+    let body: Vec<Vec<String>> = (0..lines).map(|i| [cells(&left, i), cells(&right, i)].concat()).collect();
+    let read = "a warp's read, used";
+    let header = ["copy_shifted", "result", read, "copy_strided", "result", read];
     let mut out = crate::terminal::table(&header, &body);
     out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
-    for row in shifted.iter().chain(&strided).filter(|row| !row.shows.is_empty()) {
+    let grids = || shifted.iter().chain(&strided);
+    for row in grids().filter(|row| !row.shows.is_empty()) {
         out.push_str(&format!("  {}: {}\n", row.name(), row.shows));
     }
+    out.push_str(&row::wrong(&grids().map(|row| (*row).clone()).collect::<Vec<_>>()));
+    out.push('\n');
     let others: Vec<Row> = rows
         .iter()
         .filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided")
         .cloned()
         .collect();
-    out + &super::row::text(&others)
+    out + &row::text(&others)
+}
+
+/// Case, result and what a warp reads. Cases that read the same share a line; where each is timed, each has its own.
+fn grid(word: &str, rows: &[&Row]) -> Vec<[String; 3]> {
+    let mut lines: Vec<(Vec<u32>, [String; 2])> = Vec::new();
+    for row in rows {
+        let result = if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG };
+        let cells = [result.to_owned(), read(row)];
+        let case = row.case.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        match lines.iter_mut().find(|(_, same)| *same == cells) {
+            Some((cases, _)) => cases.push(case),
+            None => lines.push((vec![case], cells)),
+        }
+    }
+    let line = |(cases, [result, read]): (Vec<u32>, [String; 2])| {
+        [format!("{word} {}", ranges(&cases)), result, read]
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// What a warp's read takes, and how fast the copy was where that was measured.
+fn read(row: &Row) -> String {
+    let rate = row.gb_per_s.map_or(String::new(), |rate| format!("{rate:.0} GB/s"));
+    let sectors = row.counters.map(|counters| counters.global_load).filter(|read| read.requests > 0);
+    let Some(read) = sectors else { return rate };
+    let used = 100.0 * read.bytes as f64 / (32 * read.sectors) as f64;
+    let each = read.sectors as f64 / read.requests as f64;
+    format!("{} sectors, {used:.0} % {rate}", (100.0 * each).round() / 100.0).trim_end().to_owned()
+}
+
+/// `1, 2, 3, 5` as `1-3, 5`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let run = |(first, last)| if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    runs.into_iter().map(run).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn neighbours_become_ranges() {
+        assert_eq!(ranges(&[0, 8, 16]), "0, 8, 16");
+        assert_eq!(ranges(&[1, 2, 3, 5, 9, 10]), "1-3, 5, 9-10");
+        assert_eq!(ranges(&[]), "");
+    }
 }

@@ -128,93 +128,99 @@ pub fn against_first(rows: &mut [Row]) {
     }
 }
 
+/// The size of all rows, if they have one size: it stands in the heading then, not in every row.
+pub fn common_size(rows: &[Row]) -> Option<&str> {
+    let size = rows.first()?.size.as_str();
+    rows.iter().all(|row| row.size == size).then_some(size)
+}
+
 /// The rows as a table, and beneath it what each shows.
 pub fn text(rows: &[Row]) -> String {
-    let timed = rows.iter().any(|row| row.time_ms.is_some());
-    let flops = rows.iter().any(|row| row.gflops.is_some());
-    let bytes = rows.iter().any(|row| row.gb_per_s.is_some());
-    let cycles = rows.iter().any(|row| row.cycles.is_some());
-    let counted = rows.iter().any(|row| row.counters.is_some());
-    let other_size = rows.iter().any(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
-
-    let mut header = vec!["kernel", "size", "result", "max\nerror"];
-    let columns: [(bool, &[&str]); 6] = [
-        (timed, &["ms"]),
-        (flops, &["GFLOP/s"]),
-        (bytes, &["GB/s"]),
-        (timed, &["speed-up"]),
-        (cycles, &["cycles"]),
-        (counted, &["shared\nwavefronts", "bank\nconflicts", "sectors\nread", "sectors\nwritten"]),
+    let any = |has: fn(&Row) -> bool| rows.iter().any(has);
+    let timed = any(|row| row.time_ms.is_some());
+    let counted = any(|row| row.counters.is_some());
+    type Cell = fn(&Row) -> String;
+    let columns: [(bool, &str, Cell); 12] = [
+        (true, "kernel", Row::name),
+        (common_size(rows).is_none(), "size", |row| row.size.clone()),
+        (true, "result", |row| if row.ok { RIGHT } else { WRONG }.to_owned()),
+        (timed, "ms", |row| number(row.time_ms, 3)),
+        (any(|row| row.gflops.is_some()), "GFLOP/s", |row| number(row.gflops, 0)),
+        (any(|row| row.gb_per_s.is_some()), "GB/s", |row| number(row.gb_per_s, 0)),
+        (timed, "speed-up", |row| row.speed_up.map_or(String::new(), |s| format!("{s:.2}×"))),
+        (any(|row| row.cycles.is_some()), "cycles", |row| number(row.cycles, 1)),
+        (counted, "shared\nwavefronts", |row| count(row, |all| all.shared().wavefronts)),
+        (counted, "bank\nconflicts", |row| count(row, |all| all.shared().bank_conflicts)),
+        (counted, "sectors\nread", |row| count(row, |all| all.global_load.sectors)),
+        (counted, "sectors\nwritten", |row| count(row, |all| all.global_store.sectors)),
     ];
-    header.extend(columns.iter().filter(|(shown, _)| *shown).flat_map(|(_, names)| names.iter()));
-    let body: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            let number =
-                |value: Option<f64>, digits: usize| value.map_or("".into(), |v| format!("{v:.digits$}"));
-            let mut cells = vec![
-                row.name(),
-                row.size.clone(),
-                if row.ok { RIGHT } else { WRONG }.to_owned(),
-                if row.max_error == 0.0 { "0".into() } else { format!("{:.1e}", row.max_error) },
-            ];
-            if timed {
-                cells.push(number(row.time_ms, 3));
-            }
-            if flops {
-                cells.push(number(row.gflops, 0));
-            }
-            if bytes {
-                cells.push(number(row.gb_per_s, 0));
-            }
-            if timed {
-                cells.push(row.speed_up.map_or("".into(), |s| format!("{s:.2}×")));
-            }
-            if cycles {
-                cells.push(number(row.cycles, 1));
-            }
-            if counted {
-                let counters = row.counters.unwrap_or_default();
-                let shared = counters.shared();
-                let cell = |value: u64| if row.counters.is_some() { grouped(value) } else { String::new() };
-                cells.extend([
-                    cell(shared.wavefronts),
-                    cell(shared.bank_conflicts),
-                    cell(counters.global_load.sectors),
-                    cell(counters.global_store.sectors),
-                ]);
-            }
-            cells
-        })
-        .collect();
+    let shown: Vec<_> = columns.into_iter().filter(|(shown, ..)| *shown).collect();
+    let header: Vec<&str> = shown.iter().map(|(_, name, _)| *name).collect();
+    let body: Vec<Vec<String>> =
+        rows.iter().map(|row| shown.iter().map(|(.., cell)| cell(row)).collect()).collect();
     let mut out = table(&header, &body);
     out.push('\n');
-    if counted {
-        let sizes: Vec<&str> = rows.iter().filter_map(|row| row.counters_size.as_deref()).collect();
-        if other_size && let Some(size) = sizes.first() {
-            out.push_str(&format!(
-                "Wavefronts, conflicts and sectors: the same kernels on the virtual GPU at {size}, per PTX instruction.\n"
-            ));
-        } else {
-            out.push_str(
-                "Wavefronts, conflicts and sectors are counted per PTX instruction on the virtual GPU.\n",
-            );
-        }
-    }
-    if let Some(row) = rows.first().filter(|row| !row.check.is_empty()) {
-        let tolerance = match row.tolerance {
-            0.0 => String::new(),
-            tolerance => format!(", tolerance {tolerance:.1e}"),
-        };
-        out.push_str(&format!("Checked: {}{tolerance}.\n", row.check));
-    }
+    out.push_str(&counted_where(rows));
+    out.push_str(&checked(rows));
     for row in rows {
         if !row.shows.is_empty() {
             out.push_str(&format!("  {}: {}\n", row.name(), row.shows));
         }
-        if let Some(wrong) = &row.wrong {
-            out.push_str(&format!("  {} is {WRONG}: {wrong}\n", row.name()));
+    }
+    out.push_str(&wrong(rows));
+    out
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
+fn count(row: &Row, part: fn(Counters) -> u64) -> String {
+    row.counters.map_or(String::new(), |counters| grouped(part(counters)))
+}
+
+/// Where the counters come from.
+fn counted_where(rows: &[Row]) -> String {
+    let elsewhere = rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
+    match elsewhere.and_then(|row| row.counters_size.as_deref()) {
+        Some(size) => format!(
+            "Wavefronts, conflicts and sectors: the same kernels on the virtual GPU at {size}, per PTX instruction.\n"
+        ),
+        None if rows.iter().any(|row| row.counters.is_some()) => {
+            "Wavefronts, conflicts and sectors are counted per PTX instruction on the virtual GPU.\n"
+                .to_owned()
+        }
+        None => String::new(),
+    }
+}
+
+/// What was compared with what, and how far off the worst element is: a line for each kind of check.
+fn checked(rows: &[Row]) -> String {
+    let mut kinds: Vec<(&str, f64, f64)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.check.is_empty()) {
+        match kinds
+            .iter_mut()
+            .find(|(check, tolerance, _)| *check == row.check && *tolerance == row.tolerance)
+        {
+            Some((.., worst)) => *worst = worst.max(row.max_error),
+            None => kinds.push((&row.check, row.tolerance, row.max_error)),
         }
     }
-    out
+    if kinds.len() > 1 && kinds.iter().all(|(_, tolerance, _)| *tolerance == 0.0) {
+        return "Checked: every element of every row, bit for bit.\n".to_owned();
+    }
+    let lines = kinds.into_iter().map(|(check, tolerance, worst)| match tolerance {
+        0.0 => format!("Checked: {check}.\n"),
+        _ => format!("Checked: {check}; the largest error is {worst:.1e}, the tolerance {tolerance:.1e}.\n"),
+    });
+    lines.collect()
+}
+
+/// What is wrong, a line for each row that is.
+pub fn wrong(rows: &[Row]) -> String {
+    let lines = rows.iter().filter_map(|row| {
+        let wrong = row.wrong.as_ref()?;
+        Some(format!("  {} is {WRONG}: {wrong}\n", row.name()))
+    });
+    lines.collect()
 }

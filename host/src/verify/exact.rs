@@ -15,7 +15,7 @@ pub fn exact<T: PartialEq + std::fmt::Debug>(result: &[T], expected: &[T]) -> Ve
         ok: wrong.is_none(),
         max_error: if wrong.is_none() { 0.0 } else { f64::INFINITY },
         tolerance: 0.0,
-        how: format!("all {} elements, bit for bit", expected.len()),
+        how: format!("{}, bit for bit", super::all(expected.len())),
         wrong,
     }
 }

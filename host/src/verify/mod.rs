@@ -3,6 +3,8 @@
 mod exact;
 mod product;
 
+use crate::terminal::grouped;
+
 pub use exact::exact;
 pub use product::{Product, WHOLE_LIMIT};
 
@@ -28,7 +30,7 @@ impl Verdict {
             ok: result.len() == expected.len(),
             max_error: 0.0,
             tolerance,
-            how: format!("all {} elements against float64", expected.len()),
+            how: format!("{} against float64", all(expected.len())),
             wrong: None,
         };
         if !verdict.ok {
@@ -46,6 +48,14 @@ impl Verdict {
             }
         }
         verdict
+    }
+}
+
+/// "all 16,384 elements", in words that are right for one, too.
+fn all(elements: usize) -> String {
+    match elements {
+        1 => "the one element".to_owned(),
+        count => format!("all {} elements", grouped(count as u64)),
     }
 }
 

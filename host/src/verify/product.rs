@@ -4,6 +4,7 @@
 //! tests it all by Freivalds' method, C · x against A · (B · x) for seeded vectors x of ±1, and computes 4,096 seeded
 //! elements, the corners and the borders of tiles.
 
+use crate::terminal::grouped;
 use approx::AbsDiffEq;
 use rayon::prelude::*;
 
@@ -83,7 +84,7 @@ impl Product<'_> {
                 errors.fold(Compared::NONE, Compared::worse)
             })
             .reduce(|| Compared::NONE, Compared::worse);
-        worst.verdict(tolerance, format!("all {} elements against float64", m * n))
+        worst.verdict(tolerance, format!("{} against float64", super::all(m * n)))
     }
 
     /// Freivalds' test of the whole, and a sample of elements recomputed.
@@ -96,9 +97,9 @@ impl Product<'_> {
             .map(|&(row, col)| Compared::new(row, col, c[row * n + col], self.element(row, col)))
             .reduce(|| Compared::NONE, Compared::worse);
         let how = format!(
-            "all {} elements by Freivalds' test with {VECTORS} vectors, {} of them against float64",
-            m * n,
-            elements.len()
+            "{} by Freivalds' test with {VECTORS} vectors, {} of them against float64",
+            super::all(m * n),
+            grouped(elements.len() as u64)
         );
         let mut verdict = worst.verdict(tolerance, how);
         // The errors of a row of n elements add up as a random walk; each is an eighth of the tolerance or less.

@@ -7,7 +7,7 @@ use gpu_model::banks::{Access, BankMap, BankSystem, BankWidth, Matrix, StrideRul
 use serde::Serialize;
 
 use super::LaneBytes;
-use crate::cli::{Outcome, Output};
+use crate::cli::{Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain banks`.
@@ -15,7 +15,7 @@ use crate::terminal;
 #[command(after_help = EXAMPLES)]
 pub struct Banks {
     /// Lane i takes element i × STRIDE; 1 if neither a stride nor a matrix is given
-    #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=65_536))]
+    #[arg(long, allow_hyphen_values = true, value_parser = whole(0, 65_536))]
     stride: Option<u32>,
 
     /// Bytes of an element
@@ -23,7 +23,7 @@ pub struct Banks {
     bytes: LaneBytes,
 
     /// Byte at which lane 0 starts
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 24))]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 24))]
     base: u32,
 
     /// Store instead of load (loads of neighbouring lanes at one address join their groups)
@@ -39,11 +39,11 @@ pub struct Banks {
     bank_mode: BankMode,
 
     /// Any number of banks instead of a generation's
-    #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, allow_hyphen_values = true, value_parser = whole(1, 1024))]
     banks: Option<u32>,
 
     /// Width of those banks
-    #[arg(long, requires = "banks", default_value_t = 4, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=32))]
+    #[arg(long, requires = "banks", default_value_t = 4, allow_hyphen_values = true, value_parser = whole(1, 32))]
     bank_bytes: u32,
 
     /// A matrix of ROWSxCOLUMNS in shared memory: its rows, its columns, and a block that fills it column by column
@@ -51,7 +51,7 @@ pub struct Banks {
     matrix: Option<crate::size::Size>,
 
     /// Unused columns behind each row of the matrix
-    #[arg(long, requires = "matrix", default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    #[arg(long, requires = "matrix", default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1024))]
     pad: u32,
 
     #[command(flatten)]

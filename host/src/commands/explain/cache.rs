@@ -6,18 +6,19 @@ use gpu_model::Capability;
 use gpu_model::cache::{self, Division, Preference};
 use serde::Serialize;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::cli::{Context, Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain cache`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Cache {
     /// The chip generation, 1.0 to 12.1
     #[arg(long, default_value = "9.0")]
     capability: Capability,
 
     /// Bytes of shared memory that a block of the kernel takes: the driver gives it at least that
-    #[arg(long, default_value_t = 2048, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    #[arg(long, default_value_t = 2048, allow_hyphen_values = true, value_parser = whole(0, 1 << 20))]
     shared: u32,
 
     /// The arithmetic alone, without asking the driver of the device at hand
@@ -27,6 +28,12 @@ pub struct Cache {
     #[command(flatten)]
     output: Output,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  warpsmith explain cache                              preferences and carve-outs of today, and the driver's answers
+  warpsmith explain cache --shared 100000              what a block needs overrides what is preferred
+  warpsmith explain cache --capability 3.5 --no-driver  banks of 4 or 8 bytes, three fixed divisions";
 
 /// One wish and what becomes of it.
 #[derive(Serialize)]

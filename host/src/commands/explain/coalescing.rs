@@ -8,7 +8,7 @@ use gpu_model::coalescing::{self, Coalescing as Access, Pattern, Rule};
 use serde::Serialize;
 
 use super::LaneBytes;
-use crate::cli::{Outcome, Output};
+use crate::cli::{Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain coalescing`.
@@ -16,7 +16,7 @@ use crate::terminal;
 #[command(after_help = EXAMPLES)]
 pub struct Coalescing {
     /// Lane i takes element i × STRIDE
-    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(0, 1 << 20))]
     stride: u32,
 
     /// Bytes of an element
@@ -24,7 +24,7 @@ pub struct Coalescing {
     bytes: LaneBytes,
 
     /// Byte at which lane 0 starts, counted from the start of a 128-byte line
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=1 << 24))]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 24))]
     base: u32,
 
     /// The chip generation to draw, 1.0 to 12.1

@@ -1,0 +1,78 @@
+//! `new --project` to its end: a workspace outside this repository, built, run and tested as a newcomer would.
+//!
+//! The first run compiles the driver seam once more, for that workspace; later runs find it compiled, in a target folder
+//! of their own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A cargo command in the new workspace: what the newcomer types, but quicker to build, and without the network.
+fn cargo(folder: &Path, subcommand: &str) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project");
+    let mut command = Command::new("cargo");
+    command
+        .arg(subcommand)
+        // The registry was filled when this repository was built; the lock file names the same versions.
+        .arg("--offline")
+        // The project asks for an optimised virtual GPU; a thousand numbers need none.
+        .args(["--config", "profile.dev.package.'*'.opt-level=0", "--config", "profile.dev.debug=false"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("WARPSMITH_DEVICE", "virtual");
+    // What cargo tells the tests of this workspace is not true of another one.
+    for (variable, _) in std::env::vars() {
+        let ours = variable.starts_with("CARGO_PKG") || variable.starts_with("CARGO_MANIFEST");
+        if ours || variable == "RUSTUP_TOOLCHAIN" || variable.starts_with("WARPSMITH_CHECK") {
+            command.env_remove(variable);
+        }
+    }
+    command.output().expect("cargo starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_new_project_builds_runs_and_passes_its_test() {
+    let outside = tempfile::tempdir().unwrap();
+    // As a person might call it.
+    let folder = outside.path().join("my first project");
+    let written = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(["new", "--project"])
+        .arg(&folder)
+        .output()
+        .unwrap();
+    assert!(written.status.success(), "{}", text(&written));
+
+    let ran = cargo(&folder, "run");
+    assert!(ran.status.success(), "{}", text(&ran));
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(out.trim(), "[0.0, 1.0, 2.0, 3.0] … became [255.0, 254.0, 253.0, 252.0] …");
+
+    let tested = cargo(&folder, "test");
+    assert!(tested.status.success(), "{}", text(&tested));
+    assert!(text(&tested).contains("tiles_come_out_reversed ... ok"), "{}", text(&tested));
+
+    // The kernel is watched by the same tools as those of this repository.
+    let formatted =
+        Command::new("cargo").args(["fmt", "--all", "--check"]).current_dir(&folder).output().unwrap();
+    assert!(formatted.status.success(), "{}", text(&formatted));
+}
+
+#[test]
+fn a_folder_in_use_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "mine").unwrap();
+    for place in [folder.path(), file.as_path()] {
+        let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+            .args(["new", "--project"])
+            .arg(place)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
