@@ -1,1 +1,3 @@
-//! End-to-end tests that cross crates.
+//! End-to-end tests that cross crates, and the planted mistakes of `docs/mistakes.md`.
+
+pub mod mistakes;

@@ -9,6 +9,7 @@ mod demos;
 mod ladder;
 mod launches;
 mod matmul;
+mod mistakes;
 mod random;
 mod transpose;
 
@@ -61,6 +62,7 @@ fn cases() -> Vec<Case> {
         #[cfg(feature = "ladder")]
         ladder::cases(),
         random::cases(),
+        mistakes::cases(),
     ]
     .into_iter()
     .flatten()
