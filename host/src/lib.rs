@@ -31,4 +31,5 @@ pub mod resources;
 pub mod size;
 pub mod source;
 pub mod terminal;
+pub mod transpose;
 pub mod verify;

@@ -95,6 +95,14 @@ kernels! {
         transpose_copy transpose_naive transpose_tile transpose_padded transpose_swizzled
         transpose_copy_f64 transpose_naive_f64 transpose_tile_f64 transpose_padded_f64 transpose_swizzled_f64
         transpose_copy_f16 transpose_naive_f16 transpose_tile_f16 transpose_padded_f16 transpose_swizzled_f16
+        transpose_copy_u8 transpose_naive_u8 transpose_tile_u8 transpose_padded_u8 transpose_swizzled_u8
+    }
+    "transpose": transpose::vectorised {
+        transpose_vectorised_1_byte transpose_vectorised_2_bytes transpose_vectorised_4_bytes
+        transpose_vectorised_8_bytes transpose_vectorised_16_bytes
+    }
+    "transpose": transpose::shifted {
+        transpose_shifted_1_byte transpose_shifted_2_bytes transpose_shifted_4_bytes transpose_shifted_8_bytes
     }
     "coalescing": coalescing {
         copy_shifted copy_strided copy_scattered copy_some_lanes copy_4_bytes copy_8_bytes copy_16_bytes

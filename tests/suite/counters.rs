@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::virtual_only("counters::matmul", matmul),
         Case::virtual_only("counters::transpose", transpose),
+        Case::virtual_only("counters::transpose_vectorised", transpose_vectorised),
         Case::virtual_only("counters::coalescing", coalescing),
         Case::virtual_only("counters::banks", banks),
         Case::virtual_only("counters::spaces", spaces),
@@ -86,7 +87,9 @@ fn transpose(device: &Device) -> anyhow::Result<()> {
     let requests = n * n / 32;
     // Bytes of an element; wavefronts of a contiguous row, and of a column in a plain tile: lanes that share a word of
     // f16 pairs halve the conflict, 8-byte lanes go in two groups of 16 that each meet in one pair of banks.
-    for (suffix, bytes, row, column) in [("", 4, 1, 32), ("_f64", 8, 2, 32), ("_f16", 2, 1, 16)] {
+    for (suffix, bytes, row, column) in
+        [("", 4, 1, 32), ("_f64", 8, 2, 32), ("_f16", 2, 1, 16), ("_u8", 1, 1, 8)]
+    {
         let kernel = |step: &str| format!("transpose_{step}{suffix}");
         for step in ["copy", "naive", "tile", "padded", "swizzled"] {
             let counted = of(&rows, &kernel(step), "")?;
@@ -102,6 +105,25 @@ fn transpose(device: &Device) -> anyhow::Result<()> {
             equal(&kernel(step), counted.shared_store.wavefronts, requests * stores)?;
             equal(&kernel(step), counted.shared_load.wavefronts, requests * loads)?;
         }
+    }
+    Ok(())
+}
+
+/// Whole tiles: every sector once on both sides, 16 bytes a lane, and shared memory at its own speed, 32 words a wavefront.
+fn transpose_vectorised(device: &Device) -> anyhow::Result<()> {
+    let n = 256;
+    let rows = rows(device, demos::transpose::run, Some(n as usize))?;
+    for (suffix, bytes) in [("1_byte", 1), ("2_bytes", 2), ("4_bytes", 4), ("8_bytes", 8), ("16_bytes", 16)] {
+        let kernel = format!("transpose_vectorised_{suffix}");
+        let counted = of(&rows, &kernel, "")?;
+        let all = n * n * bytes;
+        equal(&kernel, counted.global_load.requests, all / 512)?;
+        equal(&kernel, counted.global_load.sectors, all / 32)?;
+        equal(&kernel, counted.global_store.requests, all / 512)?;
+        equal(&kernel, counted.global_store.sectors, all / 32)?;
+        equal(&kernel, counted.shared_store.wavefronts, all / 128)?;
+        equal(&kernel, counted.shared_load.wavefronts, all / 128)?;
+        equal(&kernel, counted.shared().bank_conflicts, 0)?;
     }
     Ok(())
 }

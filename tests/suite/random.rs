@@ -2,7 +2,7 @@
 
 use host::demos::matmul::Variant;
 use host::demos::transpose::Step;
-use host::half::F16;
+use proptest::prelude::{Strategy, prop_oneof};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
 use crate::{Case, matmul, transpose};
@@ -37,8 +37,14 @@ pub fn cases() -> Vec<Case> {
             let input = (0..Step::ALL.len(), 0usize..150, 0usize..150);
             verdict(runner().run(&input, |(step, rows, cols)| {
                 let step = Step::ALL[step];
-                transpose::check(device, step, (rows, cols), |x| x).map_err(failed)?;
-                transpose::check(device, step, (rows, cols), |x| F16(half::f16::from_f32(x))).map_err(failed)
+                transpose::every_type(device, step, (rows, cols)).map_err(failed)
+            }))
+        }),
+        Case::new("random::transpose_chosen", |device| {
+            // Half of the shapes in multiples of 16, which the vectorised kernels take for every size of element.
+            let extent = || prop_oneof![0usize..400, (0usize..25).prop_map(|n| 16 * n)];
+            verdict(runner().run(&(extent(), extent(), 0usize..17), |(rows, cols, begin)| {
+                transpose::chosen(device, (rows, cols), begin).map_err(failed)
             }))
         }),
     ]

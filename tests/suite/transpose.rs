@@ -1,11 +1,12 @@
 //! Every transpose, of every element type, at every awkward shape.
 
-use cust::memory::DeviceBuffer;
+use cust::memory::{DeviceBuffer, DeviceCopy};
 use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::device::Device;
 use host::half::F16;
 use host::verify::exact;
+use kernels_gpu::coalescing::Quad;
 
 use crate::Case;
 
@@ -30,13 +31,45 @@ pub fn cases() -> Vec<Case> {
         for shape in SHAPES {
             let (rows, cols) = shape;
             cases.push(Case::new(format!("transpose::{step:?}::{rows}x{cols}"), move |device| {
-                check(device, step, shape, |x| x)?;
-                check(device, step, shape, |x| f64::from(x) + 1e-12)?;
-                check(device, step, shape, |x| F16(half::f16::from_f32(x)))
+                every_type(device, step, shape)
             }));
         }
     }
+    for (rows, cols) in [(16, 16), (256, 128), (272, 144), (64, 4096), (512, 256)] {
+        cases.push(Case::new(format!("transpose::chosen::{rows}x{cols}"), move |device| {
+            chosen(device, (rows, cols), 0)
+        }));
+    }
+    for (rows, cols) in [(300, 301), (257, 130), (121, 65), (241, 129), (61, 64), (7, 300), (300, 7)] {
+        cases.push(Case::new(format!("transpose::chosen::{rows}x{cols}"), move |device| {
+            chosen(device, (rows, cols), 0)
+        }));
+    }
+    cases.push(Case::new("transpose::more_tiles_along_a_row_than_a_grid_is_high", |device| {
+        check(device, Step::Vectorised, (1, 65_536 * 32 + 5), |x| Quad([x, -x, x + 1.0, 0.5]))
+    }));
+    cases.push(Case::new("transpose::chosen::buffers_that_begin_anywhere", |device| {
+        (1..20).try_for_each(|begin| chosen(device, (129, 67), begin))
+    }));
+    cases.push(Case::new("transpose::a_step_that_does_not_fit_is_refused", |device| {
+        let from = DeviceBuffer::from_slice(&[0.0f32; 15])?;
+        let mut to = DeviceBuffer::from_slice(&[0.0f32; 15])?;
+        let refused = transpose(device, Step::Vectorised, (3, 5), &from, &mut to).unwrap_err().to_string();
+        anyhow::ensure!(refused.contains("Vectorised") && refused.contains("f32"), "{refused}");
+        let refused = host::transpose::transpose(device, (4, 5), &from, &mut to).unwrap_err().to_string();
+        anyhow::ensure!(refused.contains("4 × 5") && refused.contains("15 elements"), "{refused}");
+        Ok(())
+    }));
     cases
+}
+
+/// The step for each element type that has it, where it takes such a shape.
+pub fn every_type(device: &Device, step: Step, shape: (usize, usize)) -> anyhow::Result<()> {
+    check(device, step, shape, |x| x)?;
+    check(device, step, shape, |x| f64::from(x) + 1e-12)?;
+    check(device, step, shape, |x| F16(half::f16::from_f32(x)))?;
+    check(device, step, shape, |x| x.to_bits() as u8)?;
+    check(device, step, shape, |x| Quad([x, -x, x + 1.0, 0.5]))
 }
 
 /// Turns a random matrix and compares every bit.
@@ -46,6 +79,9 @@ pub fn check<T: Element>(
     (rows, cols): (usize, usize),
     element: impl Fn(f32) -> T,
 ) -> anyhow::Result<()> {
+    if T::name_for(step, (rows, cols)).is_none() {
+        return Ok(());
+    }
     let numbers: Vec<T> =
         Random::new((rows * 1000 + cols) as u64).units(rows * cols).into_iter().map(element).collect();
     let from = DeviceBuffer::from_slice(&numbers)?;
@@ -54,5 +90,40 @@ pub fn check<T: Element>(
     device.synchronize()?;
     let verdict = exact(&to.as_host_vec()?, &expected(step, (rows, cols), &numbers));
     anyhow::ensure!(verdict.ok, "{step:?} {rows} × {cols}: {:?}", verdict.wrong);
+    Ok(())
+}
+
+/// What the dispatcher picks, for elements of each size, in buffers that begin `begin` elements after an aligned
+/// address; what lies around the result must stay as it was.
+pub fn chosen(device: &Device, shape: (usize, usize), begin: usize) -> anyhow::Result<()> {
+    placed::<u8>(device, shape, begin, |bits| bits as u8)?;
+    placed::<u16>(device, shape, begin, |bits| bits as u16)?;
+    placed::<u32>(device, shape, begin, |bits| bits as u32)?;
+    placed::<u64>(device, shape, begin, |bits| bits)
+}
+
+fn placed<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
+    device: &Device,
+    (rows, cols): (usize, usize),
+    begin: usize,
+    element: impl Fn(u64) -> T,
+) -> anyhow::Result<()> {
+    const AROUND: usize = 32;
+    let mut random = Random::new((rows * 7919 + cols) as u64);
+    let numbers: Vec<T> = (0..rows * cols).map(|_| element(random.bits())).collect();
+    let padded = |numbers: &[T]| {
+        let mut all = vec![element(0xa5a5_a5a5_a5a5_a5a5); begin];
+        all.extend(numbers);
+        all.resize(begin + rows * cols + AROUND, element(0xa5a5_a5a5_a5a5_a5a5));
+        all
+    };
+    let from = DeviceBuffer::from_slice(&padded(&numbers))?;
+    let to = DeviceBuffer::from_slice(&padded(&vec![T::default(); rows * cols]))?;
+    let (source, mut target) = (from.index(begin..begin + rows * cols), to.index(begin..begin + rows * cols));
+    let choice = host::transpose::transpose(device, (rows, cols), &source, &mut target)?;
+    device.synchronize()?;
+    let expected = padded(&expected(Step::Naive, (rows, cols), &numbers));
+    let verdict = exact(&to.as_host_vec()?, &expected);
+    anyhow::ensure!(verdict.ok, "{} {rows} × {cols} from {begin}: {:?}", choice.kernel(), verdict.wrong);
     Ok(())
 }

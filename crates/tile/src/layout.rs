@@ -52,6 +52,26 @@ impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Swizzled {
     }
 }
 
+/// Row by row, the 16-byte chunks of row *r* (`CHUNK` elements each) permuted by exclusive or with *r* / `GROUP`, up
+/// to 7: for tiles whose rows are read by chunks, 8 lanes a wavefront, and written by elements down a column.
+///
+/// The number of chunks in a row must be a multiple of 8.
+pub struct SwizzledChunks<const CHUNK: usize, const GROUP: usize>;
+
+impl<const ROWS: usize, const COLS: usize, const CHUNK: usize, const GROUP: usize> Layout<ROWS, COLS>
+    for SwizzledChunks<CHUNK, GROUP>
+{
+    const LEN: usize = {
+        assert!(COLS.is_multiple_of(8 * CHUNK), "a row of chunks is a multiple of 8 chunks");
+        ROWS * COLS
+    };
+
+    #[inline(always)]
+    fn place(row: usize, col: usize) -> usize {
+        row * COLS + ((col / CHUNK) ^ (row / GROUP % 8)) * CHUNK + col % CHUNK
+    }
+}
+
 /// Column by column: what is a row for the matrix is a column for the banks.
 pub struct ColumnOrder;
 
@@ -96,6 +116,10 @@ mod tests {
         every_element_has_its_own_place::<Padded<3>, 5, 7>();
         every_element_has_its_own_place::<Swizzled, 32, 32>();
         every_element_has_its_own_place::<Swizzled, 32, 8>();
+        every_element_has_its_own_place::<SwizzledChunks<4, 4>, 64, 64>();
+        every_element_has_its_own_place::<SwizzledChunks<4, 16>, 32, 32>();
+        every_element_has_its_own_place::<SwizzledChunks<2, 2>, 40, 32>();
+        every_element_has_its_own_place::<SwizzledChunks<1, 1>, 64, 16>();
         every_element_has_its_own_place::<ColumnOrder, 8, 16>();
         every_element_has_its_own_place::<ColumnOrderPadded<1>, 16, 16>();
     }
@@ -114,6 +138,22 @@ mod tests {
             assert_eq!(degree(|lane| <Padded<1> as Layout<32, 32>>::place(lane, col)), 1);
             assert_eq!(degree(|lane| <Swizzled as Layout<32, 32>>::place(lane, col)), 1);
             assert_eq!(degree(|lane| <Swizzled as Layout<32, 32>>::place(col, lane)), 1);
+        }
+    }
+
+    #[test]
+    fn swizzled_chunks_are_written_down_and_read_along_without_conflict() {
+        // Vectors of 4 columns: lanes of 8 vectors × 4 rows of the source store element j of their vector.
+        for (j, row) in (0..4).flat_map(|j| [0, 4, 60].map(|row| (j, row))) {
+            let store = |lane: usize| (4 * (lane % 8) + j, row + lane / 8);
+            let place = |lane| <SwizzledChunks<4, 4> as Layout<64, 64>>::place(store(lane).0, store(lane).1);
+            assert_eq!(degree(place), 1);
+        }
+        // 8 lanes read 8 chunks, which is 32 words.
+        for row in 0..64 {
+            let word =
+                |lane: usize| <SwizzledChunks<4, 4> as Layout<64, 64>>::place(row, lane / 4 * 4) + lane % 4;
+            assert_eq!(degree(word), 1);
         }
     }
 

@@ -3,16 +3,21 @@
 //! A tiled kernel moves a piece of a matrix from global to shared memory, uses it many times, and writes a result.
 //! [`View`] and [`ViewMut`] are the matrix in global memory, with the guard that edges need; [`SharedTile`] is the
 //! piece in shared memory, whose [`Layout`] (plain, padded, swizzled, column by column) is part of its type, so a
-//! kernel changes its bank conflicts by naming another layout.
+//! kernel changes its bank conflicts by naming another layout. A [`Vector`] is 16 bytes moved by one access, a [`Straddle`]
+//! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers.
 #![no_std]
 
 mod layout;
 mod shared;
+mod turn;
+mod vector;
 mod view;
 
 #[doc(hidden)]
 pub use cuda_std;
 
-pub use layout::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled};
+pub use layout::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled, SwizzledChunks};
 pub use shared::{DynamicTile, SharedTile};
+pub use turn::Turn;
+pub use vector::{Straddle, VECTOR_BYTES, Vector};
 pub use view::{View, ViewMut};

@@ -54,6 +54,16 @@ impl<T: Copy, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
         unsafe { *self.first.add(L::place(row, col)) = value };
     }
 
+    /// Where an element lies: for what is moved with other elements, or in part.
+    ///
+    /// # Safety
+    /// The element is inside the tile.
+    #[inline(always)]
+    pub unsafe fn at(&self, row: usize, col: usize) -> *mut T {
+        // SAFETY: a layout keeps every element of the tile below its length.
+        unsafe { self.first.add(L::place(row, col)) }
+    }
+
     /// Fills the tile from the part of `from` that begins at (`row`, `col`), zero-like `outside` where it ends.
     ///
     /// All threads of a `COLS` × `HEIGHT` block take part: thread (x, y) moves rows y, y + `HEIGHT`, … of column x, so

@@ -82,6 +82,17 @@ fn tools(text: &str) -> Result<String, String> {
 /// A family, and the one kernel of it that is meant, if not all are.
 type Part = (&'static str, Option<&'static str>);
 
+/// Sizes that are no multiple of a tile, so that edges run too, and small: every access is looked at.
+fn sizes(family: &str) -> &'static [Option<&'static str>] {
+    match family {
+        "matmul" => &[Some("40x33x50")],
+        // One with rows of any length, one with rows of whole vectors: not every kernel takes both.
+        "transpose" => &[Some("145x67"), Some("80x144")],
+        "banks" => &[None],
+        _ => &[Some("1000")],
+    }
+}
+
 impl Check {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
@@ -124,11 +135,11 @@ impl Check {
         let nothing = sanitizer::render(&[], format);
         let (mut reports, mut failed) = (Vec::new(), false);
         for &(family, kernel) in parts {
-            for schedule in 0..self.schedules {
-                let seed = self.seed.wrapping_add(u64::from(schedule));
+            let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
+            for (seed, size) in seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))) {
                 progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
                 let file = folder.join(format!("{family}.{extension}"));
-                let well = self.one(family, kernel, seed, &file)?;
+                let well = self.one((family, size), kernel, seed, &file)?;
                 // The report is written also when nothing was found: without one, nothing was looked at.
                 let report = std::fs::read_to_string(&file).map_err(|_| {
                     anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why")
@@ -138,7 +149,7 @@ impl Check {
                 anyhow::ensure!(well || found, "`demo {family}` fails without a finding; run it to see why");
                 failed |= !well || found && self.deny == Some(Deny::Warnings);
                 if found {
-                    // What one schedule shows, the next would only repeat.
+                    // What one run shows, the next would only repeat.
                     reports.push(report);
                     break;
                 }
@@ -149,15 +160,15 @@ impl Check {
         Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    /// Runs one family under one schedule; whether it ended well.
-    fn one(&self, family: &str, kernel: Option<&str>, seed: u64, file: &Path) -> anyhow::Result<bool> {
-        // Sizes that are no multiple of a tile, so that edges run too, and small: every access is looked at.
-        let size: &[&str] = match family {
-            "matmul" => &["--size", "40x33x50"],
-            "transpose" => &["--size", "65x33"],
-            "banks" => &[],
-            _ => &["--size", "1000"],
-        };
+    /// Runs one family at one size under one schedule; whether it ended well.
+    fn one(
+        &self,
+        (family, size): (&str, Option<&str>),
+        kernel: Option<&str>,
+        seed: u64,
+        file: &Path,
+    ) -> anyhow::Result<bool> {
+        let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
         let status = Command::new(std::env::current_exe()?)
             .args(["demo", family, "--device", "virtual", "--json"])

@@ -51,7 +51,7 @@ pub struct Stage<'a> {
 /// The demos: name, title, function.
 pub const ALL: &[(&str, &str, Run)] = &[
     ("matmul", "Matrix multiplication, f32", matmul::run),
-    ("transpose", "Transpose, f32, f64 and f16", transpose::run),
+    ("transpose", "Transpose, f32, f64, f16 and bytes", transpose::run),
     ("coalescing", "Global memory: 32-byte sectors", coalescing::run),
     ("banks", "Shared memory: 32 banks of 4 bytes", banks::run),
     ("spaces", "Where data lives", spaces::run),

@@ -1,4 +1,4 @@
-//! The transpose of a row-major matrix, step by step: f32, f64 and f16, any shape.
+//! The transpose of a row-major matrix, step by step: f32, f64, f16 and bytes, any shape.
 //!
 //! Reading rows and writing columns cannot both be contiguous, unless the turn happens in shared memory:
 //!
@@ -9,8 +9,14 @@
 //! | tile | contiguous | contiguous | reading a column: 32 lanes in one bank |
 //! | padded | contiguous | contiguous | an odd number of words a row: no conflict |
 //! | swizzled | contiguous | contiguous | columns permuted by row: no conflict, nothing wasted |
+//! | [vectorised] | 16 bytes a lane | 16 bytes a lane | chunks of 16 bytes permuted: no conflict |
+//! | [shifted] | as vectorised, rows that begin anywhere | | |
 //!
-//! A block of 32 × 8 threads moves a tile of 32 × 32, four rows a thread.
+//! Up to the swizzled step a block of 32 × 8 threads moves a tile of 32 × 32, four rows a thread.
+
+pub mod shifted;
+pub mod tiling;
+pub mod vectorised;
 
 use cuda_std::prelude::*;
 use tile::{Layout, Padded, Plain, SharedTile, Swizzled, View, ViewMut, shared_tile};
@@ -82,7 +88,7 @@ unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>>(
 
 /// The kernels of one element type; all take `rows`, `cols`, the matrix, and where the result goes.
 ///
-/// A padded row must be an odd number of 4-byte words: one more f32 or f64 does it, but two more f16.
+/// A padded row must be an odd number of 4-byte words: one more f32 or f64 does it, but two more f16 and four more bytes.
 macro_rules! kernels {
     ($element:ty, $pad:literal, $copy:ident, $naive:ident, $tile:ident, $padded:ident, $swizzled:ident) => {
         /// The yardstick: the same elements, the same block, not turned.
@@ -160,4 +166,13 @@ kernels!(
     transpose_tile_f16,
     transpose_padded_f16,
     transpose_swizzled_f16
+);
+kernels!(
+    u8,
+    4,
+    transpose_copy_u8,
+    transpose_naive_u8,
+    transpose_tile_u8,
+    transpose_padded_u8,
+    transpose_swizzled_u8
 );

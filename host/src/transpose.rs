@@ -1,0 +1,203 @@
+//! The transpose of any matrix of 1-, 2-, 4-, 8- or 16-byte elements: picks the kernel, and says which.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use cust::memory::DeviceBuffer;
+//! use host::{cli::DeviceWish, device::Device, transpose::transpose};
+//!
+//! let device = Device::open(DeviceWish::Auto)?;
+//! let from = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let mut to = DeviceBuffer::from_slice(&[0.0f32; 6])?;
+//! let choice = transpose(&device, (2, 3), &from, &mut to)?;
+//! device.synchronize()?;
+//! println!("by {}: {:?}", choice.kernel(), to.as_host_vec()?); // 1, 4, 2, 5, 3, 6
+//! # Ok(()) }
+//! ```
+
+use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
+use kernels_gpu::transpose::tiling::Tile;
+use kernels_gpu::transpose::{shifted, vectorised};
+
+use crate::device::Device;
+use crate::error::Error;
+use crate::launch::Shape;
+
+/// The bytes of a vector, which rows must be a multiple of for [`Variant::Vectorised`].
+const VECTOR: usize = 16;
+
+/// How a matrix is transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Rows of both matrices begin at multiples of 16 bytes: whole vectors on both sides.
+    Vectorised,
+    /// Rows begin anywhere: vectors that straddle two of memory's are joined in registers.
+    Shifted,
+}
+
+/// What was picked for a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// How.
+    pub variant: Variant,
+    /// Bytes of an element.
+    pub bytes: usize,
+    /// Grid and block.
+    pub shape: Shape,
+}
+
+impl Choice {
+    /// The kernel's name.
+    pub fn kernel(&self) -> &'static str {
+        match (self.variant, self.bytes) {
+            (Variant::Vectorised, 1) => "transpose_vectorised_1_byte",
+            (Variant::Vectorised, 2) => "transpose_vectorised_2_bytes",
+            (Variant::Vectorised, 4) => "transpose_vectorised_4_bytes",
+            (Variant::Vectorised, 8) => "transpose_vectorised_8_bytes",
+            (Variant::Vectorised, _) => "transpose_vectorised_16_bytes",
+            (Variant::Shifted, 1) => "transpose_shifted_1_byte",
+            (Variant::Shifted, 2) => "transpose_shifted_2_bytes",
+            (Variant::Shifted, 4) => "transpose_shifted_4_bytes",
+            (Variant::Shifted, _) => "transpose_shifted_8_bytes",
+        }
+    }
+}
+
+/// The fastest variant for a rows × cols matrix of elements of `bytes` bytes between these addresses.
+pub fn choose(bytes: usize, extents: (usize, usize), from: u64, to: u64) -> Result<Choice, Error> {
+    let (rows, cols) = extents;
+    let aligned = [from as usize, to as usize, rows * bytes, cols * bytes].iter().all(|&b| b % VECTOR == 0);
+    plan(if aligned { Variant::Vectorised } else { Variant::Shifted }, bytes, extents)
+}
+
+/// Whether the variant takes such a matrix in buffers of their own, which begin at multiples of 16 bytes.
+pub fn takes(variant: Variant, bytes: usize, (rows, cols): (usize, usize)) -> bool {
+    match variant {
+        Variant::Vectorised => (rows * bytes).is_multiple_of(VECTOR) && (cols * bytes).is_multiple_of(VECTOR),
+        Variant::Shifted => bytes < VECTOR,
+    }
+}
+
+/// Grid and block of a variant.
+pub fn plan(variant: Variant, bytes: usize, (rows, cols): (usize, usize)) -> Result<Choice, Error> {
+    let tile = match (variant, bytes) {
+        (Variant::Vectorised, 1) => vectorised::TILE_1,
+        (Variant::Vectorised, 2) => vectorised::TILE_2,
+        (Variant::Vectorised, 4) => vectorised::TILE_4,
+        (Variant::Vectorised, 8) => vectorised::TILE_8,
+        (Variant::Vectorised, 16) => vectorised::TILE_16,
+        (Variant::Shifted, 1) => shifted::TILE_1,
+        (Variant::Shifted, 2) => shifted::TILE_2,
+        (Variant::Shifted, 4) => shifted::TILE_4,
+        (Variant::Shifted, 8) => shifted::TILE_8,
+        _ => {
+            return Err(Error::Size(format!(
+                "elements of {bytes} bytes cannot be transposed: 1, 2, 4, 8 and 16 bytes can, 16 only in buffers and \
+                 rows aligned to 16"
+            )));
+        }
+    };
+    let own = match variant {
+        Variant::Vectorised => tile.rows,
+        Variant::Shifted => tile.rows - VECTOR / bytes,
+    };
+    Ok(Choice { variant, bytes, shape: grid(tile, own, (rows, cols)) })
+}
+
+/// One block for each `own` rows of a tile, down then across. A grid is 65,535 blocks high: more go into its third axis.
+fn grid(tile: Tile, own: usize, (rows, cols): (usize, usize)) -> Shape {
+    const HIGH: usize = 65_535;
+    let (down, across) = (rows.div_ceil(own), cols.div_ceil(tile.cols));
+    let deep = across.div_ceil(HIGH);
+    let extent = |blocks: usize| u32::try_from(blocks).unwrap_or(u32::MAX);
+    let high = if deep == 0 { 0 } else { across.div_ceil(deep) };
+    Shape { grid: [extent(down), extent(high), extent(deep)], block: [tile.threads as u32, 1, 1], shared: 0 }
+}
+
+/// `to` becomes the transpose of the rows × cols matrix `from`. Returns what was picked.
+pub fn transpose<T: DeviceCopy>(
+    device: &Device,
+    extents: (usize, usize),
+    from: &DeviceSlice<T>,
+    to: &mut DeviceSlice<T>,
+) -> Result<Choice, Error> {
+    let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
+    let choice = choose(size_of::<T>(), extents, addresses.0, addresses.1)?;
+    launch(device, &choice, extents, from, to)?;
+    Ok(choice)
+}
+
+/// Launches what was picked.
+pub fn launch<T: DeviceCopy>(
+    device: &Device,
+    choice: &Choice,
+    (rows, cols): (usize, usize),
+    from: &DeviceSlice<T>,
+    to: &mut DeviceSlice<T>,
+) -> Result<(), Error> {
+    let has = from.len().min(to.len());
+    if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
+        return Err(Error::Size(format!("the matrix is {rows} × {cols}, a buffer has {has} elements")));
+    }
+    // The last tile reaches beyond the matrix, and its rows are counted in 32 bits.
+    let extent = |extent: usize| {
+        let largest = u32::MAX - 255;
+        u32::try_from(extent).ok().filter(|&extent| extent <= largest).ok_or_else(|| {
+            Error::Size(format!("{extent} rows or columns are too many: {largest} is the limit"))
+        })
+    };
+    let (rows, cols) = (extent(rows)?, extent(cols)?);
+    let shape = choice.shape;
+    macro_rules! launch {
+        ($module:ident::$kernel:ident, $bits:ty) => {{
+            let at = |address: u64| DevicePointer::<$bits>::from_raw(address);
+            // SAFETY: elements are moved as bits of their size, and the buffers hold rows × cols of them, as compared.
+            unsafe {
+                let from = DeviceSlice::<$bits>::from_raw_parts(at(from.as_device_ptr().as_raw()), from.len());
+                let to = at(to.as_device_ptr().as_raw());
+                device.kernel::<$module::$kernel>()?.launch(shape, (rows, cols, &from, to))
+            }
+        }};
+    }
+    match (choice.variant, choice.bytes) {
+        (Variant::Vectorised, 1) => launch!(vectorised::transpose_vectorised_1_byte, u8),
+        (Variant::Vectorised, 2) => launch!(vectorised::transpose_vectorised_2_bytes, u16),
+        (Variant::Vectorised, 4) => launch!(vectorised::transpose_vectorised_4_bytes, u32),
+        (Variant::Vectorised, 8) => launch!(vectorised::transpose_vectorised_8_bytes, u64),
+        (Variant::Vectorised, _) => launch!(vectorised::transpose_vectorised_16_bytes, u128),
+        (Variant::Shifted, 1) => launch!(shifted::transpose_shifted_1_byte, u8),
+        (Variant::Shifted, 2) => launch!(shifted::transpose_shifted_2_bytes, u16),
+        (Variant::Shifted, 4) => launch!(shifted::transpose_shifted_4_bytes, u32),
+        (Variant::Shifted, _) => launch!(shifted::transpose_shifted_8_bytes, u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignment_decides() {
+        let pick = |bytes, extents, from, to| choose(bytes, extents, from, to).unwrap().kernel();
+        assert_eq!(pick(4, (8, 12), 256, 512), "transpose_vectorised_4_bytes");
+        assert_eq!(pick(4, (8, 13), 256, 512), "transpose_shifted_4_bytes");
+        assert_eq!(pick(4, (7, 12), 256, 512), "transpose_shifted_4_bytes");
+        assert_eq!(pick(4, (8, 12), 256, 516), "transpose_shifted_4_bytes");
+        assert_eq!(pick(1, (8, 16), 0, 0), "transpose_shifted_1_byte");
+        assert_eq!(pick(16, (7, 3), 0, 0), "transpose_vectorised_16_bytes");
+        let refused = choose(3, (4, 4), 0, 0).unwrap_err().to_string();
+        assert!(refused.contains("3 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn every_tile_has_a_block_whatever_the_shape() {
+        for (rows, cols) in [(1, 1), (64, 64), (1000, 3), (3, 100_000_000), (0, 5), (5, 0)] {
+            for variant in [Variant::Vectorised, Variant::Shifted] {
+                let Shape { grid, .. } = plan(variant, 4, (rows, cols)).unwrap().shape;
+                let own = if variant == Variant::Shifted { 60 } else { 64 };
+                assert!(grid[0] as usize * own >= rows && grid[1] <= 65_535 && grid[2] <= 65_535);
+                assert!(grid[1] as usize * grid[2] as usize * 64 >= cols);
+                assert_eq!(grid.contains(&0), rows * cols == 0, "{rows} × {cols}: {grid:?}");
+            }
+        }
+    }
+}

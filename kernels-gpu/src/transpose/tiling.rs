@@ -1,0 +1,108 @@
+//! How a block of the fast transposes shares out its tile: who loads what, and what lies where in shared memory.
+//!
+//! A warp loads 4 rows × 8 vectors of 16 bytes: 128 contiguous bytes of each row. Turned, a thread's vector is one piece
+//! for each of its columns, and each column is a row of the shared tile. There the 4 rows of the warp are 4 neighbours in
+//! a chunk of 16 bytes, and the 8 vectors are 8 different chunks, since chunks are permuted by vector: 32 banks. Read back
+//! by whole chunks, 8 lanes have 8 neighbouring chunks of one column: 32 banks again.
+
+use cuda_std::prelude::*;
+use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
+
+/// The tile of a block and its threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile {
+    /// Rows of the source.
+    pub rows: usize,
+    /// Columns of the source.
+    pub cols: usize,
+    /// Threads of a block.
+    pub threads: usize,
+}
+
+/// The block's place in the grid: which tile down the source's columns, which along its rows.
+///
+/// Blocks that follow each other go down a column of tiles, because what they write then lies together. There may be
+/// more tiles along a row than a grid is high, so it has a third axis.
+#[inline(always)]
+pub(super) fn block() -> (u32, u32) {
+    let across = thread::block_idx_z() * thread::grid_dim_y() + thread::block_idx_y();
+    (thread::block_idx_x(), across)
+}
+
+/// The work of a thread on `ROWS` × `COLS` elements, `V` of them in a vector, `K` rows turned at a time.
+pub(super) struct Tiling<
+    const K: usize,
+    const V: usize,
+    const ROWS: usize,
+    const COLS: usize,
+    const THREADS: usize,
+>;
+
+impl<const K: usize, const V: usize, const ROWS: usize, const COLS: usize, const THREADS: usize>
+    Tiling<K, V, ROWS, COLS, THREADS>
+{
+    /// How often a thread loads `K` vectors.
+    pub const LOADS: usize = {
+        assert!((ROWS * COLS).is_multiple_of(K * V * THREADS) && THREADS.is_multiple_of(32));
+        assert!(COLS.is_multiple_of(8 * V) && ROWS.is_multiple_of(4 * K) && ROWS.is_multiple_of(8 * V));
+        ROWS * COLS / (K * V * THREADS)
+    };
+    /// Chunks in a column of the tile.
+    pub const CHUNKS: usize = ROWS / V;
+    /// How often a thread stores a chunk.
+    pub const STORES: usize = {
+        assert!(THREADS.is_multiple_of(Self::CHUNKS));
+        COLS * Self::CHUNKS / THREADS
+    };
+
+    /// Where in the tile this thread loads: the first of its `K` rows, and the first column of its vectors.
+    #[inline(always)]
+    pub fn loads(step: usize) -> (usize, usize) {
+        let thread = thread::thread_idx_x() as usize;
+        let (lane, warp) = (thread % 32, thread / 32);
+        let unit = step * (THREADS / 32) + warp;
+        let across = COLS / (8 * V);
+        ((unit / across * 4 + lane / 8) * K, (unit % across * 8 + lane % 8) * V)
+    }
+
+    /// Where in the tile's columns this thread reads, as the first row of a chunk and a column. Consecutive threads have
+    /// consecutive chunks of a column, which is a row of the result.
+    #[inline(always)]
+    pub fn reads(step: usize) -> (usize, usize) {
+        let thread = thread::thread_idx_x() as usize;
+        (thread % Self::CHUNKS * V, step * (THREADS / Self::CHUNKS) + thread / Self::CHUNKS)
+    }
+
+    /// Turns `K` vectors and puts the pieces into their columns.
+    ///
+    /// # Safety
+    /// `row` and `col` are those of [`loads`](Self::loads), and no thread reads the tile.
+    #[inline(always)]
+    pub unsafe fn put<T: Turn<K, V>, L: Layout<COLS, PIECES>, const PIECES: usize>(
+        tile: &SharedTile<T::Piece, COLS, PIECES, L>,
+        (row, col): (usize, usize),
+        vectors: [Vector; K],
+    ) {
+        let pieces = T::turn(vectors);
+        for j in 0..V {
+            cuda_std::unroll!(full);
+            // SAFETY: the thread's own rows and columns of the tile.
+            unsafe { tile.set(col + j, row / K, pieces[j]) };
+        }
+    }
+
+    /// The chunk that begins at element (`row`, `col`) of the source's tile: `V` elements down a column.
+    ///
+    /// # Safety
+    /// `row` is a multiple of `V`; the chunk is in the tile, was written, and a barrier lies between.
+    #[inline(always)]
+    pub unsafe fn chunk<P: Copy, L: Layout<COLS, PIECES>, const PIECES: usize>(
+        tile: &SharedTile<P, COLS, PIECES, L>,
+        row: usize,
+        col: usize,
+    ) -> Vector {
+        const { assert!(PIECES * K == ROWS && size_of::<P>() * V == K * VECTOR_BYTES) }
+        // SAFETY: the layout keeps the pieces of a chunk together, and chunks at multiples of 16 bytes.
+        unsafe { Vector::load(tile.at(col, row / K)) }
+    }
+}

@@ -1,0 +1,125 @@
+//! The fast transpose, for matrices whose rows begin at multiples of 16 bytes on both sides.
+//!
+//! A transpose is a copy whose two sides are far apart, so what limits it is what limits a copy: how many bytes are in
+//! flight. The earlier steps move 4 bytes a lane at a time; here every access to global memory is 16 bytes wide, a thread issues all its loads before it uses the first, and the
+//! turn takes place partly in registers (elements of 1 and 2 bytes), partly in the stores to shared memory
+//! ([`tiling`](super::tiling)), with no bank conflict on either side.
+//!
+//! Elements are moved, not looked at: one kernel for each size, whatever the type.
+
+use cuda_std::prelude::*;
+use tile::{Layout, SharedTile, SwizzledChunks, Turn, Vector, shared_tile};
+
+use super::tiling::{Tile, Tiling, block};
+
+/// The tile for elements of 1 byte.
+pub const TILE_1: Tile = Tile { rows: 256, cols: 128, threads: 512 };
+/// The tile for elements of 2 bytes.
+pub const TILE_2: Tile = Tile { rows: 128, cols: 64, threads: 512 };
+/// The tile for elements of 4 bytes.
+pub const TILE_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
+/// The tile for elements of 8 bytes.
+pub const TILE_8: Tile = Tile { rows: 32, cols: 64, threads: 512 };
+/// The tile for elements of 16 bytes.
+pub const TILE_16: Tile = Tile { rows: 32, cols: 32, threads: 512 };
+
+/// Moves the block's tile.
+///
+/// # Safety
+/// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; the block has
+/// `THREADS` threads.
+#[inline(always)]
+unsafe fn turn<
+    T: Turn<K, V>,
+    L: Layout<COLS, PIECES>,
+    const K: usize,
+    const V: usize,
+    const ROWS: usize,
+    const COLS: usize,
+    const PIECES: usize,
+    const THREADS: usize,
+    const LOADS: usize,
+    const STORES: usize,
+>(
+    (rows, cols): (u32, u32),
+    from: &[T],
+    to: *mut T,
+    tile: SharedTile<T::Piece, COLS, PIECES, L>,
+) {
+    let (down, across) = block();
+    let (row0, col0) = (down * ROWS as u32, across * COLS as u32);
+    if col0 >= cols {
+        return; // The grid's third axis may be wider than the matrix.
+    }
+    // SAFETY: loads are held inside the matrix, stores are guarded; rows and columns are multiples of V, so a vector is
+    // inside or outside as a whole; a barrier parts the tile's stores from its loads.
+    unsafe {
+        let mut loaded = [[Vector::default(); K]; LOADS];
+        for step in 0..LOADS {
+            let (row, col) = Tiling::<K, V, ROWS, COLS, THREADS>::loads(step);
+            for k in 0..K {
+                // At the edge the last row or column is loaded again: no branch stands between the loads.
+                let row = (row0 + (row + k) as u32).min(rows - 1);
+                let col = (col0 + col as u32).min(cols - V as u32);
+                loaded[step][k] =
+                    Vector::load(from.as_ptr().add(row as usize * cols as usize + col as usize));
+            }
+        }
+        for step in 0..LOADS {
+            let place = Tiling::<K, V, ROWS, COLS, THREADS>::loads(step);
+            Tiling::<K, V, ROWS, COLS, THREADS>::put::<T, L, PIECES>(&tile, place, loaded[step]);
+        }
+        thread::sync_threads();
+        let mut chunks = [Vector::default(); STORES];
+        for step in 0..STORES {
+            let (row, col) = Tiling::<K, V, ROWS, COLS, THREADS>::reads(step);
+            chunks[step] = Tiling::<K, V, ROWS, COLS, THREADS>::chunk(&tile, row, col);
+        }
+        for step in 0..STORES {
+            let (row, col) = Tiling::<K, V, ROWS, COLS, THREADS>::reads(step);
+            let (row, col) = (row0 + row as u32, col0 + col as u32);
+            if row < rows && col < cols {
+                chunks[step].store(to.add(col as usize * rows as usize + row as usize));
+            }
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:ident, $threads:literal;)*) => {$(
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; blocks
+        /// are those of the tile, as many down as the source has tiles of rows, then across.
+        #[kernel]
+        #[block_dim($threads)]
+        pub unsafe fn $name(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
+            const V: usize = 16 / size_of::<$element>();
+            const PIECES: usize = $tile.rows / $k;
+            const THREADS: usize = $tile.threads;
+            type Work = Tiling<$k, V, { $tile.rows }, { $tile.cols }, THREADS>;
+            type Swizzle = SwizzledChunks<{ 16 / size_of::<$piece>() }, V>;
+            let tile = shared_tile![$piece; $tile.cols, PIECES; Swizzle];
+            // SAFETY: as the contract says.
+            unsafe {
+                turn::<
+                    $element, Swizzle, $k, V, { $tile.rows }, { $tile.cols }, PIECES, THREADS,
+                    { Work::LOADS }, { Work::STORES },
+                >((rows, cols), from, to, tile)
+            }
+        }
+    )*};
+}
+kernels! {
+    /// Bytes: four rows a thread, turned in registers, four bytes of a column a word.
+    transpose_vectorised_1_byte: u8, u32, 4, TILE_1, 512;
+    /// Elements of 2 bytes: two rows a thread, turned in registers.
+    transpose_vectorised_2_bytes: u16, u32, 2, TILE_2, 512;
+    /// Elements of 4 bytes.
+    transpose_vectorised_4_bytes: u32, u32, 1, TILE_4, 512;
+    /// Elements of 8 bytes: two in a vector.
+    transpose_vectorised_8_bytes: u64, u64, 1, TILE_8, 512;
+    /// Elements of 16 bytes: a vector each, so shared memory alone turns them.
+    transpose_vectorised_16_bytes: u128, Vector, 1, TILE_16, 512;
+}
