@@ -71,6 +71,9 @@ pub enum Error {
         /// The broken relation, with both values.
         problem: String,
     },
+    /// A product that no kernel takes as it was described.
+    #[error("cannot multiply: {0}")]
+    Product(String),
     /// A problem size that cannot be run.
     #[error("{0}")]
     Size(String),

@@ -2,6 +2,7 @@
 //!
 //! - [`device`] finds a device and loads the modules that it admits; [`launch`] starts kernels with their own
 //!   parameter types; [`extra`] is what `cust` lacks.
+//! - [`tensor`] chooses the kernel for a product on tensor cores.
 //! - [`demos`] allocate, launch and check; [`verify`] compares results with float64.
 //! - [`bench`](mod@bench) times kernels on a real GPU beside nvcc's, cuBLAS and the driver's copy.
 //! - [`commands`] are the commands of the tool, one file each.
@@ -30,6 +31,7 @@ pub mod registry;
 pub mod resources;
 pub mod size;
 pub mod source;
+pub mod tensor;
 pub mod terminal;
 pub mod transpose;
 pub mod verify;

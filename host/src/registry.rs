@@ -114,6 +114,13 @@ kernels! {
         spaces_parameter spaces_local spaces_shared spaces_global spaces_global_static spaces_constant
         spaces_leave spaces_find
     }
+    "tensor": tensor::portable {
+        tensor_f16_nn tensor_f16_nt tensor_f16_tn tensor_f16_tt
+        tensor_bf16_nn tensor_bf16_nt tensor_bf16_tn tensor_bf16_tt
+        tensor_tf32_nn tensor_tf32_nt tensor_tf32_tn tensor_tf32_tt
+        tensor_s8_nt
+    }
+    "tensor": tensor::general { tensor_f16_general tensor_bf16_general tensor_tf32_general tensor_s8_general }
     "latency": latency { chase_global chase_shared copy_by_few }
     // `warpsmith new` writes above this line.
 }

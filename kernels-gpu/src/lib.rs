@@ -10,5 +10,6 @@ pub mod first;
 pub mod latency;
 pub mod matmul;
 pub mod spaces;
+pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.

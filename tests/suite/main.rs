@@ -11,6 +11,7 @@ mod launches;
 mod matmul;
 mod mistakes;
 mod random;
+mod tensor;
 mod transpose;
 
 use std::process::{Command, ExitCode};
@@ -63,6 +64,7 @@ fn cases() -> Vec<Case> {
         ladder::cases(),
         random::cases(),
         mistakes::cases(),
+        tensor::cases(),
     ]
     .into_iter()
     .flatten()

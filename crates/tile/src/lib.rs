@@ -5,9 +5,12 @@
 //! piece in shared memory, whose [`Layout`] (plain, padded, swizzled, column by column) is part of its type, so a
 //! kernel changes its bank conflicts by naming another layout. A [`Vector`] is 16 bytes moved by one access, a [`Straddle`]
 //! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers.
+//! [`mma`] has the blocks of products on tensor cores.
 #![no_std]
 
 mod layout;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod mma;
 mod shared;
 mod turn;
 mod vector;

@@ -45,7 +45,8 @@ impl Cublas {
     ///
     /// `workspace` (a device address and its size) is handed to cuBLAS so that it can be captured in a graph.
     pub fn open(stream: &Stream, workspace: (u64, usize)) -> Result<Self, CublasError> {
-        let (library, path) = Self::find().ok_or(CublasError::Missing)?;
+        let names = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
+        let (library, path) = find_library("WARPSMITH_CUBLAS", &names).ok_or(CublasError::Missing)?;
         let mut cublas = Self { library, path, handle: std::ptr::null_mut() };
         let mut handle: Handle = std::ptr::null_mut();
         // SAFETY: each signature is that of the cuBLAS v2 API; the handle is created before it is used.
@@ -66,25 +67,6 @@ impl Cublas {
             status("cublasSetMathMode", set_math(handle, 0))?;
         }
         Ok(cublas)
-    }
-
-    fn find() -> Option<(Library, PathBuf)> {
-        let names = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
-        let mut places: Vec<PathBuf> =
-            std::env::var_os("WARPSMITH_CUBLAS").map(PathBuf::from).into_iter().collect();
-        places.extend(names.map(PathBuf::from));
-        let beside_nvcc = super::nvcc::find()
-            .and_then(|nvcc| nvcc.canonicalize().ok())
-            .and_then(|nvcc| Some(nvcc.parent()?.parent()?.to_path_buf()));
-        for root in beside_nvcc.into_iter().chain([PathBuf::from("/usr/local/cuda")]) {
-            for lib in ["lib64", "lib", "targets/x86_64-linux/lib"] {
-                places.extend(names.map(|name| root.join(lib).join(name)));
-            }
-        }
-        places.into_iter().find_map(|path| {
-            // SAFETY: loading cuBLAS runs its initialisers, which are made to be run in any program.
-            unsafe { Library::new(&path) }.ok().map(|library| (library, path))
-        })
     }
 
     /// SAFETY: `T` must be the function's real type.
@@ -149,6 +131,24 @@ impl Cublas {
             )
         }
     }
+}
+
+/// A library of the toolkit: where the variable says, on the loader's path, or beside nvcc.
+pub(super) fn find_library(variable: &str, names: &[&str]) -> Option<(Library, PathBuf)> {
+    let mut places: Vec<PathBuf> = std::env::var_os(variable).map(PathBuf::from).into_iter().collect();
+    places.extend(names.iter().map(PathBuf::from));
+    let beside_nvcc = super::nvcc::find()
+        .and_then(|nvcc| nvcc.canonicalize().ok())
+        .and_then(|nvcc| Some(nvcc.parent()?.parent()?.to_path_buf()));
+    for root in beside_nvcc.into_iter().chain([PathBuf::from("/usr/local/cuda")]) {
+        for lib in ["lib64", "lib", "targets/x86_64-linux/lib"] {
+            places.extend(names.iter().map(|name| root.join(lib).join(name)));
+        }
+    }
+    places.into_iter().find_map(|path| {
+        // SAFETY: loading these libraries runs their initialisers, which are made to be run in any program.
+        unsafe { Library::new(&path) }.ok().map(|library| (library, path))
+    })
 }
 
 /// One product's operands: device addresses and leading dimensions of row-major matrices.

@@ -6,6 +6,7 @@
 mod call;
 mod clock;
 mod cublas;
+mod cublaslt;
 mod graph;
 mod nvcc;
 mod pairs;
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 pub use pairs::Plan;
 pub use statistics::{SpeedRatio, Spread};
-pub use suites::Suite;
+pub use suites::{Suite, TensorCases};
 
 use crate::device::Device;
 use crate::error::{Doing, Error};
@@ -28,7 +29,7 @@ use crate::verify::Verdict;
 pub enum Against {
     /// The same algorithm in CUDA C++, compiled by nvcc -O3.
     Nvcc,
-    /// cuBLAS in full f32.
+    /// cuBLAS in full f32, cuBLASLt on tensor cores.
     Cublas,
 }
 
@@ -41,7 +42,7 @@ pub struct Comparison {
     pub kernel: String,
     /// The problem's size.
     pub size: String,
-    /// `nvcc`, `cuBLAS` or `driver copy`.
+    /// `nvcc`, `cuBLAS`, `cuBLASLt` or `driver copy`.
     pub against: &'static str,
     /// Our times in milliseconds.
     pub ours_ms: Spread,
@@ -84,11 +85,15 @@ pub(crate) struct Bench<'d> {
     pub plan: Plan,
     pub nvcc: bool,
     pub cublas: Option<cublas::Cublas>,
+    pub lt: Option<cublaslt::CublasLt>,
+    pub tensor: TensorCases,
     twins: Vec<(&'static str, Module)>,
     nvml: Option<clock::Nvml>,
     fp32_limit: Option<f64>,
     bandwidth_limit: Option<f64>,
     progress: crate::terminal::Progress,
+    /// What a suite could not compare, and why.
+    left_out: std::cell::RefCell<Vec<String>>,
 }
 
 /// Work done by one launch.
@@ -96,6 +101,8 @@ pub(crate) struct Bench<'d> {
 pub(crate) enum Work {
     Bytes(f64),
     Operations(f64),
+    /// On tensor cores, whose limit is another for each type, and the power limit comes first.
+    TensorOperations(f64),
 }
 
 impl<'d> Bench<'d> {
@@ -133,11 +140,14 @@ impl<'d> Bench<'d> {
             plan,
             nvcc: !twins.is_empty(),
             cublas: None,
+            lt: None,
+            tensor: TensorCases::default(),
             twins,
             nvml: bus.and_then(|bus| clock::Nvml::open(&bus)),
             fp32_limit: chip.map(|chip| chip.fp32_flops() / 1e9),
             bandwidth_limit: chip.map(|chip| chip.memory_bandwidth() / 1e9),
             progress: crate::terminal::Progress::new("bench", true),
+            left_out: std::cell::RefCell::default(),
         })
     }
 
@@ -149,6 +159,21 @@ impl<'d> Bench<'d> {
     pub(crate) fn compare(
         &self,
         suite: &'static str,
+        names: (&str, String, &'static str),
+        work: Work,
+        ours: pairs::Enqueue<'_>,
+        other: pairs::Enqueue<'_>,
+        verdict: &Verdict,
+    ) -> Result<Comparison, Error> {
+        let plan = Plan { captured: names.2 != suites::DRIVER_COPY, ..self.plan };
+        self.compare_by(plan, suite, names, work, ours, other, verdict)
+    }
+
+    /// The same, by a plan of the suite's own.
+    pub(crate) fn compare_by(
+        &self,
+        plan: Plan,
+        suite: &'static str,
         (kernel, size, against): (&str, String, &'static str),
         work: Work,
         ours: pairs::Enqueue<'_>,
@@ -156,7 +181,6 @@ impl<'d> Bench<'d> {
         verdict: &Verdict,
     ) -> Result<Comparison, Error> {
         self.progress.step(&format!("{kernel} {size} against {against}"));
-        let plan = Plan { captured: against != suites::DRIVER_COPY, ..self.plan };
         let times = plan
             .pair(self.device.stream(), ours, other)
             .doing(format!("time `{kernel}` against {against}"))?;
@@ -164,6 +188,7 @@ impl<'d> Bench<'d> {
         let (rate, unit, limit) = match work {
             Work::Bytes(bytes) => (per_second(bytes), "GB/s", self.bandwidth_limit),
             Work::Operations(operations) => (per_second(operations), "GFLOP/s", self.fp32_limit),
+            Work::TensorOperations(operations) => (per_second(operations), "GFLOP/s", None),
         };
         Ok(Comparison {
             suite,
@@ -190,6 +215,7 @@ pub fn run(
     suites: &[Suite],
     sizes: &[usize],
     against: &[Against],
+    tensor: TensorCases,
 ) -> Result<Report, Error> {
     if device.is_virtual() {
         return Err(Error::NoDevice(
@@ -210,10 +236,20 @@ pub fn run(
             Err(error) => left_out.push(error.to_string()),
         }
     }
+    if against.contains(&Against::Cublas) && suites.contains(&Suite::Tensor) {
+        match cublaslt::CublasLt::open(workspace.as_device_ptr().as_raw()) {
+            Ok(lt) => bench.lt = Some(lt),
+            Err(error) => left_out.push(error.to_string()),
+        }
+    }
+    bench.tensor = tensor;
     let mut results = Vec::new();
     for suite in suites {
         results.extend(suite.run(&bench, sizes)?);
     }
+    left_out.append(&mut bench.left_out.borrow_mut());
+    let version = |lt: &cublaslt::CublasLt| lt.version().map(|version| version as i32);
     let cublas = bench.cublas.as_ref().and_then(|cublas| cublas.version().ok());
+    let cublas = cublas.or_else(|| bench.lt.as_ref().and_then(version));
     Ok(Report { version: 1, device: device.limits().name.clone(), cublas, left_out, results })
 }

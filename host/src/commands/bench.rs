@@ -1,8 +1,9 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
-use crate::bench::{self, Against, Comparison, Plan, Suite};
-use crate::cli::{Context, Outcome, Output, whole};
+use crate::bench::{self, Against, Comparison, Plan, Suite, TensorCases};
+use crate::cli::{Context, Outcome, Output as Form, whole};
 use crate::device::Device;
+use crate::tensor::{Input, Layout, Output};
 use crate::terminal;
 
 /// Arguments of `bench`.
@@ -13,7 +14,7 @@ pub struct Bench {
     #[arg(value_enum)]
     suites: Vec<Suite>,
 
-    /// Edges of square matrices (transpose, matmul), separated by commas
+    /// Edges of square matrices (transpose, matmul, tensor), separated by commas
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = whole(1, 32_768))]
     sizes: Vec<u32>,
 
@@ -25,8 +26,24 @@ pub struct Bench {
     #[arg(long, default_value_t = 40, allow_hyphen_values = true, value_parser = whole(2, 10_000))]
     samples: u32,
 
+    /// tensor: types of A and B, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',')]
+    types: Vec<Input>,
+
+    /// tensor: how A and B are stored, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',')]
+    layouts: Vec<Layout>,
+
+    /// tensor: the type of C, for the types that have a choice
+    #[arg(long, value_enum)]
+    result: Option<Output>,
+
+    /// tensor: this variant instead of the one that the dispatcher takes
+    #[arg(long)]
+    variant: Option<String>,
+
     #[command(flatten)]
-    output: Output,
+    output: Form,
 }
 
 const EXAMPLES: &str = "\
@@ -34,6 +51,7 @@ Examples:
   warpsmith bench                                everything
   warpsmith bench matmul --sizes 2048,4096       products of two sizes
   warpsmith bench transpose --against nvcc       the C++ twins only
+  warpsmith bench tensor --types bf16 --layouts nt,nn --variant portable
   warpsmith bench matmul --json > result.json    for a results file
 
 The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
@@ -45,7 +63,13 @@ impl Bench {
         let plan = Plan { pairs: self.samples as usize, ..Plan::default() };
         let suites = if self.suites.is_empty() { &Suite::ALL[..] } else { &self.suites };
         let sizes: Vec<usize> = self.sizes.iter().map(|&size| size as usize).collect();
-        let report = bench::run(&device, plan, suites, &sizes, &self.against)?;
+        let tensor = TensorCases {
+            inputs: self.types.clone(),
+            layouts: self.layouts.clone(),
+            output: self.result,
+            variant: self.variant.clone(),
+        };
+        let report = bench::run(&device, plan, suites, &sizes, &self.against, tensor)?;
         self.output.print(&report, |report| {
             let rows: Vec<Vec<String>> = report.results.iter().map(row).collect();
             let header = [

@@ -88,6 +88,8 @@ fn sizes(family: &str) -> &'static [Option<&'static str>] {
         "matmul" => &[Some("40x33x50")],
         // One with rows of any length, one with rows of whole vectors: not every kernel takes both.
         "transpose" => &[Some("145x67"), Some("80x144")],
+        // Pitches of 16 bytes in every type, so that the fast kernels run, and no whole tile along any extent.
+        "tensor" => &[Some("144x272x48")],
         "banks" => &[None],
         _ => &[Some("1000")],
     }

@@ -7,6 +7,7 @@ pub mod latency;
 pub mod matmul;
 pub mod row;
 pub mod spaces;
+pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.
 
@@ -51,6 +52,7 @@ pub struct Stage<'a> {
 /// The demos: name, title, function.
 pub const ALL: &[(&str, &str, Run)] = &[
     ("matmul", "Matrix multiplication, f32", matmul::run),
+    ("tensor", "Matrix multiplication on tensor cores", tensor::run),
     ("transpose", "Transpose, f32, f64, f16 and bytes", transpose::run),
     ("coalescing", "Global memory: 32-byte sectors", coalescing::run),
     ("banks", "Shared memory: 32 banks of 4 bytes", banks::run),
@@ -63,7 +65,7 @@ pub const ALL: &[(&str, &str, Run)] = &[
 pub fn takes(demo: &str, size: Size) -> bool {
     match (demo, size) {
         ("banks", _) => false,
-        ("matmul", _) | (_, Size::One(_)) => true,
+        ("matmul" | "tensor", _) | (_, Size::One(_)) => true,
         (demo, Size::Two(..)) => demo == "transpose",
         _ => false,
     }

@@ -2,11 +2,13 @@
 
 mod exact;
 mod product;
+mod tensor;
 
 use crate::terminal::grouped;
 
 pub use exact::exact;
 pub use product::{Product, WHOLE_LIMIT};
+pub use tensor::TensorProduct;
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,12 @@
 mod coalescing;
 mod copy;
 mod matmul;
+mod tensor;
 mod transpose;
 
 use cust::memory::DeviceBuffer;
+
+pub use tensor::TensorCases;
 
 use super::call::{Call, Value};
 use super::pairs::Enqueue;
@@ -24,11 +27,13 @@ pub enum Suite {
     Coalescing,
     /// Products against their twins and cuBLAS.
     Matmul,
+    /// Products on tensor cores against cuBLASLt.
+    Tensor,
 }
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 4] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul];
+    pub const ALL: [Self; 5] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul, Self::Tensor];
 
     pub(super) fn run(self, bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
         match self {
@@ -36,6 +41,7 @@ impl Suite {
             Self::Transpose => transpose::run(bench, sizes),
             Self::Coalescing => coalescing::run(bench),
             Self::Matmul => matmul::run(bench, sizes),
+            Self::Tensor => tensor::run(bench, sizes),
         }
     }
 }

@@ -1,0 +1,98 @@
+//! Products on tensor cores: what the dispatcher takes for each type and layout, and for rows that begin anywhere.
+
+use cust::memory::DeviceBuffer;
+
+use super::{Row, Stage, Work};
+use crate::data::Random;
+use crate::error::Error;
+use crate::half::{Bf16, F16};
+use crate::size::Size;
+use crate::tensor::{self, Input, InputElement, Layout, Operands, OutputElement, Problem};
+use crate::verify::TensorProduct;
+
+/// The most operations that the virtual GPU is asked for, for each row.
+const VIRTUAL_OPERATIONS: f64 = 2e10;
+
+/// Runs the demo.
+pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
+    let size = stage.size_or(128, 4096);
+    let (m, n, k) = match size {
+        Size::One(n) => (n, n, n),
+        Size::Two(m, n) => (m, n, m.min(n)),
+        Size::Three(m, n, k) => (m, n, k),
+    };
+    let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
+    let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
+    stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
+    let operations = 2.0 * m as f64 * n as f64 * k as f64;
+    if stage.device.is_virtual() && operations > VIRTUAL_OPERATIONS {
+        return Err(Error::Size(format!(
+            "size {size} is {operations:.1e} operations; the virtual GPU takes tensor demos of at most \
+             {VIRTUAL_OPERATIONS:.0e}"
+        )));
+    }
+    let mut rows = Vec::new();
+    for input in Input::ALL {
+        for layout in Layout::ALL {
+            let problem = Problem::new((m, n, k), input, input.outputs()[0], layout);
+            rows.extend(of_types(stage, problem)?);
+        }
+        // One element more from line to line, and few lines begin at a multiple of 16 bytes.
+        let problem = Problem::new((m, n, k), input, input.outputs()[0], Layout::Nt);
+        let odd = Problem { lda: problem.lda + 1, ldb: problem.ldb + 1, ldc: problem.ldc + 1, ..problem };
+        rows.extend(of_types(stage, odd)?);
+    }
+    Ok(rows)
+}
+
+fn of_types(stage: &Stage, problem: Problem) -> Result<Option<Row>, Error> {
+    match problem.input {
+        Input::F16 => one::<F16, F16>(stage, problem),
+        Input::Bf16 => one::<Bf16, Bf16>(stage, problem),
+        Input::Tf32 => one::<f32, f32>(stage, problem),
+        Input::S8 => one::<i8, i32>(stage, problem),
+    }
+}
+
+/// One product; nothing if its kernel is not wanted, or the device is too old for all of them.
+fn one<I: InputElement, O: OutputElement + Default>(
+    stage: &Stage,
+    problem: Problem,
+) -> Result<Option<Row>, Error> {
+    let mut random = Random::new(1);
+    let [a, b, c] = problem.lengths();
+    let mut matrix = |len: usize| (0..len).map(|_| I::random(&mut random)).collect::<Vec<I>>();
+    let host = (matrix(a), matrix(b));
+    let (a, b) = (stage.upload("A", &host.0)?, stage.upload("B", &host.1)?);
+    // Not a number, or a number that nothing sums up to: an element that a kernel forgets is a wrong one.
+    let forgotten = O::of(if O::ROUNDING == 0.0 { f64::from(i32::MIN) } else { f64::NAN });
+    let result: DeviceBuffer<O> = stage.upload("C", &vec![forgotten; c])?;
+    let address = |buffer: &DeviceBuffer<I>| buffer.as_device_ptr().as_raw();
+    let operands = Operands { a: address(&a), b: address(&b), c: result.as_device_ptr().as_raw() };
+    let Ok(choice) = tensor::choose(stage.device.limits(), &problem, &operands, None) else {
+        return Ok(None);
+    };
+    // SAFETY: the buffers hold the matrices, and live until the last launch has been waited for.
+    let prepared = unsafe { tensor::prepare(stage.device, choice.variant, &problem, &operands)? };
+    // SAFETY: as above.
+    let launch = || unsafe { prepared.launch() };
+    if !stage.wants(prepared.kernel) || problem.m == 0 || problem.n == 0 {
+        return Ok(None);
+    }
+    let counters = stage.once(prepared.kernel, launch)?;
+    let got = stage.download("C", &result)?;
+    let verdict = TensorProduct { problem: &problem, a: &host.0, b: &host.1, before: &[] }.check(&got);
+    let time = stage.time(launch)?;
+    // The general kernel is one for all layouts.
+    let mut case = String::new();
+    if choice.variant.name == "general" {
+        case = problem.layout.name().to_owned();
+    }
+    if problem.ldc != problem.n {
+        case += &format!(", pitch {}", problem.ldc);
+    }
+    let size = Size::Three(problem.m, problem.n, problem.k);
+    let row = Row::new("tensor", prepared.kernel, case, size, stage.device.kind());
+    let work = Work { flops: problem.operations(), bytes: 0.0 };
+    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.why())))
+}

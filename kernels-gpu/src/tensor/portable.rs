@@ -1,0 +1,190 @@
+//! The tensor-core product of every chip from 2020 on: a block computes 128 × 256 elements of C, a warp 64 × 64.
+//!
+//! - Global to shared memory: `cp.async`, three stages of 64 bytes of K ahead of the one that is multiplied. What lies
+//!   beyond a matrix arrives as zero, so no loop knows about edges.
+//! - Shared memory to registers: `ldmatrix`, transposing where K is not contiguous, from swizzled lines: no conflicts.
+//!   While one step's 32 products run, the next step's fragments are on their way, also across the border of two stages.
+//! - Registers: 128 sums a thread, and twice 32 words of fragments. 64 × 64 elements share 4 KB of operands a step; with
+//!   fewer, shared memory would be the limit.
+//! - Registers to global memory: through shared memory, so that each row is written 16 bytes a lane.
+
+use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
+use cuda_std::unroll;
+use half::{bf16, f16};
+use tile::mma::{
+    AcrossK, AlongK, ColumnFragment, Element, Filler, Matrix, Order, Reader, Ring, RowFragment, StageTile,
+    Sums, Tf32,
+};
+
+use super::epilogue::{Patch, Stored, store};
+use super::{TensorGemm, place, shared_address};
+
+/// Rows of C a block computes.
+pub const BLOCK_M: usize = 128;
+/// Columns of C a block computes.
+pub const BLOCK_N: usize = 256;
+/// Threads of a block.
+pub const THREADS: usize = 256;
+/// Stages of shared memory.
+const STAGES: usize = 4;
+/// Bytes of K in a stage.
+const DEPTH: usize = 64;
+/// Bytes of a stage, of A's part and of all.
+const STAGE_A: usize = BLOCK_M * DEPTH;
+const STAGE: usize = STAGE_A + BLOCK_N * DEPTH;
+/// Rows and columns of a warp.
+const WARP: usize = 64;
+/// Rows of tiles that run together.
+const GROUP: usize = 8;
+
+/// Bytes of dynamic shared memory a block needs: what every chip of capability 8 admits, and one block fills.
+pub const SHARED_BYTES: u32 = (STAGES * STAGE) as u32;
+
+/// The product with one thread's part in all of it. `D` is a stage's depth in elements.
+///
+/// # Safety
+/// As the kernels below.
+#[inline(always)]
+unsafe fn multiply<T: Stored, A: Order, B: Order, const D: usize>(
+    p: TensorGemm,
+    a: *const T,
+    b: *const T,
+    c: *mut u8,
+) {
+    const {
+        assert!(StageTile::<T, A, BLOCK_M, D>::BYTES == STAGE_A);
+        assert!(StageTile::<T, B, BLOCK_N, D>::BYTES == STAGE - STAGE_A);
+    }
+    let thread = thread::thread_idx_x() as usize;
+    let (lane, warp) = (thread % 32, thread / 32);
+    let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
+    let (row, col) = place::<GROUP>(thread::block_idx_x() as usize, m.div_ceil(BLOCK_M), n.div_ceil(BLOCK_N));
+    let (row, col) = (row * BLOCK_M, col * BLOCK_N);
+    let (warp_row, warp_col) = (warp / 4 * WARP, warp % 4 * WARP);
+    let shared = shared_address(dynamic_shared_mem::<u8>());
+
+    let from_a = Matrix { first: a, stride: p.lda as usize, extent: m, depth: k };
+    let from_b = Matrix { first: b, stride: p.ldb as usize, extent: n, depth: k };
+    let mut fill_a = Filler::<T, A, BLOCK_M, D, THREADS>::new(from_a, row, shared, thread);
+    let mut fill_b = Filler::<T, B, BLOCK_N, D, THREADS>::new(from_b, col, shared + STAGE_A as u32, thread);
+    let read_a = Reader::<T, A, BLOCK_M, D, 4>::of_rows(shared, warp_row, lane);
+    let read_b = Reader::<T, B, BLOCK_N, D, 4>::of_columns(shared + STAGE_A as u32, warp_col, lane);
+    let mut ring = Ring::<STAGES, STAGE>::new();
+
+    // SAFETY: the kernels' contract; copies end where the matrices do, and stages are filled as the ring says.
+    unsafe {
+        let fragments = |stage: u32, step: usize| -> Operands<T> {
+            let mut operands = Operands::<T>::EMPTY;
+            for block in 0..4 {
+                unroll!(full);
+                operands.a[block] = read_a.rows(stage, block, step);
+            }
+            for block in 0..4 {
+                unroll!(full);
+                operands.b[block] = read_b.columns(stage, block, step);
+            }
+            operands
+        };
+
+        let stages = k.div_ceil(D) as u32;
+        for stage in 0..STAGES as u32 - 1 {
+            // Stages beyond K become zeros, which add nothing.
+            fill_a.fill(stage * STAGE as u32);
+            fill_b.fill(stage * STAGE as u32);
+            Ring::<STAGES, STAGE>::commit();
+        }
+        Ring::<STAGES, STAGE>::wait();
+
+        let mut sums = [[Sums::<T>::ZERO; 8]; 4];
+        let mut now = fragments(ring.reading(), 0);
+        for _ in 0..stages {
+            unroll!(none);
+            let next = fragments(ring.reading(), 1);
+            fill_a.fill(ring.writing());
+            fill_b.fill(ring.writing());
+            Ring::<STAGES, STAGE>::commit();
+            now.multiply(&mut sums);
+            ring.advance();
+            Ring::<STAGES, STAGE>::wait();
+            now = fragments(ring.reading(), 0);
+            next.multiply(&mut sums);
+        }
+        cuda_std::async_copy::cp_async_wait_all();
+        thread::sync_threads();
+
+        store(p, c, &sums, Patch { row: row + warp_row, col: col + warp_col, warp, lane });
+    }
+}
+
+/// What a warp multiplies in one step of K: 64 rows and 64 columns.
+struct Operands<T> {
+    a: [RowFragment<T>; 4],
+    b: [[ColumnFragment<T>; 2]; 4],
+}
+
+impl<T: Element> Operands<T> {
+    const EMPTY: Self = Self { a: [RowFragment::EMPTY; 4], b: [[ColumnFragment::EMPTY; 2]; 4] };
+
+    /// 4 × 8 products, columns forward and back, so that each shares an operand with the one before.
+    ///
+    /// # Safety
+    /// All lanes of the warp come here together.
+    #[inline(always)]
+    unsafe fn multiply(&self, sums: &mut [[Sums<T>; 8]; 4]) {
+        for i in 0..4 {
+            unroll!(full);
+            for j in 0..8 {
+                unroll!(full);
+                let j = if i % 2 == 0 { j } else { 7 - j };
+                // SAFETY: the caller's promise.
+                unsafe { sums[i][j].add(self.a[i], self.b[j / 2][j % 2]) };
+            }
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $name:ident($passed:ty as $element:ty, $a:ident, $b:ident, $depth:literal);)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// `a`, `b` and `c` hold the matrices that `p` describes; their first elements and their pitches are multiples
+        /// of 16 bytes; blocks have 256 threads and [`SHARED_BYTES`] of dynamic shared memory; the grid has one block for
+        /// each 128 × 256 elements of C.
+        #[kernel]
+        #[block_dim(256)]
+        pub unsafe fn $name(p: TensorGemm, a: *const $passed, b: *const $passed, c: *mut u8) {
+            // SAFETY: as the contract says.
+            unsafe { multiply::<$element, $a, $b, $depth>(p, a.cast(), b.cast(), c) }
+        }
+    )*};
+}
+kernels! {
+    /// f16; A row by row, B row by row.
+    tensor_f16_nn(f16 as f16, AlongK, AcrossK, 32);
+    /// f16; A row by row, B column by column.
+    tensor_f16_nt(f16 as f16, AlongK, AlongK, 32);
+    /// f16; A column by column, B row by row.
+    tensor_f16_tn(f16 as f16, AcrossK, AcrossK, 32);
+    /// f16; A column by column, B column by column.
+    tensor_f16_tt(f16 as f16, AcrossK, AlongK, 32);
+    /// bf16; A row by row, B row by row.
+    tensor_bf16_nn(bf16 as bf16, AlongK, AcrossK, 32);
+    /// bf16; A row by row, B column by column.
+    tensor_bf16_nt(bf16 as bf16, AlongK, AlongK, 32);
+    /// bf16; A column by column, B row by row.
+    tensor_bf16_tn(bf16 as bf16, AcrossK, AcrossK, 32);
+    /// bf16; A column by column, B column by column.
+    tensor_bf16_tt(bf16 as bf16, AcrossK, AlongK, 32);
+    /// tf32; A row by row, B row by row.
+    tensor_tf32_nn(f32 as Tf32, AlongK, AcrossK, 16);
+    /// tf32; A row by row, B column by column.
+    tensor_tf32_nt(f32 as Tf32, AlongK, AlongK, 16);
+    /// tf32; A column by column, B row by row.
+    tensor_tf32_tn(f32 as Tf32, AcrossK, AcrossK, 16);
+    /// tf32; A column by column, B column by column.
+    tensor_tf32_tt(f32 as Tf32, AcrossK, AlongK, 16);
+    /// s8; A row by row, B column by column.
+    tensor_s8_nt(i8 as i8, AlongK, AlongK, 64);
+}

@@ -1,0 +1,241 @@
+//! Products on tensor cores: every variant, type and layout at awkward sizes, bit for bit where that can be asked.
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use host::data::Random;
+use host::device::Device;
+use host::half::{Bf16, F16};
+use host::tensor::{
+    Input, InputElement, Layout, Operands, Output, OutputElement, Problem, choose, multiply, prepare,
+    variants,
+};
+use host::verify::TensorProduct;
+
+use crate::Case;
+
+/// Less than a tile, a tile, a little more, long and thin both ways, and nothing.
+const SHAPES: [(usize, usize, usize); 9] = [
+    (1, 1, 1),
+    (128, 256, 64),
+    (129, 257, 33),
+    (70, 300, 100),
+    (300, 9, 24),
+    (16, 8, 400),
+    (5, 0, 7),
+    (0, 5, 7),
+    (5, 7, 0),
+];
+
+/// Elements on both sides of C, and between its rows, that must stay as they are.
+const CANARIES: usize = 64;
+
+/// How the matrices lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// Lines begin at multiples of 16 bytes, with a gap.
+    Aligned,
+    /// Lines follow each other without a gap, from an address that is a multiple of the element only.
+    Odd,
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for input in Input::ALL {
+        for layout in Layout::ALL {
+            for variant in variants() {
+                let (types, name) = (input.name(), variant.name);
+                let case = format!("tensor::{types}_{}::{name}", layout.name());
+                let place = if name == "general" { Place::Odd } else { Place::Aligned };
+                cases.push(Case::new(case, move |device| {
+                    for shape in SHAPES {
+                        for &output in input.outputs() {
+                            all(device, name, place, Problem::new(shape, input, output, layout))?;
+                        }
+                    }
+                    Ok(())
+                }));
+            }
+        }
+    }
+    cases.push(Case::new("tensor::the_same_bits_every_time", |device| {
+        for (input, layout) in
+            [(Input::Bf16, Layout::Nt), (Input::F16, Layout::Tn), (Input::Tf32, Layout::Nn)]
+        {
+            let shape = if device.is_virtual() { (150, 260, 200) } else { (1000, 1032, 4096) };
+            let problem = Problem::new(shape, input, input.outputs()[0], layout);
+            match input {
+                Input::Bf16 => same_every_time::<Bf16, Bf16>(device, &problem)?,
+                Input::F16 => same_every_time::<F16, F16>(device, &problem)?,
+                _ => same_every_time::<f32, f32>(device, &problem)?,
+            }
+        }
+        Ok(())
+    }));
+    cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
+        let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
+        let mut c = DeviceBuffer::from_slice(&[0i32; 64])?;
+        let problem = Problem::new((8, 8, 8), Input::S8, Output::S32, Layout::Nt);
+        let refused = multiply(device, &problem, &a, &b, &mut c).err().map(|error| error.to_string());
+        anyhow::ensure!(
+            refused.as_deref() == Some("cannot multiply: B needs 64 elements, its buffer has 63")
+        );
+        let other = Problem { input: Input::F16, output: Output::F16, ..problem };
+        let refused = multiply(device, &other, &a, &a, &mut c).err().map(|error| error.to_string());
+        anyhow::ensure!(refused.is_some_and(|text| text.contains("the buffers hold s8 and s32")));
+        Ok(())
+    }));
+    cases
+}
+
+/// Integers bit for bit and random numbers within rounding, with and without alpha and beta.
+fn all(device: &Device, variant: &str, place: Place, problem: Problem) -> anyhow::Result<()> {
+    for (alpha, beta) in [(1.0, 0.0), (2.0, -1.0)] {
+        let problem = Problem { alpha, beta, ..problem };
+        match (problem.input, problem.output) {
+            (Input::F16, Output::F16) => both::<F16, F16>(device, variant, place, problem)?,
+            (Input::F16, _) => both::<F16, f32>(device, variant, place, problem)?,
+            (Input::Bf16, Output::Bf16) => both::<Bf16, Bf16>(device, variant, place, problem)?,
+            (Input::Bf16, _) => both::<Bf16, f32>(device, variant, place, problem)?,
+            (Input::Tf32, _) => both::<f32, f32>(device, variant, place, problem)?,
+            (Input::S8, _) => both::<i8, i32>(device, variant, place, problem)?,
+        }
+    }
+    Ok(())
+}
+
+fn both<I: InputElement, O: OutputElement + Default>(
+    device: &Device,
+    variant: &str,
+    place: Place,
+    mut problem: Problem,
+) -> anyhow::Result<()> {
+    let mut random = Random::new((problem.m * 31 + problem.n * 7 + problem.k) as u64);
+    if place == Place::Aligned {
+        let round = |len: usize, size: usize| len.next_multiple_of(16 / size) + 16 / size;
+        (problem.lda, problem.ldb) =
+            (round(problem.lda, problem.input.size()), round(problem.ldb, problem.input.size()));
+        problem.ldc = round(problem.ldc, problem.output.size());
+    }
+    let [a, b, c] = problem.lengths();
+    // -4 to 4: every sum is exact in f32, and so is each step on the way.
+    let mut small = || random.below(9) as f64 - 4.0;
+    let integers = [a, b].map(|len| (0..len).map(|_| I::of(small())).collect::<Vec<I>>());
+    let before: Vec<f64> = (0..c).map(|_| small()).collect();
+    let Some(got) = run::<I, O>(device, variant, place, &problem, &integers, &before)? else { return Ok(()) };
+    exactly(&problem, &integers, &before, &got)
+        .map_err(|error| error.context(format!("{variant}: {problem:?}")))?;
+
+    let reals = [a, b].map(|len| (0..len).map(|_| I::random(&mut random)).collect::<Vec<I>>());
+    let before: Vec<f64> = (0..c).map(|_| f64::from(random.unit())).collect();
+    let got = run::<I, O>(device, variant, place, &problem, &reals, &before)?.unwrap_or_default();
+    let before: Vec<O> = before.into_iter().map(O::of).collect();
+    let verdict =
+        TensorProduct { problem: &problem, a: &reals[0], b: &reals[1], before: &before }.whole(&got);
+    anyhow::ensure!(verdict.ok, "{variant}: {problem:?}: {:?}", verdict.wrong);
+    Ok(())
+}
+
+/// What the device computes; `None` if the variant does not take the product.
+fn run<I: InputElement, O: OutputElement + Default>(
+    device: &Device,
+    variant: &str,
+    place: Place,
+    problem: &Problem,
+    [a, b]: &[Vec<I>; 2],
+    before: &[f64],
+) -> anyhow::Result<Option<Vec<O>>> {
+    let skip = usize::from(place == Place::Odd);
+    let shifted = |matrix: &[I]| -> Vec<I> {
+        std::iter::repeat_n(I::of(0.0), skip).chain(matrix.iter().copied()).chain([I::of(0.0)]).collect()
+    };
+    let (a, b) = (DeviceBuffer::from_slice(&shifted(a))?, DeviceBuffer::from_slice(&shifted(b))?);
+    let canary = O::of(77.0);
+    // Not a number, or a number that nothing here sums up to.
+    let forgotten = O::of(if O::ROUNDING == 0.0 { f64::from(i32::MIN) } else { f64::NAN });
+    // Without beta, C is not read: what is not a number there must not reach the result.
+    let inside = |i: usize| problem.ldc == 0 || i % problem.ldc < problem.n;
+    let matrix = before.iter().enumerate().map(|(i, &before)| match (inside(i), problem.beta == 0.0) {
+        (false, _) => canary,
+        (true, true) => forgotten,
+        (true, false) => O::of(before),
+    });
+    let around = || std::iter::repeat_n(canary, CANARIES);
+    let whole: Vec<O> =
+        around().chain(std::iter::repeat_n(canary, skip)).chain(matrix).chain(around()).collect();
+    let c = DeviceBuffer::from_slice(&whole)?;
+    let operands = Operands {
+        a: a.as_device_ptr().as_raw() + (skip * size_of::<I>()) as u64,
+        b: b.as_device_ptr().as_raw() + (skip * size_of::<I>()) as u64,
+        c: c.as_device_ptr().as_raw() + ((CANARIES + skip) * size_of::<O>()) as u64,
+    };
+    let Ok(choice) = choose(device.limits(), problem, &operands, Some(variant)) else {
+        // Some kernels are for some products; these two are for all, but that bytes come along K only.
+        let all = problem.input != Input::S8 || problem.layout == Layout::Nt;
+        anyhow::ensure!(
+            variant != "general" && !(variant == "portable" && all),
+            "{variant} refuses {problem:?}"
+        );
+        return Ok(None);
+    };
+    // SAFETY: the buffers hold the matrices at these places, until the device has ended.
+    unsafe { prepare(device, choice.variant, problem, &operands)?.launch()? };
+    device.synchronize()?;
+    let mut got = vec![O::default(); whole.len()];
+    c.copy_to(&mut got)?;
+    let bits = |x: &O| x.value().to_bits();
+    let (head, tail) = (CANARIES + skip, got.len() - CANARIES);
+    let touched = (0..got.len()).find(|&i| {
+        let free = i < head || i >= tail || !inside(i - head);
+        free && bits(&got[i]) != bits(&canary)
+    });
+    anyhow::ensure!(touched.is_none(), "{variant}: {problem:?}: wrote outside of C, element {touched:?}");
+    Ok(Some(got[head..tail].to_vec()))
+}
+
+/// Compares every bit with the sum of integers, rounded once.
+fn exactly<I: InputElement, O: OutputElement>(
+    problem: &Problem,
+    [a, b]: &[Vec<I>; 2],
+    before: &[f64],
+    got: &[O],
+) -> anyhow::Result<()> {
+    let Problem { m, n, k, lda, ldb, ldc, layout, alpha, beta, .. } = *problem;
+    let (rows, columns) = ((lda, 1), (1, lda));
+    let (a_down, a_along) = if matches!(layout, Layout::Nn | Layout::Nt) { rows } else { columns };
+    let (b_down, b_along) = if matches!(layout, Layout::Nn | Layout::Tn) { (ldb, 1) } else { (1, ldb) };
+    for (row, col) in (0..m).flat_map(|row| (0..n).map(move |col| (row, col))) {
+        let product =
+            |i: usize| a[row * a_down + i * a_along].value() * b[i * b_down + col * b_along].value();
+        let sum: f64 = (0..k).map(product).sum();
+        let at = row * ldc + col;
+        let before = if beta == 0.0 { 0.0 } else { f64::from(beta) * before[at] };
+        let should = O::of(f64::from(alpha) * sum + before).value();
+        anyhow::ensure!(got[at].value() == should, "({row}, {col}) is {}, not {should}", got[at].value());
+    }
+    Ok(())
+}
+
+/// An error that moves would be a race.
+fn same_every_time<I: InputElement, O: OutputElement + Default>(
+    device: &Device,
+    problem: &Problem,
+) -> anyhow::Result<()> {
+    let mut random = Random::new(3);
+    let [a, b, c] = problem.lengths();
+    let a = DeviceBuffer::from_slice(&(0..a).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let b = DeviceBuffer::from_slice(&(0..b).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let mut first: Option<Vec<u64>> = None;
+    for repeat in 0..if device.is_virtual() { 2 } else { 100 } {
+        let mut result = DeviceBuffer::from_slice(&vec![O::of(f64::NAN); c])?;
+        multiply(device, problem, &a, &b, &mut result)?;
+        device.synchronize()?;
+        let mut got = vec![O::default(); c];
+        result.copy_to(&mut got)?;
+        let bits: Vec<u64> = got.into_iter().map(|x| x.value().to_bits()).collect();
+        match &first {
+            None => first = Some(bits),
+            Some(first) => anyhow::ensure!(*first == bits, "{problem:?}: other bits in repeat {repeat}"),
+        }
+    }
+    Ok(())
+}
