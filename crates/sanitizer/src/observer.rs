@@ -354,6 +354,11 @@ fn of_fault(fault: &Fault, checks: Checks, kernel: &str) -> Option<Finding> {
         FaultKind::MisalignedAddress { .. } => {
             (Check::Memory, "access", "an access of n bytes needs an address that is a multiple of n")
         }
+        FaultKind::HeapMisuse { .. } => (
+            Check::Memory,
+            "free",
+            "free once what `malloc` gave in a kernel; the host frees what it allocated",
+        ),
         FaultKind::WriteToConstant { .. } => (Check::Memory, "write", "write to a global buffer instead"),
         FaultKind::StackOverflow { .. } => {
             (Check::Memory, "call", "bound the recursion, or raise the stack limit")

@@ -1,4 +1,4 @@
-//! How fast the virtual GPU is: a tiled matrix product, and an empty launch.
+//! How fast the virtual GPU is: a tiled matrix product, without and with the profiler, and an empty launch.
 //!
 //! `cargo run --release -p virtual_gpu --example speed`
 //!
@@ -10,6 +10,7 @@
 use std::time::{Duration, Instant};
 
 use gpu_model::chips::H200;
+use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Gpu, Launch};
 
 const PTX: &str = include_str!("../tests/ptx/first.ptx");
@@ -50,6 +51,16 @@ fn main() -> Result<(), virtual_gpu::Error> {
         rate(median),
         rate(high),
         rate(low)
+    );
+    let plain = median;
+    let (median, low, high) =
+        measure(9, || failed = gpu.launch(&matmul, &launch, &params, &mut Profiler::new()).err());
+    println!(
+        "the same with its counters: {:.2} GFLOP/s ({:.2} to {:.2}), {:.2} of that",
+        rate(median),
+        rate(high),
+        rate(low),
+        plain.as_secs_f64() / median.as_secs_f64()
     );
     let (median, low, high) =
         measure(999, || failed = gpu.launch(&empty, &Launch::new(1, 32), &[], &mut ()).err());

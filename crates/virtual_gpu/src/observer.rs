@@ -163,6 +163,7 @@ pub struct Access<'a> {
     /// `.nc`: the program promises that nobody writes it during the kernel.
     pub non_coherent: bool,
     /// Registers that are loaded into or stored from, one an element, `None` for `_` and constants.
+    /// Empty for an observer without [`BlockObserver::REGISTERS`].
     pub registers: &'a [Option<Register>],
 }
 

@@ -160,6 +160,8 @@ pub(crate) struct AtomicOp {
     pub kind: AccessKind,
     pub order: Order,
     pub scope: Scope,
+    /// Adds the constant 1 and nobody reads the result: the chip counts the lanes of a word and adds once.
+    pub counts: bool,
 }
 
 /// Where an argument or result is copied to.

@@ -4,7 +4,7 @@
 //! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
 //! What has no measured rule is not guessed: it is listed in [`LaunchProfile::not_counted`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
@@ -16,7 +16,7 @@ use crate::memory::window;
 use crate::observer::{
     Access, AccessKind, AsyncEvent, At, BlockInfo, BlockObserver, LaunchInfo, LaunchObserver, MemorySpace,
 };
-use crate::op::OpKind;
+use crate::op::{AtomicFunction, AtomicOp, OpKind};
 use crate::program::Code;
 
 /// What was counted in one launch.
@@ -83,7 +83,7 @@ pub struct SharedCounters {
     pub wavefronts: u64,
     /// Passes without conflicts.
     pub ideal_wavefronts: u64,
-    /// The difference.
+    /// Passes lost to conflicts.
     pub bank_conflicts: u64,
 }
 
@@ -143,15 +143,17 @@ impl Profiler {
 /// What blocks have counted, by program counter.
 #[derive(Debug, Default)]
 struct Tally {
-    executed: Vec<u64>,
-    lanes: Vec<u64>,
+    /// How often each instruction was executed, and by how many lanes: side by side, since both are counted at once.
+    executed: Vec<[u64; 2]>,
     /// Index into `sites`, plus one; 0 is none.
     site_of: Vec<u32>,
     sites: Vec<Site>,
+    /// Sites of instructions with generic addresses, which may reach more than one space.
+    generic: HashMap<(u32, MemorySpace), u32>,
     others: BTreeMap<&'static str, u64>,
 }
 
-/// One memory instruction. Its space and kind do not change, so it belongs to one family.
+/// One memory instruction in one space: it belongs to one family.
 #[derive(Debug, Clone, Copy)]
 struct Site {
     pc: u32,
@@ -160,7 +162,7 @@ struct Site {
 
 #[derive(Debug, Clone, Copy)]
 enum Count {
-    Shared(AccessKind, SharedCounters),
+    Shared(AccessKind, banks::Access, SharedCounters),
     Global(AccessKind, GlobalCounters),
     NotCounted(&'static str, u64),
 }
@@ -190,8 +192,7 @@ impl LaunchObserver for Profiler {
         let code = self.code.clone().unwrap_or_default();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let tally = idle.unwrap_or_else(|| Tally {
-            executed: vec![0; code.len()],
-            lanes: vec![0; code.len()],
+            executed: vec![[0; 2]; code.len()],
             site_of: vec![0; code.len()],
             ..Tally::default()
         });
@@ -215,8 +216,10 @@ impl BlockObserver for BlockProfiler {
 
     #[inline]
     fn instruction(&mut self, at: At) {
-        self.tally.executed[at.pc as usize] += 1;
-        self.tally.lanes[at.pc as usize] += u64::from(at.lanes.count_ones());
+        let [times, lanes] = &mut self.tally.executed[at.pc as usize];
+        *times += 1;
+        // Most warps are full, and counting bits is a dozen instructions on a processor that need not have one for it.
+        *lanes += if at.lanes == u32::MAX { 32 } else { at.lanes.count_ones().into() };
     }
 
     #[inline]
@@ -224,7 +227,11 @@ impl BlockObserver for BlockProfiler {
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
             return;
         }
-        let slot = &mut self.tally.site_of[at.pc as usize];
+        let slot = if access.generic {
+            self.tally.generic.entry((at.pc, access.space)).or_default()
+        } else {
+            &mut self.tally.site_of[at.pc as usize]
+        };
         if *slot == 0 {
             let count = family(&self.code, at, access);
             self.tally.sites.push(Site { pc: at.pc, count });
@@ -232,13 +239,8 @@ impl BlockObserver for BlockProfiler {
         }
         let site = &mut self.tally.sites[*slot as usize - 1];
         match &mut site.count {
-            Count::Shared(kind, counters) => {
-                let kind = match kind {
-                    AccessKind::Load => banks::Access::Load,
-                    AccessKind::Store => banks::Access::Store,
-                    AccessKind::Atomic | AccessKind::Reduction => banks::Access::Atomic,
-                };
-                let cost = shared_wavefronts(kind, access.bytes(), access.lanes, access.addresses);
+            Count::Shared(_, rule, counters) => {
+                let cost = shared_wavefronts(*rule, access.bytes(), access.lanes, access.addresses);
                 counters.instructions += 1;
                 counters.wavefronts += u64::from(cost.wavefronts);
                 counters.ideal_wavefronts += u64::from(cost.ideal);
@@ -255,7 +257,8 @@ impl BlockObserver for BlockProfiler {
 
     fn asynchronous(&mut self, _: At, event: &AsyncEvent<'_>) {
         if let AsyncEvent::CopyStarted { .. } = event {
-            *self.tally.others.entry("cp.async").or_default() += 1;
+            // What it reads comes as an access, and is counted like a load's.
+            *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
         }
     }
 }
@@ -263,11 +266,16 @@ impl BlockObserver for BlockProfiler {
 /// The family of an instruction, or what it is if none of its accesses has a measured rule.
 fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
     let not_counted = |what| Count::NotCounted(what, 0);
-    if matches!(code.ops.get(at.pc as usize).map(|op| &op.kind), Some(OpKind::Extension(_))) {
-        return not_counted("matrix and asynchronous instructions");
-    }
-    if access.generic {
-        return not_counted("generic addresses");
+    let op = code.ops.get(at.pc as usize).map(|op| &op.kind);
+    if matches!(op, Some(OpKind::Extension(_))) {
+        let name = code.opcode(at.pc).map(|opcode| opcode.name.as_str());
+        return match (name, access.space) {
+            (Some("ldmatrix" | "stmatrix"), MemorySpace::Shared) => {
+                Count::Shared(access.kind, banks::Access::Matrix, SharedCounters::default())
+            }
+            (Some("cp"), MemorySpace::Global) => Count::Global(access.kind, GlobalCounters::default()),
+            _ => not_counted("matrix and bulk instructions"),
+        };
     }
     let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
     match access.space {
@@ -277,12 +285,19 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
                     != 0;
             if remote {
                 not_counted("shared memory of other blocks")
-            } else if atomic && access.bytes() != 4 {
-                not_counted("shared atomics of other than 4 bytes")
+            } else if atomic {
+                match op {
+                    Some(OpKind::Atomic(op)) => atomic_rule(op, access.kind),
+                    _ => not_counted("shared atomics"),
+                }
             } else if access.bytes() > 16 {
                 not_counted("shared accesses of more than 16 bytes")
             } else {
-                Count::Shared(access.kind, SharedCounters::default())
+                let rule = match access.kind {
+                    AccessKind::Load => banks::Access::Load,
+                    _ => banks::Access::Store,
+                };
+                Count::Shared(access.kind, rule, SharedCounters::default())
             }
         }
         _ if atomic => not_counted("global atomics"),
@@ -290,12 +305,28 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
     }
 }
 
+/// The rule of a shared atomic. Those that the chip has no instruction for become loops, whose turns depend on timing.
+fn atomic_rule(op: &AtomicOp, kind: AccessKind) -> Count {
+    use AtomicFunction::*;
+    let rule = match (op.function, op.width) {
+        (Add, 4) if op.counts => banks::Access::Count,
+        (CompareAndSwap, 4 | 8) => banks::Access::CompareAndSwap,
+        (Exchange, 4 | 8) => banks::Access::Atomic,
+        (
+            Add | And | Or | Xor | Increment | Decrement | MinUnsigned | MaxUnsigned | MinSigned | MaxSigned,
+            4,
+        ) => banks::Access::Atomic,
+        _ => return Count::NotCounted("shared atomics that become loops of compare-and-swap", 0),
+    };
+    Count::Shared(kind, rule, SharedCounters::default())
+}
+
 fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
     let mut lines: BTreeMap<(String, u32), Counters> = BTreeMap::new();
     let mut others: BTreeMap<&'static str, u64> = BTreeMap::new();
     for tally in tallies {
-        profile.warp_instructions += tally.executed.iter().sum::<u64>();
-        for (pc, &lanes) in tally.lanes.iter().enumerate().filter(|(_, lanes)| **lanes > 0) {
+        profile.warp_instructions += tally.executed.iter().map(|e| e[0]).sum::<u64>();
+        for (pc, &[_, lanes]) in tally.executed.iter().enumerate().filter(|(_, e)| e[1] > 0) {
             let each = code.opcode(pc as u32).map(operations_of).unwrap_or_default();
             profile.operations.f16 += each.f16 * lanes;
             profile.operations.f32 += each.f32 * lanes;
@@ -324,7 +355,7 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
 
 fn add(to: &mut Counters, count: &Count) {
     match count {
-        Count::Shared(kind, from) => {
+        Count::Shared(kind, _, from) => {
             let to = match kind {
                 AccessKind::Load => &mut to.shared_load,
                 AccessKind::Store => &mut to.shared_store,

@@ -1,6 +1,6 @@
 //! The profiler's counts against closed forms and against counts measured on an H200.
 
-use virtual_gpu::profiler::{LaunchProfile, Profiler};
+use virtual_gpu::profiler::{Counters, GlobalCounters, LaunchProfile, Profiler, SharedCounters};
 use virtual_gpu::{Gpu, Launch, Options};
 
 /// Transpose of an n × n matrix of f32 through a 32×32 tile, rows `PITCH` words apart, 32×8 threads.
@@ -129,8 +129,66 @@ fn what_has_no_rule_is_listed() {
     let profile = profiler.finish();
     let listed: Vec<(&str, u64)> =
         profile.not_counted.iter().map(|one| (one.family.as_str(), one.instructions)).collect();
-    assert_eq!(listed, [("generic addresses", 2), ("global atomics", 2)]);
-    assert_eq!(profile.counters, Default::default());
+    assert_eq!(listed, [("global atomics", 2)]);
+    // The load names no space; it reached one sector of global memory.
+    let global_load = GlobalCounters { requests: 2, sectors: 2, bytes: 2 * 32 * 4 };
+    assert_eq!(profile.counters, Counters { global_load, ..Counters::default() });
+}
+
+#[test]
+fn each_family_of_shared_memory_has_its_rule() {
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let counters = |body: &str| {
+        let text = format!(
+            ".version 8.0 .target sm_90 .address_size 64
+            .visible .entry touch(.param .u64 p) {{
+                .shared .align 128 .b8 tile[8192];
+                .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p;
+                mov.u32 %r0, %tid.x;
+                mov.u32 %r1, tile;
+                shl.b32 %r2, %r0, 7;
+                add.u32 %r2, %r1, %r2; // A row of 128 bytes for each lane: all in bank 0.
+                shl.b32 %r3, %r0, 4;
+                add.u32 %r3, %r1, %r3; // 16 bytes each, side by side.
+                ld.param.u64 %d0, [p];
+                mul.wide.u32 %d1, %r0, 16;
+                add.u64 %d1, %d0, %d1;
+                {body}
+                ret;
+            }}"
+        );
+        let module = gpu.load(&text).unwrap();
+        let memory = gpu.memory().alloc(4096).unwrap();
+        let mut profiler = Profiler::new();
+        let kernel = module.kernel("touch").unwrap();
+        gpu.launch(&kernel, &Launch::new(1, 32), &memory.to_le_bytes(), &mut profiler).unwrap();
+        profiler.finish().counters
+    };
+    let shared = |c: SharedCounters| (c.wavefronts, c.ideal_wavefronts, c.bank_conflicts);
+    // Lanes that add to one word come one after the other, unless the chip only has to count them.
+    let atomic = |text: &str| shared(counters(text).shared_atomic);
+    assert_eq!(atomic("atom.shared.add.u32 %r4, [%r1], %r0;"), (32, 1, 31));
+    assert_eq!(atomic("red.shared.add.u32 [%r1], %r0;"), (32, 1, 31));
+    assert_eq!(atomic("red.shared.add.u32 [%r1], 2;"), (32, 1, 31));
+    assert_eq!(atomic("red.shared.add.u32 [%r1], 1;"), (1, 1, 0));
+    assert_eq!(atomic("atom.shared.add.u32 %r4, [%r1], 1;"), (1, 1, 0));
+    assert_eq!(atomic("atom.shared.add.u32 %r4, [%r1], 1; st.shared.u32 [%r3], %r4;"), (32, 1, 31));
+    assert_eq!(atomic("atom.shared.cas.b32 %r4, [%r1], %r0, 1;"), (64, 2, 31));
+    // Four matrices, a wavefront each if their rows lie side by side.
+    let load = |text: &str| shared(counters(text).shared_load);
+    let matrix = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}";
+    assert_eq!(load(&format!("{matrix}, [%r3];")), (4, 4, 0));
+    assert_eq!(load(&format!("{matrix}, [%r2];")), (32, 4, 28));
+    // An instruction without a space is counted where it goes: here the lower lanes to shared, the upper to global.
+    let both = counters(
+        "cvt.u64.u32 %d2, %r3; cvta.shared.u64 %d2, %d2; setp.lt.u32 %p, %r0, 16; selp.b64 %d3, %d2, %d1, %p;
+        ld.b32 %r4, [%d3];",
+    );
+    assert_eq!(shared(both.shared_load), (2, 1, 1));
+    assert_eq!((both.global_load.requests, both.global_load.sectors), (1, 8));
+    // An asynchronous copy reads like a load.
+    let copy = counters("cp.async.ca.shared.global [%r3], [%d1], 16; cp.async.wait_all;");
+    assert_eq!((copy.global_load.requests, copy.global_load.sectors, copy.global_load.bytes), (1, 16, 512));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! A warp instruction is served in groups that fetch at most 128 bytes: 32 lanes of up to 4 bytes, 16 lanes of 8, or
 //! 8 lanes of 16. Loads whose neighbouring lanes agree on their address join two groups into one. A group costs as
 //! many wavefronts as its most wanted bank has distinct words.
+//!
+//! Atomics and asynchronous copies do not share words: lanes that want the same word come one after the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +18,17 @@ pub enum Access {
     Load,
     /// `st.shared`.
     Store,
-    /// `atom.shared`, `red.shared`; counted as a store of the same width (measured for 4 bytes).
+    /// `stmatrix` and `ldmatrix`: the lanes that give rows of one matrix are a group, and groups never join.
+    Matrix,
+    /// `atom.shared` and `red.shared` that the chip has an instruction for.
     Atomic,
+    /// `atom.shared.cas`: each pass takes two wavefronts.
+    CompareAndSwap,
+    /// `red.shared.add` of the constant 1, or `atom` whose result nobody reads: the chip counts the lanes of a word
+    /// and adds once.
+    Count,
+    /// What `cp.async.ca` writes.
+    AsyncCopy,
 }
 
 /// What one warp instruction costs in shared memory.
@@ -29,12 +40,21 @@ pub struct Wavefronts {
     pub ideal: u32,
     /// Passes of the worst group: the *n* of an *n*-way conflict. 1 is free of conflicts, 0 means no active lane.
     pub degree: u32,
+    /// Passes lost to conflicts, as `l1tex__data_bank_conflicts_pipe_lsu_mem_shared` counts them.
+    pub conflicts: u32,
+}
+
+impl Access {
+    /// Whether lanes that want the same word get it at once.
+    const fn shares_words(self) -> bool {
+        matches!(self, Access::Load | Access::Store | Access::Matrix | Access::Count)
+    }
 }
 
 impl Wavefronts {
     /// Passes lost to conflicts, as `l1tex__data_bank_conflicts_pipe_lsu_mem_shared` counts them.
     pub const fn bank_conflicts(self) -> u32 {
-        self.wavefronts - self.ideal
+        self.conflicts
     }
 }
 
@@ -60,10 +80,14 @@ pub fn shared_wavefronts(access: Access, bytes: u32, mask: u32, addresses: &Lane
     if mask == 0 {
         return Wavefronts::default();
     }
-    // Most accesses of a good kernel are contiguous: settle those by one comparison that vectorises.
-    if mask == u32::MAX && bytes >= 4 && is_contiguous(bytes, addresses) {
+    // Most accesses of a good kernel are settled by one comparison that vectorises: words of one row of banks, as of a
+    // tile whose lanes share elements, or words that follow each other.
+    if mask == u32::MAX && bytes <= 4 && access.shares_words() && is_one_row(addresses) {
+        return Wavefronts { wavefronts: 1, ideal: 1, degree: 1, conflicts: 0 };
+    }
+    if mask == u32::MAX && bytes >= 4 && access != Access::CompareAndSwap && is_contiguous(bytes, addresses) {
         let groups = bytes / 4;
-        return Wavefronts { wavefronts: groups, ideal: groups, degree: 1 };
+        return Wavefronts { wavefronts: groups, ideal: groups, degree: 1, conflicts: 0 };
     }
     count_groups(access, bytes, mask, addresses)
 }
@@ -77,6 +101,10 @@ fn is_contiguous(bytes: u32, addresses: &LaneAddresses) -> bool {
     differs == 0
 }
 
+fn is_one_row(addresses: &LaneAddresses) -> bool {
+    addresses.iter().fold(0, |differs, address| differs | (address ^ addresses[0])) < 128
+}
+
 fn count_groups(access: Access, bytes: u32, mask: u32, addresses: &LaneAddresses) -> Wavefronts {
     let lanes = group_lanes(access, bytes, mask, addresses);
     // A lane's 8 or 16 aligned bytes lie in neighbouring banks, so whole units collide exactly when their words do.
@@ -87,10 +115,19 @@ fn count_groups(access: Access, bytes: u32, mask: u32, addresses: &LaneAddresses
     let mut cost = Wavefronts::default();
     for start in (0..WARP_LANES).step_by(lanes) {
         let group = if lanes == WARP_LANES { mask } else { mask & (((1 << lanes) - 1) << start) };
-        let degree = passes(group, shift, banks, addresses);
+        let degree = if access.shares_words() {
+            passes(group, shift, banks, addresses)
+        } else {
+            turns(group, shift, banks, addresses)
+        };
         cost.wavefronts += degree;
         cost.ideal += u32::from(degree != 0);
         cost.degree = cost.degree.max(degree);
+    }
+    cost.conflicts = cost.wavefronts - cost.ideal;
+    if access == Access::CompareAndSwap {
+        cost.wavefronts *= 2;
+        cost.ideal *= 2;
     }
     cost
 }
@@ -113,6 +150,14 @@ fn pairs_agree(distance: usize, mask: u32, addresses: &LaneAddresses) -> bool {
         let partner = lane ^ distance;
         mask >> lane & mask >> partner & 1 == 0 || addresses[lane] == addresses[partner]
     })
+}
+
+/// The largest number of lanes of `group` that want one bank.
+fn turns(group: u32, shift: u32, banks: u32, addresses: &LaneAddresses) -> u32 {
+    let mut wanted = [0u8; WARP_LANES];
+    let lanes = (0..WARP_LANES).filter(|lane| group >> lane & 1 != 0);
+    lanes.for_each(|lane| wanted[((addresses[lane] >> shift) as u32 & (banks - 1)) as usize] += 1);
+    u32::from(wanted.into_iter().max().unwrap_or(0))
 }
 
 /// The largest number of distinct units that the lanes of `group` want from one bank.
@@ -153,7 +198,7 @@ mod tests {
 
     #[test]
     fn no_active_lane_costs_nothing() {
-        for access in [Access::Load, Access::Store, Access::Atomic] {
+        for access in [Access::Load, Access::Store, Access::Atomic, Access::CompareAndSwap] {
             assert_eq!(shared_wavefronts(access, 16, 0, &strided(128)), Wavefronts::default());
         }
     }

@@ -74,6 +74,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         return Err(Refusal(format!("it gives {elements} elements")));
     }
     debug_assert!(rows_of(ty) > 0);
+    let one = |operand: &Operand| matches!(operand, Operand::Constant(c) if Decoder::bits(*c, ty).is_ok_and(|bits| bits == 1));
+    let counts = function == F::Add && ty.size() == 4 && values.iter().all(one);
     Ok(OpKind::Atomic(Box::new(AtomicOp {
         space,
         address,
@@ -85,6 +87,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         kind: if reduction { AccessKind::Reduction } else { AccessKind::Atomic },
         order,
         scope,
+        counts,
     })))
 }
 

@@ -645,10 +645,11 @@ impl<'m> Decoder<'m> {
     /// Lays the function out and ends its decoding.
     pub fn finish(mut self, name: &str, start: u32) -> Result<(FunctionCode, Vec<Draft>), Refusal> {
         let items = std::mem::take(&mut self.items);
-        let drafts = flow::lay_out(items, self.labels.len(), start).map_err(|label| {
+        let mut drafts = flow::lay_out(items, self.labels.len(), start).map_err(|label| {
             let name = self.labels.get(label as usize).map_or("", Name::as_str);
             Refusal(format!("the label `{name}` is not defined in this function"))
         })?;
+        forget_counts_that_are_read(&mut drafts);
         let mut image = vec![Row::ZERO; self.rows as usize].into_boxed_slice();
         for &(slot, rows, bits) in &self.images {
             for row in 0..rows.max(1) as usize {
@@ -673,6 +674,21 @@ impl<'m> Decoder<'m> {
             calls_indirectly: self.calls_indirectly,
         };
         Ok((code, drafts))
+    }
+}
+
+/// Atomics that add 1 count as such only where nobody reads what they give.
+fn forget_counts_that_are_read(drafts: &mut [Draft]) {
+    let counts = |d: &Draft| matches!(&d.op.kind, OpKind::Atomic(op) if op.counts && !op.targets.is_empty());
+    if !drafts.iter().any(counts) {
+        return;
+    }
+    let read: std::collections::HashSet<Slot> =
+        drafts.iter().flat_map(|d| d.touched.reads.iter().map(|r| r.0)).collect();
+    for draft in drafts {
+        if let OpKind::Atomic(op) = &mut draft.op.kind {
+            op.counts &= op.targets.iter().all(|target| !read.contains(target));
+        }
     }
 }
 

@@ -110,8 +110,7 @@ fn free<O>(cx: &mut Cx<'_, O>, address: u64, lane: usize) -> Result<(), Box<Rais
             Ok(())
         }
         _ => {
-            let nearby = ", which `malloc` did not give or was freed".into();
-            let kind = FaultKind::IllegalAddress { access: "free".into(), address, bytes: 1, nearby };
+            let kind = FaultKind::HeapMisuse { address };
             Err(raise(kind, 1 << lane))
         }
     }

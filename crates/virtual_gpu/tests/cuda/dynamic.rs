@@ -67,9 +67,7 @@ fn arrays_from_the_stack() {
             .map(|t| {
                 (1..4)
                     .flat_map(|round| (0..length).map(move |i| (round, i * 7 % length)))
-                    .fold(0, |sum, (round, at)| {
-                        sum + round as i32 * values[(at + round as usize) % length] * t
-                    })
+                    .fold(0, |sum, (round, at)| sum + round * values[(at + round as usize) % length] * t)
             })
             .collect();
         assert_eq!(device.download::<i32>(out), want, "{length} elements");
