@@ -58,6 +58,8 @@ pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
 /// - Types are `u16 i16 f16 bf16 u32 i32 f32 u64 i64 f64` and `ptr`, a 64-bit generic address.
 /// - Several texts are joined by newlines; braces are doubled to mean themselves: `"{{ .reg .pred p; … }}"`.
 ///   Text may be made with `concat!`.
+/// - An array is one operand for each element, and its name stands for all of them:
+///   `"wgmma… {{{sums}}}, …"` with `sums = inout([f32; 32]) sums`.
 /// - `pure`: no effect but the results, so it may be dropped, merged and moved. `nomem`: reads and writes no memory.
 ///   `convergent`: must not be moved into or out of divergent control flow; say it for barriers, shuffles, and all that is
 ///   `.sync` or `.aligned`.

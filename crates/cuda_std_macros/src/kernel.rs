@@ -22,14 +22,17 @@ pub fn expand(item: TokenStream) -> TokenStream {
 
 struct Parameter {
     name: String,
+    /// The type of the launch's value.
     ty: Type,
     by_reference: bool,
+    /// The function takes a reference to the parameter where it lies (`#[grid_constant]`), not its value.
+    borrowed: bool,
 }
 
 fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
     check_signature(&function)?;
     let hints = LaunchHints::take(&mut function.attrs)?;
-    let parameters = function.sig.inputs.iter().map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let parameters = function.sig.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
     let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
 
     // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
@@ -89,7 +92,7 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     Ok(())
 }
 
-fn read_parameter(input: &FnArg) -> Result<Parameter> {
+fn read_parameter(input: &mut FnArg) -> Result<Parameter> {
     let typed = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
@@ -103,7 +106,26 @@ fn read_parameter(input: &FnArg) -> Result<Parameter> {
         Pat::Ident(pattern) => pattern.ident.to_string(),
         other => other.to_token_stream().to_string(),
     };
-    Ok(Parameter { name, by_reference: by_reference(&typed.ty)?, ty: (*typed.ty).clone() })
+    let marks = typed.attrs.len();
+    typed.attrs.retain(|attribute| !attribute.path().is_ident("grid_constant"));
+    if typed.attrs.len() == marks {
+        return Ok(Parameter {
+            name,
+            by_reference: by_reference(&typed.ty)?,
+            borrowed: false,
+            ty: (*typed.ty).clone(),
+        });
+    }
+    match &*typed.ty {
+        Type::Reference(reference) if reference.mutability.is_none() && by_reference(&reference.elem)? => {
+            Ok(Parameter { name, by_reference: true, borrowed: true, ty: (*reference.elem).clone() })
+        }
+        other => Err(Error::new(
+            other.span(),
+            "a `#[grid_constant]` parameter is a shared reference to a struct, as in `map: &TensorMap`: the launch passes \
+             the struct by value, and the kernel gets the address at which the parameter lies",
+        )),
+    }
 }
 
 /// Whether the device entry takes this parameter by reference: everything whose registers rustc's own ABI would
@@ -177,12 +199,12 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints
     let lifetimes = &function.sig.generics;
     let (mut declared, mut passed, mut layouts) = (Vec::new(), Vec::new(), Vec::new());
     let mut text = String::new();
-    for (index, Parameter { name, ty, by_reference }) in parameters.iter().enumerate() {
+    for (index, Parameter { name, ty, by_reference, borrowed }) in parameters.iter().enumerate() {
         let argument = format_ident!("p{index}");
         let place = ty.span();
         if *by_reference {
             declared.push(quote!(#argument: &#ty));
-            passed.push(quote_spanned!(place=> *#argument));
+            passed.push(if *borrowed { quote!(#argument) } else { quote_spanned!(place=> *#argument) });
         } else {
             declared.push(quote!(#argument: #ty));
             passed.push(quote!(#argument));

@@ -59,6 +59,25 @@ use proc_macro::TokenStream;
 /// pub unsafe fn not_copy(x: NotCopy) {} // parameters are copied to the device
 /// ```
 ///
+/// A struct by value is read where it lies. What needs its address, such as a tensor map, takes it by reference with
+/// `#[grid_constant]`: the launch still passes the struct itself, and no thread makes a copy of it.
+///
+/// ```
+/// # use cuda_std::kernel;
+/// # #[derive(Clone, Copy)]
+/// # pub struct Map([u64; 16]);
+/// #[kernel]
+/// pub unsafe fn load(#[grid_constant] map: &Map, out: *mut u64) {
+///     unsafe { *out = map.0[0] };
+/// }
+/// assert_eq!(<load as cuda_std::Kernel>::PARAMS[0].size, 128);
+/// ```
+/// ```compile_fail
+/// # use cuda_std::kernel;
+/// #[kernel]
+/// pub unsafe fn number(#[grid_constant] x: &u32) {} // a number has no place of its own
+/// ```
+///
 /// In a host build a type of the same name describes the kernel: it implements `cuda_std::Kernel`.
 ///
 /// Limits that the compiler and the driver use are given by [`macro@launch_bounds`], [`macro@block_dim`] and

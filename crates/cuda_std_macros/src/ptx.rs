@@ -62,7 +62,7 @@ impl Parse for InlinePtx {
             } else if operands.is_empty() && is_text(input) {
                 lines.push(text(&input.parse()?)?);
             } else {
-                operands.push(input.parse()?);
+                operands.extend(parse_operand(input)?);
             }
             if input.is_empty() {
                 break;
@@ -139,47 +139,75 @@ fn parse_options(input: ParseStream) -> Result<Options> {
     Ok(options)
 }
 
-impl Parse for Operand {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let name = if input.peek(syn::Ident) && input.peek2(Token![=]) {
-            let name = input.parse()?;
-            input.parse::<Token![=]>()?;
-            Some(name)
-        } else {
-            None
-        };
-        let span = input.span();
-        let what = if input.peek(Token![in]) {
-            input.parse::<Token![in]>()?;
-            "in".to_owned()
-        } else {
-            input.parse::<Ident>().map(|ident| ident.to_string()).unwrap_or_default()
-        };
-        let expected = "an operand is `name = in(TYPE) value`, `name = out(TYPE) place`, `name = inout(TYPE) place` or \
-                        `name = imm(constant)`";
-        if what == "imm" || what == "const" {
-            let value;
-            parenthesized!(value in input);
-            return Ok(Self { name, kind: Kind::Constant, value: value.parse()?, span });
+/// One operand, or one for each element of an array: they share its name, and the name stands for all of them.
+fn parse_operand(input: ParseStream) -> Result<Vec<Operand>> {
+    let name = if input.peek(syn::Ident) && input.peek2(Token![=]) {
+        let name: Ident = input.parse()?;
+        input.parse::<Token![=]>()?;
+        Some(name)
+    } else {
+        None
+    };
+    let span = input.span();
+    let what = if input.peek(Token![in]) {
+        input.parse::<Token![in]>()?;
+        "in".to_owned()
+    } else {
+        input.parse::<Ident>().map(|ident| ident.to_string()).unwrap_or_default()
+    };
+    let expected = "an operand is `name = in(TYPE) value`, `name = out(TYPE) place`, `name = inout(TYPE) place` or \
+                    `name = imm(constant)`";
+    if what == "imm" || what == "const" {
+        let value;
+        parenthesized!(value in input);
+        return Ok(vec![Operand { name, kind: Kind::Constant, value: value.parse()?, span }]);
+    }
+    if !input.peek(token::Paren) {
+        return Err(Error::new(span, expected));
+    }
+    let ty;
+    parenthesized!(ty in input);
+    let ty_span = ty.span();
+    let (ty, count) = match ty.parse::<Type>()? {
+        Type::Array(array) => {
+            let Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) = ungrouped(&array.len) else {
+                return Err(Error::new(array.len.span(), "the length of an array operand is a number"));
+            };
+            if name.is_none() {
+                return Err(Error::new(
+                    ty_span,
+                    "an array operand has a name: `sums = inout([f32; 4]) sums`",
+                ));
+            }
+            (quote_type(&array.elem), Some(count.base10_parse::<usize>()?))
         }
-        if !input.peek(token::Paren) {
-            return Err(Error::new(span, expected));
-        }
-        let ty;
-        parenthesized!(ty in input);
-        let ty_span = ty.span();
-        let ty = quote_type(&ty.parse::<Type>()?);
-        if !TYPES.contains(&ty.as_str()) {
-            let message = format!("`{ty}` cannot be a PTX operand; the types are {}", TYPES.join(", "));
-            return Err(Error::new(ty_span, message));
-        }
-        let kind = match what.as_str() {
-            "in" => Kind::In(ty),
-            "out" => Kind::Out(ty),
-            "inout" => Kind::InOut(ty),
-            _ => return Err(Error::new(span, expected)),
-        };
-        Ok(Self { name, kind, value: input.parse()?, span })
+        ty => (quote_type(&ty), None),
+    };
+    if !TYPES.contains(&ty.as_str()) {
+        let message = format!("`{ty}` cannot be a PTX operand; the types are {}", TYPES.join(", "));
+        return Err(Error::new(ty_span, message));
+    }
+    let kind = |ty| match what.as_str() {
+        "in" => Ok(Kind::In(ty)),
+        "out" => Ok(Kind::Out(ty)),
+        "inout" => Ok(Kind::InOut(ty)),
+        _ => Err(Error::new(span, expected)),
+    };
+    let value: Expr = input.parse()?;
+    let Some(count) = count else {
+        return Ok(vec![Operand { name, kind: kind(ty)?, value, span }]);
+    };
+    let element = |index: usize| {
+        let value = syn::parse_quote_spanned!(value.span()=> #value[#index]);
+        Ok(Operand { name: name.clone(), kind: kind(ty.clone())?, value, span })
+    };
+    (0..count).map(element).collect()
+}
+
+fn ungrouped(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Group(group) => ungrouped(&group.expr),
+        other => other,
     }
 }
 
@@ -344,25 +372,27 @@ impl InlinePtx {
                 }
                 '{' => {
                     let name: String = rest.by_ref().take_while(|c| *c != '}').collect();
-                    let index = if name.is_empty() {
+                    let indices = if name.is_empty() {
                         positional += 1;
-                        positional - 1
+                        vec![positional - 1]
                     } else if let Ok(number) = name.parse::<usize>() {
-                        number
+                        vec![number]
                     } else {
-                        let found =
-                            self.operands.iter().position(|o| o.name.as_ref().is_some_and(|n| *n == name));
-                        found.ok_or_else(|| {
-                            error(format!(
-                                "no operand is named `{name}`; write `{{{{` and `}}}}` for braces of PTX"
-                            ))
-                        })?
+                        let named = |o: &Operand| o.name.as_ref().is_some_and(|n| *n == name);
+                        (0..self.operands.len()).filter(|&index| named(&self.operands[index])).collect()
                     };
-                    let slot = used
-                        .get_mut(index)
-                        .ok_or_else(|| error(format!("there is no operand number {index}")))?;
-                    *slot = true;
-                    result.push_str(&format!("{{{index}}}"));
+                    if indices.is_empty() {
+                        return Err(error(format!(
+                            "no operand is named `{name}`; write `{{{{` and `}}}}` for braces of PTX"
+                        )));
+                    }
+                    for index in &indices {
+                        *used
+                            .get_mut(*index)
+                            .ok_or_else(|| error(format!("there is no operand number {index}")))? = true;
+                    }
+                    let places: Vec<String> = indices.iter().map(|index| format!("{{{index}}}")).collect();
+                    result.push_str(&places.join(", "));
                 }
                 '}' => return Err(error("unmatched `}`: write `}}` for a brace of PTX".to_owned())),
                 c => result.push(c),
