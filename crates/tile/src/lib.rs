@@ -8,6 +8,7 @@
 //! [`mma`] has the blocks of products on tensor cores.
 #![no_std]
 
+pub mod hopper;
 mod layout;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod mma;

@@ -1,0 +1,47 @@
+//! Addresses in shared memory as Hopper's instructions take them.
+
+use cuda_std::ptx;
+use cuda_std::shared::dynamic_shared_mem;
+
+/// A place in the block's shared memory: a 32-bit address.
+#[derive(Clone, Copy)]
+pub struct SharedAddress(u32);
+
+impl SharedAddress {
+    /// The first place of the launch's dynamic shared memory that is a multiple of 1024, which is what the 128-byte
+    /// swizzle counts from. Ask for 1024 bytes more than what is used.
+    #[inline(always)]
+    pub fn dynamic() -> Self {
+        Self::of(dynamic_shared_mem::<u8>()).aligned_to_1024()
+    }
+
+    /// Of a pointer into shared memory.
+    #[inline(always)]
+    pub fn of<T>(pointer: *const T) -> Self {
+        let address: u32;
+        // SAFETY: computes only.
+        unsafe {
+            ptx!("{{", ".reg .u64 wide;", "cvta.to.shared.u64 wide, {p};", "cvt.u32.u64 {a}, wide;", "}}",
+                 a = out(u32) address, p = in(ptr) pointer; options(pure, nomem));
+        }
+        Self(address)
+    }
+
+    /// So many bytes further.
+    #[inline(always)]
+    pub fn plus(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_add(bytes))
+    }
+
+    /// The next multiple of 1024.
+    #[inline(always)]
+    pub fn aligned_to_1024(self) -> Self {
+        Self((self.0 + 1023) & !1023)
+    }
+
+    /// The number.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}

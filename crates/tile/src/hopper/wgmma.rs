@@ -1,0 +1,149 @@
+//! `wgmma`: products that a warpgroup starts and the tensor cores finish from shared memory.
+
+use half::{bf16, f16};
+
+use super::element::{Element, Tf32};
+use super::operand::{Descriptor, Major};
+
+/// The sums of one thread of a warpgroup: of 64 × N sums, thread t has those of rows 16 (t / 32) + t % 32 / 4 and 8 below,
+/// and columns 8j + 2 (t % 4) and the next, as elements 4j, 4j + 1 (upper row), 4j + 2, 4j + 3 (lower row).
+pub trait Sums: Copy {
+    /// Type of a sum.
+    type Sum: Copy;
+    /// How many a thread has.
+    const COUNT: usize;
+    /// Sums before any product.
+    const ZERO: Self;
+    /// One sum; `index` is a constant once loops are unrolled, or the sums are no longer in registers.
+    ///
+    /// # Safety
+    /// `index` is below [`COUNT`](Self::COUNT).
+    unsafe fn get(&self, index: usize) -> Self::Sum;
+}
+
+macro_rules! sums {
+    ($($t:ty, $zero:literal, $count:literal;)*) => {$(
+        impl Sums for [$t; $count] {
+            type Sum = $t;
+            const COUNT: usize = $count;
+            const ZERO: Self = [$zero; $count];
+            #[inline(always)]
+            unsafe fn get(&self, index: usize) -> $t {
+                // SAFETY: the caller's promise.
+                unsafe { *self.get_unchecked(index) }
+            }
+        }
+    )*};
+}
+sums! {
+    f32, 0.0, 32;
+    f32, 0.0, 64;
+    f32, 0.0, 128;
+    i32, 0, 32;
+    i32, 0, 64;
+    i32, 0, 128;
+}
+
+/// An element type whose 64 × `N` products a warpgroup computes; `N` is 64, 128 or 256.
+///
+/// ```compile_fail
+/// # use tile::hopper::Multiply;
+/// fn multiplies<T: Multiply<100>>() {}
+/// multiplies::<half::f16>(); // not a width of the instruction
+/// ```
+pub trait Multiply<const N: u32>: Element {
+    /// What a thread keeps.
+    type Sums: Sums;
+
+    /// Adds the product of two tiles of 128 bytes of k to `sums`, or begins with it unless `keep`; then waits until the
+    /// product *before* this one is done, whose operands may be overwritten then. This one still runs.
+    ///
+    /// It is one piece of assembly: the sums are in flight from its first instruction until [`finish`](Self::finish), and
+    /// between pieces the compiler could put something that touches them.
+    ///
+    /// # Safety
+    /// The four warps of a warpgroup come here together. The operands were brought by copies that have landed, or written
+    /// by threads that called `fence_tensor_copies` before a barrier, and stay until the product is done. Nothing reads
+    /// `sums` until `finish`.
+    unsafe fn multiply<A: Major<Self>, B: Major<Self>>(
+        sums: &mut Self::Sums,
+        a: Descriptor<Self, A>,
+        b: Descriptor<Self, B>,
+        keep: bool,
+    );
+
+    /// Waits until all products of this warpgroup are done.
+    ///
+    /// # Safety
+    /// The four warps of a warpgroup come here together.
+    unsafe fn finish(sums: &mut Self::Sums);
+}
+
+macro_rules! products {
+    // Types of 16 bits, whose operands may lie either way: two more words for the instruction.
+    ($t:ty, f32; $shape:literal, either; $($n:literal: $count:literal),*) => {
+        products!(@ $t, f32, $shape, ", 1, 1, {ta}, {tb};",
+                  (ta = imm(A::ACROSS), tb = imm(B::ACROSS)); $($n: $count),*);
+    };
+    ($t:ty, f32; $shape:literal, along; $($n:literal: $count:literal),*) => {
+        products!(@ $t, f32, $shape, ", 1, 1;", (); $($n: $count),*);
+    };
+    ($t:ty, i32; $shape:literal, along; $($n:literal: $count:literal),*) => {
+        products!(@ $t, i32, $shape, ";", (); $($n: $count),*);
+    };
+    (@ $t:ty, $sum:ident, $shape:literal, $end:literal, $constants:tt; $($n:literal: $count:literal),*) => {$(
+        products!(@one $t, $sum, $shape, $end, $constants, $n, $count);
+    )*};
+    (@one $t:ty, $sum:ident, $shape:literal, $end:literal, ($($name:ident = imm($constant:expr)),*), $n:literal, $count:literal) => {
+        impl Multiply<$n> for $t {
+            type Sums = [$sum; $count];
+
+            #[inline(always)]
+            unsafe fn multiply<A: Major<Self>, B: Major<Self>>(
+                sums: &mut [$sum; $count],
+                a: Descriptor<Self, A>,
+                b: Descriptor<Self, B>,
+                keep: bool,
+            ) {
+                // SAFETY: the caller's promise is the instructions' own.
+                unsafe { cuda_std::ptx!(
+                    "{{",
+                    ".reg .pred keep, yes;",
+                    ".reg .b64 a, b;",
+                    "setp.ne.u32 keep, {keep}, 0;",
+                    "setp.eq.u32 yes, 0, 0;",
+                    "wgmma.fence.sync.aligned;",
+                    concat!("wgmma.mma_async.sync.aligned.m64n", $n, $shape, " {{{sums}}}, {a}, {b}, keep", $end),
+                    "add.u64 a, {a}, {sa};",
+                    "add.u64 b, {b}, {sb};",
+                    concat!("wgmma.mma_async.sync.aligned.m64n", $n, $shape, " {{{sums}}}, a, b, yes", $end),
+                    "add.u64 a, a, {sa};",
+                    "add.u64 b, b, {sb};",
+                    concat!("wgmma.mma_async.sync.aligned.m64n", $n, $shape, " {{{sums}}}, a, b, yes", $end),
+                    "add.u64 a, a, {sa};",
+                    "add.u64 b, b, {sb};",
+                    concat!("wgmma.mma_async.sync.aligned.m64n", $n, $shape, " {{{sums}}}, a, b, yes", $end),
+                    "wgmma.commit_group.sync.aligned;",
+                    "wgmma.wait_group.sync.aligned 1;",
+                    "}}",
+                    sums = inout([$sum; $count]) sums,
+                    a = in(u64) a.bits(), b = in(u64) b.bits(), keep = in(u32) keep as u32,
+                    sa = imm(Descriptor::<Self, A>::STEP), sb = imm(Descriptor::<Self, B>::STEP)
+                    $(, $name = imm($constant))*;
+                    options(convergent)
+                ) }
+            }
+
+            #[inline(always)]
+            unsafe fn finish(sums: &mut [$sum; $count]) {
+                // SAFETY: the caller's promise. The sums are named so that nothing reads them before the wait.
+                unsafe { cuda_std::ptx!("wgmma.wait_group.sync.aligned 0; // {sums}",
+                                        sums = inout([$sum; $count]) sums; options(convergent)) }
+            }
+        }
+    };
+}
+products!(f16, f32; "k16.f32.f16.f16", either; 64: 32, 128: 64, 256: 128);
+products!(bf16, f32; "k16.f32.bf16.bf16", either; 64: 32, 128: 64, 256: 128);
+products!(Tf32, f32; "k8.f32.tf32.tf32", along; 64: 32, 128: 64, 256: 128);
+products!(i8, i32; "k32.s32.s8.s8", along; 64: 32, 128: 64, 256: 128);
