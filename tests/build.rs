@@ -1,4 +1,4 @@
-//! Compiles the kernels with planted mistakes to PTX.
+//! Compiles the kernels that only tests run: those with planted mistakes, and those of one building block each.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,11 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let built =
-        CudaBuilder::new("mistakes").arch(NvvmArch::Compute75).copy_to(out.join("mistakes.ptx")).build();
-    if let Err(error) = built {
-        eprintln!("error: the kernels did not become PTX: {error}");
-        std::process::exit(1);
+    for (folder, arch) in [("mistakes", NvvmArch::Compute75), ("blocks", NvvmArch::Compute90a)] {
+        let built = CudaBuilder::new(folder).arch(arch).copy_to(out.join(format!("{folder}.ptx"))).build();
+        if let Err(error) = built {
+            eprintln!("error: the kernels of `{folder}` did not become PTX: {error}");
+            std::process::exit(1);
+        }
     }
 }

@@ -10,7 +10,7 @@ use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 
 use crate::device::{Device, Limits};
 use crate::error::{Doing, Error};
-use crate::extra;
+use crate::extra::{self, Extended};
 use crate::half::{Bf16, F16};
 
 /// How many threads a launch has, and how much dynamic shared memory each block.
@@ -79,10 +79,26 @@ impl<'d, K: Kernel> Launcher<'d, K> {
     /// # Safety
     /// The arguments keep what the kernel's `# Safety` asks for: lengths behind pointers, above all.
     pub unsafe fn launch<A: Arguments<K::Params>>(&self, shape: Shape, arguments: A) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_extended(shape, Extended::default(), arguments) }
+    }
+
+    /// The same with a cluster chosen at the launch, or with leave to begin before the kernel before it has ended.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch); a kernel that may begin early waits by itself before it touches memory.
+    pub unsafe fn launch_extended<A: Arguments<K::Params>>(
+        &self,
+        shape: Shape,
+        extended: Extended,
+        arguments: A,
+    ) -> Result<(), Error> {
         if shape.grid.contains(&0) {
             return Ok(());
         }
-        self.check(shape).map_err(|problem| Error::Launch { kernel: K::NAME, problem })?;
+        self.check(shape)
+            .and_then(|()| check_cluster(shape.grid, K::LAUNCH_BOUNDS.cluster_dim.or(extended.cluster)))
+            .map_err(|problem| Error::Launch { kernel: K::NAME, problem })?;
         if shape.shared + self.static_shared > self.device.limits().shared_per_block {
             extra::allow_dynamic_shared(&self.function, shape.shared).doing(format!(
                 "give `{}` {} bytes of dynamic shared memory",
@@ -92,11 +108,24 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         }
         let mut packed = Packed::default();
         arguments.pack(&mut packed);
-        let pointers = packed.pointers();
-        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        let mut pointers = packed.pointers();
+        let stream = self.device.stream();
         // SAFETY: `Arguments` passes one value for each PTX parameter, of its size; the rest is the caller's promise.
         let launched = unsafe {
-            self.device.stream().launch(&self.function, (gx, gy, gz), (bx, by, bz), shape.shared, &pointers)
+            if extended == Extended::default() {
+                let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+                stream.launch(&self.function, (gx, gy, gz), (bx, by, bz), shape.shared, &pointers)
+            } else {
+                extra::launch_extended(
+                    stream,
+                    &self.function,
+                    shape.grid,
+                    shape.block,
+                    shape.shared,
+                    extended,
+                    &mut pointers,
+                )
+            }
         };
         launched.doing(format!("launch `{}`", K::NAME))
     }
@@ -119,6 +148,19 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         }
         Ok(())
     }
+}
+
+/// A grid is made of whole clusters.
+fn check_cluster(grid: [u32; 3], cluster: Option<[u32; 3]>) -> Result<(), String> {
+    let Some(cluster) = cluster else { return Ok(()) };
+    for (axis, (blocks, of)) in ["x", "y", "z"].into_iter().zip(grid.into_iter().zip(cluster)) {
+        if of == 0 || !blocks.is_multiple_of(of) {
+            return Err(format!(
+                "the grid has {blocks} blocks along {axis}, a cluster {of}: it must be a multiple"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_block(
@@ -332,6 +374,15 @@ mod tests {
         assert!(check([1, 1, 65], &none).unwrap_err().contains("65 threads along z"));
         assert!(check([64, 17, 1], &none).unwrap_err().contains("1088 threads, the device admits 1024"));
         assert!(check([1024, 1, 1], &none).unwrap_err().contains("registers allow 512"));
+    }
+
+    #[test]
+    fn grids_are_made_of_whole_clusters() {
+        assert_eq!(check_cluster([6, 1, 1], Some([2, 1, 1])), Ok(()));
+        assert_eq!(check_cluster([5, 1, 1], None), Ok(()));
+        assert!(
+            check_cluster([5, 1, 1], Some([2, 1, 1])).unwrap_err().contains("5 blocks along x, a cluster 2")
+        );
     }
 
     #[test]

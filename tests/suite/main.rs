@@ -5,6 +5,7 @@
 
 mod counters;
 mod demos;
+mod hopper_blocks;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod launches;
@@ -58,6 +59,7 @@ fn cases() -> Vec<Case> {
         matmul::cases(),
         transpose::cases(),
         demos::cases(),
+        hopper_blocks::cases(),
         counters::cases(),
         launches::cases(),
         #[cfg(feature = "ladder")]

@@ -1,5 +1,11 @@
 //! What `cust` 0.3 lacks of the driver API, made safe: larger dynamic shared memory, the carve-out, cooperative and
-//! cluster launches, and the compiler's log of a module that does not load.
+//! cluster launches, tensor maps, and the compiler's log of a module that does not load.
+
+mod extended;
+mod tensor_map;
+
+pub use extended::{Extended, launch_extended};
+pub use tensor_map::{Tensor, TensorMapError, tensor_map};
 
 use std::ffi::{CString, c_uint, c_void};
 

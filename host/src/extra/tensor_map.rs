@@ -1,0 +1,146 @@
+//! Tensor maps: what a kernel's tensor copies go by, made by the driver.
+
+use std::ffi::{c_int, c_void};
+
+use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
+
+unsafe extern "C" {
+    fn cuTensorMapEncodeTiled(
+        map: *mut Words,
+        element: u32,
+        rank: u32,
+        address: *mut c_void,
+        extents: *const u64,
+        strides: *const u64,
+        box_extents: *const u32,
+        steps: *const u32,
+        interleave: u32,
+        swizzle: u32,
+        l2_promotion: u32,
+        fill: u32,
+    ) -> c_int;
+}
+
+#[repr(C, align(64))]
+struct Words([u64; 16]);
+
+/// A tensor in device memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensor<'a> {
+    /// Where its first element lies: a multiple of 16.
+    pub address: u64,
+    /// Elements along each dimension, the innermost first.
+    pub extents: &'a [u64],
+    /// Elements from one index to the next, of each dimension but the innermost; in bytes, multiples of 16.
+    pub pitches: &'a [u64],
+}
+
+/// Why a tensor has no map.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorMapError {
+    /// The tensor and the box differ in their dimensions.
+    #[error("the tensor has {extents} extents and {pitches} pitches; boxes of {rank} dimensions need {rank} and {less}", less = rank - 1)]
+    Rank {
+        /// Extents given.
+        extents: usize,
+        /// Pitches given.
+        pitches: usize,
+        /// Dimensions of the box.
+        rank: usize,
+    },
+    /// It begins elsewhere than tensor copies can.
+    #[error("the tensor begins at {0:#x}; tensor copies need a multiple of 16")]
+    Address(u64),
+    /// An extent is 0, or more than 32 bits count.
+    #[error("dimension {dimension} has {extent} elements; 1 to 2^32 can be copied from")]
+    Extent {
+        /// Which, the innermost is 0.
+        dimension: usize,
+        /// Its elements.
+        extent: u64,
+    },
+    /// Lines begin elsewhere than tensor copies can.
+    #[error(
+        "indices of dimension {dimension} are {bytes} bytes apart; tensor copies need a multiple of 16 below 2^40"
+    )]
+    Pitch {
+        /// Which, the innermost is 0.
+        dimension: usize,
+        /// Bytes from one index to the next.
+        bytes: u64,
+    },
+    /// The driver refused it: before Hopper there are no tensor copies.
+    #[error(
+        "the driver does not encode the tensor map (error {0}); tensor copies need compute capability 9.0"
+    )]
+    Driver(i32),
+}
+
+/// A map of a tensor, for copies of boxes of type `B`.
+///
+/// Element, swizzle and box are those of the kernel's parameter, found by inference. Only what is known at run time can be
+/// wrong:
+///
+/// ```
+/// use host::extra::{Tensor, TensorMapError, tensor_map};
+/// use tile::hopper::{Box2, Swizzle128, TensorMap};
+///
+/// type Panels = TensorMap<half::bf16, Swizzle128, Box2<64, 64>>;
+/// let odd = Tensor { address: 0x1000, extents: &[100, 8], pitches: &[100] };
+/// let refused: Result<Panels, _> = tensor_map(odd);
+/// assert_eq!(refused.err(), Some(TensorMapError::Pitch { dimension: 1, bytes: 200 }));
+/// ```
+///
+/// A box that is wider than its swizzle spans does not compile:
+///
+/// ```compile_fail
+/// # use host::extra::{Tensor, tensor_map};
+/// # use tile::hopper::{Box2, Swizzle128, TensorMap};
+/// let tensor = Tensor { address: 0x1000, extents: &[128, 8], pitches: &[128] };
+/// let wide: TensorMap<half::bf16, Swizzle128, Box2<64, 128>> = tensor_map(tensor).unwrap();
+/// ```
+pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
+    tensor: Tensor<'_>,
+) -> Result<TensorMap<T, S, B>, TensorMapError> {
+    const { assert!(TensorMap::<T, S, B>::BOX_BYTES > 0) }
+    let rank = B::RANK as usize;
+    let Tensor { address, extents, pitches } = tensor;
+    if (extents.len(), pitches.len()) != (rank, rank - 1) {
+        return Err(TensorMapError::Rank { extents: extents.len(), pitches: pitches.len(), rank });
+    }
+    if !address.is_multiple_of(16) {
+        return Err(TensorMapError::Address(address));
+    }
+    if let Some(dimension) = extents.iter().position(|extent| !(1..=1 << 32).contains(extent)) {
+        return Err(TensorMapError::Extent { dimension, extent: extents[dimension] });
+    }
+    let strides: Vec<u64> = pitches.iter().map(|pitch| pitch.saturating_mul(T::BYTES.into())).collect();
+    if let Some(at) = strides.iter().position(|bytes| !bytes.is_multiple_of(16) || *bytes >= 1 << 40) {
+        return Err(TensorMapError::Pitch { dimension: at + 1, bytes: strides[at] });
+    }
+    let mut words = Words([0; 16]);
+    // Every element is taken; nothing is interleaved; a miss in L2 fetches 256 bytes; outside are zeros.
+    let (steps, interleave, promotion, fill) = ([1; 3], 0, 3, 0);
+    // SAFETY: each array has at least `rank` entries, or one less for the strides.
+    let code = unsafe {
+        cuTensorMapEncodeTiled(
+            &mut words,
+            T::DRIVER,
+            B::RANK,
+            address as *mut c_void,
+            extents.as_ptr(),
+            strides.as_ptr(),
+            B::EXTENTS.as_ptr(),
+            steps.as_ptr(),
+            interleave,
+            S::DRIVER,
+            promotion,
+            fill,
+        )
+    };
+    if code != 0 {
+        return Err(TensorMapError::Driver(code));
+    }
+    // SAFETY: encoded just now for these types.
+    Ok(unsafe { TensorMap::from_words(words.0) })
+}

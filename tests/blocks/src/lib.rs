@@ -1,0 +1,12 @@
+//! Kernels that use one building block of `tile::hopper` each, for the suite to compare with plain loops.
+#![no_std]
+#![allow(missing_docs)]
+
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod boxes;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod matrices;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod products;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod roles;

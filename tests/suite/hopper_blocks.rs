@@ -1,0 +1,258 @@
+//! Each building block of `tile::hopper`, in a kernel that does little else, against plain loops.
+
+use std::ffi::c_void;
+
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::module::Module;
+use host::device::Device;
+use host::extra::{Tensor, allow_dynamic_shared, tensor_map};
+use host::half::{Bf16, F16};
+use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
+
+use crate::Case;
+
+static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/blocks.ptx"));
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        Case::new("hopper::matrices_turn", matrices),
+        Case::new("hopper::a_box_goes_to_both_blocks", multicast),
+        Case::new("hopper::a_box_of_three_dimensions", three_dimensions),
+    ];
+    for stages in [1, 2, 3, 7] {
+        cases.push(Case::new(format!("hopper::ring_of_{stages}"), move |device| ring(device, stages)));
+    }
+    for (name, columns) in [("plain", 32), ("swizzled_32", 8), ("swizzled_64", 16), ("swizzled_128", 32)] {
+        cases.push(Case::new(format!("hopper::box_{name}"), move |device| boxes(device, name, columns)));
+    }
+    let bf16 = |value: i32| Bf16(half::bf16::from_f32(value as f32));
+    let f16 = |value: i32| F16(half::f16::from_f32(value as f32));
+    for (layout, n) in [("nt", 64), ("tn", 64), ("nt", 256), ("nn", 256)] {
+        cases.push(Case::new(format!("hopper::product_bf16_{n}_{layout}"), move |device| {
+            product::<half::bf16, _>(device, &format!("product_bf16_{n}_{layout}"), n, layout, bf16)
+        }));
+    }
+    for layout in ["tt", "tn"] {
+        cases.push(Case::new(format!("hopper::product_f16_128_{layout}"), move |device| {
+            product::<half::f16, _>(device, &format!("product_f16_128_{layout}"), 128, layout, f16)
+        }));
+    }
+    cases.push(Case::new("hopper::product_tf32_128_nt", |device| {
+        product::<tile::hopper::Tf32, _>(device, "product_tf32_128_nt", 128, "nt", |value| value as f32)
+    }));
+    cases.push(Case::new("hopper::product_s8_128_nt", |device| {
+        product::<i8, _>(device, "product_s8_128_nt", 128, "nt", |value| value as i8)
+    }));
+    cases
+}
+
+/// Launches a kernel of this crate's own module and waits for it.
+fn launch(
+    device: &Device,
+    kernel: &str,
+    (grid, block, shared): (u32, u32, u32),
+    arguments: &mut [*mut c_void],
+) -> anyhow::Result<()> {
+    let (major, minor) = device.limits().capability;
+    anyhow::ensure!((major, minor) == (9, 0), "Hopper's blocks need capability 9.0, this is {major}.{minor}");
+    let module = Module::from_ptx(PTX, &[])?;
+    let function = module.get_function(kernel)?;
+    allow_dynamic_shared(&function, shared)?;
+    // SAFETY: the callers pass one value for each parameter, of its type, and buffers of the sizes that it needs.
+    unsafe { device.stream().launch(&function, grid, block, shared, arguments)? };
+    device.synchronize()?;
+    Ok(())
+}
+
+fn argument<T>(value: &mut T) -> *mut c_void {
+    (&raw mut *value).cast()
+}
+
+fn matrices(device: &Device) -> anyhow::Result<()> {
+    let words: Vec<u32> = (0..128).map(|i| i * 0x1_0003 + 7).collect();
+    let (from, to) = (DeviceBuffer::from_slice(&words)?, DeviceBuffer::from_slice(&[0u32; 128])?);
+    let (mut a, mut b) = (from.as_device_ptr(), to.as_device_ptr());
+    launch(device, "matrices_turn", (1, 32, 0), &mut [argument(&mut a), argument(&mut b)])?;
+    let got = to.as_host_vec()?;
+    for (lane, i) in (0..32).flat_map(|lane| (0..4).map(move |i| (lane, i))) {
+        // Loading begins with the rows of the last matrix.
+        anyhow::ensure!(got[lane * 4 + i] == words[lane * 4 + (i + 3) % 4], "lane {lane}, word {i}");
+    }
+    Ok(())
+}
+
+fn ring(device: &Device, stages: u32) -> anyhow::Result<()> {
+    let out = DeviceBuffer::from_slice(&[0u32; 129])?;
+    let mut pointer = out.as_device_ptr();
+    launch(device, &format!("ring_of_{stages}"), (1, 256, 0), &mut [argument(&mut pointer)])?;
+    let sum: u32 = (0..blocks::roles::COUNT).sum();
+    let mut expected = vec![sum; 128];
+    expected.push(sum * 128);
+    anyhow::ensure!(out.as_host_vec()? == expected);
+    Ok(())
+}
+
+const HEIGHT: usize = 70;
+const WIDTH: usize = 50;
+/// Words from row to row: some are left over.
+const PITCH: usize = 52;
+const OLD: u32 = 0xEEEE_EEEE;
+
+fn map<T: Element, S: Swizzle, B: BoxShape>(
+    address: u64,
+    extents: &[u64],
+    pitches: &[u64],
+) -> anyhow::Result<TensorMap<T, S, B>> {
+    Ok(tensor_map(Tensor { address, extents, pitches })?)
+}
+
+fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
+    use tile::hopper::{Box2, NoSwizzle, Swizzle32, Swizzle64, Swizzle128};
+    let numbers: Vec<u32> = (0..(HEIGHT * PITCH) as u32).collect();
+    let from = DeviceBuffer::from_slice(&numbers)?;
+    let rows = if name == "plain" {
+        16
+    } else if columns == 32 {
+        64
+    } else {
+        32
+    };
+    for (x, y) in [(0, 0), (5, 3), (-3, -2), (40, 60), (60, 0)] {
+        let seen = DeviceBuffer::from_slice(&vec![OLD; rows * columns])?;
+        let to = DeviceBuffer::from_slice(&vec![OLD; HEIGHT * PITCH])?;
+        let kernel = format!("box_{name}");
+        macro_rules! pass {
+            ($swizzle:ty, $rows:literal, $columns:literal) => {{
+                let map = |buffer: &DeviceBuffer<u32>| {
+                    let address = buffer.as_device_ptr().as_raw();
+                    map::<u32, $swizzle, Box2<$rows, $columns>>(
+                        address,
+                        &[WIDTH as u64, HEIGHT as u64],
+                        &[PITCH as u64],
+                    )
+                };
+                let (mut a, mut b, mut x, mut y) = (map(&from)?, map(&to)?, x, y);
+                let mut pointer = seen.as_device_ptr();
+                let mut arguments = [
+                    argument(&mut a),
+                    argument(&mut b),
+                    argument(&mut x),
+                    argument(&mut y),
+                    argument(&mut pointer),
+                ];
+                launch(device, &kernel, (1, 32, blocks::boxes::SHARED_BYTES), &mut arguments)?;
+            }};
+        }
+        match name {
+            "plain" => pass!(NoSwizzle, 16, 32),
+            "swizzled_32" => pass!(Swizzle32, 32, 8),
+            "swizzled_64" => pass!(Swizzle64, 32, 16),
+            _ => pass!(Swizzle128, 64, 32),
+        }
+        let (seen, to) = (seen.as_host_vec()?, to.as_host_vec()?);
+        let mut expected = vec![OLD; HEIGHT * PITCH];
+        for (row, col) in (0..rows).flat_map(|row| (0..columns).map(move |col| (row, col))) {
+            let (at_row, at_col) = (row as i32 + y, col as i32 + x);
+            let inside = (0..HEIGHT as i32).contains(&at_row) && (0..WIDTH as i32).contains(&at_col);
+            let place = (at_row * PITCH as i32 + at_col) as usize;
+            let value = if inside { numbers[place] } else { 0 };
+            anyhow::ensure!(seen[row * columns + col] == value, "box at {x}, {y}: row {row}, column {col}");
+            if inside {
+                expected[place] = value;
+            }
+        }
+        anyhow::ensure!(to == expected, "the box at {x}, {y} comes out otherwise");
+    }
+    Ok(())
+}
+
+fn three_dimensions(device: &Device) -> anyhow::Result<()> {
+    use tile::hopper::{Box3, Swizzle128};
+    let (slices, rows, cols) = (3, 10, 40);
+    let numbers: Vec<u32> = (0..slices * rows * cols).collect();
+    let (from, to) =
+        (DeviceBuffer::from_slice(&numbers)?, DeviceBuffer::from_slice(&vec![OLD; numbers.len()])?);
+    let seen = DeviceBuffer::from_slice(&[OLD; 512])?;
+    let map = |buffer: &DeviceBuffer<u32>| {
+        let extents = [cols, rows, slices].map(u64::from);
+        let pitches = [cols, rows * cols].map(u64::from);
+        map::<u32, Swizzle128, Box3<2, 8, 32>>(buffer.as_device_ptr().as_raw(), &extents, &pitches)
+    };
+    let (mut a, mut b, (mut x, mut y, mut z)) = (map(&from)?, map(&to)?, (20i32, 4i32, 2i32));
+    let mut pointer = seen.as_device_ptr();
+    let mut arguments = [
+        argument(&mut a),
+        argument(&mut b),
+        argument(&mut x),
+        argument(&mut y),
+        argument(&mut z),
+        argument(&mut pointer),
+    ];
+    launch(device, "box_of_three_dimensions", (1, 32, blocks::boxes::SHARED_BYTES), &mut arguments)?;
+    let (seen, to) = (seen.as_host_vec()?, to.as_host_vec()?);
+    let mut expected = vec![OLD; numbers.len()];
+    for index in 0..512 {
+        let (slice, row, col) = (2 + index / 256, 4 + index / 32 % 8, 20 + index % 32);
+        let place = ((slice * rows + row) * cols + col) as usize;
+        let inside = slice < slices && row < rows && col < cols;
+        let value = if inside { numbers[place] } else { 0 };
+        anyhow::ensure!(seen[index as usize] == value, "slice {slice}, row {row}, column {col}");
+        if inside {
+            expected[place] = value;
+        }
+    }
+    anyhow::ensure!(to == expected);
+    Ok(())
+}
+
+fn multicast(device: &Device) -> anyhow::Result<()> {
+    use tile::hopper::{Box2, Swizzle128};
+    let numbers: Vec<u32> = (0..1024).collect();
+    let from = DeviceBuffer::from_slice(&numbers)?;
+    let seen = DeviceBuffer::from_slice(&[OLD; 4096])?;
+    let mut a = map::<u32, Swizzle128, Box2<16, 32>>(from.as_device_ptr().as_raw(), &[32, 32], &[32])?;
+    let mut pointer = seen.as_device_ptr();
+    let mut arguments = [argument(&mut a), argument(&mut pointer)];
+    launch(device, "box_for_both", (4, 32, blocks::boxes::SHARED_BYTES), &mut arguments)?;
+    anyhow::ensure!(seen.as_host_vec()? == numbers.repeat(4));
+    Ok(())
+}
+
+/// Twice the product of 64 rows and n columns over 128 bytes of k, exactly.
+fn product<T: Element, H: DeviceCopy>(
+    device: &Device,
+    kernel: &str,
+    n: usize,
+    layout: &str,
+    element: impl Fn(i32) -> H,
+) -> anyhow::Result<()> {
+    let k = 128 / T::BYTES as usize;
+    let small = |seed: usize| move |i: usize| ((i * 7919 + seed * 104_729) % 9) as i32 - 4;
+    let (a, b) = (small(1), small(2));
+    // By lines along k (rows of A, columns of B), or across.
+    let stored = |number: &dyn Fn(usize) -> i32, lines: usize, across: bool| -> Vec<H> {
+        let place = |i: usize| if across { i % lines * k + i / lines } else { i };
+        (0..lines * k).map(|i| element(number(place(i)))).collect()
+    };
+    let (a_across, b_across) = (layout.starts_with('t'), layout.ends_with('n'));
+    let on_a = DeviceBuffer::from_slice(&stored(&a, 64, a_across))?;
+    let on_b = DeviceBuffer::from_slice(&stored(&b, n, b_across))?;
+    let out = DeviceBuffer::from_slice(&vec![OLD; 64 * n])?;
+    let panels = |buffer: &DeviceBuffer<H>, lines: usize, across: bool| {
+        let (inner, outer) = if across { (lines, k) } else { (k, lines) };
+        let address = buffer.as_device_ptr().as_raw();
+        map::<T, tile::hopper::Swizzle128, T::Panel>(address, &[inner as u64, outer as u64], &[inner as u64])
+    };
+    let (mut map_a, mut map_b) = (panels(&on_a, 64, a_across)?, panels(&on_b, n, b_across)?);
+    let mut pointer = out.as_device_ptr();
+    let mut arguments = [argument(&mut map_a), argument(&mut map_b), argument(&mut pointer)];
+    launch(device, kernel, (1, 128, blocks::products::shared_bytes(n as u32)), &mut arguments)?;
+    for (i, bits) in out.as_host_vec()?.into_iter().enumerate() {
+        let (row, col) = (i / n, i % n);
+        let sum: i32 = (0..k).map(|j| a(row * k + j) * b(col * k + j)).sum();
+        let got = if T::BYTES == 1 { bits as i32 as f64 } else { f64::from(f32::from_bits(bits)) };
+        anyhow::ensure!(got == f64::from(2 * sum), "row {row}, column {col}: {got}, not {}", 2 * sum);
+    }
+    Ok(())
+}
