@@ -121,6 +121,7 @@ kernels! {
         tensor_s8_nt
     }
     "tensor": tensor::general { tensor_f16_general tensor_bf16_general tensor_tf32_general tensor_s8_general }
+    "tensor": hopper::product { hopper_bf16_nt }
     "latency": latency { chase_global chase_shared copy_by_few }
     // `warpsmith new` writes above this line.
 }

@@ -7,6 +7,8 @@
 pub mod banks;
 pub mod coalescing;
 pub mod first;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod hopper;
 pub mod latency;
 pub mod matmul;
 pub mod spaces;

@@ -1,0 +1,33 @@
+//! C = alpha · A · B + beta · C on Hopper's tensor cores: f16 and bf16 with A and B stored either way, tf32 and s8 with
+//! both along k. Rows of all matrices are multiples of 16 bytes; extents are any.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | [`product`] | the product: who does what, and in which order |
+//! | `epilogue` | from the sums in registers to C |
+//! | `raster` | which tile comes when |
+
+mod epilogue;
+pub mod product;
+mod raster;
+
+/// A product's extents and factors, passed to each kernel by value; where the matrices lie is in the tensor maps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+pub struct HopperGemm {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B; at least 1.
+    pub k: u32,
+    /// Factor of the product; a whole number if the sums are integers.
+    pub alpha: f32,
+    /// Factor of what C held before, likewise; C is not read if this is zero.
+    pub beta: f32,
+    /// Not zero if C's elements are the 32-bit sums, zero if they are of the operands' 16-bit type.
+    pub wide: u32,
+    /// Rows of tiles that run together.
+    pub group: u32,
+}
