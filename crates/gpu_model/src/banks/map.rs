@@ -83,6 +83,7 @@ impl BankMap {
             cost.wavefronts += group.passes;
             cost.ideal += 1;
             cost.degree = cost.degree.max(group.passes);
+            cost.conflicts = cost.wavefronts - cost.ideal;
         }
         let useful_bytes = addresses.iter().flatten().count() as u64 * u64::from(bytes);
         let rate = |passes: u32| match passes {
