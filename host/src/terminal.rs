@@ -78,6 +78,31 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     table.trim_fmt()
 }
 
+/// The width that sentences are broken at.
+const WIDTH: usize = 100;
+
+/// A sentence broken into lines of at most 100 columns, the first after `first`, the others indented as deep.
+pub fn wrapped(first: &str, sentence: &str) -> String {
+    let indent = first.chars().count() - first.trim_start().chars().count() + 4;
+    let mut out = first.to_owned();
+    let mut column = first.chars().count();
+    for (index, word) in sentence.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > WIDTH {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
 /// A line on standard error that says what runs now; nothing when nobody watches.
 pub struct Progress {
     bar: ProgressBar,
@@ -134,6 +159,15 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(number), text);
         }
+    }
+
+    #[test]
+    fn long_sentences_are_broken_between_words() {
+        assert_eq!(wrapped("  a: ", "short"), "  a: short\n");
+        let text = wrapped("  a: ", &"word ".repeat(40));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
+        assert_eq!(text.split_whitespace().count(), 41);
     }
 
     #[test]

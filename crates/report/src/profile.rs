@@ -204,7 +204,7 @@ impl Counters {
             if shared.bank_conflicts > 0 {
                 let degree = shared.wavefronts as f64 / shared.ideal_wavefronts.max(1) as f64;
                 advice.push(format!(
-                    "shared {verb}s take {degree:.1} wavefronts where one would do: pad each row of the tile by one \
+                    "shared {verb}s take {degree:.1} times the wavefronts they need: pad each row of the tile by one \
                      element, swizzle its columns, or let neighbouring lanes walk along a row"
                 ));
             }
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(launch.counters.global_load.efficiency(), Some(1.0));
         assert_eq!(launch.worst_lines()[0].line, 14);
         assert_eq!(launch.lines[0].counters.advice(), Vec::<String>::new());
-        assert!(launch.lines[1].counters.advice()[0].contains("32.0 wavefronts"));
+        assert!(launch.lines[1].counters.advice()[0].contains("32.0 times the wavefronts"));
         assert_eq!(launch.not_counted[0].instructions, 8);
     }
 

@@ -98,8 +98,11 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         );
     }
     for (name, g) in global.into_iter().filter(|(_, g)| g.requests > 0) {
-        let used =
-            g.efficiency().map_or(String::new(), |e| format!(", {:.0} % of their bytes used", 100.0 * e));
+        let used = g.efficiency().map_or(String::new(), |e| match e {
+            // Lanes that want the same bytes ask for more than moves.
+            e if e > 1.0 => format!(", {:.0} % of their bytes asked for, as lanes share them", 100.0 * e),
+            e => format!(", {:.0} % of their bytes used", 100.0 * e),
+        });
         let _ =
             writeln!(out, "  {name}: {} requests, {} sectors{used}", grouped(g.requests), grouped(g.sectors));
     }
@@ -162,7 +165,7 @@ fn lines(out: &mut String, launches: &[LaunchProfile]) {
             let _ = writeln!(out, "    {}", text.trim());
         }
         for advice in counted.advice() {
-            let _ = writeln!(out, "    → {advice}");
+            out.push_str(&terminal::wrapped("    → ", &advice));
         }
     }
     out.push('\n');

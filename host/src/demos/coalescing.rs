@@ -224,7 +224,7 @@ pub fn text(rows: &[Row]) -> String {
     out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
     let grids = || shifted.iter().chain(&strided);
     for row in grids().filter(|row| !row.shows.is_empty()) {
-        out.push_str(&format!("  {}: {}\n", row.name(), row.shows));
+        out.push_str(&crate::terminal::wrapped(&format!("  {}: ", row.name()), &row.shows));
     }
     out.push_str(&row::wrong(&grids().map(|row| (*row).clone()).collect::<Vec<_>>()));
     out.push('\n');

@@ -3,7 +3,7 @@
 use report::profile::Counters;
 use serde::{Deserialize, Serialize};
 
-use crate::terminal::{RIGHT, WRONG, grouped, table};
+use crate::terminal::{RIGHT, WRONG, grouped, table, wrapped};
 use crate::verify::Verdict;
 
 /// A row. Serialised, it is an element of the `results` of `demo --json`; what was not measured is `null`.
@@ -164,7 +164,7 @@ pub fn text(rows: &[Row]) -> String {
     out.push_str(&checked(rows));
     for row in rows {
         if !row.shows.is_empty() {
-            out.push_str(&format!("  {}: {}\n", row.name(), row.shows));
+            out.push_str(&wrapped(&format!("  {}: ", row.name()), &row.shows));
         }
     }
     out.push_str(&wrong(rows));

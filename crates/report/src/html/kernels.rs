@@ -158,6 +158,9 @@ fn occupancy(out: &mut String, kernel: &Kernel, chip: &Chip) {
         (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared),
         (Resource::Blocks, found.blocks, sm.blocks),
     ] {
+        if resource == Resource::Registers && found.needs.registers_per_thread == 0 {
+            continue;
+        }
         let share = f64::from(used) / f64::from(total.max(1)) * 100.0;
         // What is used up at full occupancy stands in nobody's way.
         let limits = found.limited_by.contains(&resource) && found.fraction < 1.0;

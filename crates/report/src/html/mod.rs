@@ -201,7 +201,8 @@ fn how_to_read(out: &mut String) {
         ("Sector", "The least that global memory moves: 32 aligned bytes. Four sectors make a line."),
         (
             "Used",
-            "Bytes that lanes asked for, divided by the bytes of the sectors that moved. Above 100 % where lanes share bytes.",
+            "Bytes that lanes asked for, divided by the bytes of the sectors that moved. Lanes that want the same bytes count \
+             each: above 100 %, several lanes share what moves.",
         ),
         ("Occupancy", "Warps that a multiprocessor holds at once, divided by its warp slots."),
         (

@@ -21,10 +21,12 @@ pub fn occupancy(found: &Occupancy, sm: &SmLimits, paint: Paint) -> String {
             found.limits.iter().find(|limit| limit.resource == resource).and_then(|limit| limit.blocks);
         let filled = (u64::from(used) * 20 / u64::from(total.max(1))) as usize;
         let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled.min(20)));
+        if resource == Resource::Registers && admits.is_none() {
+            continue;
+        }
         let limits = found.limited_by.contains(&resource);
         let bar = if limits { paint.bad(&bar) } else { bar };
         let admits = match admits {
-            None if resource == Resource::Registers => "number of registers unknown".to_owned(),
             None => "none used".to_owned(),
             Some(blocks) => format!("admits {}", super::counted(blocks.into(), "block", "blocks")),
         };
