@@ -44,8 +44,6 @@ macro_rules! snapshots {
     )*};
 }
 snapshots! {
-    demo_matmul: "demo matmul --size 64",
-    demo_transpose: "demo transpose --size 96x64",
     demo_coalescing: "demo coalescing --size 4096",
     demo_banks: "demo banks",
     demo_spaces: "demo spaces --size 1024",
@@ -70,7 +68,7 @@ snapshots! {
     profile_sectors: "profile transpose_naive --size 64",
     inspect_source: "inspect vecadd --source",
     check_clean: "check vecadd transpose_padded",
-    list_family: "list transpose",
+    list_family: "list banks",
     help: "--help",
     unknown_kernel: "profile matmul_nave",
     unknown_command: "nonsense",

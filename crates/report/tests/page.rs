@@ -179,7 +179,7 @@ fn the_page_shows_what_was_counted() {
         "1,015,808",
         "transpose_&lt;tile&gt;",
         "tile[a &lt; b &amp;&amp; c &gt; d]",
-        "shared loads take 32.0 wavefronts where one would do",
+        "shared loads take 32.0 times the wavefronts they need",
         "64 registers a thread or fewer",
         "Not known: the module is not loaded",
         "not counted, for want of a measured rule: 8 × ldmatrix",
