@@ -121,7 +121,13 @@ kernels! {
         tensor_s8_nt
     }
     "tensor": tensor::general { tensor_f16_general tensor_bf16_general tensor_tf32_general tensor_s8_general }
-    "tensor": hopper::product { hopper_bf16_nt }
+    "tensor": hopper::product {
+        hopper_f16_nn hopper_f16_nt hopper_f16_tn hopper_f16_tt
+        hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt
+        hopper_tf32_nt hopper_s8_nt
+        hopper_f16_nn_alone hopper_f16_nt_alone hopper_f16_tn_alone hopper_f16_tt_alone
+        hopper_bf16_nn_alone hopper_bf16_nt_alone hopper_bf16_tn_alone hopper_bf16_tt_alone
+    }
     "latency": latency { chase_global chase_shared copy_by_few }
     // `warpsmith new` writes above this line.
 }

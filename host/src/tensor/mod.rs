@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod hopper;
 mod portable;
 mod problem;
 
@@ -79,7 +80,7 @@ impl<'d> Prepared<'d> {
 
 /// All variants, the fastest first: the order in which the dispatcher asks.
 pub fn variants() -> impl Iterator<Item = &'static Variant> {
-    portable::VARIANTS.iter()
+    hopper::VARIANTS.iter().chain(portable::VARIANTS)
 }
 
 /// What the dispatcher took.

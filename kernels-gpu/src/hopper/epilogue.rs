@@ -184,7 +184,7 @@ macro_rules! packed {
         }
     )*};
 }
-packed!(16 32 64);
+packed!(0 64);
 
 /// A warp's way to C.
 pub struct Epilogue<'a> {

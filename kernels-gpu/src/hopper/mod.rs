@@ -4,10 +4,10 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | [`product`] | the product: who does what, and in which order |
-//! | `epilogue` | from the sums in registers to C |
+//! | [`epilogue`] | from the sums in registers to C |
 //! | `raster` | which tile comes when |
 
-mod epilogue;
+pub mod epilogue;
 pub mod product;
 mod raster;
 

@@ -11,10 +11,11 @@
 //! - The copying warpgroup needs few registers and gives the rest to those that multiply.
 
 use cuda_std::prelude::*;
-use half::bf16;
+use half::{bf16, f16};
 use tile::hopper::{
-    Barrier, Element, KMajor, KTile, Major, Multiply, PANEL_LINES, PanelMap, Ring, SharedAddress, Sums, Turn,
-    cluster, give_registers, in_one_thread, take_registers, warp_of_block,
+    Barrier, Element, KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, Ring, SharedAddress,
+    Sums, Tf32, Turn, admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread,
+    take_registers, warp_of_block,
 };
 
 use super::HopperGemm;
@@ -188,8 +189,11 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         } else {
             thread::sync_threads();
         }
+        // All that was before ran beside the end of the grid before this one.
+        admit_next_grid();
+        await_previous_grid();
         if warp < 4 {
-            give_registers::<40>();
+            give_registers::<24>();
             if warp == 0 && in_one_thread() {
                 produce::<T, A, B, N, S, CM, CN>(form, a, b, &room);
             }
@@ -197,7 +201,7 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
                 cluster::begin_leaving();
             }
         } else {
-            take_registers::<232>();
+            take_registers::<240>();
             consume::<T, A, B, W, N, S, CM, CN>(form, c, &room, warp - 4);
         }
         if CM * CN > 1 {
@@ -349,15 +353,15 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
 }
 
 macro_rules! kernels {
-    ($($name:ident: $t:ty, $a:ty, $b:ty;)*) => {$(
+    ($($blocks:literal $name:ident: $t:ty, $a:ty, $b:ty, $packed:literal words;)*) => {$(
         /// C = alpha · A · B + beta · C, as the module says.
         ///
         /// # Safety
         /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has [`SHARED_BYTES`] of dynamic shared
-        /// memory, and blocks a multiple of [`CLUSTER`].
+        /// memory, and whole clusters.
         #[kernel]
         #[block_dim(384, 1, 1)]
-        #[cluster_dim(2, 1, 1)]
+        #[cluster_dim($blocks, 1, 1)]
         pub unsafe fn $name(
             p: HopperGemm,
             #[grid_constant] a: &PanelMap<$t>,
@@ -365,10 +369,27 @@ macro_rules! kernels {
             #[grid_constant] c: &OutputMap,
         ) {
             // SAFETY: the kernel's own contract.
-            unsafe { product::<$t, $a, $b, [u32; 64], BLOCK_N, STAGES, CLUSTER, 1>(p, a, b, c) }
+            unsafe { product::<$t, $a, $b, [u32; $packed], BLOCK_N, STAGES, $blocks, 1>(p, a, b, c) }
         }
     )*};
 }
 kernels! {
-    hopper_bf16_nt: bf16, KMajor, KMajor;
+    2 hopper_f16_nn: f16, KMajor, MnMajor, 64 words;
+    2 hopper_f16_nt: f16, KMajor, KMajor, 64 words;
+    2 hopper_f16_tn: f16, MnMajor, MnMajor, 64 words;
+    2 hopper_f16_tt: f16, MnMajor, KMajor, 64 words;
+    2 hopper_bf16_nn: bf16, KMajor, MnMajor, 64 words;
+    2 hopper_bf16_nt: bf16, KMajor, KMajor, 64 words;
+    2 hopper_bf16_tn: bf16, MnMajor, MnMajor, 64 words;
+    2 hopper_bf16_tt: bf16, MnMajor, KMajor, 64 words;
+    2 hopper_tf32_nt: Tf32, KMajor, KMajor, 0 words;
+    2 hopper_s8_nt: i8, KMajor, KMajor, 0 words;
+    1 hopper_f16_nn_alone: f16, KMajor, MnMajor, 64 words;
+    1 hopper_f16_nt_alone: f16, KMajor, KMajor, 64 words;
+    1 hopper_f16_tn_alone: f16, MnMajor, MnMajor, 64 words;
+    1 hopper_f16_tt_alone: f16, MnMajor, KMajor, 64 words;
+    1 hopper_bf16_nn_alone: bf16, KMajor, MnMajor, 64 words;
+    1 hopper_bf16_nt_alone: bf16, KMajor, KMajor, 64 words;
+    1 hopper_bf16_tn_alone: bf16, MnMajor, MnMajor, 64 words;
+    1 hopper_bf16_tt_alone: bf16, MnMajor, KMajor, 64 words;
 }

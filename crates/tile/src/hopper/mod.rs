@@ -13,6 +13,7 @@
 mod barrier;
 pub mod cluster;
 mod element;
+mod grid;
 mod operand;
 mod ring;
 mod roles;
@@ -23,6 +24,7 @@ mod wgmma;
 
 pub use barrier::Barrier;
 pub use element::{Element, Tf32};
+pub use grid::{admit_next_grid, await_previous_grid};
 pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelMap};
 pub use ring::{Ring, Turn};
 pub use roles::{give_registers, in_one_thread, sync_group, take_registers, warp_of_block};
