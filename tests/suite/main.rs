@@ -3,6 +3,7 @@
 //! A process has one device, so cases for the GPU run in a process of their own each, started from here. Without a GPU
 //! they are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpu` makes that a failure.
 
+mod blocks;
 mod counters;
 mod demos;
 mod hopper_blocks;
@@ -67,6 +68,7 @@ fn cases() -> Vec<Case> {
         random::cases(),
         mistakes::cases(),
         tensor::cases(),
+        blocks::cases(),
     ]
     .into_iter()
     .flatten()

@@ -12,11 +12,12 @@ use host::verify::TensorProduct;
 
 use crate::Case;
 
-/// Less than a tile, a tile, a little more, long and thin both ways, and nothing.
-const SHAPES: [(usize, usize, usize); 9] = [
+/// Less than a tile, a tile, a little more, the same with many stages, long and thin both ways, and nothing.
+const SHAPES: [(usize, usize, usize); 10] = [
     (1, 1, 1),
     (128, 256, 64),
     (129, 257, 33),
+    (131, 262, 300),
     (70, 300, 100),
     (300, 9, 24),
     (16, 8, 400),

@@ -89,7 +89,7 @@ fn sizes(family: &str) -> &'static [Option<&'static str>] {
         // One with rows of any length, one with rows of whole vectors: not every kernel takes both.
         "transpose" => &[Some("145x67"), Some("80x144")],
         // Pitches of 16 bytes in every type, so that the fast kernels run, and no whole tile along any extent.
-        "tensor" => &[Some("144x272x48")],
+        "tensor" => &[Some("144x272x176")],
         "banks" => &[None],
         _ => &[Some("1000")],
     }

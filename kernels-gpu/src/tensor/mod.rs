@@ -4,7 +4,10 @@
 //! | --- | --- |
 //! | [`portable`] | `mma.sync` for every chip from capability 8.0 on; rows of matrices at multiples of 16 bytes |
 //! | [`general`] | the same products of matrices of any size, pitch and place |
+//! | [`blocks`] | the building blocks by themselves, for their tests |
 
+#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
+pub mod blocks;
 #[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 mod epilogue;
 #[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]

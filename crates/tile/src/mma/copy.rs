@@ -54,7 +54,8 @@ impl<T: Copy, O: Order, const EXTENT: usize, const DEPTH: usize, const THREADS: 
         );
         down
     };
-    const COPIES: usize = StageTile::<T, O, EXTENT, DEPTH>::LINES / Self::DOWN;
+    /// Copies of one thread for each stage.
+    pub const COPIES: usize = StageTile::<T, O, EXTENT, DEPTH>::LINES / Self::DOWN;
 
     /// Thread `thread`, filling the tile at shared address `tile` with what begins at row or column `first`.
     #[inline(always)]
@@ -79,13 +80,12 @@ impl<T: Copy, O: Order, const EXTENT: usize, const DEPTH: usize, const THREADS: 
         Self { from, to, stride: matrix.stride, inside, left, kind: PhantomData }
     }
 
-    /// Starts the copies of the next `DEPTH` elements of K into the stage at offset `stage`.
+    /// Starts the copies of the next `DEPTH` elements of K into the stage at offset `stage`, with zeros beyond the matrix.
     ///
     /// # Safety
     /// Nobody reads the stage; the matrix is where it was said to be.
     #[inline(always)]
     pub unsafe fn fill(&mut self, stage: u32) {
-        let down = StageTile::<T, O, EXTENT, DEPTH>::LINE * Self::DOWN;
         let end = self.left.clamp(0, 16) as u32;
         for copy in 0..Self::COPIES {
             cuda_std::unroll!(full);
@@ -98,18 +98,53 @@ impl<T: Copy, O: Order, const EXTENT: usize, const DEPTH: usize, const THREADS: 
             };
             let from = self.from.wrapping_add(copy * Self::DOWN * self.stride);
             // SAFETY: the caller's promise; no more than `bytes` are read.
-            unsafe { copy_16(self.to + stage + (copy * down) as u32, from.cast(), bytes) };
+            unsafe { copy_some(self.to + stage + Self::down(copy), from.cast(), bytes) };
         }
+        self.advance();
+    }
+
+    /// Starts copy number `copy` of [`COPIES`](Self::COPIES) of the next `DEPTH` elements of K, without a look at where the
+    /// matrix ends: an addition and a copy, where [`fill`](Self::fill) takes seven instructions.
+    ///
+    /// # Safety
+    /// As [`fill`](Self::fill), and the whole tile lies inside the matrix.
+    #[inline(always)]
+    pub unsafe fn copy(&self, stage: u32, copy: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = self.from.add(copy * Self::DOWN * self.stride);
+            copy_16(self.to + stage + Self::down(copy), from.cast());
+        }
+    }
+
+    /// Goes to the next `DEPTH` elements of K, once all copies of these were started. [`fill`](Self::fill) does it itself.
+    #[inline(always)]
+    pub fn advance(&mut self) {
         let (elements, left) =
             if O::ALONG_K { (DEPTH, DEPTH * size_of::<T>()) } else { (DEPTH * self.stride, DEPTH) };
         self.from = self.from.wrapping_add(elements);
         self.left -= left as i32;
     }
+
+    /// How far below the first copy's line copy `copy` goes.
+    #[inline(always)]
+    fn down(copy: usize) -> u32 {
+        (copy * StageTile::<T, O, EXTENT, DEPTH>::LINE * Self::DOWN) as u32
+    }
+}
+
+/// Starts to copy 16 bytes to shared memory, past L1.
+#[inline(always)]
+unsafe fn copy_16(to: u32, from: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        ptx!("cp.async.cg.shared.global.L2::128B [{to}], [{from}], 16;", to = in(u32) to, from = in(ptr) from);
+    }
 }
 
 /// Starts to copy `bytes` (at most 16) to shared memory, past L1, and fills up with zeros.
 #[inline(always)]
-unsafe fn copy_16(to: u32, from: *const u8, bytes: u32) {
+unsafe fn copy_some(to: u32, from: *const u8, bytes: u32) {
     // SAFETY: the caller's promise.
     unsafe {
         ptx!("cp.async.cg.shared.global.L2::128B [{to}], [{from}], 16, {bytes};",
