@@ -155,8 +155,7 @@ fn load(level: &'static Level) -> Result<Module, Error> {
             Description::compare(kernel, entry)?;
         }
     }
-    Module::from_ptx(level.ptx, &[]).map_err(|error| {
-        let log = extra::compiler_log(level.ptx);
+    extra::load_ptx(level.ptx, &[]).map_err(|(error, log)| {
         let log = log.lines().map(|line| format!("\n    {line}")).collect();
         Error::Module { arch: level.arch, error, log }
     })

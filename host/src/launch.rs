@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use cuda_std::Kernel;
-use cust::function::{Function, FunctionAttribute};
+use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 
 use crate::device::{Device, Limits};
@@ -99,6 +99,9 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         self.check(shape)
             .and_then(|()| check_cluster(shape.grid, K::LAUNCH_BOUNDS.cluster_dim.or(extended.cluster)))
             .map_err(|problem| Error::Launch { kernel: K::NAME, problem })?;
+        if extended.cooperative {
+            self.check_residence(shape)?;
+        }
         if shape.shared + self.static_shared > self.device.limits().shared_per_block {
             extra::allow_dynamic_shared(&self.function, shape.shared).doing(format!(
                 "give `{}` {} bytes of dynamic shared memory",
@@ -128,6 +131,23 @@ impl<'d, K: Kernel> Launcher<'d, K> {
             }
         };
         launched.doing(format!("launch `{}`", K::NAME))
+    }
+
+    /// Blocks that may wait for each other must all be on the device at once.
+    fn check_residence(&self, shape: Shape) -> Result<(), Error> {
+        let [x, y, z] = shape.block;
+        let of_one = self
+            .function
+            .max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shape.shared as usize)
+            .doing(format!("ask how many blocks of `{}` fit", K::NAME))?;
+        let fit = u64::from(of_one) * u64::from(self.device.limits().sms);
+        let blocks: u64 = shape.grid.into_iter().map(u64::from).product();
+        if blocks > fit {
+            let problem =
+                format!("{blocks} blocks may wait for each other, the device holds {fit} of them at once");
+            return Err(Error::Launch { kernel: K::NAME, problem });
+        }
+        Ok(())
     }
 
     /// What forbids a launch of this shape.

@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         Case::virtual_only("counters::coalescing", coalescing),
         Case::virtual_only("counters::banks", banks),
         Case::virtual_only("counters::spaces", spaces),
+        Case::virtual_only("counters::latency", latency),
     ]
 }
 
@@ -246,4 +247,25 @@ fn spaces(device: &Device) -> anyhow::Result<()> {
     let shared = of(&rows, "spaces_shared", "")?;
     equal("broadcast loads", shared.shared_load.wavefronts, 4 * warps)?;
     equal("stores of the first threads", shared.shared_store.wavefronts, blocks)
+}
+
+/// One thread walks a chain; a copy moves the same sectors however many warps share it.
+fn latency(device: &Device) -> anyhow::Result<()> {
+    let n = 4096;
+    let rows = rows(device, demos::latency::run, Some(n as usize))?;
+    // The virtual GPU walks 256 steps. Each is a load of one lane, so one sector, or one wavefront.
+    let global = of(&rows, "chase_global", "global")?;
+    equal("steps through global memory", global.global_load.sectors, 256)?;
+    let shared = of(&rows, "chase_shared", "shared memory")?;
+    equal("steps through shared memory", shared.shared_load.wavefronts, 256)?;
+    // The one thread first brings the 1,024 links, each with a load and a store of its own.
+    equal("links brought", shared.shared_store.wavefronts, 1024)?;
+    equal("links read", shared.global_load.sectors, 1024)?;
+    for warps in [1, 2, 4, 8, 16, 32, 64] {
+        let case = format!("{warps} warp{} an SM", if warps == 1 { "" } else { "s" });
+        let copied = of(&rows, "copy_by_few", &case)?;
+        equal(&case, copied.global_load.sectors, n / 8)?;
+        equal(&case, copied.global_store.sectors, n / 8)?;
+    }
+    Ok(())
 }

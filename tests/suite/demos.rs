@@ -10,8 +10,9 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &(name, _, run) in demos::ALL {
         for size in [None, Some(1), Some(31), Some(33), Some(1000)] {
-            if name == "banks" && size.is_some() || name == "matmul" && size == Some(1000) {
-                // One warp has no size; a matmul of 1000³ in every variant is minutes on the virtual GPU.
+            if name == "banks" && size.is_some() || ["matmul", "tensor"].contains(&name) && size == Some(1000)
+            {
+                // One warp has no size; a product of 1000³ in every variant is minutes on the virtual GPU.
                 continue;
             }
             let case = size.map_or("default".to_owned(), |size: usize| size.to_string());
@@ -36,7 +37,7 @@ pub fn cases() -> Vec<Case> {
 fn small(name: &str) -> Option<usize> {
     match name {
         "banks" => None,
-        "matmul" => Some(64),
+        "matmul" | "tensor" => Some(64),
         "transpose" => Some(96),
         _ => Some(4096),
     }

@@ -1,8 +1,11 @@
 //! What a typed launch refuses before it reaches the device, and what it admits.
 
+use cust::function::FunctionAttribute;
 use cust::memory::DeviceBuffer;
+use cust::module::{ModuleJitOption, OptLevel};
 use host::demos::matmul::{Variant, multiply};
 use host::error::Error;
+use host::extra::{Extended, load_ptx, prefer_shared_carveout};
 use host::launch::Shape;
 use kernels_gpu::coalescing::copy_4_bytes;
 use kernels_gpu::matmul::Gemm;
@@ -50,6 +53,48 @@ pub fn cases() -> Vec<Case> {
             device.synchronize()?;
             anyhow::ensure!(to.as_host_vec()? == [1.5; 32]);
             Ok(())
+        }),
+        Case::new("launch::blocks_that_wait_for_each_other_must_all_fit", |device| {
+            let from = DeviceBuffer::from_slice(&[2.5f32; 1024])?;
+            let mut to = DeviceBuffer::from_slice(&[0.0f32; 1024])?;
+            let kernel = device.kernel::<copy_4_bytes>()?;
+            let together = Extended { cooperative: true, ..Extended::default() };
+            let mut launch = |blocks| {
+                let shape = Shape { grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0 };
+                // SAFETY: 1024 elements each, and threads beyond them do nothing.
+                unsafe { kernel.launch_extended(shape, together, (1024u32, &from, &mut to)) }
+            };
+            launch(4)?;
+            device.synchronize()?;
+            says(launch(10_000_000), &["copy_4_bytes", "10000000 blocks", "at once"])?;
+            anyhow::ensure!(to.as_host_vec()? == [2.5; 1024]);
+            Ok(())
+        }),
+        Case::new("launch::the_compiler_of_the_driver_takes_options", |device| {
+            let options = [ModuleJitOption::MaxRegisters(32), ModuleJitOption::OptLevel(OptLevel::O1)];
+            let ptx = host::modules::LEVELS[0].ptx;
+            let module = load_ptx(ptx, &options).map_err(|(error, log)| anyhow::anyhow!("{error}: {log}"))?;
+            let registers =
+                module.get_function("matmul_tiled_32")?.get_attribute(FunctionAttribute::NumRegisters)?;
+            // The virtual GPU has no register file to limit, and takes the option as it is.
+            anyhow::ensure!(device.is_virtual() || registers <= 32, "{registers} registers");
+            Ok(())
+        }),
+        Case::new("launch::a_module_that_does_not_load_says_which_line_is_wrong", |_| {
+            let ptx = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry wrong() {\n    no.such.instruction;\n}\n";
+            let Err((_, log)) = load_ptx(ptx, &[]) else { anyhow::bail!("it was loaded") };
+            anyhow::ensure!(log.contains("line 5"), "the log names no line: {log}");
+            Ok(())
+        }),
+        Case::new("launch::a_carve_out_is_kept_by_the_driver", |device| {
+            let kernel = device.kernel::<matmul_tiled_16>()?;
+            for percent in [0, 50, 100] {
+                prefer_shared_carveout(kernel.function(), percent)?;
+            }
+            // The tiles need more than no shared memory at all: the driver gives it, whatever is preferred.
+            prefer_shared_carveout(kernel.function(), 0)?;
+            anyhow::ensure!(prefer_shared_carveout(kernel.function(), 101).is_err(), "101 % was taken");
+            crate::matmul::check(device, Variant::Tiled16, (40, 40, 40), 1.0, 0.0)
         }),
         Case::new("launch::matrices_larger_than_their_buffers_are_refused", |device| {
             let small = DeviceBuffer::from_slice(&[0.0f32; 16])?;

@@ -1,11 +1,14 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
+use std::collections::BTreeMap;
+
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Context, Outcome, Output};
 use crate::demos::{self, Row, Stage};
 use crate::device::Device;
+use crate::registry;
 use crate::size::Size;
 use crate::terminal::{self, Progress};
 
@@ -81,6 +84,9 @@ fn parse_edge(text: &str) -> Result<Edge, String> {
 #[derive(Debug, Serialize, Deserialize)]
 struct Results {
     results: Vec<Row>,
+    /// The kernels that this device cannot run, by the reason.
+    #[serde(default)]
+    left_out: BTreeMap<String, Vec<String>>,
 }
 
 impl Demo {
@@ -96,7 +102,7 @@ impl Demo {
             terminal::print(&whereabouts(&device))?;
         }
         let counted_elsewhere = if device.is_virtual() { Vec::new() } else { self.on_the_virtual_gpu() };
-        let mut all = Results { results: Vec::new() };
+        let mut all = Results { results: Vec::new(), left_out: self.left_out(&device)? };
         let first: (&str, &str, demos::Run) = ("first", "The first kernel", demos::first::run);
         for &(name, title, run) in demos::ALL.iter().chain([&first]) {
             if self.which != name && (self.which != ALL || name == first.0) {
@@ -119,19 +125,44 @@ impl Demo {
                     Some(size) => format!("{title} (size {size})"),
                     None => title.to_owned(),
                 };
-                let text = demos::text(name, &rows);
+                let text = match rows.is_empty() {
+                    true => "No kernel of this demo runs on this device.\n".to_owned(),
+                    false => demos::text(name, &rows),
+                };
                 terminal::print(&format!("\n{}\n{text}", terminal::heading(&title)))?;
             }
             all.results.extend(rows);
         }
         if self.output.json {
             terminal::print_json(&all)?;
+        } else {
+            for (reason, kernels) in &all.left_out {
+                let sentence = format!("{reason}: {}", kernels.join(", "));
+                terminal::print(&format!("\n{}", terminal::wrapped("Left out: ", &sentence)))?;
+            }
         }
         let wrong = all.results.iter().filter(|row| !row.ok).count();
         if wrong > 0 {
             anyhow::bail!("{wrong} of {} results are wrong", all.results.len());
         }
         Ok(Outcome::Well)
+    }
+
+    /// The kernels of the demos asked for that the device cannot run, by the reason.
+    fn left_out(&self, device: &Device) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+        let mut left_out = BTreeMap::new();
+        for (reason, kernels) in device.left_out()? {
+            let asked = kernels.into_iter().filter(|name| {
+                let of =
+                    registry::kernels().find(|(_, kernel)| kernel.name == *name).map(|(family, _)| family);
+                self.which == ALL || of == Some(self.which.as_str())
+            });
+            let names: Vec<String> = asked.map(str::to_owned).collect();
+            if !names.is_empty() {
+                left_out.insert(reason, names);
+            }
+        }
+        Ok(left_out)
     }
 
     /// The same demo at its small default size on the virtual GPU, in a process of its own: a process has one device.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -98,12 +99,27 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         files.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
     }
+    tidy(root, &files);
     let next = vec![
         format!("cargo run --release -- demo {name}"),
         format!("cargo run --release -- profile {name}"),
         format!("cargo test -p host {name}"),
     ];
     Ok(Written { files, next })
+}
+
+/// Formats what was written: how lines break, and where a module stands among others, depends on the name. Without
+/// rustfmt all is as good to the compiler.
+fn tidy(root: &Path, files: &[String]) {
+    let formatted = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .args(files)
+        .current_dir(root)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    // Not formatted is not wrong.
+    let _ = formatted;
 }
 
 /// Puts each line above the file's next mark.
@@ -216,9 +232,7 @@ mod tests {
         kernel(root.path(), "blur_rows").unwrap();
         let read = |file: &str| fs::read_to_string(root.path().join(file)).unwrap();
         assert!(read("kernels-gpu/src/blur_rows.rs").contains("pub unsafe fn blur_rows("));
-        assert!(
-            read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{EDGE, blur_rows};")
-        );
+        assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{COLS, "));
         assert!(read("kernels-gpu/src/lib.rs").contains("\npub mod blur_rows;\n"));
         let demos = read("host/src/demos/mod.rs");
         assert!(demos.contains("\npub mod blur_rows;\n") && demos.contains("blur_rows::run),\n"));

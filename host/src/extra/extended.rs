@@ -17,6 +17,8 @@ pub struct Extended {
     /// Blocks may start as soon as there is room, though the kernel before still runs: a kernel that says
     /// `griddepcontrol.wait` before it touches memory is ready when its turn comes.
     pub early: bool,
+    /// Blocks may wait for each other: all of them are on the device at once, or the launch fails.
+    pub cooperative: bool,
 }
 
 #[repr(C)]
@@ -37,6 +39,8 @@ struct Config {
     count: u32,
 }
 
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`
+const COOPERATIVE: u32 = 2;
 /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
 const CLUSTER: u32 = 4;
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`
@@ -76,6 +80,9 @@ pub unsafe fn launch_extended(
     }
     if extended.early {
         say(EARLY, &[1]);
+    }
+    if extended.cooperative {
+        say(COOPERATIVE, &[1]);
     }
     let config = Config {
         grid,

@@ -12,7 +12,7 @@ use std::ffi::{CString, c_uint, c_void};
 use cust::device::Device;
 use cust::error::{CudaError, CudaResult};
 use cust::function::Function;
-use cust::stream::Stream;
+use cust::module::{Module, ModuleJitOption};
 use cust::sys;
 
 /// Lets launches of `function` have up to `bytes` of dynamic shared memory, beyond the 48 KiB that need no asking.
@@ -45,33 +45,16 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
     u32::try_from(value).map_err(|_| CudaError::InvalidValue)
 }
 
-/// Launches a kernel whose blocks may wait for each other: all of them fit on the device at once, or it fails.
+/// Loads PTX with the driver's compiler told what to do; a refusal comes with what the compiler said, line by line.
 ///
-/// # Safety
-/// `params` points at one value for each of the kernel's parameters, of its size.
-pub unsafe fn launch_cooperative(
-    stream: &Stream,
-    function: &Function,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    params: &mut [*mut c_void],
-) -> CudaResult<()> {
-    // SAFETY: the caller's promise; stream and function are alive.
-    result(unsafe {
-        sys::cuLaunchCooperativeKernel(
-            function.to_raw(),
-            grid[0],
-            grid[1],
-            grid[2],
-            block[0],
-            block[1],
-            block[2],
-            shared,
-            stream.as_inner(),
-            params.as_mut_ptr(),
-        )
-    })
+/// ```no_run
+/// # use cust::module::{ModuleJitOption, OptLevel};
+/// # fn load(ptx: &str) {
+/// let module = host::extra::load_ptx(ptx, &[ModuleJitOption::MaxRegisters(64)]);
+/// # }
+/// ```
+pub fn load_ptx(ptx: &str, options: &[ModuleJitOption]) -> Result<Module, (CudaError, String)> {
+    Module::from_ptx(ptx, options).map_err(|error| (error, compiler_log(ptx)))
 }
 
 /// What the driver's compiler says of PTX that it refuses: its error log and its information log.
