@@ -7,6 +7,7 @@ use cust::device::{Device, DeviceAttribute};
 use cust::event::{Event, EventFlags};
 use cust::function::FunctionAttribute;
 use cust::launch;
+use cust::memory::array::{ArrayFormat, ArrayObject};
 use cust::memory::{CopyDestination, DeviceBuffer, LockedBuffer, UnifiedBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
@@ -181,5 +182,23 @@ fn events_order_streams() -> Outcome {
     second.add_callback(Box::new(move || two.lock().unwrap().push(2)))?;
     second.synchronize()?;
     assert_eq!(*order.lock().unwrap(), [1, 2]);
+    Ok(())
+}
+
+#[test]
+fn arrays_hold_what_is_copied_in() -> Outcome {
+    let _context = context()?;
+    let values: Vec<u32> = (0..7 * 5).map(|i| i * 3).collect();
+    // Not F32: cust 0.3.2 asks for halves then.
+    let mut array = ArrayObject::new_2d([7, 5], ArrayFormat::U32, 1)?;
+    array.copy_from(&values)?;
+    let mut back = vec![0u32; values.len()];
+    array.copy_to(&mut back)?;
+    assert_eq!(back, values);
+    let descriptor = array.descriptor()?;
+    assert_eq!((descriptor.width(), descriptor.height(), descriptor.depth()), (7, 5, 0));
+    // No array has three channels, and no cube faces of other than equal edges.
+    assert!(ArrayObject::new_2d([7, 5], ArrayFormat::U32, 3).is_err());
+    assert!(ArrayObject::new_2d([0, 5], ArrayFormat::U32, 1).is_err());
     Ok(())
 }

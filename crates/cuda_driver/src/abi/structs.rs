@@ -28,6 +28,28 @@ pub struct CUdevprop {
     pub textureAlign: i32,
 }
 
+/// A 1-D or 2-D array.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_ARRAY_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Format: u32,
+    pub NumChannels: u32,
+}
+
+/// An array of any kind.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_ARRAY3D_DESCRIPTOR {
+    pub Width: usize,
+    pub Height: usize,
+    pub Depth: usize,
+    pub Format: u32,
+    pub NumChannels: u32,
+    pub Flags: u32,
+}
+
 /// A rectangle to copy.
 #[repr(C)]
 #[derive(Clone, Copy)]

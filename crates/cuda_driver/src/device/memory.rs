@@ -6,8 +6,11 @@ use std::sync::Arc;
 use virtual_gpu::memory::Allocation;
 
 use crate::abi::attributes::memory_type;
-use crate::abi::{Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, In, Out};
+use crate::abi::{
+    Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, Handle, In, Out,
+};
 use crate::check;
+use crate::device::array::Array;
 use crate::device::context::{Origin, current, memory_info, owner_of};
 use crate::device::stream::{Target, default_target, target};
 use crate::device::transfer::{Copy, Fill, Memory, Side, host};
@@ -97,7 +100,7 @@ pub fn cuMemGetAddressRange_v2(base: Out<CUdeviceptr>, size: Out<usize>, address
 }
 
 /// Runs a copy in its stream's turn and waits for it.
-fn copy_now(target: &Target, copy: Copy) -> Answer {
+pub fn copy_now(target: &Target, copy: Copy) -> Answer {
     copy.check()?;
     if let Some(capture) = target.capture() {
         capture.invalidate();
@@ -110,7 +113,7 @@ fn copy_now(target: &Target, copy: Copy) -> Answer {
 }
 
 /// Issues a copy; waits where the real driver would, which is when it writes pageable memory.
-fn copy_async(target: &Target, mut copy: Copy) -> Answer {
+pub fn copy_async(target: &Target, mut copy: Copy) -> Answer {
     copy.check()?;
     if target.capture().is_some() {
         return target.issue(Op::Copy(copy));
@@ -185,12 +188,20 @@ fn side(
     kind: u32,
     at_host: *const c_void,
     at_device: CUdeviceptr,
+    array: Handle,
     pitch: usize,
     height: usize,
     [x, y, z]: [usize; 3],
     extent: [usize; 3],
 ) -> Answer<Side> {
     let [width, rows, _] = extent;
+    if kind == memory_type::ARRAY {
+        let array = Array::of(array)?;
+        array.check([x, y, z], extent)?;
+        let (pitch, slice) = (array.row, array.row * array.rows());
+        let memory = Memory::Device(array.address + (x + y * pitch + z * slice) as u64);
+        return Ok(Side { memory, pitch, slice });
+    }
     // Left out, rows lie one after the other.
     let pitch = if pitch == 0 { x + width } else { pitch };
     let height = if height == 0 { y + rows } else { height };
@@ -207,7 +218,6 @@ fn side(
         memory_type::HOST => Memory::Host(at(at_host as u64)? as usize),
         memory_type::DEVICE => Memory::Device(at(at_device)?),
         memory_type::UNIFIED => Memory::unified(at(at_device)?),
-        memory_type::ARRAY => return Err(CUresult::NOT_SUPPORTED),
         _ => return Err(CUresult::INVALID_VALUE),
     };
     Ok(Side { memory, pitch, slice })
@@ -219,8 +229,8 @@ fn rectangle(copy: In<CUDA_MEMCPY2D>) -> Answer<Copy> {
     let from = [c.srcXInBytes, c.srcY, 0];
     let to = [c.dstXInBytes, c.dstY, 0];
     Ok(Copy {
-        from: side(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcPitch, 0, from, extent)?,
-        to: side(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstPitch, 0, to, extent)?,
+        from: side(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcPitch, 0, from, extent)?,
+        to: side(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstPitch, 0, to, extent)?,
         extent,
     })
 }
@@ -231,8 +241,17 @@ pub fn cuboid(c: &CUDA_MEMCPY3D) -> Answer<Copy> {
     let from = [c.srcXInBytes, c.srcY, c.srcZ];
     let to = [c.dstXInBytes, c.dstY, c.dstZ];
     Ok(Copy {
-        from: side(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcPitch, c.srcHeight, from, extent)?,
-        to: side(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstPitch, c.dstHeight, to, extent)?,
+        from: side(
+            c.srcMemoryType,
+            c.srcHost,
+            c.srcDevice,
+            c.srcArray,
+            c.srcPitch,
+            c.srcHeight,
+            from,
+            extent,
+        )?,
+        to: side(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstPitch, c.dstHeight, to, extent)?,
         extent,
     })
 }

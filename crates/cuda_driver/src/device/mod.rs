@@ -3,6 +3,7 @@
 //! Functions named as entry points serve them; see [`crate::entry`] for how a call gets here. One file a subject.
 #![allow(non_snake_case)]
 
+pub mod array;
 pub mod attributes;
 pub mod context;
 pub mod devices;

@@ -2,15 +2,18 @@
 
 use std::ffi::c_void;
 
-use crate::abi::{CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap, Handle, In, Out, Text};
+use crate::abi::{
+    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap,
+    Handle, In, Out, Text,
+};
 use crate::entry::entry_points;
 
 entry_points! {
-    cuArray3DCreate_v2 @ 3020 => nobody (p_handle: Out<Handle>, p_allocate_array: *const c_void);
-    cuArray3DGetDescriptor_v2 @ 3020 => nobody (p_array_descriptor: *mut c_void, array: Handle);
-    cuArrayCreate_v2 @ 3020 => nobody (p_handle: Out<Handle>, p_allocate_array: *const c_void);
-    cuArrayDestroy @ 2000 => nobody (array: Handle);
-    cuArrayGetDescriptor_v2 @ 3020 => nobody (p_array_descriptor: *mut c_void, array: Handle);
+    cuArray3DCreate_v2 @ 3020 => array (p_handle: Out<Handle>, p_allocate_array: In<CUDA_ARRAY3D_DESCRIPTOR>);
+    cuArray3DGetDescriptor_v2 @ 3020 => array (p_array_descriptor: Out<CUDA_ARRAY3D_DESCRIPTOR>, array: Handle);
+    cuArrayCreate_v2 @ 3020 => array (p_handle: Out<Handle>, p_allocate_array: In<CUDA_ARRAY_DESCRIPTOR>);
+    cuArrayDestroy @ 2000 => array (array: Handle);
+    cuArrayGetDescriptor_v2 @ 3020 => array (p_array_descriptor: Out<CUDA_ARRAY_DESCRIPTOR>, array: Handle);
     cuArrayGetMemoryRequirements @ 11060 => nobody (
         memory_requirements: *mut c_void, array: Handle, device: CUdevice
     );
@@ -19,25 +22,25 @@ entry_points! {
     cuMemMapArrayAsync @ 11010 / cuMemMapArrayAsync_ptsz @ 11010 => nobody (
         map_info_list: *mut c_void, count: u32, stream: CUstream
     );
-    cuMemcpyAtoA_v2 @ 3020 / cuMemcpyAtoA_v2_ptds @ 7000 => nobody (
+    cuMemcpyAtoA_v2 @ 3020 / cuMemcpyAtoA_v2_ptds @ 7000 => array (
         dst_array: Handle, dst_offset: usize, src_array: Handle, src_offset: usize, byte_count: usize
     );
-    cuMemcpyAtoD_v2 @ 3020 / cuMemcpyAtoD_v2_ptds @ 7000 => nobody (
+    cuMemcpyAtoD_v2 @ 3020 / cuMemcpyAtoD_v2_ptds @ 7000 => array (
         dst_device: CUdeviceptr, src_array: Handle, src_offset: usize, byte_count: usize
     );
-    cuMemcpyAtoHAsync_v2 @ 3020 / cuMemcpyAtoHAsync_v2_ptsz @ 7000 => nobody (
+    cuMemcpyAtoHAsync_v2 @ 3020 / cuMemcpyAtoHAsync_v2_ptsz @ 7000 => array (
         dst_host: *mut c_void, src_array: Handle, src_offset: usize, byte_count: usize, stream: CUstream
     );
-    cuMemcpyAtoH_v2 @ 3020 / cuMemcpyAtoH_v2_ptds @ 7000 => nobody (
+    cuMemcpyAtoH_v2 @ 3020 / cuMemcpyAtoH_v2_ptds @ 7000 => array (
         dst_host: *mut c_void, src_array: Handle, src_offset: usize, byte_count: usize
     );
-    cuMemcpyDtoA_v2 @ 3020 / cuMemcpyDtoA_v2_ptds @ 7000 => nobody (
+    cuMemcpyDtoA_v2 @ 3020 / cuMemcpyDtoA_v2_ptds @ 7000 => array (
         dst_array: Handle, dst_offset: usize, src_device: CUdeviceptr, byte_count: usize
     );
-    cuMemcpyHtoAAsync_v2 @ 3020 / cuMemcpyHtoAAsync_v2_ptsz @ 7000 => nobody (
+    cuMemcpyHtoAAsync_v2 @ 3020 / cuMemcpyHtoAAsync_v2_ptsz @ 7000 => array (
         dst_array: Handle, dst_offset: usize, src_host: *const c_void, byte_count: usize, stream: CUstream
     );
-    cuMemcpyHtoA_v2 @ 3020 / cuMemcpyHtoA_v2_ptds @ 7000 => nobody (
+    cuMemcpyHtoA_v2 @ 3020 / cuMemcpyHtoA_v2_ptds @ 7000 => array (
         dst_array: Handle, dst_offset: usize, src_host: *const c_void, byte_count: usize
     );
     cuMipmappedArrayCreate @ 5000 => nobody (
