@@ -17,9 +17,6 @@ intrinsics! {
     fn nctaid_y() -> u32 = "llvm:llvm.nvvm.read.ptx.sreg.nctaid.y";
     fn nctaid_z() -> u32 = "llvm:llvm.nvvm.read.ptx.sreg.nctaid.z";
     fn barrier(id: u32) = "llvm:llvm.nvvm.barrier.cta.sync.aligned.all";
-    fn barrier_popc(predicate: u32) -> u32 = "llvm:llvm.nvvm.barrier0.popc";
-    fn barrier_and(predicate: u32) -> u32 = "llvm:llvm.nvvm.barrier0.and";
-    fn barrier_or(predicate: u32) -> u32 = "llvm:llvm.nvvm.barrier0.or";
     fn membar_cta() = "llvm:llvm.nvvm.membar.cta";
     fn membar_gl() = "llvm:llvm.nvvm.membar.gl";
     fn membar_sys() = "llvm:llvm.nvvm.membar.sys";
@@ -137,22 +134,39 @@ pub fn sync_threads() {
 /// [`sync_threads`], and the number of threads whose `predicate` is not zero.
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
+    let count: u32;
     // SAFETY: as for `sync_threads`.
-    unsafe { barrier_popc(predicate) }
+    unsafe {
+        crate::ptx!("{{", ".reg .pred p;", "setp.ne.u32 p, {predicate}, 0;", "bar.red.popc.u32 {count}, 0, p;", "}}",
+            count = out(u32) count, predicate = in(u32) predicate; options(convergent));
+    }
+    count
 }
 
 /// [`sync_threads`], and non-zero if no thread's `predicate` is zero.
 #[inline(always)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
+    let result: u32;
     // SAFETY: as for `sync_threads`.
-    unsafe { barrier_and(predicate) }
+    unsafe {
+        crate::ptx!("{{", ".reg .pred p, q;", "setp.ne.u32 p, {predicate}, 0;", "bar.red.and.pred q, 0, p;",
+            "selp.u32 {result}, 1, 0, q;", "}}",
+            result = out(u32) result, predicate = in(u32) predicate; options(convergent));
+    }
+    result
 }
 
 /// [`sync_threads`], and non-zero if any thread's `predicate` is.
 #[inline(always)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
+    let result: u32;
     // SAFETY: as for `sync_threads`.
-    unsafe { barrier_or(predicate) }
+    unsafe {
+        crate::ptx!("{{", ".reg .pred p, q;", "setp.ne.u32 p, {predicate}, 0;", "bar.red.or.pred q, 0, p;",
+            "selp.u32 {result}, 1, 0, q;", "}}",
+            result = out(u32) result, predicate = in(u32) predicate; options(convergent));
+    }
+    result
 }
 
 /// Orders this thread's memory accesses for the threads of its block (PTX `membar.cta`). The name is upstream's.
