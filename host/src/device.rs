@@ -47,6 +47,8 @@ pub struct Limits {
 /// before the context.
 pub struct Device {
     modules: [OnceLock<Module>; LEVELS.len()],
+    /// Modules of one kernel. A box stays where it is and is never taken out.
+    alone: Mutex<BTreeMap<&'static str, Box<Module>>>,
     loading: Mutex<()>,
     stream: Stream,
     limits: Limits,
@@ -69,7 +71,8 @@ impl Device {
         context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
         let modules = [const { OnceLock::new() }; LEVELS.len()];
-        Ok(Self { modules, loading: Mutex::new(()), stream, limits, is_virtual, context })
+        let alone = Mutex::default();
+        Ok(Self { modules, alone, loading: Mutex::new(()), stream, limits, is_virtual, context })
     }
 
     /// Whether kernels run on the virtual GPU.
@@ -110,20 +113,33 @@ impl Device {
     }
 
     /// The module that has the kernel: the lowest feature level that does.
+    ///
+    /// Kernels of higher levels are large, and the driver compiles a module as a whole, so that each of them is a module of
+    /// its own there. The virtual GPU compiles nothing and gets the level.
     pub fn module_of(&self, kernel: &str) -> Result<&Module, Error> {
         let left_out = |reason| Error::LeftOut { kernel: kernel.to_owned(), reason };
         let level = level_of(kernel)?.ok_or_else(|| left_out("it is in no module".into()))?;
         if let Some(reason) = level.refusal(self.limits.capability) {
             return Err(left_out(reason));
         }
-        self.module(level)
+        if self.is_virtual || std::ptr::eq(level, &LEVELS[0]) {
+            return self.module(level);
+        }
+        let (_, described) = registry::find(kernel).map_err(|error| left_out(error.to_string()))?;
+        let mut alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !alone.contains_key(described.name) {
+            alone.insert(described.name, Box::new(load(level, &level.alone(kernel))?));
+        }
+        let module: *const Module = &raw const *alone[described.name];
+        // SAFETY: the box lives as long as the device, for nothing is ever removed.
+        Ok(unsafe { &*module })
     }
 
     fn module(&self, level: &'static Level) -> Result<&Module, Error> {
         let index = LEVELS.iter().position(|other| std::ptr::eq(other, level)).unwrap_or(0);
         let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if self.modules[index].get().is_none() {
-            let module = load(level)?;
+            let module = load(level, level.ptx)?;
             let _ = self.modules[index].set(module);
         }
         self.modules[index].get().ok_or_else(|| Error::LeftOut {
@@ -148,14 +164,14 @@ impl Device {
     }
 }
 
-/// Compares the module with what the host knows of its kernels, and loads it.
-fn load(level: &'static Level) -> Result<Module, Error> {
+/// Compares the level with what the host knows of its kernels, and loads it or the part of it that is given.
+fn load(level: &'static Level, ptx: &str) -> Result<Module, Error> {
     for (_, kernel) in registry::kernels() {
         if let Some(entry) = level.entry(kernel.name)? {
             Description::compare(kernel, entry)?;
         }
     }
-    extra::load_ptx(level.ptx, &[]).map_err(|(error, log)| {
+    extra::load_ptx(ptx, &[]).map_err(|(error, log)| {
         let log = log.lines().map(|line| format!("\n    {line}")).collect();
         Error::Module { arch: level.arch, error, log }
     })

@@ -2,8 +2,8 @@
 
 use cuda_std::Kernel;
 use cust::memory::DeviceBuffer;
-use kernels_gpu::matmul::Gemm;
-use kernels_gpu::matmul::ladder::registers_1d;
+use kernels_gpu::matmul::ladder::{asynchronous, ordered, registers_1d, registers_2d, vectors, warps};
+use kernels_gpu::matmul::{Gemm, naive, tiled};
 
 use crate::device::Device;
 use crate::error::Error;
@@ -18,10 +18,14 @@ pub struct Step {
     pub new: &'static str,
     /// What m, n and k are multiples of.
     pub tile: (usize, usize, usize),
-    /// Threads of a block.
-    pub threads: u32,
+    /// Threads of a block along x and y.
+    pub block: (u32, u32),
     /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
+    /// Whether A and B are slices, and not pointers.
+    pub slices: bool,
+    /// Whether the grid is one row of blocks.
+    row_of_blocks: bool,
     launch: Launch,
 }
 
@@ -41,15 +45,77 @@ macro_rules! launch {
     };
 }
 
+macro_rules! step {
+    ($kernel:ty, $tile:expr, $block:expr, $new:literal) => {
+        Step {
+            kernel: <$kernel>::NAME,
+            new: $new,
+            tile: $tile,
+            block: $block,
+            shared: 0,
+            slices: false,
+            row_of_blocks: false,
+            launch: launch!($kernel),
+        }
+    };
+}
+
 /// The steps, in order.
-pub const STEPS: &[Step] = &[Step {
-    kernel: registers_1d::matmul_registers_1d::NAME,
-    new: "8 rows of a column a thread: 9 loads from shared memory for 8 multiply-adds",
-    tile: (registers_1d::BLOCK, registers_1d::BLOCK, registers_1d::STEP),
-    threads: 512,
-    shared: 0,
-    launch: launch!(registers_1d::matmul_registers_1d),
-}];
+pub const STEPS: &[Step] = &[
+    Step {
+        slices: true,
+        ..step!(naive::matmul_naive, (16, 16, 1), (16, 16), "two loads from global memory for a multiply-add")
+    },
+    Step {
+        slices: true,
+        ..step!(
+            tiled::matmul_tiled_32,
+            (32, 32, 32),
+            (32, 32),
+            "tiles in shared memory: two loads from there for a multiply-add"
+        )
+    },
+    step!(
+        registers_1d::matmul_registers_1d,
+        (registers_1d::BLOCK, registers_1d::BLOCK, registers_1d::STEP),
+        (512, 1),
+        "8 rows of a column a thread: 9 loads for 8 multiply-adds"
+    ),
+    step!(
+        registers_2d::matmul_registers_2d,
+        (registers_2d::BLOCK, registers_2d::BLOCK, registers_2d::STEP),
+        (256, 1),
+        "8 × 8 elements a thread: 16 loads for 64"
+    ),
+    step!(
+        vectors::matmul_vectors,
+        (vectors::BLOCK, vectors::BLOCK, vectors::STEP),
+        (256, 1),
+        "16 bytes a load: 4 loads for 64"
+    ),
+    step!(
+        asynchronous::matmul_asynchronous,
+        (asynchronous::BLOCK, asynchronous::BLOCK, asynchronous::STEP),
+        (256, 1),
+        "two stages, copied beside the arithmetic"
+    ),
+    step!(
+        warps::matmul_warps,
+        (warps::BLOCK_M, warps::BLOCK_N, warps::STEP),
+        (256, 1),
+        "a square of C for each warp, 16 × 8 elements a thread: 6 loads for 128"
+    ),
+    Step {
+        shared: ordered::SHARED_BYTES,
+        row_of_blocks: true,
+        ..step!(
+            ordered::matmul_ordered,
+            (ordered::BLOCK_M, ordered::BLOCK_N, ordered::STEP),
+            (256, 1),
+            "loads a k ahead, four stages, multiply-adds in the register file's order"
+        )
+    },
+];
 
 impl Step {
     /// The launch for a product, or what its extents should be.
@@ -62,7 +128,11 @@ impl Step {
                 self.kernel, tile.0, tile.1, tile.2
             )));
         }
-        Ok(Shape::tiles((n, m), (tile.1, tile.0), (self.threads, 1)).with_shared(self.shared))
+        let mut shape = Shape::tiles((n, m), (tile.1, tile.0), self.block).with_shared(self.shared);
+        if self.row_of_blocks {
+            shape.grid = [shape.grid[0] * shape.grid[1], 1, 1];
+        }
+        Ok(shape)
     }
 
     /// C = alpha · A · B + beta · C on the device.

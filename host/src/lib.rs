@@ -25,6 +25,7 @@ pub mod half;
 pub mod ladder;
 pub mod launch;
 pub mod modules;
+pub mod product;
 pub mod profiling;
 pub mod programs;
 pub mod registry;

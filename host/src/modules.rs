@@ -44,6 +44,23 @@ impl Level {
         })
     }
 
+    /// The module with this entry and no other: what the driver has to compile to launch one kernel.
+    pub fn alone(&self, kernel: &str) -> String {
+        let mut alone = String::new();
+        let mut rest = self.ptx;
+        while let Some(start) = rest.find(ENTRY) {
+            let (before, entry) = rest.split_at(start);
+            let (entry, after) = entry.split_at(end_of_body(entry));
+            let name = entry[ENTRY.len()..].split('(').next().unwrap_or_default();
+            alone.push_str(before);
+            if name.trim() == kernel {
+                alone.push_str(entry);
+            }
+            rest = after;
+        }
+        alone + rest
+    }
+
     /// The module as read by our own parser.
     pub fn parsed(&self) -> Result<&ptx::Module, Error> {
         self.parsed
@@ -59,6 +76,26 @@ impl Level {
     }
 }
 
+const ENTRY: &str = ".visible .entry ";
+
+/// The length of an entry, up to the brace that closes its body. Braces in comments do not count.
+fn end_of_body(entry: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    for line in entry.split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or(line);
+        for (place, byte) in code.bytes().enumerate() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 1 => return at + place + 1,
+                b'}' => depth -= 1,
+                _ => {}
+            }
+        }
+        at += line.len();
+    }
+    entry.len()
+}
+
 /// The lowest level that has the kernel.
 pub fn level_of(kernel: &str) -> Result<Option<&'static Level>, Error> {
     for level in &LEVELS {
@@ -72,6 +109,18 @@ pub fn level_of(kernel: &str) -> Result<Option<&'static Level>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_alone_is_a_module_of_its_own() {
+        for (level, kernel) in [(&LEVELS[0], "spaces_leave"), (&LEVELS[1], "product_large_nn")] {
+            let text = level.alone(kernel);
+            let module = ptx::parse(&text).unwrap();
+            let entries = module.functions.iter().filter(|f| f.kind == ptx::FunctionKind::Entry);
+            let names: Vec<_> = entries.map(|f| f.name.as_str()).collect();
+            assert_eq!(names, [kernel]);
+            assert!(text.len() < level.ptx.len());
+        }
+    }
 
     #[test]
     fn who_admits_what() {

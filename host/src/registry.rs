@@ -88,9 +88,27 @@ kernels! {
     "matmul": matmul::column_order {
         matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded
     }
-    "matmul": matmul::ordered { matmul_ordered }
+    "matmul": matmul::product::large { product_large_nn product_large_nt product_large_tn product_large_tt }
+    "matmul": matmul::product::large_any {
+        product_large_nn_any product_large_nt_any product_large_tn_any product_large_tt_any
+    }
+    "matmul": matmul::product::small { product_small_nn product_small_nt product_small_tn product_small_tt }
+    "matmul": matmul::product::portable {
+        product_portable_nn product_portable_nt product_portable_tn product_portable_tt
+    }
+    "matmul": matmul::product::parts { product_sum }
     #[cfg(feature = "ladder")]
     "matmul": matmul::ladder::registers_1d { matmul_registers_1d }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::registers_2d { matmul_registers_2d }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::vectors { matmul_vectors }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::asynchronous { matmul_asynchronous }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::warps { matmul_warps }
+    #[cfg(feature = "ladder")]
+    "matmul": matmul::ladder::ordered { matmul_ordered }
     "transpose": transpose {
         transpose_copy transpose_naive transpose_tile transpose_padded transpose_swizzled
         transpose_copy_f64 transpose_naive_f64 transpose_tile_f64 transpose_padded_f64 transpose_swizzled_f64

@@ -34,6 +34,25 @@ pub enum SizeError {
     TooLarge(String),
 }
 
+impl Size {
+    /// The only extent, if there is but one.
+    pub fn edge(self) -> Option<usize> {
+        match self {
+            Self::One(edge) => Some(edge),
+            _ => None,
+        }
+    }
+
+    /// M, N and K of a product: two extents leave K the smaller of them.
+    pub fn product(self) -> (usize, usize, usize) {
+        match self {
+            Self::One(n) => (n, n, n),
+            Self::Two(m, n) => (m, n, m.min(n)),
+            Self::Three(m, n, k) => (m, n, k),
+        }
+    }
+}
+
 impl FromStr for Size {
     type Err = SizeError;
 

@@ -12,6 +12,7 @@ mod ladder;
 mod launches;
 mod matmul;
 mod mistakes;
+mod product;
 mod random;
 mod tensor;
 mod transpose;
@@ -58,6 +59,7 @@ const ONE_CASE: &str = "WARPSMITH_SUITE_CASE";
 fn cases() -> Vec<Case> {
     [
         matmul::cases(),
+        product::cases(),
         transpose::cases(),
         demos::cases(),
         hopper_blocks::cases(),

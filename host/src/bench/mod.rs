@@ -213,7 +213,7 @@ pub fn run(
     device: &Device,
     plan: Plan,
     suites: &[Suite],
-    sizes: &[usize],
+    sizes: &[crate::size::Size],
     against: &[Against],
     tensor: TensorCases,
 ) -> Result<Report, Error> {

@@ -3,6 +3,7 @@
 use crate::bench::{self, Against, Comparison, Plan, Suite, TensorCases};
 use crate::cli::{Context, Outcome, Output as Form, whole};
 use crate::device::Device;
+use crate::size::Size;
 use crate::tensor::{Input, Layout, Output};
 use crate::terminal;
 
@@ -14,9 +15,9 @@ pub struct Bench {
     #[arg(value_enum)]
     suites: Vec<Suite>,
 
-    /// Edges of square matrices (transpose, matmul, tensor), separated by commas
-    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = whole(1, 32_768))]
-    sizes: Vec<u32>,
+    /// Edges of square matrices (transpose, matmul, tensor), or MxNxK (matmul), separated by commas
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = size)]
+    sizes: Vec<Size>,
 
     /// Whom to compare with, separated by commas; the driver's own copy always
     #[arg(long, value_enum, value_delimiter = ',', default_value = "nvcc,cublas")]
@@ -50,11 +51,20 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith bench                                everything
   warpsmith bench matmul --sizes 2048,4096       products of two sizes
+  warpsmith bench matmul --sizes 5000x3000x7000  a product that is no cube
   warpsmith bench transpose --against nvcc       the C++ twins only
   warpsmith bench tensor --types bf16 --layouts nt,nn --variant portable
   warpsmith bench matmul --json > result.json    for a results file
 
 The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
+
+/// A size whose matrices a card can hold.
+fn size(text: &str) -> Result<Size, String> {
+    let size: Size = text.parse().map_err(|error: crate::size::SizeError| error.to_string())?;
+    let (m, n, k) = size.product();
+    const MOST: usize = 32_768;
+    if m.max(n).max(k) > MOST { Err(format!("every extent is at most {MOST} here")) } else { Ok(size) }
+}
 
 impl Bench {
     /// Runs the command.
@@ -62,14 +72,13 @@ impl Bench {
         let device = Device::open(context.device)?;
         let plan = Plan { pairs: self.samples as usize, ..Plan::default() };
         let suites = if self.suites.is_empty() { &Suite::ALL[..] } else { &self.suites };
-        let sizes: Vec<usize> = self.sizes.iter().map(|&size| size as usize).collect();
         let tensor = TensorCases {
             inputs: self.types.clone(),
             layouts: self.layouts.clone(),
             output: self.result,
             variant: self.variant.clone(),
         };
-        let report = bench::run(&device, plan, suites, &sizes, &self.against, tensor)?;
+        let report = bench::run(&device, plan, suites, &self.sizes, &self.against, tensor)?;
         self.output.print(&report, |report| {
             let rows: Vec<Vec<String>> = report.results.iter().map(row).collect();
             let header = [

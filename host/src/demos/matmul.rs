@@ -16,6 +16,7 @@ use crate::data::Random;
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::launch::Shape;
+use crate::product::{Factors, Matrix, Plan, Products, Target};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -167,19 +168,38 @@ pub fn best_edge(limits: &Limits) -> u32 {
     [32, 16, 8, 4, 2].into_iter().find(|&edge| check_edge(edge, 0, limits).is_ok()).unwrap_or(1)
 }
 
-/// M, N and K of a size.
-fn extents(size: Size) -> (usize, usize, usize) {
-    match size {
-        Size::One(n) => (n, n, n),
-        Size::Two(m, n) => (m, n, m.min(n)),
-        Size::Three(m, n, k) => (m, n, k),
+/// The fast product, by the kernel that the dispatcher takes for this size and device.
+fn fast(
+    stage: &Stage,
+    extents: (usize, usize, usize),
+    (a, b): (&DeviceBuffer<f32>, &DeviceBuffer<f32>),
+    product: &Product<'_>,
+    work: Work,
+) -> Result<Option<Row>, Error> {
+    let (m, n, k) = extents;
+    let products = Products::new(stage.device);
+    let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
+    let (a, b) = (Matrix::dense(a, k), Matrix::dense(b, n));
+    let problem = products.problem(extents, &a, &b, &Target::dense(&mut c, n))?;
+    let plan = Plan::choose(problem, stage.device.limits());
+    let kernel = plan.kernel();
+    if !stage.wants(kernel) {
+        return Ok(None);
     }
+    let counters =
+        stage.once(kernel, || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n)))?;
+    let verdict = product.check(&stage.download("C", &c)?);
+    let time = stage.time(|| products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n)))?;
+    let case = if plan.parts == 1 { String::new() } else { format!("K in {}", plan.parts) };
+    let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
+    let shows = format!("registers, vectors, copies ahead of the arithmetic: {}", plan.why());
+    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(shows)))
 }
 
 /// Runs the demo.
 pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let size = stage.size_or(128, 4096);
-    let (m, n, k) = extents(size);
+    let (m, n, k) = size.product();
     let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
     let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
     stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
@@ -224,6 +244,7 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
         }
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
     }
+    rows.extend(fast(stage, (m, n, k), (&on_device.0, &on_device.1), &product, work)?);
     row::against_first(&mut rows);
     Ok(rows)
 }

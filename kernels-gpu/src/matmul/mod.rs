@@ -12,8 +12,7 @@ pub mod dynamic;
 #[cfg(feature = "ladder")]
 pub mod ladder;
 pub mod naive;
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod ordered;
+pub mod product;
 pub mod tiled;
 
 use tile::ViewMut;

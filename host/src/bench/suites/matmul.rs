@@ -1,13 +1,13 @@
-//! Products against their twins and cuBLAS.
+//! The demos' products against their twins, and the fast one against cuBLAS.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use kernels_gpu::matmul::{Gemm, dynamic, naive, ordered};
+use kernels_gpu::matmul::{Gemm, dynamic, naive};
 
-use super::super::cublas::Sgemm;
-use super::{Bench, Call, Comparison, Value, Work, pointer, slice};
+use super::{Bench, Call, Comparison, Value, Work, pointer, product, slice};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
+use crate::size::Size;
 use crate::verify::Product;
 
 struct Operands {
@@ -49,14 +49,15 @@ impl Operands {
     }
 }
 
-pub(super) fn run(bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
+pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
     let mut rows = Vec::new();
-    let twins = if sizes.is_empty() { 4096 } else { sizes[0] };
-    rows.extend(against_twins(bench, &Operands::new(twins)?)?);
-    let sizes = if sizes.is_empty() { &[2048, 4096, 8192][..] } else { sizes };
-    for &edge in sizes {
-        rows.extend(against_cublas(bench, &Operands::new(edge)?)?);
+    let edge = if sizes.is_empty() { Some(4096) } else { sizes.iter().find_map(|size| size.edge()) };
+    if let Some(edge) = edge
+        && bench.nvcc
+    {
+        rows.extend(against_twins(bench, &Operands::new(edge)?)?);
     }
+    rows.extend(product::run(bench, sizes)?);
     Ok(rows)
 }
 
@@ -95,47 +96,4 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
         rows.extend(bench.against_twin("matmul", call, size, operands.work(), &verdict)?);
     }
     Ok(rows)
-}
-
-/// The fast kernel against cuBLAS, at the sizes that it takes.
-fn against_cublas(bench: &Bench<'_>, operands: &Operands) -> Result<Option<Comparison>, Error> {
-    let Some(cublas) = &bench.cublas else { return Ok(None) };
-    let edge = operands.edge;
-    if !edge.is_multiple_of(ordered::BLOCK_N) {
-        return Ok(None);
-    }
-    let call = Call {
-        kernel: "matmul_ordered",
-        shape: Shape {
-            grid: [((edge / ordered::BLOCK_M) * (edge / ordered::BLOCK_N)) as u32, 1, 1],
-            block: [ordered::THREADS as u32, 1, 1],
-            shared: ordered::SHARED_BYTES,
-        },
-        arguments: vec![vec![
-            operands.gemm(),
-            pointer(&operands.a),
-            pointer(&operands.b),
-            pointer(&operands.c),
-        ]],
-    };
-    let verdict = operands.check(bench, &call)?;
-    let (n, address) = (edge as i32, |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw());
-    let product = Sgemm {
-        m: n,
-        n,
-        k: n,
-        alpha: 1.0,
-        beta: 0.0,
-        a: address(&operands.a),
-        lda: n,
-        a_transposed: false,
-        b: address(&operands.b),
-        ldb: n,
-        b_transposed: false,
-        c: address(&operands.c),
-        ldc: n,
-    };
-    let other = Box::new(move |_| cublas.sgemm(&product).map_err(|_| cust::error::CudaError::UnknownError));
-    let names = (call.kernel, format!("{edge}x{edge}x{edge}"), "cuBLAS");
-    bench.compare("matmul", names, operands.work(), bench.ours(&call)?, other, &verdict).map(Some)
 }

@@ -2,7 +2,10 @@
 
 mod coalescing;
 mod copy;
+#[cfg(feature = "ladder")]
+mod ladder;
 mod matmul;
+mod product;
 mod tensor;
 mod transpose;
 
@@ -14,6 +17,7 @@ use super::call::{Call, Value};
 use super::pairs::Enqueue;
 use super::{Bench, Comparison, Work};
 use crate::error::{Doing, Error};
+use crate::size::Size;
 use crate::verify::Verdict;
 
 /// A family of comparisons.
@@ -29,19 +33,28 @@ pub enum Suite {
     Matmul,
     /// Products on tensor cores against cuBLASLt.
     Tensor,
+    /// The steps of the product, each against the one before it; not among `all`.
+    #[cfg(feature = "ladder")]
+    Ladder,
 }
 
 impl Suite {
     /// All suites.
     pub const ALL: [Self; 5] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul, Self::Tensor];
 
-    pub(super) fn run(self, bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
+    pub(super) fn run(self, bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
+        let edges: Vec<usize> = sizes.iter().filter_map(|size| size.edge()).collect();
+        // Sizes that are no squares are for products alone.
+        let none_is_theirs = edges.is_empty() && !sizes.is_empty();
         match self {
+            Self::Transpose | Self::Tensor if none_is_theirs => Ok(Vec::new()),
+            #[cfg(feature = "ladder")]
+            Self::Ladder => ladder::run(bench, &edges),
             Self::Copy => copy::run(bench),
-            Self::Transpose => transpose::run(bench, sizes),
+            Self::Transpose => transpose::run(bench, &edges),
             Self::Coalescing => coalescing::run(bench),
             Self::Matmul => matmul::run(bench, sizes),
-            Self::Tensor => tensor::run(bench, sizes),
+            Self::Tensor => tensor::run(bench, &edges),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The fast f32 product: a block computes 128 × 256 elements of C, a warp 64 × 64, a thread 16 × 8.
+//! The order of the multiply-adds: a block computes 128 × 256 elements of C, a warp 64 × 64, a thread 16 × 8.
 //!
 //! What limits a product of this kind is not memory but the issue of instructions: one multiply-add a cycle for each
 //! quarter of a multiprocessor, and every other instruction takes a slot from it. So:
@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 use cuda_std::ptx;
 use cuda_std::shared::dynamic_shared_mem;
 
-use super::Gemm;
+use crate::matmul::Gemm;
 
 /// Rows of C a block computes.
 pub const BLOCK_M: usize = 128;
@@ -25,7 +25,7 @@ pub const BLOCK_N: usize = 256;
 pub const THREADS: usize = 256;
 const WARP: usize = 64;
 /// Elements along K that a stage holds.
-const STEP: usize = 8;
+pub const STEP: usize = 8;
 const STAGES: usize = 4;
 /// A column of A's stage and four words, so that the 8 lanes that store a column each find another bank.
 const PITCH_A: usize = BLOCK_M + 4;
@@ -231,11 +231,12 @@ unsafe fn copy_16<const OFFSET: usize>(to: u32, from: *const f32) {
 /// The block's place: columns of 8 blocks, so that the blocks that run together share rows of A and columns of B in L2.
 #[inline(always)]
 fn place(down: usize, across: usize) -> (usize, usize) {
-    const GROUP: usize = 8;
-    let id = thread::block_idx_x() as usize;
-    // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
+    const GROUP: u32 = 8;
+    let (id, down, across) = (thread::block_idx_x(), down as u32, across as u32);
+    // At least 1, last of all: else a division by zero is checked for, and a call in a kernel costs it registers.
     let full = (GROUP * across).max(1);
     let (group, inside) = (id / full, id % full);
-    let height = (down - group * GROUP).clamp(1, GROUP);
-    (group * GROUP + inside % height, inside / height)
+    #[allow(clippy::manual_clamp, reason = "after `clamp`, LLVM does not see that it is not zero")]
+    let height = (down - group * GROUP).min(GROUP).max(1);
+    ((group * GROUP + inside % height) as usize, (inside / height) as usize)
 }

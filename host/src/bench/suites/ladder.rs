@@ -1,0 +1,81 @@
+//! The product's ladder: each step against the one before it, and the fast product at its end.
+
+use cust::error::CudaError;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use kernels_gpu::matmul::Gemm;
+
+use super::{Bench, Call, Comparison, Enqueue, Value, Work, pointer, slice};
+use crate::data::Random;
+use crate::error::{Doing, Error};
+use crate::ladder::{STEPS, Step};
+use crate::launch::Shape;
+use crate::product::{Factors, Matrix, Products, Target};
+use crate::verify::Product;
+
+pub(super) fn run(bench: &Bench<'_>, edges: &[usize]) -> Result<Vec<Comparison>, Error> {
+    let mut rows = Vec::new();
+    for &edge in if edges.is_empty() { &[4096][..] } else { edges } {
+        rows.extend(at(bench, edge)?);
+    }
+    Ok(rows)
+}
+
+fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
+    let mut random = Random::new(edge as u64);
+    let (host_a, host_b) = (random.units(edge * edge), random.units(edge * edge));
+    let make = "allocate the matrices";
+    let (a, b) =
+        (DeviceBuffer::from_slice(&host_a).doing(make)?, DeviceBuffer::from_slice(&host_b).doing(make)?);
+    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).doing(make)?;
+    let shape = (edge, edge, edge);
+    let checked = Product { shape, a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
+    let (size, work) = (format!("{edge}x{edge}x{edge}"), Work::Operations(2.0 * (edge as f64).powi(3)));
+    let p = Gemm::product(edge as u32, edge as u32, edge as u32);
+    let calls = STEPS
+        .iter()
+        .map(|step| Ok((step, call(step, p, &a, &b, &c)?)))
+        .collect::<Result<Vec<(&Step, Call)>, Error>>()?;
+
+    let mut rows = Vec::new();
+    let mut got = vec![0.0; edge * edge];
+    for pair in calls.windows(2) {
+        let [(_, before), (step, now)] = pair else { continue };
+        bench.once(now)?;
+        c.copy_to(&mut got).doing("copy the result back")?;
+        let mut verdict = checked.check(&got);
+        verdict.how = format!("{}; new: {}", verdict.how, step.new);
+        let names = (step.kernel, size.clone(), "the step before");
+        rows.push(bench.compare("ladder", names, work, bench.ours(now)?, bench.ours(before)?, &verdict)?);
+    }
+    let Some((_, last)) = calls.last() else { return Ok(rows) };
+    let products = Products::new(bench.device);
+    let matrices = || (Matrix::dense(&a, edge), Matrix::dense(&b, edge));
+    let (ma, mb) = matrices();
+    let target = Target::dense(&mut c, edge);
+    let plan = products.multiply(shape, Factors::PRODUCT, ma, mb, target)?;
+    bench.device.synchronize()?;
+    c.copy_to(&mut got).doing("copy the result back")?;
+    let verdict = checked.check(&got);
+    let fast: Enqueue<'_> = Box::new(|_| {
+        let (ma, mb) = matrices();
+        let target = Target::dense(&mut c, edge);
+        products.launch(&plan, Factors::PRODUCT, ma, mb, target).map_err(|_| CudaError::UnknownError)
+    });
+    let names = (plan.kernel(), size, "the step before");
+    rows.push(bench.compare("ladder", names, work, fast, bench.ours(last)?, &verdict)?);
+    Ok(rows)
+}
+
+/// A step's launch; the first two take slices, the others pointers.
+fn call(
+    step: &Step,
+    p: Gemm,
+    a: &DeviceBuffer<f32>,
+    b: &DeviceBuffer<f32>,
+    c: &DeviceBuffer<f32>,
+) -> Result<Call, Error> {
+    let shape: Shape = step.shape(p)?;
+    let operands = if step.slices { [slice(a), slice(b)] } else { [pointer(a), pointer(b)] };
+    let arguments = vec![vec![Value::Gemm(p), operands[0], operands[1], pointer(c)]];
+    Ok(Call { kernel: step.kernel, shape, arguments })
+}

@@ -1,0 +1,138 @@
+//! The fast product against cuBLAS in full f32: any size, any transposition, by the kernel that the dispatcher takes.
+//!
+//! Buffer sets rotate so that L2 does not answer for memory: as many as 256 MiB hold, 16 at most. Small products are
+//! thousands of launches in one graph, so that neither side is charged for the host.
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use kernels_gpu::matmul::product as kernels;
+
+use super::super::cublas::Sgemm;
+use super::{Bench, Comparison, Work};
+use crate::data::Random;
+use crate::error::{Doing, Error};
+use crate::product::{Factors, Matrix, Products, Target};
+use crate::size::Size;
+use crate::verify::Product;
+
+/// The sizes measured if none is asked for.
+const SIZES: [Size; 10] = [
+    Size::One(256),
+    Size::One(512),
+    Size::One(1024),
+    Size::One(2048),
+    Size::One(4096),
+    Size::One(8192),
+    Size::One(16384),
+    Size::One(1000),
+    Size::One(4095),
+    Size::Three(5000, 3000, 7000),
+];
+
+pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
+    let mut rows = Vec::new();
+    let sizes = if sizes.is_empty() { &SIZES[..] } else { sizes };
+    for &size in sizes {
+        rows.extend(against_cublas(bench, size, (false, false))?);
+    }
+    // The other transpositions at one size: the first of those asked for.
+    let size = if sizes == SIZES { Size::One(4096) } else { sizes[0] };
+    for transposed in [(false, true), (true, false), (true, true)] {
+        rows.extend(against_cublas(bench, size, transposed)?);
+    }
+    Ok(rows)
+}
+
+fn against_cublas(
+    bench: &Bench<'_>,
+    size: Size,
+    (ta, tb): (bool, bool),
+) -> Result<Option<Comparison>, Error> {
+    let Some(cublas) = &bench.cublas else { return Ok(None) };
+    let (m, n, k) = size.product();
+    let mut random = Random::new((m + n + k) as u64);
+    let (host_a, host_b) = (random.units(m * k), random.units(k * n));
+    let make = "allocate the matrices";
+    let upload = |dense: &[f32], rows: usize, cols: usize, transposed: bool| {
+        let stored = if transposed { transpose(dense, rows, cols) } else { dense.to_vec() };
+        DeviceBuffer::from_slice(&stored).doing(make)
+    };
+    let first = (upload(&host_a, m, k, ta)?, upload(&host_b, k, n, tb)?);
+    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; m * n]).doing(make)?;
+    let (lda, ldb) = (if ta { m } else { k }, if tb { k } else { n });
+
+    let products = Products::new(bench.device);
+    let a = Matrix { buffer: &first.0, offset: 0, ld: lda, transposed: ta };
+    let b = Matrix { buffer: &first.1, offset: 0, ld: ldb, transposed: tb };
+    let plan = products.multiply((m, n, k), Factors::PRODUCT, a, b, Target::dense(&mut c, n))?;
+    bench.device.synchronize()?;
+    let mut got = vec![0.0; m * n];
+    c.copy_to(&mut got).doing("copy the result back")?;
+    let checked = Product { shape: (m, n, k), a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
+    let mut verdict = checked.check(&got);
+    verdict.how = format!("{}; {}", verdict.how, plan.why());
+
+    // More sets of the same values: what matters is that they lie elsewhere.
+    let bytes = 4 * (m * k + k * n + m * n);
+    let mut sets = vec![(first.0, first.1, c)];
+    while sets.len() < ((256 << 20) / bytes).clamp(1, 16) {
+        let (a, b) = (upload(&host_a, m, k, ta)?, upload(&host_b, k, n, tb)?);
+        sets.push((a, b, DeviceBuffer::zeroed(m * n).doing(make)?));
+    }
+    drop((host_a, host_b, got));
+    let address = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw();
+    // The buffers stay alive in `sets` until the last launch.
+    let addresses: Vec<[u64; 3]> =
+        sets.iter().map(|(a, b, c)| [address(a), address(b), address(c)]).collect();
+    let p = kernels::Product {
+        m: m as u32,
+        n: n as u32,
+        k: k as u32,
+        lda: lda as u32,
+        ldb: ldb as u32,
+        ldc: n as u32,
+        alpha: 1.0,
+        beta: 0.0,
+    };
+    let ours = Box::new(|set: usize| {
+        // SAFETY: each set holds matrices of these extents.
+        let launched = unsafe { products.enqueue(&plan, p, addresses[set % addresses.len()]) };
+        launched.map_err(|_| cust::error::CudaError::UnknownError)
+    });
+    let other = Box::new(|set: usize| {
+        let [a, b, c] = addresses[set % addresses.len()];
+        let product = Sgemm {
+            m: m as i32,
+            n: n as i32,
+            k: k as i32,
+            alpha: 1.0,
+            beta: 0.0,
+            a,
+            lda: lda as i32,
+            a_transposed: ta,
+            b,
+            ldb: ldb as i32,
+            b_transposed: tb,
+            c,
+            ldc: n as i32,
+        };
+        cublas.sgemm(&product).map_err(|_| cust::error::CudaError::UnknownError)
+    });
+    let kernel = match plan.parts {
+        1 => plan.kernel().to_owned(),
+        parts => format!("{}, K in {parts}", plan.kernel()),
+    };
+    let letter = |transposed| if transposed { 'T' } else { 'N' };
+    let size = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
+    let work = Work::Operations(2.0 * m as f64 * n as f64 * k as f64);
+    bench.compare("matmul", (&kernel, size, "cuBLAS"), work, ours, other, &verdict).map(Some)
+}
+
+fn transpose(dense: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+    let mut turned = vec![0.0; rows * cols];
+    for row in 0..rows {
+        for col in 0..cols {
+            turned[col * rows + row] = dense[row * cols + col];
+        }
+    }
+    turned
+}

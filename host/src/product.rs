@@ -1,0 +1,473 @@
+//! The fast f32 product, C = alpha · op(A) · op(B) + beta · C: which kernel a problem gets, and why.
+//!
+//! | tiles | block | what they are for |
+//! | --- | --- | --- |
+//! | large | 128 × 256 | as soon as C has enough of them, or K is long enough to be split |
+//! | small | 64 × 64 | a C of few tiles |
+//! | portable | 64 × 64 | devices without asynchronous copies, and small tiles that are not aligned |
+//!
+//! Each comes for the four transpositions, the large ones for operands aligned to 16 bytes and for any others.
+//! [`Plan::choose`] estimates the cycles of every candidate and takes the least; [`Plan::why`] says what it saw.
+
+use std::cell::RefCell;
+
+use cust::memory::{DeviceBuffer, DevicePointer};
+use kernels_gpu::matmul::product::operand::STEP;
+use kernels_gpu::matmul::product::parts::{self, product_sum};
+use kernels_gpu::matmul::product::{self as kernels, Large, STAGES, STAGES_HELD, Small};
+
+use crate::device::{Device, Limits};
+use crate::error::{Doing, Error};
+use crate::launch::Shape;
+
+/// A matrix that is read: row-major, as it is stored.
+#[derive(Clone, Copy)]
+pub struct Matrix<'a> {
+    /// Where it lies.
+    pub buffer: &'a DeviceBuffer<f32>,
+    /// Its first element in the buffer.
+    pub offset: usize,
+    /// Elements from one of its rows to the next.
+    pub ld: usize,
+    /// Whether its transpose is meant.
+    pub transposed: bool,
+}
+
+impl<'a> Matrix<'a> {
+    /// A matrix of `cols` columns at the start of a buffer.
+    pub fn dense(buffer: &'a DeviceBuffer<f32>, cols: usize) -> Self {
+        Self { buffer, offset: 0, ld: cols.max(1), transposed: false }
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw() + 4 * self.offset as u64
+    }
+}
+
+/// The matrix that is written.
+pub struct Target<'a> {
+    /// Where it lies.
+    pub buffer: &'a mut DeviceBuffer<f32>,
+    /// Its first element in the buffer.
+    pub offset: usize,
+    /// Elements from one of its rows to the next.
+    pub ld: usize,
+}
+
+impl<'a> Target<'a> {
+    /// A matrix of `cols` columns at the start of a buffer.
+    pub fn dense(buffer: &'a mut DeviceBuffer<f32>, cols: usize) -> Self {
+        Self { buffer, offset: 0, ld: cols.max(1) }
+    }
+
+    fn address(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw() + 4 * self.offset as u64
+    }
+}
+
+/// What a kernel is chosen by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Problem {
+    /// Rows of op(A) and C.
+    pub m: usize,
+    /// Columns of op(B) and C.
+    pub n: usize,
+    /// Columns of op(A), rows of op(B).
+    pub k: usize,
+    /// Whether A is stored as its transpose.
+    pub a_transposed: bool,
+    /// Whether B is stored as its transpose.
+    pub b_transposed: bool,
+    /// Whether all addresses, rows and contiguous extents are multiples of 16 bytes.
+    pub aligned: bool,
+}
+
+/// The tiles of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiles {
+    /// 128 × 256.
+    Large,
+    /// 128 × 256, any alignment.
+    LargeAny,
+    /// 64 × 64.
+    Small,
+    /// 64 × 64, any alignment, any device.
+    Portable,
+}
+
+impl Tiles {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Large, Self::LargeAny, Self::Small, Self::Portable];
+
+    /// Rows and columns of a tile.
+    fn edges(self) -> (usize, usize) {
+        match self {
+            Self::Large | Self::LargeAny => (Large::M, Large::N),
+            Self::Small | Self::Portable => (Small::M, Small::N),
+        }
+    }
+
+    fn takes(self, problem: &Problem, limits: &Limits) -> bool {
+        match self {
+            Self::Large | Self::Small => problem.aligned && limits.capability >= (8, 0),
+            Self::LargeAny => limits.capability >= (8, 0),
+            Self::Portable => true,
+        }
+    }
+
+    /// Cycles that a multiprocessor takes for a step of `blocks` blocks at once, fitted to times of an H200.
+    fn step_cycles(self, blocks: f64) -> f64 {
+        match self {
+            // One block a multiprocessor.
+            Self::Large => 2450.0 * blocks,
+            Self::LargeAny => 2720.0 * blocks,
+            // A block alone waits for its own loads; more hide each other's.
+            Self::Small => 230.0 + 350.0 * blocks,
+            Self::Portable => 500.0 + 300.0 * blocks,
+        }
+    }
+}
+
+/// A kernel and the parts of K that it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The problem.
+    pub problem: Problem,
+    /// The tiles.
+    pub tiles: Tiles,
+    /// Into how many parts K is split.
+    pub parts: u32,
+    /// Multiprocessors that it was planned for.
+    sms: u32,
+}
+
+/// The most parts that K is split into.
+const MOST_PARTS: u32 = 128;
+
+impl Plan {
+    /// A plan that was not chosen but asked for; an error if the device or the alignment forbids it.
+    pub fn with(problem: Problem, tiles: Tiles, parts: u32, limits: &Limits) -> Result<Self, Error> {
+        if !tiles.takes(&problem, limits) {
+            return Err(Error::Size(format!(
+                "{tiles:?} tiles need capability 8.0 and, but for `any`, operands aligned to 16 bytes"
+            )));
+        }
+        Ok(Self { problem, tiles, parts: parts.max(1), sms: limits.sms.max(1) })
+    }
+
+    /// The plan with the fewest cycles, by estimate.
+    pub fn choose(problem: Problem, limits: &Limits) -> Self {
+        let steps = problem.k.div_ceil(STEP) as u32;
+        let sms = limits.sms.max(1);
+        let candidates = Tiles::ALL.into_iter().filter(|tiles| tiles.takes(&problem, limits));
+        let plans = candidates.flat_map(|tiles| {
+            let most = (steps / 4).clamp(1, MOST_PARTS);
+            (1..=most).map(move |parts| Self { problem, tiles, parts, sms })
+        });
+        let least = plans.min_by(|a, b| a.cycles().total_cmp(&b.cycles()));
+        least.unwrap_or(Self { problem, tiles: Tiles::Portable, parts: 1, sms })
+    }
+
+    /// Tiles of C.
+    pub fn tile_count(&self) -> usize {
+        let (down, across) = self.tiles.edges();
+        self.problem.m.div_ceil(down) * self.problem.n.div_ceil(across)
+    }
+
+    /// About how many cycles the multiprocessors take.
+    fn cycles(&self) -> f64 {
+        let blocks = (self.tile_count() * self.parts as usize) as f64;
+        let steps = (self.problem.k.div_ceil(STEP) as f64 / f64::from(self.parts)).ceil();
+        let sms = f64::from(self.sms);
+        // From launch to the first multiply-add, and the stores after the last.
+        let edges = 3000.0;
+        let product = match self.tiles {
+            Tiles::Large | Tiles::LargeAny => {
+                (blocks / sms).ceil() * (steps * self.tiles.step_cycles(1.0) + edges)
+            }
+            // Several blocks share a multiprocessor.
+            Tiles::Small | Tiles::Portable => {
+                let resident = (blocks / sms).ceil();
+                steps * self.tiles.step_cycles(resident) + edges
+            }
+        };
+        // The sum is a launch of its own; parts are written and read through L2, and each is a load that a thread waits for.
+        let sum = match self.parts {
+            1 => 0.0,
+            parts => {
+                let parts = f64::from(parts);
+                3000.0
+                    + 150.0 * parts
+                    + (8.0 * parts + 4.0) * (self.problem.m * self.problem.n) as f64 / 2000.0
+            }
+        };
+        product + sum
+    }
+
+    /// Elements of scratch memory that it needs.
+    pub fn scratch(&self) -> usize {
+        if self.parts == 1 {
+            return 0;
+        }
+        self.parts as usize * self.problem.m * parts::row_length(self.problem.n as u32) as usize
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &'static str {
+        self.entry().0
+    }
+
+    /// Why this one, in words.
+    pub fn why(&self) -> String {
+        let (down, across) = self.tiles.edges();
+        let tiles = self.tile_count();
+        let alignment = if self.problem.aligned { "aligned" } else { "not aligned to 16 bytes" };
+        let parts = match self.parts {
+            1 => String::new(),
+            parts => format!(", K in {parts} parts to fill them"),
+        };
+        format!(
+            "{tiles} tiles of {down} × {across} for {} multiprocessors{parts}; operands {alignment}",
+            self.sms
+        )
+    }
+
+    /// The launch of the product's kernel.
+    fn shape(&self) -> Result<Shape, Error> {
+        let tiles = u32::try_from(self.tile_count()).map_err(|_| {
+            Error::Size(format!(
+                "C has {} tiles, a grid has room for 2³¹ − 1: multiply blocks of rows",
+                self.tile_count()
+            ))
+        })?;
+        let (threads, shared) = match self.tiles {
+            Tiles::Large | Tiles::LargeAny => (Large::THREADS, Large::shared_bytes(STAGES)),
+            Tiles::Small => (Small::THREADS, Small::shared_bytes(STAGES)),
+            Tiles::Portable => (Small::THREADS, Small::shared_bytes(STAGES_HELD)),
+        };
+        Ok(Shape { grid: [tiles, self.parts, 1], block: [threads as u32, 1, 1], shared })
+    }
+
+    fn entry(&self) -> Entry {
+        let operands = (self.problem.a_transposed, self.problem.b_transposed);
+        macro_rules! entries {
+            ($($module:ident: $nn:ident $nt:ident $tn:ident $tt:ident)*) => {
+                match self.tiles { $(Tiles::$module => match operands {
+                    (false, false) => entry!($nn),
+                    (false, true) => entry!($nt),
+                    (true, false) => entry!($tn),
+                    (true, true) => entry!($tt),
+                },)* }
+            };
+        }
+        macro_rules! entry {
+            ($kernel:ident) => {
+                // SAFETY: `Products::launch` compared the matrices with their buffers, and the shape is the plan's own.
+                (stringify!($kernel), |device, shape, p, a, b, c| unsafe {
+                    device.kernel::<$kernel>()?.launch(shape, (p, a, b, c))
+                })
+            };
+        }
+        use kernels::large::*;
+        use kernels::large_any::*;
+        use kernels::portable::*;
+        use kernels::small::*;
+        entries! {
+            Large: product_large_nn product_large_nt product_large_tn product_large_tt
+            LargeAny: product_large_nn_any product_large_nt_any product_large_tn_any product_large_tt_any
+            Small: product_small_nn product_small_nt product_small_tn product_small_tt
+            Portable: product_portable_nn product_portable_nt product_portable_tn product_portable_tt
+        }
+    }
+}
+
+type Pointer = DevicePointer<f32>;
+type Entry =
+    (&'static str, fn(&Device, Shape, kernels::Product, Pointer, Pointer, Pointer) -> Result<(), Error>);
+
+/// Multiplies on a device, and keeps the scratch memory that split products need.
+pub struct Products<'d> {
+    device: &'d Device,
+    scratch: RefCell<Option<DeviceBuffer<f32>>>,
+}
+
+/// alpha and beta.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factors {
+    /// Factor of the product.
+    pub alpha: f32,
+    /// Factor of what C held before; C is not read if this is zero.
+    pub beta: f32,
+}
+
+impl Factors {
+    /// The product itself.
+    pub const PRODUCT: Self = Self { alpha: 1.0, beta: 0.0 };
+}
+
+impl<'d> Products<'d> {
+    /// On this device.
+    pub fn new(device: &'d Device) -> Self {
+        Self { device, scratch: RefCell::new(None) }
+    }
+
+    /// The problem that these matrices pose; an error if they do not fit their buffers.
+    pub fn problem(
+        &self,
+        (m, n, k): (usize, usize, usize),
+        a: &Matrix<'_>,
+        b: &Matrix<'_>,
+        c: &Target<'_>,
+    ) -> Result<Problem, Error> {
+        let stored = |transposed, rows, cols| if transposed { (cols, rows) } else { (rows, cols) };
+        let (rows_a, cols_a) = stored(a.transposed, m, k);
+        let (rows_b, cols_b) = stored(b.transposed, k, n);
+        let mut aligned = true;
+        for (name, rows, cols, ld, offset, len, address) in [
+            ("A", rows_a, cols_a, a.ld, a.offset, a.buffer.len(), a.address()),
+            ("B", rows_b, cols_b, b.ld, b.offset, b.buffer.len(), b.address()),
+            ("C", m, n, c.ld, c.offset, c.buffer.len(), c.address()),
+        ] {
+            if ld < cols || u32::try_from(ld).is_err() || rows > i32::MAX as usize {
+                return Err(Error::Size(format!(
+                    "{name} has {rows} rows of {cols} elements, {ld} apart: at least {cols}, and less than 2³², please"
+                )));
+            }
+            let needs = if rows == 0 || cols == 0 { Some(0) } else { (rows - 1).checked_mul(ld) };
+            let needs = needs.and_then(|most| most.checked_add(cols)?.checked_add(offset));
+            if needs.is_none_or(|needs| needs > len) && rows > 0 && cols > 0 {
+                return Err(Error::Size(format!(
+                    "{name} has {rows} rows of {cols} elements, {ld} apart, from element {offset} on; its buffer has {len}"
+                )));
+            }
+            aligned &= address.is_multiple_of(16) && ld.is_multiple_of(4) && cols.is_multiple_of(4);
+        }
+        Ok(Problem { m, n, k, a_transposed: a.transposed, b_transposed: b.transposed, aligned })
+    }
+
+    /// C = alpha · op(A) · op(B) + beta · C, by the plan that is best for the problem, which is returned.
+    pub fn multiply(
+        &self,
+        extents: (usize, usize, usize),
+        factors: Factors,
+        a: Matrix<'_>,
+        b: Matrix<'_>,
+        c: Target<'_>,
+    ) -> Result<Plan, Error> {
+        let plan = Plan::choose(self.problem(extents, &a, &b, &c)?, self.device.limits());
+        self.launch(&plan, factors, a, b, c)?;
+        Ok(plan)
+    }
+
+    /// The same by a plan of the caller's.
+    pub fn launch(
+        &self,
+        plan: &Plan,
+        factors: Factors,
+        a: Matrix<'_>,
+        b: Matrix<'_>,
+        c: Target<'_>,
+    ) -> Result<(), Error> {
+        let problem = plan.problem;
+        let (m, n, k) = (problem.m, problem.n, problem.k);
+        if self.problem((m, n, k), &a, &b, &c)? != problem {
+            return Err(Error::Size("the plan was made for other matrices: make one for these".into()));
+        }
+        if m == 0 || n == 0 {
+            return Ok(());
+        }
+        let p = kernels::Product {
+            m: m as u32,
+            n: n as u32,
+            k: k as u32,
+            lda: a.ld as u32,
+            ldb: b.ld as u32,
+            ldc: c.ld as u32,
+            alpha: factors.alpha,
+            beta: factors.beta,
+        };
+        // SAFETY: the matrices were compared with their buffers.
+        unsafe { self.enqueue(plan, p, [a.address(), b.address(), c.address()]) }
+    }
+
+    /// Launches a plan for matrices at these addresses.
+    ///
+    /// # Safety
+    /// A, B and C lie there, as `p` describes them; they are the plan's problem.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        plan: &Plan,
+        p: kernels::Product,
+        [a, b, c]: [u64; 3],
+    ) -> Result<(), Error> {
+        let pointer = DevicePointer::from_raw;
+        let (a, b, c) = (pointer(a), pointer(b), pointer(c));
+        let (_, launch) = plan.entry();
+        let shape = plan.shape()?;
+        if plan.parts == 1 {
+            return launch(self.device, shape, p, a, b, c);
+        }
+        let mut scratch = self.scratch.borrow_mut();
+        if scratch.as_ref().is_none_or(|buffer| buffer.len() < plan.scratch()) {
+            // What was launched before may still write to the old one.
+            self.device.synchronize()?;
+            *scratch = None;
+            // SAFETY: every element is written before it is read.
+            let fresh = unsafe { DeviceBuffer::uninitialized(plan.scratch()) };
+            *scratch = Some(fresh.doing("allocate memory for the parts of a product")?);
+        }
+        let Some(scratch) = scratch.as_ref() else { return Ok(()) };
+        let from = scratch.as_device_ptr();
+        let row = parts::row_length(p.n);
+        launch(self.device, shape, kernels::Product { ldc: row, beta: 0.0, ..p }, a, b, from)?;
+        let shape = Shape::line(p.m as usize * row as usize / 4, parts::BLOCK);
+        // SAFETY: the scratch buffer is as long as the plan says, and was written by the launch before.
+        unsafe { self.device.kernel::<product_sum>()?.launch(shape, (p, plan.parts, from, c)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn h200() -> Limits {
+        Limits {
+            name: "NVIDIA H200".into(),
+            capability: (9, 0),
+            memory: 1 << 37,
+            sms: 132,
+            threads_per_block: 1024,
+            block: [1024, 1024, 64],
+            grid: [0x7fff_ffff, 65_535, 65_535],
+            shared_per_block: 48 << 10,
+            shared_per_block_optin: 227 << 10,
+            threads_per_sm: 2048,
+        }
+    }
+
+    fn cube(edge: usize, aligned: bool) -> Problem {
+        Problem { m: edge, n: edge, k: edge, a_transposed: false, b_transposed: false, aligned }
+    }
+
+    #[test]
+    fn large_problems_get_large_tiles_and_small_ones_are_split() {
+        let plan = Plan::choose(cube(4096, true), &h200());
+        assert_eq!((plan.kernel(), plan.parts), ("product_large_nn", 1));
+        let plan = Plan::choose(cube(4095, false), &h200());
+        assert_eq!((plan.kernel(), plan.parts), ("product_large_nn_any", 1));
+        let plan = Plan::choose(cube(1024, true), &h200());
+        assert!(plan.parts > 1 && plan.tile_count() * plan.parts as usize > 66, "{plan:?}");
+        assert!(plan.why().contains("parts") && plan.scratch() >= 2 << 20, "{}", plan.why());
+    }
+
+    #[test]
+    fn old_devices_get_the_portable_kernel() {
+        let turing = Limits { capability: (7, 5), sms: 40, ..h200() };
+        for aligned in [false, true] {
+            let problem = Problem { a_transposed: true, ..cube(512, aligned) };
+            assert_eq!(Plan::choose(problem, &turing).kernel(), "product_portable_tn");
+        }
+        assert!(Plan::with(cube(512, true), Tiles::Large, 1, &turing).is_err());
+        assert!(Plan::with(cube(510, false), Tiles::Small, 1, &h200()).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! From sums to C.
+//!
+//! The factor stands between the sums and their stores for more than its own sake: stores of 16 bytes want their four
+//! registers in a row, and without it the assembler lays out the sums for the stores, which puts each in the register
+//! bank of an operand of its multiply-adds, a conflict in nearly every one.
+
+use super::Product;
+use super::access::{Four, each};
+use super::tile::{Sums, Tile};
+
+impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usize>
+    Tile<ROWS, COLS, DOWN, ACROSS>
+{
+    /// Stores the thread's elements of the tile whose first row and column are `first`.
+    ///
+    /// # Safety
+    /// As for the kernels; with `VECTOR`, rows of C are aligned to 16 bytes and n is a multiple of 4.
+    #[inline(always)]
+    pub unsafe fn store<const VECTOR: bool>(
+        sums: Sums<ROWS, COLS>,
+        p: Product,
+        c: *mut f32,
+        first: (usize, usize),
+    ) {
+        let (row, col) = Self::corner();
+        let (row, col) = (first.0 + row, first.1 + col);
+        let (m, n, ld) = (p.m as usize, p.n as usize, p.ldc as usize);
+        // SAFETY: only elements that C has are touched, each by one thread.
+        unsafe {
+            each!(for I in 0..16 {
+                if I < ROWS {
+                    let row = row + I / 4 * 16 + I % 4;
+                    each!(for J in 0..2 {
+                        if 4 * J < COLS && row < m {
+                            let col = col + J * 32;
+                            let to = c.wrapping_add(row * ld + col);
+                            let s = &sums[I];
+                            let mut out = [s[4 * J], s[4 * J + 1], s[4 * J + 2], s[4 * J + 3]];
+                            out = out.map(|sum| p.alpha * sum);
+                            if VECTOR {
+                                if col < n {
+                                    let to = to.cast::<Four>();
+                                    if p.beta != 0.0 {
+                                        let before = (*to).0;
+                                        out = [0, 1, 2, 3].map(|l: usize| out[l] + p.beta * before[l]);
+                                    }
+                                    *to = Four(out);
+                                }
+                            } else {
+                                each!(for L in 0..4 {
+                                    if col + L < n {
+                                        let to = to.wrapping_add(L);
+                                        let before = if p.beta == 0.0 { 0.0 } else { p.beta * *to };
+                                        *to = out[L] + before;
+                                    }
+                                });
+                            }
+                        }
+                    });
+                }
+            });
+        }
+    }
+}
