@@ -21,6 +21,16 @@ pub trait Element: Copy {
     /// The content of element `i`.
     fn numbered(i: u32) -> Self;
 
+    /// Writes an element.
+    ///
+    /// # Safety
+    /// As for any write.
+    #[inline(always)]
+    unsafe fn write(at: *mut Self, value: Self) {
+        // SAFETY: the caller's promise.
+        unsafe { at.write_volatile(value) }
+    }
+
     /// Reads an element by one access that is never merged, moved or forgotten.
     ///
     /// # Safety
@@ -36,6 +46,13 @@ impl Element for Wide {
     #[inline(always)]
     fn numbered(i: u32) -> Self {
         Self([i, !i, i << 8, i ^ 0x5555])
+    }
+
+    /// A volatile write of a struct goes through a copy of it in local memory.
+    #[inline(always)]
+    unsafe fn write(at: *mut Self, value: Self) {
+        // SAFETY: the caller's promise.
+        unsafe { at.write(value) }
     }
 
     /// A volatile read of a struct is one of each field: only the instruction itself is 16 bytes wide.
@@ -76,7 +93,7 @@ unsafe fn read<T: Element>(array: *mut T, rounds: u32, index: &[u32], out: *mut 
     unsafe {
         let mut i = lane;
         while i < LEN {
-            array.add(i).write_volatile(T::numbered(i as u32));
+            T::write(array.add(i), T::numbered(i as u32));
             i += 32;
         }
         let chosen = array.add(*index.get_unchecked(lane) as usize);
