@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::process::Command;
 
 /// Commands that answer the same on every machine: by arithmetic, or by counting on the virtual GPU.
-const REPEATABLE: [&str; 5] = ["explain", "occupancy", "roofline", "devices", "demo"];
+const REPEATABLE: [&str; 6] = ["explain", "occupancy", "roofline", "devices", "demo", "check"];
 
 fn run(line: &str) -> String {
     let mut words = line.split_whitespace();
@@ -24,7 +24,8 @@ fn unbroken(text: &str) -> String {
 }
 
 fn is_repeatable(line: &str) -> bool {
-    line.split_whitespace().nth(1).is_some_and(|command| REPEATABLE.contains(&command))
+    let mut words = line.split_whitespace();
+    words.next() == Some("warpsmith") && words.next().is_some_and(|command| REPEATABLE.contains(&command))
 }
 
 #[test]
@@ -36,7 +37,8 @@ fn every_number_of_the_facts_is_shown_by_its_command() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [_, statement, command, promise] = cells[..] else { panic!("four cells are expected: {row}") };
         let (command, promise) = (command.trim_matches('`'), promise.trim_matches(['`', ' ', '|']));
-        if promise.is_empty() || !is_repeatable(command) {
+        assert!(!promise.is_empty(), "{statement}: what does `{command}` show?");
+        if promise.starts_with("on a real GPU: ") || !is_repeatable(command) {
             continue;
         }
         let text = texts.entry(command).or_insert_with(|| unbroken(&run(command)));
@@ -49,20 +51,45 @@ fn every_number_of_the_facts_is_shown_by_its_command() {
     assert!(shown > 60, "{shown}");
 }
 
+/// What a command's comment in the guide promises, in the words of the tool.
+fn promises(comment: &str) -> Vec<String> {
+    let words: Vec<&str> = comment.split([' ', ',', ':']).filter(|word| !word.is_empty()).collect();
+    let number = |word: &str| match word {
+        "one" => Some(1),
+        "two" => Some(2),
+        digits => digits.parse::<u32>().ok(),
+    };
+    let promise = |pair: &[&str]| {
+        let number = number(pair[0])?;
+        match pair[1] {
+            "sectors" => Some(format!("{number} transactions")),
+            "wavefront" | "wavefronts" => Some(format!("{number} wavefront")),
+            "%" => Some(format!("{number} % used")),
+            _ => None,
+        }
+    };
+    words.windows(2).filter_map(promise).collect()
+}
+
 #[test]
-fn every_command_of_the_guide_runs() {
-    let mut ran = 0;
+fn every_command_of_the_guide_runs_and_shows_what_is_said_of_it() {
+    let (mut ran, mut kept) = (0, 0);
     for line in include_str!("../../docs/memory-guide.md").lines() {
-        let Some(command) = line.strip_prefix("    ").filter(|line| line.starts_with("warpsmith ")) else {
+        let Some(line) = line.strip_prefix("    ").filter(|line| line.starts_with("warpsmith ")) else {
             continue;
         };
-        let command = command.split('#').next().unwrap_or(command);
-        if is_repeatable(command) {
-            run(command);
+        let (command, comment) = line.split_once('#').unwrap_or((line, ""));
+        // `check all` looks at every kernel, which is a test of its own.
+        if is_repeatable(command) && command.trim() != "warpsmith check all" {
+            let text = run(command);
+            for promise in promises(comment) {
+                assert!(text.contains(&promise), "{line}\nshows no `{promise}`:\n{text}");
+                kept += 1;
+            }
             ran += 1;
         }
     }
-    assert!(ran > 25, "{ran}");
+    assert!(ran > 25 && kept >= 12, "{ran} commands, {kept} promises");
 }
 
 /// What the pages of this repository link to, with the page that does.

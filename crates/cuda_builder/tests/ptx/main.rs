@@ -49,7 +49,8 @@ fn main() {
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
             constant_statics, override_libm, gates, optix, build_args, debug_profile;
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
-            configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are;
+            configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are,
+            cargo_commands_do_not_reach_the_device_build;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
             constant_memory, wide_floats;

@@ -141,3 +141,91 @@ pub fn source_trees_stay_as_they_are() {
         lock
     );
 }
+
+/// A package whose build script compiles kernels, and whose program prints the PTX.
+fn printer(folder: &Path) -> PathBuf {
+    let package = folder.join("printer");
+    fs::create_dir_all(package.join("src")).expect("a folder");
+    let builder = env!("CARGO_MANIFEST_DIR");
+    let manifest = format!(
+        "[package]\nname = \"printer\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [build-dependencies]\ncuda_builder = {{ path = {builder:?} }}\n\n[workspace]\n\n\
+         [profile.dev]\ndebug = false\n"
+    );
+    let script = "fn main() {\n    let out = std::path::PathBuf::from(std::env::var_os(\"OUT_DIR\").unwrap());\n    \
+                  let builder = cuda_builder::CudaBuilder::new(\"../kernels\").arch(cuda_builder::NvvmArch::Compute75);\n    \
+                  builder.generate_line_info(false).copy_to(out.join(\"kernels.ptx\")).build().unwrap();\n}\n";
+    let program =
+        "fn main() {\n    print!(\"{}\", include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\")));\n}\n";
+    let lock = Path::new(builder).join("../../Cargo.lock");
+    fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
+    fs::write(package.join("build.rs"), script).expect("the build script");
+    fs::write(package.join("src/main.rs"), program).expect("the program");
+    fs::copy(lock, package.join("Cargo.lock")).expect("the lock file");
+    package
+}
+
+/// Whatever cargo is asked to do around the build script, it makes the same PTX.
+pub fn cargo_commands_do_not_reach_the_device_build() {
+    let folder = scratch().join("commands");
+    let kernels = copy_of_gates(&folder);
+    let package = printer(&folder);
+    // Kept from run to run, unlike the folder: the builder is compiled once.
+    let (here, elsewhere) = (scratch().join("commands-target"), scratch().join("commands-another-target"));
+    let cargo = |target: &Path, words: &[&str], variables: &[(&str, &OsStr)]| -> String {
+        // The build script runs again only if a kernel has changed since.
+        let source = fs::File::options().append(true).open(kernels.join("src/lib.rs")).expect("the kernels");
+        source.set_modified(std::time::SystemTime::now()).expect("its time can be set");
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.current_dir(&package).args(words).env("CARGO_TARGET_DIR", target);
+        // What cargo tells this test of its own package is not true of that one.
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_str().is_some_and(|name| {
+                name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR"
+            }) {
+                command.env_remove(variable);
+            }
+        }
+        command.envs(variables.iter().copied());
+        let output = command.output().expect("cargo starts");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // What the last command's build script made; `check` and `clippy` run no program that could print it.
+    let made = |target: &Path| -> String {
+        let scripts = fs::read_dir(target.join("debug/build")).expect("build scripts").flatten();
+        let outputs = scripts.map(|entry| entry.path().join("out/kernels.ptx")).filter(|ptx| ptx.is_file());
+        fs::read_to_string(outputs.last().expect("the PTX")).expect("the PTX can be read")
+    };
+    let plain = cargo(&here, &["run", "--quiet", "--offline"], &[]);
+    assert!(plain.contains(".entry always("));
+    for words in [
+        &["check", "--offline"][..],
+        &["clippy", "--offline"],
+        &["run", "--quiet", "--offline", "--locked"],
+        &["run", "--quiet", "--offline", "--frozen"],
+    ] {
+        let printed = cargo(&here, words, &[]);
+        assert_eq!(made(&here), plain, "{words:?}");
+        assert!(words[0] != "run" || printed == plain, "{words:?}");
+    }
+    // All that would make cargo compile everything anew, at once.
+    let version = Command::new("rustc").arg("-vV").output().expect("rustc runs").stdout;
+    let version = String::from_utf8_lossy(&version).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
+    let wrapper = folder.join("wrapper.sh");
+    let together: &[(&str, &OsStr)] = &[
+        ("RUSTFLAGS", OsStr::new("-Copt-level=0 -Ctarget-cpu=native --cfg nonsense")),
+        #[cfg(unix)]
+        ("RUSTC_WRAPPER", wrapper.as_os_str()),
+    ];
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As sccache does: called with rustc's path first.
+        fs::write(&wrapper, "#!/bin/sh\nexec \"$@\"\n").expect("the wrapper");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("it may run");
+    }
+    let printed = cargo(&elsewhere, &["run", "--quiet", "--offline", "--target", host], together);
+    assert_eq!(printed, plain, "another target folder, --target, RUSTFLAGS and a wrapper");
+}
