@@ -27,7 +27,7 @@ impl<T: Element, O: Order, const EXTENT: usize, const DEPTH: usize, const BLOCKS
     /// Products along K that the tile holds.
     pub const STEPS: usize = {
         let steps = DEPTH * size_of::<T>() / 32;
-        assert!(steps <= 4 && BLOCKS <= 4, "a reader keeps at most 4 addresses");
+        assert!(if O::ALONG_K { steps } else { BLOCKS } <= 4, "a reader keeps at most 4 addresses");
         assert!(BLOCKS * 16 <= EXTENT, "more blocks than the tile has");
         steps
     };
