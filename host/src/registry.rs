@@ -127,6 +127,7 @@ kernels! {
         stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place
         stretch_staged_in_place
     }
+    "coalescing": records { points_to_arrays arrays_to_points quads_to_arrays arrays_to_quads }
     "banks": banks { banks_1_byte banks_2_bytes banks_4_bytes banks_8_bytes banks_16_bytes }
     "spaces": spaces {
         spaces_parameter spaces_local spaces_shared spaces_global spaces_global_static spaces_constant

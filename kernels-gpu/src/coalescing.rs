@@ -104,7 +104,8 @@ pub unsafe fn copy_scattered(n: u32, order: &[u32], from: &[f32], to: *mut f32) 
 #[kernel]
 pub unsafe fn copy_some_lanes(n: u32, lanes: u32, from: &[f32], to: *mut f32) {
     let i = index();
-    if i < n as usize && lanes >> (i % 32) & 1 == 1 {
+    // Both tests before the only branch: parameters are then fetched side by side, not one after the other.
+    if (i < n as usize) & (lanes & 1u32.rotate_left(i as u32) != 0) {
         // SAFETY: i < n.
         unsafe { *to.add(i) = *from.get_unchecked(i) };
     }

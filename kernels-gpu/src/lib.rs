@@ -11,6 +11,7 @@ pub mod first;
 pub mod hopper;
 pub mod latency;
 pub mod matmul;
+pub mod records;
 pub mod spaces;
 pub mod tensor;
 pub mod transpose;

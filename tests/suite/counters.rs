@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         Case::virtual_only("counters::transpose", transpose),
         Case::virtual_only("counters::transpose_vectorised", transpose_vectorised),
         Case::virtual_only("counters::coalescing", coalescing),
+        Case::virtual_only("counters::records", records),
         Case::virtual_only("counters::banks", banks),
         Case::virtual_only("counters::spaces", spaces),
         Case::virtual_only("counters::latency", latency),
@@ -171,6 +172,25 @@ fn coalescing(device: &Device) -> anyhow::Result<()> {
         equal(kernel, counted.global_load.sectors, expected)?;
         equal(kernel, counted.global_store.sectors, expected)?;
         equal(kernel, counted.shared().bank_conflicts, 0)?;
+    }
+    Ok(())
+}
+
+/// Whole blocks of structs to arrays and back: every sector once, 16 bytes a lane, no conflict in shared memory.
+fn records(device: &Device) -> anyhow::Result<()> {
+    let n = 4096;
+    let rows = rows(device, demos::coalescing::run, Some(n as usize))?;
+    for (kernel, bytes) in
+        [("points_to_arrays", 12), ("arrays_to_points", 12), ("quads_to_arrays", 16), ("arrays_to_quads", 16)]
+    {
+        let counted = of(&rows, kernel, "")?;
+        let all = n * bytes;
+        equal(kernel, counted.global_load.requests, all / 512)?;
+        equal(kernel, counted.global_load.sectors, all / 32)?;
+        equal(kernel, counted.global_store.requests, all / 512)?;
+        equal(kernel, counted.global_store.sectors, all / 32)?;
+        equal(kernel, counted.shared().bank_conflicts, 0)?;
+        equal(kernel, counted.shared().wavefronts, 2 * all / 128)?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod matmul;
 mod mistakes;
 mod product;
 mod random;
+mod records;
 mod tensor;
 mod transpose;
 
@@ -61,6 +62,7 @@ fn cases() -> Vec<Case> {
         matmul::cases(),
         product::cases(),
         transpose::cases(),
+        records::cases(),
         demos::cases(),
         hopper_blocks::cases(),
         counters::cases(),

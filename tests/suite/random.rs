@@ -5,7 +5,7 @@ use host::demos::transpose::Step;
 use proptest::prelude::{Strategy, prop_oneof};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
-use crate::{Case, matmul, transpose};
+use crate::{Case, matmul, records, transpose};
 
 /// Enough to meet each remainder of a tile now and then; the seed is fixed, so that a failure stays one.
 fn runner() -> TestRunner {
@@ -38,6 +38,11 @@ pub fn cases() -> Vec<Case> {
             verdict(runner().run(&input, |(step, rows, cols)| {
                 let step = Step::ALL[step];
                 transpose::every_type(device, step, (rows, cols)).map_err(failed)
+            }))
+        }),
+        Case::new("random::records", |device| {
+            verdict(runner().run(&(0usize..3000, 0usize..9), |(n, between)| {
+                records::check(device, n, n + between).map_err(failed)
             }))
         }),
         Case::new("random::transpose_chosen", |device| {

@@ -7,6 +7,8 @@ use kernels_gpu::coalescing::{
     stretch_staged_in_place, stretch_staged_structs, stretch_structs,
 };
 
+use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
+
 use super::{Row, Stage, Work, row};
 use crate::data::Random;
 use crate::error::Error;
@@ -30,6 +32,7 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let mut rows = copies(stage, n)?;
     rows.extend(widths(stage, n)?);
     rows.extend(structs(stage, n)?);
+    rows.extend(conversions(stage, n)?);
     Ok(rows)
 }
 
@@ -206,6 +209,60 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let shows = if staged { "and staged" } else { "updated where they lie" };
         rows.push(row(kernel).checked(verdict).counted(counters).timed(time, work).shows(shows));
     }
+    row::against_first(&mut rows);
+    Ok(rows)
+}
+
+/// From structs to arrays and back: the kernels that make remedy 2 possible where the data comes as structs.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
+fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
+    let device = stage.device;
+    // Each array begins at a multiple of 16 bytes, so that it can be moved by vectors.
+    let pitch = n.next_multiple_of(4);
+    let numbers = Random::new(7).units(4 * n);
+    let points: Vec<Point> = numbers.chunks_exact(4).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let arrays = |fields: usize| {
+        let mut arrays = vec![0.0f32; fields * pitch];
+        for field in 0..fields {
+            for i in 0..n {
+                arrays[field * pitch + i] = numbers[4 * i + field];
+            }
+        }
+        arrays
+    };
+    let (three, four) = (arrays(3), arrays(4));
+    let from_points = stage.upload("the points", &points)?;
+    let from_quads = stage.upload("the quads", &quads)?;
+    let from_three = stage.upload("three arrays", &three)?;
+    let from_four = stage.upload("four arrays", &four)?;
+    let shape = Shape::line(n, records::STRUCTS as u32);
+    let shape = Shape { block: [records::BLOCK as u32, 1, 1], ..shape };
+    let (count, pitch) = (n as u32, pitch as u32);
+    let row = |kernel| row(stage, kernel, "", n);
+
+    // SAFETY (all launches of this function): every buffer holds n structs, or an array of `pitch` floats a field.
+    let mut rows = vec![
+        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
+            device.kernel::<points_to_arrays>()?.launch(shape, (count, pitch, &from_points, to))
+        })?
+        .shows(
+            "12-byte structs become three arrays: 16 bytes a lane on both sides, regrouped in shared memory",
+        ),
+        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
+            device.kernel::<arrays_to_points>()?.launch(shape, (count, pitch, &from_three, to))
+        })?
+        .shows("and back"),
+        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
+            device.kernel::<quads_to_arrays>()?.launch(shape, (count, pitch, &from_quads, to))
+        })?
+        .shows(
+            "16-byte structs: 4 fields are 4 chunks apart, and one chunk in nine stays unused to part them",
+        ),
+        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
+            device.kernel::<arrays_to_quads>()?.launch(shape, (count, pitch, &from_four, to))
+        })?,
+    ];
     row::against_first(&mut rows);
     Ok(rows)
 }
