@@ -122,8 +122,8 @@ impl Tiles {
             Self::Large => 2450.0 * blocks,
             Self::LargeAny => 2720.0 * blocks,
             // A block alone waits for its own loads; more hide each other's.
-            Self::Small => 230.0 + 350.0 * blocks,
-            Self::Portable => 500.0 + 300.0 * blocks,
+            Self::Small => (100.0 + 370.0 * blocks).max(690.0),
+            Self::Portable => (415.0 * blocks).max(1000.0),
         }
     }
 }

@@ -21,7 +21,7 @@ mod view;
 pub use cuda_std;
 
 pub use layout::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled, SwizzledChunks};
-pub use shared::{DynamicTile, SharedTile};
+pub use shared::{DynamicTile, SharedTile, Walk};
 pub use turn::Turn;
 pub use vector::{Straddle, VECTOR_BYTES, Vector};
 pub use view::{View, ViewMut};

@@ -107,6 +107,11 @@ impl<T: Copy> DynamicTile<T> {
         Self { first, row_step, col_step }
     }
 
+    #[inline(always)]
+    fn place(&self, row: usize, col: usize) -> usize {
+        row * self.row_step + col * self.col_step
+    }
+
     /// Reads an element.
     ///
     /// # Safety
@@ -114,7 +119,7 @@ impl<T: Copy> DynamicTile<T> {
     #[inline(always)]
     pub unsafe fn get(&self, row: usize, col: usize) -> T {
         // SAFETY: the caller's promise puts the element inside the tile.
-        unsafe { *self.first.add(row * self.row_step + col * self.col_step) }
+        unsafe { *self.first.add(self.place(row, col)) }
     }
 
     /// Writes an element.
@@ -124,6 +129,65 @@ impl<T: Copy> DynamicTile<T> {
     #[inline(always)]
     pub unsafe fn set(&self, row: usize, col: usize, value: T) {
         // SAFETY: the caller's promise puts the element inside the tile.
-        unsafe { *self.first.add(row * self.row_step + col * self.col_step) = value };
+        unsafe { *self.first.add(self.place(row, col)) = value };
     }
+
+    /// A walk along a row, from its first element on.
+    #[inline(always)]
+    pub fn along(&self, row: usize) -> Walk<T> {
+        self.walk(self.place(row, 0), self.col_step)
+    }
+
+    /// A walk down a column, from its first element on.
+    #[inline(always)]
+    pub fn down(&self, col: usize) -> Walk<T> {
+        self.walk(self.place(0, col), self.row_step)
+    }
+
+    #[inline(always)]
+    fn walk(&self, place: usize, step: usize) -> Walk<T> {
+        let bytes = |elements: usize| (elements * size_of::<T>()) as u32;
+        Walk { first: self.first, at: bytes(place), step: bytes(step) }
+    }
+}
+
+/// A walk through a tile in steps of one length.
+///
+/// Its place is one offset of 32 bits, which the optimiser cannot look through: left to itself it keeps a pointer of 64 bits
+/// for every element that an unrolled loop reads, and moves them all.
+pub struct Walk<T> {
+    first: *mut T,
+    at: u32,
+    step: u32,
+}
+
+impl<T: Copy> Walk<T> {
+    /// Reads the element and steps on.
+    ///
+    /// # Safety
+    /// As for [`SharedTile::get`]; the walk is still inside the tile.
+    #[inline(always)]
+    pub unsafe fn read(&mut self) -> T {
+        // SAFETY: the caller's promise.
+        let value = unsafe { *self.first.byte_add(self.at as usize) };
+        self.at = opaque(self.at.wrapping_add(self.step));
+        value
+    }
+}
+
+/// The same number, of which the optimiser knows nothing more.
+#[inline(always)]
+fn opaque(number: u32) -> u32 {
+    #[cfg(target_os = "cuda")]
+    {
+        let same: u32;
+        // SAFETY: it moves a number from register to register.
+        unsafe {
+            cuda_std::ptx!("mov.b32 {same}, {number};",
+                same = out(u32) same, number = in(u32) number; options(pure, nomem));
+        }
+        same
+    }
+    #[cfg(not(target_os = "cuda"))]
+    number
 }

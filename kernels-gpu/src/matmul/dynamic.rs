@@ -5,9 +5,10 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use tile::{DynamicTile, View};
+use tile::DynamicTile;
 
 use super::Gemm;
+use super::tiled::phases;
 
 /// Bytes of dynamic shared memory that a launch with tiles of `edge`, each row or column padded by `pad`, needs.
 pub const fn shared_bytes(edge: u32, pad: u32) -> u32 {
@@ -26,7 +27,15 @@ pub unsafe fn matmul_dynamic(p: Gemm, edge: u32, a: &[f32], b: &[f32], c: *mut f
     unsafe {
         let tile_a = DynamicTile::new(dynamic_shared_mem::<f32>(), edge, 1);
         let tile_b = DynamicTile::new(dynamic_shared_mem::<f32>().add(edge * edge), edge, 1);
-        multiply(p, edge, a, b, c, tile_a, tile_b)
+        let add = |mut sum: f32, x, y| {
+            let mut down = tile_b.down(x);
+            for i in 0..edge {
+                cuda_std::unroll!(16);
+                sum += tile_a.get(y, i) * down.read();
+            }
+            sum
+        };
+        multiply(p, edge, a, b, c, tile_a, tile_b, add)
     }
 }
 
@@ -41,11 +50,20 @@ pub unsafe fn matmul_dynamic_column(p: Gemm, edge: u32, pad: u32, a: &[f32], b: 
     unsafe {
         let tile_a = DynamicTile::new(dynamic_shared_mem::<f32>(), 1, pitch);
         let tile_b = DynamicTile::new(dynamic_shared_mem::<f32>().add(edge * pitch), 1, pitch);
-        multiply(p, edge, a, b, c, tile_a, tile_b)
+        let add = |mut sum: f32, x, y| {
+            let mut along = tile_a.along(y);
+            for i in 0..edge {
+                cuda_std::unroll!(16);
+                sum += along.read() * tile_b.get(i, x);
+            }
+            sum
+        };
+        multiply(p, edge, a, b, c, tile_a, tile_b, add)
     }
 }
 
-/// The phases of [`tiled`](super::tiled), with an edge that the compiler does not know.
+/// The [`phases`] of a tiled product, with an edge that the compiler does not know; `add` adds the products of a row of A's
+/// tile and a column of B's.
 #[inline(always)]
 unsafe fn multiply(
     p: Gemm,
@@ -55,28 +73,14 @@ unsafe fn multiply(
     c: *mut f32,
     tile_a: DynamicTile<f32>,
     tile_b: DynamicTile<f32>,
+    add: impl Fn(f32, usize, usize) -> f32,
 ) {
-    let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
-    let row = thread::block_idx_y() as usize * edge + y;
-    let col = thread::block_idx_x() as usize * edge + x;
-    let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-
-    // SAFETY: extents as the contract gives them; every tile access is inside edge × edge, and the two barriers
-    // of a phase part the stores from the loads.
+    // SAFETY: every tile access is inside edge × edge; the phases put barriers between stores and loads.
     unsafe {
-        let (a, b) = (View::new(a, m, k), View::new(b, k, n));
-        let mut sum = 0.0;
-        let mut first = 0;
-        while first < k {
-            tile_a.set(y, x, a.get_or(row, first + x, 0.0));
-            tile_b.set(y, x, b.get_or(first + y, col, 0.0));
-            thread::sync_threads();
-            for i in 0..edge {
-                sum += tile_a.get(y, i) * tile_b.get(i, x);
-            }
-            thread::sync_threads();
-            first += edge;
-        }
-        p.store(c, row, col, sum);
+        let store = |x, y, from_a, from_b| {
+            tile_a.set(y, x, from_a);
+            tile_b.set(y, x, from_b);
+        };
+        phases(p, edge, a, b, c, store, add);
     }
 }

@@ -39,7 +39,7 @@ pub unsafe fn matmul_tiled_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     unsafe { multiply(p, a, b, c, tile_a, tile_b) }
 }
 
-/// The body of every tiled product; the layout of the tiles decides its bank conflicts.
+/// The body of every product in tiles of fixed extents; the layout of the tiles decides its bank conflicts.
 ///
 /// # Safety
 /// As for the kernels; blocks are EDGE × EDGE.
@@ -52,27 +52,54 @@ pub(super) unsafe fn multiply<const EDGE: usize, L: Layout<EDGE, EDGE>>(
     tile_a: SharedTile<f32, EDGE, EDGE, L>,
     tile_b: SharedTile<f32, EDGE, EDGE, L>,
 ) {
+    // SAFETY: every tile access is inside EDGE × EDGE; the phases put barriers between stores and loads.
+    unsafe {
+        let store = |x, y, from_a, from_b| {
+            tile_a.set(y, x, from_a);
+            tile_b.set(y, x, from_b);
+        };
+        let add = |mut sum: f32, x, y| {
+            for i in 0..EDGE {
+                sum += tile_a.get(y, i) * tile_b.get(i, x);
+            }
+            sum
+        };
+        phases(p, EDGE, a, b, c, store, add);
+    }
+}
+
+/// The phases of a tiled product: `store` puts an element of A and one of B at column x and row y of the tiles, `add` adds to
+/// a sum the products of row y and column x.
+///
+/// # Safety
+/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are `edge` × `edge`.
+#[inline(always)]
+pub(super) unsafe fn phases(
+    p: Gemm,
+    edge: usize,
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    store: impl Fn(usize, usize, f32, f32),
+    add: impl Fn(f32, usize, usize) -> f32,
+) {
     let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
-    let row = thread::block_idx_y() as usize * EDGE + y;
-    let col = thread::block_idx_x() as usize * EDGE + x;
+    let row = thread::block_idx_y() as usize * edge + y;
+    let col = thread::block_idx_x() as usize * edge + x;
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
 
-    // SAFETY: extents as the contract gives them; every tile access is inside EDGE × EDGE, and the two barriers
-    // of a phase part the stores from the loads.
+    // SAFETY: extents as the contract gives them, and the two barriers of a phase part the stores from the loads.
     unsafe {
         let (a, b) = (View::new(a, m, k), View::new(b, k, n));
         let mut sum = 0.0;
         let mut first = 0;
         while first < k {
             // A zero beyond an edge adds nothing to the sum, so every thread may stay in step with the barriers.
-            tile_a.set(y, x, a.get_or(row, first + x, 0.0));
-            tile_b.set(y, x, b.get_or(first + y, col, 0.0));
+            store(x, y, a.get_or(row, first + x, 0.0), b.get_or(first + y, col, 0.0));
             thread::sync_threads();
-            for i in 0..EDGE {
-                sum += tile_a.get(y, i) * tile_b.get(i, x);
-            }
+            sum = add(sum, x, y);
             thread::sync_threads();
-            first += EDGE;
+            first += edge;
         }
         p.store(c, row, col, sum);
     }
