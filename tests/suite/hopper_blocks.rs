@@ -94,9 +94,9 @@ fn ring(device: &Device, stages: u32) -> anyhow::Result<()> {
 }
 
 const HEIGHT: usize = 70;
-const WIDTH: usize = 50;
+const WIDTH: usize = 52;
 /// Words from row to row: some are left over.
-const PITCH: usize = 52;
+const PITCH: usize = 60;
 const OLD: u32 = 0xEEEE_EEEE;
 
 fn map<T: Element, S: Swizzle, B: BoxShape>(
@@ -118,7 +118,15 @@ fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
     } else {
         32
     };
-    for (x, y) in [(0, 0), (5, 3), (-3, -2), (40, 60), (60, 0)] {
+    // A box comes from anywhere, also from outside; it goes to multiples of 16 bytes inside.
+    for ((x, y), goal) in [
+        ((0, 0), (0, 0)),
+        ((5, 3), (4, 3)),
+        ((-3, -2), (0, 1)),
+        ((-4, 5), (8, 0)),
+        ((40, 60), (40, 60)),
+        ((60, 0), (0, 68)),
+    ] {
         let seen = DeviceBuffer::from_slice(&vec![OLD; rows * columns])?;
         let to = DeviceBuffer::from_slice(&vec![OLD; HEIGHT * PITCH])?;
         let kernel = format!("box_{name}");
@@ -132,13 +140,15 @@ fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
                         &[PITCH as u64],
                     )
                 };
-                let (mut a, mut b, mut x, mut y) = (map(&from)?, map(&to)?, x, y);
+                let (mut a, mut b, mut x, mut y, mut goal) = (map(&from)?, map(&to)?, x, y, goal);
                 let mut pointer = seen.as_device_ptr();
                 let mut arguments = [
                     argument(&mut a),
                     argument(&mut b),
                     argument(&mut x),
                     argument(&mut y),
+                    argument(&mut goal.0),
+                    argument(&mut goal.1),
                     argument(&mut pointer),
                 ];
                 launch(device, &kernel, (1, 32, blocks::boxes::SHARED_BYTES), &mut arguments)?;
@@ -155,11 +165,11 @@ fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
         for (row, col) in (0..rows).flat_map(|row| (0..columns).map(move |col| (row, col))) {
             let (at_row, at_col) = (row as i32 + y, col as i32 + x);
             let inside = (0..HEIGHT as i32).contains(&at_row) && (0..WIDTH as i32).contains(&at_col);
-            let place = (at_row * PITCH as i32 + at_col) as usize;
-            let value = if inside { numbers[place] } else { 0 };
+            let value = if inside { numbers[at_row as usize * PITCH + at_col as usize] } else { 0 };
             anyhow::ensure!(seen[row * columns + col] == value, "box at {x}, {y}: row {row}, column {col}");
-            if inside {
-                expected[place] = value;
+            let (to_row, to_col) = (row + goal.1 as usize, col + goal.0 as usize);
+            if to_row < HEIGHT && to_col < WIDTH {
+                expected[to_row * PITCH + to_col] = value;
             }
         }
         anyhow::ensure!(to == expected, "the box at {x}, {y} comes out otherwise");
@@ -180,6 +190,7 @@ fn three_dimensions(device: &Device) -> anyhow::Result<()> {
         map::<u32, Swizzle128, Box3<2, 8, 32>>(buffer.as_device_ptr().as_raw(), &extents, &pitches)
     };
     let (mut a, mut b, (mut x, mut y, mut z)) = (map(&from)?, map(&to)?, (20i32, 4i32, 2i32));
+    let mut goal = (20i32, 4i32, 2i32);
     let mut pointer = seen.as_device_ptr();
     let mut arguments = [
         argument(&mut a),
@@ -187,6 +198,9 @@ fn three_dimensions(device: &Device) -> anyhow::Result<()> {
         argument(&mut x),
         argument(&mut y),
         argument(&mut z),
+        argument(&mut goal.0),
+        argument(&mut goal.1),
+        argument(&mut goal.2),
         argument(&mut pointer),
     ];
     launch(device, "box_of_three_dimensions", (1, 32, blocks::boxes::SHARED_BYTES), &mut arguments)?;

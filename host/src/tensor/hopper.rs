@@ -23,6 +23,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                 .or_else(|| across_k(problem))
                 .or_else(|| (problem.k == 0).then(|| "K is 0: there is nothing to copy".to_owned()))
                 .or_else(|| misaligned(problem, operands))
+                .or_else(|| ragged(problem))
         },
         prepare: |device, problem, operands| {
             let blocks = problem.m.div_ceil(BLOCK_M as usize) * problem.n.div_ceil(BLOCK_N as usize);
@@ -67,6 +68,16 @@ fn across_k(problem: &Problem) -> Option<String> {
     let halves = matches!(problem.input, Input::F16 | Input::Bf16);
     (!halves && problem.layout != Layout::Nt)
         .then(|| format!("{} is multiplied along K only, which is layout nt", problem.input.name()))
+}
+
+/// A tensor copy clips C at its lower edge to the row, but at its right edge to 16 bytes, as an H200 showed.
+fn ragged(problem: &Problem) -> Option<String> {
+    let bytes = problem.n * problem.output.size();
+    (!bytes.is_multiple_of(16)).then(|| {
+        format!(
+            "C's rows have {bytes} bytes, and a tensor copy would write beyond them up to a multiple of 16"
+        )
+    })
 }
 
 /// Rows of tiles that run together. Eight of 256 rows and as many of 256 columns are the 66 pairs of an H200: the squarest

@@ -14,7 +14,8 @@ use tile::hopper::{
 
 use super::HopperGemm;
 
-/// C as bytes: 16 rows of 128 bytes.
+/// C as bytes: 16 rows of 128 bytes. Rows of C are multiples of 16 bytes: at its right edge a tensor copy writes whole groups
+/// of 16, and what lies between the rows would be lost.
 pub type OutputMap = TensorMap<u8, Swizzle128, Box2<16, 128>>;
 type Piece = SharedBox<u8, Swizzle128, Box2<16, 128>>;
 
@@ -242,24 +243,48 @@ impl<'a> Epilogue<'a> {
         packed
     }
 
-    /// Stores piece `J` of packed sums: 64 columns of the warp's 16 rows from (`row`, `col`) on.
+    /// Stores piece `j` of packed sums: 64 columns of the warp's 16 rows from (`row`, `col`) on.
     ///
     /// # Safety
     /// All lanes of the warp call it.
     #[inline(always)]
     pub unsafe fn store_packed<W: Packed>(&mut self, j: usize, packed: &W, row: u32, col: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let piece = self.free_piece(j);
+            self.send_packed(j, packed, piece, row, col);
+        }
+    }
+
+    /// The same through other shared memory, without a wait.
+    ///
+    /// # Safety
+    /// As [`store_packed`](Self::store_packed); nothing else uses the 2 KiB at `room`, a multiple of 1024, any more.
+    #[inline(always)]
+    pub unsafe fn store_packed_through<W: Packed>(
+        &mut self,
+        room: SharedAddress,
+        j: usize,
+        packed: &W,
+        row: u32,
+        col: u32,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.send_packed(j, packed, Piece::at(room), row, col) }
+    }
+
+    #[inline(always)]
+    unsafe fn send_packed<W: Packed>(&mut self, j: usize, packed: &W, piece: Piece, row: u32, col: u32) {
         let lane = lane_id();
         let (line, right) = (lane % 16, lane / 16);
         // SAFETY: the caller's promise; a thread has 16 words of 64 columns.
         unsafe {
-            let at = [((col + j as u32 * 64) * 2) as i32, row as i32];
-            let piece = self.free_piece(j);
             for q in 0..4 {
                 cuda_std::unroll!(full);
                 let word = |i: usize| packed.get(16 * j + 4 * q as usize + i);
                 store_matrices(piece.piece(line, 2 * q + right), [word(0), word(1), word(2), word(3)]);
             }
-            self.end(piece, at);
+            self.end(piece, [((col + j as u32 * 64) * 2) as i32, row as i32]);
         }
     }
 

@@ -1,5 +1,5 @@
 //! C = alpha · A · B + beta · C on Hopper's tensor cores: f16 and bf16 with A and B stored either way, tf32 and s8 with
-//! both along k. Rows of all matrices are multiples of 16 bytes; extents are any.
+//! both along k. Lines of all matrices begin at multiples of 16 bytes, and C's rows have a multiple of 16 bytes.
 //!
 //! | file | what it is |
 //! | --- | --- |

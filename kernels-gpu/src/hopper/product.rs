@@ -270,6 +270,7 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
 {
     let depth = KTile::<T, A, BLOCK_M>::DEPTH;
     let pieces = N / 64;
+    const { assert!(S >= N / 64, "the last tile is stored through the stages") }
     let ring = room.ring();
     let lane = cuda_std::warp::lane_id();
     let half = warp / 4 * 64;
@@ -342,10 +343,12 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         if CM * CN > 1 {
             cluster::begin_leaving();
         }
+        // No copy lands any more, so the last tile goes through the stages: this warp's own rows of A in each.
         if left == 0 {
             for j in 0..pieces {
                 cuda_std::unroll!(full);
-                epilogue.store_packed(j as usize, &packed, old_row, old_col);
+                let own = room.stages.plus(j * Room::<N, S>::STAGE + (half + warp % 4 * 16) * 128);
+                epilogue.store_packed_through(own, j as usize, &packed, old_row, old_col);
             }
         }
     }

@@ -32,17 +32,15 @@ unsafe fn word(address: SharedAddress) -> u32 {
     word
 }
 
-/// Brings the box at `at`, writes the words of its lines of `WORDS` words to `seen` in order, and copies the box to the
-/// same place of another tensor.
+/// Brings the box at `at`, writes its words to `seen` in order, and copies the box to `goal` of another tensor.
 #[inline(always)]
-unsafe fn pass<S: Swizzle, B: BoxShape, const WORDS: u32>(
+unsafe fn pass<S: Swizzle, B: BoxShape>(
     from: &TensorMap<u32, S, B>,
     to: &TensorMap<u32, S, B>,
-    at: impl Fn() -> B::At,
+    at: B::At,
+    goal: B::At,
     seen: *mut u32,
-) where
-    u32: tile::hopper::Element,
-{
+) {
     let base = SharedAddress::dynamic();
     // SAFETY: 32 threads; shared memory as `SHARED_BYTES`; `seen` has a box.
     unsafe {
@@ -51,7 +49,7 @@ unsafe fn pass<S: Swizzle, B: BoxShape, const WORDS: u32>(
         let room = SharedBox::at(base);
         if thread::thread_idx_x() == 0 {
             landed.arrive_expecting(TensorMap::<u32, S, B>::BOX_BYTES);
-            from.load(room, at(), landed);
+            from.load(room, at, landed);
         }
         landed.wait(0);
         let mut index = thread::thread_idx_x();
@@ -64,7 +62,7 @@ unsafe fn pass<S: Swizzle, B: BoxShape, const WORDS: u32>(
         fence_tensor_copies();
         thread::sync_threads();
         if thread::thread_idx_x() == 0 {
-            to.store(room, at());
+            to.store(room, goal);
             commit_stores();
             wait_stores::<0>();
         }
@@ -72,7 +70,7 @@ unsafe fn pass<S: Swizzle, B: BoxShape, const WORDS: u32>(
 }
 
 macro_rules! passes {
-    ($($name:ident: $swizzle:ty, $shape:ty, $words:literal, ($($c:ident),*);)*) => {$(
+    ($($name:ident: $swizzle:ty, $shape:ty, ($($c:ident),*), ($($g:ident),*);)*) => {$(
         /// # Safety
         /// The maps are of tensors of u32; `seen` has a box; 32 threads.
         #[kernel]
@@ -81,19 +79,20 @@ macro_rules! passes {
             #[grid_constant] from: &TensorMap<u32, $swizzle, $shape>,
             #[grid_constant] to: &TensorMap<u32, $swizzle, $shape>,
             $($c: i32,)*
+            $($g: i32,)*
             seen: *mut u32,
         ) {
             // SAFETY: the kernel's own contract.
-            unsafe { pass::<$swizzle, $shape, $words>(from, to, || [$($c),*], seen) }
+            unsafe { pass::<$swizzle, $shape>(from, to, [$($c),*], [$($g),*], seen) }
         }
     )*};
 }
 passes! {
-    box_plain: NoSwizzle, Box2<16, 32>, 32, (x, y);
-    box_swizzled_32: Swizzle32, Box2<32, 8>, 8, (x, y);
-    box_swizzled_64: Swizzle64, Box2<32, 16>, 16, (x, y);
-    box_swizzled_128: Swizzle128, Box2<64, 32>, 32, (x, y);
-    box_of_three_dimensions: Swizzle128, Box3<2, 8, 32>, 32, (x, y, z);
+    box_plain: NoSwizzle, Box2<16, 32>, (x, y), (to_x, to_y);
+    box_swizzled_32: Swizzle32, Box2<32, 8>, (x, y), (to_x, to_y);
+    box_swizzled_64: Swizzle64, Box2<32, 16>, (x, y), (to_x, to_y);
+    box_swizzled_128: Swizzle128, Box2<64, 32>, (x, y), (to_x, to_y);
+    box_of_three_dimensions: Swizzle128, Box3<2, 8, 32>, (x, y, z), (to_x, to_y, to_z);
 }
 
 /// Two blocks of a cluster bring half of a box each, to both; the first thread of each tells the other that it has seen
