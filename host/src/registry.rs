@@ -140,6 +140,8 @@ kernels! {
         tensor_s8_nt
     }
     "tensor": tensor::general { tensor_f16_general tensor_bf16_general tensor_tf32_general tensor_s8_general }
+    #[cfg(feature = "ladder")]
+    "tensor": hopper::ladder { hopper_one_group hopper_ring hopper_registers hopper_persistent }
     "tensor": hopper::product {
         hopper_f16_nn hopper_f16_nt hopper_f16_tn hopper_f16_tt
         hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt

@@ -118,11 +118,11 @@ fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
     } else {
         32
     };
-    // A box comes from anywhere, also from outside; it goes to multiples of 16 bytes inside.
+    // Coordinates along a line are multiples of 16 bytes: an H200 refuses others, and stores at negative ones.
     for ((x, y), goal) in [
         ((0, 0), (0, 0)),
-        ((5, 3), (4, 3)),
-        ((-3, -2), (0, 1)),
+        ((4, 3), (12, 3)),
+        ((-8, -2), (0, 1)),
         ((-4, 5), (8, 0)),
         ((40, 60), (40, 60)),
         ((60, 0), (0, 68)),

@@ -55,7 +55,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
 ];
 
-fn not_hopper(limits: &Limits) -> Option<String> {
+pub(super) fn not_hopper(limits: &Limits) -> Option<String> {
     let (major, minor) = limits.capability;
     let (has, needed) = (limits.shared_per_block_optin, SHARED_BYTES);
     if (major, minor) != (9, 0) {
@@ -82,7 +82,7 @@ fn ragged(problem: &Problem) -> Option<String> {
 
 /// Rows of tiles that run together. Eight of 256 rows and as many of 256 columns are the 66 pairs of an H200: the squarest
 /// piece of C, which reads the least of A and B.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 fn prepare_pairs<'d>(
     device: &'d Device,
@@ -188,7 +188,7 @@ impl<'d, 'p> Launch<'d, 'p> {
 }
 
 /// The map of an operand of `lines` × `k`, line by line or step of k by step.
-fn panels<T: Element>(
+pub(super) fn panels<T: Element>(
     name: &str,
     address: u64,
     order: Order,

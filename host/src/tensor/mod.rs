@@ -21,6 +21,8 @@
 //! ```
 
 mod hopper;
+#[cfg(feature = "ladder")]
+mod hopper_ladder;
 mod portable;
 mod problem;
 
@@ -80,7 +82,11 @@ impl<'d> Prepared<'d> {
 
 /// All variants, the fastest first: the order in which the dispatcher asks.
 pub fn variants() -> impl Iterator<Item = &'static Variant> {
-    hopper::VARIANTS.iter().chain(portable::VARIANTS)
+    #[cfg(feature = "ladder")]
+    let ladder = hopper_ladder::VARIANTS;
+    #[cfg(not(feature = "ladder"))]
+    let ladder: &[Variant] = &[];
+    hopper::VARIANTS.iter().chain(portable::VARIANTS).chain(ladder)
 }
 
 /// What the dispatcher took.

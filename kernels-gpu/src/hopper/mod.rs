@@ -5,9 +5,12 @@
 //! | --- | --- |
 //! | [`product`] | the product: who does what, and in which order |
 //! | [`epilogue`] | from the sums in registers to C |
+//! | `ladder` | the steps towards it, with the feature of that name |
 //! | `raster` | which tile comes when |
 
 pub mod epilogue;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 pub mod product;
 mod raster;
 

@@ -15,7 +15,7 @@ use half::{bf16, f16};
 use tile::hopper::{
     Barrier, Element, KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, Ring, SharedAddress,
     Sums, Tf32, Turn, admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread,
-    take_registers, warp_of_block,
+    sync_group, take_registers, warp_of_block,
 };
 
 use super::HopperGemm;
@@ -343,8 +343,10 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         if CM * CN > 1 {
             cluster::begin_leaving();
         }
-        // No copy lands any more, so the last tile goes through the stages: this warp's own rows of A in each.
+        // No copy lands any more, so the last tile goes through the stages: this warpgroup's part of A in each, once its
+        // four warps have done with it.
         if left == 0 {
+            sync_group::<128>(1 + warp / 4);
             for j in 0..pieces {
                 cuda_std::unroll!(full);
                 let own = room.stages.plus(j * Room::<N, S>::STAGE + (half + warp % 4 * 16) * 128);

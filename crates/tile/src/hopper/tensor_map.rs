@@ -184,7 +184,8 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
     ///
     /// # Safety
     /// One thread calls; the map is a `#[grid_constant]` parameter; nothing else touches `to` until the barrier's phase
-    /// ends, and what others did there before was ordered before this call by a barrier.
+    /// ends, and what others did there before was ordered before this call by a barrier. The innermost coordinate is a
+    /// multiple of 16 bytes, or an H200 ends with an illegal instruction; coordinates may be negative.
     #[inline(always)]
     pub unsafe fn load(&self, to: SharedBox<T, S, B>, at: B::At, barrier: Barrier) {
         const { assert!(Self::BOX_BYTES > 0) }
@@ -206,11 +207,13 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
         }
     }
 
-    /// Starts to copy a box from shared memory to the tensor; what lies outside the tensor is left out.
+    /// Starts to copy a box from shared memory to the tensor; what lies outside the tensor is left out, but along the
+    /// innermost dimension 16 bytes are written where one of them is inside.
     ///
     /// # Safety
     /// One thread calls, after a barrier before which each writer of the box called [`fence_tensor_copies`]. The box is
-    /// left as it is until [`wait_stores_read`], and the map is a `#[grid_constant]` parameter.
+    /// left as it is until [`wait_stores_read`], and the map is a `#[grid_constant]` parameter. Coordinates are not
+    /// negative, and the innermost is a multiple of 16 bytes.
     #[inline(always)]
     pub unsafe fn store(&self, from: SharedBox<T, S, B>, at: B::At) {
         const { assert!(Self::BOX_BYTES > 0) }
