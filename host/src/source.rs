@@ -5,9 +5,20 @@ use std::path::{Path, PathBuf};
 /// The workspace that this program was built from.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The workspace that this program was built from, if it is still there.
+/// The workspace around the current folder, or the one that this program was built from, if it is still there.
 pub fn workspace() -> Option<PathBuf> {
-    Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
+    let here = std::env::current_dir().ok();
+    let around = here.iter().flat_map(|folder| folder.ancestors()).find(|folder| is_workspace(folder));
+    around.map(Path::to_owned).or_else(|| {
+        Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
+    })
+}
+
+/// Whether kernels, demos and the list of them lie where this repository has them.
+fn is_workspace(folder: &Path) -> bool {
+    ["kernels-gpu/src/lib.rs", "host/src/demos/mod.rs", "host/src/registry.rs"]
+        .iter()
+        .all(|file| folder.join(file).is_file())
 }
 
 /// The path relative to the workspace, if it lies there.
@@ -34,6 +45,13 @@ pub fn line(file: &str, line: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_workspace_is_known_by_its_files() {
+        let root = workspace().unwrap();
+        assert!(is_workspace(&root), "{}", root.display());
+        assert!(!is_workspace(&root.join("host")));
+    }
 
     #[test]
     fn a_kernels_source_is_found_from_the_path_in_the_ptx() {
