@@ -1,8 +1,9 @@
-//! Each building block of `tile::hopper`, in a kernel that does little else, against plain loops.
+//! Each building block of `tile::hopper`, in a kernel that does little else, against plain loops; and the functions of
+//! `cuda_std`'s mathematics, in kernels, against themselves on the host.
 
 use std::ffi::c_void;
 
-use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use cust::module::Module;
 use host::device::Device;
 use host::extra::{Tensor, allow_dynamic_shared, tensor_map};
@@ -44,7 +45,54 @@ pub fn cases() -> Vec<Case> {
     cases.push(Case::new("hopper::product_s8_128_nt", |device| {
         product::<i8, _>(device, "product_s8_128_nt", 128, "nt", |value| value as i8)
     }));
+    cases.push(Case::new("mathematics::f32_rounds_alike_inlined", |device| {
+        mathematics(device, "mathematics_f32", |x| x as f32, blocks::mathematics::all::<f32>, f32::to_bits)
+    }));
+    cases.push(Case::new("mathematics::f64_rounds_alike_inlined", |device| {
+        mathematics(device, "mathematics_f64", |x| x, blocks::mathematics::all::<f64>, f64::to_bits)
+    }));
     cases
+}
+
+/// Functions in a kernel against the same functions on the host, bit for bit.
+fn mathematics<T: DeviceCopy + std::fmt::Debug, B: PartialEq>(
+    device: &Device,
+    kernel: &str,
+    of: impl Fn(f64) -> T,
+    all: impl Fn(T, T) -> [T; blocks::mathematics::RESULTS],
+    bits: impl Fn(T) -> B,
+) -> anyhow::Result<()> {
+    let mut random = host::data::Random::new(11);
+    let inputs: Vec<T> = random
+        .units(4096)
+        .into_iter()
+        .enumerate()
+        .map(|(i, unit)| of(f64::from(unit) * 10f64.powi(i as i32 % 7 - 4)))
+        .collect();
+    let others: Vec<T> = random.units(4096).into_iter().map(|unit| of(f64::from(unit) * 3.0)).collect();
+    let (x, y) = (DeviceBuffer::from_slice(&inputs)?, DeviceBuffer::from_slice(&others)?);
+    let zero = of(0.0);
+    let mut got = vec![zero; inputs.len() * blocks::mathematics::RESULTS];
+    let out = DeviceBuffer::from_slice(&got)?;
+    let (mut x, mut y, mut to) = (x.as_device_ptr(), y.as_device_ptr(), out.as_device_ptr());
+    let (mut length, mut other) = (inputs.len(), inputs.len());
+    let mut arguments =
+        [argument(&mut x), argument(&mut length), argument(&mut y), argument(&mut other), argument(&mut to)];
+    launch(device, kernel, (32, 128, 0), &mut arguments)?;
+    out.copy_to(&mut got)?;
+    for (i, got) in got.chunks_exact(blocks::mathematics::RESULTS).enumerate() {
+        let want = all(inputs[i], others[i]);
+        for (k, (got, want)) in got.iter().zip(want).enumerate() {
+            let same = bits(*got) == bits(want) || (format!("{got:?}{want:?}") == "NaNNaN");
+            anyhow::ensure!(
+                same,
+                "function {k} of {:?}, {:?}: {got:?}, on the host {want:?}",
+                inputs[i],
+                others[i]
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Launches a kernel of this crate's own module and waits for it.

@@ -27,7 +27,7 @@ pub fn mark(module: &Module<'_>, modes: FloatModes) {
         }
         let contract = modes.contract && !counts_roundings(&names::of(function));
         for instruction in function.instructions() {
-            if contract {
+            if contract && instruction.may_be_fused() && !is_from_a_library(instruction) {
                 instruction.add_fast_math(CONTRACT);
             }
             let single = instruction.ty().kind() == TypeKind::Float;
@@ -50,10 +50,42 @@ pub fn flush_denormals(module: &Module<'_>) {
 
 /// Libraries of mathematics say themselves where they fuse, and prove their error bounds from it.
 fn counts_roundings(name: &str) -> bool {
-    ["libm::", "cuda_std::", "<f32 as cuda_std::", "<f64 as cuda_std::"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    // An operator's own function is called by either: it is not fused, so that the library's bounds hold.
+    [
+        "<f32 as core::ops::arith::",
+        "<f64 as core::ops::arith::",
+        "libm::",
+        "cuda_std::",
+        "<f32 as cuda_std::",
+        "<f64 as cuda_std::",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
         || name.starts_with("__nv_")
+}
+
+/// The same of an operation that rustc has inlined from such a library: its place in the source tells. What `core` does for
+/// somebody else (the operators of generic code) is that one's.
+fn is_from_a_library(instruction: Value) -> bool {
+    let mut place = instruction.location();
+    while let Some(location) = place {
+        let file = location.file();
+        if !file.contains("/library/core/") {
+            return is_library(&file);
+        }
+        place = location.inlined_at();
+    }
+    false
+}
+
+/// `…/cuda_std/src/math/…`, or from the registry `…/libm-0.2.16/src/…`.
+fn is_library(file: &str) -> bool {
+    file.split(['/', '\\']).rev().skip(1).any(|folder| match folder.split_once('-') {
+        Some((name, version)) => {
+            version.starts_with(|c: char| c.is_ascii_digit()) && matches!(name, "cuda_std" | "libm")
+        }
+        None => matches!(folder, "cuda_std" | "libm"),
+    })
 }
 
 fn is_square_root(instruction: Value) -> bool {

@@ -10,3 +10,5 @@ pub mod matrices;
 pub mod products;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod roles;
+
+pub mod mathematics;

@@ -521,6 +521,11 @@ impl Value {
         }
     }
 
+    /// Whether it is an operation of floats that may carry such flags.
+    pub fn may_be_fused(self) -> bool {
+        ffi!(CanValueUseFastMathFlags(self.0)) != 0
+    }
+
     // --- constants ---
 
     pub fn is_constant_expression(self) -> bool {

@@ -1,0 +1,65 @@
+//! Every function of `GpuFloat`, in a kernel: what rustc inlines there must round as it does in a function of its own.
+
+use cuda_std::GpuFloat;
+use cuda_std::prelude::*;
+
+/// Results of each input.
+pub const RESULTS: usize = 24;
+
+/// All functions of one input.
+#[inline(always)]
+pub fn all<T: GpuFloat>(x: T, y: T) -> [T; RESULTS] {
+    let (sin, cos) = x.sin_cos();
+    [
+        GpuFloat::sin(x),
+        GpuFloat::cos(x),
+        GpuFloat::tan(x),
+        GpuFloat::asin(x),
+        GpuFloat::acos(x),
+        GpuFloat::atan(x),
+        GpuFloat::atan2(x, y),
+        sin,
+        cos,
+        GpuFloat::exp(x),
+        GpuFloat::exp2(x),
+        GpuFloat::exp_m1(x),
+        GpuFloat::ln(x),
+        GpuFloat::log2(x),
+        GpuFloat::log10(x),
+        GpuFloat::ln_1p(x),
+        GpuFloat::powf(x, y),
+        GpuFloat::cbrt(x),
+        GpuFloat::hypot(x, y),
+        GpuFloat::sinh(x),
+        GpuFloat::cosh(x),
+        GpuFloat::tanh(x),
+        GpuFloat::asinh(x),
+        GpuFloat::rem_euclid(x, y),
+    ]
+}
+
+/// f32.
+///
+/// # Safety
+/// `out` holds [`RESULTS`] elements for each of `x`, and `y` is as long.
+#[kernel]
+pub unsafe fn mathematics_f32(x: &[f32], y: &[f32], out: *mut [f32; RESULTS]) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() && i < y.len() {
+        // SAFETY: as the contract says.
+        unsafe { *out.add(i) = all(x[i], y[i]) };
+    }
+}
+
+/// f64.
+///
+/// # Safety
+/// As [`fn@mathematics_f32`].
+#[kernel]
+pub unsafe fn mathematics_f64(x: &[f64], y: &[f64], out: *mut [f64; RESULTS]) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() && i < y.len() {
+        // SAFETY: as the contract says.
+        unsafe { *out.add(i) = all(x[i], y[i]) };
+    }
+}
