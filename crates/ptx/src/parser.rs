@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{Attribute, LocId, Location, Module};
+use crate::ast::{Attribute, LocId, Module};
 use crate::error::{Error, Problem};
 use crate::instruction::Opcode;
 use crate::lexer::{Kind, Lexer, Token};
@@ -30,8 +30,6 @@ pub(crate) struct Parser<'s> {
     depth: u32,
     names: Interner<'s>,
     opcodes: HashMap<&'s str, Arc<Opcode>>,
-    /// Where each distinct `.loc` is in `module.locations`.
-    locations: HashMap<Location, LocId>,
     /// The last `.loc` of the function being read.
     loc: Option<LocId>,
     module: Module,
@@ -50,7 +48,6 @@ impl<'s> Parser<'s> {
             depth: 0,
             names: Interner::default(),
             opcodes: HashMap::new(),
-            locations: HashMap::new(),
             loc: None,
             module: Module { address_size: 32, ..Module::default() },
         })

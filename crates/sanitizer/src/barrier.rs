@@ -1,8 +1,15 @@
-//! The barrier check: barriers that promised to be reached together and are not, and wrong masks.
+//! The barrier check: barriers that promised to be reached together and are not, threads that go round one, and wrong
+//! masks.
 //!
-//! Threads that wait for ever are found by the virtual GPU itself, which ends the launch with who waits where.
+//! Threads that wait for ever are found by the virtual GPU itself, which ends the launch with who waits where. Since
+//! Volta, threads that have ended no longer count at a barrier, so returning early is no mistake. Going round a barrier
+//! is: a thread that left out one that others wait at, went on behind it, and ended there. It is told from an early
+//! return by its last access: the barrier's way leads there, and no way leads back.
 
-use virtual_gpu::observer::At;
+use std::collections::HashMap;
+
+use virtual_gpu::Code;
+use virtual_gpu::observer::{At, BarrierStep};
 
 /// What is wrong with a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,6 +18,22 @@ pub enum Wrong {
     Divergent {
         /// Lanes that are elsewhere.
         elsewhere: u32,
+    },
+    /// Others of the block meet at another barrier of the same number.
+    Mismatched {
+        /// Where they are.
+        other: u32,
+        /// A warp and its lanes that are there.
+        warp: u32,
+        /// See above.
+        lanes: u32,
+    },
+    /// A thread went round the barrier and ended.
+    WentRound {
+        /// The thread.
+        thread: u32,
+        /// Its last access.
+        last: u32,
     },
     /// A lane executes a warp barrier whose mask leaves it out.
     NotMember {
@@ -28,37 +51,113 @@ pub enum Wrong {
 #[derive(Debug)]
 pub struct BlockBarriers {
     alive: Vec<u32>,
+    born: Vec<u32>,
+    /// By thread: its last memory access.
+    last: Vec<u32>,
+    /// The last accesses of threads that have ended, each with one such thread.
+    ended: HashMap<u32, u32>,
+    /// By barrier: who came first in this turn of it.
+    first: HashMap<u32, At>,
+    /// Whether the way from one place leads to the other and not back.
+    beyond: HashMap<(u32, u32), bool>,
 }
 
 impl BlockBarriers {
     /// For a block that is about to start.
     pub fn new(threads: u32) -> Self {
         let full = |warp: u32| (threads - warp * 32).min(32);
-        let alive = (0..threads.div_ceil(32)).map(|warp| u32::MAX >> (32 - full(warp))).collect();
-        BlockBarriers { alive }
+        let alive: Vec<u32> = (0..threads.div_ceil(32)).map(|warp| u32::MAX >> (32 - full(warp))).collect();
+        BlockBarriers {
+            born: alive.clone(),
+            last: vec![0; alive.len() * 32],
+            alive,
+            ended: HashMap::new(),
+            first: HashMap::new(),
+            beyond: HashMap::new(),
+        }
+    }
+
+    /// Lanes access memory.
+    #[inline]
+    pub fn access(&mut self, at: At) {
+        let last = &mut self.last[at.warp as usize * 32..][..32];
+        for lane in 0..32 {
+            last[lane] = if at.lanes >> lane & 1 != 0 { at.pc } else { last[lane] };
+        }
     }
 
     /// Lanes have ended.
     pub fn exit(&mut self, at: At) {
         self.alive[at.warp as usize] &= !at.lanes;
+        for lane in crate::race::lanes(at.lanes) {
+            let thread = at.warp * 32 + lane;
+            self.ended.entry(self.last[thread as usize]).or_insert(thread);
+        }
     }
 
-    /// A block barrier.
-    pub fn barrier(&self, at: At, aligned: bool) -> Option<Wrong> {
+    /// A block barrier; `threads` is 0 for one of all threads.
+    pub fn barrier(
+        &mut self,
+        at: At,
+        (index, threads): (u32, u32),
+        step: BarrierStep,
+        aligned: bool,
+        code: &Code,
+    ) -> Option<Wrong> {
+        if step == BarrierStep::Leave {
+            let first = self.first.remove(&index).is_some();
+            return if first && threads == 0 { self.went_round(at.pc, code) } else { None };
+        }
         let elsewhere = self.alive[at.warp as usize] & !at.lanes;
-        (aligned && at.lanes != 0 && elsewhere != 0).then_some(Wrong::Divergent { elsewhere })
+        if aligned && at.lanes != 0 && elsewhere != 0 {
+            return Some(Wrong::Divergent { elsewhere });
+        }
+        let first = *self.first.entry(index).or_insert(at);
+        let other = threads == 0 && first.pc != at.pc && !same_line(code, first.pc, at.pc);
+        other.then_some(Wrong::Mismatched { other: first.pc, warp: first.warp, lanes: first.lanes })
+    }
+
+    /// A thread that has ended behind this place without coming by.
+    fn went_round(&mut self, pc: u32, code: &Code) -> Option<Wrong> {
+        let beyond = &mut self.beyond;
+        self.ended.iter().find_map(|(&last, &thread)| {
+            let is = *beyond
+                .entry((pc, last))
+                .or_insert_with(|| last != pc && code.reaches(pc, last) && !code.reaches(last, pc));
+            is.then_some(Wrong::WentRound { thread, last })
+        })
     }
 
     /// A warp barrier, vote or shuffle with a mask.
-    pub fn warp_sync(&self, at: At, members: u32) -> Option<Wrong> {
+    pub fn warp_sync(&mut self, at: At, members: u32, code: &Code) -> Option<Wrong> {
         let outside = at.lanes & !members;
         if outside != 0 {
             return Some(Wrong::NotMember { lanes: outside });
         }
+        let warp = at.warp as usize;
+        let ended = members & self.born[warp] & !self.alive[warp];
+        for lane in crate::race::lanes(ended) {
+            let thread = at.warp * 32 + lane;
+            let last = self.last[thread as usize];
+            let beyond = &mut self.beyond;
+            if *beyond
+                .entry((at.pc, last))
+                .or_insert_with(|| code.reaches(at.pc, last) && !code.reaches(last, at.pc))
+            {
+                return Some(Wrong::WentRound { thread, last });
+            }
+        }
         // Lanes beyond a part-empty last warp count as ended; the full mask is the common way to say "all there are".
-        let ended = members & !self.alive[at.warp as usize];
+        let ended = members & !self.alive[warp];
         (ended != 0 && members != !0).then_some(Wrong::Ended { lanes: ended })
     }
+}
+
+/// Whether two instructions come from one source line: a compiler may copy a barrier with the code around it.
+fn same_line(code: &Code, a: u32, b: u32) -> bool {
+    let place = |pc| code.frames(pc).first().map(|frame| (frame.file.clone(), frame.line));
+    let (a, b) = (place(a), place(b));
+    a.is_some() && a == b
 }
 
 #[cfg(test)]
@@ -71,20 +170,39 @@ mod tests {
 
     #[test]
     fn a_divergent_aligned_barrier_is_wrong_until_the_others_have_ended() {
-        let mut barriers = BlockBarriers::new(40);
-        assert_eq!(barriers.barrier(at(0, !1), true), Some(Wrong::Divergent { elsewhere: 1 }));
-        assert_eq!(barriers.barrier(at(0, !1), false), None);
+        let (code, mut barriers) = (Code::default(), BlockBarriers::new(40));
+        let wait = BarrierStep::ArriveAndWait;
+        assert_eq!(
+            barriers.barrier(at(0, !1), (0, 0), wait, true, &code),
+            Some(Wrong::Divergent { elsewhere: 1 })
+        );
+        assert_eq!(barriers.barrier(at(0, !1), (0, 0), wait, false, &code), None);
         barriers.exit(at(0, 1));
-        assert_eq!(barriers.barrier(at(0, !1), true), None);
-        assert_eq!(barriers.barrier(at(1, 0xFF), true), None, "the last warp has eight lanes");
+        assert_eq!(barriers.barrier(at(0, !1), (0, 0), wait, true, &code), None);
+        assert_eq!(
+            barriers.barrier(at(1, 0xFF), (0, 0), wait, true, &code),
+            None,
+            "the last warp has eight lanes"
+        );
+    }
+
+    #[test]
+    fn warps_at_two_barriers_of_one_number_are_told() {
+        let (code, mut barriers) = (Code::default(), BlockBarriers::new(64));
+        let wait = BarrierStep::ArriveAndWait;
+        assert_eq!(barriers.barrier(at(0, !0), (0, 0), wait, true, &code), None);
+        let other = At { pc: 9, warp: 1, lanes: !0 };
+        let wrong = barriers.barrier(other, (0, 0), wait, true, &code);
+        assert_eq!(wrong, Some(Wrong::Mismatched { other: 0, warp: 0, lanes: !0 }));
+        assert_eq!(barriers.barrier(other, (1, 64), wait, true, &code), None);
     }
 
     #[test]
     fn masks_name_those_who_come() {
-        let mut barriers = BlockBarriers::new(64);
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b01), Some(Wrong::NotMember { lanes: 0b10 }));
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b11), None);
+        let (code, mut barriers) = (Code::default(), BlockBarriers::new(64));
+        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b01, &code), Some(Wrong::NotMember { lanes: 0b10 }));
+        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b11, &code), None);
         barriers.exit(at(0, 0b100));
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b111), Some(Wrong::Ended { lanes: 0b100 }));
+        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b111, &code), Some(Wrong::Ended { lanes: 0b100 }));
     }
 }

@@ -19,109 +19,254 @@ pub type Step = u32;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Known {
     /// By thread of the own block.
-    pub own: Box<[Step]>,
+    own: Box<[Step]>,
+    /// Of every thread of the block at least this step is known: most questions are answered by it.
+    floor: Step,
     /// By block, then thread.
-    pub others: Arc<HashMap<u32, Arc<[Step]>>>,
-}
-
-/// What a thread passes on at one moment: what it knows, and its own step.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// Its block.
-    pub block: u32,
-    /// Thread in the block.
-    pub thread: u32,
-    /// Its step, which is included.
-    pub step: Step,
-    /// The rest.
-    pub known: Arc<Known>,
-}
-
-/// The clocks of one block's threads.
-#[derive(Debug)]
-pub struct Clocks {
-    block: u32,
-    steps: Vec<Step>,
-    known: Vec<Arc<Known>>,
-}
-
-impl Clocks {
-    /// Clocks of a block at its start: nobody knows of anybody.
-    pub fn new(block: u32, threads: usize) -> Self {
-        let known = Arc::new(Known { own: vec![0; threads].into(), others: Arc::default() });
-        Clocks { block, steps: vec![1; threads], known: vec![known; threads] }
-    }
-
-    /// The thread's current step.
-    #[inline]
-    pub fn step(&self, thread: u32) -> Step {
-        self.steps[thread as usize]
-    }
-
-    /// Whether `thread` knows of step `step` of thread `of` in block `block`.
-    #[inline]
-    pub fn knows(&self, thread: u32, block: u32, of: u32, step: Step) -> bool {
-        if block == self.block {
-            of == thread || self.known[thread as usize].own[of as usize] >= step
-        } else {
-            let others = &self.known[thread as usize].others;
-            others.get(&block).is_some_and(|steps| steps[of as usize] >= step)
-        }
-    }
-
-    /// What the thread would pass on now. Its next access belongs to a new step.
-    pub fn publish(&mut self, thread: u32) -> Snapshot {
-        let at = thread as usize;
-        let step = self.steps[at];
-        self.steps[at] += 1;
-        Snapshot { block: self.block, thread, step, known: self.known[at].clone() }
-    }
-
-    /// The thread comes to know all that `gathered` holds.
-    pub fn learn(&mut self, thread: u32, gathered: &Arc<Known>) {
-        let mine = &mut self.known[thread as usize];
-        if Arc::ptr_eq(mine, gathered) {
-            return;
-        }
-        let mut joined = Known::clone(mine);
-        joined.join(gathered);
-        if joined == **gathered {
-            *mine = gathered.clone();
-        } else if joined != **mine {
-            *mine = Arc::new(joined);
-        }
-    }
-
-    /// As [`Clocks::learn`], for knowledge gathered in terms of any block.
-    pub fn learn_from(&mut self, thread: u32, foreign: &Gathered) {
-        if foreign.is_empty() {
-            return;
-        }
-        let threads = self.steps.len();
-        let known = foreign.for_block(self.block, threads);
-        self.learn(thread, &Arc::new(known));
-    }
-
-    /// An empty vessel for the knowledge of threads that meet in this block.
-    pub fn nothing(&self) -> Known {
-        Known { own: vec![0; self.steps.len()].into(), others: Arc::default() }
-    }
+    others: Arc<HashMap<u32, Arc<[Step]>>>,
 }
 
 impl Known {
     /// Takes in everything that `other` knows (of the same block).
-    pub fn join(&mut self, other: &Known) {
+    fn join(&mut self, other: &Known) {
         for (mine, &theirs) in self.own.iter_mut().zip(&other.own) {
             *mine = (*mine).max(theirs);
         }
         join_blocks(&mut self.others, &other.others);
     }
 
-    /// Takes in a snapshot of a thread of the same block.
-    pub fn gather(&mut self, snapshot: &Snapshot) {
-        self.join(&snapshot.known);
-        let slot = &mut self.own[snapshot.thread as usize];
-        *slot = (*slot).max(snapshot.step);
+    fn holds(&self, other: &Known) -> bool {
+        self.own.iter().zip(&other.own).all(|(mine, theirs)| mine >= theirs)
+            && (Arc::ptr_eq(&self.others, &other.others)
+                || other.others.iter().all(|(block, theirs)| {
+                    let mine = self.others.get(block);
+                    mine.is_some_and(|mine| mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t))
+                }))
+    }
+
+    fn settle(mut self) -> Arc<Known> {
+        self.floor = self.own.iter().copied().min().unwrap_or(0);
+        Arc::new(self)
+    }
+}
+
+/// What a thread passes on at one moment: what it knows, and its own step.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    block: u32,
+    thread: u32,
+    step: Step,
+    known: Arc<Known>,
+}
+
+/// What one thread has in mind.
+#[derive(Debug, Clone)]
+struct Mind {
+    step: Step,
+    known: Arc<Known>,
+    /// What it read by a relaxed access; it counts from the next fence or barrier on.
+    pending: Option<Arc<Known>>,
+    /// What its last fence covers, for relaxed writes that follow: at block scope, and at wider ones.
+    narrow: Option<Snapshot>,
+    wide: Option<Snapshot>,
+    /// What others had fenced for the whole device before a barrier at which they met.
+    heard: Option<Arc<Known>>,
+}
+
+/// The clocks of one block's threads.
+#[derive(Debug)]
+pub struct Clocks {
+    block: u32,
+    minds: Vec<Mind>,
+}
+
+/// What threads bring to a meeting.
+#[derive(Debug)]
+pub struct Meet {
+    known: Known,
+    last: Option<Arc<Known>>,
+    heard: Option<Known>,
+    last_heard: Option<Arc<Known>>,
+}
+
+/// What they take away from it.
+#[derive(Debug, Clone)]
+pub struct Met {
+    known: Arc<Known>,
+    heard: Option<Arc<Known>>,
+}
+
+impl Clocks {
+    /// Clocks of a block at its start: nobody knows of anybody.
+    pub fn new(block: u32, threads: usize) -> Self {
+        let known = Arc::new(Known { own: vec![0; threads].into(), floor: 0, others: Arc::default() });
+        let mind = Mind { step: 1, known, pending: None, narrow: None, wide: None, heard: None };
+        Clocks { block, minds: vec![mind; threads] }
+    }
+
+    /// Whose clocks they are.
+    #[inline]
+    pub fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// The thread's current step.
+    #[inline]
+    pub fn step(&self, thread: u32) -> Step {
+        self.minds[thread as usize].step
+    }
+
+    /// Up to this step the thread knows of all threads of its block.
+    #[inline]
+    pub fn floor(&self, thread: u32) -> Step {
+        self.minds[thread as usize].known.floor
+    }
+
+    /// Whether `thread` knows of step `step` of thread `of` in block `block`.
+    #[inline]
+    pub fn knows(&self, thread: u32, block: u32, of: u32, step: Step) -> bool {
+        let known = &self.minds[thread as usize].known;
+        if block == self.block {
+            of == thread || known.own[of as usize] >= step
+        } else {
+            known.others.get(&block).is_some_and(|steps| steps[of as usize] >= step)
+        }
+    }
+
+    /// Whether the thread has read of that step, and only lacks the fence that makes it count.
+    pub fn has_read_of(&self, thread: u32, block: u32, of: u32, step: Step) -> bool {
+        self.minds[thread as usize].pending.as_ref().is_some_and(|pending| {
+            if block == self.block {
+                pending.own[of as usize] >= step
+            } else {
+                pending.others.get(&block).is_some_and(|steps| steps[of as usize] >= step)
+            }
+        })
+    }
+
+    /// What the thread would pass on now. Its next access belongs to a new step.
+    pub fn publish(&mut self, thread: u32) -> Snapshot {
+        let mind = &mut self.minds[thread as usize];
+        let step = mind.step;
+        mind.step += 1;
+        Snapshot { block: self.block, thread, step, known: mind.known.clone() }
+    }
+
+    /// A fence: what was read before it counts now, and relaxed writes after it pass on what comes before it.
+    pub fn fence(&mut self, thread: u32, wide: bool) {
+        if let Some(pending) = self.minds[thread as usize].pending.take() {
+            self.learn(thread, &pending);
+        }
+        let snapshot = self.publish(thread);
+        let mind = &mut self.minds[thread as usize];
+        if wide {
+            mind.wide = Some(snapshot.clone());
+        }
+        mind.narrow = Some(snapshot);
+    }
+
+    /// Whether a relaxed write of the thread would pass anything on.
+    #[inline]
+    pub fn has_fenced(&self, thread: u32) -> bool {
+        let mind = &self.minds[thread as usize];
+        mind.narrow.is_some() || mind.heard.is_some()
+    }
+
+    /// Puts what a relaxed write passes on.
+    pub fn pass_on(&self, thread: u32, wide: bool, to: &mut Gathered) {
+        let mind = &self.minds[thread as usize];
+        if let Some(snapshot) = if wide { &mind.wide } else { &mind.narrow } {
+            to.put(snapshot);
+        }
+        if let Some(heard) = &mind.heard {
+            to.put_known(self.block, heard);
+        }
+    }
+
+    /// The thread comes to know all that `gathered` holds.
+    fn learn(&mut self, thread: u32, gathered: &Arc<Known>) {
+        let mine = &mut self.minds[thread as usize].known;
+        if Arc::ptr_eq(mine, gathered) || mine.holds(gathered) {
+            return;
+        }
+        let mut joined = Known::clone(mine);
+        joined.join(gathered);
+        *mine = joined.settle();
+    }
+
+    /// The thread reads what lies at a location; without `acquire` it counts from its next fence on.
+    pub fn read_of(&mut self, thread: u32, foreign: &mut Gathered, acquire: bool) {
+        if foreign.is_empty() {
+            return;
+        }
+        let known = foreign.for_block(self.block, self.minds.len());
+        if acquire {
+            return self.learn(thread, &known);
+        }
+        let mind = &mut self.minds[thread as usize];
+        match &mut mind.pending {
+            Some(pending) if Arc::ptr_eq(pending, &known) => {}
+            Some(pending) => {
+                let mut joined = Known::clone(pending);
+                joined.join(&known);
+                *pending = joined.settle();
+            }
+            None => mind.pending = Some(known),
+        }
+    }
+
+    /// An empty meeting.
+    pub fn meet(&self) -> Meet {
+        let known = Known { own: vec![0; self.minds.len()].into(), floor: 0, others: Arc::default() };
+        Meet { known, last: None, heard: None, last_heard: None }
+    }
+
+    /// The thread comes to a meeting with what it knows. What it read before counts from here on.
+    pub fn arrive(&mut self, thread: u32, meet: &mut Meet) {
+        if let Some(pending) = self.minds[thread as usize].pending.take() {
+            self.learn(thread, &pending);
+        }
+        let threads = self.minds.len();
+        let mind = &mut self.minds[thread as usize];
+        if !meet.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &mind.known)) {
+            meet.known.join(&mind.known);
+            meet.last = Some(mind.known.clone());
+        }
+        meet.known.own[thread as usize] = mind.step;
+        mind.step += 1;
+        if mind.wide.is_none() && mind.heard.is_none() {
+            return;
+        }
+        let heard =
+            meet.heard.get_or_insert_with(|| Known { own: vec![0; threads].into(), ..Known::default() });
+        if let Some(snapshot) = &mind.wide {
+            heard.join(&snapshot.known);
+            let slot = &mut heard.own[thread as usize];
+            *slot = (*slot).max(snapshot.step);
+        }
+        if let Some(known) = &mind.heard
+            && !meet.last_heard.as_ref().is_some_and(|last| Arc::ptr_eq(last, known))
+        {
+            heard.join(known);
+            meet.last_heard = Some(known.clone());
+        }
+    }
+
+    /// The thread leaves a meeting to which it came.
+    #[inline]
+    pub fn leave(&mut self, thread: u32, met: &Met) {
+        let mind = &mut self.minds[thread as usize];
+        mind.known = met.known.clone();
+        if met.heard.is_some() {
+            mind.heard = met.heard.clone();
+        }
+    }
+}
+
+impl Meet {
+    /// All have come.
+    pub fn over(self) -> Met {
+        Met { known: self.known.settle(), heard: self.heard.map(Known::settle) }
     }
 }
 
@@ -148,33 +293,55 @@ fn join_steps(mine: &mut Arc<[Step]>, theirs: &Arc<[Step]>) {
 
 /// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for whoever reads it, from any block.
 #[derive(Debug, Clone, Default)]
-pub struct Gathered(HashMap<u32, Arc<[Step]>>);
+pub struct Gathered {
+    steps: HashMap<u32, Arc<[Step]>>,
+    /// The same as one block last asked for it: threads that spin ask again and again.
+    asked: Option<(u32, Arc<Known>)>,
+}
 
 impl Gathered {
     /// Whether nothing was ever put in.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.steps.is_empty()
     }
 
     /// Puts in a snapshot.
     pub fn put(&mut self, snapshot: &Snapshot) {
-        let mut own: Arc<[Step]> = (&*snapshot.known.own).into();
-        let slot = &mut Arc::make_mut(&mut own)[snapshot.thread as usize];
-        *slot = (*slot).max(snapshot.step);
-        self.join(snapshot.block, &own);
-        for (&block, steps) in snapshot.known.others.iter() {
-            self.join(block, steps);
+        self.put_known(snapshot.block, &snapshot.known);
+        let mine = self.steps.entry(snapshot.block).or_insert_with(|| (&*snapshot.known.own).into());
+        if mine[snapshot.thread as usize] < snapshot.step {
+            Arc::make_mut(mine)[snapshot.thread as usize] = snapshot.step;
         }
     }
 
-    fn join(&mut self, block: u32, steps: &Arc<[Step]>) {
-        join_steps(self.0.entry(block).or_insert_with(|| steps.clone()), steps);
+    fn put_known(&mut self, block: u32, known: &Known) {
+        self.asked = None;
+        match self.steps.get_mut(&block) {
+            Some(mine) => {
+                if known.own.iter().zip(mine.iter()).any(|(theirs, mine)| theirs > mine) {
+                    *mine = mine.iter().zip(&known.own).map(|(&m, &t)| m.max(t)).collect();
+                }
+            }
+            None => {
+                self.steps.insert(block, (&*known.own).into());
+            }
+        }
+        for (&block, steps) in known.others.iter() {
+            join_steps(self.steps.entry(block).or_insert_with(|| steps.clone()), steps);
+        }
     }
 
-    fn for_block(&self, block: u32, threads: usize) -> Known {
-        let own = self.0.get(&block).map_or_else(|| vec![0; threads].into(), |steps| (**steps).into());
-        let others = self.0.iter().filter(|(b, _)| **b != block).map(|(&b, s)| (b, s.clone())).collect();
-        Known { own, others: Arc::new(others) }
+    fn for_block(&mut self, block: u32, threads: usize) -> Arc<Known> {
+        if let Some((asked, known)) = &self.asked
+            && *asked == block
+        {
+            return known.clone();
+        }
+        let own = self.steps.get(&block).map_or_else(|| vec![0; threads].into(), |steps| (**steps).into());
+        let others = self.steps.iter().filter(|(b, _)| **b != block).map(|(&b, s)| (b, s.clone())).collect();
+        let known = Known { own, floor: 0, others: Arc::new(others) }.settle();
+        self.asked = Some((block, known.clone()));
+        known
     }
 }
 
@@ -182,18 +349,19 @@ impl Gathered {
 mod tests {
     use super::*;
 
+    fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
+        let mut meeting = clocks.meet();
+        threads.clone().for_each(|thread| clocks.arrive(thread, &mut meeting));
+        let met = meeting.over();
+        threads.for_each(|thread| clocks.leave(thread, &met));
+    }
+
     #[test]
     fn a_barrier_orders_what_came_before_it() {
         let mut clocks = Clocks::new(0, 2);
         let written = clocks.step(0);
         assert!(!clocks.knows(1, 0, 0, written));
-        let mut met = clocks.nothing();
-        for thread in 0..2 {
-            met.gather(&clocks.publish(thread));
-        }
-        let met = Arc::new(met);
-        clocks.learn(0, &met);
-        clocks.learn(1, &met);
+        meet(&mut clocks, 0..2);
         assert!(clocks.knows(1, 0, 0, written));
         assert!(!clocks.knows(1, 0, 0, clocks.step(0)), "what thread 0 does next is not known");
     }
@@ -203,15 +371,41 @@ mod tests {
         let (mut first, mut second) = (Clocks::new(0, 4), Clocks::new(7, 4));
         // Thread 3 of block 0 meets thread 0, which publishes; thread 1 of block 7 reads.
         let written = first.step(3);
-        let mut met = first.nothing();
-        met.gather(&first.publish(3));
-        first.learn(0, &Arc::new(met));
+        meet(&mut first, [0, 3].into_iter());
         let mut atomic = Gathered::default();
         atomic.put(&first.publish(0));
         assert!(!second.knows(1, 0, 3, written));
-        second.learn_from(1, &atomic);
+        second.read_of(1, &mut atomic, true);
         assert!(second.knows(1, 0, 3, written));
         assert!(!second.knows(2, 0, 3, written), "only the thread that read it knows");
         assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met nobody");
+    }
+
+    #[test]
+    fn a_relaxed_read_counts_from_the_next_fence_on() {
+        let (mut first, mut second) = (Clocks::new(0, 4), Clocks::new(7, 4));
+        let written = first.step(0);
+        let mut flag = Gathered::default();
+        flag.put(&first.publish(0));
+        second.read_of(1, &mut flag, false);
+        assert!(!second.knows(1, 0, 0, written));
+        assert!(second.has_read_of(1, 0, 0, written));
+        second.fence(1, true);
+        assert!(second.knows(1, 0, 0, written));
+    }
+
+    #[test]
+    fn what_others_fenced_before_a_barrier_is_passed_on_behind_it() {
+        let mut clocks = Clocks::new(0, 4);
+        let written = clocks.step(2);
+        clocks.fence(2, true);
+        let unfenced = clocks.step(3);
+        meet(&mut clocks, 0..4);
+        let mut counter = Gathered::default();
+        clocks.pass_on(0, true, &mut counter);
+        let mut other = Clocks::new(1, 4);
+        other.read_of(0, &mut counter, true);
+        assert!(other.knows(0, 0, 2, written));
+        assert!(!other.knows(0, 0, 3, unfenced), "thread 3 made no fence");
     }
 }

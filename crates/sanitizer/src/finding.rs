@@ -126,6 +126,17 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Counts a finding that was seen before; false if it is new.
+    pub fn again(&mut self, key: &Key) -> bool {
+        match self.places.get(key) {
+            Some(&at) => {
+                self.list[at].1.count += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Counts a finding; `make` is called for the first of its kind.
     pub fn note(&mut self, key: Key, make: impl FnOnce() -> Finding) {
         match self.places.get(&key) {

@@ -7,15 +7,20 @@
 mod barrier;
 mod checks;
 mod clock;
+mod copies;
 mod finding;
+mod flow;
 mod init;
 mod objects;
 mod observer;
 mod place;
 mod race;
 mod render;
+mod report;
 mod shadow;
+mod written;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Checks, UnknownCheck, from_env};
@@ -23,8 +28,8 @@ pub use finding::{Check, Finding, Findings, Frame, Object, Severity, Site};
 pub use observer::{BlockCheck, LaunchCheck};
 pub use render::{Format, render};
 
-use init::Written;
 use objects::Objects;
+use written::Written;
 
 /// The checks of one program: what it allocated and wrote, and what was found.
 #[derive(Debug)]
@@ -33,12 +38,20 @@ pub struct Sanitizer {
     objects: Arc<Objects>,
     written: Arc<Mutex<Written>>,
     report: Arc<Mutex<Vec<Finding>>>,
+    /// Whether a launch ended with a fault: its context is lost then, and frees nothing.
+    faulted: Arc<AtomicBool>,
 }
 
 impl Sanitizer {
     /// With these checks on.
     pub fn new(checks: Checks) -> Self {
-        Sanitizer { checks, objects: Arc::default(), written: Arc::default(), report: Arc::default() }
+        Sanitizer {
+            checks,
+            objects: Arc::default(),
+            written: Arc::new(Mutex::new(Written::of_global())),
+            report: Arc::default(),
+            faulted: Arc::default(),
+        }
     }
 
     /// The checks that are on.
@@ -53,9 +66,11 @@ impl Sanitizer {
             objects: self.objects.clone(),
             written: self.written.clone(),
             report: self.report.clone(),
+            faulted: self.faulted.clone(),
             races: Arc::default(),
             launch: None,
             findings: Findings::default(),
+            block_bytes: 0,
         }
     }
 
@@ -126,7 +141,8 @@ impl Sanitizer {
         if !self.checks.init {
             return;
         }
-        let Some(first) = self.written().first_missing(address, bytes) else { return };
+        let first = self.written().first_missing(address, bytes);
+        let Some(first) = first else { return };
         let object = self.objects.global(first);
         self.note(Finding {
             check: Check::Init,
@@ -145,7 +161,7 @@ impl Sanitizer {
 
     /// The program ends: what was not freed is a leak.
     pub fn program_ends(&self) {
-        if !self.checks.memory {
+        if !self.checks.memory || self.faulted.load(Ordering::Relaxed) {
             return;
         }
         for (address, size) in self.objects.leaked() {

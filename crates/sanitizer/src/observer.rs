@@ -1,19 +1,22 @@
 //! The observer that runs the checks beside a launch.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::observer::{
     Access, AsyncEvent, At, BarrierStep, BlockInfo, LaunchInfo, MemorySpace, Order, Register, Scope,
 };
-use virtual_gpu::{BlockObserver, Code, Fault, FaultKind, LaunchObserver};
+use virtual_gpu::{BlockObserver, Code, Fault, LaunchObserver, SharedArray};
 
-use crate::barrier::{BlockBarriers, Wrong};
+use crate::barrier::BlockBarriers;
 use crate::checks::Checks;
-use crate::finding::{Check, Finding, Findings, Key, Object, Severity, Site};
-use crate::init::{BlockInit, Decides, Written};
+use crate::finding::{Finding, Findings};
+use crate::init::BlockInit;
 use crate::objects::Objects;
 use crate::place::{self, Shape};
-use crate::race::{BlockRaces, GlobalRaces, Race};
+use crate::race::{BlockRaces, GlobalRaces};
+use crate::report::{Reporter, of_fault};
+use crate::written::Written;
 
 /// Watches one launch. Made by [`crate::Sanitizer::launch`].
 #[derive(Debug)]
@@ -22,18 +25,30 @@ pub struct LaunchCheck {
     pub(crate) objects: Arc<Objects>,
     pub(crate) written: Arc<Mutex<Written>>,
     pub(crate) report: Arc<Mutex<Vec<Finding>>>,
+    pub(crate) faulted: Arc<AtomicBool>,
     pub(crate) races: Arc<Mutex<GlobalRaces>>,
     pub(crate) launch: Option<Arc<Launched>>,
     pub(crate) findings: Findings,
+    /// Most bytes that shadows of one block took.
+    pub(crate) block_bytes: usize,
 }
 
 /// What every block needs to name things in a report.
 #[derive(Debug)]
 pub(crate) struct Launched {
-    kernel: String,
-    shape: Shape,
-    code: Arc<Code>,
-    shared_bytes: u32,
+    pub kernel: String,
+    pub shape: Shape,
+    pub code: Arc<Code>,
+    pub shared_bytes: u32,
+    pub shared: Vec<Option<SharedArray>>,
+}
+
+impl LaunchCheck {
+    /// Bytes of shadow that the launch took beside what the program's own memory takes: of global memory for races, and
+    /// the most of one block.
+    pub fn shadow_bytes(&self) -> (usize, usize) {
+        (self.races.lock().unwrap_or_else(PoisonError::into_inner).bytes(), self.block_bytes)
+    }
 }
 
 impl LaunchObserver for LaunchCheck {
@@ -50,17 +65,20 @@ impl LaunchObserver for LaunchCheck {
             shape: Shape::new(launch),
             code: launch.code.clone(),
             shared_bytes: launch.shared_bytes,
+            shared: launch.shared.clone(),
         }));
     }
 
     fn block(&self, block: &BlockInfo) -> BlockCheck {
         let linear = place::linear(block);
         let launched = self.launch.clone().expect("`begin` comes before the first block");
+        let code = launched.code.clone();
         BlockCheck {
             objects: self.objects.clone(),
             block: linear,
+            memory: self.checks.memory,
             races: self.checks.race.then(|| BlockRaces::new(linear, block.threads, self.races.clone())),
-            init: self.checks.init.then(|| BlockInit::new(block.threads, self.written.clone())),
+            init: self.checks.init.then(|| BlockInit::new(code, block.threads, self.written.clone())),
             barriers: self.checks.barrier.then(|| BlockBarriers::new(block.threads)),
             launched,
             findings: Findings::default(),
@@ -68,12 +86,18 @@ impl LaunchObserver for LaunchCheck {
     }
 
     fn merge(&mut self, block: BlockCheck) {
+        let bytes = block.races.as_ref().map_or(0, BlockRaces::bytes)
+            + block.init.as_ref().map_or(0, BlockInit::bytes);
+        self.block_bytes = self.block_bytes.max(bytes);
         self.findings.merge(block.findings);
     }
 
     fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
         let mut found = std::mem::take(&mut self.findings).into_vec();
-        found.extend(fault.and_then(|fault| of_fault(fault, self.checks, &launch.kernel)));
+        if let Some(fault) = fault {
+            self.faulted.store(true, Ordering::Relaxed);
+            found.extend(of_fault(fault, self.checks, &launch.kernel));
+        }
         self.report.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 }
@@ -84,177 +108,45 @@ pub struct BlockCheck {
     launched: Arc<Launched>,
     objects: Arc<Objects>,
     block: u32,
+    memory: bool,
     races: Option<BlockRaces>,
     init: Option<BlockInit>,
     barriers: Option<BlockBarriers>,
     findings: Findings,
 }
 
-/// Where in the block something was found, for making sites.
-struct Reporter<'a> {
-    launched: &'a Launched,
-    objects: &'a Objects,
-    block: u32,
-    findings: &'a mut Findings,
-}
-
 impl BlockCheck {
-    fn parts(&mut self) -> (Reporter<'_>, &mut Option<BlockRaces>, &mut Option<BlockInit>) {
+    fn parts(
+        &mut self,
+    ) -> (Reporter<'_>, &mut Option<BlockRaces>, &mut Option<BlockInit>, &mut Option<BlockBarriers>) {
         let reporter = Reporter {
             launched: &self.launched,
             objects: &self.objects,
             block: self.block,
             findings: &mut self.findings,
         };
-        (reporter, &mut self.races, &mut self.init)
+        (reporter, &mut self.races, &mut self.init, &mut self.barriers)
     }
 
-    fn wrong_barrier(&mut self, at: At, wrong: Option<Wrong>) {
-        if let Some(wrong) = wrong {
-            self.parts().0.barrier(at, wrong);
+    /// An access to shared memory outside the array that its address was made from.
+    fn check_array(&mut self, at: At, access: &Access<'_>) {
+        let launched = &self.launched;
+        let Some(array) = launched.code.shared_of(at.pc).and_then(|of| launched.shared[of].as_ref()) else {
+            return;
+        };
+        let (start, end) = (u64::from(array.offset), u64::from(array.offset) + u64::from(array.size));
+        let bytes = u64::from(access.bytes());
+        let outside = |lane: usize| {
+            let address = access.addresses[lane];
+            access.lanes >> lane & 1 != 0 && (address < start || address.saturating_add(bytes) > end)
+        };
+        if let Some(lane) = (0..32).find(|&lane| outside(lane)) {
+            // Beyond the block's shared memory the launch ends with a fault, which is reported as such.
+            if access.addresses[lane].saturating_add(bytes) <= u64::from(launched.shared_bytes) {
+                let array = array.clone();
+                self.parts().0.outside_array(at, access, lane as u32, &array);
+            }
         }
-    }
-}
-
-impl Reporter<'_> {
-    fn site(&self, what: &'static str, pc: u32, block: u32, warp: u32, lane: u32) -> Site {
-        let shape = &self.launched.shape;
-        Site::new(what, shape.block(block), shape.thread(warp, lane), self.launched.code.location(pc))
-    }
-
-    fn object(&self, space: MemorySpace, address: u64) -> Object {
-        match space {
-            MemorySpace::Global => self.objects.global(address),
-            MemorySpace::Shared => Object {
-                space: "shared",
-                name: None,
-                size: Some(self.launched.shared_bytes.into()),
-                offset: address,
-            },
-            MemorySpace::Local => Object { space: "local", name: None, size: None, offset: address },
-            MemorySpace::Const => Object { space: "const", ..self.objects.global(address) },
-            MemorySpace::Param => Object { space: "param", name: None, size: None, offset: address },
-        }
-    }
-
-    fn race(&mut self, at: At, space: MemorySpace, race: Race) {
-        let verb = |write: bool, strong: bool| match (write, strong) {
-            (true, true) => "atomic write",
-            (true, false) => "write",
-            (false, true) => "atomic read",
-            (false, false) => "read",
-        };
-        let earlier = race.earlier;
-        let kind = match (earlier.touch.write, race.write) {
-            (true, true) => "write after write",
-            (true, false) => "read after write",
-            (false, _) => "write after read",
-        };
-        let mut pcs = [at.pc, earlier.pc];
-        pcs.sort_unstable();
-        let key = Key { check: Check::Race, kind, pcs };
-        let same_warp = (earlier.block, earlier.warp) == (self.block, at.warp);
-        let help = if earlier.touch.asynchronous {
-            "the copy may not have landed: wait for its group (and meet at a barrier, if another thread reads) first"
-        } else if earlier.block != self.block {
-            "nothing orders blocks of one launch: use an atomic, or a device fence and a flag, or a second launch"
-        } else if same_warp {
-            "lanes of a warp need not run together: put `warp::sync_warp` between the two"
-        } else {
-            "put `thread::sync_threads()` between the two"
-        };
-        let first = earlier.lanes.trailing_zeros();
-        let (launched, block) = (self.launched, self.block);
-        let sites = vec![
-            self.site(verb(race.write, false), at.pc, block, at.warp, race.lane),
-            self.site(
-                verb(earlier.touch.write, earlier.touch.strong),
-                earlier.pc,
-                earlier.block,
-                earlier.warp,
-                first,
-            ),
-        ];
-        let object = self.object(space, race.address);
-        self.findings.note(key, || Finding {
-            check: Check::Race,
-            severity: Severity::Error,
-            message: format!("race in {} memory: {kind}, and nothing orders the two", object.space),
-            kernel: launched.kernel.clone(),
-            object: Some(object),
-            sites,
-            help,
-            count: 1,
-        });
-    }
-
-    fn undefined(&mut self, at: At, space: Option<(MemorySpace, u64)>, decides: Decides, lanes: u32) {
-        let kind = match decides {
-            Decides::Address => "a value that was never written is used as an address",
-            Decides::Guard => "a value that was never written decides a branch",
-            Decides::Atomic => "an atomic operation meets memory that was never written",
-        };
-        let key = Key { check: Check::Init, kind, pcs: [at.pc, at.pc] };
-        let site = self.site("use", at.pc, self.block, at.warp, lanes.trailing_zeros());
-        let object = space.map(|(space, address)| self.object(space, address));
-        let kernel = self.launched.kernel.clone();
-        self.findings.note(key, || Finding {
-            check: Check::Init,
-            severity: Severity::Error,
-            message: kind.to_owned(),
-            kernel,
-            object,
-            sites: vec![site],
-            help: "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read",
-            count: 1,
-        });
-    }
-
-    fn barrier(&mut self, at: At, wrong: Wrong) {
-        let (kind, lane, message, help) = match wrong {
-            Wrong::Divergent { elsewhere } => (
-                "divergent",
-                elsewhere.trailing_zeros(),
-                format!(
-                    "barrier in divergent code: {} of the warp's threads are elsewhere",
-                    elsewhere.count_ones()
-                ),
-                "every thread of the block must reach the same barrier: move it out of the branch",
-            ),
-            Wrong::NotMember { lanes } => (
-                "not a member",
-                lanes.trailing_zeros(),
-                format!(
-                    "lane {} executes a warp-wide instruction whose mask leaves it out",
-                    lanes.trailing_zeros()
-                ),
-                "give the mask of all lanes that execute it: `warp::activemask()` before the branch, or `u32::MAX`",
-            ),
-            Wrong::Ended { lanes } => (
-                "ended",
-                lanes.trailing_zeros(),
-                format!(
-                    "the mask of a warp-wide instruction names lane {}, which has ended",
-                    lanes.trailing_zeros()
-                ),
-                "do not return early from lanes that a later mask names",
-            ),
-        };
-        let key = Key { check: Check::Barrier, kind, pcs: [at.pc, at.pc] };
-        let here = self.site("barrier", at.pc, self.block, at.warp, at.lanes.trailing_zeros() & 31);
-        let shape = &self.launched.shape;
-        let other = shape.thread(at.warp, lane & 31);
-        let kernel = self.launched.kernel.clone();
-        self.findings.note(key, || Finding {
-            check: Check::Barrier,
-            severity: Severity::Error,
-            message: format!("{message}, for example thread ({}, {}, {})", other[0], other[1], other[2]),
-            kernel,
-            object: None,
-            sites: vec![here],
-            help,
-            count: 1,
-        });
     }
 }
 
@@ -263,15 +155,33 @@ impl BlockObserver for BlockCheck {
     const REGISTERS: bool = true;
     const SYNCHRONISATION: bool = true;
 
+    #[inline]
+    fn guard(&mut self, at: At, predicate: Register) {
+        if let Some(init) = &mut self.init {
+            let undefined = init.guard(at, predicate);
+            if undefined != 0 {
+                self.parts().0.undefined(at, None, crate::init::Decides::Guard, undefined);
+            }
+        }
+    }
+
+    #[inline]
     fn registers(&mut self, at: At, reads: &[Register], writes: &[Register]) {
-        let (mut reporter, _, init) = self.parts();
-        if let Some(init) = init {
-            init.registers(at, reads, writes, |decides, lanes| reporter.undefined(at, None, decides, lanes));
+        if let Some(init) = &mut self.init
+            && let Some((decides, lanes)) = init.registers(at, reads, writes)
+        {
+            self.parts().0.undefined(at, None, decides, lanes);
         }
     }
 
     fn access(&mut self, at: At, access: &Access<'_>) {
-        let (mut reporter, races, init) = self.parts();
+        if self.memory && access.space == MemorySpace::Shared {
+            self.check_array(at, access);
+        }
+        let (mut reporter, races, init, barriers) = self.parts();
+        if let Some(barriers) = barriers {
+            barriers.access(at);
+        }
         let first = access.addresses[(access.lanes.trailing_zeros() & 31) as usize];
         if let Some(init) = init {
             init.access(at, access, |decides, lanes| {
@@ -283,13 +193,16 @@ impl BlockObserver for BlockCheck {
         }
     }
 
-    fn barrier(&mut self, at: At, barrier: u32, _threads: u32, step: BarrierStep, aligned: bool) {
-        if let Some(races) = &mut self.races {
+    fn barrier(&mut self, at: At, barrier: u32, threads: u32, step: BarrierStep, aligned: bool) {
+        let code = self.launched.code.clone();
+        let (mut reporter, races, _, barriers) = self.parts();
+        if let Some(races) = races {
             races.barrier(at, barrier, step);
         }
-        if step != BarrierStep::Leave {
-            let wrong = self.barriers.as_ref().and_then(|barriers| barriers.barrier(at, aligned));
-            self.wrong_barrier(at, wrong);
+        if let Some(barriers) = barriers
+            && let Some(wrong) = barriers.barrier(at, (barrier, threads), step, aligned, &code)
+        {
+            reporter.barrier(at, wrong);
         }
     }
 
@@ -300,16 +213,39 @@ impl BlockObserver for BlockCheck {
     }
 
     fn warp_sync(&mut self, at: At, members: u32, orders: bool) {
-        if orders && let Some(races) = &mut self.races {
+        let code = self.launched.code.clone();
+        let (mut reporter, races, _, barriers) = self.parts();
+        if orders && let Some(races) = races {
             races.warp_sync(at, members);
         }
-        let wrong = self.barriers.as_ref().and_then(|barriers| barriers.warp_sync(at, members));
-        self.wrong_barrier(at, wrong);
+        if let Some(barriers) = barriers
+            && let Some(wrong) = barriers.warp_sync(at, members, &code)
+        {
+            reporter.barrier(at, wrong);
+        }
+    }
+
+    fn selected(&mut self, at: At, target: Register, sources: [Option<Register>; 2], first: u32) {
+        if let Some(init) = &mut self.init {
+            init.selected(at, target, sources, first);
+        }
+    }
+
+    fn shuffled(&mut self, at: At, target: Option<Register>, value: Option<Register>, sources: &[u8; 32]) {
+        if let (Some(init), Some(target)) = (&mut self.init, target) {
+            init.shuffled(at, target, value, sources);
+        }
     }
 
     fn enter(&mut self, at: At, first: u32, end: u32) {
         if let Some(init) = &mut self.init {
             init.enter(at, first, end);
+        }
+    }
+
+    fn passed(&mut self, at: At, register: Option<Register>, offset: u32, bytes: u32) {
+        if let Some(init) = &mut self.init {
+            init.passed(at, register, offset, bytes);
         }
     }
 
@@ -320,7 +256,7 @@ impl BlockObserver for BlockCheck {
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
-        let (mut reporter, races, init) = self.parts();
+        let (mut reporter, races, init, _) = self.parts();
         match (init, event) {
             (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
                 .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes)),
@@ -330,58 +266,28 @@ impl BlockObserver for BlockCheck {
             _ => {}
         }
         let Some(races) = races else { return };
-        match event {
+        match *event {
             AsyncEvent::CopyStarted { shared, bytes, .. } => {
-                races.copy_started(at, shared, *bytes, |race| reporter.race(at, MemorySpace::Shared, race));
+                races.copy_started(at, shared, bytes, |race| reporter.race(at, MemorySpace::Shared, race));
             }
             AsyncEvent::GroupCommitted => races.group_committed(at),
-            AsyncEvent::GroupsAwaited { pending } => races.groups_awaited(at, *pending),
-            AsyncEvent::MbarrierArrive { addresses } => races.mbarrier_arrive(at, addresses),
-            AsyncEvent::MbarrierComplete { addresses } => races.mbarrier_complete(at, addresses),
+            AsyncEvent::GroupsAwaited { pending } => races.groups_awaited(at, pending),
+            AsyncEvent::BulkStarted { address, bytes, barrier } => {
+                races.bulk_started(at, address, bytes, barrier, |race| {
+                    reporter.race(at, MemorySpace::Shared, race);
+                });
+            }
+            AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes } => {
+                races.bulk_landed(address, bytes);
+            }
+            AsyncEvent::Moved { space, write, address, bytes } => {
+                races.bulk_moved(at, space, write, (address, bytes), |race| reporter.race(at, space, race));
+            }
+            AsyncEvent::MbarrierArrive { addresses, parity } => races.mbarrier_arrive(at, addresses, parity),
+            AsyncEvent::MbarrierComplete { addresses, parity } => {
+                races.mbarrier_complete(at, addresses, parity);
+            }
             _ => {}
         }
     }
-}
-
-/// A fault as a finding of the tool that is on for it.
-fn of_fault(fault: &Fault, checks: Checks, kernel: &str) -> Option<Finding> {
-    let (check, what, help) = match &fault.kind {
-        FaultKind::IllegalAddress { .. } => (
-            Check::Memory,
-            "access",
-            "compare the index with the length before the access; in Rust, index a slice",
-        ),
-        FaultKind::MisalignedAddress { .. } => {
-            (Check::Memory, "access", "an access of n bytes needs an address that is a multiple of n")
-        }
-        FaultKind::HeapMisuse { .. } => (
-            Check::Memory,
-            "free",
-            "free once what `malloc` gave in a kernel; the host frees what it allocated",
-        ),
-        FaultKind::WriteToConstant { .. } => (Check::Memory, "write", "write to a global buffer instead"),
-        FaultKind::StackOverflow { .. } => {
-            (Check::Memory, "call", "bound the recursion, or raise the stack limit")
-        }
-        FaultKind::Deadlock(_) => (
-            Check::Barrier,
-            "wait",
-            "every thread that a barrier or mask names must come to it, or have ended",
-        ),
-        _ => return None,
-    };
-    let on = match check {
-        Check::Memory => checks.memory,
-        _ => checks.barrier,
-    };
-    on.then(|| Finding {
-        check,
-        severity: Severity::Error,
-        message: fault.kind.to_string(),
-        kernel: kernel.to_owned(),
-        object: None,
-        sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
-        help,
-        count: 1,
-    })
 }

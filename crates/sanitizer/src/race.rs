@@ -1,22 +1,30 @@
 //! The race check: two accesses to one byte, one of them a write, that nothing orders.
 //!
 //! Order comes from block barriers, `bar.warp.sync`, a fence before an atomic or volatile write whose location somebody
-//! reads, `mbarrier`s, and waits for asynchronous copies. Votes and shuffles order nothing. Scopes count: a block fence
-//! orders nothing for another block.
+//! reads and then fences, `mbarrier`s, and waits for asynchronous copies. Votes and shuffles order nothing. Scopes count:
+//! a block fence orders nothing for another block.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope};
 
-use crate::clock::{Clocks, Gathered, Known, Snapshot};
-use crate::shadow::{Entry, Shadow, Touch};
+use crate::clock::{Clocks, Gathered, Meet, Met};
+use crate::copies::Copies;
+use crate::shadow::{Asking, Clash, Numbered, Shadow, Stamp, Touch};
 
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
     shadow: Shadow,
-    meetings: HashMap<u64, Meeting>,
+    meetings: Numbered<Meeting>,
+}
+
+impl GlobalRaces {
+    /// Bytes of the shadow.
+    pub fn bytes(&self) -> usize {
+        self.shadow.bytes()
+    }
 }
 
 /// Knowledge left at a location by those who wrote it, for those who read it.
@@ -26,6 +34,8 @@ struct Meeting {
     narrow: HashMap<u32, Gathered>,
     /// For any block.
     wide: Gathered,
+    /// Of an `mbarrier`: by parity of the phase.
+    phases: [Gathered; 2],
 }
 
 /// A race: the later access's lane and first byte, and the earlier access.
@@ -36,32 +46,21 @@ pub struct Race {
     /// Address of the word.
     pub address: u64,
     /// The earlier access.
-    pub earlier: Entry,
+    pub earlier: Stamp,
     /// Whether the later access writes.
     pub write: bool,
+    /// How the two clash.
+    pub clash: Clash,
 }
 
 /// A named barrier of the block.
 #[derive(Debug, Default)]
 struct Barrier {
-    generation: u64,
-    gathering: Option<Known>,
-    complete: HashMap<u64, (Arc<Known>, u32)>,
-    waiting: HashMap<u64, u32>,
-}
-
-/// A copy that has been started and that nobody has waited for.
-#[derive(Debug)]
-struct Copy {
-    group: Option<u32>,
-    shared: u64,
-    bytes: u32,
-}
-
-#[derive(Debug, Default)]
-struct Copies {
-    started: Vec<Copy>,
-    committed: u32,
+    meet: Option<Meet>,
+    /// The last generation that is complete: those who leave do so before anyone arrives again.
+    met: Option<Met>,
+    /// Threads that wait.
+    waiting: u32,
 }
 
 /// The race check of one block.
@@ -70,13 +69,10 @@ pub struct BlockRaces {
     block: u32,
     clocks: Clocks,
     shared: Shadow,
-    shared_meetings: HashMap<u64, Meeting>,
+    shared_meetings: Numbered<Meeting>,
     global: Arc<Mutex<GlobalRaces>>,
-    fences: HashMap<u32, (Snapshot, Scope)>,
     barriers: HashMap<u32, Barrier>,
-    /// By thread: the barrier and the generation it waits for.
-    waits: HashMap<u32, (u32, u64)>,
-    copies: HashMap<u32, Copies>,
+    copies: Copies,
 }
 
 impl BlockRaces {
@@ -87,14 +83,17 @@ impl BlockRaces {
         BlockRaces {
             block,
             clocks,
-            shared: Shadow::default(),
-            shared_meetings: HashMap::new(),
+            shared: Shadow::of_shared(),
+            shared_meetings: Numbered::default(),
             global,
-            fences: HashMap::new(),
             barriers: HashMap::new(),
-            waits: HashMap::new(),
-            copies: HashMap::new(),
+            copies: Copies::default(),
         }
+    }
+
+    /// Bytes of the block's own shadow.
+    pub fn bytes(&self) -> usize {
+        self.shared.bytes()
     }
 
     /// A memory access; `report` is called for each lane and word that races.
@@ -102,19 +101,184 @@ impl BlockRaces {
         if !matches!(access.space, MemorySpace::Shared | MemorySpace::Global) {
             return;
         }
-        let strong =
-            access.order != Order::Weak || matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
         let touch = Touch {
             write: access.kind != AccessKind::Load,
-            strong,
+            strong: access.order != Order::Weak || atomic,
             wide: access.scope >= Scope::Cluster,
+            volatile: access.order == Order::Volatile && !atomic,
             asynchronous: false,
         };
-        if strong {
-            self.meet(at, access);
-        }
         let global = self.global.clone();
         let mut global = match access.space {
+            MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
+            _ => None,
+        };
+        if touch.strong {
+            let meetings = match &mut global {
+                Some(global) => &mut global.meetings,
+                None => &mut self.shared_meetings,
+            };
+            meet(self.block, &mut self.clocks, meetings, at, access);
+        }
+        let shadow = match &mut global {
+            Some(global) => &mut global.shadow,
+            None => &mut self.shared,
+        };
+        let bytes = u64::from(access.bytes());
+        let one_word = bytes == 4;
+        // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
+        let merge = access.kind != AccessKind::Store;
+        let clocks = &self.clocks;
+        let mut rest = access.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let address = access.addresses[lane as usize];
+            let thread = at.warp * 32 + lane;
+            let step = clocks.step(thread);
+            let mut last = lane;
+            while merge && rest != 0 {
+                let next = rest.trailing_zeros();
+                if access.addresses[next as usize] != address || clocks.step(at.warp * 32 + next) != step {
+                    break;
+                }
+                last = next;
+                rest &= rest - 1;
+            }
+            let stamp = Stamp::new(self.block, step, at.pc, at.warp, (lane, last), touch);
+            let floor = clocks.floor(thread).min(clocks.floor(at.warp * 32 + last));
+            let mut note = |word: u64, mask: u8| {
+                let asking = Asking { stamp: stamp.of_bytes(mask), floor, clocks };
+                let found = if touch.write {
+                    let value = access.values.map(|values| value_of(&values, lane, address, word));
+                    shadow.write(word, &asking, value)
+                } else {
+                    shadow.read(word, &asking)
+                };
+                if let Some((earlier, clash)) = found {
+                    report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+                }
+            };
+            if one_word {
+                note(address / 4, 0xF);
+            } else {
+                words(address, bytes).for_each(|(word, mask)| note(word, mask));
+            }
+        }
+    }
+
+    /// A fence: what came before it may be passed on by the next atomic or volatile write.
+    pub fn fence(&mut self, at: At, scope: Scope) {
+        lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
+    }
+
+    /// A block barrier.
+    pub fn barrier(&mut self, at: At, index: u32, step: BarrierStep) {
+        let barrier = self.barriers.entry(index).or_default();
+        if step != BarrierStep::Leave {
+            let meet = barrier.meet.get_or_insert_with(|| self.clocks.meet());
+            lanes(at.lanes).for_each(|lane| self.clocks.arrive(at.warp * 32 + lane, meet));
+            if step == BarrierStep::ArriveAndWait {
+                barrier.waiting += at.lanes.count_ones();
+            }
+            return;
+        }
+        if let Some(meet) = barrier.meet.take() {
+            barrier.met = Some(meet.over());
+        }
+        if let Some(met) = &barrier.met {
+            lanes(at.lanes).for_each(|lane| self.clocks.leave(at.warp * 32 + lane, met));
+        }
+        barrier.waiting = barrier.waiting.saturating_sub(at.lanes.count_ones());
+    }
+
+    /// Lanes of a warp meet at `bar.warp.sync`.
+    pub fn warp_sync(&mut self, at: At, members: u32) {
+        let mut meet = self.clocks.meet();
+        let members = at.lanes & members;
+        lanes(members).for_each(|lane| self.clocks.arrive(at.warp * 32 + lane, &mut meet));
+        let met = meet.over();
+        lanes(members).for_each(|lane| self.clocks.leave(at.warp * 32 + lane, &met));
+    }
+
+    /// `cp.async`: shared memory will be written by nobody knows when.
+    pub fn copy_started(&mut self, at: At, shared: &[u64; 32], bytes: u32, mut report: impl FnMut(Race)) {
+        for lane in lanes(at.lanes) {
+            let address = shared[lane as usize];
+            self.write_later(at, lane, address, bytes, &mut report);
+            self.copies.started(at.warp * 32 + lane, address, bytes);
+        }
+    }
+
+    fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
+        let touch = Touch { write: true, asynchronous: true, ..Touch::default() };
+        let thread = at.warp * 32 + lane;
+        let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+        for (word, mask) in words(address, bytes.into()) {
+            let asking = Asking {
+                stamp: stamp.of_bytes(mask),
+                floor: self.clocks.floor(thread),
+                clocks: &self.clocks,
+            };
+            if let Some((earlier, clash)) = self.shared.write(word, &asking, None) {
+                report(Race { lane, address: word * 4, earlier, write: true, clash });
+            }
+        }
+    }
+
+    /// `cp.async.commit_group`.
+    pub fn group_committed(&mut self, at: At) {
+        lanes(at.lanes).for_each(|lane| self.copies.committed(at.warp * 32 + lane));
+    }
+
+    /// `cp.async.wait_group`: all but the latest `pending` groups have landed.
+    pub fn groups_awaited(&mut self, at: At, pending: u32) {
+        for lane in lanes(at.lanes) {
+            let thread = at.warp * 32 + lane;
+            for (address, bytes) in self.copies.landed(thread, pending) {
+                land(&mut self.shared, &self.clocks, thread, address, bytes);
+            }
+        }
+    }
+
+    /// A bulk copy into shared memory was issued by the lane of `at`, to complete on an `mbarrier`.
+    pub fn bulk_started(
+        &mut self,
+        at: At,
+        address: u64,
+        bytes: u32,
+        barrier: u64,
+        mut report: impl FnMut(Race),
+    ) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        self.write_later(at, lane, address, bytes, &mut report);
+        self.copies.bulk_started(at.warp * 32 + lane, address, bytes, barrier);
+    }
+
+    /// It has landed: who waits for its `mbarrier` knows of it from here on.
+    pub fn bulk_landed(&mut self, address: u64, bytes: u32) {
+        let Some((thread, barrier)) = self.copies.bulk_landed(address, bytes) else { return };
+        land(&mut self.shared, &self.clocks, thread, address, bytes);
+        let snapshot = self.clocks.publish(thread);
+        self.shared_meetings.entry(barrier).or_default().wide.put(&snapshot);
+    }
+
+    /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue.
+    pub fn bulk_moved(
+        &mut self,
+        at: At,
+        space: MemorySpace,
+        write: bool,
+        (address, bytes): (u64, u32),
+        mut report: impl FnMut(Race),
+    ) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let touch = Touch { write, ..Touch::default() };
+        let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+        let global = self.global.clone();
+        let mut global = match space {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         };
@@ -122,210 +286,111 @@ impl BlockRaces {
             Some(global) => &mut global.shadow,
             None => &mut self.shared,
         };
-        let bytes = u64::from(access.bytes());
-        for lane in lanes(access.lanes) {
-            let thread = at.warp * 32 + lane;
-            let address = access.addresses[lane as usize];
-            let entry = Entry {
-                block: self.block,
-                warp: at.warp,
-                step: self.clocks.step(thread),
-                pc: at.pc,
-                lanes: 1 << lane,
-                bytes: 0,
-                touch,
+        for (word, mask) in words(address, bytes.into()) {
+            let asking = Asking {
+                stamp: stamp.of_bytes(mask),
+                floor: self.clocks.floor(thread),
+                clocks: &self.clocks,
             };
-            for (word, mask) in words(address, bytes) {
-                if let Some(earlier) = shadow.touch(word, &Entry { bytes: mask, ..entry }, &self.clocks) {
-                    report(Race { lane, address: word * 4, earlier, write: touch.write });
-                }
+            let found = if write { shadow.write(word, &asking, None) } else { shadow.read(word, &asking) };
+            if let Some((earlier, clash)) = found {
+                report(Race { lane, address: word * 4, earlier, write, clash });
             }
         }
     }
 
-    /// Atomics and volatile accesses carry knowledge from thread to thread.
-    fn meet(&mut self, at: At, access: &Access<'_>) {
-        let (reads, writes) = match access.kind {
-            AccessKind::Load => (true, false),
-            AccessKind::Store => (false, true),
-            AccessKind::Atomic | AccessKind::Reduction => (true, true),
-        };
-        let releases =
-            matches!(access.order, Order::Release | Order::AcquireRelease | Order::SequentiallyConsistent);
-        let global = self.global.clone();
-        let mut global = match access.space {
-            MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
-            _ => None,
-        };
-        let meetings = match &mut global {
-            Some(global) => &mut global.meetings,
-            None => &mut self.shared_meetings,
-        };
-        for lane in lanes(access.lanes) {
-            let thread = at.warp * 32 + lane;
-            let meeting = meetings.entry(access.addresses[lane as usize]).or_default();
-            // Taken in even when the access is relaxed: whether a fence follows on the reading side is left unchecked,
-            // because the idiom that reads, meets at a block barrier and goes on is common and works.
-            if reads {
-                self.clocks.learn_from(thread, &meeting.wide);
-                if let Some(narrow) = meeting.narrow.get(&self.block) {
-                    self.clocks.learn_from(thread, narrow);
-                }
-            }
-            if writes {
-                let published = if releases {
-                    Some((self.clocks.publish(thread), access.scope))
-                } else {
-                    self.fences
-                        .get(&thread)
-                        .map(|(snapshot, scope)| (snapshot.clone(), (*scope).min(access.scope)))
-                };
-                if let Some((snapshot, scope)) = published {
-                    if scope >= Scope::Cluster {
-                        meeting.wide.put(&snapshot);
-                    } else {
-                        meeting.narrow.entry(self.block).or_default().put(&snapshot);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A fence: what came before it may be passed on by the next atomic or volatile write.
-    pub fn fence(&mut self, at: At, scope: Scope) {
-        for lane in lanes(at.lanes) {
-            let thread = at.warp * 32 + lane;
-            let snapshot = self.clocks.publish(thread);
-            self.fences.insert(thread, (snapshot, scope));
-        }
-    }
-
-    /// A block barrier.
-    pub fn barrier(&mut self, at: At, index: u32, step: BarrierStep) {
-        let barrier = self.barriers.entry(index).or_default();
-        match step {
-            BarrierStep::Arrive | BarrierStep::ArriveAndWait => {
-                for lane in lanes(at.lanes) {
-                    let thread = at.warp * 32 + lane;
-                    let snapshot = self.clocks.publish(thread);
-                    barrier.gathering.get_or_insert_with(|| self.clocks.nothing()).gather(&snapshot);
-                    if step == BarrierStep::ArriveAndWait {
-                        self.waits.insert(thread, (index, barrier.generation));
-                        *barrier.waiting.entry(barrier.generation).or_default() += 1;
-                    }
-                }
-            }
-            BarrierStep::Leave => {
-                for lane in lanes(at.lanes) {
-                    let thread = at.warp * 32 + lane;
-                    let Some((_, generation)) = self.waits.remove(&thread) else { continue };
-                    if generation == barrier.generation {
-                        let known = barrier.gathering.take().unwrap_or_else(|| self.clocks.nothing());
-                        let waiting = barrier.waiting.remove(&generation).unwrap_or(0);
-                        barrier.complete.insert(generation, (Arc::new(known), waiting));
-                        barrier.generation += 1;
-                    }
-                    if let Some((known, left)) = barrier.complete.get_mut(&generation) {
-                        self.clocks.learn(thread, known);
-                        *left = left.saturating_sub(1);
-                        if *left == 0 {
-                            barrier.complete.remove(&generation);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Lanes of a warp meet at `bar.warp.sync`.
-    pub fn warp_sync(&mut self, at: At, members: u32) {
-        let mut met = self.clocks.nothing();
-        let members = at.lanes & members;
-        for lane in lanes(members) {
-            let snapshot = self.clocks.publish(at.warp * 32 + lane);
-            met.gather(&snapshot);
-        }
-        let met = Arc::new(met);
-        lanes(members).for_each(|lane| self.clocks.learn(at.warp * 32 + lane, &met));
-    }
-
-    /// `cp.async`: shared memory will be written by nobody knows when.
-    pub fn copy_started(&mut self, at: At, shared: &[u64; 32], bytes: u32, mut report: impl FnMut(Race)) {
-        let touch = Touch { write: true, strong: false, wide: false, asynchronous: true };
-        for lane in lanes(at.lanes) {
-            let thread = at.warp * 32 + lane;
-            let address = shared[lane as usize];
-            let step = self.clocks.step(thread);
-            for (word, mask) in words(address, u64::from(bytes)) {
-                let entry = Entry {
-                    block: self.block,
-                    warp: at.warp,
-                    step,
-                    pc: at.pc,
-                    lanes: 1 << lane,
-                    bytes: mask,
-                    touch,
-                };
-                if let Some(earlier) = self.shared.touch(word, &entry, &self.clocks) {
-                    report(Race { lane, address: word * 4, earlier, write: true });
-                }
-            }
-            self.copies.entry(thread).or_default().started.push(Copy { group: None, shared: address, bytes });
-        }
-    }
-
-    /// `cp.async.commit_group`.
-    pub fn group_committed(&mut self, at: At) {
-        for lane in lanes(at.lanes) {
-            let copies = self.copies.entry(at.warp * 32 + lane).or_default();
-            let group = copies.committed;
-            copies.started.iter_mut().for_each(|copy| copy.group = copy.group.or(Some(group)));
-            copies.committed += 1;
-        }
-    }
-
-    /// `cp.async.wait_group`: all but the latest `pending` groups have landed; `u32::MAX`-free `wait_all` is `pending`
-    /// 0 with what was not committed included.
-    pub fn groups_awaited(&mut self, at: At, pending: u32) {
-        for lane in lanes(at.lanes) {
-            let thread = at.warp * 32 + lane;
-            let Some(copies) = self.copies.get_mut(&thread) else { continue };
-            let landed = copies.committed.saturating_sub(pending);
-            let step = self.clocks.step(thread);
-            let touch = Touch { write: true, strong: false, wide: false, asynchronous: false };
-            let (block, warp) = (self.block, at.warp);
-            copies.started.retain(|copy| {
-                let done = copy.group.is_some_and(|group| group < landed);
-                if done {
-                    for (word, bytes) in words(copy.shared, u64::from(copy.bytes)) {
-                        let entry = Entry { block, warp, step, pc: at.pc, lanes: 1 << lane, bytes, touch };
-                        self.shared.land(word, &entry);
-                    }
-                }
-                !done
-            });
-        }
-    }
-
-    /// Lanes leave what they know at an `mbarrier`.
-    pub fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32]) {
+    /// Lanes leave what they know at an `mbarrier`, for who waits for this phase.
+    pub fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
         for lane in lanes(at.lanes) {
             let snapshot = self.clocks.publish(at.warp * 32 + lane);
-            self.shared_meetings.entry(addresses[lane as usize]).or_default().wide.put(&snapshot);
+            let meeting = self.shared_meetings.entry(addresses[lane as usize]).or_default();
+            meeting.phases[usize::from(parity)].put(&snapshot);
         }
     }
 
-    /// Lanes saw an `mbarrier` complete and know what was left there.
-    pub fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32]) {
+    /// Lanes saw a phase of an `mbarrier` complete and know what was left there.
+    pub fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
         for lane in lanes(at.lanes) {
-            if let Some(meeting) = self.shared_meetings.get(&addresses[lane as usize]) {
-                self.clocks.learn_from(at.warp * 32 + lane, &meeting.wide);
+            if let Some(meeting) = self.shared_meetings.get_mut(&addresses[lane as usize]) {
+                let thread = at.warp * 32 + lane;
+                self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true);
+                self.clocks.read_of(thread, &mut meeting.wide, true);
             }
         }
     }
 }
 
+fn land(shadow: &mut Shadow, clocks: &Clocks, thread: u32, address: u64, bytes: u32) {
+    let touch = Touch { write: true, ..Touch::default() };
+    let lane = thread % 32;
+    let by = Stamp::new(clocks.block(), clocks.step(thread), 0, thread / 32, (lane, lane), touch);
+    words(address, bytes.into()).for_each(|(word, _)| shadow.land(word, &by));
+}
+
+/// Atomics and volatile accesses carry knowledge from thread to thread.
+fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, at: At, access: &Access<'_>) {
+    let (reads, writes) = match access.kind {
+        AccessKind::Load => (true, false),
+        AccessKind::Store => (false, true),
+        AccessKind::Atomic | AccessKind::Reduction => (true, true),
+    };
+    let both = matches!(access.order, Order::AcquireRelease | Order::SequentiallyConsistent);
+    let releases = both || access.order == Order::Release;
+    let acquires = both || access.order == Order::Acquire;
+    let wide = access.scope >= Scope::Cluster;
+    for lane in lanes(access.lanes) {
+        let thread = at.warp * 32 + lane;
+        let passes_on = writes && (releases || clocks.has_fenced(thread));
+        if meetings.is_empty() && !passes_on {
+            continue;
+        }
+        let address = access.addresses[lane as usize];
+        let meeting = match meetings.get_mut(&address) {
+            Some(meeting) => meeting,
+            None if passes_on => meetings.entry(address).or_default(),
+            None => continue,
+        };
+        if reads {
+            // A reader whose own scope is the block's is synchronised with no other block.
+            if wide {
+                clocks.read_of(thread, &mut meeting.wide, acquires);
+            }
+            if let Some(narrow) = meeting.narrow.get_mut(&block) {
+                clocks.read_of(thread, narrow, acquires);
+            }
+        }
+        if passes_on {
+            let narrow = meeting.narrow.entry(block).or_default();
+            if releases {
+                let snapshot = clocks.publish(thread);
+                narrow.put(&snapshot);
+                if wide {
+                    meeting.wide.put(&snapshot);
+                }
+            } else {
+                clocks.pass_on(thread, false, narrow);
+                if wide {
+                    clocks.pass_on(thread, true, &mut meeting.wide);
+                }
+            }
+        }
+    }
+}
+
+/// What a store puts into a word.
+#[inline]
+fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64) -> u32 {
+    let start = word * 4;
+    if start >= address {
+        values.word(lane, (start - address) as u32)
+    } else {
+        // A narrow store inside the word.
+        values.word(lane, 0) << (8 * (address - start))
+    }
+}
+
 /// The lanes of a mask.
+#[inline]
 pub fn lanes(mask: u32) -> impl Iterator<Item = u32> {
     let mut rest = mask;
     std::iter::from_fn(move || {
@@ -336,7 +401,7 @@ pub fn lanes(mask: u32) -> impl Iterator<Item = u32> {
 }
 
 /// The words that `bytes` bytes at `address` touch, with the bytes of each as a mask.
-fn words(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
+pub fn words(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
     let end = address.saturating_add(bytes);
     (address / 4..end.div_ceil(4)).map(move |word| {
         let first = address.saturating_sub(word * 4).min(4);

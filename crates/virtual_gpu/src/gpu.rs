@@ -19,6 +19,9 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Warp instructions after which a launch ends as a timeout; `None` is without end.
     pub watchdog: Option<u64>,
+    /// Warp instructions in which nothing that another thread could wait for is written, after which a launch ends as a
+    /// deadlock; `None` is without end. Threads that spin for ever are found by it.
+    pub spin_limit: Option<u64>,
     /// Bytes of stack a thread may use beyond its kernel's own frame (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u32,
     /// Bytes that `malloc` in kernels may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
@@ -31,6 +34,7 @@ impl Default for Options {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             seed: None,
             watchdog: None,
+            spin_limit: None,
             stack_limit: 64 << 10,
             heap_limit: 8 << 20,
         }

@@ -33,9 +33,11 @@ pub mod profiler;
 mod program;
 pub mod tensor_map;
 
+pub use exec::values::Values;
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
 pub use gpu::{Gpu, Options};
 pub use launch::{Dim3, Launch};
 pub use module::{Global, Kernel, Module, Param, SharedArray};
 pub use observer::{BlockObserver, LaunchObserver};
 pub use program::Code;
+pub use ptx::Opcode;

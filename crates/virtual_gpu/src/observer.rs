@@ -15,8 +15,10 @@
 
 use std::sync::Arc;
 
+use crate::exec::values::Values;
 use crate::fault::Fault;
 use crate::launch::Launch;
+use crate::module::SharedArray;
 use crate::program::Code;
 
 /// Watches a launch.
@@ -53,6 +55,8 @@ pub struct LaunchInfo {
     pub shared_bytes: u32,
     /// Where the kernel's own code starts, and the map from program counters to lines.
     pub code: Arc<Code>,
+    /// The module's shared variables, at the places that this kernel gives them; `None` for those it does not reach.
+    pub shared: Vec<Option<SharedArray>>,
 }
 
 /// One block.
@@ -165,6 +169,8 @@ pub struct Access<'a> {
     /// Registers that are loaded into or stored from, one an element, `None` for `_` and constants.
     /// Empty for an observer without [`BlockObserver::REGISTERS`].
     pub registers: &'a [Option<Register>],
+    /// What a store writes; `None` for all else.
+    pub values: Option<Values<'a>>,
 }
 
 impl Access<'_> {
@@ -212,6 +218,11 @@ pub trait BlockObserver: Send {
     #[inline]
     fn instruction(&mut self, _at: At) {}
 
+    /// A predicate decides which of `at.lanes` execute an instruction. Comes before [`BlockObserver::registers`], whose
+    /// lanes are those that do; the predicate is among the registers read there, too.
+    #[inline]
+    fn guard(&mut self, _at: At, _predicate: Register) {}
+
     /// The registers that an instruction reads and writes, in `at.lanes`.
     #[inline]
     fn registers(&mut self, _at: At, _reads: &[Register], _writes: &[Register]) {}
@@ -234,9 +245,27 @@ pub trait BlockObserver: Send {
     #[inline]
     fn warp_sync(&mut self, _at: At, _members: u32, _orders: bool) {}
 
-    /// A shuffle reads lanes that do not execute it, so what comes is undefined.
+    /// A `selp` has chosen: in the lanes of `first` it took the first of two sources, in the others the second. `None`:
+    /// that source is a constant. Comes after [`BlockObserver::registers`].
     #[inline]
-    fn undefined_shuffle(&mut self, _at: At, _sources: u32) {}
+    fn selected(&mut self, _at: At, _target: Register, _sources: [Option<Register>; 2], _first: u32) {}
+
+    /// A shuffle: each lane of `at` gets `value` of the lane in `sources`, or, if that is 32, of a lane that does not
+    /// execute it, so that what comes is undefined. `None`: the value is a constant, or nobody wants it.
+    #[inline]
+    fn shuffled(
+        &mut self,
+        _at: At,
+        _target: Option<Register>,
+        _value: Option<Register>,
+        _sources: &[u8; 32],
+    ) {
+    }
+
+    /// An argument or result of a call was written to a register, or, for `None`, to the bytes from `offset` of local
+    /// memory.
+    #[inline]
+    fn passed(&mut self, _at: At, _register: Option<Register>, _offset: u32, _bytes: u32) {}
 
     /// Lanes enter a function: the frame's registers start undefined. `first` to `end` are its slots.
     #[inline]
@@ -287,11 +316,24 @@ pub enum AsyncEvent<'a> {
     MbarrierArrive {
         /// Shared address of each lane.
         addresses: &'a [u64; 32],
+        /// Parity of the phase that the lanes arrive in.
+        parity: bool,
     },
     /// A test or wait on an `mbarrier` found the phase complete, in `at.lanes`.
     MbarrierComplete {
         /// Shared address of each lane.
         addresses: &'a [u64; 32],
+        /// Parity of the phase that is complete.
+        parity: bool,
+    },
+    /// A bulk copy into shared memory was issued by the one lane of `at`; [`AsyncEvent::Moved`] tells when it landed.
+    BulkStarted {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u32,
+        /// Shared address of the `mbarrier` that it completes on.
+        barrier: u64,
     },
 }
 

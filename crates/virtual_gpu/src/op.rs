@@ -290,4 +290,10 @@ pub(crate) struct SystemOp {
 pub(crate) struct Touched {
     pub reads: Box<[(Slot, u32)]>,
     pub writes: Box<[(Slot, u32)]>,
+    /// Its constants, in the order of the operands.
+    pub immediates: Box<[u64]>,
+    /// Registers made from symbols' addresses that it names.
+    pub symbols: Box<[Slot]>,
+    /// Of `selp`: the predicate, and the two sources with their rows; [`NONE`] for constants.
+    pub select: Option<(Slot, [(Slot, u32); 2])>,
 }

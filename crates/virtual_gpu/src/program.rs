@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::exec::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
 use crate::module::Param;
-use crate::op::{Op, Touched};
+use crate::op::{Op, OpKind, Touched};
 
 /// The decoded program of a module. Program counters index its operations.
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub struct Code {
     pub(crate) frames: Vec<Vec<SourceFrame>>,
     /// Shared variables of the module, in its order; kernels place those that they reach.
     pub(crate) shared: Vec<SharedVariable>,
+    /// For each operation the shared variable that its address was made from, counted from 1; 0 if that is not known.
+    pub(crate) shared_of: Vec<u32>,
 }
 
 impl fmt::Debug for Code {
@@ -188,10 +190,58 @@ impl Code {
 
     /// Source frames of an operation, innermost first.
     pub fn frames(&self, pc: u32) -> &[SourceFrame] {
-        self.sites
-            .get(pc as usize)
-            .and_then(|s| self.frames.get(s.frames as usize))
-            .map_or(&[], Vec::as_slice)
+        let of = |pc: u32| {
+            let site = self.sites.get(pc as usize);
+            site.and_then(|s| self.frames.get(s.frames as usize)).map_or(&[][..], Vec::as_slice)
+        };
+        // Line 0 is the compiler's word for "several lines": those before it are nearer than none.
+        let known =
+            (pc.saturating_sub(16)..=pc).rev().map(of).find(|f| f.first().is_some_and(|f| f.line != 0));
+        known.filter(|_| !of(pc).is_empty()).unwrap_or_else(|| of(pc))
+    }
+
+    /// The constants among an operation's operands, in their order.
+    pub fn immediates(&self, pc: u32) -> &[u64] {
+        self.touched.get(pc as usize).map_or(&[], |touched| &touched.immediates)
+    }
+
+    /// The shared variable that an operation's address was made from, where the text shows it: an index into
+    /// [`crate::observer::LaunchInfo::shared`].
+    pub fn shared_of(&self, pc: u32) -> Option<usize> {
+        self.shared_of.get(pc as usize).and_then(|of| of.checked_sub(1)).map(|of| of as usize)
+    }
+
+    /// Whether a thread that has executed `from` may come to `to` within the same function.
+    pub fn reaches(&self, from: u32, to: u32) -> bool {
+        let i = self.functions.partition_point(|f| f.end <= from);
+        let Some(function) = self.functions.get(i).filter(|f| (f.start..f.end).contains(&to)) else {
+            return false;
+        };
+        let mut seen = vec![false; (function.end - function.start) as usize];
+        let mut open = vec![from];
+        while let Some(pc) = open.pop() {
+            let op = &self.ops[pc as usize];
+            let always = op.guard.slot == crate::exec::registers::NONE;
+            let (targets, goes_on): (&[u32], bool) = match &op.kind {
+                OpKind::Branch { target } | OpKind::Jump { target } => {
+                    (std::slice::from_ref(target), !always)
+                }
+                OpKind::BranchIndexed { targets, .. } => (targets, !always),
+                OpKind::Return | OpKind::Exit | OpKind::Trap => (&[], !always),
+                _ => (&[], true),
+            };
+            for next in targets.iter().copied().chain(goes_on.then_some(pc + 1)) {
+                if next == to {
+                    return true;
+                }
+                if let Some(seen) = next.checked_sub(function.start).and_then(|at| seen.get_mut(at as usize))
+                    && !std::mem::replace(seen, true)
+                {
+                    open.push(next);
+                }
+            }
+        }
+        false
     }
 
     /// Name of the function that holds an operation.

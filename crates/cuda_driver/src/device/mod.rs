@@ -38,7 +38,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_model::Chip;
-use virtual_gpu::Gpu;
+use virtual_gpu::{Gpu, Options};
 
 use crate::abi::{Answer, CUresult};
 use crate::choice::{self, Taken};
@@ -48,10 +48,24 @@ pub const DRIVER_VERSION: i32 = 12_090;
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
+/// Warp instructions in which nothing is written, after which a checked launch counts as waiting for ever: a second or
+/// two of spinning.
+const CHECKED_SPIN_LIMIT: u64 = 5_000_000;
+/// Warp instructions after which a checked launch ends in any case, if `WARPSMITH_WATCHDOG` says nothing else.
+const CHECKED_WATCHDOG: u64 = 2_000_000_000;
+
 /// The one virtual GPU of the process. Contexts share it, so that a device address means one thing only.
 pub fn gpu() -> &'static Gpu {
     static GPU: OnceLock<Gpu> = OnceLock::new();
-    GPU.get_or_init(|| Gpu::new(chip()))
+    GPU.get_or_init(|| {
+        let mut options = Options::from_env();
+        if crate::check::sanitizer().is_some() {
+            // A checked program is looked at because it may be wrong: one that waits for ever ends with a report.
+            options.spin_limit = options.spin_limit.or(Some(CHECKED_SPIN_LIMIT));
+            options.watchdog = options.watchdog.or(Some(CHECKED_WATCHDOG));
+        }
+        Gpu::with_options(chip(), options)
+    })
 }
 
 /// The chip that the virtual GPU is a model of.

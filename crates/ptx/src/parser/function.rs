@@ -233,14 +233,12 @@ impl Parser<'_> {
             inlined = Some(Inlined { function_name, offset, at: self.place()? });
         }
         let location = Location { place, inlined };
-        if let Some(&known) = self.locations.get(&location) {
-            return Ok(known);
-        }
+        // Equal ones are kept apart: the chain of an inlined line goes on through the lines before it, which differ from
+        // place to place.
         let Ok(index) = u32::try_from(self.module.locations.len()) else {
             return self.problem(Problem::Range("a module has fewer than 2³² `.loc` directives"));
         };
-        self.module.locations.push(location.clone());
-        self.locations.insert(location, LocId(index));
+        self.module.locations.push(location);
         Ok(LocId(index))
     }
 

@@ -87,6 +87,9 @@ pub(super) struct Decoder<'m> {
     items: Vec<Item>,
     reads: Vec<(Slot, u32)>,
     writes: Vec<(Slot, u32)>,
+    immediates: Vec<u64>,
+    symbols: Vec<Slot>,
+    select: Option<(Slot, [(Slot, u32); 2])>,
     carry: Option<Slot>,
     pub shared_used: Vec<u32>,
     pub calls: Vec<u32>,
@@ -118,6 +121,9 @@ impl<'m> Decoder<'m> {
             items: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
+            immediates: Vec::new(),
+            symbols: Vec::new(),
+            select: None,
             carry: None,
             shared_used: Vec::new(),
             calls: Vec::new(),
@@ -267,6 +273,9 @@ impl<'m> Decoder<'m> {
     fn instruction(&mut self, i: &Instruction) -> Result<(), Refusal> {
         self.reads.clear();
         self.writes.clear();
+        self.immediates.clear();
+        self.symbols.clear();
+        self.select = None;
         let guard = match &i.guard {
             None => Guard::ALWAYS,
             Some(guard) => {
@@ -275,7 +284,13 @@ impl<'m> Decoder<'m> {
             }
         };
         let kind = instruction::decode(self, i)?;
-        let touched = Touched { reads: self.reads.as_slice().into(), writes: self.writes.as_slice().into() };
+        let touched = Touched {
+            reads: self.reads.as_slice().into(),
+            writes: self.writes.as_slice().into(),
+            immediates: self.immediates.as_slice().into(),
+            symbols: self.symbols.as_slice().into(),
+            select: self.select,
+        };
         self.items.push(Item::Op(Draft {
             op: Op { guard, kind },
             line: i.position.line,
@@ -429,7 +444,9 @@ impl<'m> Decoder<'m> {
                     let set = constant.integer().is_some_and(|b| b != 0);
                     return self.constant(if set { u32::MAX.into() } else { 0 }, 0);
                 }
-                self.constant(Self::bits(*constant, ty)?, rows_of(ty))
+                let bits = Self::bits(*constant, ty)?;
+                self.immediates.push(bits as u64);
+                self.constant(bits, rows_of(ty))
             }
             Operand::Name(name) => {
                 if let Some((init, width)) = super::special::fixed(name, None) {
@@ -550,6 +567,16 @@ impl<'m> Decoder<'m> {
         Ok((slot, has))
     }
 
+    /// Notes between what a `selp` chooses.
+    pub fn note_select(&mut self, predicate: Slot, sources: [&Operand; 2], slots: [Slot; 2], rows: u32) {
+        let register = |operand: &Operand, slot| match operand {
+            Operand::Name(name) if super::special::fixed(name, None).is_none() => (slot, rows),
+            _ => (NONE, rows),
+        };
+        let both = [register(sources[0], slots[0]), register(sources[1], slots[1])];
+        self.select = Some((predicate, both));
+    }
+
     /// Notes a register that is read beside the operands.
     pub fn note_read(&mut self, slot: Slot, rows: u32) {
         self.reads.push((slot, rows));
@@ -577,7 +604,9 @@ impl<'m> Decoder<'m> {
         match *symbol {
             Symbol::Shared(variable) => {
                 self.use_shared(variable);
-                self.init(Init::Shared { variable, offset, form }, rows)
+                let slot = self.init(Init::Shared { variable, offset, form }, rows)?;
+                self.symbols.push(slot);
+                Ok(slot)
             }
             Symbol::Local { offset: start, .. } => {
                 self.init(Init::Local { offset: i64::from(start) + offset, form }, rows)

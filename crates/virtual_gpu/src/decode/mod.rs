@@ -19,6 +19,7 @@ mod instruction;
 mod matrix;
 mod modifiers;
 mod module;
+mod provenance;
 mod special;
 mod stack;
 mod video;

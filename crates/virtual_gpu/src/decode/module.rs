@@ -284,6 +284,8 @@ impl Loader<'_> {
                 code.opcodes.push(draft.opcode);
                 code.ops.push(draft.op);
             }
+            let shared_of = super::provenance::shared_of(code, &decoded);
+            code.shared_of.extend(shared_of);
             code.functions.push(decoded);
         }
         let reached = kernels.iter().map(|k| reach(code, k.function)).collect::<Vec<_>>();

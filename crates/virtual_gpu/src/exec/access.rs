@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::context::{Cx, Raise, raise};
 use super::direct::{self, Piece};
 use super::registers::{NONE, Regs, Slot, lanes_of};
+use super::values::Values;
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::memory::{AllocationKind, window};
@@ -79,13 +80,14 @@ pub(super) fn resolve<O: BlockObserver>(
     shape: Shape,
     registers: &[Slot],
     rows: u32,
-    base: u32,
+    regs: Regs,
     at: At,
 ) -> Result<Pointers, Box<Raise>> {
+    let base = if O::MEMORY { warp.base_of(regs) } else { 0 };
     let mut pointers = [std::ptr::null_mut(); 32];
     match space {
         SpaceOperand::In(space) => {
-            let view = View { space, generic: false, registers, rows, base };
+            let view = View { space, generic: false, registers, rows, base, regs };
             resolve_in(warp, cx, view, addresses, shape, at, &mut pointers)?;
         }
         SpaceOperand::Generic => {
@@ -98,7 +100,7 @@ pub(super) fn resolve<O: BlockObserver>(
                 for i in lanes_of(lanes) {
                     addresses[i] -= start;
                 }
-                let view = View { space, generic: true, registers, rows, base };
+                let view = View { space, generic: true, registers, rows, base, regs };
                 resolve_in(warp, cx, view, addresses, shape, At { lanes, ..at }, &mut pointers)?;
                 rest &= !lanes;
             }
@@ -131,6 +133,7 @@ struct View<'a> {
     rows: u32,
     /// The frame's first row.
     base: u32,
+    regs: Regs,
 }
 
 /// Tells the observer of an access. Inlined: handing `shape` over through the stack stalls on its single bytes, which
@@ -157,6 +160,8 @@ fn notify<O: BlockObserver>(cx: &mut Cx<'_, O>, view: View<'_>, addresses: &[u64
         scope: shape.scope,
         non_coherent: shape.non_coherent,
         registers: &registers[..named],
+        values: (shape.kind == AccessKind::Store)
+            .then(|| Values::new(view.regs, view.registers, shape.width, view.rows)),
     };
     cx.observer.access(at, &access);
 }
@@ -363,11 +368,17 @@ pub(super) fn store<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
-    cx.block.progress += 1;
     if direct(warp, cx, op, AccessKind::Store, regs, at) {
+        cx.block.progress += 1;
         return Ok(());
     }
     let pointers = pointers(warp, cx, op, AccessKind::Store, regs, at)?;
+    // Nobody else waits for what a thread stores on its own stack.
+    let local = match op.space {
+        SpaceOperand::In(space) => space == MemorySpace::Local,
+        SpaceOperand::Generic => space_of(first_address(regs, op.address, at.lanes)).0 == MemorySpace::Local,
+    };
+    cx.block.progress += u64::from(!local);
     if op.order != Order::Weak {
         std::sync::atomic::fence(Ordering::Release);
     }
@@ -426,6 +437,7 @@ fn direct<O: BlockObserver>(
             registers: &op.data,
             rows: op.rows,
             base: warp.base_of(regs),
+            regs,
         };
         notify(cx, view, &addresses(regs, op.address), shape_of(op, kind), at);
     }
@@ -474,8 +486,7 @@ fn pointers<O: BlockObserver>(
 ) -> Result<Pointers, Box<Raise>> {
     let mut addresses = addresses(regs, op.address);
     let shape = shape_of(op, kind);
-    let base = if O::MEMORY { warp.base_of(regs) } else { 0 };
-    resolve(warp, cx, op.space, &mut addresses, shape, &op.data, op.rows, base, at)
+    resolve(warp, cx, op.space, &mut addresses, shape, &op.data, op.rows, regs, at)
 }
 
 // Values move as relaxed atomics: kernels may race on global memory, from several threads of the host, and then read old

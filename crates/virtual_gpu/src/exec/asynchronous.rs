@@ -233,9 +233,11 @@ impl Extension for ArriveOn {
         // For who is synchronised with the arrival, the thread's copies have landed before it.
         machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
         machine.observer.asynchronous(at, &AsyncEvent::GroupsAwaited { pending: 0 });
-        machine.observer.asynchronous(at, &AsyncEvent::MbarrierArrive { addresses: &addresses });
         for lane in lanes_of(at.lanes) {
             let place = mbarrier::find(machine, self.space, addresses[lane], lane)?;
+            let parity = mbarrier::parity(place, lane)?;
+            let event = AsyncEvent::MbarrierArrive { addresses: &addresses, parity };
+            machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
             if self.one_more {
                 mbarrier::expect_one_more(place, lane)?;
             }

@@ -33,8 +33,7 @@ pub(super) fn atomic<O: BlockObserver>(
         non_coherent: false,
     };
     let rows = (op.width / 4).max(1);
-    let base = if O::MEMORY { warp.base_of(regs) } else { 0 };
-    let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, base, at)?;
+    let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, at)?;
     for i in lanes_of(at.lanes) {
         let shared = match op.space {
             crate::op::SpaceOperand::Generic => {

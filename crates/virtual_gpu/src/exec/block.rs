@@ -381,7 +381,7 @@ impl<O: BlockObserver> Block<O> {
                         let missing = mask & warp.live & !group.mask;
                         format!("for lanes {missing:#010x} of the member mask {mask:#010x}")
                     }
-                    Wait::Retry | Wait::Nothing => "for something that never comes".into(),
+                    Wait::Retry | Wait::Nothing => "in a loop for something that never comes".into(),
                 };
                 let exited = !warp.live & self.born(launch, warp.index);
                 let note =

@@ -175,12 +175,13 @@ impl Landing {
     fn send(
         &self,
         machine: &mut Machine<'_>,
-        lane: usize,
+        at: At,
         data: Vec<u8>,
         swizzle: Swizzle,
         reduction: Option<Reduction>,
     ) -> Result<(), Box<Raise>> {
         const WHAT: &str = "shared store of a bulk copy";
+        let lane = at.lanes.trailing_zeros() as usize;
         let target = access::addresses(machine.regs, self.target)[lane];
         let barrier = access::addresses(machine.regs, self.barrier)[lane];
         let low = (1u64 << window::SHARED_OFFSET_BITS) - 1;
@@ -203,6 +204,10 @@ impl Landing {
                     .collect()
             }
         };
+        if self.blocks.is_none() && target >> window::SHARED_OFFSET_BITS == 0 {
+            let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier };
+            machine.observer.asynchronous(at, &event);
+        }
         for (target, barrier) in places {
             let place = machine.reach(SHARED, target, length, WHAT, lane)?;
             if let Some(span) = swizzle.span() {
@@ -297,7 +302,7 @@ impl Extension for Linear {
                     if !target.is_multiple_of(16) {
                         return Err(misaligned("shared store of a bulk copy", target, lane));
                     }
-                    landing.send(machine, lane, data, Swizzle::None, self.reduction)?;
+                    landing.send(machine, one, data, Swizzle::None, self.reduction)?;
                 }
                 &LinearTarget::Global { target, mask } => {
                     let address = access::addresses(machine.regs, target)[lane];
@@ -387,7 +392,7 @@ impl Extension for TensorLoad {
                 let moved = AsyncEvent::Moved { space, write: false, address: row.global, bytes: row.bytes };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             }
-            self.landing.send(machine, lane, data, map.swizzle, None)?;
+            self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, map.swizzle, None)?;
         }
         Ok(Step::Next)
     }
@@ -561,7 +566,7 @@ impl Extension for StoreAsync {
                     }
                 }
             }
-            self.landing.send(machine, lane, data, Swizzle::None, self.reduction)?;
+            self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, Swizzle::None, self.reduction)?;
         }
         Ok(Step::Next)
     }

@@ -7,7 +7,7 @@ use super::run::split;
 use super::warp::{Group, Warp};
 use crate::fault::FaultKind;
 use crate::memory::window;
-use crate::observer::{At, BlockObserver};
+use crate::observer::{At, BlockObserver, Register};
 use crate::op::{CallOp, Callee, OpKind, Transfer};
 use crate::program::{Code, Place};
 
@@ -70,7 +70,9 @@ pub(super) fn call<O: BlockObserver>(
     }
     let signature = &code.functions[function as usize].signature;
     for (transfer, place) in op.arguments.iter().zip(&signature.params) {
-        move_value(warp, caller, callee, adapt(*transfer, *place), lanes, true);
+        let transfer = adapt(*transfer, *place);
+        move_value(warp, caller, callee, transfer, lanes, true);
+        tell(warp, cx, callee, transfer, At { pc, warp: warp.index, lanes }, true);
     }
     warp.groups[running].frame = callee;
     warp.groups[running].pc = code.functions[function as usize].start;
@@ -155,15 +157,50 @@ fn move_value(warp: &mut Warp, caller: u32, callee: u32, transfer: Transfer, lan
     }
 }
 
+/// Tells the observer where an argument (`inward`: `frame` is the callee's) or a result now is.
+fn tell<O: BlockObserver>(
+    warp: &Warp,
+    cx: &mut Cx<'_, O>,
+    frame: u32,
+    transfer: Transfer,
+    at: At,
+    inward: bool,
+) {
+    if !(O::SYNCHRONISATION || O::REGISTERS) {
+        return;
+    }
+    let frame = &warp.frames[frame as usize];
+    let side = |caller, callee| if inward { callee } else { caller };
+    match transfer {
+        Transfer::Bytes { caller, callee, size } => {
+            cx.observer.passed(at, None, frame.local_base + side(caller, callee), size);
+        }
+        Transfer::RegisterToBytes { callee, size, .. } if inward => {
+            cx.observer.passed(at, None, frame.local_base + callee, size);
+        }
+        Transfer::RegisterToBytes { caller, size, .. } => {
+            let register = Register { slot: frame.base + caller, bytes: size.next_multiple_of(4) };
+            cx.observer.passed(at, Some(register), 0, 0);
+        }
+        Transfer::Registers { caller, callee, rows } => {
+            let register = Register { slot: frame.base + side(caller, callee), bytes: 4 * rows };
+            cx.observer.passed(at, Some(register), 0, 0);
+        }
+    }
+}
+
 /// `ret` from a device function.
-pub(super) fn ret(warp: &mut Warp, code: &Code, running: usize, active: u32) {
+pub(super) fn ret<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, running: usize, active: u32) {
+    let code = cx.launch.code;
     let frame = warp.groups[running].frame;
     let f = &warp.frames[frame as usize];
     let (caller, call_pc, function) = (f.parent, f.call_pc, f.function);
     if let OpKind::Call(op) = &code.ops[call_pc as usize].kind {
         let signature = &code.functions[function as usize].signature;
         for (transfer, place) in op.results.iter().zip(&signature.results) {
-            move_value(warp, caller, frame, adapt(*transfer, *place), active, false);
+            let transfer = adapt(*transfer, *place);
+            move_value(warp, caller, frame, transfer, active, false);
+            tell(warp, cx, caller, transfer, At { pc: call_pc, warp: warp.index, lanes: active }, false);
         }
     }
     split(warp, running, active);

@@ -7,7 +7,7 @@ use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;
 use crate::fault::FaultKind;
-use crate::observer::{At, BlockObserver};
+use crate::observer::{At, BlockObserver, Register};
 use crate::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
 use crate::program::Code;
 
@@ -67,8 +67,9 @@ pub(super) fn park<O: BlockObserver>(
     split(warp, running, active);
     // At `bar.warp.sync` lanes may meet from different places: they wait, and are woken together.
     let parts = if op.kind == K::WarpSync { Vec::new() } else { complete(warp, &masks, active) };
+    let base = warp.frames[frame as usize].base;
     for &lanes in &parts {
-        execute(cx, op, regs, At { pc, warp: warp.index, lanes });
+        execute(cx, op, regs, base, At { pc, warp: warp.index, lanes });
     }
     let done = parts.iter().fold(0, |lanes, part| lanes | part);
     let mut left = active & !done;
@@ -134,7 +135,8 @@ fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc
             copy(away, home, slot, rows, lanes, is_predicate(op, slot));
         }
     }
-    execute(cx, op, home, At { pc, warp: warp.index, lanes });
+    let base = warp.frames[first_frame as usize].base;
+    execute(cx, op, home, base, At { pc, warp: warp.index, lanes });
     let result_rows = 1;
     for &i in &here[1..] {
         let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
@@ -172,7 +174,13 @@ fn copy(from: Regs, to: Regs, slot: u32, rows: u32, lanes: u32, predicate: bool)
 
 /// Executes the instruction for `at.lanes`, which are all that take part.
 #[inline]
-pub(super) fn execute<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, regs: Regs, at: At) {
+pub(super) fn execute<O: BlockObserver>(
+    cx: &mut Cx<'_, O>,
+    op: &CollectiveOp,
+    regs: Regs,
+    base: u32,
+    at: At,
+) {
     let lanes = at.lanes;
     if O::SYNCHRONISATION && op.members != NONE {
         cx.observer.warp_sync(at, members(op, regs, lanes), op.kind == K::WarpSync);
@@ -180,7 +188,7 @@ pub(super) fn execute<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, r
     // SAFETY of this function's blocks: decoding laid out the operands' registers with the widths that are used here.
     match op.kind {
         K::WarpSync => {}
-        K::Shuffle(mode) => shuffle(cx, op, mode, regs, at),
+        K::Shuffle(mode) => shuffle(cx, op, mode, regs, base, at),
         K::VoteAll | K::VoteAny | K::VoteUni | K::Ballot => {
             // SAFETY: see above.
             let votes = (unsafe { regs.predicate(op.a) } ^ if op.invert { u32::MAX } else { 0 }) & lanes;
@@ -259,13 +267,21 @@ fn fold(lanes: u32, values: &[u32; 32], f: impl Fn(u32, u32) -> u32) -> u32 {
     lanes_of(lanes).map(|i| values[i]).reduce(f).unwrap_or_else(|| redux(Redux::Add, 0, 0))
 }
 
-fn shuffle<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, mode: ShuffleMode, regs: Regs, at: At) {
+fn shuffle<O: BlockObserver>(
+    cx: &mut Cx<'_, O>,
+    op: &CollectiveOp,
+    mode: ShuffleMode,
+    regs: Regs,
+    base: u32,
+    at: At,
+) {
     let lanes = at.lanes;
     // SAFETY: decoding gave all operands 32-bit registers.
     let (values, b, c) =
         unsafe { (*regs.lanes::<u32>(op.a), *regs.lanes::<u32>(op.b), *regs.lanes::<u32>(op.c)) };
     let mut out = [0; 32];
-    let (mut in_range, mut absent) = (0u32, 0u32);
+    let mut in_range = 0u32;
+    let mut sources = [32; 32];
     for i in 0..32u32 {
         let (b, clamp, segment) = (b[i as usize] & 31, c[i as usize] & 31, c[i as usize] >> 8 & 31);
         let last = (i & segment) | (clamp & !segment);
@@ -280,11 +296,14 @@ fn shuffle<O: BlockObserver>(cx: &mut Cx<'_, O>, op: &CollectiveOp, mode: Shuffl
         };
         let source = if valid { source & 31 } else { i };
         in_range |= u32::from(valid) << i;
-        absent |= u32::from(lanes >> source & 1 == 0) << i;
+        if lanes >> source & 1 != 0 {
+            sources[i as usize] = source as u8;
+        }
         out[i as usize] = values[source as usize];
     }
-    if O::SYNCHRONISATION && absent & lanes != 0 {
-        cx.observer.undefined_shuffle(At { lanes: absent & lanes, ..at }, absent & lanes);
+    if O::SYNCHRONISATION || O::REGISTERS {
+        let register = |slot| (slot != NONE).then(|| Register { slot: base + slot, bytes: 4 });
+        cx.observer.shuffled(at, register(op.target), register(op.a), &sources);
     }
     // SAFETY: as above.
     unsafe {

@@ -12,9 +12,9 @@ use super::context::{DeviceView, LaunchContext, SharedMemory};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Launch;
 use crate::memory::{AllocationKind, window};
-use crate::module::Kernel;
+use crate::module::{Kernel, SharedArray};
 use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
-use crate::program::KernelCode;
+use crate::program::{KernelCode, SharedVariable};
 use crate::{Error, Gpu};
 
 /// Operations of a block before another resident block has its turn.
@@ -105,6 +105,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         launch: *launch,
         shared_bytes,
         code: kernel.module().code().clone(),
+        shared: shared_arrays(kernel, dynamic_offset, shared_bytes),
     };
     observer.begin(&info);
     let clusters = launch.blocks() / cluster_blocks(launch);
@@ -119,6 +120,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         fault: Mutex::new(None),
         merge: Mutex::new(Merge { next: 0, waiting: BTreeMap::new() }),
         instructions: AtomicU64::new(0),
+        last_progress: AtomicU64::new(0),
         started: Instant::now(),
         notice: AtomicU64::new(0),
     };
@@ -129,6 +131,22 @@ pub(crate) fn launch<O: LaunchObserver>(
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
     }
+}
+
+/// The module's shared variables as the kernel places them; those whose size the launch gives take all of it.
+fn shared_arrays(kernel: &Kernel, dynamic: u32, shared_bytes: u32) -> Vec<Option<SharedArray>> {
+    let variables = kernel.module().code().shared.iter();
+    let place = |(variable, offset): (&SharedVariable, &Option<u32>)| {
+        let name = variable.name.clone();
+        match offset {
+            _ if variable.dynamic => {
+                Some(SharedArray { name, offset: dynamic, size: shared_bytes.saturating_sub(dynamic) })
+            }
+            Some(offset) => Some(SharedArray { name, offset: *offset, size: variable.size }),
+            None => None,
+        }
+    };
+    variables.zip(&kernel.code().shared_offsets).map(place).collect()
 }
 
 /// What a cooperative launch keeps in device memory for its length.
@@ -268,6 +286,8 @@ struct Grid<'a, O: LaunchObserver> {
     fault: Mutex<Option<Box<Fault>>>,
     merge: Mutex<Merge<O::Block>>,
     instructions: AtomicU64,
+    /// How many there were when something was last written, or a block started.
+    last_progress: AtomicU64,
     started: Instant,
     /// Seconds at which the last notice was given.
     notice: AtomicU64,
@@ -290,6 +310,8 @@ struct Team<B> {
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
     state: ClusterState,
+    /// Chooses the length of its turns in schedules other than the plain one; 0 in that.
+    random: u64,
     /// Turns it may still take after a later block has faulted: it may wait for that block, or fault itself.
     grace: u32,
 }
@@ -313,6 +335,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 if index < self.clusters && !self.cut_short(index) {
                     let mut team = spare.pop().unwrap_or_else(|| Team::new(self.context));
+                    self.last_progress.store(self.instructions.load(Ordering::Relaxed), Ordering::Relaxed);
                     self.start(&mut team, index);
                     memory += team.bytes();
                     resident.push_front(team);
@@ -375,6 +398,9 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
         team.index = index;
         team.grace = GRACE;
+        let seed = self.context.gpu.options().seed;
+        team.random =
+            seed.map_or(0, |seed| (seed ^ index.wrapping_mul(0xd134_2543_de82_ef95)).rotate_left(17) | 1);
         team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
         for (rank, block) in team.blocks.iter_mut().enumerate() {
@@ -396,8 +422,12 @@ impl<O: LaunchObserver> Grid<'_, O> {
     /// Runs a cluster's blocks for a while. True if all have ended.
     fn turn(&self, team: &mut Team<O::Block>, device: &mut DeviceView) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
-        let quantum =
-            if self.context.launch.cooperative || several { COOPERATIVE_QUANTUM } else { BLOCK_QUANTUM };
+        let quantum = match team.draw() {
+            // Turns of very different lengths show more of how blocks may meet.
+            Some(number) => 16 << (number % 12),
+            None if self.context.launch.cooperative || several => COOPERATIVE_QUANTUM,
+            None => BLOCK_QUANTUM,
+        };
         let cluster: Vec<SharedMemory> =
             team.blocks.iter_mut().map(|b| b.shared_memory(self.context)).collect();
         let mut stuck = 0;
@@ -406,11 +436,14 @@ impl<O: LaunchObserver> Grid<'_, O> {
             if team.done[i] {
                 continue;
             }
-            let before = block.steps();
+            let (before, progress) = (block.steps(), block.state.progress);
             let stop = block.run(self.context, &cluster, &mut team.state, device, quantum)?;
             let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
                 + block.steps()
                 - before;
+            if block.state.progress != progress {
+                self.last_progress.store(total, Ordering::Relaxed);
+            }
             match stop {
                 BlockStop::Finished => team.done[i] = true,
                 BlockStop::Stuck { moved } => stuck += usize::from(!moved),
@@ -432,6 +465,12 @@ impl<O: LaunchObserver> Grid<'_, O> {
         if self.context.gpu.options().watchdog.is_some_and(|limit| total > limit) {
             let hottest = self.hottest(block);
             return Err(block.stopped(self.context, FaultKind::Timeout { instructions: total, hottest }));
+        }
+        let idle = total.saturating_sub(self.last_progress.load(Ordering::Relaxed));
+        // Blocks take turns: a grid of many that wait for one comes round to it late.
+        let share = self.clusters.min(MAX_RESIDENT as u64) / 16 + 1;
+        if self.context.gpu.options().spin_limit.is_some_and(|limit| idle / share > limit) {
+            return Err(block.deadlock(self.context));
         }
         let seconds = self.started.elapsed().as_secs();
         let last = self.notice.load(Ordering::Relaxed);
@@ -508,9 +547,18 @@ impl<B: crate::BlockObserver> Team<B> {
             index: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
+            random: 0,
             state: ClusterState::default(),
             grace: GRACE,
         }
+    }
+
+    /// A random number, in schedules that have them.
+    fn draw(&mut self) -> Option<u64> {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random != 0).then_some(self.random >> 32)
     }
 
     /// About how much memory it takes on the host.

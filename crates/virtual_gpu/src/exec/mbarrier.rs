@@ -131,6 +131,11 @@ pub(super) fn arrive_once(place: *mut u8, lane: usize) -> Result<(), Box<Raise>>
     Ok(())
 }
 
+/// Parity of the current phase.
+pub(super) fn parity(place: *mut u8, lane: usize) -> Result<bool, Box<Raise>> {
+    read(place, lane).map(|barrier| barrier.parity)
+}
+
 /// The current phase expects one arrival more.
 pub(super) fn expect_one_more(place: *mut u8, lane: usize) -> Result<(), Box<Raise>> {
     let mut barrier = read(place, lane)?;
@@ -220,14 +225,17 @@ impl Update {
 impl Extension for Update {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
-        if matches!(
+        let arrives = matches!(
             self.action,
             Action::Arrive | Action::ArriveDrop | Action::ArriveExpect | Action::ArriveDropExpect
-        ) {
-            machine.observer.asynchronous(at, &AsyncEvent::MbarrierArrive { addresses: &addresses });
-        }
+        );
         for lane in lanes_of(at.lanes) {
             let place = find(machine, self.space, addresses[lane], lane)?;
+            if arrives {
+                let parity = read(place, lane)?.parity;
+                let event = AsyncEvent::MbarrierArrive { addresses: &addresses, parity };
+                machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
+            }
             let before = self.apply(place, number(machine.regs, self.count, lane), lane)?;
             if self.state != NONE {
                 // SAFETY: decoding gave the state a 64-bit register.
@@ -264,6 +272,8 @@ impl Extension for Test {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
         let mut done = 0;
+        // Lanes that found the phase of even parity complete, and those that found the other.
+        let mut complete_phases = [0u32; 2];
         let mut last = None;
         for lane in lanes_of(at.lanes) {
             let place = find(machine, self.space, addresses[lane], lane)?;
@@ -285,12 +295,15 @@ impl Extension for Test {
                 }
             };
             done |= u32::from(complete) << lane;
+            complete_phases[usize::from(!barrier.parity)] |= u32::from(complete) << lane;
         }
         // SAFETY: decoding gave the target a predicate.
         unsafe { machine.regs.set_predicate(self.target, done, at.lanes) };
-        if done != 0 {
-            let found = At { lanes: done, ..at };
-            machine.observer.asynchronous(found, &AsyncEvent::MbarrierComplete { addresses: &addresses });
+        for (parity, lanes) in [(false, complete_phases[0]), (true, complete_phases[1])] {
+            if lanes != 0 {
+                let event = AsyncEvent::MbarrierComplete { addresses: &addresses, parity };
+                machine.observer.asynchronous(At { lanes, ..at }, &event);
+            }
         }
         Ok(if done == at.lanes { Step::Next } else { Step::Yield })
     }

@@ -28,6 +28,7 @@ mod run;
 pub(crate) mod stack;
 mod system;
 pub(crate) mod tensormap;
+pub(crate) mod values;
 mod warp;
 
 pub(crate) use call::code_address;

@@ -77,6 +77,7 @@ impl Machine<'_> {
                 scope: Scope::Block,
                 non_coherent: false,
                 registers: &[],
+                values: None,
             };
             self.observer.access(At { lanes: here, ..at }, &access);
             rest &= !here;

@@ -76,7 +76,12 @@ pub(crate) fn run<O: BlockObserver>(
                 cx.observer.instruction(at);
             }
             if O::REGISTERS {
-                show_registers(code, cx, warp.frames[frame as usize].base, at);
+                let base = warp.frames[frame as usize].base;
+                if op.guard.slot != NONE {
+                    let predicate = Register { slot: base + op.guard.slot, bytes: 0 };
+                    cx.observer.guard(At { lanes: mask, ..at }, predicate);
+                }
+                show_registers(code, cx, regs, base, at);
             }
             let failed = |raise: Box<Raise>| Raised { raise, pc };
             match &op.kind {
@@ -167,7 +172,7 @@ pub(crate) fn run<O: BlockObserver>(
                         }
                         call::exit(warp, running, active);
                     } else {
-                        call::ret(warp, code, running, active);
+                        call::ret(warp, cx, running, active);
                     }
                     continue 'pick;
                 }
@@ -198,7 +203,7 @@ pub(crate) fn run<O: BlockObserver>(
                         continue;
                     }
                     if collective::ready(warp, op, regs, active) {
-                        collective::execute(cx, op, regs, at);
+                        collective::execute(cx, op, regs, warp.frames[frame as usize].base, at);
                         pc += 1;
                         continue;
                     }
@@ -309,10 +314,27 @@ fn special<O>(cx: &Cx<'_, O>, regs: Regs, target: u32, which: DynamicSpecial, st
     }
 }
 
-#[cold]
-fn show_registers<O: BlockObserver>(code: &Code, cx: &mut Cx<'_, O>, base: u32, at: At) {
+#[inline]
+fn show_registers<O: BlockObserver>(code: &Code, cx: &mut Cx<'_, O>, regs: Regs, base: u32, at: At) {
     let touched = &code.touched[at.pc as usize];
     let place = |&(slot, rows): &(u32, u32)| Register { slot: base + slot, bytes: rows * 4 };
+    // Almost all have a few; nothing is allocated for them, because this is done for every instruction.
+    const FEW: usize = 8;
+    if touched.reads.len() <= FEW && touched.writes.len() <= FEW {
+        let (mut reads, mut writes) =
+            ([Register { slot: 0, bytes: 0 }; FEW], [Register { slot: 0, bytes: 0 }; FEW]);
+        reads.iter_mut().zip(&touched.reads).for_each(|(to, from)| *to = place(from));
+        writes.iter_mut().zip(&touched.writes).for_each(|(to, from)| *to = place(from));
+        cx.observer.registers(at, &reads[..touched.reads.len()], &writes[..touched.writes.len()]);
+        if let Some((predicate, sources)) = touched.select {
+            // SAFETY: decoding found it to be a predicate of this function.
+            let first = unsafe { regs.predicate(predicate) };
+            let sources = sources
+                .map(|(slot, rows)| (slot != NONE).then(|| Register { slot: base + slot, bytes: 4 * rows }));
+            cx.observer.selected(at, writes[0], sources, first);
+        }
+        return;
+    }
     let reads: Vec<_> = touched.reads.iter().map(place).collect();
     let writes: Vec<_> = touched.writes.iter().map(place).collect();
     cx.observer.registers(at, &reads, &writes);

@@ -1,0 +1,76 @@
+//! Asynchronous copies that have been started and that nobody has waited for.
+
+use std::collections::HashMap;
+
+/// A `cp.async` of one thread.
+#[derive(Debug)]
+struct Copy {
+    /// `None` until it is committed.
+    group: Option<u32>,
+    shared: u64,
+    bytes: u32,
+}
+
+#[derive(Debug, Default)]
+struct OfThread {
+    started: Vec<Copy>,
+    committed: u32,
+}
+
+/// A bulk copy: by which thread, where to, and the `mbarrier` that it completes on.
+#[derive(Debug)]
+struct Bulk {
+    thread: u32,
+    address: u64,
+    bytes: u32,
+    barrier: u64,
+}
+
+/// The copies of one block.
+#[derive(Debug, Default)]
+pub struct Copies {
+    by_thread: HashMap<u32, OfThread>,
+    bulk: Vec<Bulk>,
+}
+
+impl Copies {
+    /// A thread has started a copy.
+    pub fn started(&mut self, thread: u32, shared: u64, bytes: u32) {
+        self.by_thread.entry(thread).or_default().started.push(Copy { group: None, shared, bytes });
+    }
+
+    /// It closes what it started into a group.
+    pub fn committed(&mut self, thread: u32) {
+        let copies = self.by_thread.entry(thread).or_default();
+        let group = copies.committed;
+        copies.started.iter_mut().for_each(|copy| copy.group = copy.group.or(Some(group)));
+        copies.committed += 1;
+    }
+
+    /// It waits until at most `pending` groups are under way: where the others have landed, and how many bytes.
+    pub fn landed(&mut self, thread: u32, pending: u32) -> Vec<(u64, u32)> {
+        let Some(copies) = self.by_thread.get_mut(&thread) else { return Vec::new() };
+        let groups = copies.committed.saturating_sub(pending);
+        let mut landed = Vec::new();
+        copies.started.retain(|copy| {
+            let done = copy.group.is_some_and(|group| group < groups);
+            if done {
+                landed.push((copy.shared, copy.bytes));
+            }
+            !done
+        });
+        landed
+    }
+
+    /// A thread has started a bulk copy.
+    pub fn bulk_started(&mut self, thread: u32, address: u64, bytes: u32, barrier: u64) {
+        self.bulk.push(Bulk { thread, address, bytes, barrier });
+    }
+
+    /// A bulk copy has landed: whose it was, and its `mbarrier`.
+    pub fn bulk_landed(&mut self, address: u64, bytes: u32) -> Option<(u32, u64)> {
+        let at = self.bulk.iter().position(|bulk| (bulk.address, bulk.bytes) == (address, bytes))?;
+        let bulk = self.bulk.remove(at);
+        Some((bulk.thread, bulk.barrier))
+    }
+}

@@ -1,0 +1,40 @@
+//! What a report must say of a planted bug: the tool, and one of the marked lines.
+
+use planted::{Case, Check};
+use sanitizer::{Finding, Severity};
+
+/// Whether this finding is the one that the case is there for.
+pub fn is_it(text: &str, case: &Case, finding: &Finding) -> bool {
+    let (check, severity) = match case.check {
+        Check::Memory => (sanitizer::Check::Memory, Severity::Error),
+        Check::Race => (sanitizer::Check::Race, Severity::Error),
+        Check::Equal => (sanitizer::Check::Race, Severity::Warning),
+        Check::Init => (sanitizer::Check::Init, Severity::Error),
+        Check::Barrier => (sanitizer::Check::Barrier, Severity::Error),
+    };
+    let marked = marked_lines(text, case.name);
+    // What the host finds when it copies has no line of the kernel.
+    let placed = finding.sites.is_empty() && finding.check == sanitizer::Check::Init
+        // A failed assertion says itself where it stands.
+        || marked.iter().any(|line| finding.message.contains(&format!(".rs:{line}, ")))
+        || finding.sites.iter().flat_map(|site| &site.frames).any(|frame| marked.contains(&frame.line));
+    finding.check == check && finding.severity == severity && placed
+}
+
+/// The lines of a case that carry the mark, from 1.
+pub fn marked_lines(text: &str, name: &str) -> Vec<u32> {
+    let start = text.lines().position(|line| is_head_of(line, name));
+    let start = start.unwrap_or_else(|| panic!("the case `{name}` is in the text of its file"));
+    let body = text.lines().enumerate().skip(start + 1);
+    let body = body.take_while(|(_, line)| *line != "    }");
+    body.filter(|(_, line)| line.contains("// <-")).map(|(index, _)| index as u32 + 1).collect()
+}
+
+/// Whether this line begins a case: `    Race NAME {} |d| {`.
+fn is_head_of(line: &str, name: &str) -> bool {
+    let mut words = line.split_whitespace();
+    line.starts_with("    ")
+        && !line.starts_with("     ")
+        && words.next().is_some()
+        && words.next() == Some(name)
+}
