@@ -108,3 +108,88 @@ extern "C" __global__ void stretch_in_place(unsigned n, float by, Point *points)
 extern "C" __global__ void __launch_bounds__(BLOCK) stretch_staged_in_place(unsigned n, float by, Point *points) {
     staged(n, by, reinterpret_cast<float *>(points), reinterpret_cast<float *>(points));
 }
+
+// records.rs: structs of F floats to F arrays and back, four structs a thread, regrouped in shared memory.
+constexpr int STRUCTS = 4 * BLOCK;
+
+template <int F>
+__device__ __forceinline__ constexpr int place(int chunk) {
+    return F % 2 == 0 ? chunk + chunk / 8 : chunk;
+}
+
+__device__ __forceinline__ bool whole(unsigned n, unsigned pitch, size_t first, const void *a, const void *b) {
+    return first + STRUCTS <= n && pitch % 4 == 0 && ((size_t(a) | size_t(b)) & 15) == 0;
+}
+
+template <int F>
+__device__ __forceinline__ void to_arrays(unsigned n, size_t pitch, const float *from, float *to, uint4 *stage) {
+    int thread = threadIdx.x;
+    size_t first = size_t(blockIdx.x) * STRUCTS;
+    if (!whole(n, pitch, first, from, to)) {
+        for (int part = 0; part < 4; part++) {
+            size_t i = first + part * BLOCK + thread;
+            if (i < n)
+                for (int field = 0; field < F; field++) to[field * pitch + i] = from[F * i + field];
+        }
+        return;
+    }
+    uint4 loaded[F];
+#pragma unroll
+    for (int part = 0; part < F; part++)
+        loaded[part] = __ldg(reinterpret_cast<const uint4 *>(from + F * first + 4 * (part * BLOCK + thread)));
+#pragma unroll
+    for (int part = 0; part < F; part++) stage[place<F>(part * BLOCK + thread)] = loaded[part];
+    __syncthreads();
+    unsigned own[4 * F];
+#pragma unroll
+    for (int part = 0; part < F; part++) {
+        uint4 v = stage[place<F>(F * thread + part)];
+        own[4 * part] = v.x, own[4 * part + 1] = v.y, own[4 * part + 2] = v.z, own[4 * part + 3] = v.w;
+    }
+#pragma unroll
+    for (int field = 0; field < F; field++)
+        *reinterpret_cast<uint4 *>(to + field * pitch + first + 4 * thread) =
+            make_uint4(own[field], own[F + field], own[2 * F + field], own[3 * F + field]);
+}
+
+template <int F>
+__device__ __forceinline__ void to_structs(unsigned n, size_t pitch, const float *from, float *to, uint4 *stage) {
+    int thread = threadIdx.x;
+    size_t first = size_t(blockIdx.x) * STRUCTS;
+    if (!whole(n, pitch, first, from, to)) {
+        for (int part = 0; part < 4; part++) {
+            size_t i = first + part * BLOCK + thread;
+            if (i < n)
+                for (int field = 0; field < F; field++) to[F * i + field] = from[field * pitch + i];
+        }
+        return;
+    }
+    unsigned words[4 * F];
+#pragma unroll
+    for (int field = 0; field < F; field++) {
+        uint4 v = __ldg(reinterpret_cast<const uint4 *>(from + field * pitch + first + 4 * thread));
+        words[field] = v.x, words[F + field] = v.y, words[2 * F + field] = v.z, words[3 * F + field] = v.w;
+    }
+#pragma unroll
+    for (int part = 0; part < F; part++)
+        stage[place<F>(F * thread + part)] =
+            make_uint4(words[4 * part], words[4 * part + 1], words[4 * part + 2], words[4 * part + 3]);
+    __syncthreads();
+#pragma unroll
+    for (int part = 0; part < F; part++)
+        *reinterpret_cast<uint4 *>(to + F * first + 4 * (part * BLOCK + thread)) = stage[place<F>(part * BLOCK + thread)];
+}
+
+#define RECORDS(F, STRUCT, TO_ARRAYS, TO_STRUCTS)                                                                          \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                                                    \
+        TO_ARRAYS(unsigned n, unsigned pitch, const STRUCT *__restrict__ from, size_t, float *__restrict__ to) {           \
+        __shared__ uint4 stage[place<F>(F * BLOCK)];                                                                       \
+        to_arrays<F>(n, pitch, reinterpret_cast<const float *>(from), to, stage);                                          \
+    }                                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(BLOCK)                                                                    \
+        TO_STRUCTS(unsigned n, unsigned pitch, const float *__restrict__ from, size_t, STRUCT *__restrict__ to) {          \
+        __shared__ uint4 stage[place<F>(F * BLOCK)];                                                                       \
+        to_structs<F>(n, pitch, from, reinterpret_cast<float *>(to), stage);                                               \
+    }
+RECORDS(3, Point, points_to_arrays, arrays_to_points)
+RECORDS(4, Quad, quads_to_arrays, arrays_to_quads)

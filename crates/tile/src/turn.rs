@@ -5,8 +5,8 @@ use crate::vector::Vector;
 /// An element that is moved without being looked at. `K` rows of one [`Vector`] each hold `K` × `V` elements; turned,
 /// they are `V` pieces, one for each column, of `K` elements.
 ///
-/// A piece has 4 bytes at least: that is what a bank of shared memory gives in one wavefront. So `K` is 4 for elements
-/// of 1 byte, 2 for those of 2 bytes, else 1, when nothing is to be done but taking a vector apart.
+/// A piece of 4 bytes is what a bank of shared memory gives in one wavefront. So `K` is 4 for elements of 1 byte (or 2,
+/// with half of each bank unused), 2 for those of 2 bytes, else 1, when nothing is to be done but taking a vector apart.
 pub trait Turn<const K: usize, const V: usize>: Copy {
     /// `K` elements of one column.
     type Piece: Copy;
@@ -31,6 +31,24 @@ impl Turn<4, 16> for u8 {
             let (ab, cd) = (permute::<0x7362>(a, b), permute::<0x7362>(c, d));
             pieces[4 * word + 2] = permute::<0x5410>(ab, cd);
             pieces[4 * word + 3] = permute::<0x7632>(ab, cd);
+        }
+        pieces
+    }
+}
+
+impl Turn<2, 16> for u8 {
+    type Piece = u16;
+
+    #[inline(always)]
+    fn turn([a, b]: [Vector; 2]) -> [u16; 16] {
+        let [a, b] = [a.words(), b.words()];
+        let mut pieces = [0; 16];
+        for word in 0..4 {
+            let (low, high) = (permute::<0x5140>(a[word], b[word]), permute::<0x7362>(a[word], b[word]));
+            pieces[4 * word] = low as u16;
+            pieces[4 * word + 1] = (low >> 16) as u16;
+            pieces[4 * word + 2] = high as u16;
+            pieces[4 * word + 3] = (high >> 16) as u16;
         }
         pieces
     }
@@ -115,6 +133,9 @@ mod tests {
             <u8 as Turn<4, 16>>::turn([row(0), row(1), row(2), row(3)]).into_iter().enumerate()
         {
             assert_eq!(piece.to_le_bytes(), [0, 16, 32, 48].map(|row| row + column as u8));
+        }
+        for (column, piece) in <u8 as Turn<2, 16>>::turn([row(0), row(1)]).into_iter().enumerate() {
+            assert_eq!(piece.to_le_bytes(), [column as u8, 16 + column as u8]);
         }
         for (column, piece) in <u16 as Turn<2, 8>>::turn([row(0), row(1)]).into_iter().enumerate() {
             let first = 2 * column as u8;

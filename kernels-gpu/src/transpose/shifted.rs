@@ -20,7 +20,7 @@ pub const TILE_1: Tile = Tile { rows: 256, cols: 128, threads: 512 };
 /// The tile for elements of 2 bytes.
 pub const TILE_2: Tile = Tile { rows: 128, cols: 64, threads: 512 };
 /// The tile for elements of 4 bytes.
-pub const TILE_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
+pub const TILE_4: Tile = Tile { rows: 64, cols: 64, threads: 256 };
 /// The tile for elements of 8 bytes.
 pub const TILE_8: Tile = Tile { rows: 32, cols: 64, threads: 512 };
 
@@ -46,13 +46,13 @@ unsafe fn turn<
     to: *mut T,
     tile: SharedTile<T::Piece, COLS, PIECES, L>,
 ) {
-    let (rows, cols) = (rows as usize, cols as usize);
     let (down, across) = block();
+    let (rows, cols) = (rows as usize, cols as usize);
     // Rows of which the vectors that begin in them are this block's.
     let own = ROWS - V;
     let (row0, col0) = (down as usize * own, across as usize * COLS);
-    if col0 >= cols {
-        return; // The grid's third axis may be wider than the matrix.
+    if row0 >= rows || col0 >= cols {
+        return; // The grid may be larger than the matrix.
     }
     // SAFETY: whole vectors are loaded only where the block's rows and all vectors that they touch are inside the
     // matrix; everything else is guarded element by element; a barrier parts the tile's stores from its loads.
@@ -182,7 +182,7 @@ kernels! {
     /// Elements of 2 bytes.
     transpose_shifted_2_bytes: u16, u32, 2, TILE_2, 512;
     /// Elements of 4 bytes.
-    transpose_shifted_4_bytes: u32, u32, 1, TILE_4, 512;
+    transpose_shifted_4_bytes: u32, u32, 1, TILE_4, 256;
     /// Elements of 8 bytes.
     transpose_shifted_8_bytes: u64, u64, 1, TILE_8, 512;
 }

@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
-use super::{Bench, Call, Comparison, Value, Work, pointer, slice};
+use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer, slice};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -13,8 +13,9 @@ const THREADS: usize = 1 << 26;
 const PATTERN: usize = 1 << 20;
 
 pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
+    let mut rows = conversions(bench)?;
     if !bench.nvcc {
-        return Ok(Vec::new());
+        return Ok(rows);
     }
     let pattern = Random::new(3).units(PATTERN);
     let host: Vec<f32> = pattern.iter().copied().cycle().take(3 * THREADS).collect();
@@ -53,6 +54,13 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
             Box::new(|i| host[order[i] as usize]),
         ),
         (
+            "copy_some_lanes",
+            vec![n, Value::U32(u32::MAX), slice(&from), pointer(&to)],
+            THREADS,
+            8,
+            Box::new(|i| host[i]),
+        ),
+        (
             "stretch_structs",
             vec![n, Value::F32(by), structs, pointer(&to)],
             3 * THREADS,
@@ -74,7 +82,6 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
             Box::new(arrays),
         ),
     ];
-    let mut rows = Vec::new();
     for (kernel, arguments, written, bytes, expected) in cases {
         let shape = Shape::line(THREADS, kernels_gpu::coalescing::BLOCK);
         let call = Call { kernel, shape, arguments: vec![arguments] };
@@ -85,6 +92,50 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
         let verdict: Verdict = exact(&got[..written], &want);
         let work = Work::Bytes((bytes * THREADS) as f64);
         rows.extend(bench.against_twin("coalescing", &call, format!("{THREADS} threads"), work, &verdict)?);
+    }
+    Ok(rows)
+}
+
+/// Structs to arrays and back, against twins and against the driver's copy of the same bytes. Half a GiB and more on
+/// each side: ten times the L2 cache of an H200.
+fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
+    const STRUCTS: usize = 1 << 26;
+    let pattern = Random::new(5).units(PATTERN);
+    let mut rows = Vec::new();
+    for (fields, to_arrays, to_structs) in
+        [(3, "points_to_arrays", "arrays_to_points"), (4, "quads_to_arrays", "arrays_to_quads")]
+    {
+        let structs: Vec<f32> = pattern.iter().copied().cycle().take(fields * STRUCTS).collect();
+        let mut arrays = vec![0.0f32; fields * STRUCTS];
+        for (field, array) in arrays.chunks_exact_mut(STRUCTS).enumerate() {
+            array.iter_mut().zip(structs[field..].iter().step_by(fields)).for_each(|(to, from)| *to = *from);
+        }
+        for (kernel, host, expected, source) in [
+            (to_arrays, &structs, &arrays, STRUCTS as u64),
+            (to_structs, &arrays, &structs, (fields * STRUCTS) as u64),
+        ] {
+            let make = "allocate structs and arrays";
+            let from = DeviceBuffer::from_slice(host).doing(make)?;
+            let to = DeviceBuffer::<f32>::zeroed(host.len()).doing(make)?;
+            let count = Value::U32(STRUCTS as u32);
+            let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
+            let shape = Shape {
+                block: [kernels_gpu::records::BLOCK as u32, 1, 1],
+                ..Shape::line(STRUCTS, kernels_gpu::records::STRUCTS as u32)
+            };
+            let arguments = vec![vec![count, count, Value::Slice(addresses.0, source), pointer(&to)]];
+            let call = Call { kernel, shape, arguments };
+            bench.once(&call)?;
+            let mut got = vec![0.0f32; host.len()];
+            to.copy_to(&mut got).doing("copy the result back")?;
+            let verdict = exact(&got, expected);
+            let (bytes, size) = (size_of_val(&host[..]), format!("{STRUCTS} structs"));
+            let work = Work::Bytes(2.0 * bytes as f64);
+            rows.extend(bench.against_twin("coalescing", &call, size.clone(), work, &verdict)?);
+            let copy = driver_copy(bench, vec![addresses], bytes);
+            let names = (kernel, size, DRIVER_COPY);
+            rows.push(bench.compare("coalescing", names, work, bench.ours(&call)?, copy, &verdict)?);
+        }
     }
     Ok(rows)
 }

@@ -1,61 +1,155 @@
 //! Transposes against their twins, and against the driver's copy of the same bytes.
+//!
+//! Each step of the ladder at two sizes, for elements of 1, 2, 4 and 8 bytes; then what the dispatcher picks for shapes
+//! that are no power of two.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
 use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer, slice};
 use crate::data::Random;
-use crate::demos::transpose::{Element, Step, expected};
+use crate::demos::transpose::{Element, Step};
 use crate::error::{Doing, Error};
 use crate::half::F16;
 use crate::launch::Shape;
-use crate::verify::exact;
+use crate::transpose::{Variant, choose, plan};
+use crate::verify::{Verdict, exact};
 use kernels_gpu::transpose as k;
 
+/// Squares for the whole ladder, unless others are asked for.
+const SQUARES: [usize; 2] = [8192, 16384];
+/// Shapes for what the dispatcher picks: rows that begin at no multiple of a tile, of a cache line, of a vector.
+const SHAPES: [(usize, usize); 6] =
+    [(10000, 10000), (8256, 8256), (256, 262_144), (16384, 4096), (8191, 8191), (4095, 8191)];
+/// What all buffers of one side hold at least: four times the L2 cache of an H200.
+const ROTATED: usize = 256 << 20;
+
 pub(super) fn run(bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
-    let sizes = if sizes.is_empty() { &[8192][..] } else { sizes };
+    let squares = if sizes.is_empty() { &SQUARES[..] } else { sizes };
     let mut rows = Vec::new();
-    for &edge in sizes {
-        let numbers = Random::new(2).units(edge * edge);
-        rows.extend(steps(bench, edge, &numbers)?);
-        let doubles: Vec<f64> = numbers.iter().map(|&x| f64::from(x)).collect();
-        rows.extend(steps(bench, edge, &doubles)?);
-        drop(doubles);
-        let halves: Vec<F16> = numbers.iter().map(|&x| F16(half::f16::from_f32(x))).collect();
-        rows.extend(steps(bench, edge, &halves)?);
+    for (index, &edge) in squares.iter().enumerate() {
+        // Twins are compared at one size: the algorithm is the same at all.
+        rows.extend(every_type(bench, (edge, edge), &Step::ALL, index == 0)?);
+    }
+    if sizes.is_empty() {
+        for shape in SHAPES {
+            rows.extend(every_type(bench, shape, &[], false)?);
+        }
     }
     Ok(rows)
 }
 
-fn steps<T: Element>(bench: &Bench<'_>, edge: usize, host: &[T]) -> Result<Vec<Comparison>, Error> {
-    let make = "allocate the matrices";
-    let from = DeviceBuffer::from_slice(host).doing(make)?;
-    let again = DeviceBuffer::from_slice(host).doing(make)?;
-    let to = DeviceBuffer::from_slice(host).doing(make)?;
-    let other = DeviceBuffer::from_slice(host).doing(make)?;
-    let bytes = size_of_val(host);
-    let (work, size) = (Work::Bytes(2.0 * bytes as f64), format!("{edge}x{edge}"));
-    let mut rows = Vec::new();
-    let ladder = Step::ALL.into_iter().filter(|step| !matches!(step, Step::Vectorised | Step::Shifted));
-    for (step, kernel) in ladder.filter_map(|step| Some((step, T::name(step)?))) {
-        let extent = Value::U32(edge as u32);
-        let call = Call {
-            kernel,
-            shape: Shape::tiles((edge, edge), (k::TILE, k::TILE), (k::TILE as u32, k::BLOCK_ROWS as u32)),
-            arguments: vec![
-                vec![extent, extent, slice(&from), pointer(&to)],
-                vec![extent, extent, slice(&again), pointer(&other)],
-            ],
-        };
-        bench.once(&call)?;
-        let mut got = vec![T::default(); host.len()];
-        to.copy_to(&mut got).doing("copy the result back")?;
-        let verdict = exact(&got, &expected(step, (edge, edge), host));
-        rows.extend(bench.against_twin("transpose", &call, size.clone(), work, &verdict)?);
-        let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
-        let pairs = vec![(address(&from), address(&to)), (address(&again), address(&other))];
-        let copy = driver_copy(bench, pairs, bytes);
-        let names = (call.kernel, size.clone(), DRIVER_COPY);
-        rows.push(bench.compare("transpose", names, work, bench.ours(&call)?, copy, &verdict)?);
-    }
+fn every_type(
+    bench: &Bench<'_>,
+    shape: (usize, usize),
+    steps: &[Step],
+    twins: bool,
+) -> Result<Vec<Comparison>, Error> {
+    let numbers = Random::new(2).units(shape.0 * shape.1);
+    let mut rows = measured(bench, shape, steps, twins, &numbers)?;
+    let doubles: Vec<f64> = numbers.iter().map(|&x| f64::from(x)).collect();
+    rows.extend(measured(bench, shape, steps, twins, &doubles)?);
+    drop(doubles);
+    let halves: Vec<F16> = numbers.iter().map(|&x| F16(half::f16::from_f32(x))).collect();
+    rows.extend(measured(bench, shape, steps, twins, &halves)?);
+    drop(halves);
+    let bytes: Vec<u8> = numbers.iter().map(|x| (x.to_bits() >> 8) as u8).collect();
+    rows.extend(measured(bench, shape, steps, twins, &bytes)?);
     Ok(rows)
+}
+
+/// The given steps; with none given, what the dispatcher picks.
+fn measured<T: Element>(
+    bench: &Bench<'_>,
+    (rows, cols): (usize, usize),
+    steps: &[Step],
+    twins: bool,
+    host: &[T],
+) -> Result<Vec<Comparison>, Error> {
+    let make = "allocate the matrices";
+    let bytes = size_of_val(host);
+    let sets = (ROTATED / bytes.max(1)).clamp(2, 64);
+    let mut buffers = Vec::new();
+    for _ in 0..sets {
+        buffers
+            .push((DeviceBuffer::from_slice(host).doing(make)?, DeviceBuffer::from_slice(host).doing(make)?));
+    }
+    let turned = turned((rows, cols), host);
+    let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
+    let (from, to) = &buffers[0];
+    let picked = choose(size_of::<T>(), (rows, cols), address(from), address(to))?;
+    let tiles = Shape::tiles((cols, rows), (k::TILE, k::TILE), (k::TILE as u32, k::BLOCK_ROWS as u32));
+    let mut launches = Vec::new();
+    for &step in steps {
+        let Some(kernel) = T::name_for(step, (rows, cols)) else { continue };
+        let shape = match step {
+            Step::Vectorised => plan(Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape,
+            Step::Shifted => plan(Variant::Shifted, size_of::<T>(), (rows, cols))?.shape,
+            _ => tiles,
+        };
+        launches.push((
+            kernel,
+            shape,
+            if step == Step::Copy { host } else { &turned },
+            step != Step::Shifted,
+        ));
+    }
+    if steps.is_empty() {
+        launches.push((picked.kernel(), picked.shape, &turned[..], false));
+    }
+    let (work, size) = (Work::Bytes(2.0 * bytes as f64), format!("{rows}x{cols}"));
+    let mut comparisons = Vec::new();
+    for (kernel, shape, expected, has_twin) in launches {
+        let (m, n) = (Value::U32(rows as u32), Value::U32(cols as u32));
+        let arguments = buffers.iter().map(|(from, to)| vec![m, n, slice(from), pointer(to)]).collect();
+        let call = Call { kernel, shape, arguments };
+        let verdict = checked(bench, &call, to, expected)?;
+        if twins && has_twin {
+            comparisons.extend(bench.against_twin("transpose", &call, size.clone(), work, &verdict)?);
+        }
+        let pairs = buffers.iter().map(|(from, to)| (address(from), address(to))).collect();
+        let copy = driver_copy(bench, pairs, bytes);
+        let names = (kernel, size.clone(), DRIVER_COPY);
+        comparisons.push(bench.compare("transpose", names, work, bench.ours(&call)?, copy, &verdict)?);
+    }
+    Ok(comparisons)
+}
+
+/// Runs the call on the first set and compares the whole result.
+fn checked<T: Element>(
+    bench: &Bench<'_>,
+    call: &Call,
+    to: &DeviceBuffer<T>,
+    expected: &[T],
+) -> Result<Verdict, Error> {
+    bench.once(call)?;
+    let mut got = vec![T::default(); expected.len()];
+    to.copy_to(&mut got).doing("copy the result back")?;
+    Ok(exact(&got, expected))
+}
+
+/// The transpose on the host, tile by tile: at these sizes a column's stride would miss every cache.
+fn turned<T: Copy>((rows, cols): (usize, usize), from: &[T]) -> Vec<T> {
+    const TILE: usize = 32;
+    let mut to = from.to_vec();
+    for row0 in (0..rows).step_by(TILE) {
+        for col0 in (0..cols).step_by(TILE) {
+            for col in col0..(col0 + TILE).min(cols) {
+                for row in row0..(row0 + TILE).min(rows) {
+                    to[col * rows + row] = from[row * cols + col];
+                }
+            }
+        }
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_expected_result_is_the_transpose() {
+        let (rows, cols) = (70, 45);
+        let from: Vec<usize> = (0..rows * cols).collect();
+        let to = super::turned((rows, cols), &from);
+        assert!((0..to.len()).all(|i| to[i] == i % rows * cols + i / rows));
+    }
 }
