@@ -5,6 +5,7 @@
 
 use cust::memory::DeviceBuffer;
 use host::data::Random;
+use host::demos::Stage;
 use host::device::Device;
 use host::product::{Factors, Matrix, Plan, Products, Target, Tiles};
 use host::verify::Product;
@@ -54,6 +55,16 @@ pub fn cases() -> Vec<Case> {
         cases.push(Case::new(format!("product::chosen::{m}x{n}x{k}"), move |device| {
             check(device, problem, None, 2.0, -1.0)
         }));
+    }
+    for tiles in Tiles::ALL {
+        for transposed in [(false, false), (false, true), (true, false), (true, true)] {
+            let letters = |t: bool| if t { 't' } else { 'n' };
+            let (a, b) = (letters(transposed.0), letters(transposed.1));
+            cases.push(Case::virtual_only(
+                format!("product::{tiles:?}::{a}{b}::no_bank_conflicts"),
+                move |device| no_bank_conflicts(device, tiles, transposed),
+            ));
+        }
     }
     cases.push(Case::new("product::refuses_what_does_not_fit", refusals));
     cases
@@ -129,6 +140,29 @@ fn stored(
         }
     }
     (all, ld)
+}
+
+/// Every access to shared memory takes the wavefronts that its words need, and no more.
+fn no_bank_conflicts(device: &Device, tiles: Tiles, transposed: (bool, bool)) -> anyhow::Result<()> {
+    let extents @ (m, n, k) = (128, 256, 64);
+    let (a, b) = (DeviceBuffer::from_slice(&vec![1.0; m * k])?, DeviceBuffer::from_slice(&vec![1.0; k * n])?);
+    let mut c = DeviceBuffer::from_slice(&vec![0.0f32; m * n])?;
+    let a = Matrix { transposed: transposed.0, ..Matrix::dense(&a, if transposed.0 { m } else { k }) };
+    let b = Matrix { transposed: transposed.1, ..Matrix::dense(&b, if transposed.1 { k } else { n }) };
+    let products = Products::new(device);
+    let posed = products.problem(extents, &a, &b, &Target::dense(&mut c, n))?;
+    let plan = Plan::with(posed, tiles, 1, device.limits())?;
+    let progress = crate::quiet();
+    let stage = Stage::new(device, &progress);
+    let launch = || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n));
+    let counted = stage.once(plan.kernel(), launch)?;
+    let counted = counted.ok_or_else(|| anyhow::anyhow!("the virtual GPU counts"))?;
+    for (what, shared) in [("loads", counted.shared_load), ("stores", counted.shared_store)] {
+        let conflicts = shared.bank_conflicts;
+        anyhow::ensure!(conflicts == 0, "{}: {conflicts} bank conflicts in {what}", plan.kernel());
+    }
+    anyhow::ensure!(counted.shared_load.instructions > 0, "nothing was counted");
+    Ok(())
 }
 
 /// Buffers that are too short and rows that overlap are errors, not accesses.
