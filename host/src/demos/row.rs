@@ -162,10 +162,8 @@ pub fn text(rows: &[Row]) -> String {
     out.push('\n');
     out.push_str(&counted_where(rows));
     out.push_str(&checked(rows));
-    for row in rows {
-        if !row.shows.is_empty() {
-            out.push_str(&wrapped(&format!("  {}: ", row.name()), &row.shows));
-        }
+    for (names, shows) in shown_by(rows) {
+        out.push_str(&wrapped("  ", &format!("{}: {shows}", names.join(", "))));
     }
     out.push_str(&wrong(rows));
     out
@@ -196,24 +194,46 @@ fn counted_where(rows: &[Row]) -> String {
 
 /// What was compared with what, and how far off the worst element is: a line for each kind of check.
 fn checked(rows: &[Row]) -> String {
-    let mut kinds: Vec<(&str, f64, f64)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.check.is_empty()) {
-        match kinds
-            .iter_mut()
-            .find(|(check, tolerance, _)| *check == row.check && *tolerance == row.tolerance)
-        {
-            Some((.., worst)) => *worst = worst.max(row.max_error),
-            None => kinds.push((&row.check, row.tolerance, row.max_error)),
+        match kinds.iter_mut().find(|(check, _)| *check == row.check) {
+            Some((_, rows)) => rows.push(row),
+            None => kinds.push((&row.check, vec![row])),
         }
     }
-    if kinds.len() > 1 && kinds.iter().all(|(_, tolerance, _)| *tolerance == 0.0) {
+    if kinds.len() > 1 && rows.iter().all(|row| row.tolerance == 0.0) {
         return "Checked: every element of every row, bit for bit.\n".to_owned();
     }
-    let lines = kinds.into_iter().map(|(check, tolerance, worst)| match tolerance {
-        0.0 => format!("Checked: {check}.\n"),
-        _ => format!("Checked: {check}; the largest error is {worst:.1e}, the tolerance {tolerance:.1e}.\n"),
+    let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let lines = kinds.into_iter().map(|(check, rows)| {
+        let high = greatest(&mut rows.iter().map(|row| row.tolerance));
+        let inexact = || rows.iter().filter(|row| row.tolerance > 0.0);
+        let low = inexact().map(|row| row.tolerance).fold(high, f64::min);
+        if high == 0.0 {
+            format!("Checked: {check}.\n")
+        } else if low == high {
+            let worst = greatest(&mut rows.iter().map(|row| row.max_error));
+            format!("Checked: {check}; the largest error is {worst:.1e}, the tolerance {high:.1e}.\n")
+        } else {
+            let worst = greatest(&mut inexact().map(|row| row.max_error / row.tolerance));
+            format!(
+                "Checked: {check}; the largest error is {worst:.2} of its row's tolerance, {low:.1e} to {high:.1e}.\n"
+            )
+        }
     });
     lines.collect()
+}
+
+/// What rows show, each sentence once, with the rows that share it.
+fn shown_by(rows: &[Row]) -> Vec<(Vec<String>, &str)> {
+    let mut sentences: Vec<(Vec<String>, &str)> = Vec::new();
+    for row in rows.iter().filter(|row| !row.shows.is_empty()) {
+        match sentences.iter_mut().find(|(_, shows)| *shows == row.shows) {
+            Some((names, _)) => names.push(row.name()),
+            None => sentences.push((vec![row.name()], &row.shows)),
+        }
+    }
+    sentences
 }
 
 /// What is wrong, a line for each row that is.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::{Verdict, WHOLE_LIMIT};
 use crate::data::Random;
 use crate::tensor::{InputElement, Order, OutputElement, Problem};
+use crate::terminal::grouped;
 
 /// Columns that a test sums up.
 const SEGMENT: usize = 512;
@@ -134,7 +135,7 @@ impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
                 each.fold(Worst::NONE, Worst::worse)
             })
             .reduce(|| Worst::NONE, Worst::worse);
-        self.verdict(worst, format!("all {} elements against float64", p.m * p.n))
+        self.verdict(worst, format!("all {} elements against float64", grouped((p.m * p.n) as u64)))
     }
 
     /// Freivalds' test of the whole, and a sample of elements recomputed.
