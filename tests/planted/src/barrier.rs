@@ -199,11 +199,9 @@ twins! {
     Barrier named_for_half_a_warp { block: 64 } |d| {
         let t = thread_index();
         if t < 32 {
-            if BUG {
-                ptx!("bar.sync 1, 16;", options(convergent)); // <-
-            } else {
-                ptx!("bar.sync 1, 32;", options(convergent));
-            }
+            // In a register: the assembler would refuse a constant of 16.
+            let threads = if BUG { 16 } else { 32 } + d.input.at(1000);
+            ptx!("bar.sync 1, {n};", n = in(u32) threads, options(convergent)); // <-
         }
         *d.output.add(t) = 1;
     }
