@@ -1,8 +1,8 @@
 //! Kernels with a planted bug each, and their correct twins: what the sanitizer is tested with.
 //!
 //! Both twins come from one body, generic over `BUG`, so they differ in the one place where the body asks for it. All
-//! kernels have the same parameters, described at [`Data`]; [`CASES`] says how each is launched, what is wrong with the
-//! bad one, and [`TRICKY`] lists programs that look wrong and are right.
+//! kernels have the same parameters, described at [`Data`]; [`CASES`] says how each is launched and what is wrong with the
+//! bad one.
 //!
 //! A comment `// <-` marks the lines that a report may name for the case above it.
 #![no_std]
