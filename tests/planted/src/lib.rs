@@ -14,6 +14,7 @@ pub mod block;
 mod case;
 pub mod init;
 pub mod memory;
+pub mod patterns;
 pub mod tutorials;
 pub mod warp;
 
@@ -28,5 +29,6 @@ pub const CASES: &[(&str, &str, &[Case])] = &[
     ("memory", include_str!("memory.rs"), memory::CASES),
     ("init", include_str!("init.rs"), init::CASES),
     ("barrier", include_str!("barrier.rs"), barrier::CASES),
+    ("patterns", include_str!("patterns.rs"), patterns::CASES),
     ("tutorials", include_str!("tutorials.rs"), tutorials::CASES),
 ];
