@@ -45,6 +45,8 @@ macro_rules! snapshots {
 }
 snapshots! {
     demo_coalescing: "demo coalescing --size 4096",
+    demo_matmul: "demo matmul --size 64",
+    demo_transpose: "demo transpose --size 64",
     demo_banks: "demo banks",
     demo_spaces: "demo spaces --size 1024",
     demo_latency: "demo latency --size 1024",

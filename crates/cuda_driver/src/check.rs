@@ -38,6 +38,11 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
     Ok(())
 }
 
+/// Starts the sanitizer for [`crate::checked`], which reports itself, unless the choice of the device came first.
+pub(crate) fn start_in_tests(checks: Checks) {
+    RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None }));
+}
+
 /// The sanitizer, if one runs.
 pub(crate) fn sanitizer() -> Option<&'static Sanitizer> {
     RUNNING.get()?.as_ref().map(|running| &running.sanitizer)

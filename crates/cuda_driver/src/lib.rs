@@ -31,6 +31,7 @@
 
 pub mod abi;
 mod check;
+mod checked;
 mod choice;
 mod device;
 pub mod entry;
@@ -41,6 +42,7 @@ pub mod profile;
 mod real;
 pub mod stand_in;
 
+pub use checked::{Checked, checked};
 pub use choice::{ChoiceError, NoGpu, Taken, Wish, choose, taken};
 pub use fault::last_fault;
 pub use real::{Missing, RealDriver};

@@ -1,0 +1,64 @@
+//! `warpsmith_cuda::checked()`: tests that fail with the sanitizer's report.
+
+use cust::prelude::*;
+
+/// Writes `p[tid]`; with `skip` not 0 also reads its neighbour's without a barrier, through shared memory.
+const KERNEL: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry shift(.param .u64 p, .param .u32 skip)
+{
+    .shared .align 4 .b8 tile[256];
+    .reg .pred %p;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r5, [skip];
+    setp.ne.u32 %p, %r5, 0;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r3, %r1, 4, %r2;
+    st.shared.u32 [%r3], %r1;
+    @%p bra READ;
+    bar.sync 0;
+READ:
+    xor.b32 %r4, %r1, 63;
+    mad.lo.u32 %r4, %r4, 4, %r2;
+    ld.shared.u32 %r6, [%r4];
+    mad.wide.u32 %rd2, %r1, 4, %rd1;
+    st.global.u32 [%rd2], %r6;
+    ret;
+}";
+
+fn shift(skip: u32) -> Vec<u32> {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let function = module.get_function("shift").unwrap();
+    // SAFETY: the buffer has an element for each thread, and outlives the launch.
+    unsafe { launch!(function<<<1, 64, 0, stream>>>(out.as_device_ptr(), skip)) }.unwrap();
+    stream.synchronize().unwrap();
+    out.as_host_vec().unwrap()
+}
+
+#[test]
+fn a_clean_kernel_passes() {
+    let _checked = warpsmith_cuda::checked();
+    assert_eq!(shift(0), (0..64).rev().collect::<Vec<_>>());
+}
+
+#[test]
+#[should_panic(expected = "kernel `shift`")]
+fn a_race_fails_the_test() {
+    let _checked = warpsmith_cuda::checked();
+    shift(1);
+}
+
+#[test]
+#[should_panic(expected = "kernel `shift`")]
+fn the_same_race_fails_the_next_test_too() {
+    let _checked = warpsmith_cuda::checked();
+    shift(1);
+}
