@@ -1,13 +1,15 @@
 //! `atom`, `red`.
 
+use std::collections::HashSet;
+
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::data;
-use super::function::{Decoder, rows_of};
+use super::function::{Decoder, Draft, rows_of};
 use super::instruction::Form;
-use crate::exec::registers::NONE;
+use crate::exec::registers::{NONE, Slot};
 use crate::observer::{AccessKind, Order, Scope};
 use crate::op::{AtomicFunction as F, AtomicOp, OpKind, SpaceOperand};
 
@@ -89,6 +91,20 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         scope,
         counts,
     })))
+}
+
+/// Atomics that add 1 count as such only where nobody reads what they give.
+pub(super) fn forget_counts_that_are_read(drafts: &mut [Draft]) {
+    let counts = |d: &Draft| matches!(&d.op.kind, OpKind::Atomic(op) if op.counts && !op.targets.is_empty());
+    if !drafts.iter().any(counts) {
+        return;
+    }
+    let read: HashSet<Slot> = drafts.iter().flat_map(|d| d.touched.reads.iter().map(|r| r.0)).collect();
+    for draft in drafts {
+        if let OpKind::Atomic(op) = &mut draft.op.kind {
+            op.counts &= op.targets.iter().all(|target| !read.contains(target));
+        }
+    }
 }
 
 fn function(operation: &str, ty: ScalarType) -> Result<F, Refusal> {

@@ -678,7 +678,7 @@ impl<'m> Decoder<'m> {
             let name = self.labels.get(label as usize).map_or("", Name::as_str);
             Refusal(format!("the label `{name}` is not defined in this function"))
         })?;
-        forget_counts_that_are_read(&mut drafts);
+        super::atomics::forget_counts_that_are_read(&mut drafts);
         let mut image = vec![Row::ZERO; self.rows as usize].into_boxed_slice();
         for &(slot, rows, bits) in &self.images {
             for row in 0..rows.max(1) as usize {
@@ -703,21 +703,6 @@ impl<'m> Decoder<'m> {
             calls_indirectly: self.calls_indirectly,
         };
         Ok((code, drafts))
-    }
-}
-
-/// Atomics that add 1 count as such only where nobody reads what they give.
-fn forget_counts_that_are_read(drafts: &mut [Draft]) {
-    let counts = |d: &Draft| matches!(&d.op.kind, OpKind::Atomic(op) if op.counts && !op.targets.is_empty());
-    if !drafts.iter().any(counts) {
-        return;
-    }
-    let read: std::collections::HashSet<Slot> =
-        drafts.iter().flat_map(|d| d.touched.reads.iter().map(|r| r.0)).collect();
-    for draft in drafts {
-        if let OpKind::Atomic(op) = &mut draft.op.kind {
-            op.counts &= op.targets.iter().all(|target| !read.contains(target));
-        }
     }
 }
 

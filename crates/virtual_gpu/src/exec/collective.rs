@@ -32,6 +32,11 @@ pub(super) fn ready(warp: &Warp, op: &CollectiveOp, regs: Regs, active: u32) -> 
     first & warp.live & !active == 0 && lanes_of(active).all(|i| masks[i] == first && first >> i & 1 != 0)
 }
 
+/// Which of the lanes give this member mask.
+fn sharing(masks: &[u32; 32], among: u32, mask: u32) -> u32 {
+    lanes_of(among).filter(|&i| masks[i] == mask).fold(0, |lanes, i| lanes | 1 << i)
+}
+
 /// Of the lanes that are here with member masks of their own, those whose masks are all here, mask by mask.
 ///
 /// Tiles of a warp come to a shuffle together, each with the mask of its own lanes: each mask is executed by itself.
@@ -40,7 +45,7 @@ fn complete(warp: &Warp, masks: &[u32; 32], active: u32) -> Vec<u32> {
     let mut parts = Vec::new();
     while left != 0 {
         let mask = masks[left.trailing_zeros() as usize];
-        let same = lanes_of(left).filter(|&i| masks[i] == mask).fold(0, |lanes, i| lanes | 1 << i);
+        let same = sharing(masks, left, mask);
         left &= !same;
         if same & !mask == 0 && mask & warp.live & !same == 0 {
             parts.push(same);
@@ -80,7 +85,7 @@ pub(super) fn park<O: BlockObserver>(
     }
     while left != 0 {
         let mask = masks[left.trailing_zeros() as usize];
-        let same = lanes_of(left).filter(|&i| masks[i] == mask).fold(0, |lanes, i| lanes | 1 << i);
+        let same = sharing(&masks, left, mask);
         let strangers = same & !mask;
         if strangers != 0 {
             let kind = FaultKind::IllegalInstruction(format!(
