@@ -48,7 +48,7 @@ pub struct Limits {
 pub struct Device {
     modules: [OnceLock<Module>; LEVELS.len()],
     /// Modules of one kernel. A box stays where it is and is never taken out.
-    alone: Mutex<BTreeMap<&'static str, Box<Module>>>,
+    alone: Mutex<BTreeMap<String, Box<Module>>>,
     loading: Mutex<()>,
     stream: Stream,
     limits: Limits,
@@ -125,12 +125,11 @@ impl Device {
         if self.is_virtual || std::ptr::eq(level, &LEVELS[0]) {
             return self.module(level);
         }
-        let (_, described) = registry::find(kernel).map_err(|error| left_out(error.to_string()))?;
         let mut alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
-        if !alone.contains_key(described.name) {
-            alone.insert(described.name, Box::new(load(level, &level.alone(kernel))?));
+        if !alone.contains_key(kernel) {
+            alone.insert(kernel.to_owned(), Box::new(load(level, &level.alone(kernel))?));
         }
-        let module: *const Module = &raw const *alone[described.name];
+        let module: *const Module = &raw const *alone[kernel];
         // SAFETY: the box lives as long as the device, for nothing is ever removed.
         Ok(unsafe { &*module })
     }

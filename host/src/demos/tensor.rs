@@ -33,42 +33,55 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     }
     let mut rows = Vec::new();
     for input in Input::ALL {
-        for layout in Layout::ALL {
-            let problem = Problem::new((m, n, k), input, input.outputs()[0], layout);
-            rows.extend(of_types(stage, problem)?);
-        }
-        // One element more from line to line, and few lines begin at a multiple of 16 bytes.
-        let problem = Problem::new((m, n, k), input, input.outputs()[0], Layout::Nt);
-        let odd = Problem { lda: problem.lda + 1, ldb: problem.ldb + 1, ldc: problem.ldc + 1, ..problem };
-        rows.extend(of_types(stage, odd)?);
+        rows.extend(match input {
+            Input::F16 => of_type::<F16, F16>(stage, (m, n, k), input),
+            Input::Bf16 => of_type::<Bf16, Bf16>(stage, (m, n, k), input),
+            Input::Tf32 => of_type::<f32, f32>(stage, (m, n, k), input),
+            Input::S8 => of_type::<i8, i32>(stage, (m, n, k), input),
+        }?);
     }
     Ok(rows)
 }
 
-fn of_types(stage: &Stage, problem: Problem) -> Result<Option<Row>, Error> {
-    match problem.input {
-        Input::F16 => one::<F16, F16>(stage, problem),
-        Input::Bf16 => one::<Bf16, Bf16>(stage, problem),
-        Input::Tf32 => one::<f32, f32>(stage, problem),
-        Input::S8 => one::<i8, i32>(stage, problem),
-    }
+/// A and B, here and there.
+struct Matrices<I: InputElement> {
+    host: [Vec<I>; 2],
+    device: [DeviceBuffer<I>; 2],
+}
+
+/// The products of one type: all layouts, and lines that begin anywhere.
+fn of_type<I: InputElement, O: OutputElement + Default>(
+    stage: &Stage,
+    extents: (usize, usize, usize),
+    input: Input,
+) -> Result<Vec<Row>, Error> {
+    let of = |layout| Problem::new(extents, input, input.outputs()[0], layout);
+    // One element more from line to line, and few lines begin at a multiple of 16 bytes.
+    let nt = of(Layout::Nt);
+    let odd = Problem { lda: nt.lda + 1, ldb: nt.ldb + 1, ldc: nt.ldc + 1, ..nt };
+    let problems: Vec<Problem> = Layout::ALL.into_iter().map(of).chain([odd]).collect();
+    // Every layout reads the same numbers in its own way.
+    let longest = |matrix: usize| problems.iter().map(|p| p.lengths()[matrix]).max().unwrap_or(0);
+    let mut random = Random::new(1);
+    let mut numbers = |len: usize| (0..len).map(|_| I::random(&mut random)).collect::<Vec<I>>();
+    let host = [numbers(longest(0)), numbers(longest(1))];
+    let device = [stage.upload("A", &host[0])?, stage.upload("B", &host[1])?];
+    let matrices = Matrices { host, device };
+    let rows = problems.into_iter().map(|problem| one::<I, O>(stage, problem, &matrices));
+    rows.filter_map(Result::transpose).collect()
 }
 
 /// One product; nothing if its kernel is not wanted, or the device is too old for all of them.
 fn one<I: InputElement, O: OutputElement + Default>(
     stage: &Stage,
     problem: Problem,
+    matrices: &Matrices<I>,
 ) -> Result<Option<Row>, Error> {
-    let mut random = Random::new(1);
-    let [a, b, c] = problem.lengths();
-    let mut matrix = |len: usize| (0..len).map(|_| I::random(&mut random)).collect::<Vec<I>>();
-    let host = (matrix(a), matrix(b));
-    let (a, b) = (stage.upload("A", &host.0)?, stage.upload("B", &host.1)?);
     // Not a number, or a number that nothing sums up to: an element that a kernel forgets is a wrong one.
     let forgotten = O::of(if O::ROUNDING == 0.0 { f64::from(i32::MIN) } else { f64::NAN });
-    let result: DeviceBuffer<O> = stage.upload("C", &vec![forgotten; c])?;
-    let address = |buffer: &DeviceBuffer<I>| buffer.as_device_ptr().as_raw();
-    let operands = Operands { a: address(&a), b: address(&b), c: result.as_device_ptr().as_raw() };
+    let result: DeviceBuffer<O> = stage.upload("C", &vec![forgotten; problem.lengths()[2]])?;
+    let [a, b] = matrices.device.each_ref().map(|buffer| buffer.as_device_ptr().as_raw());
+    let operands = Operands { a, b, c: result.as_device_ptr().as_raw() };
     let Ok(choice) = tensor::choose(stage.device.limits(), &problem, &operands, None) else {
         return Ok(None);
     };
@@ -81,7 +94,8 @@ fn one<I: InputElement, O: OutputElement + Default>(
     }
     let counters = stage.once(prepared.kernel, launch)?;
     let got = stage.download("C", &result)?;
-    let verdict = TensorProduct { problem: &problem, a: &host.0, b: &host.1, before: &[] }.check(&got);
+    let [a, b] = &matrices.host;
+    let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(&got);
     let time = stage.time(launch)?;
     // The general kernel is one for all layouts.
     let mut case = String::new();
