@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::error::Error;
 
-/// All kernels compiled for one architecture.
+/// The kernels of one feature level, compiled for its architecture.
 pub struct Level {
     /// The architecture's name, as the compiler and the PTX have it.
     pub arch: &'static str,
@@ -26,7 +26,7 @@ macro_rules! level {
     };
 }
 
-/// The modules, lowest first. All demos are in the first; a higher one adds what its hardware has.
+/// The modules, lowest first. All demos are in the first; a higher one holds only what its hardware adds.
 pub static LEVELS: [Level; 3] =
     [level!("compute_75", 7, 5, false), level!("compute_80", 8, 0, false), level!("compute_90a", 9, 0, true)];
 
@@ -96,7 +96,7 @@ fn end_of_body(entry: &str) -> usize {
     entry.len()
 }
 
-/// The lowest level that has the kernel.
+/// The level that has the kernel; the lowest, should there be several.
 pub fn level_of(kernel: &str) -> Result<Option<&'static Level>, Error> {
     for level in &LEVELS {
         if level.entry(kernel)?.is_some() {

@@ -104,7 +104,6 @@ fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
 }
 
 fn llvm(kernel: &str) -> anyhow::Result<String> {
-    // Lowest level first: a kernel is in its own level's module and in those above.
     const MODULES: [&str; 3] = [
         include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll")),
         include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll")),

@@ -38,6 +38,9 @@ Examples:
 /// The line above which a registration is written.
 const MARK: &str = "// `warpsmith new` writes above this line.";
 
+/// A new kernel is for every device: it stands in the lowest level's module, and the higher ones need not repeat it.
+const LOWEST_LEVEL: &str = "#[cfg(not(target_feature = \"compute_80\"))]";
+
 /// What was written. The shape of `new --json`.
 #[derive(Debug, Serialize)]
 struct Written {
@@ -79,7 +82,7 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
         anyhow::ensure!(!path.exists(), "{} is there already; nothing was written", path.display());
     }
     let registrations = [
-        ("kernels-gpu/src/lib.rs", vec![format!("pub mod {name};")]),
+        ("kernels-gpu/src/lib.rs", vec![format!("{LOWEST_LEVEL}\npub mod {name};")]),
         (
             "host/src/demos/mod.rs",
             vec![format!("pub mod {name};"), format!("    (\"{name}\", \"{name}\", {name}::run),")],
@@ -233,7 +236,7 @@ mod tests {
         let read = |file: &str| fs::read_to_string(root.path().join(file)).unwrap();
         assert!(read("kernels-gpu/src/blur_rows.rs").contains("pub unsafe fn blur_rows("));
         assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{COLS, "));
-        assert!(read("kernels-gpu/src/lib.rs").contains("\npub mod blur_rows;\n"));
+        assert!(read("kernels-gpu/src/lib.rs").contains(&format!("\n{LOWEST_LEVEL}\npub mod blur_rows;\n")));
         let demos = read("host/src/demos/mod.rs");
         assert!(demos.contains("\npub mod blur_rows;\n") && demos.contains("blur_rows::run),\n"));
         assert!(read("host/src/registry.rs").contains("\"blur_rows\": blur_rows { blur_rows }\n"));

@@ -7,14 +7,19 @@
 //! | [`dynamic`] | tiles in dynamic shared memory, their edge chosen at launch |
 //! | [`column_order`] | tiles stored column by column: the same arithmetic, slowed by bank conflicts |
 
+#[cfg(not(target_feature = "compute_80"))]
 pub mod column_order;
+#[cfg(not(target_feature = "compute_80"))]
 pub mod dynamic;
 #[cfg(feature = "ladder")]
 pub mod ladder;
+#[cfg(not(target_feature = "compute_80"))]
 pub mod naive;
 pub mod product;
+#[cfg(not(target_feature = "compute_80"))]
 pub mod tiled;
 
+#[cfg(not(target_feature = "compute_80"))]
 use tile::ViewMut;
 
 /// Extents and factors of a product, passed to each kernel by value.
@@ -41,6 +46,7 @@ impl Gemm {
     }
 
     /// Writes one element of C from its sum of products, if C has that element.
+    #[cfg(not(target_feature = "compute_80"))]
     #[inline(always)]
     unsafe fn store(&self, c: *mut f32, row: usize, col: usize, sum: f32) {
         // SAFETY: the kernels' contract gives C m × n elements, and one thread computes each.

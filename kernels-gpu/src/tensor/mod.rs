@@ -6,13 +6,9 @@
 //! | [`general`] | the same products of matrices of any size, pitch and place |
 //! | [`blocks`] | the building blocks by themselves, for their tests |
 
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 pub mod blocks;
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 mod epilogue;
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 pub mod general;
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 pub mod portable;
 
 /// A product's extents, pitches and factors, passed to each kernel by value.
@@ -45,7 +41,6 @@ pub struct TensorGemm {
 
 /// A block's tile (row, column) of `down` × `across`: columns of `GROUP` tiles, so that the blocks that run together
 /// share rows of A and columns of B in L2.
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 #[inline(always)]
 fn place<const GROUP: usize>(id: usize, down: usize, across: usize) -> (usize, usize) {
     // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
@@ -56,7 +51,6 @@ fn place<const GROUP: usize>(id: usize, down: usize, across: usize) -> (usize, u
 }
 
 /// A pointer into shared memory as the 32-bit address that shared loads take.
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90a"))))]
 #[inline(always)]
 fn shared_address(pointer: *const u8) -> u32 {
     let address: u32;

@@ -12,8 +12,11 @@
 //! | [`warps`] | a square of C for each warp, 16 × 8 elements a thread, lanes in the order of a Z |
 //! | [`ordered`] | loads a k ahead, four stages, and multiply-adds in the order that the register file likes |
 
+#[cfg(not(target_feature = "compute_80"))]
 pub mod registers_1d;
+#[cfg(not(target_feature = "compute_80"))]
 pub mod registers_2d;
+#[cfg(not(target_feature = "compute_80"))]
 pub mod vectors;
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]

@@ -57,6 +57,7 @@ macro_rules! load_global {
 }
 
 /// Starts to copy 16 bytes to shared memory, past L1.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 macro_rules! copy_16 {
     ($to:expr, $offset:expr, $from:expr) => {
         cuda_std::ptx!("cp.async.cg.shared.global.L2::128B [{to}+{offset}], [{from}], 16;",
@@ -70,6 +71,7 @@ macro_rules! copy_16 {
 }
 
 /// Starts to copy 4 bytes to shared memory.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 macro_rules! copy_4 {
     ($to:expr, $offset:expr, $from:expr) => {
         cuda_std::ptx!("cp.async.ca.shared.global [{to}+{offset}], [{from}], 4;",

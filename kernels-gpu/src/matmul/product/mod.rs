@@ -20,7 +20,7 @@
 pub mod access;
 pub mod epilogue;
 pub mod operand;
-#[cfg(any(not(target_os = "cuda"), not(target_feature = "compute_80")))]
+#[cfg(not(target_feature = "compute_80"))]
 pub mod parts;
 pub mod pipeline;
 pub mod tile;
@@ -89,7 +89,7 @@ macro_rules! kernels {
 }
 
 /// Large tiles, operands aligned to 16 bytes.
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90"))))]
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod large {
     use super::operand::{Straight, Turned};
     use super::{Large, Product, STAGES};
@@ -109,7 +109,7 @@ pub mod large {
 }
 
 /// Large tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90"))))]
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod large_any {
     use super::operand::{Straight, Turned};
     use super::{Large, Product, STAGES};
@@ -129,7 +129,7 @@ pub mod large_any {
 }
 
 /// Small tiles, operands aligned to 16 bytes.
-#[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90"))))]
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod small {
     use super::operand::{Straight, Turned};
     use super::{Product, STAGES, Small};
@@ -149,7 +149,7 @@ pub mod small {
 }
 
 /// Small tiles, any alignment, on every device: no asynchronous copies.
-#[cfg(any(not(target_os = "cuda"), not(target_feature = "compute_80")))]
+#[cfg(not(target_feature = "compute_80"))]
 pub mod portable {
     use super::operand::{StraightHeld, Turned};
     use super::{Product, STAGES_HELD, Small};
