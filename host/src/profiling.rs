@@ -14,6 +14,8 @@ use crate::terminal::Progress;
 pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
     let (family, description) = registry::find(kernel)?;
     let device = Device::open(DeviceWish::Virtual)?;
+    // Says why if the model does not admit it.
+    device.module_of(description.name)?;
     let progress = Progress::new(kernel, true);
     let stage = Stage { size, only: Some(description.name), ..Stage::new(&device, &progress) };
     run_family(family, &stage)?;

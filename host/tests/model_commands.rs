@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use host::profiling::profile;
+use host::size::Size;
 use serde_json::Value;
 
 fn warpsmith(line: &str) -> Output {
@@ -253,5 +255,17 @@ fn wrong_input_is_answered_with_the_limit() {
         assert_eq!(output.status.code(), Some(code), "{line}: {message}");
         assert!(message.contains(part), "{line}: {message}");
         assert!(output.stdout.is_empty(), "{line} printed beside its error");
+    }
+}
+
+/// Also those that a dispatcher takes only for sizes that nobody would wait for here.
+#[test]
+fn every_product_has_a_profile() {
+    let products = ["product_", "tensor_", "hopper_"];
+    let kernels = host::registry::kernels().map(|(_, kernel)| kernel.name);
+    for kernel in kernels.filter(|kernel| products.iter().any(|product| kernel.starts_with(product))) {
+        let profiles =
+            profile(kernel, Some(Size::One(64))).unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        assert!(profiles.iter().all(|profile| profile.kernel == kernel));
     }
 }

@@ -3,7 +3,8 @@
 //! Each family runs in a process of its own, with `WARPSMITH_CHECK` set: a kernel that faults ends its context, and the
 //! next one starts afresh.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
@@ -85,14 +86,24 @@ type Part = (&'static str, Option<&'static str>);
 /// Sizes that are no multiple of a tile, so that edges run too, and small: every access is looked at.
 fn sizes(family: &str) -> &'static [Option<&'static str>] {
     match family {
-        "matmul" => &[Some("40x33x50")],
         // One with rows of any length, one with rows of whole vectors: not every kernel takes both.
+        "matmul" => &[Some("40x33x50"), Some("40x36x52")],
         "transpose" => &[Some("145x67"), Some("80x144")],
         // Pitches of 16 bytes in every type, so that the fast kernels run, and no whole tile along any extent.
         "tensor" => &[Some("144x272x176")],
         "banks" => &[None],
         _ => &[Some("1000")],
     }
+}
+
+/// What the parts so far have shown.
+struct Found {
+    /// Where the next run leaves its report.
+    file: PathBuf,
+    /// The report of a run in which nothing is found.
+    nothing: String,
+    reports: Vec<String>,
+    failed: bool,
 }
 
 impl Check {
@@ -128,60 +139,87 @@ impl Check {
     }
 
     fn check(&self, parts: &[Part], folder: &Path) -> anyhow::Result<Outcome> {
-        let progress = Progress::new("check", !self.output.json);
         let (extension, format) = match (self.output.json, self.format) {
             (true, _) => ("json", sanitizer::Format::Json),
             (false, Format::Text) => ("txt", sanitizer::Format::Text),
             (false, Format::ComputeSanitizer) => ("sanitizer", sanitizer::Format::ComputeSanitizer),
         };
-        let nothing = sanitizer::render(&[], format);
-        let (mut reports, mut failed) = (Vec::new(), false);
+        let mut found = Found {
+            file: folder.join("report").with_extension(extension),
+            nothing: sanitizer::render(&[], format),
+            reports: Vec::new(),
+            failed: false,
+        };
+        let progress = Progress::new("check", !self.output.json);
         for &(family, kernel) in parts {
-            let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
-            for (seed, size) in seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))) {
-                progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
-                let file = folder.join(format!("{family}.{extension}"));
-                let well = self.one((family, size), kernel, seed, &file)?;
-                // The report is written also when nothing was found: without one, nothing was looked at.
-                let report = std::fs::read_to_string(&file).map_err(|_| {
-                    anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why")
-                })?;
-                std::fs::remove_file(&file)?;
-                let found = report.trim() != nothing.trim();
-                anyhow::ensure!(well || found, "`demo {family}` fails without a finding; run it to see why");
-                failed |= !well || found && self.deny == Some(Deny::Warnings);
-                if found {
-                    // What one run shows, the next would only repeat.
-                    reports.push(report);
-                    break;
-                }
+            let ran = self.part((family, kernel), &mut found, &progress)?;
+            if let Some(kernel) = kernel {
+                anyhow::ensure!(!ran.is_empty(), "no demo launches `{kernel}` on this model");
+                continue;
+            }
+            // A dispatcher takes some of its kernels for large sizes only.
+            let of_family = registry::kernels().filter(|(of, _)| *of == family);
+            for (_, kernel) in of_family.filter(|(_, kernel)| !ran.contains(kernel.name)) {
+                self.part((family, Some(kernel.name)), &mut found, &progress)?;
             }
         }
         drop(progress);
-        self.print(parts, &reports)?;
-        Ok(if failed { Outcome::NotWell } else { Outcome::Well })
+        self.print(parts, &found.reports)?;
+        Ok(if found.failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    /// Runs one family at one size under one schedule; whether it ended well.
+    /// Runs one part at all its sizes under all schedules, until something is found. Gives the kernels that it ran.
+    fn part(
+        &self,
+        (family, kernel): Part,
+        found: &mut Found,
+        progress: &Progress,
+    ) -> anyhow::Result<BTreeSet<String>> {
+        let mut ran = BTreeSet::new();
+        let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
+        for (seed, size) in seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))) {
+            progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
+            let (well, kernels) = self.one((family, size), kernel, seed, &found.file)?;
+            ran.extend(kernels);
+            // The report is written also when nothing was found: without one, nothing was looked at.
+            let report = std::fs::read_to_string(&found.file)
+                .map_err(|_| anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why"))?;
+            std::fs::remove_file(&found.file)?;
+            let finding = report.trim() != found.nothing.trim();
+            anyhow::ensure!(well || finding, "`demo {family}` fails without a finding; run it to see why");
+            found.failed |= !well || finding && self.deny == Some(Deny::Warnings);
+            if finding {
+                // What one run shows, the next would only repeat. A run cut short does not tell what it would have run.
+                found.reports.push(report);
+                ran.extend(registry::kernels().map(|(_, kernel)| kernel.name.to_owned()));
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Runs one family at one size under one schedule: whether it ended well, and the kernels that it ran.
     fn one(
         &self,
         (family, size): (&str, Option<&str>),
         kernel: Option<&str>,
         seed: u64,
         file: &Path,
-    ) -> anyhow::Result<bool> {
+    ) -> anyhow::Result<(bool, Vec<String>)> {
         let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
-        let status = Command::new(std::env::current_exe()?)
+        let output = Command::new(std::env::current_exe()?)
             .args(["demo", family, "--device", "virtual", "--json"])
             .args(size)
             .args(only)
             .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, file.display()))
             .env("WARPSMITH_SEED", seed.to_string())
-            .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status()?;
-        Ok(status.success())
+            .output()?;
+        let results = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
+        let rows = results["results"].as_array().cloned().unwrap_or_default();
+        let kernels = rows.iter().filter_map(|row| row["kernel"].as_str().map(str::to_owned)).collect();
+        Ok((output.status.success(), kernels))
     }
 
     fn print(&self, parts: &[Part], reports: &[String]) -> anyhow::Result<()> {

@@ -1,8 +1,10 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::Receiver;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Context, Outcome, Output};
@@ -46,11 +48,13 @@ Examples:
 
 /// The word for all demos.
 const ALL: &str = "all";
+/// The demo that is not among all.
+const FIRST: &str = "first";
 
 /// The demos' names, which the command line takes.
 fn names() -> PossibleValuesParser {
     let demos = demos::ALL.iter().map(|(name, title, _)| PossibleValue::new(*name).help(*title));
-    let others = [PossibleValue::new(ALL).help("All of them"), PossibleValue::new("first").hide(true)];
+    let others = [PossibleValue::new(ALL).help("All of them"), PossibleValue::new(FIRST).hide(true)];
     PossibleValuesParser::new(demos.chain(others))
 }
 
@@ -101,13 +105,14 @@ impl Demo {
         if !self.output.json {
             terminal::print(&whereabouts(&device))?;
         }
-        let counted_elsewhere = if device.is_virtual() { Vec::new() } else { self.on_the_virtual_gpu() };
+        let selected = |name: &&str| self.which == *name || self.which == ALL && *name != FIRST;
+        let counted = (!device.is_virtual()).then(|| {
+            let names = demos::ALL.iter().map(|(name, ..)| *name).chain([FIRST]);
+            OnTheVirtualGpu::start(names.filter(selected).collect())
+        });
         let mut all = Results { results: Vec::new(), left_out: self.left_out(&device)? };
-        let first: (&str, &str, demos::Run) = ("first", "The first kernel", demos::first::run);
-        for &(name, title, run) in demos::ALL.iter().chain([&first]) {
-            if self.which != name && (self.which != ALL || name == first.0) {
-                continue;
-            }
+        let first: (&str, &str, demos::Run) = (FIRST, "The first kernel", demos::first::run);
+        for &(name, title, run) in demos::ALL.iter().chain([&first]).filter(|(name, ..)| selected(name)) {
             let progress = Progress::new(name, !self.output.json);
             let stage = Stage {
                 // Asked for all demos, those that know no size of this form keep their own.
@@ -118,8 +123,11 @@ impl Demo {
             };
             let mut rows = run(&stage)?;
             rows.retain(|row| stage.wants(&row.kernel));
+            if let Some(counted) = &counted {
+                progress.step("counters, on the virtual GPU");
+                counted.fill(name, &mut rows);
+            }
             drop(progress);
-            take_counters(&mut rows, &counted_elsewhere);
             if !self.output.json {
                 let title = match demos::row::common_size(&rows) {
                     Some(size) => format!("{title} (size {size})"),
@@ -164,20 +172,47 @@ impl Demo {
         }
         Ok(left_out)
     }
+}
 
-    /// The same demo at its small default size on the virtual GPU, in a process of its own: a process has one device.
-    ///
-    /// Counters are an extra here; if that process fails, the rows go without.
-    fn on_the_virtual_gpu(&self) -> Vec<Row> {
+/// The same demos at their small default sizes on the virtual GPU, for the counters that a real one does not give.
+///
+/// They run in processes of their own, for a process has one device, while this one works. Counters are an extra here: where
+/// such a process fails, rows go without.
+struct OnTheVirtualGpu {
+    rows: Receiver<Vec<Row>>,
+}
+
+impl OnTheVirtualGpu {
+    /// Starts with the demos, one after the other.
+    fn start(demos: Vec<&'static str>) -> Self {
+        let (sender, rows) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // Nobody receives any more if the demos ended in an error.
+            demos.into_iter().try_for_each(|name| sender.send(Self::demo(name, &[])))
+        });
+        Self { rows }
+    }
+
+    /// Gives the rows of a demo their counters. Demos are asked for in the order in which they were started.
+    fn fill(&self, demo: &str, rows: &mut [Row]) {
+        take_counters(rows, &self.rows.recv().unwrap_or_default());
+        // A dispatcher takes another kernel for a small size than for a large one.
+        let without = rows.iter().filter(|row| row.counters.is_none()).map(|row| row.kernel.as_str());
+        let without: BTreeSet<&str> = without.collect();
+        let counted = without.into_par_iter().flat_map_iter(|kernel| Self::demo(demo, &["--only", kernel]));
+        let counted: Vec<Row> = counted.collect();
+        take_counters(rows, &counted);
+    }
+
+    fn demo(name: &str, more: &[&str]) -> Vec<Row> {
         let Ok(program) = std::env::current_exe() else { return Vec::new() };
         let output = std::process::Command::new(program)
-            .args(["demo", &self.which, "--device", "virtual", "--json"])
+            .args(["demo", name, "--device", "virtual", "--json"])
+            .args(more)
             .env_remove("WARPSMITH_PROFILE")
             .output();
-        output
-            .ok()
-            .and_then(|output| serde_json::from_slice::<Results>(&output.stdout).ok())
-            .map_or_else(Vec::new, |results| results.results)
+        let results = output.ok().and_then(|output| serde_json::from_slice::<Results>(&output.stdout).ok());
+        results.map_or_else(Vec::new, |results| results.results)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::data::Random;
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::launch::Shape;
-use crate::product::{Factors, Matrix, Plan, Products, Target};
+use crate::product::{Factors, Matrix, Plan, Problem, Products, Target, Tiles};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -168,32 +168,59 @@ pub fn best_edge(limits: &Limits) -> u32 {
     [32, 16, 8, 4, 2].into_iter().find(|&edge| check_edge(edge, 0, limits).is_ok()).unwrap_or(1)
 }
 
-/// The fast product, by the kernel that the dispatcher takes for this size and device.
+/// The fast product, by the kernel that the dispatcher takes for this size and device; if one kernel is wanted, by that.
 fn fast(
     stage: &Stage,
     extents: (usize, usize, usize),
-    (a, b): (&DeviceBuffer<f32>, &DeviceBuffer<f32>),
     product: &Product<'_>,
     work: Work,
 ) -> Result<Option<Row>, Error> {
     let (m, n, k) = extents;
     let products = Products::new(stage.device);
-    let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
-    let (a, b) = (Matrix::dense(a, k), Matrix::dense(b, n));
-    let problem = products.problem(extents, &a, &b, &Target::dense(&mut c, n))?;
-    let plan = Plan::choose(problem, stage.device.limits());
-    let kernel = plan.kernel();
-    if !stage.wants(kernel) {
-        return Ok(None);
+    for (a_transposed, b_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
+        if stage.only.is_none() && (a_transposed || b_transposed) {
+            break;
+        }
+        let stored = |transposed, matrix: &[f32], rows, cols| match transposed {
+            true => stage.upload("an operand", &transposed_of(matrix, rows, cols)),
+            false => stage.upload("an operand", matrix),
+        };
+        let (a, b) = (stored(a_transposed, product.a, m, k)?, stored(b_transposed, product.b, k, n)?);
+        let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
+        let matrix = |buffer, transposed, rows: usize, cols: usize| Matrix {
+            transposed,
+            ..Matrix::dense(buffer, if transposed { rows } else { cols })
+        };
+        let (a, b) = (matrix(&a, a_transposed, m, k), matrix(&b, b_transposed, k, n));
+        let problem = products.problem(extents, &a, &b, &Target::dense(&mut c, n))?;
+        let Some(plan) = plan(stage, problem) else { continue };
+        let mut launch = || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n));
+        let kernel = stage.only.unwrap_or(plan.kernel());
+        let counters = stage.once(kernel, &mut launch)?;
+        let time = stage.time(&mut launch)?;
+        let verdict = product.check(&stage.download("C", &c)?);
+        let case = if plan.parts == 1 { String::new() } else { format!("K in {}", plan.parts) };
+        let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
+        let shows = format!("registers, vectors, copies ahead of the arithmetic: {}", plan.why());
+        return Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(shows)));
     }
-    let counters =
-        stage.once(kernel, || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n)))?;
-    let verdict = product.check(&stage.download("C", &c)?);
-    let time = stage.time(|| products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n)))?;
-    let case = if plan.parts == 1 { String::new() } else { format!("K in {}", plan.parts) };
-    let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
-    let shows = format!("registers, vectors, copies ahead of the arithmetic: {}", plan.why());
-    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(shows)))
+    Ok(None)
+}
+
+/// The plan that is best for the problem. If one kernel is wanted, a plan that launches it, if one does.
+fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
+    let limits = stage.device.limits();
+    let best = Plan::choose(problem, limits);
+    let Some(only) = stage.only else { return Some(best) };
+    let each = [1, 2].into_iter().flat_map(|parts| Tiles::ALL.map(|tiles| (tiles, parts)));
+    let asked = each.filter_map(|(tiles, parts)| Plan::with(problem, tiles, parts, limits).ok());
+    let launches = |plan: &Plan| plan.kernel() == only || (plan.parts > 1 && only == "product_sum");
+    std::iter::once(best).chain(asked).find(launches)
+}
+
+/// A matrix column by column.
+fn transposed_of(matrix: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+    (0..rows * cols).map(|i| matrix[i % rows * cols + i / rows]).collect()
 }
 
 /// Runs the demo.
@@ -244,7 +271,7 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
         }
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
     }
-    rows.extend(fast(stage, (m, n, k), (&on_device.0, &on_device.1), &product, work)?);
+    rows.extend(fast(stage, (m, n, k), &product, work)?);
     row::against_first(&mut rows);
     Ok(rows)
 }

@@ -7,7 +7,7 @@ use crate::data::Random;
 use crate::error::Error;
 use crate::half::{Bf16, F16};
 use crate::size::Size;
-use crate::tensor::{self, Input, InputElement, Layout, Operands, OutputElement, Problem};
+use crate::tensor::{self, Choice, Input, InputElement, Layout, Operands, OutputElement, Prepared, Problem};
 use crate::verify::TensorProduct;
 
 /// The most operations that the virtual GPU is asked for, for each row.
@@ -82,16 +82,11 @@ fn one<I: InputElement, O: OutputElement + Default>(
     let result: DeviceBuffer<O> = stage.upload("C", &vec![forgotten; problem.lengths()[2]])?;
     let [a, b] = matrices.device.each_ref().map(|buffer| buffer.as_device_ptr().as_raw());
     let operands = Operands { a, b, c: result.as_device_ptr().as_raw() };
-    let Ok(choice) = tensor::choose(stage.device.limits(), &problem, &operands, None) else {
+    let Some((choice, prepared)) = take(stage, &problem, &operands)? else {
         return Ok(None);
     };
     // SAFETY: the buffers hold the matrices, and live until the last launch has been waited for.
-    let prepared = unsafe { tensor::prepare(stage.device, choice.variant, &problem, &operands)? };
-    // SAFETY: as above.
     let launch = || unsafe { prepared.launch() };
-    if !stage.wants(prepared.kernel) || problem.m == 0 || problem.n == 0 {
-        return Ok(None);
-    }
     let counters = stage.once(prepared.kernel, launch)?;
     let got = stage.download("C", &result)?;
     let [a, b] = &matrices.host;
@@ -103,10 +98,32 @@ fn one<I: InputElement, O: OutputElement + Default>(
         case = problem.layout.name().to_owned();
     }
     if problem.ldc != problem.n {
-        case += &format!(", pitch {}", problem.ldc);
+        case += ", odd pitch";
     }
     let size = Size::Three(problem.m, problem.n, problem.k);
     let row = Row::new("tensor", prepared.kernel, case, size, stage.device.kind());
     let work = Work { flops: problem.operations(), bytes: 0.0 };
     Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.why())))
+}
+
+/// What the dispatcher takes for the product. If one kernel is wanted, the variant that launches it, if one does.
+fn take<'d>(
+    stage: &Stage<'d>,
+    problem: &Problem,
+    operands: &Operands,
+) -> Result<Option<(Choice, Prepared<'d>)>, Error> {
+    if problem.m == 0 || problem.n == 0 {
+        return Ok(None);
+    }
+    let names = tensor::variants().map(|variant| Some(variant.name));
+    let names: Vec<_> = if stage.only.is_some() { names.collect() } else { vec![None] };
+    for name in names {
+        let Ok(choice) = tensor::choose(stage.device.limits(), problem, operands, name) else { continue };
+        // SAFETY: the caller's buffers hold the matrices.
+        let prepared = unsafe { tensor::prepare(stage.device, choice.variant, problem, operands)? };
+        if stage.wants(prepared.kernel) {
+            return Ok(Some((choice, prepared)));
+        }
+    }
+    Ok(None)
 }
