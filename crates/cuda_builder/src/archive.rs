@@ -54,6 +54,20 @@ impl Archive {
     }
 }
 
+impl Archive {
+    /// All of it, as the parts of a key.
+    pub fn content(&self) -> Vec<&[u8]> {
+        let mut content = Vec::new();
+        for members in [&self.crates, &self.on_demand] {
+            content.extend(members.iter().flat_map(|m| [m.name.as_bytes(), m.bytes.as_slice()]));
+            // What ends a list is no name.
+            content.push(b"\0");
+        }
+        content.extend(self.foreign.iter().map(String::as_bytes));
+        content
+    }
+}
+
 /// The section `.llvmbc` of an object file.
 fn embedded(object: &[u8]) -> Option<Vec<u8>> {
     let file = object::File::parse(object).ok()?;

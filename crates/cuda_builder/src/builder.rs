@@ -2,6 +2,7 @@
 
 use crate::arch::NvvmArch;
 use crate::archive::Archive;
+use crate::cache::{self, Cache, Key};
 use crate::error::CudaBuilderError;
 use crate::float_modes::FloatModes;
 use crate::front_end::{self, Request, Toolchain};
@@ -223,8 +224,8 @@ impl CudaBuilder {
         let archive = Archive::read(&artifact.archive)?;
         drop(lock);
         let library = find_llvm(&toolchain)?;
-        llvm::load(&library)
-            .map_err(|e| CudaBuilderError::WrongLlvm { path: library.clone(), cause: e.to_string() })?;
+        let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "ll");
+        let final_module_is_text = self.final_module_path.as_ref().map(is_text);
         let options = lower::Options {
             arch: self.arch,
             optimise: self.nvvm_opts,
@@ -237,9 +238,29 @@ impl CudaBuilder {
             override_libm: self.override_libm,
             constant_statics: self.use_constant_memory_space,
             line_info: self.generate_line_info || self.debug == DebugInfo::LineTables,
-            keep_module: self.emit.is_some() || self.final_module_path.is_some(),
+            keep_assembly: self.emit == Some(EmitOption::LlvmIr) || final_module_is_text == Some(true),
+            keep_bitcode: self.emit == Some(EmitOption::Bitcode) || final_module_is_text == Some(false),
         };
-        let output = isolate::run(|| lower::lower(&archive, &options))?;
+        let cache = Cache::new(target_folder.join("lowered"));
+        let conditions = conditions(&toolchain, &library, &options);
+        let key = conditions.map(|key| key.and(&archive.content()));
+        let earlier = key.and_then(|key| lower::Output::decode(&cache.get(key)?));
+        let output = match earlier {
+            Some(output) => output,
+            None => {
+                llvm::load(&library).map_err(|e| CudaBuilderError::WrongLlvm {
+                    path: library.clone(),
+                    cause: e.to_string(),
+                })?;
+                let parts = conditions.map(|key| (&cache, key));
+                let output = isolate::run(|| lower::lower(&archive, &options, parts))?;
+                if let Some(key) = key {
+                    cache.put(key, &output.encode());
+                    cache.trim();
+                }
+                output
+            }
+        };
         for warning in output.warnings.lines() {
             println!("cargo:warning={warning}");
         }
@@ -264,11 +285,23 @@ impl CudaBuilder {
             None => {}
         }
         if let Some(module) = self.final_module_path {
-            let as_text = module.extension().is_some_and(|e| e == "ll");
-            write(module, as_text)?;
+            write(module, final_module_is_text == Some(true))?;
         }
         Ok(path)
     }
+}
+
+/// All that the lowering depends on but the bitcode; `None` where this program cannot read itself, so that nothing would
+/// tell its next version from it.
+fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -> Option<Key> {
+    let this_program = fs::read(std::env::current_exe().ok()?).ok()?;
+    let options = format!("{options:?}");
+    Some(Key::of(&[
+        &this_program,
+        toolchain.version.as_bytes(),
+        &cache::identity(library),
+        options.as_bytes(),
+    ]))
 }
 
 /// Holds the folder of device builds for this process, until the file is dropped.

@@ -5,6 +5,8 @@
 
 use crate::error::CudaBuilderError;
 use crate::lower::Output;
+#[cfg(unix)]
+use crate::parcel;
 
 /// Runs `lower` in a child; elsewhere than on unix, here.
 #[cfg(not(unix))]
@@ -84,41 +86,22 @@ fn unselectable(stderr: &str) -> Option<CudaBuilderError> {
     )))
 }
 
-/// Parts, each after its length; the first tells success from failure.
+/// The first part tells success from failure.
 #[cfg(unix)]
 fn encode(result: &Result<Output, String>) -> Vec<u8> {
-    let parts: Vec<&[u8]> = match result {
-        Ok(output) => vec![
-            b"ok",
-            output.ptx.as_bytes(),
-            output.assembly.as_bytes(),
-            &output.bitcode,
-            output.warnings.as_bytes(),
-        ],
-        Err(message) => vec![b"error", message.as_bytes()],
-    };
-    let mut bytes = Vec::new();
-    for part in parts {
-        bytes.extend((part.len() as u64).to_le_bytes());
-        bytes.extend(part);
+    match result {
+        Ok(output) => parcel::pack(&[b"ok", &output.encode()]),
+        Err(message) => parcel::pack(&[b"error", message.as_bytes()]),
     }
-    bytes
 }
 
 #[cfg(unix)]
-fn decode(mut bytes: &[u8]) -> Option<Result<Output, String>> {
-    let mut next = || {
-        let (len, rest) = bytes.split_first_chunk()?;
-        let (part, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
-        bytes = rest;
-        Some(part)
-    };
-    let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
-    if next()? == b"error" {
-        return Some(Err(text(next()?)));
+fn decode(bytes: &[u8]) -> Option<Result<Output, String>> {
+    match parcel::unpack(bytes)?[..] {
+        [b"ok", output] => Output::decode(output).map(Ok),
+        [b"error", message] => Some(Err(String::from_utf8_lossy(message).into_owned())),
+        _ => None,
     }
-    let (ptx, assembly, bitcode, warnings) = (text(next()?), text(next()?), next()?.to_vec(), text(next()?));
-    Some(Ok(Output { ptx, assembly, bitcode, warnings }))
 }
 
 #[cfg(all(test, unix))]

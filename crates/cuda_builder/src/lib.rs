@@ -10,8 +10,10 @@
 
 mod arch;
 mod archive;
+mod assembly;
 mod atomics;
 mod builder;
+mod cache;
 mod clean;
 mod convergence;
 mod debug_info;
@@ -32,6 +34,9 @@ mod mathematics;
 mod memory_ops;
 mod names;
 mod panics;
+mod parcel;
+mod part;
+mod partition;
 mod project;
 mod ptx_version;
 mod refuse;

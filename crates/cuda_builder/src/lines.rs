@@ -6,6 +6,7 @@
 
 use crate::llvm::{Context, Location, Module};
 use crate::marks;
+use crate::parcel;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -15,66 +16,158 @@ pub const PTX_VERSION: u32 = 72;
 /// Lines from here on are numbers of chains. No source file is as long.
 const FIRST: u32 = 1 << 24;
 
-/// One place, and the linkage name of the function that it is in.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// One place, and the linkage name of the function that it is in. File and function are numbers of texts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Frame {
-    file: String,
+    file: u32,
     line: u32,
     column: u32,
-    function: String,
+    function: u32,
 }
 
 /// The chains of a module, innermost frame first.
 #[derive(Default)]
 pub struct Chains {
+    texts: Vec<String>,
     chains: Vec<Vec<Frame>>,
-    numbers: HashMap<Vec<Frame>, u32>,
 }
 
-/// Numbers the chains of all instructions. Nothing may look at lines after this but [`Chains::restore`].
+/// Numbers the chains of all instructions. Nothing may look at lines after this but [`Sources::restore`].
 pub fn number(context: &Context, module: &Module<'_>) -> Chains {
-    let mut chains = Chains::default();
+    let mut numbering = Numbering::new(context);
     let mut known: HashMap<Location, Option<u32>> = HashMap::new();
     for function in module.functions() {
         for instruction in function.instructions() {
             let Some(location) = instruction.location() else { continue };
-            let number = *known.entry(location).or_insert_with(|| chains.add(context, location));
+            let number = *known.entry(location).or_insert_with(|| numbering.add(location));
             if let Some(number) = number {
                 instruction.set_location(context.location(number, location));
             }
         }
     }
-    chains
+    numbering.chains
 }
 
-impl Chains {
-    fn add(&mut self, context: &Context, location: Location) -> Option<u32> {
+/// Chains while they are collected, and what was seen of each kind before.
+struct Numbering<'c> {
+    context: &'c Context,
+    chains: Chains,
+    texts: HashMap<String, u32>,
+    frames: HashMap<Location, Frame>,
+    numbers: HashMap<Vec<Frame>, u32>,
+}
+
+impl<'c> Numbering<'c> {
+    fn new(context: &'c Context) -> Self {
+        Self {
+            context,
+            chains: Chains::default(),
+            texts: HashMap::new(),
+            frames: HashMap::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    fn text(&mut self, text: String) -> u32 {
+        let texts = &mut self.chains.texts;
+        *self.texts.entry(text).or_insert_with_key(|text| {
+            texts.push(text.clone());
+            texts.len() as u32 - 1
+        })
+    }
+
+    fn frame(&mut self, place: Location) -> Frame {
+        if let Some(frame) = self.frames.get(&place) {
+            return *frame;
+        }
+        let file = self.text(place.file());
+        let function = self.text(place.function_name(self.context));
+        let frame = Frame { file, line: place.line(), column: place.column(), function };
+        self.frames.insert(place, frame);
+        frame
+    }
+
+    fn add(&mut self, location: Location) -> Option<u32> {
         if location.line() == 0 {
             return None;
         }
         let mut chain = Vec::new();
         let mut next = Some(location);
         while let Some(place) = next {
-            let (file, function) = (place.file(), place.function_name(context));
-            chain.push(Frame { file, line: place.line(), column: place.column(), function });
+            chain.push(self.frame(place));
             next = place.inlined_at();
         }
         // The entry and what it forwards to have no source of their own: the kernel's body is the outermost frame.
-        let user = chain.iter().position(|f| f.function.starts_with(marks::ENTRY)).unwrap_or(chain.len());
+        let is_entry = |f: &Frame| self.chains.texts[f.function as usize].starts_with(marks::ENTRY);
+        let user = chain.iter().position(is_entry).unwrap_or(chain.len());
         chain.truncate(user.max(1));
-        let number = *self.numbers.entry(chain.clone()).or_insert_with(|| {
-            self.chains.push(chain);
-            FIRST + self.chains.len() as u32 - 1
-        });
-        Some(number)
+        let chains = &mut self.chains.chains;
+        Some(*self.numbers.entry(chain).or_insert_with_key(|chain| {
+            chains.push(chain.clone());
+            FIRST + chains.len() as u32 - 1
+        }))
+    }
+}
+
+impl Chains {
+    /// As bytes: all numbers, then the texts.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut numbers = Vec::new();
+        for chain in &self.chains {
+            numbers.extend((chain.len() as u32).to_le_bytes());
+            for frame in chain {
+                for number in [frame.file, frame.line, frame.column, frame.function] {
+                    numbers.extend(number.to_le_bytes());
+                }
+            }
+        }
+        let mut parts = vec![numbers.as_slice()];
+        parts.extend(self.texts.iter().map(String::as_bytes));
+        parcel::pack(&parts)
     }
 
-    /// Puts the chains into printed PTX. Returns the text, and whether it needs [`PTX_VERSION`].
-    pub fn restore(&self, ptx: &str) -> (String, bool) {
-        let mut files = Files::read(ptx);
-        let mut names = Names::default();
+    /// From bytes, if they are what [`Self::encode`] makes.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let parts = parcel::unpack(bytes)?;
+        let (numbers, texts) = parts.split_first()?;
+        let texts: Vec<String> = texts.iter().map(|t| String::from_utf8_lossy(t).into_owned()).collect();
+        let mut numbers = numbers.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n));
+        let mut chains = Vec::new();
+        while let Some(len) = numbers.next() {
+            let mut frame = || {
+                let [file, line, column, function] =
+                    [numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?];
+                let known = (file as usize) < texts.len() && (function as usize) < texts.len();
+                known.then_some(Frame { file, line, column, function })
+            };
+            chains.push((0..len).map(|_| frame()).collect::<Option<_>>()?);
+        }
+        Some(Self { texts, chains })
+    }
+
+    fn number(line: &str) -> Option<usize> {
+        let mut numbers = line.strip_prefix("\t.loc\t")?.split_ascii_whitespace();
+        let number: u32 = numbers.nth(1)?.parse().ok()?;
+        Some(number.checked_sub(FIRST)? as usize)
+    }
+}
+
+/// The files and functions that a text names, by the numbers that it gives them.
+#[derive(Default)]
+pub struct Sources {
+    files: Files,
+    names: Names,
+}
+
+impl Sources {
+    /// Puts the chains into printed PTX. Returns the text, without its table of files, and whether it needs
+    /// [`PTX_VERSION`].
+    pub fn restore(&mut self, ptx: &str, chains: &Chains) -> (String, bool) {
+        let printed = printed_files(ptx);
+        let mut known: Vec<Option<Vec<String>>> = vec![None; chains.chains.len()];
         let (mut out, mut inlined) = (String::with_capacity(ptx.len() * 2), false);
-        let mut last: Vec<String> = Vec::new();
+        // The chain before, to see what of it stands already.
+        let mut last: Option<usize> = None;
         for line in ptx.lines() {
             // Labels of ranges of debug information that is not written.
             let of_debug_info =
@@ -82,95 +175,91 @@ impl Chains {
             if line.starts_with("\t.file\t") || of_debug_info {
                 continue;
             }
-            match self.chain(line) {
-                Some(chain) => {
-                    let directives = directives(chain, &mut files, &mut names);
-                    inlined |= directives.len() > 1;
-                    // Outer frames stand already if the instruction before came the same way.
-                    let shared = directives.iter().zip(&last).take_while(|(a, b)| a == b).count();
-                    for directive in &directives[shared.min(directives.len() - 1)..] {
-                        out.push_str(directive);
-                    }
-                    last = directives;
+            if let Some(number) = Chains::number(line) {
+                let Some(chain) = chains.chains.get(number) else { continue };
+                if known[number].is_none() {
+                    known[number] = Some(self.directives(chain, &chains.texts));
                 }
-                None => {
-                    if !line.starts_with("\t.loc\t") {
-                        // Labels and braces begin what another way may lead to.
-                        if !line.starts_with('\t') {
-                            last.clear();
-                        }
-                        out.push_str(line);
-                        out.push('\n');
-                    } else if !names_a_number(line) {
-                        last.clear();
-                        out.push_str(line);
-                        out.push('\n');
-                    }
+                let of = |number: usize| known[number].as_deref().unwrap_or_default();
+                let directives = of(number);
+                inlined |= directives.len() > 1;
+                // Outer frames stand already if the instruction before came the same way.
+                let before = last.map(of).unwrap_or_default();
+                let shared = directives.iter().zip(before).take_while(|(a, b)| a == b).count();
+                for directive in &directives[shared.min(directives.len() - 1)..] {
+                    out.push_str(directive);
                 }
+                last = Some(number);
+            } else if let Some(place) = line.strip_prefix("\t.loc\t") {
+                last = None;
+                // A place of its own file's number: one without a chain.
+                let (file, rest) = place.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((place, ""));
+                let path = file.parse().ok().and_then(|index: u32| printed.get(&index));
+                let index = path.map_or_else(|| file.to_owned(), |path| self.files.index(path).to_string());
+                let _ = writeln!(out, "\t.loc\t{index} {rest}");
+            } else {
+                // Labels and braces begin what another way may lead to.
+                if !line.starts_with('\t') {
+                    last = None;
+                }
+                out.push_str(line);
+                out.push('\n');
             }
         }
         // A `.loc` without a source is only the begin of a function that has none.
         let out = out
             .replace("\t.section\t.debug_macinfo\t{\t}\n", "")
             .replace("\t.section\t.debug_macinfo\t{\t}", "");
-        (out + &files.text() + &names.text(), inlined)
+        (out, inlined)
     }
 
-    fn chain(&self, line: &str) -> Option<&[Frame]> {
-        let mut numbers = line.strip_prefix("\t.loc\t")?.split_ascii_whitespace();
-        let number: u32 = numbers.nth(1)?.parse().ok()?;
-        self.chains.get(number.checked_sub(FIRST)? as usize).map(Vec::as_slice)
+    /// The tables that end a module.
+    pub fn text(&self) -> String {
+        self.files.text() + &self.names.text()
+    }
+
+    /// The directives of one chain, outermost first.
+    fn directives(&mut self, chain: &[Frame], texts: &[String]) -> Vec<String> {
+        let places: Vec<String> = chain
+            .iter()
+            .map(|f| format!("{} {} {}", self.files.index(&texts[f.file as usize]), f.line, f.column))
+            .collect();
+        let mut all = Vec::new();
+        for (index, frame) in chain.iter().enumerate().rev() {
+            all.push(match places.get(index + 1) {
+                None => format!("\t.loc\t{}\n", places[index]),
+                Some(caller) => {
+                    let name = self.names.label(&texts[frame.function as usize]);
+                    format!("\t.loc\t{}, function_name {name}, inlined_at {caller}\n", places[index])
+                }
+            });
+        }
+        all
     }
 }
 
-fn names_a_number(line: &str) -> bool {
-    line.split_ascii_whitespace().nth(2).and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n >= FIRST)
-}
-
-/// The directives of one chain, outermost first.
-fn directives(chain: &[Frame], files: &mut Files, names: &mut Names) -> Vec<String> {
-    let places: Vec<String> =
-        chain.iter().map(|f| format!("{} {} {}", files.index(&f.file), f.line, f.column)).collect();
-    let mut all = Vec::new();
-    for (index, frame) in chain.iter().enumerate().rev() {
-        all.push(match places.get(index + 1) {
-            None => format!("\t.loc\t{}\n", places[index]),
-            Some(caller) => {
-                let name = names.label(&frame.function);
-                format!("\t.loc\t{}, function_name {name}, inlined_at {caller}\n", places[index])
-            }
-        });
-    }
-    all
+/// The `.file` directives of a printed text.
+fn printed_files(ptx: &str) -> HashMap<u32, &str> {
+    let directives = ptx.lines().filter_map(|line| line.strip_prefix("\t.file\t")?.split_once(' '));
+    directives
+        .filter_map(|(index, path)| Some((index.parse().ok()?, path.trim().trim_matches('"'))))
+        .collect()
 }
 
 /// `.file` directives, by path.
 #[derive(Default)]
 struct Files {
     indices: HashMap<String, u32>,
-    next: u32,
 }
 
 impl Files {
-    fn read(ptx: &str) -> Self {
-        let mut files = Self { next: 1, ..Self::default() };
-        for line in ptx.lines().filter_map(|l| l.strip_prefix("\t.file\t")) {
-            if let Some((index, path)) = line.split_once(' ')
-                && let Ok(index) = index.parse::<u32>()
-            {
-                files.next = files.next.max(index + 1);
-                files.indices.insert(path.trim().trim_matches('"').to_owned(), index);
-            }
-        }
-        files
-    }
-
     fn index(&mut self, path: &str) -> u32 {
-        let next = &mut self.next;
-        *self.indices.entry(path.to_owned()).or_insert_with(|| {
-            *next += 1;
-            *next - 1
-        })
+        if let Some(index) = self.indices.get(path) {
+            return *index;
+        }
+        let index = self.indices.len() as u32 + 1;
+        self.indices.insert(path.to_owned(), index);
+        index
     }
 
     fn text(&self) -> String {
@@ -193,11 +282,14 @@ struct Names {
 
 impl Names {
     fn label(&mut self, function: &str) -> String {
-        let ordered = &mut self.ordered;
-        let index = *self.labels.entry(function.to_owned()).or_insert_with(|| {
-            ordered.push(function.to_owned());
-            ordered.len() - 1
-        });
+        let index = match self.labels.get(function) {
+            Some(index) => *index,
+            None => {
+                self.ordered.push(function.to_owned());
+                self.labels.insert(function.to_owned(), self.ordered.len() - 1);
+                self.ordered.len() - 1
+            }
+        };
         format!("$L__info_string{index}")
     }
 

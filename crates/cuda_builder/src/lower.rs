@@ -2,12 +2,16 @@
 
 use crate::arch::NvvmArch;
 use crate::archive::Archive;
+use crate::cache::{Cache, Key};
 use crate::float_modes::FloatModes;
-use crate::llvm::{self, Context, Module, TargetMachine};
+use crate::llvm::{self, Context, DATA_LAYOUT, Module, TRIPLE, TargetMachine};
+use crate::part::Part;
+use crate::partition::{self, Plan};
 use crate::{
-    atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, lines, link,
-    mathematics, memory_ops, panics, ptx_version, refuse, sizes, spaces, unroll,
+    assembly, atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, link,
+    mathematics, panics, parcel, part, ptx_version, refuse, sizes, spaces, unroll,
 };
+use std::collections::BTreeMap;
 
 /// What the lowering is asked for.
 #[derive(Debug, Clone)]
@@ -18,7 +22,21 @@ pub struct Options {
     pub override_libm: bool,
     pub constant_statics: bool,
     pub line_info: bool,
-    pub keep_module: bool,
+    /// Keep the module as LLVM's assembly language.
+    pub keep_assembly: bool,
+    /// Keep the module as bitcode.
+    pub keep_bitcode: bool,
+}
+
+impl Options {
+    pub fn keep_module(&self) -> bool {
+        self.keep_assembly || self.keep_bitcode
+    }
+
+    pub fn machine(&self) -> Result<TargetMachine, String> {
+        let features = format!("+ptx{}", self.arch.first_ptx_version());
+        TargetMachine::new(&self.arch.processor(), &features, self.optimise)
+    }
 }
 
 /// What it makes.
@@ -32,19 +50,57 @@ pub struct Output {
     pub warnings: String,
 }
 
+impl Output {
+    pub fn encode(&self) -> Vec<u8> {
+        let [ptx, assembly, warnings] = [&self.ptx, &self.assembly, &self.warnings].map(|s| s.as_bytes());
+        parcel::pack(&[ptx, assembly, &self.bitcode, warnings])
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let [ptx, assembly, bitcode, warnings] = parcel::unpack(bytes)?[..] else { return None };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (ptx, assembly, warnings) = (text(ptx), text(assembly), text(warnings));
+        Some(Self { ptx, assembly, bitcode: bitcode.to_vec(), warnings })
+    }
+}
+
 /// LLVM's options that have no other door. Accumulator arrays become registers only if their loops are unrolled in
 /// full before they are taken apart: 64 turns of an 8×8 tile need more than the default threshold, and 3000 would
 /// unroll the loop over K of a matrix product.
 const LLVM_OPTIONS: [&str; 1] = ["-unroll-threshold=1000"];
 
-/// Lowers the archive's crates to PTX.
-pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
+/// Lowers the archive's crates to PTX. `earlier` is where parts of earlier builds are, and the key of everything that is
+/// not a part's own content.
+pub fn lower(archive: &Archive, options: &Options, earlier: Option<(&Cache, Key)>) -> Result<Output, String> {
     llvm::set_options(&LLVM_OPTIONS);
+    let plan = prepare_whole(archive, options)?;
+    let parts = part::lower_all(&plan, options, earlier)?;
+    let constants: BTreeMap<&String, u64> =
+        parts.iter().flat_map(|part| &part.constants).map(|(name, bytes)| (name, *bytes)).collect();
+    let constants: Vec<(String, u64)> = constants.into_iter().map(|(name, b)| (name.clone(), b)).collect();
+    sizes::check_constants(&constants)?;
+    let (ptx, version) = assembly::join(&plan, &parts)?;
+    let ptx = ptx_version::raise(&ptx, options.arch.first_ptx_version(), version);
+    let mut output = Output { ptx, ..Output::default() };
+    if options.keep_module() {
+        let context = Context::new();
+        let module = rejoin(&context, &parts)?;
+        if options.keep_assembly {
+            output.assembly = module.print();
+        }
+        if options.keep_bitcode {
+            output.bitcode = module.bitcode();
+        }
+    }
+    Ok(output)
+}
+
+/// All crates in one module, ready for the optimiser, and how to cut it.
+fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
     let context = Context::new();
     let capability = options.arch.capability_value();
     let first_version = options.arch.first_ptx_version();
-    let machine =
-        TargetMachine::new(&options.arch.processor(), &format!("+ptx{first_version}"), options.optimise)?;
+    let machine = options.machine()?;
 
     let module = link::crates(&context, archive)?;
     // Before any pass: statics to their memories, and names to what they stand for.
@@ -90,25 +146,19 @@ pub fn lower(archive: &Archive, options: &Options) -> Result<Output, String> {
     if options.optimise {
         inlining::mark(&module);
     }
-    machine.run_passes(&module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+    Ok(partition::plan(&context, &module))
+}
 
-    // What the optimiser understands and the back end does badly.
-    if atomics::any(&module) {
-        entry::global_pointers(&context, &module);
-        machine.run_passes(&module, "function(infer-address-spaces)")?;
-        atomics::replace(&context, &module, capability);
+/// The optimised parts as one module.
+fn rejoin<'c>(context: &'c Context, parts: &[Part]) -> Result<Module<'c>, String> {
+    let module = context.module("device");
+    module.set_target(TRIPLE, DATA_LAYOUT);
+    for part in parts {
+        if !module.link(context.parse(&part.bitcode, "device")?) {
+            return Err(format!("the parts cannot be linked: {}", context.take_errors().join("\n")));
+        }
     }
-    if memory_ops::widen(&context, &module) {
-        machine.run_passes(
-            &module,
-            "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce",
-        )?;
-    }
-    sizes::check(&module)?;
-    let (assembly, bitcode) =
-        if options.keep_module { (module.print(), module.bitcode()) } else { Default::default() };
-    let ptx = print(&context, &module, &machine, first_version)?;
-    Ok(Output { ptx, assembly, bitcode, warnings: String::new() })
+    Ok(module)
 }
 
 /// What every part gets before it is linked or optimised.
@@ -116,21 +166,4 @@ fn prepare(context: &Context, module: &Module<'_>) {
     clean::host_attributes(module);
     refuse::drop_harmless(context.sync_scope("singlethread"), module);
     convergence::mark(module);
-}
-
-fn print(
-    context: &Context,
-    module: &Module<'_>,
-    machine: &TargetMachine,
-    first_version: u32,
-) -> Result<String, String> {
-    let chains = lines::number(context, module);
-    let ptx = machine.emit(module)?;
-    let errors = context.take_errors();
-    if !errors.is_empty() {
-        return Err(errors.join("\n"));
-    }
-    let (ptx, inlined) = chains.restore(&ptx);
-    let least = if inlined { lines::PTX_VERSION } else { 0 };
-    Ok(ptx_version::raise(&ptx, first_version, least))
 }

@@ -319,6 +319,9 @@ fn constant_text(pointer: Value, len: usize) -> Option<String> {
 /// `cuda_std`'s function that writes values into a text and reports it.
 pub const WITH_VALUES: &str = "__warpsmith_panic_with_values";
 
+/// The functions that every panic ends in.
+pub const REPORTERS: [&str; 3] = [WITH_VALUES, "warpsmith_panic_values", "warpsmith_panic"];
+
 /// `fn(message, &Location, function, values…) -> !`: reports, through `reporter` if there are values, and traps.
 fn panic_function(context: &Context, module: &Module<'_>, reporter: Option<Value>) -> Value {
     let name = if reporter.is_some() { "warpsmith_panic_values" } else { "warpsmith_panic" };

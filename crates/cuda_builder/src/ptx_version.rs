@@ -52,15 +52,19 @@ const INSTRUCTIONS: [(&str, u32); 46] = [
     ("nanosleep", 63),
 ];
 
-/// Writes the version: at least `first` and `least`, and what the text asks for.
-pub fn raise(ptx: &str, first: u32, least: u32) -> String {
-    let version = ptx.lines().map(required).max().unwrap_or(0).max(first).max(least);
+/// The version, times ten, that the text's instructions ask for.
+pub fn required(ptx: &str) -> u32 {
+    ptx.lines().map(required_by_line).max().unwrap_or(0)
+}
+
+/// Writes a version into a text printed for version `first`, unless that is newer.
+pub fn raise(ptx: &str, first: u32, version: u32) -> String {
+    let version = version.max(first);
     let written = format!(".version {}.{}\n", first / 10, first % 10);
     ptx.replacen(&written, &format!(".version {}.{}\n", version / 10, version % 10), 1)
 }
 
-/// What one line asks for.
-fn required(line: &str) -> u32 {
+fn required_by_line(line: &str) -> u32 {
     let mut code = line.trim_start();
     // `{`, a guard, or `%p = ` may stand before the instruction.
     if let Some(rest) = code.strip_prefix('@') {
@@ -87,13 +91,14 @@ mod tests {
 
     #[test]
     fn the_text_raises_the_version_no_further_than_it_must() {
-        let module = |body: &str| raise(&format!(".version 6.3\n.target sm_75\n{body}\n"), 63, 0);
+        let raised = |ptx: &str, first| raise(ptx, first, required(ptx));
+        let module = |body: &str| raised(&format!(".version 6.3\n.target sm_75\n{body}\n"), 63);
         assert!(module("\tadd.s32 %r1, %r2, %r3;").starts_with(".version 6.3\n"));
         assert!(module("\tldmatrix.sync.aligned.m8n8.x4.shared.b16 {a}, [b];").starts_with(".version 6.5\n"));
         assert!(
             module("\t@%p1 mbarrier.try_wait.parity.shared.b64 %p, [x], y;").starts_with(".version 7.8\n")
         );
         assert!(module("\t// wgmma is only named here").starts_with(".version 6.3\n"));
-        assert!(raise(".version 9.0\n\tcp.async.bulk.commit_group;", 90, 72).starts_with(".version 9.0\n"));
+        assert!(raised(".version 9.0\n\tcp.async.bulk.commit_group;", 90).starts_with(".version 9.0\n"));
     }
 }

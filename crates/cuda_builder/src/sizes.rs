@@ -10,30 +10,44 @@ const SHARED: u64 = 48 * 1024;
 /// Constant memory of one module.
 const CONSTANT: u64 = 64 * 1024;
 
-pub fn check(module: &Module<'_>) -> Result<(), String> {
-    let in_space = |space| module.globals().into_iter().filter(move |g| g.ty().address_space() == space);
-    let size = |global: &Value| module.size_of(global.value_type());
-    let list = |globals: &[Value]| {
-        let lines = globals.iter().map(|g| format!("\n  {} bytes in `{}`", size(g), names::of(*g)));
-        lines.collect::<String>()
-    };
-    let constants: Vec<Value> = in_space(4).collect();
-    let total: u64 = constants.iter().map(size).sum();
+/// What the module has in constant memory: names and bytes.
+pub fn constants(module: &Module<'_>) -> Vec<(String, u64)> {
+    in_space(module, 4).map(|global| (global.name(), module.size_of(global.value_type()))).collect()
+}
+
+fn in_space<'m>(module: &'m Module<'_>, space: u32) -> impl Iterator<Item = Value> + use<'m> {
+    module.globals().into_iter().filter(move |g| g.ty().address_space() == space)
+}
+
+fn list(statics: &[(String, u64)]) -> String {
+    statics.iter().map(|(name, bytes)| format!("\n  {bytes} bytes in `{}`", names::readable(name))).collect()
+}
+
+/// Refuses more constant memory than a module has, all parts together.
+pub fn check_constants(constants: &[(String, u64)]) -> Result<(), String> {
+    let total: u64 = constants.iter().map(|(_, bytes)| bytes).sum();
     if total > CONSTANT {
         return Err(format!(
             "the statics in constant memory take {total} bytes, and a module has {CONSTANT}: leave large tables in global memory \
              (`#[address_space(global)]`){}",
-            list(&constants)
+            list(constants)
         ));
     }
-    let shared: Vec<Value> = in_space(3).filter(|g| !g.is_declaration()).collect();
+    Ok(())
+}
+
+/// Refuses a kernel with more static shared memory than a block has.
+pub fn check_shared(module: &Module<'_>) -> Result<(), String> {
+    let shared: Vec<Value> = in_space(module, 3).filter(|g| !g.is_declaration()).collect();
     for kernel in module.functions() {
         if kernel.calling_convention() != entry::PTX_KERNEL {
             continue;
         }
         let reached = reachable(kernel);
-        let used: Vec<Value> = shared.iter().copied().filter(|g| is_used_in(*g, &reached)).collect();
-        let total: u64 = used.iter().map(size).sum();
+        let used = shared.iter().filter(|global| is_used_in(**global, &reached));
+        let used: Vec<(String, u64)> =
+            used.map(|global| (global.name(), module.size_of(global.value_type()))).collect();
+        let total: u64 = used.iter().map(|(_, bytes)| bytes).sum();
         if total > SHARED {
             return Err(format!(
                 "the kernel `{}` has {total} bytes of static shared memory, and a block has {SHARED}: take dynamic shared memory \

@@ -70,6 +70,8 @@ functions! {
     fn DisposeMemoryBuffer(Ref);
     fn GetBufferStart(Ref) -> *const c_char;
     fn GetBufferSize(Ref) -> usize;
+    fn CreateMemoryBufferWithMemoryRange(*const c_char, usize, *const c_char, c_int) -> Ref;
+    fn GetBitcodeModuleInContext2(Ref, Ref, *mut Ref) -> c_int;
     fn ParseBitcodeInContext2(Ref, Ref, *mut Ref) -> c_int;
     fn WriteBitcodeToMemoryBuffer(Ref) -> Ref;
     fn ModuleCreateWithNameInContext(*const c_char, Ref) -> Ref;
@@ -79,6 +81,8 @@ functions! {
     fn LinkModules2(Ref, Ref) -> c_int;
     fn PrintModuleToString(Ref) -> *mut c_char;
     fn VerifyModule(Ref, c_uint, *mut *mut c_char) -> c_int;
+    fn GetNamedMetadataNumOperands(Ref, *const c_char) -> c_uint;
+    fn GetNamedMetadataOperands(Ref, *const c_char, *mut Ref);
     fn SetTarget(Ref, *const c_char);
     fn SetDataLayout(Ref, *const c_char);
     fn SetModuleInlineAsm2(Ref, *const c_char, usize);

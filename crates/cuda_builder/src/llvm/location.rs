@@ -1,7 +1,8 @@
 //! Places in the source, as instructions carry them.
 
 use super::value::{Value, file_of};
-use super::{Context, Ref, ffi};
+use super::{Context, Module, Ref, ffi};
+use std::collections::HashSet;
 
 /// A `DILocation`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +61,47 @@ impl Location {
         }
         String::new()
     }
+}
+
+/// The checksums of all source files that a module's debug information names.
+pub fn source_checksums(context: &Context, module: &Module<'_>) -> HashSet<String> {
+    let context = context.raw;
+    let operands = |node: Ref| {
+        let mut operands = vec![std::ptr::null_mut(); ffi!(GetMDNodeNumOperands(node)) as usize];
+        ffi!(GetMDNodeOperands(node, operands.as_mut_ptr()));
+        operands
+    };
+    let mut scopes: HashSet<Ref> = HashSet::new();
+    let units = c"llvm.dbg.cu".as_ptr();
+    let mut unit = vec![std::ptr::null_mut(); ffi!(GetNamedMetadataNumOperands(module.raw, units)) as usize];
+    ffi!(GetNamedMetadataOperands(module.raw, units, unit.as_mut_ptr()));
+    scopes.extend(unit.into_iter().map(|unit| ffi!(ValueAsMetadata(unit))));
+    let mut seen = HashSet::new();
+    for function in module.functions() {
+        let subprogram = ffi!(GetSubprogram(function.0));
+        if !subprogram.is_null() {
+            scopes.insert(subprogram);
+        }
+        for instruction in function.instructions() {
+            let mut next = instruction.location();
+            while let Some(location) = next.filter(|location| seen.insert(*location)) {
+                scopes.insert(location.scope());
+                next = location.inlined_at();
+            }
+        }
+    }
+    let files: HashSet<Ref> = scopes.into_iter().map(|scope| ffi!(DIScopeGetFile(scope))).collect();
+    let checksum = |file: Ref| {
+        // Name, directory, checksum.
+        let checksum = *operands(ffi!(MetadataAsValue(context, file))).get(2)?;
+        if checksum.is_null() {
+            return None;
+        }
+        let mut len = 0;
+        let start = ffi!(GetMDString(checksum, &mut len));
+        Some(String::from_utf8_lossy(&super::copied(start, len as usize)).into_owned())
+    };
+    files.into_iter().filter(|file| !file.is_null()).filter_map(checksum).collect()
 }
 
 impl Value {

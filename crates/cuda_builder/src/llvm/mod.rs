@@ -13,7 +13,7 @@ mod value;
 
 pub use api::load;
 pub use builder::{Binary, Builder, Cast};
-pub use location::Location;
+pub use location::{Location, source_checksums};
 pub use module::{Context, Module};
 pub use target::{DATA_LAYOUT, TRIPLE, TargetMachine, set_options};
 pub use value::{At, Block, Linkage, Opcode, Ordering, Type, TypeKind, Value};

@@ -48,6 +48,17 @@ impl Context {
         if failed { Err(self.take_errors().join("\n")) } else { Ok(Module::new(module)) }
     }
 
+    /// Reads what the module declares and defines; a function's body is read when the module is linked into another
+    /// that needs it. The module reads from `bitcode` as long as it lives.
+    pub fn parse_lazily<'c>(&'c self, bitcode: &'c [u8], name: &str) -> Result<Module<'c>, String> {
+        let (start, len) = (bitcode.as_ptr().cast(), bitcode.len());
+        let buffer = ffi!(CreateMemoryBufferWithMemoryRange(start, len, c(name).as_ptr(), 0));
+        let mut module = std::ptr::null_mut();
+        // The module owns the buffer, if there is one.
+        let failed = ffi!(GetBitcodeModuleInContext2(self.raw, buffer, &mut module)) != 0;
+        if failed { Err(self.take_errors().join("\n")) } else { Ok(Module::new(module)) }
+    }
+
     /// Reads LLVM's assembly language.
     pub fn parse_assembly(&self, text: &str) -> Result<Module<'_>, String> {
         let text = c(text);

@@ -34,6 +34,8 @@ impl At {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Linkage {
     External = 0,
+    /// One of several equal definitions; dropped where nothing uses it.
+    LinkOnceOdr = 3,
     Internal = 8,
 }
 
@@ -139,9 +141,7 @@ impl Value {
     pub fn set_linkage(self, linkage: Linkage) {
         ffi!(SetVisibility(self.0, 0));
         ffi!(SetLinkage(self.0, linkage as u32));
-        if linkage == Linkage::Internal {
-            ffi!(SetComdat(self.0, std::ptr::null_mut()));
-        }
+        ffi!(SetComdat(self.0, std::ptr::null_mut()));
     }
 
     /// A global variable's content type, or a function's type.

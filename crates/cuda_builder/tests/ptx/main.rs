@@ -12,6 +12,7 @@ mod memory;
 mod options;
 mod panics;
 mod parameters;
+mod parts;
 mod surroundings;
 mod synchronisation;
 mod upstream;
@@ -51,6 +52,7 @@ fn main() {
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
             configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are,
             cargo_commands_do_not_reach_the_device_build;
+        parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
             constant_memory, wide_floats;

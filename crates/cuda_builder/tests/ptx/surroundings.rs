@@ -24,7 +24,7 @@ pub fn build_if_asked() -> bool {
     }
 }
 
-fn build_in_child(label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
+pub fn build_in_child(label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
     let out = scratch().join(format!("surroundings-{label}.ptx"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     let mut child = Command::new(std::env::current_exe().expect("this program"));
@@ -86,7 +86,7 @@ pub fn variables_do_not_reach_the_device_build() {
 }
 
 /// A copy of the fixture outside the workspace, with the lock file of this one.
-fn copy_of_gates(folder: &Path) -> PathBuf {
+pub fn copy_of_gates(folder: &Path) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let copied = folder.join("kernels");
     let _ = fs::remove_dir_all(folder);

@@ -1,0 +1,145 @@
+//! One part of the module from bitcode to text, or from an earlier build.
+
+use crate::cache::{Cache, Key};
+use crate::lines::{self, Chains};
+use crate::llvm::{Context, Module, TargetMachine};
+use crate::lower::Options;
+use crate::partition::{Plan, Which};
+use crate::{atomics, entry, memory_ops, parcel, ptx_version, sizes};
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// LLVM recurses deeply on large functions; this is what rustc gives its own threads, and more.
+const STACK: usize = 32 << 20;
+
+/// A part as the back end printed it, with what is still to be put in.
+pub struct Part {
+    pub text: String,
+    pub chains: Chains,
+    /// The PTX version, times ten, that its instructions ask for.
+    pub version: u32,
+    /// Names and sizes of what it has in constant memory.
+    pub constants: Vec<(String, u64)>,
+    /// The part before the back end, if that is kept.
+    pub bitcode: Vec<u8>,
+}
+
+/// Lowers all parts of a plan, on all cores. `key` stands for everything but the parts' own content.
+pub fn lower_all(
+    plan: &Plan,
+    options: &Options,
+    earlier: Option<(&Cache, Key)>,
+) -> Result<Vec<Part>, String> {
+    let which = plan.parts();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<Part, String>)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(which) = which.get(index) else { return };
+            let part = lower(plan, *which, options, earlier);
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, part));
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get).min(which.len());
+    std::thread::scope(|scope| -> std::io::Result<()> {
+        for _ in 0..cores {
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+        }
+        Ok(())
+    })
+    .map_err(|error| format!("no thread could be started: {error}"))?;
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, part)| part).collect()
+}
+
+fn lower(
+    plan: &Plan,
+    which: Which,
+    options: &Options,
+    earlier: Option<(&Cache, Key)>,
+) -> Result<Part, String> {
+    let bitcode = plan.cut(&Context::new(), which)?;
+    let earlier = earlier.map(|(cache, key)| (cache, key.and(&[b"part", &bitcode])));
+    if let Some(part) = earlier.and_then(|(cache, key)| Part::decode(&cache.get(key)?)) {
+        return Ok(part);
+    }
+    // Read back, so that the answer depends on these bytes and nothing else.
+    let context = Context::new();
+    let module = context.parse(&bitcode, "device")?;
+    let part = translate(plan, &context, &module, options)?;
+    if let Some((cache, key)) = earlier {
+        cache.put(key, &part.encode());
+    }
+    Ok(part)
+}
+
+/// Optimises and prints.
+fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Options) -> Result<Part, String> {
+    let machine = options.machine()?;
+    machine.run_passes(module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+    // What the optimiser understands and the back end does badly.
+    if atomics::any(module) {
+        entry::global_pointers(context, module);
+        machine.run_passes(module, "function(infer-address-spaces)")?;
+        atomics::replace(context, module, options.arch.capability_value());
+    }
+    if memory_ops::widen(context, module) {
+        machine.run_passes(
+            module,
+            "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce",
+        )?;
+    }
+    sizes::check_shared(module)?;
+    let constants = sizes::constants(module);
+    let bitcode = if options.keep_module() { module.bitcode() } else { Vec::new() };
+    plan.settle(module);
+    let chains = lines::number(context, module);
+    let text = emit(context, module, &machine)?;
+    let version = ptx_version::required(&text);
+    Ok(Part { text, chains, version, constants, bitcode })
+}
+
+fn emit(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Result<String, String> {
+    let ptx = machine.emit(module)?;
+    let errors = context.take_errors();
+    if errors.is_empty() { Ok(ptx) } else { Err(errors.join("\n")) }
+}
+
+impl Part {
+    fn encode(&self) -> Vec<u8> {
+        let constants: Vec<u8> = self
+            .constants
+            .iter()
+            .flat_map(|(name, size)| parcel::pack(&[name.as_bytes(), &size.to_le_bytes()]))
+            .collect();
+        parcel::pack(&[
+            self.text.as_bytes(),
+            &self.chains.encode(),
+            &self.version.to_le_bytes(),
+            &constants,
+            &self.bitcode,
+        ])
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let [text, chains, version, constants, bitcode] = parcel::unpack(bytes)?[..] else { return None };
+        let constant = |[name, size]: &[&[u8]; 2]| {
+            Some((String::from_utf8_lossy(name).into_owned(), u64::from_le_bytes((*size).try_into().ok()?)))
+        };
+        Some(Self {
+            text: String::from_utf8(text.to_vec()).ok()?,
+            chains: Chains::decode(chains)?,
+            version: u32::from_le_bytes(version.try_into().ok()?),
+            constants: parcel::unpack(constants)?
+                .as_chunks()
+                .0
+                .iter()
+                .map(constant)
+                .collect::<Option<_>>()?,
+            bitcode: bitcode.to_vec(),
+        })
+    }
+}
