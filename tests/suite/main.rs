@@ -1,7 +1,7 @@
 //! One suite for both devices: every case runs on the virtual GPU, and on the real one where there is one.
 //!
-//! A process has one device, so cases for the GPU run in a process of their own each, started from here. Without a GPU
-//! they are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpu` makes that a failure.
+//! A process has one device, so cases for the GPU run in processes of their own, started from here ([`on_gpu`]). Without a
+//! GPU they are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpu` makes that a failure.
 
 mod blocks;
 mod counters;
@@ -12,13 +12,14 @@ mod ladder;
 mod launches;
 mod matmul;
 mod mistakes;
+mod on_gpu;
 mod product;
 mod random;
 mod records;
 mod tensor;
 mod transpose;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use host::cli::DeviceWish;
@@ -53,9 +54,6 @@ impl Case {
         Self { on_gpu: false, ..Self::new(name, run) }
     }
 }
-
-/// The variable by which this program starts itself for one case on the GPU.
-const ONE_CASE: &str = "WARPSMITH_SUITE_CASE";
 
 fn cases() -> Vec<Case> {
     [
@@ -96,11 +94,11 @@ fn virtual_device() -> Result<&'static Device, Failed> {
 }
 
 fn main() -> ExitCode {
-    if let Ok(name) = std::env::var(ONE_CASE) {
-        return one_on_the_gpu(&name);
+    if on_gpu::is_worker() {
+        return on_gpu::work(cases());
     }
     let arguments = Arguments::from_args();
-    let no_gpu = why_no_gpu();
+    let no_gpu = on_gpu::why_not();
     let required =
         std::env::var("WARPSMITH_REQUIRE").is_ok_and(|what| what.split(',').any(|word| word == "gpu"));
     let mut trials = Vec::new();
@@ -108,7 +106,7 @@ fn main() -> ExitCode {
         if case.on_gpu {
             let name = case.name.clone();
             let trial = match (&no_gpu, required) {
-                (None, _) => Trial::test(format!("gpu::{name}"), move || in_a_process(&name)),
+                (None, _) => Trial::test(format!("gpu::{name}"), move || on_gpu::run(&name)),
                 (Some(reason), true) => {
                     let reason = format!("WARPSMITH_REQUIRE asks for a GPU: {reason}");
                     Trial::test(format!("gpu::{name}"), move || Err(reason.into()))
@@ -123,42 +121,4 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("virtual::{}", case.name), move || Ok(run(virtual_device()?)?)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// Why cases cannot run on a GPU; `None` if they can.
-fn why_no_gpu() -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let output = Command::new(program).env(ONE_CASE, "").env("WARPSMITH_DEVICE", "gpu").output().ok()?;
-    if output.status.success() {
-        return None;
-    }
-    let reason = String::from_utf8_lossy(&output.stderr);
-    Some(reason.lines().next().unwrap_or("no GPU").trim().to_owned())
-}
-
-fn in_a_process(name: &str) -> Result<(), Failed> {
-    let program = std::env::current_exe()?;
-    let output = Command::new(program).env(ONE_CASE, name).env("WARPSMITH_DEVICE", "gpu").output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
-    }
-}
-
-/// Runs the case of that name on the GPU; with no name, only opens it.
-fn one_on_the_gpu(name: &str) -> ExitCode {
-    let run = || -> anyhow::Result<()> {
-        let device = Device::open(DeviceWish::Gpu)?;
-        match cases().into_iter().find(|case| case.name == name) {
-            Some(case) => (case.run)(&device),
-            None => Ok(()),
-        }
-    };
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
 }
