@@ -73,6 +73,8 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
         "-Aexplicit_builtin_cfgs_in_flags",
         "--cfg=target_os=\"cuda\"",
         "--cfg=target_arch=\"nvptx64\"",
+        // Its build script asks for this by the target's configuration; see also `wrapper::PORTABLE`.
+        "--cfg=curve25519_dalek_backend=\"serial\"",
     ]
     .map(str::to_owned)
     .into();

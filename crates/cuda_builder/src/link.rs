@@ -34,13 +34,20 @@ fn stays_visible(value: Value) -> bool {
         || value.as_function().is_none() && value.is_externally_initialized()
         || value.section() == marks::VISIBLE
         || name.starts_with("llvm.")
-        // Until every panic that may call it has been rewritten; `release` ends that.
-        || name == panics::WITH_VALUES
+        // Until all that may call them is there; `release` ends that.
+        || name == panics::WITH_VALUES || is_allocators(&name)
 }
 
-/// Gives up a function that was kept for its name.
-pub fn release(module: &Module<'_>, name: &str) {
-    if let Some(function) = module.function(name).filter(|f| !f.is_declaration()) {
+/// Whether it is one of the functions by which `alloc` reaches the allocator, such as `__rustc::__rust_alloc`. `alloc`'s
+/// own code, linked on demand, asks for them when the crates' uses may be inlined long since.
+fn is_allocators(name: &str) -> bool {
+    name.starts_with("_R") && name.contains("___rustc") && name.contains("___rust_")
+}
+
+/// Gives up the functions that were kept for their names.
+pub fn release(module: &Module<'_>) {
+    let kept = |f: &Value| f.name() == panics::WITH_VALUES || is_allocators(&f.name());
+    for function in module.functions().into_iter().filter(|f| !f.is_declaration()).filter(kept) {
         function.set_linkage(Linkage::Internal);
     }
 }

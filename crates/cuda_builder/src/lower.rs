@@ -130,7 +130,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
         float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);
     })?;
-    link::release(&module, panics::WITH_VALUES);
+    link::release(&module);
     clean::unwinding(&module, &machine)?;
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
 

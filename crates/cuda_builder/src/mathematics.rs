@@ -1,7 +1,8 @@
-//! Points mathematics at the device's own: calls of the crate `libm`, LLVM's intrinsics that NVPTX cannot select, and
-//! the remainder of floats all become `cuda_std`'s functions, which the device build knows by libdevice's names.
+//! Points mathematics at the device's own: calls of the crate `libm`, LLVM's intrinsics that NVPTX cannot select, the
+//! remainder of floats, and conversions of 128-bit integers all become `cuda_std`'s functions, most of which the device
+//! build knows by libdevice's names.
 
-use crate::llvm::{Builder, Context, Module, Opcode, TypeKind, Value};
+use crate::llvm::{Builder, Context, Module, Opcode, Type, TypeKind, Value};
 use crate::names;
 
 /// `libm` functions that are one instruction, and the intrinsic that is it. `f64` has the plain name.
@@ -94,7 +95,51 @@ pub fn replace_unselectable(context: &Context, module: &Module<'_>) {
             operation.erase();
         }
     }
+    wide_conversions(context, module);
     half_conversions(context, module);
+}
+
+/// Conversions between floats and 128-bit integers become calls of `cuda_std`'s: `__warpsmith_f32_to_i128` and its kin.
+fn wide_conversions(context: &Context, module: &Module<'_>) {
+    let float = |ty: Type| match ty {
+        ty if ty == context.float() => Some("f32"),
+        ty if ty == context.double() => Some("f64"),
+        _ => None,
+    };
+    let integer = |ty: Type| ty.kind() == TypeKind::Integer && ty.int_width() == 128;
+    for function in module.functions() {
+        for operation in function.instructions() {
+            let name = match operation.opcode() {
+                Opcode::SiToFp | Opcode::UiToFp if integer(operation.operand(0).ty()) => {
+                    let Some(to) = float(operation.ty()) else { continue };
+                    let sign = if operation.opcode() == Opcode::SiToFp { 'i' } else { 'u' };
+                    format!("__warpsmith_{sign}128_to_{to}")
+                }
+                Opcode::Call if integer(operation.ty()) => {
+                    // Rust's `as`; the unsaturated instructions come of `to_int_unchecked` alone.
+                    let called =
+                        operation.called().and_then(Value::as_function).map(Value::name).unwrap_or_default();
+                    let sign = match called.strip_prefix("llvm.fpto") {
+                        Some(rest) if rest.starts_with("si.sat.i128.") => 'i',
+                        Some(rest) if rest.starts_with("ui.sat.i128.") => 'u',
+                        _ => continue,
+                    };
+                    let Some(from) = float(operation.operand(0).ty()) else { continue };
+                    format!("__warpsmith_{from}_to_{sign}128")
+                }
+                Opcode::FpToSi | Opcode::FpToUi if integer(operation.ty()) => {
+                    let Some(from) = float(operation.operand(0).ty()) else { continue };
+                    let sign = if operation.opcode() == Opcode::FpToSi { 'i' } else { 'u' };
+                    format!("__warpsmith_{from}_to_{sign}128")
+                }
+                _ => continue,
+            };
+            let Some(target) = module.function(&name).filter(|f| !f.is_declaration()) else { continue };
+            let call = Builder::before(operation).call(target.value_type(), target, &[operation.operand(0)]);
+            operation.replace_all_uses(call);
+            operation.erase();
+        }
+    }
 }
 
 /// `half` converts in software; the device has instructions.

@@ -100,7 +100,8 @@ fn undefined(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
-const WIDE_FLOAT: &str = "a float cannot be converted to a 128-bit integer on the GPU: convert to 64 bits";
+/// Those of `f32` and `f64` are `cuda_std`'s by now.
+const WIDE_FLOAT: &str = "only `f32` and `f64` can be converted to a 128-bit integer on the GPU";
 
 /// Why one instruction cannot be PTX.
 fn problem(instruction: Value) -> Option<String> {
@@ -139,9 +140,9 @@ fn problem(instruction: Value) -> Option<String> {
     let operand = |index| instruction.operand(index).ty();
     match instruction.opcode() {
         Opcode::FpToSi | Opcode::FpToUi if wide(instruction.ty()) => Some(WIDE_FLOAT.to_owned()),
-        Opcode::SiToFp | Opcode::UiToFp if wide(operand(0)) => Some(
-            "a 128-bit integer cannot be converted to a float on the GPU: convert the two halves".to_owned(),
-        ),
+        Opcode::SiToFp | Opcode::UiToFp if wide(operand(0)) => {
+            Some("a 128-bit integer can be converted to `f32` and `f64` only on the GPU".to_owned())
+        }
         _ if instruction.ty().kind() == TypeKind::Fp128 => {
             Some("`f128` does not exist on the GPU: use `f64`".to_owned())
         }

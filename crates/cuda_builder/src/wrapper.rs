@@ -16,6 +16,27 @@ const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=
 /// For the kernel crate itself, which need not say `#![no_std]`.
 const PRIMARY_FLAGS: &str = "-Zcrate-attr=no_std";
 
+/// Crates that choose instructions of the host's processor, and the `cfg` by which each takes its portable code instead.
+/// The device build is one for the host's target, so that they see an x86-64 or aarch64; upstream's is not.
+const PORTABLE: &str = "\
+sha1 feature=\"force-soft\"
+sha1 sha1_backend=\"soft\"
+sha2 feature=\"force-soft\"
+sha2 sha2_backend=\"soft\"
+aes aes_force_soft
+aes aes_backend=\"soft\"
+chacha20 chacha20_force_soft
+chacha20 chacha20_backend=\"soft\"
+poly1305 poly1305_force_soft
+poly1305 poly1305_backend=\"soft\"
+polyval polyval_force_soft
+polyval polyval_backend=\"soft\"";
+/// What their build scripts or features set, and the device build takes back: `libm` would take its square root from
+/// x86's instructions, inlined where its name is no longer seen.
+const TAKEN_BACK: &str = "\
+libm arch_enabled
+libm feature=\"arch\"";
+
 /// The variable that tells the wrapper where the real compiler is.
 pub const RUSTC_VARIABLE: &str = "CUDA_BUILDER_RUSTC";
 
@@ -25,7 +46,7 @@ const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
 pub fn fingerprint() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
-    (SOURCE, DEVICE_FLAGS, PRIMARY_FLAGS).hash(&mut hasher);
+    (SOURCE, DEVICE_FLAGS, PRIMARY_FLAGS, PORTABLE, TAKEN_BACK).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -36,7 +57,8 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         move |cause| CudaBuilderError::File { what, path, cause }
     };
     let source = format!(
-        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst PRIMARY_FLAGS: &str = {PRIMARY_FLAGS:?};\n{SOURCE}\n// {}",
+        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst PRIMARY_FLAGS: &str = {PRIMARY_FLAGS:?};\n\
+         const PORTABLE: &str = {PORTABLE:?};\nconst TAKEN_BACK: &str = {TAKEN_BACK:?};\n{SOURCE}\n// {}",
         version.replace('\n', " ")
     );
     let source_path = folder.join("rustc_wrapper.rs");

@@ -30,6 +30,7 @@ pub mod ptr;
 pub mod shared;
 pub mod thread;
 pub mod warp;
+mod wide;
 
 pub use cuda_std_macros::*;
 pub use float::GpuFloat;
@@ -37,6 +38,8 @@ pub use float_ext::FloatExt;
 pub use glam;
 pub use half::{self, bf16, f16};
 pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
+#[cfg(feature = "vek")]
+pub use vek;
 
 /// Inline PTX, in the manner of `asm!`. A call needs an `unsafe` block.
 ///

@@ -63,7 +63,3 @@ pub fn shared_memory() {
 pub fn constant_memory() {
     says("large_constant", &["69632 bytes", "65536", "TABLE", "address_space(global)"]);
 }
-
-pub fn wide_floats() {
-    says("wide_float", &["128-bit integer", "widens", "lib.rs:"]);
-}

@@ -11,6 +11,13 @@ pub fn generation_a_compiles_unchanged() {
     assert_eq!(parameters(&ptx, "norms")[0], ".align 8 .b8[16]", "a struct goes by value");
     assert_eq!(count(&ptx, "reversed", "bar.sync"), 1);
     assert!(ptx.contains("vprintf"), "println! prints");
+    assert_eq!(parameters(&ptx, "reflect")[2], ".align 4 .b8[12]");
+    assert!(count(&ptx, "reflect", "sqrt.rn.f32") > 0, "vek's square root is the instruction");
+    assert!(
+        function(&ptx, "names").iter().any(|line| line.contains("prototype_")),
+        "a call through a vtable"
+    );
+    assert!(ptx.contains("malloc"), "a text is put together on the device's heap");
 }
 
 pub fn generation_b_compiles_unchanged() {
@@ -23,5 +30,10 @@ pub fn generation_b_compiles_unchanged() {
     );
     assert_eq!(count(&ptx, "sums", "shfl.sync.down"), 5);
     assert!(function(&ptx, "only_here").iter().any(|line| line.ends_with(", 75;")), "the gate holds");
+    function(&ptx, "sha256_oneshot");
+    let roots =
+        ["sqrt.rn.f32", "sqrt.rn.f64", "fma.rn.f64"].map(|instruction| count(&ptx, "root", instruction));
+    assert_eq!(roots, [1, 1, 1], "libm's are the instructions, although it has some of the host's own");
+    function(&ptx, "wide");
     assert!(function(&ptx, "twice")[0].starts_with(".visible .func"));
 }

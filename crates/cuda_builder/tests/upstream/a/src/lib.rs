@@ -1,3 +1,5 @@
+extern crate alloc;
+
 use cuda_std::address_space;
 use cuda_std::prelude::*;
 
@@ -70,4 +72,34 @@ pub unsafe fn reversed(data: *mut [f32; 3]) {
     if thread::first() {
         println!("block of {} threads", thread::block_dim().x);
     }
+}
+
+/// As upstream's path tracer spells its vectors.
+pub type Vec3 = cuda_std::vek::Vec3<f32>;
+
+#[kernel]
+pub unsafe fn reflect(rays: &[Vec3], normal: Vec3, out: *mut Vec3) {
+    let i = thread::index_1d() as usize;
+    if i < rays.len() {
+        *out.add(i) = rays[i].normalized().reflected(normal);
+    }
+}
+
+trait Named {
+    fn name(&self) -> alloc::string::String;
+}
+
+struct Lane(u32);
+
+impl Named for Lane {
+    fn name(&self) -> alloc::string::String {
+        alloc::format!("lane {}", self.0)
+    }
+}
+
+#[kernel]
+pub unsafe fn names(out: *mut u8) {
+    let named: alloc::boxed::Box<dyn Named> = alloc::boxed::Box::new(Lane(thread::thread_idx_x()));
+    let name = named.name();
+    core::slice::from_raw_parts_mut(out, name.len()).copy_from_slice(name.as_bytes());
 }

@@ -50,3 +50,25 @@ pub unsafe fn sums(values: &[i32], out: *mut i32) {
         unsafe { *out.add(i / 32) = sum };
     }
 }
+
+#[kernel]
+pub unsafe fn sha256_oneshot(input: &[u8], output: *mut u8) {
+    use sha2::{Digest, Sha256};
+    if thread::index_1d() == 0 {
+        let digest = Sha256::digest(input);
+        unsafe { core::slice::from_raw_parts_mut(output, 32) }.copy_from_slice(&digest);
+    }
+}
+
+#[kernel]
+pub unsafe fn root(x: f32, y: f64, out: *mut f64) {
+    unsafe { *out = f64::from(libm::sqrtf(x)) + libm::fma(y, y, libm::sqrt(y)) };
+}
+
+#[kernel]
+pub unsafe fn wide(x: i128, y: f64, out: *mut f64, cut: *mut u128) {
+    unsafe {
+        *out = x as f64 + f64::from(x as u128 as f32);
+        *cut = (y as u128).wrapping_add(y as f32 as i128 as u128);
+    }
+}
