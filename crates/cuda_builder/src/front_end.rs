@@ -2,7 +2,7 @@
 
 use crate::arch::NvvmArch;
 use crate::error::CudaBuilderError;
-use crate::wrapper;
+use crate::{levels, wrapper};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -80,13 +80,6 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
     .into();
     // Optimisation level 3 of rustc without passes means MIR inlining and the right attributes.
     flags.push(format!("-Copt-level={}", if request.release { 3 } else { 0 }));
-    flags.extend(
-        request
-            .arch
-            .all_target_features()
-            .iter()
-            .map(|feature| format!("--cfg=target_feature=\"{feature}\"")),
-    );
     let known: Vec<String> = NvvmArch::ALL.iter().map(|arch| format!("\"{arch}\"")).collect();
     flags.push(format!("--check-cfg=cfg(target_feature, values({}))", known.join(", ")));
     flags.push("--check-cfg=cfg(optix)".to_owned());
@@ -96,6 +89,12 @@ fn rustc_flags(request: &Request<'_>) -> Vec<String> {
         flags.push("--cfg=optix".to_owned());
     }
     flags
+}
+
+/// The gates that are open on an architecture.
+fn gates(arch: NvvmArch) -> Vec<String> {
+    let features = arch.all_target_features();
+    features.iter().map(|feature| format!("--cfg=target_feature=\"{feature}\"")).collect()
 }
 
 /// Variables of the build script's own build that would steer the device build: everything cargo sets for a build
@@ -144,11 +143,25 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
     ] {
         cargo.env(format!("CARGO_PROFILE_{profile}_{key}"), value);
     }
+    let mut flags = rustc_flags(request);
+    cargo.env_remove(wrapper::GATES_VARIABLE);
+    match levels::gated(request.crate_path, &request.target_folder.join("gated_packages")) {
+        Some(packages) => {
+            cargo.env(wrapper::GATES_VARIABLE, gates(request.arch).join("\x1f"));
+            let number = levels::number(&gates(request.arch));
+            let profile = profile.to_lowercase();
+            for package in packages {
+                let setting = format!("profile.{profile}.package.\"{package}\".codegen-units={number}");
+                cargo.args(["--config", &setting]);
+            }
+        }
+        None => flags.extend(gates(request.arch)),
+    }
     cargo
         .current_dir(request.crate_path)
         .env("RUSTC", &program)
         .env(wrapper::RUSTC_VARIABLE, &toolchain.rustc)
-        .env("CARGO_ENCODED_RUSTFLAGS", rustc_flags(request).join("\x1f"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         // Empty values switch off what a configuration file may have set.
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "")

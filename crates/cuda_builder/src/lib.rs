@@ -25,6 +25,7 @@ mod inline_ptx;
 mod inlining;
 mod intrinsics;
 mod isolate;
+mod levels;
 mod lines;
 mod link;
 mod llvm;

@@ -40,6 +40,9 @@ libm feature=\"arch\"";
 /// The variable that tells the wrapper where the real compiler is.
 pub const RUSTC_VARIABLE: &str = "CUDA_BUILDER_RUSTC";
 
+/// The variable with the gates that are open, between unit separators.
+pub const GATES_VARIABLE: &str = "CUDA_BUILDER_GATES";
+
 const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
 
 /// A number that differs when the wrapper does.

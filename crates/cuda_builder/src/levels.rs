@@ -1,0 +1,234 @@
+//! Which packages differ between architectures.
+//!
+//! The gates `target_feature = "compute_XX"` are cfgs, and cargo takes those for the whole build: for each architecture
+//! it would compile every dependency anew, though few have ever heard of the gates. So the gates come through the
+//! compiler wrapper, and only packages that may ask for them are told apart, by a number in their profile that has no
+//! other meaning: cargo keeps them side by side, and all others once.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// Codegen units that stand for these gates, not for a number of units; the real number comes later on the command line
+/// of rustc, and the last one counts.
+pub fn number(gates: &[String]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    gates.hash(&mut hasher);
+    1000 + hasher.finish() % 1_000_000_000
+}
+
+/// The names of the packages that may ask for the gates: those without a registry, whose sources change, and those
+/// of a registry that name a gate. `None` if cargo itself must know of the gates.
+///
+/// What a registry holds under a name and version does not change: what was found there is kept in `known`.
+pub fn gated(crate_path: &Path, known: &Path) -> Option<BTreeSet<String>> {
+    let read = fs::read_to_string(known).unwrap_or_default();
+    let mut found: BTreeMap<PathBuf, bool> = read.lines().filter_map(entry).collect();
+    let before = found.len();
+    let gated = gated_packages(crate_path, &mut found);
+    if found.len() != before {
+        let text: String = found
+            .iter()
+            .map(|(folder, gated)| {
+                format!("{} {}\n", if *gated { "gated" } else { "free" }, folder.display())
+            })
+            .collect();
+        // Not kept, it is found again.
+        let _ = fs::write(known, text);
+    }
+    gated
+}
+
+fn entry(line: &str) -> Option<(PathBuf, bool)> {
+    let (gated, folder) = line.split_once(' ')?;
+    Some((PathBuf::from(folder), gated == "gated"))
+}
+
+fn gated_packages(crate_path: &Path, found: &mut BTreeMap<PathBuf, bool>) -> Option<BTreeSet<String>> {
+    let lock = crate_path.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file())?;
+    if local_manifests(crate_path).iter().any(|manifest| steers_by_feature(manifest)) {
+        return None;
+    }
+    let sources = registry_sources();
+    let mut gated = BTreeSet::new();
+    for package in needed(packages(&fs::read_to_string(lock).ok()?), &package_name(crate_path)?) {
+        let folder_name = format!("{}-{}", package.name, package.version);
+        let folder = sources.iter().map(|source| source.join(&folder_name)).find(|folder| folder.is_dir());
+        // One that lies elsewhere is not known to be without gates.
+        let folder = folder.filter(|_| package.is_of_registry);
+        if folder
+            .as_ref()
+            .is_none_or(|folder| *found.entry(folder.clone()).or_insert_with(|| names_a_gate(folder)))
+        {
+            if folder.is_some_and(|folder| steers_by_feature(&folder.join("Cargo.toml"))) {
+                return None;
+            }
+            gated.insert(package.name);
+        }
+    }
+    Some(gated)
+}
+
+/// The name in a crate's manifest.
+fn package_name(crate_path: &Path) -> Option<String> {
+    let manifest = fs::read_to_string(crate_path.join("Cargo.toml")).ok()?;
+    let (_, package) = manifest.split_once("[package]")?;
+    let value =
+        package.lines().find_map(|line| line.trim().strip_prefix("name")?.trim_start().strip_prefix('='))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+/// The packages that this one needs, with itself.
+fn needed(all: Vec<Package>, name: &str) -> Vec<Package> {
+    let mut names = HashSet::from([name.to_owned()]);
+    loop {
+        let known = names.len();
+        for package in all.iter().filter(|package| names.contains(&package.name)).collect::<Vec<_>>() {
+            names.extend(package.dependencies.iter().cloned());
+        }
+        if names.len() == known {
+            return all.into_iter().filter(|package| names.contains(&package.name)).collect();
+        }
+    }
+}
+
+struct Package {
+    name: String,
+    version: String,
+    is_of_registry: bool,
+    /// Their names.
+    dependencies: Vec<String>,
+}
+
+/// The packages of a lock file.
+fn packages(lock: &str) -> Vec<Package> {
+    let value = |entry: &str, key: &str| {
+        let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
+        Some(line.trim_end_matches('"').to_owned())
+    };
+    let package = |entry: &str| {
+        let is_of_registry = value(entry, "source").is_some_and(|s| !s.starts_with("git+"));
+        let listed = entry.split_once("dependencies = [").map_or("", |(_, rest)| rest);
+        let listed = listed.split_once(']').map_or("", |(list, _)| list).lines();
+        // `"name"`, or `"name version"` where there are several.
+        let name_of = |line: &str| Some(line.trim().strip_prefix('"')?.split(['"', ' ']).next()?.to_owned());
+        let dependencies = listed.filter_map(name_of).collect();
+        let (name, version) = (value(entry, "name")?, value(entry, "version")?);
+        Some(Package { name, version, is_of_registry, dependencies })
+    };
+    lock.split("[[package]]").skip(1).filter_map(package).collect()
+}
+
+/// Where cargo unpacks what it downloads.
+fn registry_sources() -> Vec<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
+    registries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Whether any file of the folder holds `compute_` and a digit, or asks for the variable `CUDA_ARCH`.
+fn names_a_gate(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return true };
+    entries.flatten().any(|entry| {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return names_a_gate(&path);
+        }
+        fs::read(&path).map_or(true, |text| {
+            let is_gate = |at: &[u8]| at.starts_with(b"compute_") && at[8].is_ascii_digit();
+            text.windows(9).any(|at| matches!(at[0], b'c' | b'C') && (is_gate(at) || at == b"CUDA_ARCH"))
+        })
+    })
+}
+
+/// The manifests of the crate, of its workspace, and of everything that these name by a path.
+fn local_manifests(crate_path: &Path) -> HashSet<PathBuf> {
+    let mut found = HashSet::new();
+    let mut open: Vec<PathBuf> = crate_path.ancestors().map(Path::to_owned).collect();
+    while let Some(folder) = open.pop() {
+        let Ok(manifest) = fs::canonicalize(folder.join("Cargo.toml")) else { continue };
+        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        if found.insert(manifest) {
+            let paths = text.split("path").skip(1).filter_map(|rest| {
+                rest.trim_start()
+                    .strip_prefix('=')?
+                    .trim_start()
+                    .strip_prefix(['"', '\''])?
+                    .split(['"', '\''])
+                    .next()
+            });
+            open.extend(paths.map(|path| folder.join(path)));
+        }
+    }
+    found
+}
+
+/// Whether a package chooses dependencies by a feature of the target, or its build script asks for them; or whether it
+/// has profiles for packages by their version, which cargo does not take beside ours by name.
+fn steers_by_feature(manifest: &Path) -> bool {
+    let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    let chooses = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("[target.") && line.contains("target_feature")
+            || line.starts_with("[profile.") && line.contains('@')
+    };
+    text(manifest).lines().any(chooses)
+        || text(&manifest.with_file_name("build.rs")).contains("TARGET_FEATURE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_registries_are_told_from_others() {
+        let lock = "version = 4\n\n[[package]]\nname = \"glam\"\nversion = \"0.30.10\"\nsource = \"registry+https://x\"\n\n\
+                    [[package]]\nname = \"mine\"\nversion = \"0.1.0\"\ndependencies = [\n \"glam\",\n]\n\n\
+                    [[package]]\nname = \"forked\"\nversion = \"1.0.0\"\nsource = \"git+https://y#abc\"\n";
+        let packages = packages(lock);
+        let read: Vec<_> =
+            packages.iter().map(|p| (p.name.as_str(), p.version.as_str(), p.is_of_registry)).collect();
+        assert_eq!(read, [("glam", "0.30.10", true), ("mine", "0.1.0", false), ("forked", "1.0.0", false)]);
+    }
+
+    #[test]
+    fn a_gate_is_found_wherever_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("src/deep/er.rs");
+        fs::create_dir_all(source.parent().unwrap()).unwrap();
+        fs::write(&source, "fn compute_basis() {}").unwrap();
+        assert!(!names_a_gate(folder.path()));
+        fs::write(&source, "#[cfg(target_feature = \"compute_80\")]").unwrap();
+        assert!(names_a_gate(folder.path()));
+    }
+
+    #[test]
+    fn manifests_are_followed_by_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "kernels/Cargo.toml",
+            "[package]\nname = \"kernels\"\n\n[dependencies]\nlocal = { path = \"../local\" }\n",
+        );
+        write(
+            "kernels/Cargo.lock",
+            "version = 4\n\n[[package]]\nname = \"kernels\"\nversion = \"0.2.0\"\ndependencies = [\n \"local\",\n]\n\n\
+             [[package]]\nname = \"local\"\nversion = \"0.1.0\"\n\n[[package]]\nname = \"other\"\nversion = \"0.1.0\"\n",
+        );
+        write("local/Cargo.toml", "[package]\nname = \"local\"\n");
+        let kernels = folder.path().join("kernels");
+        let known = folder.path().join("known");
+        assert_eq!(gated(&kernels, &known), Some(["kernels", "local"].map(str::to_owned).into()));
+        write("local/Cargo.toml", "[target.'cfg(target_feature = \"compute_80\")'.dependencies]\n");
+        assert_eq!(gated(&kernels, &known), None);
+        write("local/Cargo.toml", "[package]\nname = \"local\"\n");
+        write("local/build.rs", "fn main() { std::env::var(\"CARGO_CFG_TARGET_FEATURE\").unwrap(); }");
+        assert_eq!(gated(&kernels, &known), None);
+    }
+}
