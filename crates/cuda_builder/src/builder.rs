@@ -9,6 +9,7 @@ use crate::front_end::{self, Request, Toolchain};
 use crate::{isolate, llvm, lower, project};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// How much the PTX tells of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -214,16 +215,16 @@ impl CudaBuilder {
         };
         // Builds for several architectures leave their library under one name: nobody else may build until it is read.
         let lock = lock(&target_folder)?;
-        let artifact = front_end::run(&toolchain, &request).map_err(|error| match error {
+        let artifact = front_end::run(toolchain, &request).map_err(|error| match error {
             CudaBuilderError::BuildFailed => {
-                project::foreign_cuda_std(&toolchain, &crate_path).unwrap_or(error)
+                project::foreign_cuda_std(toolchain, &crate_path).unwrap_or(error)
             }
             error => error,
         })?;
         project::print_dependencies(&artifact.archive, &crate_path);
         let archive = Archive::read(&artifact.archive)?;
         drop(lock);
-        let library = find_llvm(&toolchain)?;
+        let library = find_llvm(toolchain)?;
         let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "ll");
         let final_module_is_text = self.final_module_path.as_ref().map(is_text);
         let options = lower::Options {
@@ -242,7 +243,7 @@ impl CudaBuilder {
             keep_bitcode: self.emit == Some(EmitOption::Bitcode) || final_module_is_text == Some(false),
         };
         let cache = Cache::new(target_folder.join("lowered"));
-        let conditions = conditions(&toolchain, &library, &options);
+        let conditions = conditions(toolchain, &library, &options);
         let key = conditions.map(|key| key.and(&archive.content()));
         let earlier = key.and_then(|key| lower::Output::decode(&cache.get(key)?));
         let output = match earlier {
@@ -294,14 +295,13 @@ impl CudaBuilder {
 /// All that the lowering depends on but the bitcode; `None` where this program cannot read itself, so that nothing would
 /// tell its next version from it.
 fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -> Option<Key> {
-    let this_program = fs::read(std::env::current_exe().ok()?).ok()?;
+    static THIS_PROGRAM: OnceLock<Option<Key>> = OnceLock::new();
+    let this_program = *THIS_PROGRAM.get_or_init(|| {
+        let program = fs::read(std::env::current_exe().ok()?).ok()?;
+        Some(Key::of(&[&program]))
+    });
     let options = format!("{options:?}");
-    Some(Key::of(&[
-        &this_program,
-        toolchain.version.as_bytes(),
-        &cache::identity(library),
-        options.as_bytes(),
-    ]))
+    Some(this_program?.and(&[toolchain.version.as_bytes(), &cache::identity(library), options.as_bytes()]))
 }
 
 /// Holds the folder of device builds for this process, until the file is dropped.

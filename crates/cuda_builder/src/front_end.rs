@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// What the front end is asked for.
 pub struct Request<'a> {
@@ -36,7 +37,17 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    pub fn find() -> Result<Self, CudaBuilderError> {
+    /// The toolchain of this process's environment, asked once.
+    pub fn find() -> Result<&'static Self, CudaBuilderError> {
+        static FOUND: OnceLock<Toolchain> = OnceLock::new();
+        if let Some(found) = FOUND.get() {
+            return Ok(found);
+        }
+        let asked = Self::ask()?;
+        Ok(FOUND.get_or_init(|| asked))
+    }
+
+    fn ask() -> Result<Self, CudaBuilderError> {
         let program = |variable: &str, default: &str| {
             std::env::var_os(variable).map_or_else(|| default.into(), PathBuf::from)
         };

@@ -1,7 +1,7 @@
 //! Links the crates' bitcode into one module, with what they need of `core` and `alloc` and no more.
 
 use crate::archive::{Archive, Bitcode};
-use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, TargetMachine, Value};
+use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value};
 use crate::{entry, marks, panics};
 
 /// What `core` expects from C.
@@ -66,7 +66,6 @@ pub fn internalise(module: &Module<'_>) {
 pub fn standard_library<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    machine: &TargetMachine,
     archive: &Archive,
     prepare: impl Fn(&Module<'c>),
 ) -> Result<(), String> {
@@ -77,18 +76,18 @@ pub fn standard_library<'c>(
             if wanted.is_empty() {
                 return Ok(());
             }
-            let part = match source {
+            let whole = match source {
+                // Functions are read as they are linked: a kernel needs a few of thousands.
                 Some(Bitcode { name, bytes }) => context
-                    .parse(bytes, name)
+                    .parse_lazily(bytes, name)
                     .map_err(|e| format!("the bitcode of `{name}` cannot be read: {e}"))?,
                 None => context.parse_assembly(RUNTIME)?,
             };
-            part.clear_inline_assembly();
-            // The shipped libraries carry full debug information, which would make the whole module a debug build.
-            part.strip_debug_info();
-            part.set_target(TRIPLE, DATA_LAYOUT);
+            whole.clear_inline_assembly();
+            whole.set_target(TRIPLE, DATA_LAYOUT);
             let mut found = false;
-            for value in part.functions().into_iter().chain(part.globals()).filter(|v| !v.is_declaration()) {
+            for value in whole.functions().into_iter().chain(whole.globals()).filter(|v| !v.is_declaration())
+            {
                 let is_wanted = wanted.contains(&value.name());
                 found |= is_wanted;
                 value.set_linkage(if is_wanted { Linkage::External } else { Linkage::Internal });
@@ -96,13 +95,19 @@ pub fn standard_library<'c>(
             if !found {
                 continue;
             }
-            machine.run_passes(&part, "globaldce")?;
+            let failed =
+                || format!("the standard library cannot be linked: {}", context.take_errors().join("\n"));
+            // What is wanted, and what that needs.
+            let part = context.module("standard library");
+            part.set_target(TRIPLE, DATA_LAYOUT);
+            if !part.link(whole) {
+                return Err(failed());
+            }
+            // The shipped libraries carry full debug information, which would make the whole module a debug build.
+            part.strip_debug_info();
             prepare(&part);
             if !module.link(part) {
-                return Err(format!(
-                    "the standard library cannot be linked: {}",
-                    context.take_errors().join("\n")
-                ));
+                return Err(failed());
             }
             internalise(module);
             added = true;

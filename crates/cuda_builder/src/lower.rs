@@ -125,7 +125,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
     machine.run_passes(&module, "function(sroa,instcombine<no-verify-fixpoint>)")?;
     panics::rewrite(&context, &module);
     machine.run_passes(&module, "function(sroa,adce,simplifycfg),globaldce,strip-dead-prototypes")?;
-    link::standard_library(&context, &module, &machine, archive, |part| {
+    link::standard_library(&context, &module, archive, |part| {
         prepare(&context, part);
         float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);

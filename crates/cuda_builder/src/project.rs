@@ -124,10 +124,10 @@ mod tests {
         write("cuda_std/Cargo.toml", &manifest("cuda_std", ""));
         let toolchain = Toolchain::find().unwrap();
         let kernels = folder.path().join("kernels");
-        let message = foreign_cuda_std(&toolchain, &kernels).unwrap().to_string();
+        let message = foreign_cuda_std(toolchain, &kernels).unwrap().to_string();
         assert!(message.contains("cuda_std 0.2.2") && message.contains("[patch.crates-io]"), "{message}");
         write("cuda_std/Cargo.toml", &manifest("cuda_std", "[package.metadata.cuda_builder]\nmarks = 1\n"));
-        assert!(foreign_cuda_std(&toolchain, &kernels).is_none());
+        assert!(foreign_cuda_std(toolchain, &kernels).is_none());
     }
 
     #[test]
