@@ -66,6 +66,8 @@ pub struct CudaBuilder {
     pub build_args: Vec<String>,
     /// Where to write the whole module as LLVM sees it before the back end.
     pub final_module_path: Option<PathBuf>,
+    /// Where to write the functions of that module.
+    pub llvm_functions_path: Option<PathBuf>,
 }
 
 impl CudaBuilder {
@@ -89,6 +91,7 @@ impl CudaBuilder {
             debug: DebugInfo::None,
             build_args: Vec::new(),
             final_module_path: None,
+            llvm_functions_path: None,
         }
     }
 
@@ -195,6 +198,14 @@ impl CudaBuilder {
         self
     }
 
+    /// Writes the functions of the final module in LLVM's assembly language, for people: without declarations, attribute
+    /// lists and source lines. Costs less than [`Self::final_module_path`], since what an edit leaves as it was need not be
+    /// read again.
+    pub fn llvm_functions_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.llvm_functions_path = Some(path.as_ref().to_owned());
+        self
+    }
+
     /// Compiles, and returns the path of the PTX: the copy's if [`Self::copy_to`] was called.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         let crate_path = fs::canonicalize(&self.path_to_crate)
@@ -240,6 +251,7 @@ impl CudaBuilder {
             constant_statics: self.use_constant_memory_space,
             line_info: self.generate_line_info || self.debug == DebugInfo::LineTables,
             keep_assembly: self.emit == Some(EmitOption::LlvmIr) || final_module_is_text == Some(true),
+            keep_functions: self.llvm_functions_path.is_some(),
             keep_bitcode: self.emit == Some(EmitOption::Bitcode) || final_module_is_text == Some(false),
         };
         let cache = Cache::new(target_folder.join("lowered"));
@@ -272,8 +284,7 @@ impl CudaBuilder {
             fs::create_dir_all(folder).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
         }
         fs::write(&path, &output.ptx).map_err(CudaBuilderError::FailedToCopyPtxFile)?;
-        let write = |path: PathBuf, as_text: bool| {
-            let content = if as_text { output.assembly.as_bytes() } else { &output.bitcode };
+        let write = |path: PathBuf, content: &[u8]| {
             fs::write(&path, content).map_err(|cause| CudaBuilderError::File {
                 what: "cannot write",
                 path,
@@ -281,12 +292,16 @@ impl CudaBuilder {
             })
         };
         match self.emit {
-            Some(EmitOption::LlvmIr) => write(path.with_extension("ll"), true)?,
-            Some(EmitOption::Bitcode) => write(path.with_extension("bc"), false)?,
+            Some(EmitOption::LlvmIr) => write(path.with_extension("ll"), output.assembly.as_bytes())?,
+            Some(EmitOption::Bitcode) => write(path.with_extension("bc"), &output.bitcode)?,
             None => {}
         }
         if let Some(module) = self.final_module_path {
-            write(module, final_module_is_text == Some(true))?;
+            let is_text = final_module_is_text == Some(true);
+            write(module, if is_text { output.assembly.as_bytes() } else { &output.bitcode })?;
+        }
+        if let Some(path) = self.llvm_functions_path {
+            write(path, output.functions.as_bytes())?;
         }
         Ok(path)
     }

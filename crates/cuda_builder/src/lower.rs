@@ -24,6 +24,8 @@ pub struct Options {
     pub line_info: bool,
     /// Keep the module as LLVM's assembly language.
     pub keep_assembly: bool,
+    /// Keep the functions as LLVM's assembly language.
+    pub keep_functions: bool,
     /// Keep the module as bitcode.
     pub keep_bitcode: bool,
 }
@@ -46,21 +48,29 @@ pub struct Output {
     /// The module before the back end, as text and as bitcode.
     pub assembly: String,
     pub bitcode: Vec<u8>,
+    /// Its functions by themselves, as text.
+    pub functions: String,
     /// What the user should know, a line each.
     pub warnings: String,
 }
 
 impl Output {
     pub fn encode(&self) -> Vec<u8> {
-        let [ptx, assembly, warnings] = [&self.ptx, &self.assembly, &self.warnings].map(|s| s.as_bytes());
-        parcel::pack(&[ptx, assembly, &self.bitcode, warnings])
+        let texts = [&self.ptx, &self.assembly, &self.functions, &self.warnings];
+        let [ptx, assembly, functions, warnings] = texts.map(|text| text.as_bytes());
+        parcel::pack(&[ptx, assembly, &self.bitcode, functions, warnings])
     }
 
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let [ptx, assembly, bitcode, warnings] = parcel::unpack(bytes)?[..] else { return None };
+        let [ptx, assembly, bitcode, functions, warnings] = parcel::unpack(bytes)?[..] else { return None };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (ptx, assembly, warnings) = (text(ptx), text(assembly), text(warnings));
-        Some(Self { ptx, assembly, bitcode: bitcode.to_vec(), warnings })
+        Some(Self {
+            ptx: text(ptx),
+            assembly: text(assembly),
+            bitcode: bitcode.to_vec(),
+            functions: text(functions),
+            warnings: text(warnings),
+        })
     }
 }
 
@@ -82,6 +92,9 @@ pub fn lower(archive: &Archive, options: &Options, earlier: Option<(&Cache, Key)
     let (ptx, version) = assembly::join(&plan, &parts)?;
     let ptx = ptx_version::raise(&ptx, options.arch.first_ptx_version(), version);
     let mut output = Output { ptx, ..Output::default() };
+    if options.keep_functions {
+        output.functions = assembly::join_functions(parts.iter().map(|part| part.functions.as_str()));
+    }
     if options.keep_module() {
         let context = Context::new();
         let module = rejoin(&context, &parts)?;

@@ -5,7 +5,7 @@ use crate::lines::{self, Chains};
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
-use crate::{atomics, entry, memory_ops, parcel, ptx_version, sizes};
+use crate::{assembly, atomics, entry, memory_ops, parcel, ptx_version, sizes};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +23,8 @@ pub struct Part {
     pub constants: Vec<(String, u64)>,
     /// The part before the back end, if that is kept.
     pub bitcode: Vec<u8>,
+    /// Its functions in LLVM's assembly language, if they are kept.
+    pub functions: String,
 }
 
 /// Lowers all parts of a plan, on all cores. `key` stands for everything but the parts' own content.
@@ -95,11 +97,12 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     sizes::check_shared(module)?;
     let constants = sizes::constants(module);
     let bitcode = if options.keep_module() { module.bitcode() } else { Vec::new() };
+    let functions = if options.keep_functions { assembly::functions(&module.print()) } else { String::new() };
     plan.settle(module);
     let chains = lines::number(context, module);
     let text = emit(context, module, &machine)?;
     let version = ptx_version::required(&text);
-    Ok(Part { text, chains, version, constants, bitcode })
+    Ok(Part { text, chains, version, constants, bitcode, functions })
 }
 
 fn emit(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Result<String, String> {
@@ -121,11 +124,14 @@ impl Part {
             &self.version.to_le_bytes(),
             &constants,
             &self.bitcode,
+            self.functions.as_bytes(),
         ])
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let [text, chains, version, constants, bitcode] = parcel::unpack(bytes)?[..] else { return None };
+        let [text, chains, version, constants, bitcode, functions] = parcel::unpack(bytes)?[..] else {
+            return None;
+        };
         let constant = |[name, size]: &[&[u8]; 2]| {
             Some((String::from_utf8_lossy(name).into_owned(), u64::from_le_bytes((*size).try_into().ok()?)))
         };
@@ -140,6 +146,7 @@ impl Part {
                 .map(constant)
                 .collect::<Option<_>>()?,
             bitcode: bitcode.to_vec(),
+            functions: String::from_utf8(functions.to_vec()).ok()?,
         })
     }
 }

@@ -104,20 +104,22 @@ fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
 }
 
 fn llvm(kernel: &str) -> anyhow::Result<String> {
-    const MODULES: [&str; 3] = [
-        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll")),
-        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll")),
-        include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll")),
+    const MODULES: [&[u8]; 3] = [
+        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll.lz4")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll.lz4")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll.lz4")),
     ];
     let entry = format!("@{kernel}(");
-    let (module, define) = MODULES
-        .iter()
-        .find_map(|module| {
-            let define = module.lines().find(|line| line.starts_with("define") && line.contains(&entry))?;
-            Some((*module, define))
-        })
-        .with_context(|| format!("`{kernel}` is not in the LLVM module"))?;
-    cut(module, define, "\n}\n").with_context(|| format!("`{kernel}` does not end in the LLVM module"))
+    for packed in MODULES {
+        let text = lz4_flex::block::decompress_size_prepended(packed)?;
+        let module = std::str::from_utf8(&text)?;
+        if let Some(define) = module.lines().find(|line| line.starts_with("define") && line.contains(&entry))
+        {
+            return cut(module, define, "\n}\n")
+                .with_context(|| format!("`{kernel}` does not end in the LLVM module"));
+        }
+    }
+    anyhow::bail!("`{kernel}` is not in the LLVM module")
 }
 
 fn rust(kernel: &Description) -> anyhow::Result<String> {

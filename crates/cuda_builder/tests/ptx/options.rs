@@ -51,7 +51,13 @@ pub fn other_outputs() {
     assert!(bitcode.starts_with(b"BC\xC0\xDE"));
     let text = std::fs::read_to_string(module).expect("the module");
     assert!(text.contains("define ptx_kernel void @bounded"));
-    builder("kernels", Compute75).copy_to(&path).emit_llvm_ir(true).build().expect("it compiles");
+    let functions = scratch().join("outputs-functions.ll");
+    let llvm =
+        builder("kernels", Compute75).copy_to(&path).emit_llvm_ir(true).llvm_functions_path(&functions);
+    llvm.build().expect("it compiles");
+    let functions = std::fs::read_to_string(functions).expect("the functions");
+    assert_eq!(functions.matches("define ptx_kernel void @bounded(").count(), 1);
+    assert!(!functions.contains("!dbg") && !functions.contains("\ndeclare "));
     assert!(
         std::fs::read_to_string(path.with_extension("ll")).expect("text").contains("nvptx64-nvidia-cuda")
     );
