@@ -93,6 +93,26 @@ pub fn replace(context: &Context, module: &Module<'_>, capability: u32) {
     }
 }
 
+/// Gives loads and stores of devices before 7.0 their ordering by fences: they have no ordered instructions, and LLVM
+/// breaks off where one is asked for.
+pub fn fence_accesses(module: &Module<'_>) {
+    let all = module.functions().into_iter().flat_map(Value::instructions);
+    for access in all.filter(|i| matches!(i.opcode(), Opcode::Load | Opcode::Store)).collect::<Vec<_>>() {
+        let (Some(ordering), scope) = (access.ordering(), access.sync_scope()) else { continue };
+        if ordering == Ordering::Relaxed {
+            continue;
+        }
+        let is_load = access.opcode() == Opcode::Load;
+        if !is_load || ordering == Ordering::SeqCst {
+            Builder::before(access).fence(Ordering::SeqCst, scope);
+        }
+        if let (true, Some(next)) = (is_load, access.next_instruction()) {
+            Builder::before(next).fence(Ordering::SeqCst, scope);
+        }
+        access.set_ordering(Ordering::Relaxed);
+    }
+}
+
 fn operations(module: &Module<'_>) -> Vec<Value> {
     let all = module.functions().into_iter().flat_map(Value::instructions);
     all.filter(|i| i.opcode() == Opcode::AtomicRmw).collect()

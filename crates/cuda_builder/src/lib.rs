@@ -29,6 +29,7 @@ mod levels;
 mod lines;
 mod link;
 mod llvm;
+mod local_atomics;
 mod lower;
 mod marks;
 mod mathematics;

@@ -5,7 +5,7 @@ use crate::lines::{self, Chains};
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
-use crate::{assembly, atomics, entry, memory_ops, parcel, ptx_version, sizes};
+use crate::{assembly, atomics, entry, local_atomics, memory_ops, parcel, ptx_version, sizes};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,10 +83,19 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     let machine = options.machine()?;
     machine.run_passes(module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
     // What the optimiser understands and the back end does badly.
+    if local_atomics::make_plain(module) {
+        machine.run_passes(
+            module,
+            "function(sroa,instcombine<no-verify-fixpoint>,early-cse,simplifycfg,adce)",
+        )?;
+    }
     if atomics::any(module) {
         entry::global_pointers(context, module);
         machine.run_passes(module, "function(infer-address-spaces)")?;
         atomics::replace(context, module, options.arch.capability_value());
+    }
+    if options.arch.capability_value() < 70 {
+        atomics::fence_accesses(module);
     }
     if memory_ops::widen(context, module) {
         machine.run_passes(

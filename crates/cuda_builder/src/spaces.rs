@@ -1,6 +1,6 @@
 //! Puts statics where they belong: shared memory, constant memory, global memory.
 
-use crate::llvm::{Context, Linkage, Module, Value};
+use crate::llvm::{Context, Linkage, Module, Type, Value};
 use crate::marks;
 
 const SHARED_SPACE: u32 = 3;
@@ -20,8 +20,9 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
             // A second declaration of the same name would be the same array.
             array.set_name(marks::DYNAMIC_SHARED);
         } else if section == marks::SHARED {
-            let array = module.add_global("", global.value_type(), SHARED_SPACE);
-            array.set_initializer(global.value_type().undef());
+            let ty = padded(context, module, global).unwrap_or_else(|| global.value_type());
+            let array = module.add_global("", ty, SHARED_SPACE);
+            array.set_initializer(ty.undef());
             array.set_linkage(Linkage::Internal);
             array.set_alignment(global.alignment().max(16));
             let name = global.name();
@@ -57,9 +58,33 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
                 global.set_externally_initialized();
             }
             global.clear_section();
+        } else if !global.is_global_constant()
+            && !global.is_declaration()
+            && global.name().starts_with("_R")
+            && let Some(ty) = padded(context, module, global)
+            && let Some(initial) = global.initializer()
+        {
+            let variable = module.add_global("", ty, 0);
+            variable.set_initializer(context.constant_structure(&[initial, ty.fields()[1].undef()]));
+            variable.set_linkage(Linkage::Internal);
+            variable.set_alignment(global.alignment().max(WORD as u32));
+            let name = global.name();
+            global.replace_all_uses(variable);
+            global.delete_global();
+            variable.set_name(&name);
         }
     }
     Ok(())
+}
+
+/// What the GPU's narrowest compare-and-swap for bytes takes at once.
+const WORD: u64 = 4;
+
+/// The type of a variable with bytes after it that fill its last word, if it does not: an atomic operation on a byte
+/// (`AtomicBool`, `AtomicU8`) reads and writes the whole word around it, which must be the variable's own.
+fn padded(context: &Context, module: &Module<'_>, global: Value) -> Option<Type> {
+    let missing = module.size_of(global.value_type()).wrapping_neg() % WORD;
+    (missing != 0).then(|| context.structure(&[global.value_type(), context.int(8).array(missing)]))
 }
 
 /// A `static` of the user's: rustc's own constants have names without a path.

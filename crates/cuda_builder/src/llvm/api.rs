@@ -256,6 +256,8 @@ functions! {
     fn BuildStore(Ref, Ref, Ref) -> Ref;
     fn BuildGEP2(Ref, Ref, Ref, *mut Ref, c_uint, *const c_char) -> Ref;
     fn BuildExtractValue(Ref, Ref, c_uint, *const c_char) -> Ref;
+    fn BuildInsertValue(Ref, Ref, Ref, c_uint, *const c_char) -> Ref;
+    fn BuildSelect(Ref, Ref, Ref, Ref, *const c_char) -> Ref;
     fn BuildFence(Ref, c_uint, c_int, *const c_char) -> Ref;
     fn BuildBinOp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
     fn BuildCast(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;

@@ -28,6 +28,7 @@ pub enum Binary {
     LShr = 21,
     And = 23,
     Or = 24,
+    Xor = 25,
 }
 
 const UNNAMED: *const std::ffi::c_char = c"".as_ptr();
@@ -124,6 +125,14 @@ impl Builder {
 
     pub fn extract(&self, aggregate: Value, index: u32) -> Value {
         Value(ffi!(BuildExtractValue(self.0, aggregate.0, index, UNNAMED)))
+    }
+
+    pub fn insert(&self, aggregate: Value, value: Value, index: u32) -> Value {
+        Value(ffi!(BuildInsertValue(self.0, aggregate.0, value.0, index, UNNAMED)))
+    }
+
+    pub fn select(&self, condition: Value, then: Value, otherwise: Value) -> Value {
+        Value(ffi!(BuildSelect(self.0, condition.0, then.0, otherwise.0, UNNAMED)))
     }
 
     pub fn fence(&self, ordering: Ordering, scope: u32) -> Value {

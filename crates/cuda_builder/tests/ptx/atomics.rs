@@ -39,4 +39,26 @@ pub fn older_devices_get_fences() {
     has(&ptx, "relaxed", "atom.sys.global.add.u32");
     assert_eq!(count(&ptx, "acquire_release", "membar.sys"), 2);
     has(&ptx, "acquire_release", "atom.sys.global.or.b64");
+    let lines = function(&ptx, "locks");
+    let released = lines.windows(2).any(|pair| pair[0] == "membar.sys;" && pair[1].starts_with("st."));
+    assert!(released, "a store that releases has its fence before: {lines:#?}");
+}
+
+pub fn bytes_have_their_words_to_themselves() {
+    let ptx = kernels(Compute75);
+    let variable = |part: &str| {
+        let line =
+            ptx.lines().find(|line| line.contains(part) && line.starts_with('.') && line.contains(" .b8 "));
+        line.unwrap_or_else(|| panic!("no variable `{part}`")).to_owned()
+    };
+    let busy = variable("4BUSY");
+    assert!(busy.contains(".align 4 .b8") && busy.contains("[4]"), "{busy}");
+    let counts = ptx.lines().find(|line| line.contains(".shared") && line.contains("shared_bytes"));
+    assert!(counts.is_some_and(|line| line.contains("[8]")), "{counts:?}");
+}
+
+pub fn local_ones_are_plain() {
+    let ptx = kernels(Compute75);
+    let atomics = function(&ptx, "local").into_iter().filter(|line| line.contains("atom.")).count();
+    assert_eq!(atomics, 0, "PTX has no atomics on local memory: {:#?}", function(&ptx, "local"));
 }

@@ -39,7 +39,8 @@ fn main() {
             visible_functions_stay;
         panics: every_kind_keeps_its_check, texts_and_values_are_written, threads_never_run_on, formatting_stays_out,
             overflow_is_checked_where_asked;
-        atomics: ordering_and_scope_are_kept, narrow_ones_are_fenced_loops, shared_ones_name_their_space,
+        atomics: ordering_and_scope_are_kept, narrow_ones_are_fenced_loops, shared_ones_name_their_space, bytes_have_their_words_to_themselves,
+            local_ones_are_plain,
             older_devices_get_fences;
         memory: slices_are_read_through_the_read_only_cache, vectors_are_moved_whole, shared_memory_is_not_generic,
             statics_are_placed, accumulators_are_registers, copies_are_wide,
