@@ -17,6 +17,7 @@ mod product;
 mod random;
 mod records;
 mod tensor;
+mod tiles;
 mod transpose;
 
 use std::process::ExitCode;
@@ -70,6 +71,7 @@ fn cases() -> Vec<Case> {
         random::cases(),
         mistakes::cases(),
         tensor::cases(),
+        tiles::cases(),
         blocks::cases(),
     ]
     .into_iter()

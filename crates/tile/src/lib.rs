@@ -3,11 +3,13 @@
 //! A tiled kernel moves a piece of a matrix from global to shared memory, uses it many times, and writes a result.
 //! [`View`] and [`ViewMut`] are the matrix in global memory, with the guard that edges need; [`SharedTile`] is the
 //! piece in shared memory, whose [`Layout`] (plain, padded, swizzled, column by column) is part of its type, so a
-//! kernel changes its bank conflicts by naming another layout. A [`Vector`] is 16 bytes moved by one access, a [`Straddle`]
+//! kernel changes its bank conflicts by naming another layout; [`SharedTile::load`] fills it, [`reduce`] makes one value of
+//! a block's. A [`Vector`] is 16 bytes moved by one access, a [`Straddle`]
 //! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers.
 //! [`mma`] has the blocks of products on tensor cores.
 #![no_std]
 
+mod block;
 pub mod hopper;
 mod layout;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
@@ -20,6 +22,7 @@ mod view;
 #[doc(hidden)]
 pub use cuda_std;
 
+pub use block::{reduce, thread_in_block, threads_of_block};
 pub use layout::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled, SwizzledChunks};
 pub use shared::{DynamicTile, SharedTile, Walk};
 pub use turn::Turn;

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use crate::block::{thread_in_block, threads_of_block};
 use crate::layout::Layout;
 use crate::view::View;
 
@@ -64,26 +65,22 @@ impl<T: Copy, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
         unsafe { self.first.add(L::place(row, col)) }
     }
 
-    /// Fills the tile from the part of `from` that begins at (`row`, `col`), zero-like `outside` where it ends.
+    /// Fills the tile from the part of `from` whose first element is (`row`, `col`), with `outside` where the matrix has
+    /// none. The part may begin above the matrix or to its left: a rim of one starts at row - 1 and column - 1.
     ///
-    /// All threads of a `COLS` × `HEIGHT` block take part: thread (x, y) moves rows y, y + `HEIGHT`, … of column x, so
-    /// each row of a warp is contiguous in global memory. The caller puts a barrier between this and the first read.
+    /// All threads of the block take part, whatever its shape and the tile's: neighbouring threads move neighbouring
+    /// elements of a row. The caller puts a barrier between this and the first read.
     ///
     /// # Safety
-    /// The block has that shape, (`x`, `y`) is this thread's index, and no thread still reads the tile.
+    /// Every thread of the block calls this, and none still reads the tile.
     #[inline(always)]
-    pub unsafe fn fill<const HEIGHT: usize>(
-        &self,
-        from: View<T>,
-        (row, col): (usize, usize),
-        (x, y): (usize, usize),
-        outside: T,
-    ) {
-        let mut r = y;
-        while r < ROWS {
-            // SAFETY: r < ROWS and x < COLS, and thread (x, y) alone moves these elements.
-            unsafe { self.set(r, x, from.get_or(row + r, col + x, outside)) };
-            r += HEIGHT;
+    pub unsafe fn load(&self, from: View<T>, (row, col): (isize, isize), outside: T) {
+        let mut i = thread_in_block();
+        while i < ROWS * COLS {
+            let (r, c) = (i / COLS, i % COLS);
+            // SAFETY: r < ROWS and c < COLS, and this thread alone moves element i.
+            unsafe { self.set(r, c, from.around(row + r as isize, col + c as isize, outside)) };
+            i += threads_of_block();
         }
     }
 }

@@ -40,6 +40,13 @@ impl<'a, T: Copy> View<'a, T> {
             outside
         }
     }
+
+    /// The same for a place that may lie above the matrix or to its left, such as the rim of a tile.
+    #[inline(always)]
+    pub fn around(&self, row: isize, col: isize, outside: T) -> T {
+        // What is negative becomes larger than any extent.
+        self.get_or(row as usize, col as usize, outside)
+    }
 }
 
 /// A matrix that is written, each element by one thread.
@@ -100,6 +107,8 @@ mod tests {
         // SAFETY: six elements, 2 × 3.
         let view = unsafe { View::new(&elements, 2, 3) };
         assert_eq!((view.get_or(1, 2, 0), view.get_or(2, 0, 0), view.get_or(0, 3, 0)), (6, 0, 0));
+
+        assert_eq!((view.around(1, 2, 0), view.around(-1, 1, 9), view.around(1, -1, 9)), (6, 9, 9));
 
         let mut target = [0; 6];
         // SAFETY: six elements, one thread.

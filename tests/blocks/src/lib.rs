@@ -12,3 +12,4 @@ pub mod products;
 pub mod roles;
 
 pub mod mathematics;
+pub mod tiles;

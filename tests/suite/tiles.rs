@@ -1,0 +1,88 @@
+//! What blocks do together, in blocks of every shape: tiles loaded from anywhere around a matrix, values reduced.
+
+use blocks::tiles::{COLS, ROWS};
+use cust::launch;
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use host::data::Random;
+use host::device::Device;
+
+use crate::Case;
+
+static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/blocks.ptx"));
+
+/// Threads along x, y and z: less than a warp, no multiple of one, more than the tile has elements.
+const BLOCKS: [(u32, u32, u32); 7] =
+    [(1, 1, 1), (31, 1, 1), (32, 8, 1), (5, 3, 2), (256, 1, 1), (33, 9, 2), (1024, 1, 1)];
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![Case::new("tiles::a_block_reduces", reductions)];
+    for kernel in ["window_plain", "window_padded", "window_swizzled"] {
+        cases.push(Case::new(format!("tiles::{kernel}"), move |device| windows(device, kernel)));
+    }
+    cases
+}
+
+/// The module, which is made for Hopper: other parts of it need that.
+fn module(device: &Device) -> anyhow::Result<Module> {
+    let (major, minor) = device.limits().capability;
+    anyhow::ensure!((major, minor) == (9, 0), "the module is for capability 9.0, this is {major}.{minor}");
+    Ok(Module::from_ptx(PTX, &[])?)
+}
+
+fn windows(device: &Device, kernel: &str) -> anyhow::Result<()> {
+    let (module, stream) = (module(device)?, device.stream());
+    let function = module.get_function(kernel)?;
+    for (rows, cols) in [(1usize, 1usize), (31, 33), (12, 32), (40, 7), (0, 5)] {
+        let numbers = Random::new((rows * 100 + cols) as u64).units(rows * cols);
+        let from = DeviceBuffer::from_slice(&[&numbers[..], &[7.0]].concat())?;
+        for (row, col) in
+            [(0i32, 0i32), (-1, -1), (-12, 3), (5, -40), (rows as i32 - 1, cols as i32 - 1), (100, 0)]
+        {
+            for block in BLOCKS {
+                let to = DeviceBuffer::from_slice(&[f32::NAN; ROWS * COLS])?;
+                // SAFETY: the kernel's own arguments; `from` has rows × cols elements and `to` a tile's.
+                unsafe {
+                    launch!(function<<<1, block, 0, stream>>>(
+                        rows as u32, cols as u32, row, col, from.as_device_ptr(), numbers.len(), to.as_device_ptr()
+                    ))?;
+                }
+                device.synchronize()?;
+                for (i, got) in to.as_host_vec()?.into_iter().enumerate() {
+                    let (r, c) = (i64::from(row) + (i / COLS) as i64, i64::from(col) + (i % COLS) as i64);
+                    let inside = (0..rows as i64).contains(&r) && (0..cols as i64).contains(&c);
+                    let expected = if inside { numbers[r as usize * cols + c as usize] } else { -1.0 };
+                    anyhow::ensure!(
+                        got == expected,
+                        "{kernel}, block {block:?}: ({r}, {c}) of {rows} × {cols} is {got}, should be {expected}"
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn reductions(device: &Device) -> anyhow::Result<()> {
+    let (module, stream) = (module(device)?, device.stream());
+    let function = module.get_function("block_sums")?;
+    for block in BLOCKS {
+        let (threads, grid) = ((block.0 * block.1 * block.2) as usize, 3u32);
+        let mut random = Random::new(threads as u64);
+        let numbers: Vec<u32> = (0..3 * threads).map(|_| random.bits() as u32 >> 12).collect();
+        let from = DeviceBuffer::from_slice(&numbers)?;
+        let to = DeviceBuffer::from_slice(&vec![0u32; 2 * numbers.len()])?;
+        // SAFETY: a number for each thread, room for two of each.
+        unsafe {
+            launch!(function<<<grid, block, 0, stream>>>(from.as_device_ptr(), numbers.len(), to.as_device_ptr()))?;
+        }
+        device.synchronize()?;
+        for (i, got) in to.as_host_vec()?.chunks_exact(2).enumerate() {
+            let own = &numbers[i / threads * threads..][..threads];
+            let expected = [own.iter().sum::<u32>(), own.iter().copied().max().unwrap_or(0)];
+            anyhow::ensure!(got == expected, "block {block:?}, thread {i}: {got:?}, should be {expected:?}");
+        }
+    }
+    Ok(())
+}
