@@ -1,6 +1,6 @@
 //! What the virtual GPU counts while a kernel runs.
 
-use report::profile::{Counters, GlobalCounters, SharedCounters};
+use report::profile::{Counters, GlobalCounters, Operations, SharedCounters, TensorOperations};
 use virtual_gpu::profiler;
 use warpsmith_cuda::profile::{LaunchProfile, record};
 
@@ -24,13 +24,18 @@ pub fn profiled(
 pub fn sum(profiles: &[LaunchProfile]) -> Counters {
     let mut sum = Counters::default();
     for profile in profiles {
-        let one = counters(&profile.counters);
-        sum.shared_load += one.shared_load;
-        sum.shared_store += one.shared_store;
-        sum.shared_atomic += one.shared_atomic;
-        sum.global_load += one.global_load;
-        sum.global_store += one.global_store;
-        sum.global_atomic += one.global_atomic;
+        sum += counters(&profile.counters);
+    }
+    sum
+}
+
+/// The arithmetic of several launches together.
+pub fn operations(profiles: &[LaunchProfile]) -> Operations {
+    let mut sum = Operations::default();
+    for profiler::Operations { f16, f32, f64, tensor } in profiles.iter().map(|profile| profile.operations) {
+        let profiler::TensorOperations { f16: tensor_f16, tf32, f64: tensor_f64, f8, s8 } = tensor;
+        let tensor = TensorOperations { f16: tensor_f16, tf32, f64: tensor_f64, f8, s8 };
+        sum += Operations { f16, f32, f64, tensor };
     }
     sum
 }
@@ -55,5 +60,7 @@ pub fn counters(from: &profiler::Counters) -> Counters {
         global_load: global(&from.global_load),
         global_store: global(&from.global_store),
         global_atomic: global(&from.global_atomic),
+        bulk_load: global(&from.bulk_load),
+        bulk_store: global(&from.bulk_store),
     }
 }

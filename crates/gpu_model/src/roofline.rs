@@ -30,10 +30,65 @@ pub enum Bound {
     Compute,
 }
 
+/// What does most of a kernel's arithmetic: it decides how high the roof is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// The cores, in `f32`.
+    F32,
+    /// Tensor cores, in `f16` or `bf16`.
+    TensorF16,
+    /// Tensor cores, in `tf32`.
+    TensorTf32,
+    /// Tensor cores, in `f64`.
+    TensorF64,
+    /// Tensor cores, in floating-point numbers of eight bits.
+    TensorF8,
+    /// Tensor cores, in integers of eight bits.
+    TensorS8,
+}
+
+impl Arithmetic {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32 arithmetic",
+            Self::TensorF16 => "f16 or bf16 on tensor cores",
+            Self::TensorTf32 => "tf32 on tensor cores",
+            Self::TensorF64 => "f64 on tensor cores",
+            Self::TensorF8 => "8-bit floating point on tensor cores",
+            Self::TensorS8 => "8-bit integers on tensor cores",
+        }
+    }
+}
+
 impl Roofline {
     /// The lines of a chip, for f32.
     pub fn of(chip: &Chip) -> Self {
         Self { flops: chip.fp32_flops(), bandwidth: chip.memory_bandwidth() }
+    }
+
+    /// The lines of a chip for one kind of arithmetic; `None` if the chip does not do it.
+    ///
+    /// ```
+    /// use gpu_model::chips::{H200, T4};
+    /// use gpu_model::roofline::{Arithmetic, Roofline};
+    ///
+    /// let tensor = Roofline::for_arithmetic(&H200, Arithmetic::TensorF16).unwrap();
+    /// assert_eq!(tensor.flops, 16.0 * Roofline::of(&H200).flops);
+    /// assert!(Roofline::for_arithmetic(&T4, Arithmetic::TensorTf32).is_none());
+    /// ```
+    pub fn for_arithmetic(chip: &Chip, arithmetic: Arithmetic) -> Option<Self> {
+        let multiply_adds = match arithmetic {
+            Arithmetic::F32 => chip.sm.fp32_lanes,
+            Arithmetic::TensorF16 => chip.tensor.f16,
+            Arithmetic::TensorTf32 => chip.tensor.tf32,
+            Arithmetic::TensorF64 => chip.tensor.f64,
+            Arithmetic::TensorF8 => chip.tensor.f8,
+            Arithmetic::TensorS8 => chip.tensor.s8,
+        };
+        (multiply_adds > 0)
+            .then(|| Self { flops: chip.flops(multiply_adds), bandwidth: chip.memory_bandwidth() })
     }
 
     /// Operations per second that a kernel of this intensity (operations per byte) attains at best.
@@ -63,7 +118,7 @@ impl Roofline {
 /// Operations and traffic of a kernel, counted or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Work {
-    /// Floating-point operations; a multiply-add counts two.
+    /// Operations; a multiply-add counts two.
     pub operations: f64,
     /// Bytes that lanes ask of global memory, each access counted.
     pub requested_bytes: f64,

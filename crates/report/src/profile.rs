@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 
+use gpu_model::roofline::Arithmetic;
 use serde::{Deserialize, Serialize};
 
 /// What a run of a program launched, and what was counted.
@@ -43,7 +44,7 @@ pub struct Launch {
     /// The counters of each source line.
     #[serde(default)]
     pub lines: Vec<Line>,
-    /// Floating-point operations of all lanes.
+    /// Arithmetic of all lanes.
     #[serde(default)]
     pub operations: Operations,
     /// Families of instructions that ran and have no measured counting rule.
@@ -54,7 +55,7 @@ pub struct Launch {
     pub fault: Option<String>,
 }
 
-/// Floating-point operations by type; a multiply-add counts two.
+/// Operations by type; a multiply-add counts two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Operations {
@@ -64,12 +65,62 @@ pub struct Operations {
     pub f32: u64,
     /// `f64`.
     pub f64: u64,
+    /// On tensor cores.
+    pub tensor: TensorOperations,
+}
+
+/// Operations on tensor cores, by the type of the factors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TensorOperations {
+    /// `f16` and `bf16`.
+    pub f16: u64,
+    /// `tf32`.
+    pub tf32: u64,
+    /// `f64`.
+    pub f64: u64,
+    /// Floating-point numbers of eight bits.
+    pub f8: u64,
+    /// Integers of eight bits.
+    pub s8: u64,
 }
 
 impl Operations {
     /// All types together.
-    pub const fn total(&self) -> u64 {
-        self.f16 + self.f32 + self.f64
+    pub fn total(&self) -> u64 {
+        self.by_arithmetic().iter().map(|(operations, _)| operations).sum()
+    }
+
+    /// What does most of them.
+    pub fn arithmetic(&self) -> Arithmetic {
+        let most = self.by_arithmetic().into_iter().max_by_key(|(operations, _)| *operations);
+        most.map_or(Arithmetic::F32, |(_, arithmetic)| arithmetic)
+    }
+
+    fn by_arithmetic(&self) -> [(u64, Arithmetic); 6] {
+        let TensorOperations { f16, tf32, f64, f8, s8 } = self.tensor;
+        [
+            (f16, Arithmetic::TensorF16),
+            (tf32, Arithmetic::TensorTf32),
+            (f64, Arithmetic::TensorF64),
+            (f8, Arithmetic::TensorF8),
+            (s8, Arithmetic::TensorS8),
+            // The last of equals is taken: without any operation, the roof is that of f32.
+            (self.f16 + self.f32 + self.f64, Arithmetic::F32),
+        ]
+    }
+}
+
+impl AddAssign for Operations {
+    fn add_assign(&mut self, other: Self) {
+        self.f16 += other.f16;
+        self.f32 += other.f32;
+        self.f64 += other.f64;
+        self.tensor.f16 += other.tensor.f16;
+        self.tensor.tf32 += other.tensor.tf32;
+        self.tensor.f64 += other.tensor.f64;
+        self.tensor.f8 += other.tensor.f8;
+        self.tensor.s8 += other.tensor.s8;
     }
 }
 
@@ -110,6 +161,10 @@ pub struct Counters {
     pub global_store: GlobalCounters,
     /// Atomics on global memory.
     pub global_atomic: GlobalCounters,
+    /// What bulk and tensor copies read from global memory; their sectors are computed, not measured.
+    pub bulk_load: GlobalCounters,
+    /// What they write to global memory.
+    pub bulk_store: GlobalCounters,
 }
 
 /// One family of shared-memory counters.
@@ -155,6 +210,19 @@ impl AddAssign for GlobalCounters {
     }
 }
 
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.shared_load += other.shared_load;
+        self.shared_store += other.shared_store;
+        self.shared_atomic += other.shared_atomic;
+        self.global_load += other.global_load;
+        self.global_store += other.global_store;
+        self.global_atomic += other.global_atomic;
+        self.bulk_load += other.bulk_load;
+        self.bulk_store += other.bulk_store;
+    }
+}
+
 impl GlobalCounters {
     /// Sectors that the bytes would fill if they lay side by side.
     pub const fn ideal_sectors(&self) -> u64 {
@@ -181,10 +249,24 @@ impl Counters {
         sum
     }
 
-    /// The three families of global memory together.
-    pub fn global(&self) -> GlobalCounters {
+    /// What is read from global memory, by loads and by bulk copies.
+    pub fn global_read(&self) -> GlobalCounters {
         let mut sum = self.global_load;
-        sum += self.global_store;
+        sum += self.bulk_load;
+        sum
+    }
+
+    /// What is written to global memory, by stores and by bulk copies.
+    pub fn global_written(&self) -> GlobalCounters {
+        let mut sum = self.global_store;
+        sum += self.bulk_store;
+        sum
+    }
+
+    /// All families of global memory together.
+    pub fn global(&self) -> GlobalCounters {
+        let mut sum = self.global_read();
+        sum += self.global_written();
         sum += self.global_atomic;
         sum
     }

@@ -4,6 +4,8 @@
 //! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
 //! What has no measured rule is not guessed: it is listed in [`LaunchProfile::not_counted`].
 
+mod operations;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +20,8 @@ use crate::observer::{
 };
 use crate::op::{AtomicFunction, AtomicOp, OpKind};
 use crate::program::Code;
+
+pub use operations::{Operations, TensorOperations};
 
 /// What was counted in one launch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -34,7 +38,7 @@ pub struct LaunchProfile {
     pub warp_instructions: u64,
     /// The whole launch.
     pub counters: Counters,
-    /// Floating-point operations of all lanes.
+    /// Arithmetic of all lanes.
     pub operations: Operations,
     /// Each source line that touched memory, by file and line.
     pub lines: Vec<LineProfile>,
@@ -72,6 +76,11 @@ pub struct Counters {
     pub global_store: GlobalCounters,
     /// `atom.global` and `red.global`; zero until their rule is measured.
     pub global_atomic: GlobalCounters,
+    /// What bulk and tensor copies read from global memory. A request is a run of contiguous bytes, such as a row of a
+    /// box; sectors follow from its place, and no rule for them was measured.
+    pub bulk_load: GlobalCounters,
+    /// What they write to global memory.
+    pub bulk_store: GlobalCounters,
 }
 
 /// One family on shared memory.
@@ -96,18 +105,6 @@ pub struct GlobalCounters {
     pub sectors: u64,
     /// Bytes that lanes asked for.
     pub bytes: u64,
-}
-
-/// Floating-point operations by type: a multiply-add counts two, packed types by element. Approximations, conversions
-/// and matrix instructions are not counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Operations {
-    /// `f16` and `bf16`.
-    pub f16: u64,
-    /// `f32`.
-    pub f32: u64,
-    /// `f64`.
-    pub f64: u64,
 }
 
 /// Instructions without a measured rule.
@@ -150,6 +147,8 @@ struct Tally {
     sites: Vec<Site>,
     /// Sites of instructions with generic addresses, which may reach more than one space.
     generic: HashMap<(u32, MemorySpace), u32>,
+    /// Bulk copies from and (`true`) to global memory.
+    bulk: HashMap<(u32, bool), GlobalCounters>,
     others: BTreeMap<&'static str, u64>,
 }
 
@@ -255,10 +254,19 @@ impl BlockObserver for BlockProfiler {
         }
     }
 
-    fn asynchronous(&mut self, _: At, event: &AsyncEvent<'_>) {
-        if let AsyncEvent::CopyStarted { .. } = event {
-            // What it reads comes as an access, and is counted like a load's.
-            *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
+    fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
+        match *event {
+            AsyncEvent::CopyStarted { .. } => {
+                // What it reads comes as an access, and is counted like a load's.
+                *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
+            }
+            AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes } => {
+                let counters = self.tally.bulk.entry((at.pc, write)).or_default();
+                counters.requests += 1;
+                counters.sectors += (address + u64::from(bytes)).div_ceil(32) - address / 32;
+                counters.bytes += u64::from(bytes);
+            }
+            _ => {}
         }
     }
 }
@@ -327,13 +335,17 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
     for tally in tallies {
         profile.warp_instructions += tally.executed.iter().map(|e| e[0]).sum::<u64>();
         for (pc, &[_, lanes]) in tally.executed.iter().enumerate().filter(|(_, e)| e[1] > 0) {
-            let each = code.opcode(pc as u32).map(operations_of).unwrap_or_default();
-            profile.operations.f16 += each.f16 * lanes;
-            profile.operations.f32 += each.f32 * lanes;
-            profile.operations.f64 += each.f64 * lanes;
+            profile.operations.add(code.opcode(pc as u32).map(Operations::of).unwrap_or_default(), lanes);
         }
         for (what, count) in &tally.others {
             *others.entry(what).or_default() += count;
+        }
+        for (&(pc, write), counted) in &tally.bulk {
+            let line = lines.entry(line_of(code, pc)).or_default();
+            for counters in [line, &mut profile.counters] {
+                let family = if write { &mut counters.bulk_store } else { &mut counters.bulk_load };
+                add_global(family, counted);
+            }
         }
         for site in &tally.sites {
             if let Count::NotCounted(what, count) = site.count {
@@ -372,12 +384,16 @@ fn add(to: &mut Counters, count: &Count) {
                 AccessKind::Store => &mut to.global_store,
                 AccessKind::Atomic | AccessKind::Reduction => &mut to.global_atomic,
             };
-            to.requests += from.requests;
-            to.sectors += from.sectors;
-            to.bytes += from.bytes;
+            add_global(to, from);
         }
         Count::NotCounted(..) => {}
     }
+}
+
+fn add_global(to: &mut GlobalCounters, from: &GlobalCounters) {
+    to.requests += from.requests;
+    to.sectors += from.sectors;
+    to.bytes += from.bytes;
 }
 
 /// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`crates/tile`),
@@ -393,29 +409,4 @@ fn line_of(code: &Code, pc: u32) -> (String, u32) {
         Some(frame) => (frame.file.clone(), frame.line),
         None => (String::new(), code.ptx_line(pc)),
     }
-}
-
-/// Operations of one lane.
-fn operations_of(opcode: &ptx::Opcode) -> Operations {
-    let multiples = match opcode.name.as_str() {
-        "add" | "sub" | "mul" => 1,
-        "fma" | "mad" => 2,
-        _ => return Operations::default(),
-    };
-    let mut operations = Operations::default();
-    for modifier in &opcode.modifiers {
-        match modifier.as_str() {
-            "f16" | "bf16" => operations.f16 = multiples,
-            "f16x2" | "bf16x2" => operations.f16 = 2 * multiples,
-            "f32" => operations.f32 = multiples,
-            "f32x2" => operations.f32 = 2 * multiples,
-            "f64" => operations.f64 = multiples,
-            _ => {}
-        }
-    }
-    // `fma.rn.f32.f16` and the like compute in the first type named: the wider one.
-    if operations.f32 > 0 {
-        operations.f16 = 0;
-    }
-    operations
 }

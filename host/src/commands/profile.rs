@@ -97,6 +97,16 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
             grouped(s.bank_conflicts)
         );
     }
+    for (name, bulk) in [("bulk copies from", all.bulk_load), ("bulk copies to", all.bulk_store)] {
+        if bulk.requests > 0 {
+            let _ = writeln!(
+                out,
+                "  {name} global memory: {} runs of bytes, {} sectors (computed from their places; no rule was measured)",
+                grouped(bulk.requests),
+                grouped(bulk.sectors)
+            );
+        }
+    }
     for (name, g) in global.into_iter().filter(|(_, g)| g.requests > 0) {
         let used = g.efficiency().map_or(String::new(), |e| match e {
             // Lanes that want the same bytes ask for more than moves.
@@ -130,14 +140,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
 fn lines(out: &mut String, launches: &[LaunchProfile]) {
     let mut by_line: BTreeMap<(String, u32), report::profile::Counters> = BTreeMap::new();
     for line in launches.iter().flat_map(|launch| &launch.lines) {
-        let one = counters(&line.counters);
-        let sum = by_line.entry((line.file.clone(), line.line)).or_default();
-        sum.shared_load += one.shared_load;
-        sum.shared_store += one.shared_store;
-        sum.shared_atomic += one.shared_atomic;
-        sum.global_load += one.global_load;
-        sum.global_store += one.global_store;
-        sum.global_atomic += one.global_atomic;
+        *by_line.entry((line.file.clone(), line.line)).or_default() += counters(&line.counters);
     }
     let mut worst: Vec<_> = by_line.into_iter().collect();
     worst.sort_by_key(|(_, counters)| std::cmp::Reverse(counters.waste()));

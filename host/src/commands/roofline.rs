@@ -2,15 +2,16 @@
 
 use std::fmt::Write;
 
+use anyhow::Context as _;
 use gpu_model::Chip;
-use gpu_model::roofline::{Bound, CgmaExample, Roofline as Lines, Work};
+use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, Work};
 use report::text::Point;
 use report::unit::rate;
 use serde::Serialize;
-use warpsmith_cuda::profile::LaunchProfile;
 
 use super::occupancy::parse_chip;
 use crate::cli::{Context, Outcome, Output};
+use crate::counters;
 use crate::profiling;
 use crate::size::Size;
 use crate::terminal;
@@ -46,6 +47,7 @@ pub struct Roofline {
 const EXAMPLES: &str = "\
 Examples:
   warpsmith roofline matmul_naive matmul_tiled_16 matmul_tiled_32
+  warpsmith roofline tensor_bf16_nt --size 256     under the roof of tensor cores
   warpsmith roofline --example
   warpsmith roofline --intensity 0.25 --model rtx4090";
 
@@ -65,6 +67,10 @@ struct KernelAnswer {
     cgma: f64,
     /// Counted operations and bytes; `null` if only the ratio is known.
     work: Option<Work>,
+    /// What does most of the operations.
+    arithmetic: Arithmetic,
+    /// What the chip does of that at most.
+    roof_flops: f64,
     attainable_flops: f64,
     bound: Bound,
 }
@@ -88,7 +94,7 @@ impl Roofline {
     fn answer(&self) -> anyhow::Result<Answer> {
         if self.example {
             let example = CgmaExample::new();
-            let kernel = |name: &str, cgma: f64| kernel(name, cgma / 4.0, &example.roofline);
+            let kernel = |name: &str, cgma| kernel(name, cgma / 4.0, Arithmetic::F32, &example.roofline);
             return Ok(Answer {
                 chip: None,
                 roofline: example.roofline,
@@ -101,10 +107,13 @@ impl Roofline {
             });
         }
         let lines = Lines::of(self.model);
-        let mut kernels: Vec<_> =
-            self.intensity.map(|intensity| kernel("the kernel", intensity, &lines)).into_iter().collect();
+        let mut kernels: Vec<_> = self
+            .intensity
+            .map(|intensity| kernel("the kernel", intensity, Arithmetic::F32, &lines))
+            .into_iter()
+            .collect();
         for name in &self.kernels {
-            kernels.push(counted(name, self.size, &lines)?);
+            kernels.push(counted(name, self.size, self.model)?);
         }
         Ok(Answer {
             chip: Some(self.model.name),
@@ -117,31 +126,41 @@ impl Roofline {
 }
 
 /// A kernel as the virtual GPU counts it, all launches of its demo together.
-fn counted(name: &str, size: Option<Size>, lines: &Lines) -> anyhow::Result<KernelAnswer> {
+fn counted(name: &str, size: Option<Size>, chip: &Chip) -> anyhow::Result<KernelAnswer> {
     let launches = profiling::profile(name, size)?;
-    let sum = |part: fn(&LaunchProfile) -> u64| launches.iter().map(part).sum::<u64>() as f64;
+    let counted = counters::sum(&launches);
+    let (read, written) = (counted.global_read(), counted.global_written());
+    let operations = counters::operations(&launches);
     let work = Work {
-        operations: sum(|launch| launch.operations.f16 + launch.operations.f32 + launch.operations.f64),
-        requested_bytes: sum(|launch| launch.counters.global_load.bytes + launch.counters.global_store.bytes),
-        moved_bytes: sum(|launch| {
-            32 * (launch.counters.global_load.sectors + launch.counters.global_store.sectors)
-        }),
+        operations: operations.total() as f64,
+        requested_bytes: (read.bytes + written.bytes) as f64,
+        moved_bytes: (32 * (read.sectors + written.sectors)) as f64,
     };
     anyhow::ensure!(
         work.operations > 0.0 && work.moved_bytes > 0.0,
-        "`{name}` does {} floating-point operations on {} bytes of global memory: there is no ratio to draw",
+        "`{name}` does {} operations on {} bytes of global memory: there is no ratio to draw",
         work.operations,
         work.moved_bytes
     );
-    Ok(KernelAnswer { cgma: work.cgma(), work: Some(work), ..kernel(name, work.intensity(), lines) })
+    let arithmetic = operations.arithmetic();
+    let lines = Lines::for_arithmetic(chip, arithmetic).with_context(|| {
+        format!("`{name}` computes in {}, which the {} lacks", arithmetic.name(), chip.name)
+    })?;
+    Ok(KernelAnswer {
+        cgma: work.cgma(),
+        work: Some(work),
+        ..kernel(name, work.intensity(), arithmetic, &lines)
+    })
 }
 
-fn kernel(name: &str, intensity: f64, lines: &Lines) -> KernelAnswer {
+fn kernel(name: &str, intensity: f64, arithmetic: Arithmetic, lines: &Lines) -> KernelAnswer {
     KernelAnswer {
         name: name.to_owned(),
         intensity,
         cgma: intensity * 4.0,
         work: None,
+        arithmetic,
+        roof_flops: lines.flops,
         attainable_flops: lines.attainable(intensity),
         bound: lines.bound(intensity),
     }
@@ -164,7 +183,12 @@ fn text(answer: &Answer) -> String {
         .kernels
         .iter()
         .zip(marks)
-        .map(|(kernel, mark)| Point { mark, name: kernel.name.clone(), intensity: kernel.intensity })
+        .map(|(kernel, mark)| Point {
+            mark,
+            name: kernel.name.clone(),
+            intensity: kernel.intensity,
+            roof: Lines { flops: kernel.roof_flops, ..*lines },
+        })
         .collect();
     out.push_str(&report::text::roofline(lines, &points, paint));
     out.push('\n');
@@ -191,12 +215,16 @@ fn text(answer: &Answer) -> String {
                 Bound::Memory => "memory",
                 Bound::Compute => "arithmetic",
             };
+            let roof = match kernel.arithmetic {
+                Arithmetic::F32 => "the peak".to_owned(),
+                other => format!("the {} of {}", rate(kernel.roof_flops, "FLOP/s"), other.name()),
+            };
             let _ = writeln!(
                 out,
-                "{}: {:.3} operations per 4-byte access (CGMA), bound by {by}, at best {:.1} % of the peak.",
+                "{}: {:.3} operations per 4-byte access (CGMA), bound by {by}, at best {:.1} % of {roof}.",
                 kernel.name,
                 kernel.cgma,
-                kernel.attainable_flops / lines.flops * 100.0
+                kernel.attainable_flops / kernel.roof_flops * 100.0
             );
             if let Some(work) = kernel.work {
                 let _ = writeln!(

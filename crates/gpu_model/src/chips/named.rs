@@ -45,8 +45,26 @@ pub struct Chip {
     pub ecc: bool,
     /// Engines that copy beside kernels.
     pub copy_engines: u32,
+    /// What its tensor cores do.
+    pub tensor: TensorRates,
     /// Where the virtual board sits.
     pub pci: PciId,
+}
+
+/// Multiply-adds of one multiprocessor's tensor cores in a clock, by the type of the factors; sums in `f32`, `f64` or
+/// `s32`, no sparsity. 0: the chip has no such product, or none worth its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TensorRates {
+    /// `f16` and `bf16`.
+    pub f16: u32,
+    /// `tf32`.
+    pub tf32: u32,
+    /// `f64`.
+    pub f64: u32,
+    /// Floating-point numbers of eight bits.
+    pub f8: u32,
+    /// Integers of eight bits.
+    pub s8: u32,
 }
 
 impl Chip {
@@ -62,7 +80,12 @@ impl Chip {
 
     /// Single-precision floating-point operations per second; a multiply-add counts two.
     pub fn fp32_flops(&self) -> f64 {
-        2.0 * f64::from(self.sms) * f64::from(self.sm.fp32_lanes) * f64::from(self.clock_khz) * 1e3
+        self.flops(self.sm.fp32_lanes)
+    }
+
+    /// Operations per second, for so many multiply-adds of a multiprocessor in a clock.
+    pub(crate) fn flops(&self, multiply_adds: u32) -> f64 {
+        2.0 * f64::from(self.sms) * f64::from(multiply_adds) * f64::from(self.clock_khz) * 1e3
     }
 
     /// Bytes per second that shared memory delivers over all multiprocessors: 128 each clock.
@@ -99,6 +122,7 @@ pub static H200: Chip = Chip {
     l1_and_shared_bytes: 256 * KIB,
     ecc: true,
     copy_engines: 3,
+    tensor: TensorRates { f16: 2048, tf32: 1024, f64: 128, f8: 4096, s8: 4096 },
     pci: at_bus(0x19),
 };
 
@@ -127,6 +151,7 @@ pub static A100: Chip = Chip {
     l1_and_shared_bytes: 192 * KIB,
     ecc: true,
     copy_engines: 3,
+    tensor: TensorRates { f16: 1024, tf32: 512, f64: 64, f8: 0, s8: 2048 },
     pci: at_bus(0x07),
 };
 
@@ -144,6 +169,7 @@ pub static RTX4090: Chip = Chip {
     l1_and_shared_bytes: 128 * KIB,
     ecc: false,
     copy_engines: 2,
+    tensor: TensorRates { f16: 256, tf32: 128, f64: 0, f8: 512, s8: 1024 },
     pci: at_bus(0x01),
 };
 
@@ -161,6 +187,7 @@ pub static RTX3060: Chip = Chip {
     l1_and_shared_bytes: 128 * KIB,
     ecc: false,
     copy_engines: 2,
+    tensor: TensorRates { f16: 256, tf32: 128, f64: 0, f8: 0, s8: 1024 },
     pci: at_bus(0x01),
 };
 
@@ -178,6 +205,7 @@ pub static T4: Chip = Chip {
     l1_and_shared_bytes: 96 * KIB,
     ecc: true,
     copy_engines: 3,
+    tensor: TensorRates { f16: 512, tf32: 0, f64: 0, f8: 0, s8: 1024 },
     pci: at_bus(0x1e),
 };
 
@@ -195,6 +223,7 @@ pub static B200: Chip = Chip {
     l1_and_shared_bytes: 256 * KIB,
     ecc: true,
     copy_engines: 3,
+    tensor: TensorRates { f16: 4096, tf32: 2048, f64: 64, f8: 8192, s8: 8192 },
     pci: at_bus(0x1b),
 };
 
@@ -225,6 +254,27 @@ mod tests {
             let (bandwidth, flops) = (chip.memory_bandwidth() / 1e12, chip.fp32_flops() / 1e12);
             assert!((bandwidth / terabytes - 1.0).abs() < 0.03, "{}: {bandwidth} TB/s", chip.key);
             assert!((flops / teraflops - 1.0).abs() < 0.03, "{}: {flops} TFLOP/s", chip.key);
+        }
+    }
+
+    /// Dense peaks of the data sheets, in TFLOP/s: `f16`, `tf32`, `f64`, `f8`, `s8`; 0 where a sheet has none. Those of
+    /// Hopper and Blackwell are taken at a clock that tensor cores hold, up to 8 % below the highest.
+    #[test]
+    fn peaks_of_tensor_cores_are_those_of_the_data_sheets() {
+        for (chip, sheet) in [
+            (&H200, [989.0, 494.0, 67.0, 1979.0, 1979.0]),
+            (&H100, [989.0, 494.0, 67.0, 1979.0, 1979.0]),
+            (&A100, [312.0, 156.0, 19.5, 0.0, 624.0]),
+            (&RTX4090, [165.2, 82.6, 0.0, 330.3, 660.6]),
+            (&RTX3060, [25.6, 12.8, 0.0, 0.0, 102.0]),
+            (&T4, [65.0, 0.0, 0.0, 0.0, 130.0]),
+            (&B200, [2250.0, 1125.0, 37.0, 4500.0, 4500.0]),
+        ] {
+            let TensorRates { f16, tf32, f64, f8, s8 } = chip.tensor;
+            for (rate, sheet) in [f16, tf32, f64, f8, s8].into_iter().zip(sheet) {
+                let peak = chip.flops(rate) / 1e12;
+                assert!((0.97 * sheet..=1.09 * sheet).contains(&peak), "{}: {peak} for {sheet}", chip.key);
+            }
         }
     }
 

@@ -38,7 +38,7 @@ pub struct Kernel {
     pub source: Vec<SourceLine>,
     /// Blocks on a multiprocessor, or why it cannot be said.
     pub occupancy: Result<Occupancy, String>,
-    /// Floating-point operations of the launch, if they were counted or can be computed.
+    /// Operations of the launch, if they were counted or can be computed.
     pub operations: Option<f64>,
     /// Operations per second measured on a real GPU.
     pub measured: Option<f64>,
@@ -132,6 +132,8 @@ impl Page<'_> {
                 Some(Mark {
                     name: kernel.launch.kernel.clone(),
                     intensity: kernel.intensity()?,
+                    roof: Roofline::for_arithmetic(self.chip, kernel.launch.operations.arithmetic())
+                        .unwrap_or(lines),
                     measured: kernel.measured,
                 })
             })
@@ -140,16 +142,15 @@ impl Page<'_> {
         out.push_str("<h2 id=\"roofline-title\">Roofline</h2>\n");
         let _ = writeln!(
             out,
-            "<p>Left of {:.1} operations per byte, memory decides what {} attains; right of it, arithmetic does. \
-             Traffic is counted in whole sectors, before any cache. A mark on the line is the best the kernel could \
-             do, not a measurement.</p>",
+            "<p>Left of {:.1} operations per byte, memory decides what {} attains in f32; right of it, arithmetic \
+             does. Products on tensor cores have a higher roof, which begins further to the right. Traffic is counted \
+             in whole sectors, before any cache. A mark on the line is the best the kernel could do, not a \
+             measurement.</p>",
             lines.ridge(),
             escape(self.chip.name)
         );
         if marks.is_empty() {
-            out.push_str(
-                "<p>No kernel of this report has floating-point operations that were counted.</p>\n",
-            );
+            out.push_str("<p>No kernel of this report has operations that were counted.</p>\n");
         }
         figure(out, "Roofline", &svg::roofline("Roofline", &lines, &marks), "");
         if !marks.is_empty() {
@@ -166,7 +167,7 @@ impl Page<'_> {
                     "<tr><th scope=\"row\">{}</th><td>{:.3}</td><td>{}</td></tr>",
                     escape(&mark.name),
                     mark.intensity,
-                    unit::rate(lines.attainable(mark.intensity), "FLOP/s")
+                    unit::rate(mark.roof.attainable(mark.intensity), "FLOP/s")
                 );
             }
             out.push_str("</tbody></table></div>\n");
@@ -207,7 +208,7 @@ fn how_to_read(out: &mut String) {
         ("Occupancy", "Warps that a multiprocessor holds at once, divided by its warp slots."),
         (
             "Operations per byte",
-            "Floating-point operations divided by bytes of global traffic; times 4, the CGMA ratio of the texts.",
+            "Arithmetic operations divided by bytes of global traffic; times 4, the CGMA ratio of the texts.",
         ),
     ] {
         let _ = writeln!(out, "<dt>{term}</dt><dd>{meaning}</dd>");

@@ -12,6 +12,8 @@ pub struct Mark {
     pub name: String,
     /// Operations per byte of global traffic.
     pub intensity: f64,
+    /// The roof over it: what the chip does at most of its kind of arithmetic.
+    pub roof: Roofline,
     /// Operations per second that were measured, on a real GPU; without, the mark stands on the line.
     pub measured: Option<f64>,
 }
@@ -23,15 +25,22 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 48.0;
 
-/// Draws the lines of a chip and its kernels.
+/// Draws the lines of a chip, the roofs that its kernels have besides, and its kernels.
 pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
-    let ridge = lines.ridge();
     let usable: Vec<&Mark> =
         marks.iter().filter(|mark| mark.intensity.is_finite() && mark.intensity > 0.0).collect();
-    let least = usable.iter().map(|mark| mark.intensity).fold(ridge / 32.0, f64::min) / 2.0;
-    let most = usable.iter().map(|mark| mark.intensity).fold(ridge * 4.0, f64::max) * 2.0;
+    let highest =
+        usable.iter().map(|mark| mark.roof).fold(*lines, |a, b| if b.flops > a.flops { b } else { a });
+    let mut lower: Vec<Roofline> = Vec::new();
+    for roof in usable.iter().map(|mark| mark.roof).chain([*lines]) {
+        if roof != highest && !lower.contains(&roof) {
+            lower.push(roof);
+        }
+    }
+    let least = usable.iter().map(|mark| mark.intensity).fold(lines.ridge() / 32.0, f64::min) / 2.0;
+    let most = usable.iter().map(|mark| mark.intensity).fold(highest.ridge() * 4.0, f64::max) * 2.0;
     let low = usable.iter().filter_map(|mark| mark.measured).fold(lines.attainable(least), f64::min) / 2.0;
-    let high = lines.flops * 2.0;
+    let high = highest.flops * 2.0;
     let x = |intensity: f64| LEFT + (intensity / least).ln() / (most / least).ln() * (WIDTH - LEFT - RIGHT);
     let y = |flops: f64| HEIGHT - BOTTOM - (flops / low).ln() / (high / low).ln() * (HEIGHT - TOP - BOTTOM);
 
@@ -51,19 +60,19 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         HEIGHT - 10.0,
         "middle",
         "label",
-        "floating-point operations per byte of global memory traffic",
+        "arithmetic operations per byte of global memory traffic",
     );
-    let roof =
-        [(x(least), y(lines.attainable(least))), (x(ridge), y(lines.flops)), (x(most), y(lines.flops))];
-    drawing.line("roof", &roof);
-    drawing.text(
-        WIDTH - RIGHT - 4.0,
-        y(lines.flops) - 8.0,
-        "end",
-        "label strong",
-        &rate(lines.flops, "FLOP/s"),
-    );
-    let slope = (least * ridge).sqrt();
+    let slope_end = (x(highest.ridge()), y(highest.flops));
+    drawing.line("roof", &[(x(least), y(lines.attainable(least))), slope_end, (x(most), y(highest.flops))]);
+    for roof in lower.iter().chain([&highest]) {
+        let height = y(roof.flops);
+        if roof != &highest {
+            drawing.line("roof", &[(x(roof.ridge()), height), (x(most), height)]);
+        }
+        let flops = rate(roof.flops, "FLOP/s");
+        drawing.text(WIDTH - RIGHT - 4.0, height - 8.0, "end", "label strong", &flops);
+    }
+    let slope = (least * lines.ridge()).sqrt();
     drawing.text(
         x(slope) - 8.0,
         y(lines.attainable(slope)) - 8.0,
@@ -76,9 +85,9 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for (mark, more) in clusters(&usable) {
         let label = if more == 0 { mark.name.clone() } else { format!("{} and {more} more", mark.name) };
-        let height = mark.measured.unwrap_or(lines.attainable(mark.intensity));
+        let height = mark.measured.unwrap_or(mark.roof.attainable(mark.intensity));
         let (at_x, at_y) = (x(mark.intensity), y(height));
-        let bound = match lines.bound(mark.intensity) {
+        let bound = match mark.roof.bound(mark.intensity) {
             Bound::Memory => "bound by memory",
             Bound::Compute => "bound by arithmetic",
         };
@@ -87,7 +96,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             "{}: {:.3} operations per byte, at best {}, {bound}",
             mark.name,
             mark.intensity,
-            rate(lines.attainable(mark.intensity), "FLOP/s")
+            rate(mark.roof.attainable(mark.intensity), "FLOP/s")
         );
         drawing.dot(at_x, at_y, "mark", &tip);
         // Right of the mark and below it, the rising line is never in the way.
@@ -109,9 +118,10 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         .map(|mark| format!("{} at {:.3} operations per byte", mark.name, mark.intensity))
         .collect();
     let description = format!(
-        "The chip does {} at most and moves {}; the lines meet at {ridge:.1} operations per byte. {}.",
+        "The chip does {} of f32 at most and moves {}; the lines meet at {:.1} operations per byte. {}.",
         rate(lines.flops, "FLOP/s"),
         rate(lines.bandwidth, "B/s"),
+        lines.ridge(),
         listed.join("; ")
     );
     drawing.finish(name, &description)
@@ -123,6 +133,7 @@ fn clusters<'a>(marks: &[&'a Mark]) -> Vec<(&'a Mark, usize)> {
     for mark in marks {
         let near = |other: &Mark| {
             (mark.intensity / other.intensity).ln().abs() < 0.05
+                && mark.roof == other.roof
                 && mark.measured.is_none()
                 && other.measured.is_none()
         };
@@ -146,7 +157,7 @@ mod tests {
     #[test]
     fn marks_at_one_place_share_a_label() {
         let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, measured: None };
+        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, roof: lines, measured: None };
         let svg = roofline("test", &lines, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains(">tiled and 1 more<") && svg.contains("padded at 4.050"), "{svg}");
@@ -155,10 +166,25 @@ mod tests {
     #[test]
     fn marks_that_cannot_stand_are_left_out() {
         let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, measured: None };
+        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, roof: lines, measured: None };
         let svg = roofline("test", &lines, &[mark("naive", 0.25), mark("copy", 0.0), mark("none", f64::NAN)]);
         assert_eq!(svg.matches("<circle").count(), 1);
         assert!(svg.contains("naive: 0.250 operations per byte, at best 50.0 GFLOP/s, bound by memory"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn a_kernel_on_tensor_cores_stands_under_a_higher_roof() {
+        let lines = Roofline { flops: 60e12, bandwidth: 4e12 };
+        let roof = Roofline { flops: 960e12, ..lines };
+        let marks = [
+            Mark { name: "f32".into(), intensity: 1000.0, roof: lines, measured: None },
+            Mark { name: "bf16".into(), intensity: 1000.0, roof, measured: None },
+        ];
+        let svg = roofline("test", &lines, &marks);
+        assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"roof\"").count()), (2, 2), "{svg}");
+        assert!(svg.contains(">60.0 TFLOP/s<") && svg.contains(">960 TFLOP/s<"), "{svg}");
+        assert!(svg.contains("bf16: 1000.000 operations per byte, at best 960 TFLOP/s, bound by arithmetic"));
+        assert!(svg.contains("f32: 1000.000 operations per byte, at best 60.0 TFLOP/s, bound by arithmetic"));
     }
 }

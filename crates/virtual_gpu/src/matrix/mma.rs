@@ -125,7 +125,7 @@ impl Mma {
     }
 
     /// `m8n8k4` of `f16`: four products, one in each pair of quads.
-    fn is_quad_pairs(&self) -> bool {
+    pub fn is_quad_pairs(&self) -> bool {
         self.shape == Shape { m: 8, n: 8, k: 4 }
             && (self.a, self.b) == (Element::F16, Element::F16)
             && !self.saturate
