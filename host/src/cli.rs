@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -14,19 +15,17 @@ use crate::terminal;
 #[derive(Parser, Debug)]
 #[command(name = "warpsmith", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
-    /// Where kernels run: on a real GPU if the driver has one (auto), there or not at all (gpu), or on the virtual GPU
+    /// Where kernels run: on a real GPU if the driver has one (auto), there or not at all (gpu), or on the virtual GPU;
+    /// WARPSMITH_DEVICE if left out, and auto without it
     #[arg(
         long,
         global = true,
         value_enum,
         value_name = "auto|gpu|virtual",
-        default_value_t,
-        env = "WARPSMITH_DEVICE",
-        hide_env_values = true,
         hide_possible_values = true,
         display_order = 100
     )]
-    pub device: DeviceWish,
+    pub device: Option<DeviceWish>,
 
     /// What to do; all demos when left out
     #[command(subcommand)]
@@ -62,6 +61,19 @@ impl DeviceWish {
             Self::Auto => "auto",
             Self::Gpu => "gpu",
             Self::Virtual => "virtual",
+        }
+    }
+}
+
+impl FromStr for DeviceWish {
+    type Err = String;
+
+    /// The value of `WARPSMITH_DEVICE`; an empty one is none.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match warpsmith_cuda::Wish::from_str(text).map_err(|error| error.to_string())? {
+            warpsmith_cuda::Wish::Auto => Ok(Self::Auto),
+            warpsmith_cuda::Wish::Gpu => Ok(Self::Gpu),
+            warpsmith_cuda::Wish::Virtual => Ok(Self::Virtual),
         }
     }
 }
@@ -155,7 +167,17 @@ pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Cl
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let context = Context { device: cli.device };
+    let device = cli.device.map_or_else(
+        || std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse().map_err(anyhow::Error::msg),
+        Ok,
+    );
+    let context = match device {
+        Ok(device) => Context { device },
+        Err(error) => {
+            terminal::print_error(&error);
+            return ExitCode::from(2);
+        }
+    };
     let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::default()));
     match dispatch(&command, &context) {
         Ok(Outcome::Well) => ExitCode::SUCCESS,
@@ -212,7 +234,15 @@ mod tests {
     fn the_device_may_stand_before_or_after_the_command() {
         for line in ["warpsmith --device virtual list", "warpsmith list --device virtual"] {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
-            assert_eq!(cli.device, DeviceWish::Virtual);
+            assert_eq!(cli.device, Some(DeviceWish::Virtual));
         }
+    }
+
+    #[test]
+    fn an_empty_variable_is_an_unset_one() {
+        assert_eq!("".parse(), Ok(DeviceWish::Auto));
+        assert_eq!("virtual".parse(), Ok(DeviceWish::Virtual));
+        let refused = "abacus".parse::<DeviceWish>().unwrap_err();
+        assert_eq!(refused, "WARPSMITH_DEVICE=abacus: the devices are auto, gpu and virtual");
     }
 }

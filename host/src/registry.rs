@@ -169,13 +169,20 @@ pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> 
                 of_family.len()
             );
         }
-        // A name of which every second letter is wrong is no misspelling of another.
-        let nearest = kernels()
-            .map(|(_, kernel)| (distance(name, kernel.name), kernel.name))
-            .min()
-            .filter(|(distance, _)| 2 * distance < name.len());
-        let hint = nearest.map_or(String::new(), |(_, nearest)| format!(" is `{nearest}` meant?"));
+        let hint = nearest(name).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"));
         anyhow::anyhow!("there is no kernel `{name}`;{hint} `warpsmith list` has them all")
+    })
+}
+
+/// The kernel whose name is most like this one, in any case and with dashes for underscores: one that holds it, else one
+/// that differs in less than every second letter.
+fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase().replace('-', "_");
+    let names = || kernels().map(|(_, kernel)| kernel.name);
+    let holds = |other: &&str| name.len() > 2 && other.contains(&name);
+    names().filter(holds).min_by_key(|other| other.len()).or_else(|| {
+        let (distance, nearest) = names().map(|other| (distance(&name, other), other)).min()?;
+        (2 * distance < name.len()).then_some(nearest)
     })
 }
 
@@ -234,6 +241,15 @@ mod tests {
     fn an_unknown_kernel_gets_the_nearest_name() {
         let error = find("matmul_nave").unwrap_err().to_string();
         assert!(error.contains("is `matmul_naive` meant?"), "{error}");
+        for (asked, meant) in [
+            ("MATMUL_NAIVE", "matmul_naive"),
+            ("matmul-tiled-16", "matmul_tiled_16"),
+            ("tiled_32", "matmul_tiled_32"),
+            ("vecad", "vecadd"),
+        ] {
+            let error = find(asked).unwrap_err().to_string();
+            assert!(error.contains(&format!("is `{meant}` meant?")), "{error}");
+        }
         let error = find("no_such_thing").unwrap_err().to_string();
         assert_eq!(error, "there is no kernel `no_such_thing`; `warpsmith list` has them all");
         let error = find("transpose").unwrap_err().to_string();

@@ -24,8 +24,11 @@ pub enum SizeError {
     #[error("a size is written N, MxN or MxNxK, for example 512 or 640x480")]
     Form,
     /// An extent is no number.
-    #[error("`{0}` is not a whole number")]
+    #[error("`{0}` is not a whole number; a size is written N, MxN or MxNxK, for example 512 or 640x480")]
     NotANumber(String),
+    /// An `x` without a number before or behind it, or nothing at all.
+    #[error("a number is missing; a size is written N, MxN or MxNxK, for example 512 or 640x480")]
+    Missing,
     /// An extent below one.
     #[error("{0} is too small: every extent is at least 1")]
     TooSmall(i128),
@@ -69,6 +72,9 @@ impl FromStr for Size {
 
 fn extent(text: &str) -> Result<usize, SizeError> {
     let text = text.trim();
+    if text.is_empty() {
+        return Err(SizeError::Missing);
+    }
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(SizeError::NotANumber(text.to_owned()));
@@ -108,7 +114,7 @@ mod tests {
         assert_eq!(refused("-3"), SizeError::TooSmall(-3));
         assert_eq!(refused("99999999999"), SizeError::TooLarge("99999999999".into()));
         assert_eq!(refused(&"9".repeat(60)), SizeError::TooLarge("9".repeat(60)));
-        assert_eq!(refused("4x"), SizeError::NotANumber(String::new()));
+        assert_eq!(refused("4x"), SizeError::Missing);
         assert_eq!(refused("1e6"), SizeError::NotANumber("1e6".into()));
         assert_eq!(refused("1x2x3x4"), SizeError::Form);
     }

@@ -46,6 +46,22 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["demo", "nonsense"], "nonsense"),
         (&["profile", "no_such_kernel"], "no kernel `no_such_kernel`"),
         (&["profile", "matmul_nave"], "`matmul_naive`"),
+        (&["profile", "MATMUL-NAIVE"], "`matmul_naive`"),
+        (&["profile", "tiled_32"], "`matmul_tiled_32`"),
+        (&["profile", "tensor_bf16_nt", "--size", "33"], "try another size"),
+        (&["demo", "matmul", "--size", "3x"], "a number is missing"),
+        (&["demo", "matmul", "--size", ""], "a number is missing"),
+        (&["demo", "matmul", "--size", "1e3"], "written N, MxN or MxNxK"),
+        (&["roofline", "copy_4_bytes"], "there is no ratio to draw"),
+        (&["roofline", "tensor_tf32_nn", "--size", "64", "--model", "t4"], "which the Tesla T4 lacks"),
+        (&["report", "--html", "/"], "is a folder"),
+        (&["report", "--html", "/no/such/folder/page.html"], "there is no folder"),
+        (&["occupancy", "matmul_tiled_16", "--block", "8x8"], "16x16x1"),
+        (&["occupancy", "--block", "256", "--capability", "4.0"], "known are 1.0"),
+        (&["explain", "banks", "--capability", "13.0"], "known are 1.x"),
+        (&["explain", "banks", "--base", "3"], "must be aligned"),
+        (&["explain", "coalescing", "--base", "2"], "must be aligned"),
+        (&["explain", "cache", "--shared", "300000"], "has 232448 at most"),
         (&["inspect", "no_such_kernel"], "no kernel"),
         (&["inspect", "matmul_naive", "--sass", "--arch", "90"], "sm_90"),
         (&["list", "no_such_kernel"], "no kernel"),
@@ -90,6 +106,36 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         assert!(error.contains(part), "{arguments:?} does not say `{part}`: {error}");
         assert!(!error.contains("panicked"), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn nonsense_in_the_environment_is_refused_with_its_name() {
+    for (name, value, part) in [
+        ("WARPSMITH_DEVICE", "abacus", "auto, gpu and virtual"),
+        ("WARPSMITH_MODEL", "gtx480", "rtx4090"),
+        ("WARPSMITH_THREADS", "many", "from 1 to 1024"),
+        ("WARPSMITH_THREADS", "0", "from 1 to 1024"),
+        ("WARPSMITH_SEED", "-1", "from 0 to"),
+        ("WARPSMITH_WATCHDOG", "soon", "from 1 to"),
+        ("WARPSMITH_CHECK", "spelling", "memory, race, init, barrier"),
+    ] {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+        tool.args(["demo", "banks", "--json"]).env("WARPSMITH_DEVICE", "virtual").env(name, value);
+        let output = tool.output().expect("the tool starts");
+        let error = stderr(&output);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{name}={value}: {error}");
+        assert!(
+            error.contains(name) && error.contains(part) && output.stdout.is_empty(),
+            "{name}={value}: {error}"
+        );
+    }
+    // An empty variable is an unset one.
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    for name in ["DEVICE", "MODEL", "THREADS", "SEED", "WATCHDOG", "CHECK", "PROFILE"] {
+        tool.env(format!("WARPSMITH_{name}"), "");
+    }
+    let output = tool.args(["demo", "banks", "--json", "--device", "virtual"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]

@@ -58,6 +58,18 @@ pub enum ChoiceError {
     /// `WARPSMITH_CHECK` holds a word that names no check.
     #[error("WARPSMITH_CHECK: {0}")]
     UnknownCheck(#[from] sanitizer::UnknownCheck),
+    /// A variable of the environment that should hold a number.
+    #[error("{name}={given}: a whole number from {least} to {most} is expected")]
+    NotANumber {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        given: String,
+        /// The least number that it may be.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
     /// A GPU was asked for and none can be had.
     #[error("a real GPU was asked for, but {0}")]
     NoGpu(NoGpu),
@@ -219,6 +231,17 @@ fn chip(key: &str) -> Result<&'static Chip, ChoiceError> {
 
 fn modelled(given: Option<&'static Chip>) -> Result<&'static Chip, ChoiceError> {
     check::start()?;
+    let numbers = [
+        ("WARPSMITH_THREADS", 1..=1024),
+        ("WARPSMITH_SEED", 0..=u64::MAX),
+        ("WARPSMITH_WATCHDOG", 1..=u64::MAX),
+    ];
+    for (name, range) in numbers {
+        let given = std::env::var(name).unwrap_or_default();
+        if !given.trim().is_empty() && !given.trim().parse().is_ok_and(|number| range.contains(&number)) {
+            return Err(ChoiceError::NotANumber { name, given, least: *range.start(), most: *range.end() });
+        }
+    }
     match (given, std::env::var("WARPSMITH_MODEL")) {
         (Some(chip), _) => Ok(chip),
         (None, Ok(key)) if !key.is_empty() => chip(&key),

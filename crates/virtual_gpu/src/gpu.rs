@@ -43,7 +43,7 @@ impl Default for Options {
 
 impl Options {
     /// What the environment asks for: `WARPSMITH_THREADS`, `WARPSMITH_SEED`, `WARPSMITH_WATCHDOG` (instructions).
-    /// A value that is no number counts as not set.
+    /// A value that is no number counts as not set here; the driver has refused it before.
     pub fn from_env() -> Self {
         fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
             std::env::var(name).ok()?.trim().parse().ok()
