@@ -227,7 +227,8 @@ impl Plan {
             parts => format!(", K in {parts} parts to fill them"),
         };
         format!(
-            "{tiles} tiles of {down} × {across} for {} multiprocessors{parts}; operands {alignment}",
+            "{} of {down} × {across} for {} multiprocessors{parts}; operands {alignment}",
+            report::text::counted(tiles as u64, "tile", "tiles"),
             self.sms
         )
     }

@@ -21,7 +21,11 @@ pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchPro
     run_family(family, &stage)?;
     let mut profiles = stage.profiles.into_inner();
     profiles.retain(|profile| profile.kernel == description.name);
-    anyhow::ensure!(!profiles.is_empty(), "no demo launches `{kernel}`");
+    anyhow::ensure!(
+        !profiles.is_empty(),
+        "`{kernel}` does not take {}: try another size, such as --size 256",
+        size.map_or("the demo's size".to_owned(), |size| format!("size {size}"))
+    );
     Ok(profiles)
 }
 

@@ -46,6 +46,7 @@ macro_rules! snapshots {
 snapshots! {
     demo_coalescing: "demo coalescing --size 4096",
     demo_matmul: "demo matmul --size 64",
+    demo_tensor: "demo tensor --size 64",
     demo_transpose: "demo transpose --size 64",
     demo_banks: "demo banks",
     demo_spaces: "demo spaces --size 1024",
@@ -66,6 +67,8 @@ snapshots! {
     occupancy_example: "occupancy --example",
     roofline_example: "roofline --example",
     roofline_kernels: "roofline matmul_naive matmul_tiled_16 --size 64",
+    roofline_tensor: "roofline matmul_tiled_16 tensor_bf16_nt hopper_s8_nt --size 256",
+    profile_bulk: "profile hopper_bf16_nt --size 128",
     profile_conflicts: "profile transpose_tile --size 64",
     profile_sectors: "profile transpose_naive --size 64",
     inspect_source: "inspect vecadd --source",

@@ -1,6 +1,9 @@
 //! Every demo, at sizes that are no multiple of anything: each row is right.
 
 use host::demos::{self, Stage};
+use host::device::Device;
+use host::profiling::run_family;
+use host::registry::kernels;
 use host::size::Size;
 
 use crate::{Case, quiet};
@@ -9,10 +12,11 @@ use crate::{Case, quiet};
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for &(name, _, run) in demos::ALL {
-        for size in [None, Some(1), Some(31), Some(33), Some(1000)] {
-            if name == "banks" && size.is_some() || ["matmul", "tensor"].contains(&name) && size == Some(1000)
-            {
-                // One warp has no size; a product of 1000³ in every variant is minutes on the virtual GPU.
+        for size in [None, Some(1), Some(31), Some(32), Some(33), Some(255), Some(1000)] {
+            let product = ["matmul", "tensor"].contains(&name);
+            if name == "banks" && size.is_some() || product && size.is_some_and(|size| size > 33) {
+                // One warp has no size; products of such a size in every variant take minutes on the virtual GPU, and
+                // have long thin shapes of their own.
                 continue;
             }
             let case = size.map_or("default".to_owned(), |size: usize| size.to_string());
@@ -30,7 +34,33 @@ pub fn cases() -> Vec<Case> {
             }));
         }
     }
+    cases.push(Case::virtual_only("demo::every_kernel_is_launched_and_right", every_kernel));
     cases
+}
+
+/// What `profile`, `roofline` and `check` rely on: asked for a kernel by name, its demo launches it.
+fn every_kernel(device: &Device) -> anyhow::Result<()> {
+    for (family, kernel) in kernels() {
+        // Whole vectors in every row, and rows of any length: no kernel takes only what is neither.
+        let sizes = match family {
+            "banks" => vec![None],
+            "matmul" => vec![Some(Size::Three(40, 36, 52))],
+            "tensor" => vec![Some(Size::Three(48, 64, 32))],
+            "transpose" => vec![Some(Size::Two(145, 67)), Some(Size::Two(80, 144))],
+            _ => vec![Some(Size::One(1000))],
+        };
+        let mut launched = false;
+        for size in sizes {
+            let progress = quiet();
+            let stage = Stage { size, only: Some(kernel.name), ..Stage::new(device, &progress) };
+            for row in run_family(family, &stage)?.iter().filter(|row| row.kernel == kernel.name) {
+                anyhow::ensure!(row.ok, "{}: {:?}", row.name(), row.wrong);
+            }
+            launched |= stage.profiles.take().iter().any(|profile| profile.kernel == kernel.name);
+        }
+        anyhow::ensure!(launched, "no demo launches {}", kernel.name);
+    }
+    Ok(())
 }
 
 /// A size that keeps the debug build quick; a demo that takes none has none.

@@ -188,9 +188,7 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         moved(stage, row("stretch_staged_structs"), &stretched, 24 * n, |to| unsafe {
             device.kernel::<stretch_staged_structs>()?.launch(shape, (count, BY, &from, to))
         })?
-        .shows(
-            "staged through shared memory: contiguous outside, stride 3 inside, which is odd: no conflict",
-        ),
+        .shows("contiguous outside, stride 3 in shared memory, which is odd: no conflict"),
     ];
     for staged in [false, true] {
         // In place there is no second buffer: each launch stretches what the one before left, so one is checked.
@@ -246,9 +244,7 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
             device.kernel::<points_to_arrays>()?.launch(shape, (count, pitch, &from_points, to))
         })?
-        .shows(
-            "12-byte structs become three arrays: 16 bytes a lane on both sides, regrouped in shared memory",
-        ),
+        .shows("12-byte structs become three arrays: 16 bytes a lane on both sides"),
         moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
             device.kernel::<arrays_to_points>()?.launch(shape, (count, pitch, &from_three, to))
         })?
@@ -256,9 +252,7 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
             device.kernel::<quads_to_arrays>()?.launch(shape, (count, pitch, &from_quads, to))
         })?
-        .shows(
-            "16-byte structs: 4 fields are 4 chunks apart, and one chunk in nine stays unused to part them",
-        ),
+        .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
         moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
             device.kernel::<arrays_to_quads>()?.launch(shape, (count, pitch, &from_four, to))
         })?,
@@ -267,9 +261,9 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     Ok(rows)
 }
 
-/// Two grids for what has a row for every shift and stride, then the other rows.
+/// Two grids for what has a row for every shift and stride, then lanes and widths, then structs: a screen each.
 pub fn text(rows: &[Row]) -> String {
-    let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).collect::<Vec<_>>();
+    let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).cloned().collect::<Vec<_>>();
     let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
     let (left, right) = (grid("by", &shifted), grid("stride", &strided));
     let lines = left.len().max(right.len());
@@ -279,22 +273,22 @@ pub fn text(rows: &[Row]) -> String {
     let header = ["copy_shifted", "result", read, "copy_strided", "result", read];
     let mut out = crate::terminal::table(&header, &body);
     out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
-    let grids = || shifted.iter().chain(&strided);
-    for row in grids().filter(|row| !row.shows.is_empty()) {
+    let grids = [shifted, strided].concat();
+    for row in grids.iter().filter(|row| !row.shows.is_empty()) {
         out.push_str(&crate::terminal::wrapped(&format!("  {}: ", row.name()), &row.shows));
     }
-    out.push_str(&row::wrong(&grids().map(|row| (*row).clone()).collect::<Vec<_>>()));
-    out.push('\n');
-    let others: Vec<Row> = rows
-        .iter()
-        .filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided")
-        .cloned()
-        .collect();
-    out + &row::text(&others)
+    out.push_str(&row::wrong(&grids));
+    let others = rows.iter().filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided");
+    let (copies, structs): (Vec<Row>, Vec<Row>) =
+        others.cloned().partition(|row| row.kernel.starts_with("copy"));
+    for (title, rows) in [("Lanes and widths", copies), ("Structs of 12 and 16 bytes", structs)] {
+        out.push_str(&format!("\n{}\n{}", crate::terminal::heading(title), row::text(&rows)));
+    }
+    out
 }
 
 /// Case, result and what a warp reads. Cases that read the same share a line; where each is timed, each has its own.
-fn grid(word: &str, rows: &[&Row]) -> Vec<[String; 3]> {
+fn grid(word: &str, rows: &[Row]) -> Vec<[String; 3]> {
     let mut lines: Vec<(Vec<u32>, [String; 2])> = Vec::new();
     for row in rows {
         let result = if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG };

@@ -77,24 +77,18 @@ impl Variant {
     fn shows(self) -> &'static str {
         match self {
             Self::Naive => "the yardstick; every multiply-add reads two numbers from global memory",
-            Self::Tiled16 => {
-                "a tile of 16 × 16 in shared memory: each number is read from global memory 16 times less often"
-            }
+            Self::Tiled16 => "each number is read from global memory 16 times less often",
             Self::Tiled32 => "edge 32 halves global traffic again",
             Self::Dynamic(16) => {
-                "the same tiles in dynamic shared memory; an edge unknown to the compiler costs index arithmetic"
+                "the same tiles in dynamic shared memory, of an edge unknown to the compiler"
             }
             Self::Dynamic(_) => "an edge chosen at launch, from what the device has",
-            Self::Column16 => {
-                "tiles stored column by column: a store spans 2 × 16 lanes in 4 banks, 8 wavefronts instead of 1"
-            }
-            Self::Column16Padded => {
-                "17 words a column: reads are clean, but in a store word 0 and word 256 share bank 0, 2 wavefronts"
-            }
+            Self::Column16 => "tiles in column order: a store puts 32 lanes in 4 banks, 8 wavefronts",
+            Self::Column16Padded => "reads are clean; in a store words 0 and 256 share bank 0: 2 wavefronts",
             Self::Column32 => "32 words a column put a whole warp in one bank: 32 wavefronts",
             Self::Column32Padded => "33 words a column: no conflict is left",
-            Self::DynamicColumn(_, 0) => "the conflicts are the same in dynamic shared memory",
-            Self::DynamicColumn(_, _) => "and so is their cure",
+            Self::DynamicColumn(_, 0) => "the same in dynamic shared memory",
+            Self::DynamicColumn(_, _) => "and so is the cure",
         }
     }
 }

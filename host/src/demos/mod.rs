@@ -79,6 +79,7 @@ pub fn text(demo: &str, rows: &[Row]) -> String {
     match demo {
         "banks" => banks::text(rows),
         "coalescing" => coalescing::text(rows),
+        "transpose" => transpose::text(rows),
         _ => row::text(rows),
     }
 }

@@ -151,8 +151,8 @@ pub fn text(rows: &[Row]) -> String {
         (any(|row| row.cycles.is_some()), "cycles", |row| number(row.cycles, 1)),
         (counted, "shared\nwavefronts", |row| count(row, |all| all.shared().wavefronts)),
         (counted, "bank\nconflicts", |row| count(row, |all| all.shared().bank_conflicts)),
-        (counted, "sectors\nread", |row| count(row, |all| all.global_load.sectors)),
-        (counted, "sectors\nwritten", |row| count(row, |all| all.global_store.sectors)),
+        (counted, "sectors\nread", |row| count(row, |all| all.global_read().sectors)),
+        (counted, "sectors\nwritten", |row| count(row, |all| all.global_written().sectors)),
     ];
     let shown: Vec<_> = columns.into_iter().filter(|(shown, ..)| *shown).collect();
     let header: Vec<&str> = shown.iter().map(|(_, name, _)| *name).collect();
@@ -163,7 +163,7 @@ pub fn text(rows: &[Row]) -> String {
     out.push_str(&counted_where(rows));
     out.push_str(&checked(rows));
     for (names, shows) in shown_by(rows) {
-        out.push_str(&wrapped("  ", &format!("{}: {shows}", names.join(", "))));
+        out.push_str(&wrapped("  ", &format!("{}: {shows}", together(&names))));
     }
     out.push_str(&wrong(rows));
     out
@@ -179,6 +179,19 @@ fn count(row: &Row, part: fn(Counters) -> u64) -> String {
 
 /// Where the counters come from.
 fn counted_where(rows: &[Row]) -> String {
+    let bulk =
+        rows.iter().filter_map(|row| row.counters).any(|all| all.bulk_load.bytes + all.bulk_store.bytes > 0);
+    let place = counted_at(rows);
+    match bulk {
+        true => {
+            place
+                + "Those of tensor copies are the sectors of the lines that they move: computed, not measured.\n"
+        }
+        false => place,
+    }
+}
+
+fn counted_at(rows: &[Row]) -> String {
     let elsewhere = rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
     match elsewhere.and_then(|row| row.counters_size.as_deref()) {
         Some(size) => format!(
@@ -236,6 +249,23 @@ fn shown_by(rows: &[Row]) -> Vec<(Vec<String>, &str)> {
     sentences
 }
 
+/// Names in one phrase: all of a few, else what they have in common and how many they are.
+fn together(names: &[String]) -> String {
+    let [first, _, _, ..] = names else { return names.join(", ") };
+    let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let reversed = |name: &str| name.chars().rev().collect::<String>();
+    let start = names.iter().map(|name| common(first, name)).min().unwrap_or(0);
+    let end = names.iter().map(|name| common(&reversed(first), &reversed(name))).min().unwrap_or(0);
+    let shortest = names.iter().map(|name| name.chars().count()).min().unwrap_or(0);
+    if start < 4 || start + end >= shortest {
+        return names.join(", ");
+    }
+    let end = first.chars().count() - end;
+    let (start, end): (String, String) =
+        (first.chars().take(start).collect(), first.chars().skip(end).collect());
+    format!("{start}…{end} ({} rows)", names.len())
+}
+
 /// What is wrong, a line for each row that is.
 pub fn wrong(rows: &[Row]) -> String {
     let lines = rows.iter().filter_map(|row| {
@@ -243,4 +273,24 @@ pub fn wrong(rows: &[Row]) -> String {
         Some(format!("  {} is {WRONG}: {wrong}\n", row.name()))
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together;
+
+    #[test]
+    fn names_that_share_a_sentence_are_named_together() {
+        let phrase =
+            |names: &[&str]| together(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(phrase(&["one"]), "one");
+        assert_eq!(phrase(&["chase_shared", "copy"]), "chase_shared, copy");
+        assert_eq!(phrase(&["b (edge 16)", "b (edge 32)"]), "b (edge 16), b (edge 32)");
+        assert_eq!(phrase(&["one", "two", "three"]), "one, two, three");
+        assert_eq!(phrase(&["hopper_f16_nn", "hopper_bf16_nn", "hopper_tf32_nt"]), "hopper_… (3 rows)");
+        assert_eq!(
+            phrase(&["tensor_f16_general (nt)", "tensor_s8_general (nt)", "tensor_bf16_general (nt)"]),
+            "tensor_…_general (nt) (3 rows)"
+        );
+    }
 }

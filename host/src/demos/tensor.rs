@@ -16,11 +16,7 @@ const VIRTUAL_OPERATIONS: f64 = 2e10;
 /// Runs the demo.
 pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let size = stage.size_or(128, 4096);
-    let (m, n, k) = match size {
-        Size::One(n) => (n, n, n),
-        Size::Two(m, n) => (m, n, m.min(n)),
-        Size::Three(m, n, k) => (m, n, k),
-    };
+    let (m, n, k) = size.product();
     let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
     let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
     stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;

@@ -54,9 +54,7 @@ impl Step {
             Self::Tile => "both sides contiguous; reading the tile's columns puts 32 lanes in one bank",
             Self::Padded => "one unused column: no conflict is left",
             Self::Swizzled => "columns permuted by row: no conflict either, and no memory unused",
-            Self::Vectorised => {
-                "16 bytes a thread on both sides: a quarter of the accesses, four times the bytes in flight"
-            }
+            Self::Vectorised => "16 bytes a thread on both sides: a quarter of the accesses",
             Self::Shifted => "the same for rows that begin anywhere: two vectors joined in registers",
         }
     }
@@ -215,4 +213,16 @@ fn steps<T: Element>(stage: &Stage, extents: (usize, usize), numbers: &[T]) -> R
     }
     row::against_first(&mut rows);
     Ok(rows)
+}
+
+/// The steps of f32 with what each shows, then the same steps for elements of other widths.
+pub fn text(rows: &[Row]) -> String {
+    let f32_only = |row: &&Row| !row.shows.is_empty();
+    let others: Vec<Row> = rows.iter().filter(|row| !f32_only(row)).cloned().collect();
+    let mut out = row::text(&rows.iter().filter(f32_only).cloned().collect::<Vec<_>>());
+    if !others.is_empty() {
+        let heading = crate::terminal::heading("The same steps for elements of 8, 2, 1 and 16 bytes");
+        out.push_str(&format!("\n{heading}\n{}", row::text(&others)));
+    }
+    out
 }

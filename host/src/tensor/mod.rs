@@ -100,9 +100,16 @@ pub struct Choice {
 impl Choice {
     /// The reasons in a line.
     pub fn why(&self) -> String {
-        let mut text = format!("{}: {}", self.variant.name, self.variant.about);
+        let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
         for (name, reason) in &self.passed_over {
-            text += &format!("; not {name}: {reason}");
+            match reasons.iter_mut().find(|(_, other)| other == reason) {
+                Some((names, _)) => names.push(name),
+                None => reasons.push((vec![name], reason)),
+            }
+        }
+        let mut text = format!("{}: {}", self.variant.name, self.variant.about);
+        for (names, reason) in reasons {
+            text += &format!("; not {}: {reason}", names.join(" nor "));
         }
         text
     }

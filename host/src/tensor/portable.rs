@@ -46,7 +46,7 @@ fn too_little_shared(limits: &Limits, needed: u32) -> Option<String> {
 
 fn bytes_across_k(problem: &Problem) -> Option<String> {
     (problem.input == Input::S8 && problem.layout != Layout::Nt)
-        .then(|| "bytes are multiplied along K only, which is layout nt".to_owned())
+        .then(|| "s8 is multiplied along K only, which is layout nt".to_owned())
 }
 
 /// Why the matrices' lines cannot be copied 16 bytes at a time.
