@@ -79,7 +79,8 @@ fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str)
     call.erase();
 }
 
-/// A panic's text, in which bytes below 8 stand for the values: 1 unsigned, 2 signed, 3 `bool`, 4 `char`, 5 `f64`.
+/// A panic's text, in which bytes below 8 stand for the values: 1 unsigned, 2 signed, 3 `bool`, 4 `char`, 5 `f64`,
+/// 6 and 7 hexadecimal with small and with large letters.
 struct Message {
     text: String,
     values: Vec<Value>,
@@ -131,8 +132,13 @@ fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) 
         "unwrap_failed" if name.contains("option") => {
             Message::plain("called `Option::unwrap()` on a `None` value")
         }
-        "panic" | "panic_nounwind" | "expect_failed" | "unwrap_failed" | "panic_str_2015"
-        | "panic_display" => Message::plain(given(0).unwrap_or_else(|| short.to_owned())),
+        "unwrap_failed" => {
+            let text = given(0).unwrap_or_else(|| short.to_owned());
+            error_value(context, build, &text, arguments).unwrap_or_else(|| Message::plain(text))
+        }
+        "panic" | "panic_nounwind" | "expect_failed" | "panic_str_2015" | "panic_display" => {
+            Message::plain(given(0).unwrap_or_else(|| short.to_owned()))
+        }
         "panic_fmt" | "panic_nounwind_fmt" => {
             formatted(context, build, arguments).unwrap_or_else(|| Message::plain("explicit panic"))
         }
@@ -144,6 +150,19 @@ fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) 
             None => short.strip_prefix("panic_").unwrap_or(short).replace('_', " "),
         }),
     }
+}
+
+/// `result::unwrap_failed(text, length, &error, its Debug)`: the error's value if it is of a type that can be shown, else
+/// its type. The type is in the name of the function by which it would show itself.
+fn error_value(context: &Context, build: &Builder, text: &str, arguments: &[Value]) -> Option<Message> {
+    let vtable = arguments.get(3)?.as_global_variable()?.initializer()?;
+    let functions = (0..).map_while(|index| vtable.element(index)).filter_map(Value::as_function);
+    let shows = functions.map(names::of).find(|name| name.ends_with(" as core::fmt::Debug>::fmt"))?;
+    let ty = shows.strip_prefix('<')?.strip_suffix(" as core::fmt::Debug>::fmt")?;
+    Some(match shown(context, build, ty, *arguments.get(2)?) {
+        Some((mark, value)) => Message { text: format!("{text}: {mark}"), values: vec![value] },
+        None => Message::plain(format!("{text}, a `{ty}`")),
+    })
 }
 
 /// `assert_failed::<T, U>(kind, &T, &U, …)`, where both are types that can be shown.
@@ -183,6 +202,19 @@ fn shown(context: &Context, build: &Builder, ty: &str, pointer: Value) -> Option
     })
 }
 
+/// The value of an integer type as its own bits.
+fn hexadecimal(
+    context: &Context,
+    build: &Builder,
+    ty: &str,
+    pointer: Value,
+    mark: char,
+) -> Option<(char, Value)> {
+    let bits = ty.strip_prefix(['i', 'u'])?;
+    let (_, value) = shown(context, build, &format!("u{bits}"), pointer)?;
+    Some((mark, value))
+}
+
 /// The text of a `panic_const_*` function, by the words of `core`.
 fn constant_panic(kind: &str) -> String {
     let text = match kind {
@@ -217,18 +249,29 @@ fn formatted(context: &Context, build: &Builder, arguments: &[Value]) -> Option<
     for piece in pieces(&template.as_global_variable()?.initializer()?.as_bytes()?)? {
         match piece {
             Piece::Text(piece) => text.push_str(&piece),
-            Piece::Value(index) => {
+            Piece::Value(index, alternate) => {
                 let index = index.unwrap_or(next);
                 next = index + 1;
                 let argument = given.get(&(16 * index)).zip(given.get(&(16 * index + 8)));
                 let shown = argument.and_then(|(value, formatter)| {
                     let formatter = names::of(*formatter);
-                    let ty = formatter.strip_prefix('<')?.split(" as core::fmt::").next()?;
+                    let (ty, way) = formatter.strip_prefix('<')?.split_once(" as core::fmt::")?;
                     let referred = ty.trim_start_matches('&');
-                    (values.len() < 4 && referred == ty).then(|| shown(context, build, ty, *value)).flatten()
+                    if values.len() >= 4 || referred != ty {
+                        return None;
+                    }
+                    match way.split(">::").next()? {
+                        "LowerHex" => hexadecimal(context, build, ty, *value, '\u{6}'),
+                        "UpperHex" => hexadecimal(context, build, ty, *value, '\u{7}'),
+                        "Display" | "Debug" => shown(context, build, ty, *value),
+                        _ => None,
+                    }
                 });
                 match shown {
                     Some((mark, value)) => {
+                        if alternate && matches!(mark, '\u{6}' | '\u{7}') {
+                            text.push_str("0x");
+                        }
                         text.push(mark);
                         values.push(value);
                     }
@@ -266,10 +309,13 @@ fn stored_arguments(array: Value) -> HashMap<u64, Value> {
     stored
 }
 
+/// In the third byte of the flags of a format, above 21 bits of the character that fills.
+const ALTERNATE: u8 = 1 << 7;
+
 enum Piece {
     Text(String),
-    /// The number of the argument, if it is not the next.
-    Value(Option<u64>),
+    /// The number of the argument, if it is not the next; and whether `#` stands in its format.
+    Value(Option<u64>, bool),
 }
 
 /// A format template: a length and that many bytes of text; or a code from 0xC0 on whose low bits say which of flags,
@@ -294,17 +340,20 @@ fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
                 rest = tail;
             }
             _ => {
-                let mut index = None;
+                let (mut index, mut alternate) = (None, false);
                 for (bit, len) in [(1, 4), (2, 2), (4, 2), (8, 2)] {
                     if code & bit != 0 {
                         let (field, tail) = rest.split_at_checked(len)?;
+                        if bit == 1 {
+                            alternate = field[2] & ALTERNATE != 0;
+                        }
                         if bit == 8 {
                             index = Some(u64::from(u16::from_le_bytes([field[0], field[1]])));
                         }
                         rest = tail;
                     }
                 }
-                all.push(Piece::Value(index));
+                all.push(Piece::Value(index, alternate));
             }
         }
     }

@@ -19,7 +19,7 @@ static mut TEXTS: [[u8; LENGTH]; MESSAGES] = [[0; LENGTH]; MESSAGES];
 /// Writes a message with its values and ends the launch.
 ///
 /// In `text`, a byte below 8 stands for the next of the values: 1 unsigned, 2 signed, 3 `bool`, 4 `char`, 5 the bits of
-/// an `f64`.
+/// an `f64`, 6 and 7 hexadecimal with small and with large letters.
 #[cfg(target_os = "cuda")]
 #[unsafe(export_name = "__warpsmith_panic_with_values")]
 #[cold]
@@ -91,8 +91,21 @@ fn write(text: impl Fn(usize) -> u8, values: [u64; 4], put: &mut impl FnMut(usiz
             3 => b"false".iter().for_each(|byte| put(*byte)),
             4 => utf8(value as u32, &mut put),
             5 => float(f64::from_bits(value), &mut put),
+            6 => hexadecimal(value, b'a', &mut put),
+            7 => hexadecimal(value, b'A', &mut put),
             _ => decimal(value, &mut put),
         }
+    }
+}
+
+/// Digits after nine begin with `ten`.
+#[cfg(any(test, target_os = "cuda"))]
+#[inline(always)]
+fn hexadecimal(value: u64, ten: u8, put: &mut impl FnMut(u8)) {
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..digits).rev() {
+        let digit = (value >> (4 * place) & 15) as u8;
+        put(if digit < 10 { b'0' + digit } else { ten + digit - 10 });
     }
 }
 
@@ -200,6 +213,13 @@ mod tests {
         let signed = [(-12_i64) as u64, i64::MIN as u64, u64::MAX, 0];
         assert_eq!(message("\u{2} \u{2} \u{1} \u{1}", signed), format!("-12 {} {} 0", i64::MIN, u64::MAX));
         assert_eq!(message("\u{3}\u{3}\u{4}\u{4}", [1, 0, 'é' as u64, '🦀' as u64]), "truefalseé🦀");
+    }
+
+    #[test]
+    fn bits_are_written_as_core_writes_them() {
+        let values = [0, 0x10, 0xDEAD_BEEF, u64::MAX];
+        let expected = format!("{:x} {:X} {:x} {:X}", values[0], values[1], values[2], values[3]);
+        assert_eq!(message("\u{6} \u{7} \u{6} \u{7}", values), expected);
     }
 
     #[test]

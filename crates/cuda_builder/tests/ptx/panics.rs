@@ -3,7 +3,7 @@
 use crate::compile::{count, function, kernels, texts, with};
 use cuda_builder::NvvmArch::Compute75;
 
-const CHECKED: [&str; 15] = [
+const CHECKED: [&str; 17] = [
     "index",
     "slice_range",
     "divide",
@@ -12,8 +12,10 @@ const CHECKED: [&str; 15] = [
     "unwrap_option",
     "expect_option",
     "unwrap_result",
+    "unwrap_number",
     "explicit",
     "explicit_with_value",
+    "explicit_with_bits",
     "asserted",
     "asserted_equal",
     "asserted_unequal_floats",
@@ -43,9 +45,11 @@ pub fn texts_and_values_are_written() {
         "attempt to calculate the remainder with a divisor of zero",
         "called `Option::unwrap()` on a `None` value",
         "too large to triple",
-        "called `Result::unwrap()` on an `Err` value",
+        "called `Result::unwrap()` on an `Err` value, a `core::num::error::TryFromIntError`",
+        "called `Result::unwrap()` on an `Err` value: {}",
         "a is above nine",
         "a is {}, above 9",
+        "bits 0x{} of {}",
         "assertion failed: a < 9",
         "assertion `left == right` failed: left: {}, right: {}",
         "assertion `left != right` failed: left: {}, right: {}",
