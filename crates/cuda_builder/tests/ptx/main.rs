@@ -59,5 +59,14 @@ fn main() {
             constant_memory;
     };
     tests.extend(assembler::trials());
+    tests.push(
+        Trial::test(
+            "surroundings::source_trees_may_be_read_only",
+            surroundings::source_trees_may_be_read_only,
+        )
+        .with_ignored_flag(!surroundings::can_mount()),
+    );
+    #[cfg(unix)]
+    tests.extend(trials! { surroundings: the_cargo_home_does_not_reach_the_device_build; });
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }

@@ -4,6 +4,7 @@
 
 use crate::compile::{fixture, scratch};
 use cuda_builder::{CudaBuilder, NvvmArch};
+use libtest_mimic::Failed;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +26,14 @@ pub fn build_if_asked() -> bool {
 }
 
 pub fn build_in_child(label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
+    let child = Command::new(std::env::current_exe().expect("this program"));
+    build_by(child, label, crate_path, variables)
+}
+
+/// [`build_in_child`] by a command that starts this program.
+fn build_by(mut child: Command, label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
     let out = scratch().join(format!("surroundings-{label}.ptx"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-    let mut child = Command::new(std::env::current_exe().expect("this program"));
     child.env(CRATE, crate_path).env(OUT, &out).env("OUT_DIR", target.join("tests/build/cuda_builder/out"));
     child.envs(variables.iter().copied());
     let output = child.output().expect("this program starts");
@@ -140,6 +146,78 @@ pub fn source_trees_stay_as_they_are() {
         fs::metadata(crate_path.join("Cargo.lock")).and_then(|m| m.modified()).expect("the lock file"),
         lock
     );
+}
+
+/// A shell command in which `folder` cannot be written, whoever runs it: a mount of its own, as containers have.
+fn with_read_only(folder: &Path, command: &str) -> Command {
+    let mut shell = Command::new("unshare");
+    shell.args(["--map-root-user", "--mount", "sh", "-c"]);
+    shell.arg(format!("mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && {command}"));
+    shell.arg(folder);
+    shell
+}
+
+/// Whether this machine lets [`with_read_only`] mount.
+pub fn can_mount() -> bool {
+    let folder = std::env::temp_dir().join(format!("cuda_builder-{}", std::process::id()));
+    let _ = fs::create_dir_all(&folder);
+    let refused =
+        with_read_only(&folder, "! touch \"$0/file\"").output().is_ok_and(|output| output.status.success());
+    let _ = fs::remove_dir_all(&folder);
+    refused
+}
+
+pub fn source_trees_may_be_read_only() -> Result<(), Failed> {
+    if !can_mount() {
+        return Err("`unshare --map-root-user --mount` cannot mount a read-only folder here".into());
+    }
+    let crate_path = copy_of_gates(&scratch().join("read-only"));
+    let plain = build_in_child("writable", &crate_path, &[]);
+    // Another kernel, so that there is something to do.
+    let source = crate_path.join("src/lib.rs");
+    let text = fs::read_to_string(&source)?;
+    fs::write(
+        &source,
+        format!("{text}\n#[kernel]\npub unsafe fn added(out: *mut u32) {{\n    unsafe {{ *out = 1 }};\n}}\n"),
+    )?;
+    let mut child = with_read_only(&crate_path, "! touch \"$0/src/file\" 2>&- && exec \"$1\"");
+    child.arg(std::env::current_exe()?);
+    let ptx = build_by(child, "read-only", &crate_path, &[]);
+    assert!(plain.contains(".entry always(") && !plain.contains(".entry added("));
+    assert!(ptx.contains(".entry always(") && ptx.contains(".entry added("));
+    Ok(())
+}
+
+/// What a user has set for all builds, in the cargo home: a linker, flags for every target, a wrapper.
+#[cfg(unix)]
+pub fn the_cargo_home_does_not_reach_the_device_build() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = scratch().join("cargo-home");
+    let crate_path = copy_of_gates(&folder);
+    let home = folder.join("home");
+    fs::create_dir_all(&home).expect("a folder");
+    let known = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let known = known.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    for shared in ["registry", "git"] {
+        let there = known.as_ref().expect("a home").join(shared);
+        if there.exists() {
+            symlink(there, home.join(shared)).expect("a link");
+        }
+    }
+    // It links the build scripts and procedural macros of the device's crates, and says so; device code it never sees.
+    let linker = folder.join("linker.sh");
+    fs::write(&linker, "#!/bin/sh\nexec cc \"$@\"\n").expect("the linker");
+    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).expect("it may run");
+    let config = format!(
+        "[build]\nrustc-wrapper = \"/no/such/wrapper\"\ntarget = \"wasm32-unknown-unknown\"\n\
+         [target.'cfg(all())']\nlinker = {linker:?}\nrustflags = [\"-Ctarget-cpu=native\", \"-Clink-arg=-fuse-ld=no-such\"]\n\
+         [target.x86_64-unknown-linux-gnu]\nrustflags = [\"-Copt-level=0\", \"--cfg=nonsense\"]\n\
+         [profile.release]\ndebug = 2\nopt-level = 1\n"
+    );
+    fs::write(home.join("config.toml"), config).expect("the configuration");
+    let ptx = build_in_child("cargo-home", &crate_path, &[("CARGO_HOME", home.as_os_str())]);
+    let plain = build_in_child("plain-for-cargo-home", &fixture("gates"), &[]);
+    assert_eq!(without_hashes(&ptx), without_hashes(&plain));
 }
 
 /// A package whose build script compiles kernels, and whose program prints the PTX.
