@@ -1,6 +1,8 @@
 //! Builds instructions.
 
-use super::value::{Block, Ordering, Type, Value};
+use super::instruction::{Block, Ordering};
+use super::types::Type;
+use super::value::Value;
 use super::{Ref, ffi};
 
 /// An instruction builder with a position.

@@ -1,6 +1,6 @@
 //! Places in the source, as instructions carry them.
 
-use super::value::{Value, file_of};
+use super::value::Value;
 use super::{Context, Module, Ref, ffi};
 use std::collections::HashSet;
 
@@ -104,7 +104,46 @@ pub fn source_checksums(context: &Context, module: &Module<'_>) -> HashSet<Strin
     files.into_iter().filter(|file| !file.is_null()).filter_map(checksum).collect()
 }
 
+/// The name and directory of the file of a scope.
+fn file_of(scope: Ref) -> (String, String) {
+    let file = ffi!(DIScopeGetFile(scope));
+    if file.is_null() {
+        return Default::default();
+    }
+    let read = |get: &dyn Fn(*mut u32) -> *const std::ffi::c_char| {
+        let mut len = 0;
+        let start = get(&mut len);
+        String::from_utf8_lossy(&super::copied(start, len as usize)).into_owned()
+    };
+    (read(&|len| ffi!(DIFileGetFilename(file, len))), read(&|len| ffi!(DIFileGetDirectory(file, len))))
+}
+
 impl Value {
+    /// A function's file, that file's directory, and its line.
+    pub fn source(self) -> Option<(String, String, u32)> {
+        let subprogram = ffi!(GetSubprogram(self.0));
+        if subprogram.is_null() {
+            return None;
+        }
+        let (file, directory) = file_of(subprogram);
+        Some((file, directory, ffi!(DISubprogramGetLine(subprogram))))
+    }
+
+    /// Moves the subprogram of another function here; one belongs to one function only.
+    pub fn take_subprogram(self, from: Value) {
+        let subprogram = ffi!(GetSubprogram(from.0));
+        for instruction in from.instructions() {
+            ffi!(InstructionSetDebugLoc(instruction.0, std::ptr::null_mut()));
+        }
+        ffi!(SetSubprogram(from.0, std::ptr::null_mut()));
+        ffi!(SetSubprogram(self.0, subprogram));
+    }
+
+    pub fn copy_debug_location(self, from: Value) {
+        let location = ffi!(InstructionGetDebugLoc(from.0));
+        ffi!(InstructionSetDebugLoc(self.0, location));
+    }
+
     pub fn location(self) -> Option<Location> {
         let location = ffi!(InstructionGetDebugLoc(self.0));
         (!location.is_null()).then_some(Location(location))

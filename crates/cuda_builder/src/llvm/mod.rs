@@ -5,18 +5,24 @@
 //! that no lifetime here would catch, since the passes may delete any value.
 
 mod api;
+mod attribute;
 mod builder;
+mod instruction;
 mod location;
 mod module;
 mod target;
+mod types;
 mod value;
 
 pub use api::load;
+pub use attribute::At;
 pub use builder::{Binary, Builder, Cast};
+pub use instruction::{Block, Opcode, Ordering};
 pub use location::{Location, source_checksums};
 pub use module::{Context, Module};
 pub use target::{DATA_LAYOUT, TRIPLE, TargetMachine, set_options};
-pub use value::{At, Block, Linkage, Opcode, Ordering, Type, TypeKind, Value};
+pub use types::{Type, TypeKind};
+pub use value::{Linkage, Value};
 
 use api::{Ref, api};
 

@@ -1,6 +1,7 @@
 //! Contexts and modules.
 
-use super::value::{Linkage, Type, Value};
+use super::types::Type;
+use super::value::{Linkage, Value};
 use super::{Ref, c, ffi, take_message};
 use std::cell::RefCell;
 use std::ffi::c_void;
