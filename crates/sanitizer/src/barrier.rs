@@ -2,9 +2,9 @@
 //! masks.
 //!
 //! Threads that wait for ever are found by the virtual GPU itself, which ends the launch with who waits where. Since
-//! Volta, threads that have ended no longer count at a barrier, so returning early is no mistake. Going round a barrier
-//! is: a thread that left out one that others wait at, went on behind it, and ended there. It is told from an early
-//! return by its last access: the barrier's way leads there, and no way leads back.
+//! Volta, threads that have ended no longer count at a barrier, so returning before the first one is no mistake. Going
+//! round a barrier is: a thread that left out one that others wait at, and ended. It is told from an early return by the
+//! barriers that it came to before, or by its last access: the barrier's way leads there, and no way leads back.
 
 use std::collections::HashMap;
 
@@ -52,10 +52,16 @@ pub enum Wrong {
 pub struct BlockBarriers {
     alive: Vec<u32>,
     born: Vec<u32>,
-    /// By thread: its last memory access.
+    /// By thread: its last memory access, for lanes of `apart`; the others of a warp had theirs together.
     last: Vec<u32>,
+    together: Vec<u32>,
+    apart: Vec<u32>,
+    /// Lanes that have come to a barrier of all threads.
+    came: Vec<u32>,
     /// The last accesses of threads that have ended, each with one such thread.
     ended: HashMap<u32, u32>,
+    /// A thread that came to barriers of all threads, and has ended.
+    left: Option<u32>,
     /// By barrier: who came first in this turn of it.
     first: HashMap<u32, At>,
     /// Whether the way from one place leads to the other and not back.
@@ -70,8 +76,12 @@ impl BlockBarriers {
         BlockBarriers {
             born: alive.clone(),
             last: vec![0; alive.len() * 32],
+            together: vec![0; alive.len()],
+            apart: vec![0; alive.len()],
+            came: vec![0; alive.len()],
             alive,
             ended: HashMap::new(),
+            left: None,
             first: HashMap::new(),
             beyond: HashMap::new(),
         }
@@ -80,18 +90,38 @@ impl BlockBarriers {
     /// Lanes access memory.
     #[inline]
     pub fn access(&mut self, at: At) {
-        let last = &mut self.last[at.warp as usize * 32..][..32];
+        let warp = at.warp as usize;
+        if self.alive[warp] & !at.lanes == 0 && self.alive[warp] == self.born[warp] {
+            self.together[warp] = at.pc;
+            self.apart[warp] = 0;
+            return;
+        }
+        self.apart[warp] |= at.lanes;
+        let last = &mut self.last[warp * 32..][..32];
         for lane in 0..32 {
             last[lane] = if at.lanes >> lane & 1 != 0 { at.pc } else { last[lane] };
+        }
+    }
+
+    fn last(&self, thread: u32) -> u32 {
+        let warp = thread as usize / 32;
+        if self.apart[warp] >> (thread % 32) & 1 != 0 {
+            self.last[thread as usize]
+        } else {
+            self.together[warp]
         }
     }
 
     /// Lanes have ended.
     pub fn exit(&mut self, at: At) {
         self.alive[at.warp as usize] &= !at.lanes;
+        let left = at.lanes & self.came[at.warp as usize];
+        if left != 0 {
+            self.left.get_or_insert(at.warp * 32 + left.trailing_zeros());
+        }
         for lane in crate::race::lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
-            self.ended.entry(self.last[thread as usize]).or_insert(thread);
+            self.ended.entry(self.last(thread)).or_insert(thread);
         }
     }
 
@@ -108,6 +138,9 @@ impl BlockBarriers {
             let first = self.first.remove(&index).is_some();
             return if first && threads == 0 { self.went_round(at.pc, code) } else { None };
         }
+        if threads == 0 {
+            self.came[at.warp as usize] |= at.lanes;
+        }
         let elsewhere = self.alive[at.warp as usize] & !at.lanes;
         if aligned && at.lanes != 0 && elsewhere != 0 {
             return Some(Wrong::Divergent { elsewhere });
@@ -119,6 +152,10 @@ impl BlockBarriers {
 
     /// A thread that has ended behind this place without coming by.
     fn went_round(&mut self, pc: u32, code: &Code) -> Option<Wrong> {
+        // It took part in the block's barriers, and then the others went on to one without it.
+        if let Some(thread) = self.left {
+            return Some(Wrong::WentRound { thread, last: self.last(thread) });
+        }
         let beyond = &mut self.beyond;
         self.ended.iter().find_map(|(&last, &thread)| {
             let is = *beyond
@@ -138,7 +175,7 @@ impl BlockBarriers {
         let ended = members & self.born[warp] & !self.alive[warp];
         for lane in crate::race::lanes(ended) {
             let thread = at.warp * 32 + lane;
-            let last = self.last[thread as usize];
+            let last = self.last(thread);
             let beyond = &mut self.beyond;
             if *beyond
                 .entry((at.pc, last))

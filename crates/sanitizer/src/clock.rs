@@ -62,7 +62,6 @@ pub struct Snapshot {
 /// What one thread has in mind.
 #[derive(Debug, Clone)]
 struct Mind {
-    step: Step,
     known: Arc<Known>,
     /// What it read by a relaxed access; it counts from the next fence or barrier on.
     pending: Option<Arc<Known>>,
@@ -78,6 +77,10 @@ struct Mind {
 pub struct Clocks {
     block: u32,
     minds: Vec<Mind>,
+    /// By thread: its current step, and the floor of what it knows. Apart from the rest, because every access of a warp
+    /// asks for those of its lanes.
+    steps: Vec<Step>,
+    floors: Vec<Step>,
 }
 
 /// What threads bring to a meeting.
@@ -100,8 +103,8 @@ impl Clocks {
     /// Clocks of a block at its start: nobody knows of anybody.
     pub fn new(block: u32, threads: usize) -> Self {
         let known = Arc::new(Known { own: vec![0; threads].into(), floor: 0, others: Arc::default() });
-        let mind = Mind { step: 1, known, pending: None, narrow: None, wide: None, heard: None };
-        Clocks { block, minds: vec![mind; threads] }
+        let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None };
+        Clocks { block, minds: vec![mind; threads], steps: vec![1; threads], floors: vec![0; threads] }
     }
 
     /// Whose clocks they are.
@@ -113,13 +116,30 @@ impl Clocks {
     /// The thread's current step.
     #[inline]
     pub fn step(&self, thread: u32) -> Step {
-        self.minds[thread as usize].step
+        self.steps[thread as usize]
     }
 
     /// Up to this step the thread knows of all threads of its block.
     #[inline]
     pub fn floor(&self, thread: u32) -> Step {
-        self.minds[thread as usize].known.floor
+        self.floors[thread as usize]
+    }
+
+    /// The step and the floor of all lanes of a warp, where these are the same for all.
+    #[inline]
+    pub fn of_warp(&self, warp: u32) -> Option<(Step, Step)> {
+        let first = warp as usize * 32;
+        let (steps, floors) = (self.steps.get(first..first + 32)?, self.floors.get(first..first + 32)?);
+        let mut apart = 0;
+        for lane in 0..32 {
+            apart |= steps[lane] ^ steps[0] | floors[lane] ^ floors[0];
+        }
+        (apart == 0).then_some((steps[0], floors[0]))
+    }
+
+    /// Up to this step every thread knows of all threads of the block.
+    pub fn floor_of_all(&self) -> Step {
+        self.floors.iter().copied().min().unwrap_or(0)
     }
 
     /// Whether `thread` knows of step `step` of thread `of` in block `block`.
@@ -147,8 +167,8 @@ impl Clocks {
     /// What the thread would pass on now. Its next access belongs to a new step.
     pub fn publish(&mut self, thread: u32) -> Snapshot {
         let mind = &mut self.minds[thread as usize];
-        let step = mind.step;
-        mind.step += 1;
+        let step = self.steps[thread as usize];
+        self.steps[thread as usize] += 1;
         Snapshot { block: self.block, thread, step, known: mind.known.clone() }
     }
 
@@ -192,6 +212,7 @@ impl Clocks {
         let mut joined = Known::clone(mine);
         joined.join(gathered);
         *mine = joined.settle();
+        self.floors[thread as usize] = self.minds[thread as usize].known.floor;
     }
 
     /// The thread reads what lies at a location; without `acquire` it counts from its next fence on.
@@ -232,8 +253,8 @@ impl Clocks {
             meet.known.join(&mind.known);
             meet.last = Some(mind.known.clone());
         }
-        meet.known.own[thread as usize] = mind.step;
-        mind.step += 1;
+        meet.known.own[thread as usize] = self.steps[thread as usize];
+        self.steps[thread as usize] += 1;
         if mind.wide.is_none() && mind.heard.is_none() {
             return;
         }
@@ -257,6 +278,7 @@ impl Clocks {
     pub fn leave(&mut self, thread: u32, met: &Met) {
         let mind = &mut self.minds[thread as usize];
         mind.known = met.known.clone();
+        self.floors[thread as usize] = met.known.floor;
         if met.heard.is_some() {
             mind.heard = met.heard.clone();
         }

@@ -1,19 +1,25 @@
 //! The initialisation check: a value that was never written decides something.
 //!
-//! Definedness is kept for each byte of memory and carried with values through registers: a value made from an
-//! undefined one is undefined, byte by byte where the instruction keeps bytes apart (see [`crate::flow`]). Reading or
-//! copying one is no finding; it is one when an undefined value is an address, steers a branch or a guarded instruction,
-//! takes part in an atomic, or is copied to the host.
+//! Definedness is kept for each byte of memory, and for each bit where a byte is undefined in part, and carried with
+//! values through registers: a value made from an undefined one is undefined, bit by bit where the instruction keeps bits
+//! apart (see [`crate::flow`]). Reading or copying one is no finding; it is one when an undefined value is an address,
+//! steers a branch or a guarded instruction, takes part in an atomic, or is copied to the host.
+//!
+//! Almost no register is ever undefined. Those that some way through the program reads before it writes them start so;
+//! all others become so only by what is loaded into them. As long as a warp has no undefined register, its instructions
+//! are not looked at.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::Code;
-use virtual_gpu::observer::{Access, AccessKind, At, MemorySpace, Register};
+use virtual_gpu::observer::{Access, AccessKind, At, Carrier, Entered, MemorySpace, Operands, Register};
+use virtual_gpu::{Code, Opcode};
 
-use crate::flow;
+use crate::flow::{self, Value, all_of};
 use crate::race::lanes;
-use crate::written::Written;
+use crate::reached::Reached;
+use crate::written::{PAGE, Written};
 
 /// What an undefined value decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,60 +35,57 @@ pub enum Decides {
 /// The registers of one warp.
 #[derive(Debug, Default)]
 struct WarpRegisters {
-    /// By slot: lanes in which some byte is undefined. Beyond the end: all lanes, since nothing was ever written.
+    /// By slot: lanes in which some bit is undefined. Beyond the end: none.
     undefined: Vec<u32>,
-    /// Which bytes, where not all of them.
-    partly: HashMap<(u32, u32), u32>,
-    /// What the current instruction reads, if any of it is undefined.
+    /// Slots in which some lane is undefined.
+    tainted: u32,
+    /// Which bits, where not all of them.
+    partly: HashMap<(u32, u32), u128>,
+    /// What the instruction at this place reads, if any of it is undefined.
     reads: Vec<Register>,
-    /// Constants that a store names are no registers: these are.
-    stored: Vec<u32>,
+    reads_of: u32,
 }
 
 impl WarpRegisters {
     #[inline]
     fn of(&self, slot: u32) -> u32 {
-        self.undefined.get(slot as usize).copied().unwrap_or(!0)
+        self.undefined.get(slot as usize).copied().unwrap_or(0)
     }
 
     #[inline]
     fn set(&mut self, slot: u32, lanes: u32, undefined: u32) {
         let at = slot as usize;
         if at >= self.undefined.len() {
-            self.undefined.resize(at + 1, !0);
+            if undefined & lanes == 0 {
+                return;
+            }
+            self.undefined.resize(at + 1, 0);
         }
-        self.undefined[at] = self.undefined[at] & !lanes | undefined & lanes;
+        let before = self.undefined[at];
+        let now = before & !lanes | undefined & lanes;
+        self.undefined[at] = now;
+        self.tainted = self.tainted + u32::from(now != 0) - u32::from(before != 0);
+        if !self.partly.is_empty() && before & lanes != 0 {
+            crate::race::lanes(before & lanes).for_each(|lane| {
+                self.partly.remove(&(slot, lane));
+            });
+        }
     }
 
-    /// The undefined bytes of a lane's register.
-    fn bytes(&self, register: Register, lane: u32) -> u32 {
+    /// The undefined bits of a lane's register.
+    fn bits(&self, register: Register, lane: u32) -> u128 {
         match self.of(register.slot) >> lane & 1 {
             0 => 0,
             _ => self.partly.get(&(register.slot, lane)).copied().unwrap_or(all_of(register)),
         }
     }
 
-    fn set_bytes(&mut self, register: Register, lane: u32, bytes: u32) {
-        self.set(register.slot, 1 << lane, if bytes == 0 { 0 } else { !0 });
-        if bytes == 0 || bytes == all_of(register) {
-            self.partly.remove(&(register.slot, lane));
-        } else {
-            self.partly.insert((register.slot, lane), bytes);
+    fn set_bits(&mut self, register: Register, lane: u32, undefined: u128) {
+        self.set(register.slot, 1 << lane, if undefined == 0 { 0 } else { !0 });
+        if undefined != 0 && undefined != all_of(register) {
+            self.partly.insert((register.slot, lane), undefined);
         }
     }
-
-    fn forget_parts(&mut self, slot: u32, mask: u32) {
-        if !self.partly.is_empty() {
-            lanes(mask).for_each(|lane| {
-                self.partly.remove(&(slot, lane));
-            });
-        }
-    }
-}
-
-/// All bytes of a register; a predicate counts as one.
-fn all_of(register: Register) -> u32 {
-    (1u32 << register.bytes.clamp(1, 31)) - 1
 }
 
 /// The initialisation check of one block.
@@ -93,18 +96,45 @@ pub struct BlockInit {
     shared: Written,
     local: HashMap<u32, Written>,
     global: Arc<Mutex<Written>>,
+    /// Pages of global memory that were seen to be written throughout, by their numbers, as of `seen_at`.
+    seen: [u64; 16],
+    seen_at: u64,
+    unset: Arc<AtomicU64>,
 }
 
 impl BlockInit {
-    /// For a block that is about to start.
-    pub fn new(code: Arc<Code>, threads: u32, global: Arc<Mutex<Written>>) -> Self {
-        let warps = (0..threads.div_ceil(32)).map(|_| WarpRegisters::default()).collect();
-        BlockInit { code, warps, shared: Written::default(), local: HashMap::new(), global }
+    /// For a block that is about to start `function`.
+    pub fn new(code: Arc<Code>, function: u32, threads: u32, global: Arc<Mutex<Written>>) -> Self {
+        let unset = code.unset(function);
+        let warps = (0..threads.div_ceil(32))
+            .map(|_| {
+                let mut warp = WarpRegisters::default();
+                unset.iter().for_each(|&slot| warp.set(slot, !0, !0));
+                warp
+            })
+            .collect();
+        let unset = global.lock().unwrap_or_else(PoisonError::into_inner).unset();
+        BlockInit {
+            code,
+            warps,
+            shared: Written::default(),
+            local: HashMap::new(),
+            global,
+            seen: [u64::MAX; 16],
+            seen_at: 0,
+            unset,
+        }
     }
 
     /// Bytes of the block's own shadow.
     pub fn bytes(&self) -> usize {
         self.shared.bytes() + self.local.values().map(Written::bytes).sum::<usize>()
+    }
+
+    /// Whether a warp has an undefined register, so that its instructions must be looked at.
+    #[inline]
+    pub fn follows(&self, warp: u32) -> bool {
+        self.warps[warp as usize].tainted != 0
     }
 
     /// A predicate decides whether lanes execute an instruction: those for which it is undefined.
@@ -115,119 +145,124 @@ impl BlockInit {
 
     /// Registers that an instruction reads and writes.
     #[inline]
-    pub fn registers(&mut self, at: At, reads: &[Register], writes: &[Register]) -> Option<(Decides, u32)> {
-        let warp = &mut self.warps[at.warp as usize];
-        warp.reads.clear();
-        warp.stored.clear();
-        if writes.is_empty() {
-            warp.stored.extend(reads.iter().map(|r| r.slot));
-        }
-        let undefined = reads.iter().fold(0, |all, r| all | warp.of(r.slot)) & at.lanes;
-        if undefined == 0 {
-            for register in writes {
-                warp.set(register.slot, at.lanes, 0);
-                warp.forget_parts(register.slot, at.lanes);
-            }
-            return None;
-        }
-        self.undefined_registers(at, reads, writes, undefined)
-    }
-
-    #[inline(never)]
-    fn undefined_registers(
+    pub fn registers(
         &mut self,
         at: At,
         reads: &[Register],
         writes: &[Register],
-        undefined: u32,
+        operands: &Operands<'_>,
     ) -> Option<(Decides, u32)> {
-        let BlockInit { code, warps, .. } = self;
-        let warp = &mut warps[at.warp as usize];
+        let warp = &mut self.warps[at.warp as usize];
+        warp.reads.clear();
+        let undefined = reads.iter().fold(0, |all, r| all | warp.of(r.slot)) & at.lanes;
+        if undefined == 0 {
+            for register in writes {
+                warp.set(register.slot, at.lanes, 0);
+            }
+            return None;
+        }
         warp.reads.extend_from_slice(reads);
-        let Some(opcode) = code.opcode(at.pc) else {
+        warp.reads_of = at.pc;
+        let Some(opcode) = self.code.opcode(at.pc) else {
             writes.iter().for_each(|register| warp.set(register.slot, at.lanes, undefined));
             return None;
         };
-        if matches!(opcode.name.as_str(), "vote" | "match" | "redux") {
+        match opcode.name.as_str() {
             // Each lane's result is made from the values of all.
-            writes.iter().for_each(|register| warp.set(register.slot, at.lanes, !0));
-            return None;
-        }
-        let immediates = code.immediates(at.pc);
-        let mut sources = Vec::with_capacity(reads.len());
-        let mut results = Vec::with_capacity(writes.len());
-        for lane in lanes(at.lanes) {
-            sources.clear();
-            sources.extend(reads.iter().map(|&register| warp.bytes(register, lane)));
-            results.clear();
-            flow::flow(opcode, immediates, reads, &sources, writes, &mut results);
-            for (&register, &bytes) in writes.iter().zip(&results) {
-                warp.set_bytes(register, lane, bytes & all_of(register));
-            }
+            "vote" => vote(warp, opcode, at.lanes, writes, operands),
+            "match" | "redux" => writes.iter().for_each(|register| warp.set(register.slot, at.lanes, !0)),
+            _ => lane_by_lane(warp, opcode, at.lanes, reads, writes, operands),
         }
         (opcode.name.as_str() == "brx").then_some((Decides::Guard, undefined))
-    }
-
-    /// A `selp` took each lane's value from one of two sources: the other does not matter.
-    pub fn selected(&mut self, at: At, target: Register, sources: [Option<Register>; 2], first: u32) {
-        let warp = &mut self.warps[at.warp as usize];
-        // Nothing undefined was read, or the choice itself is undefined.
-        let chooser = warp.reads.iter().filter(|r| r.bytes == 0).fold(0, |all, r| all | warp.of(r.slot));
-        if warp.reads.is_empty() {
-            return;
-        }
-        for lane in lanes(at.lanes & !chooser) {
-            let source = sources[usize::from(first >> lane & 1 == 0)];
-            // The target may be one of the sources: what it was is gone already, so it keeps what was said of both.
-            if source.is_none_or(|source| source.slot != target.slot) {
-                let bytes = source.map_or(0, |source| warp.bytes(source, lane));
-                warp.set_bytes(target, lane, bytes);
-            }
-        }
     }
 
     /// A shuffle: definedness comes from the lane that the value comes from, and there is none where that is absent.
     pub fn shuffled(&mut self, at: At, target: Register, value: Option<Register>, sources: &[u8; 32]) {
         let warp = &mut self.warps[at.warp as usize];
-        let from = value.map_or(0, |value| warp.of(value.slot));
-        let undefined = lanes(at.lanes)
-            .filter(|&lane| match sources[lane as usize] {
-                source @ 0..32 => from >> source & 1 != 0,
-                _ => true,
-            })
-            .fold(0, |mask, lane| mask | 1 << lane);
-        warp.set(target.slot, at.lanes, undefined);
-        warp.forget_parts(target.slot, at.lanes);
+        let from = |lane: u32| match sources[lane as usize] {
+            source @ 0..32 => value.map_or(0, |value| warp.bits(value, source.into())),
+            _ => u128::MAX,
+        };
+        let bits: Vec<(u32, u128)> =
+            lanes(at.lanes).map(|lane| (lane, from(lane))).filter(|b| b.1 != 0).collect();
+        warp.set(target.slot, at.lanes, 0);
+        bits.into_iter().for_each(|(lane, bits)| warp.set_bits(target, lane, bits & all_of(target)));
     }
 
-    /// A frame's registers start undefined.
-    pub fn enter(&mut self, at: At, first: u32, end: u32) {
+    /// A frame starts: registers that may be read before they are written, and its variables, are undefined.
+    pub fn enter(&mut self, at: At, frame: &Entered) {
         let warp = &mut self.warps[at.warp as usize];
-        (first..end).for_each(|slot| warp.set(slot, at.lanes, !0));
+        let Entered { function, slots, local } = frame;
+        if warp.tainted != 0 {
+            slots.clone().for_each(|slot| warp.set(slot, at.lanes, 0));
+        }
+        for &slot in self.code.unset(*function) {
+            warp.set(slots.start + slot, at.lanes, at.lanes);
+        }
+        let bytes = local.end.saturating_sub(local.start);
+        if bytes != 0 {
+            for lane in lanes(at.lanes) {
+                let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                stack.set(local.start.into(), bytes.into(), false);
+            }
+        }
     }
 
-    /// An argument or a result was passed; it is taken as defined, as the call itself was told of what it reads.
-    pub fn passed(&mut self, at: At, register: Option<Register>, offset: u32, bytes: u32) {
-        match register {
-            Some(register) => {
-                let warp = &mut self.warps[at.warp as usize];
-                warp.set(register.slot, at.lanes, 0);
-                warp.forget_parts(register.slot, at.lanes);
+    /// An argument or a result was copied, and its definedness with it.
+    pub fn passed(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
+        let warp = &mut self.warps[at.warp as usize];
+        for lane in lanes(at.lanes) {
+            let thread = at.warp * 32 + lane;
+            if let (Carrier::Register(from), Carrier::Register(to)) = (from, to) {
+                let undefined = warp.bits(from, lane);
+                warp.set_bits(to, lane, undefined);
+                continue;
             }
-            None => {
-                for lane in lanes(at.lanes) {
-                    let stack = self.local.entry(at.warp * 32 + lane).or_default();
-                    stack.set(offset.into(), bytes.into(), true);
+            let stack = self.local.entry(thread).or_default();
+            for byte in 0..bytes {
+                let undefined = match from {
+                    Carrier::Register(from) => (warp.bits(from, lane) >> (8 * byte)) as u8,
+                    Carrier::Local(at) => stack.missing_bits(u64::from(at) + u64::from(byte), 1) as u8,
+                    Carrier::Device => 0,
+                };
+                match to {
+                    Carrier::Local(at) => stack.set_bits(u64::from(at) + u64::from(byte), undefined),
+                    Carrier::Register(to) => {
+                        let rest = if byte == 0 { 0 } else { warp.bits(to, lane) };
+                        warp.set_bits(to, lane, rest | u128::from(undefined) << (8 * byte));
+                    }
+                    Carrier::Device => {}
                 }
             }
         }
     }
 
+    /// Memory that a thread was given by `malloc` is undefined.
+    pub fn heap_allocated(&self, address: u64, bytes: u64) {
+        self.global.lock().unwrap_or_else(PoisonError::into_inner).set(address, bytes, false);
+    }
+
+    /// Whether a range of global memory is known to be written without looking at its bytes.
+    #[inline]
+    fn was_seen(&mut self, reached: &Reached) -> bool {
+        if self.unset.load(Ordering::Relaxed) != self.seen_at {
+            return false;
+        }
+        let (first, last) = (reached.low / PAGE, (reached.end - 1) / PAGE);
+        last - first <= 1 && (first..=last).all(|page| self.seen[(page % 16) as usize] == page)
+    }
+
     /// A memory access.
-    pub fn access(&mut self, at: At, access: &Access<'_>, mut report: impl FnMut(Decides, u32)) {
+    pub fn access(
+        &mut self,
+        at: At,
+        access: &Access<'_>,
+        reached: &Reached,
+        mut report: impl FnMut(Decides, u32),
+    ) {
         let warp = &mut self.warps[at.warp as usize];
         let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        if !warp.reads.is_empty() {
+        if warp.tainted != 0 && !warp.reads.is_empty() && warp.reads_of == at.pc {
             let data = |slot: u32| access.registers.iter().flatten().any(|r| r.slot == slot);
             let used = warp
                 .reads
@@ -238,28 +273,51 @@ impl BlockInit {
                 report(if atomic { Decides::Atomic } else { Decides::Address }, used & access.lanes);
             }
         }
-        if matches!(access.space, MemorySpace::Param | MemorySpace::Const) {
-            for register in access.registers.iter().flatten() {
-                warp.set(register.slot, access.lanes, 0);
-                warp.forget_parts(register.slot, access.lanes);
+        match access.space {
+            MemorySpace::Param | MemorySpace::Const => {
+                if warp.tainted != 0 {
+                    access.registers.iter().flatten().for_each(|r| warp.set(r.slot, access.lanes, 0));
+                }
             }
-            return;
-        }
-        if access.space == MemorySpace::Local {
-            for lane in lanes(access.lanes) {
-                let stack = self.local.entry(at.warp * 32 + lane).or_default();
-                touch(warp, stack, 1 << lane, access, &mut report);
+            MemorySpace::Local => {
+                for lane in lanes(access.lanes) {
+                    let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                    let address = access.addresses[lane as usize];
+                    let one = Reached { low: address, end: address + u64::from(access.bytes()), ..*reached };
+                    touch(warp, stack, 1 << lane, access, &one, &mut report);
+                }
             }
-            return;
+            MemorySpace::Shared => {
+                touch(warp, &mut self.shared, access.lanes, access, reached, &mut report);
+            }
+            MemorySpace::Global => {
+                // The common case: a warp without undefined registers at memory that is written throughout.
+                if self.was_seen(reached) && (access.kind != AccessKind::Store || !self.follows(at.warp)) {
+                    let warp = &mut self.warps[at.warp as usize];
+                    if warp.tainted != 0 && access.kind == AccessKind::Load {
+                        access.registers.iter().flatten().for_each(|r| warp.set(r.slot, access.lanes, 0));
+                    }
+                    return;
+                }
+                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+                let warp = &mut self.warps[at.warp as usize];
+                touch(warp, &mut global, access.lanes, access, reached, &mut report);
+                if access.kind == AccessKind::Store {
+                    global.stored(reached.low, access.width);
+                    global.stored(reached.end - 1, access.width);
+                }
+                let now = self.unset.load(Ordering::Relaxed);
+                if now != self.seen_at {
+                    self.seen = [u64::MAX; 16];
+                    self.seen_at = now;
+                }
+                for page in [reached.low / PAGE, (reached.end - 1) / PAGE] {
+                    if global.is_whole(page) {
+                        self.seen[(page % 16) as usize] = page;
+                    }
+                }
+            }
         }
-        let global = self.global.clone();
-        let mut global = (access.space == MemorySpace::Global)
-            .then(|| global.lock().unwrap_or_else(PoisonError::into_inner));
-        let written = match &mut global {
-            Some(global) => &mut **global,
-            None => &mut self.shared,
-        };
-        touch(warp, written, access.lanes, access, &mut report);
     }
 
     /// A bulk copy has written; it brings whole boxes, so what it read is taken as written.
@@ -283,41 +341,109 @@ impl BlockInit {
     }
 }
 
+/// A vote: its result is undefined where another value of an undefined predicate would change it.
+fn vote(warp: &mut WarpRegisters, opcode: &Opcode, all: u32, writes: &[Register], operands: &Operands<'_>) {
+    let predicate = operands.register(0).map_or(0, |register| warp.of(register.slot));
+    let (mut sure, mut open) = (0u32, 0u32);
+    for lane in lanes(all) {
+        let holds = operands.value(0, lane) != 0;
+        open |= (predicate >> lane & 1) << lane;
+        sure |= u32::from(holds && predicate >> lane & 1 == 0) << lane;
+    }
+    let undefined = match opcode
+        .modifiers
+        .iter()
+        .map(|word| word.as_str())
+        .find(|word| matches!(*word, "ballot" | "any" | "all" | "uni"))
+    {
+        Some("ballot") => u128::from(open),
+        Some("any") if sure != 0 => 0,
+        Some("all") if sure | open != all => 0,
+        _ => u128::MAX,
+    };
+    for &register in writes {
+        lanes(all).for_each(|lane| warp.set_bits(register, lane, undefined & all_of(register)));
+    }
+}
+
+/// An instruction that works in each lane by itself.
+fn lane_by_lane(
+    warp: &mut WarpRegisters,
+    opcode: &Opcode,
+    all: u32,
+    reads: &[Register],
+    writes: &[Register],
+    operands: &Operands<'_>,
+) {
+    let is_operand = |register: &Register| {
+        (0..operands.len()).any(|i| operands.register(i).is_some_and(|o| o.slot == register.slot))
+    };
+    // A guard has been looked at already. What else is read beside the operands is part of every result.
+    let beside: Vec<Register> = reads.iter().copied().filter(|r| r.bytes != 0 && !is_operand(r)).collect();
+    let mut values = Vec::with_capacity(operands.len());
+    let mut results = Vec::with_capacity(writes.len());
+    for lane in lanes(all) {
+        values.clear();
+        values.extend((0..operands.len()).map(|i| Value {
+            bits: operands.value(i, lane),
+            undefined: operands.register(i).map_or(0, |register| warp.bits(register, lane)),
+        }));
+        results.clear();
+        if beside.iter().any(|&register| warp.bits(register, lane) != 0) {
+            results.extend(writes.iter().map(|_| u128::MAX));
+        } else {
+            flow::flow(opcode, &values, writes, &mut results);
+        }
+        for (&register, &undefined) in writes.iter().zip(&results) {
+            warp.set_bits(register, lane, undefined & all_of(register));
+        }
+    }
+}
+
 /// Does to definedness what an access by some lanes does to values.
 fn touch(
     warp: &mut WarpRegisters,
     written: &mut Written,
     mask: u32,
     access: &Access<'_>,
+    reached: &Reached,
     report: &mut impl FnMut(Decides, u32),
 ) {
     let (width, wide) = (access.width, u64::from(access.width));
     match access.kind {
         AccessKind::Load => {
-            let whole = written.holds_all(access.addresses, mask, access.bytes());
-            for (i, register) in access.registers.iter().enumerate() {
-                let Some(register) = *register else { continue };
-                warp.set(register.slot, mask, 0);
-                warp.forget_parts(register.slot, mask);
-                if whole {
-                    continue;
+            if written.holds(reached.low, reached.end) {
+                if warp.tainted != 0 {
+                    access.registers.iter().flatten().for_each(|r| warp.set(r.slot, mask, 0));
                 }
+                return;
+            }
+            for (i, register) in access.registers.iter().enumerate() {
+                let Some(register) = register else { continue };
+                warp.set(register.slot, mask, 0);
                 for lane in lanes(mask) {
-                    let missing =
-                        written.missing(access.addresses[lane as usize].wrapping_add(i as u64 * wide), width);
-                    if missing == 0 {
-                        continue;
+                    let address = access.addresses[lane as usize].wrapping_add(i as u64 * wide);
+                    if written.missing(address, width) != 0 {
+                        // A narrow value is extended by zeros.
+                        let undefined = written.missing_bits(address, width);
+                        warp.set_bits(register, lane, undefined);
                     }
-                    // A narrow value is extended: by zeros, or by its undefined sign.
-                    warp.set_bytes(register, lane, missing);
                 }
             }
         }
         AccessKind::Store => {
-            let of = |slot: u32| if warp.stored.contains(&slot) { warp.of(slot) } else { 0 };
-            let undefined = access.registers.iter().flatten().fold(0, |all, r| all | of(r.slot)) & mask;
-            if undefined == 0 && written.holds_all(access.addresses, mask, access.bytes()) {
-                return;
+            let of = |register: &Register| warp.of(register.slot);
+            let undefined = match warp.tainted {
+                0 => 0,
+                _ => access.registers.iter().flatten().fold(0, |all, r| all | of(&r)) & mask,
+            };
+            if undefined == 0 {
+                if written.holds(reached.low, reached.end) {
+                    return;
+                }
+                if reached.in_a_row {
+                    return written.set(reached.low, reached.end - reached.low, true);
+                }
             }
             for lane in lanes(mask) {
                 let address = access.addresses[lane as usize];
@@ -327,17 +453,17 @@ fn touch(
                 }
                 for (i, register) in access.registers.iter().enumerate() {
                     let to = address.wrapping_add(i as u64 * wide);
-                    let missing = match register {
-                        Some(r) if of(r.slot) >> lane & 1 == 1 => warp.bytes(*r, lane),
-                        _ => 0,
-                    };
+                    let missing = register.map_or(0, |register| warp.bits(register, lane));
                     for byte in 0..width {
-                        written.set(to.wrapping_add(byte.into()), 1, missing >> byte & 1 == 0);
+                        written.set_bits(to.wrapping_add(byte.into()), (missing >> (8 * byte)) as u8);
                     }
                 }
             }
         }
         AccessKind::Atomic | AccessKind::Reduction => {
+            if written.holds(reached.low, reached.end) {
+                return;
+            }
             for lane in lanes(mask) {
                 let address = access.addresses[lane as usize];
                 if written.missing(address, access.bytes().min(32)) != 0 {
@@ -351,6 +477,8 @@ fn touch(
 
 #[cfg(test)]
 mod tests {
+    use virtual_gpu::observer::Named;
+
     use super::*;
 
     fn at(lanes: u32) -> At {
@@ -361,50 +489,64 @@ mod tests {
     const B: Register = Register { slot: 1, bytes: 4 };
     const P: Register = Register { slot: 2, bytes: 0 };
 
+    fn access<'a>(kind: AccessKind, addresses: &'a [u64; 32], slots: &'a [u32]) -> Access<'a> {
+        Access {
+            space: MemorySpace::Shared,
+            generic: false,
+            kind,
+            width: 4,
+            elements: 1,
+            lanes: 1,
+            addresses,
+            order: virtual_gpu::observer::Order::Weak,
+            scope: virtual_gpu::observer::Scope::Block,
+            non_coherent: false,
+            registers: Named::new(0, 4, slots),
+            values: None,
+        }
+    }
+
+    fn run(init: &mut BlockInit, access: &Access<'_>) {
+        init.access(at(1), access, &Reached::of(access), |_, _| {
+            panic!("neither a load nor a store decides anything")
+        });
+    }
+
     #[test]
     fn an_undefined_value_is_found_where_it_decides_and_not_before() {
-        let mut init = BlockInit::new(Arc::default(), 32, Arc::default());
-        init.registers(at(!0), &[], &[A]);
-        init.registers(at(0b10), &[B], &[A]);
-        init.registers(at(!0), &[A], &[P]);
-        assert_eq!(init.guard(at(!0), P), 0b10);
+        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
+        assert!(!init.follows(0), "all that is never read before it is written is defined");
+        run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
+        assert!(init.follows(0));
+        init.registers(at(!0), &[A], &[P], &Operands::default());
+        assert_eq!(init.guard(at(!0), P), 1);
+        init.registers(at(!0), &[], &[A], &Operands::default());
+        init.registers(at(!0), &[A], &[P], &Operands::default());
+        assert_eq!((init.guard(at(!0), P), init.follows(0)), (0, false));
     }
 
     #[test]
     fn a_byte_that_was_never_written_goes_along_with_a_copy() {
-        let mut init = BlockInit::new(Arc::default(), 32, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
         let (first, mut second) = ([0; 32], [0; 32]);
         second[0] = 16;
-        let registers = [Some(A)];
-        fn access<'a>(
-            kind: AccessKind,
-            addresses: &'a [u64; 32],
-            registers: &'a [Option<Register>],
-        ) -> Access<'a> {
-            Access {
-                space: MemorySpace::Shared,
-                generic: false,
-                kind,
-                width: 4,
-                elements: 1,
-                lanes: 1,
-                addresses,
-                order: virtual_gpu::observer::Order::Weak,
-                scope: virtual_gpu::observer::Scope::Block,
-                non_coherent: false,
-                registers,
-                values: None,
-            }
-        }
         init.shared.set(0, 3, true);
-        init.registers(at(1), &[], &[A]);
-        init.access(at(1), &access(AccessKind::Load, &first, &registers), |_, _| {
-            panic!("a load decides nothing")
-        });
-        init.registers(at(1), &[A], &[]);
-        init.access(at(1), &access(AccessKind::Store, &second, &registers), |_, _| {
-            panic!("a store decides nothing")
-        });
+        run(&mut init, &access(AccessKind::Load, &first, &[A.slot]));
+        init.registers(at(1), &[A], &[], &Operands::default());
+        run(&mut init, &access(AccessKind::Store, &second, &[A.slot]));
         assert_eq!(init.shared.missing(16, 4), 0b1000);
+    }
+
+    #[test]
+    fn what_a_function_is_given_is_as_defined_as_it_was() {
+        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
+        init.shared.set(0, 3, true);
+        run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
+        init.passed(at(1), Carrier::Register(A), Carrier::Local(8), 4);
+        init.passed(at(1), Carrier::Local(8), Carrier::Register(B), 4);
+        assert_eq!(init.warps[0].bits(B, 0), 0xFF00_0000);
+        init.passed(at(1), Carrier::Device, Carrier::Local(8), 4);
+        init.passed(at(1), Carrier::Local(8), Carrier::Register(B), 4);
+        assert_eq!(init.warps[0].bits(B, 0), 0);
     }
 }

@@ -15,6 +15,7 @@ mod objects;
 mod observer;
 mod place;
 mod race;
+mod reached;
 mod render;
 mod report;
 mod shadow;
@@ -29,6 +30,8 @@ pub use observer::{BlockCheck, LaunchCheck};
 pub use render::{Format, render};
 
 use objects::Objects;
+use race::GlobalRaces;
+use shadow::Spare;
 use written::Written;
 
 /// The checks of one program: what it allocated and wrote, and what was found.
@@ -38,6 +41,7 @@ pub struct Sanitizer {
     objects: Arc<Objects>,
     written: Arc<Mutex<Written>>,
     report: Arc<Mutex<Vec<Finding>>>,
+    spare: Spare,
     /// Whether a launch ended with a fault: its context is lost then, and frees nothing.
     faulted: Arc<AtomicBool>,
 }
@@ -50,6 +54,7 @@ impl Sanitizer {
             objects: Arc::default(),
             written: Arc::new(Mutex::new(Written::of_global())),
             report: Arc::default(),
+            spare: Spare::default(),
             faulted: Arc::default(),
         }
     }
@@ -67,7 +72,7 @@ impl Sanitizer {
             written: self.written.clone(),
             report: self.report.clone(),
             faulted: self.faulted.clone(),
-            races: Arc::default(),
+            races: Arc::new(Mutex::new(GlobalRaces::new(self.spare.clone()))),
             launch: None,
             findings: Findings::default(),
             block_bytes: 0,
@@ -141,20 +146,31 @@ impl Sanitizer {
         if !self.checks.init {
             return;
         }
-        let first = self.written().first_missing(address, bytes);
-        let Some(first) = first else { return };
+        let mut written = self.written();
+        let Some(first) = written.first_missing(address, bytes) else { return };
+        let padding = written.is_padding(address, bytes);
+        drop(written);
         let object = self.objects.global(first);
+        let (severity, what, help) = match padding {
+            true => (
+                Severity::Note,
+                "padding of structures that was never written is",
+                "nothing reads padding; give the structure a named field there if the bytes must be the same each time",
+            ),
+            false => (
+                Severity::Error,
+                "bytes that were never written are",
+                "let the kernel write every element, or fill the buffer first",
+            ),
+        };
         self.note(Finding {
             check: Check::Init,
-            severity: Severity::Error,
-            message: format!(
-                "bytes that were never written are copied to the host, the first at offset {}",
-                object.offset
-            ),
+            severity,
+            message: format!("{what} copied to the host, the first at offset {}", object.offset),
             kernel: String::new(),
             object: Some(object),
             sites: Vec::new(),
-            help: "let the kernel write every element, or fill the buffer first",
+            help,
             count: 1,
         });
     }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::observer::{
-    Access, AsyncEvent, At, BarrierStep, BlockInfo, LaunchInfo, MemorySpace, Order, Register, Scope,
+    Access, AccessKind, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace,
+    Operands, Order, Register, Scope,
 };
 use virtual_gpu::{BlockObserver, Code, Fault, LaunchObserver, SharedArray};
 
@@ -15,6 +16,7 @@ use crate::init::BlockInit;
 use crate::objects::Objects;
 use crate::place::{self, Shape};
 use crate::race::{BlockRaces, GlobalRaces};
+use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
 use crate::written::Written;
 
@@ -39,6 +41,7 @@ pub(crate) struct Launched {
     pub kernel: String,
     pub shape: Shape,
     pub code: Arc<Code>,
+    pub function: u32,
     pub shared_bytes: u32,
     pub shared: Vec<Option<SharedArray>>,
 }
@@ -64,6 +67,7 @@ impl LaunchObserver for LaunchCheck {
             kernel: launch.kernel.clone(),
             shape: Shape::new(launch),
             code: launch.code.clone(),
+            function: launch.function,
             shared_bytes: launch.shared_bytes,
             shared: launch.shared.clone(),
         }));
@@ -78,7 +82,10 @@ impl LaunchObserver for LaunchCheck {
             block: linear,
             memory: self.checks.memory,
             races: self.checks.race.then(|| BlockRaces::new(linear, block.threads, self.races.clone())),
-            init: self.checks.init.then(|| BlockInit::new(code, block.threads, self.written.clone())),
+            init: self
+                .checks
+                .init
+                .then(|| BlockInit::new(code, launched.function, block.threads, self.written.clone())),
             barriers: self.checks.barrier.then(|| BlockBarriers::new(block.threads)),
             launched,
             findings: Findings::default(),
@@ -129,12 +136,15 @@ impl BlockCheck {
     }
 
     /// An access to shared memory outside the array that its address was made from.
-    fn check_array(&mut self, at: At, access: &Access<'_>) {
+    fn check_array(&mut self, at: At, access: &Access<'_>, reached: &Reached) {
         let launched = &self.launched;
         let Some(array) = launched.code.shared_of(at.pc).and_then(|of| launched.shared[of].as_ref()) else {
             return;
         };
         let (start, end) = (u64::from(array.offset), u64::from(array.offset) + u64::from(array.size));
+        if start <= reached.low && reached.end <= end {
+            return;
+        }
         let bytes = u64::from(access.bytes());
         let outside = |lane: usize| {
             let address = access.addresses[lane];
@@ -166,17 +176,26 @@ impl BlockObserver for BlockCheck {
     }
 
     #[inline]
-    fn registers(&mut self, at: At, reads: &[Register], writes: &[Register]) {
+    fn follows(&self, warp: u32) -> bool {
+        self.init.as_ref().is_some_and(|init| init.follows(warp))
+    }
+
+    #[inline]
+    fn registers(&mut self, at: At, reads: &[Register], writes: &[Register], operands: &Operands<'_>) {
         if let Some(init) = &mut self.init
-            && let Some((decides, lanes)) = init.registers(at, reads, writes)
+            && let Some((decides, lanes)) = init.registers(at, reads, writes, operands)
         {
             self.parts().0.undefined(at, None, decides, lanes);
         }
     }
 
     fn access(&mut self, at: At, access: &Access<'_>) {
+        if access.lanes == 0 {
+            return;
+        }
+        let reached = Reached::of(access);
         if self.memory && access.space == MemorySpace::Shared {
-            self.check_array(at, access);
+            self.check_array(at, access, &reached);
         }
         let (mut reporter, races, init, barriers) = self.parts();
         if let Some(barriers) = barriers {
@@ -184,12 +203,14 @@ impl BlockObserver for BlockCheck {
         }
         let first = access.addresses[(access.lanes.trailing_zeros() & 31) as usize];
         if let Some(init) = init {
-            init.access(at, access, |decides, lanes| {
+            init.access(at, access, &reached, |decides, lanes| {
                 reporter.undefined(at, Some((access.space, first)), decides, lanes);
             });
         }
         if let Some(races) = races {
-            races.access(at, access, |race| reporter.race(at, access.space, race));
+            let strong = access.order != Order::Weak
+                || matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+            races.access(at, access, &reached, |race| reporter.race(at, access.space, race, strong));
         }
     }
 
@@ -225,28 +246,36 @@ impl BlockObserver for BlockCheck {
         }
     }
 
-    fn selected(&mut self, at: At, target: Register, sources: [Option<Register>; 2], first: u32) {
-        if let Some(init) = &mut self.init {
-            init.selected(at, target, sources, first);
-        }
-    }
-
     fn shuffled(&mut self, at: At, target: Option<Register>, value: Option<Register>, sources: &[u8; 32]) {
         if let (Some(init), Some(target)) = (&mut self.init, target) {
             init.shuffled(at, target, value, sources);
         }
     }
 
-    fn enter(&mut self, at: At, first: u32, end: u32) {
+    fn enter(&mut self, at: At, frame: &Entered) {
         if let Some(init) = &mut self.init {
-            init.enter(at, first, end);
+            init.enter(at, frame);
         }
     }
 
-    fn passed(&mut self, at: At, register: Option<Register>, offset: u32, bytes: u32) {
+    fn passed(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
         if let Some(init) = &mut self.init {
-            init.passed(at, register, offset, bytes);
+            init.passed(at, from, to, bytes);
         }
+    }
+
+    fn heap_allocated(&mut self, _at: At, address: u64, bytes: u64) {
+        self.objects.allocated(address, bytes, Some("malloc in a kernel"));
+        if let Some(init) = &self.init {
+            init.heap_allocated(address, bytes);
+        }
+        if let Some(races) = &self.races {
+            races.heap_allocated(address, bytes);
+        }
+    }
+
+    fn heap_freed(&mut self, _at: At, address: u64) {
+        self.objects.freed(address);
     }
 
     fn exit(&mut self, at: At) {
@@ -268,22 +297,40 @@ impl BlockObserver for BlockCheck {
         let Some(races) = races else { return };
         match *event {
             AsyncEvent::CopyStarted { shared, bytes, .. } => {
-                races.copy_started(at, shared, bytes, |race| reporter.race(at, MemorySpace::Shared, race));
+                races.copy_started(at, shared, bytes, |race| {
+                    reporter.race(at, MemorySpace::Shared, race, false)
+                });
             }
             AsyncEvent::GroupCommitted => races.group_committed(at),
             AsyncEvent::GroupsAwaited { pending } => races.groups_awaited(at, pending),
             AsyncEvent::BulkStarted { address, bytes, barrier } => {
                 races.bulk_started(at, address, bytes, barrier, |race| {
-                    reporter.race(at, MemorySpace::Shared, race);
+                    reporter.race(at, MemorySpace::Shared, race, false);
                 });
             }
             AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes } => {
                 races.bulk_landed(address, bytes);
             }
             AsyncEvent::Moved { space, write, address, bytes } => {
-                races.bulk_moved(at, space, write, (address, bytes), |race| reporter.race(at, space, race));
+                races.bulk_moved(at, space, write, (address, bytes), |race| {
+                    reporter.race(at, space, race, false)
+                });
             }
-            AsyncEvent::MbarrierArrive { addresses, parity } => races.mbarrier_arrive(at, addresses, parity),
+            AsyncEvent::MbarrierMade { addresses } => {
+                races
+                    .mbarrier_made(at, addresses, |race| reporter.race(at, MemorySpace::Shared, race, false));
+            }
+            AsyncEvent::MbarrierAsked { addresses } => {
+                races.mbarrier_used(at, addresses, false, |race| {
+                    reporter.race(at, MemorySpace::Shared, race, false)
+                });
+            }
+            AsyncEvent::MbarrierArrive { addresses, parity } => {
+                races.mbarrier_used(at, addresses, true, |race| {
+                    reporter.race(at, MemorySpace::Shared, race, false)
+                });
+                races.mbarrier_arrive(at, addresses, parity);
+            }
             AsyncEvent::MbarrierComplete { addresses, parity } => {
                 races.mbarrier_complete(at, addresses, parity);
             }

@@ -9,18 +9,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope};
 
-use crate::clock::{Clocks, Gathered, Meet, Met};
+use crate::clock::{Clocks, Gathered, Meet, Met, Step};
 use crate::copies::Copies;
-use crate::shadow::{Asking, Clash, Numbered, Shadow, Stamp, Touch};
+use crate::reached::Reached;
+use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
 
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
     shadow: Shadow,
     meetings: Numbered<Meeting>,
+    spare: Spare,
 }
 
 impl GlobalRaces {
+    /// Of a launch whose shadows take their pages from `spare`.
+    pub fn new(spare: Spare) -> Self {
+        GlobalRaces { shadow: Shadow::of_global(spare.clone()), meetings: Numbered::default(), spare }
+    }
+
     /// Bytes of the shadow.
     pub fn bytes(&self) -> usize {
         self.shadow.bytes()
@@ -80,10 +87,11 @@ impl BlockRaces {
     pub fn new(block: u32, threads: u32, global: Arc<Mutex<GlobalRaces>>) -> Self {
         // Warps are whole here: a lane beyond the block's threads never touches anything.
         let clocks = Clocks::new(block, threads.next_multiple_of(32) as usize);
+        let spare = global.lock().unwrap_or_else(PoisonError::into_inner).spare.clone();
         BlockRaces {
             block,
             clocks,
-            shared: Shadow::of_shared(),
+            shared: Shadow::of_shared(spare),
             shared_meetings: Numbered::default(),
             global,
             barriers: HashMap::new(),
@@ -97,7 +105,7 @@ impl BlockRaces {
     }
 
     /// A memory access; `report` is called for each lane and word that races.
-    pub fn access(&mut self, at: At, access: &Access<'_>, mut report: impl FnMut(Race)) {
+    pub fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, mut report: impl FnMut(Race)) {
         if !matches!(access.space, MemorySpace::Shared | MemorySpace::Global) {
             return;
         }
@@ -127,34 +135,49 @@ impl BlockRaces {
         };
         let bytes = u64::from(access.bytes());
         let one_word = bytes == 4;
+        let page = shadow.page_of(reached.low / 4, (reached.end - 1) / 4);
         // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
         let merge = access.kind != AccessKind::Store;
         let clocks = &self.clocks;
+        let first_thread = at.warp * 32;
         let mut rest = access.lanes;
+        if let (true, false, Some(page), Some((step, floor))) =
+            (one_word, touch.strong, page, clocks.of_warp(at.warp))
+        {
+            let of = |lanes| Stamp::new(self.block, step, at.pc, at.warp, lanes, touch).of_bytes(0xF);
+            rest = match access.values {
+                Some(values) => write_row(shadow, page, access, floor, of, values),
+                None => read_row(shadow, page, access, floor, of),
+            };
+        }
         while rest != 0 {
             let lane = rest.trailing_zeros();
             rest &= rest - 1;
             let address = access.addresses[lane as usize];
-            let thread = at.warp * 32 + lane;
+            let thread = first_thread + lane;
             let step = clocks.step(thread);
             let mut last = lane;
             while merge && rest != 0 {
                 let next = rest.trailing_zeros();
-                if access.addresses[next as usize] != address || clocks.step(at.warp * 32 + next) != step {
+                if access.addresses[next as usize] != address || clocks.step(first_thread + next) != step {
                     break;
                 }
                 last = next;
                 rest &= rest - 1;
             }
             let stamp = Stamp::new(self.block, step, at.pc, at.warp, (lane, last), touch);
-            let floor = clocks.floor(thread).min(clocks.floor(at.warp * 32 + last));
+            let floor = match lane == last {
+                true => clocks.floor(thread),
+                false => clocks.floor(thread).min(clocks.floor(first_thread + last)),
+            };
             let mut note = |word: u64, mask: u8| {
                 let asking = Asking { stamp: stamp.of_bytes(mask), floor, clocks };
+                let page = page.unwrap_or_else(|| shadow.page_holding(word));
                 let found = if touch.write {
                     let value = access.values.map(|values| value_of(&values, lane, address, word));
-                    shadow.write(word, &asking, value)
+                    shadow.write_in(page, word, &asking, value)
                 } else {
-                    shadow.read(word, &asking)
+                    shadow.read_in(page, word, &asking)
                 };
                 if let Some((earlier, clash)) = found {
                     report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
@@ -166,6 +189,58 @@ impl BlockRaces {
                 words(address, bytes).for_each(|(word, mask)| note(word, mask));
             }
         }
+    }
+
+    /// An `mbarrier` is made or ended: a plain write of its eight bytes.
+    pub fn mbarrier_made(&mut self, at: At, addresses: &[u64; 32], report: impl FnMut(Race)) {
+        self.mbarrier_touched(at, addresses, Touch { write: true, ..Touch::default() }, report);
+    }
+
+    /// An `mbarrier` is used, in a way that its other users may use it at the same time.
+    pub fn mbarrier_used(&mut self, at: At, addresses: &[u64; 32], write: bool, report: impl FnMut(Race)) {
+        self.mbarrier_touched(
+            at,
+            addresses,
+            Touch { write, strong: true, wide: true, ..Touch::default() },
+            report,
+        );
+    }
+
+    fn mbarrier_touched(
+        &mut self,
+        at: At,
+        addresses: &[u64; 32],
+        touch: Touch,
+        mut report: impl FnMut(Race),
+    ) {
+        for lane in lanes(at.lanes) {
+            let (thread, address) = (at.warp * 32 + lane, addresses[lane as usize]);
+            // The barriers of other blocks of the cluster are not in this block's shadow.
+            if address >> virtual_gpu::memory::window::SHARED_OFFSET_BITS != 0 {
+                continue;
+            }
+            let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+            for (word, mask) in words(address, 8) {
+                let asking = Asking {
+                    stamp: stamp.of_bytes(mask),
+                    floor: self.clocks.floor(thread),
+                    clocks: &self.clocks,
+                };
+                let found = match touch.write {
+                    true => self.shared.write(word, &asking, None),
+                    false => self.shared.read(word, &asking),
+                };
+                if let Some((earlier, clash)) = found {
+                    report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+                }
+            }
+        }
+    }
+
+    /// A thread was given memory that another may have freed: what was done to it is over.
+    pub fn heap_allocated(&self, address: u64, bytes: u64) {
+        let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+        words(address, bytes).for_each(|(word, _)| global.shadow.forget(word));
     }
 
     /// A fence: what came before it may be passed on by the next atomic or volatile write.
@@ -375,6 +450,62 @@ fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, at: A
             }
         }
     }
+}
+
+/// Reads of whole words by a warp whose lanes know the same: those lanes that take a closer look.
+#[inline]
+fn read_row(
+    shadow: &mut Shadow,
+    page: u32,
+    access: &Access<'_>,
+    floor: Step,
+    of: impl Fn((u32, u32)) -> Stamp,
+) -> u32 {
+    let addresses = access.addresses;
+    // Two rows of threads that read one row of a tile.
+    let (low, high) = addresses.split_at(16);
+    let mut apart = u64::from(access.lanes != u32::MAX);
+    low.iter().zip(high).for_each(|(a, b)| apart |= a ^ b);
+    let (mut rest, other) = if apart == 0 { (0xFFFF, 16) } else { (access.lanes, 0) };
+    let mut left = 0;
+    while rest != 0 {
+        let lane = rest.trailing_zeros();
+        let address = addresses[lane as usize];
+        let (mut last, mut taken) = (lane, 1u32 << lane);
+        // A word that lanes side by side read takes one stamp.
+        while last < 31 && rest >> (last + 1) & 1 != 0 && addresses[last as usize + 1] == address {
+            last += 1;
+            taken |= 1 << last;
+        }
+        rest &= !taken;
+        if !shadow.read_at_once(page, address / 4, &of((lane, last + other)), floor) {
+            left |= taken | if other == 0 { 0 } else { taken << 16 };
+        }
+    }
+    left
+}
+
+/// Writes of whole words, likewise.
+#[inline]
+fn write_row(
+    shadow: &mut Shadow,
+    page: u32,
+    access: &Access<'_>,
+    floor: Step,
+    of: impl Fn((u32, u32)) -> Stamp,
+    values: virtual_gpu::Values<'_>,
+) -> u32 {
+    let (mut rest, mut left) = (access.lanes, 0);
+    while rest != 0 {
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        let word = access.addresses[lane as usize] / 4;
+        let value = value_of(&values, lane, word * 4, word);
+        if !shadow.write_at_once(page, word, &of((lane, lane)), floor, value) {
+            left |= 1 << lane;
+        }
+    }
+    left
 }
 
 /// What a store puts into a word.

@@ -65,7 +65,17 @@ impl Reporter<'_> {
         }
     }
 
-    pub fn race(&mut self, at: At, space: MemorySpace, race: Race) {
+    /// A race, unless it is one that any outcome is right for: a plain load that only guesses what a compare-and-swap
+    /// will find, beside the atomics of others.
+    pub fn race(&mut self, at: At, space: MemorySpace, race: Race, strong: bool) {
+        let (read, other_is_strong) = match (race.write, race.earlier.writes()) {
+            (false, true) => (Some(at.pc), race.earlier.is_strong()),
+            (true, false) => (Some(race.earlier.pc), strong),
+            _ => (None, false),
+        };
+        if other_is_strong && read.is_some_and(|pc| self.launched.code.guesses(pc)) {
+            return;
+        }
         let verb = |write: bool, strong: bool| match (write, strong) {
             (true, true) => "atomic write",
             (true, false) => "write",

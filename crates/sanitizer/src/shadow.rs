@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{Clocks, Step};
 
@@ -128,6 +129,25 @@ impl Stamp {
         self.who = self.who & !(31 << FIRST | 31 << LAST) | first << FIRST | last << LAST;
     }
 
+    /// The same lanes of another warp did the same at the same step.
+    #[inline]
+    fn joins_across(&self, other: &Stamp) -> bool {
+        const SPAN: u32 = 31 << FIRST | 31 << LAST;
+        (self.block, self.step, self.pc) == (other.block, other.step, other.pc)
+            && (self.who ^ other.who) & !(SPAN | 31 << WARP) == 0
+            && self.first() <= other.first()
+            && other.last() <= self.last()
+    }
+
+    fn of_warp(self, warp: u32) -> Self {
+        Stamp { who: self.who & !(31 << WARP) | warp << WARP, ..self }
+    }
+
+    /// Whether who knows of the later stamp knows of this one, too: the same lanes did the same to the same bytes before.
+    fn is_relieved_by(&self, later: &Stamp) -> bool {
+        (self.block, self.who) == (later.block, later.who) && self.step <= later.step
+    }
+
     /// Whether all threads of the block, or the one that asks, know of it without looking further.
     #[inline]
     fn is_old(&self, later: &Stamp, floor: Step) -> bool {
@@ -154,16 +174,18 @@ pub enum Clash {
 struct Word {
     write: Stamp,
     reads: [Stamp; 2],
+    /// Warps whose same lanes made the first of these reads, too, at the same step: in a tile that all warps read.
+    also: u32,
     /// What was written last.
     value: u32,
     /// Index into the side table, from 1.
     more: u32,
 }
 
-const EMPTY: Word = Word { write: Stamp::EMPTY, reads: [Stamp::EMPTY; 2], value: 0, more: 0 };
+const EMPTY: Word = Word { write: Stamp::EMPTY, reads: [Stamp::EMPTY; 2], also: 0, value: 0, more: 0 };
 
 /// Words of a page: small, because each block has pages of its own for its shared memory.
-const PAGE: u64 = 256;
+const PAGE: u64 = 64;
 
 /// Stamps in the side table of one word; beyond it the oldest is dropped: a race with one reader is as good as another.
 const MOST: usize = 40;
@@ -187,13 +209,47 @@ impl Hasher for Spread {
 /// A map by numbers.
 pub type Numbered<V> = HashMap<u64, V, BuildHasherDefault<Spread>>;
 
+/// Pages that are not in use, for the next block or launch: the system takes longer to give memory than a block that
+/// does little takes to run.
+#[derive(Debug, Clone, Default)]
+pub struct Spare(Arc<Mutex<Vec<Box<[Word]>>>>);
+
+impl Spare {
+    /// More than these go back to the system: 60 MB.
+    const MOST: usize = 1 << 14;
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Box<[Word]>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Box<[Word]> {
+        let page = self.lock().pop();
+        page.map_or_else(
+            || vec![EMPTY; PAGE as usize].into(),
+            |mut page| {
+                page.fill(EMPTY);
+                page
+            },
+        )
+    }
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        let mut spare = self.spare.lock();
+        let room = Spare::MOST.saturating_sub(spare.len());
+        spare.extend(self.pages.drain(..).take(room));
+    }
+}
+
 /// The shadow of one address space.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shadow {
+    spare: Spare,
     index: Numbered<u32>,
     pages: Vec<Box<[Word]>>,
-    /// The page that was asked for last.
-    last: Option<(u64, u32)>,
+    /// Pages that were asked for lately, each at its number modulo their count: a product reads two tiles in turn.
+    lately: [(u64, u32); 16],
     more: Vec<Vec<(Stamp, u32)>>,
     free: Vec<u32>,
     /// Whether it is shared memory, where volatile accesses of one warp's lanes are meant to be in step, and are not.
@@ -258,27 +314,43 @@ impl Asking<'_> {
     }
 }
 
+impl Default for Shadow {
+    fn default() -> Self {
+        Shadow::of_global(Spare::default())
+    }
+}
+
 impl Shadow {
     /// Of a block's shared memory.
-    pub fn of_shared() -> Self {
-        Shadow { shared: true, ..Shadow::default() }
+    pub fn of_shared(spare: Spare) -> Self {
+        Shadow::new(spare, true)
+    }
+
+    /// Of global memory.
+    pub fn of_global(spare: Spare) -> Self {
+        Shadow::new(spare, false)
+    }
+
+    fn new(spare: Spare, shared: bool) -> Self {
+        let (index, pages, lately) = (Numbered::default(), Vec::new(), [(u64::MAX, 0); 16]);
+        Shadow { spare, index, pages, lately, more: Vec::new(), free: Vec::new(), shared }
     }
 
     #[inline]
     fn page(&mut self, number: u64) -> u32 {
-        match self.last {
-            Some((last, index)) if last == number => index,
+        match self.lately[number as usize % 16] {
+            (lately, index) if lately == number => index,
             _ => self.find_page(number),
         }
     }
 
     fn find_page(&mut self, number: u64) -> u32 {
-        let pages = &mut self.pages;
+        let (pages, spare) = (&mut self.pages, &self.spare);
         let index = *self.index.entry(number).or_insert_with(|| {
-            pages.push(vec![EMPTY; PAGE as usize].into());
+            pages.push(spare.take());
             pages.len() as u32 - 1
         });
-        self.last = Some((number, index));
+        self.lately[number as usize % 16] = (number, index);
         index
     }
 
@@ -288,35 +360,120 @@ impl Shadow {
         self.pages.len() * PAGE as usize * size_of::<Word>() + side
     }
 
+    /// Notes a plain read of a whole word where all that was done to it is known to everybody, or was such a read by
+    /// another warp: most reads of a tile. False if it takes a closer look; nothing was done then.
+    #[inline(always)]
+    pub fn read_at_once(&mut self, page: u32, word: u64, stamp: &Stamp, floor: Step) -> bool {
+        let at = &mut self.pages[page as usize][(word % PAGE) as usize];
+        let [slot, other] = &mut at.reads;
+        // Bytes of a write that are not these do no harm here.
+        let quiet = at.write.who & ASYNCHRONOUS == 0
+            && at.write.step <= floor
+            && (at.write.block == stamp.block || at.write.step == 0)
+            && at.more == 0
+            && (slot.who | other.who) & WRITE == 0;
+        if !quiet {
+            return false;
+        }
+        if slot.step == stamp.step && slot.pc == stamp.pc && slot.block == stamp.block {
+            if slot.joins(stamp) {
+                slot.widen(stamp);
+                return true;
+            }
+            let across = slot.joins_across(stamp);
+            at.also |= u32::from(across) << stamp.warp();
+            return across;
+        }
+        let free = slot.step == 0 || slot.step <= floor && slot.block == stamp.block;
+        if free && other.step == 0 {
+            *slot = *stamp;
+            at.also = 0;
+            return true;
+        }
+        false
+    }
+
+    /// Notes a plain write of a whole word where all that was done to it is known to everybody. False as above.
+    #[inline(always)]
+    pub fn write_at_once(&mut self, page: u32, word: u64, stamp: &Stamp, floor: Step, value: u32) -> bool {
+        let at = &mut self.pages[page as usize][(word % PAGE) as usize];
+        let known = |old: &Stamp| old.step == 0 || old.step <= floor && old.block == stamp.block;
+        let quiet = at.write.who & ASYNCHRONOUS == 0
+            && known(&at.write)
+            && known(&at.reads[0])
+            && known(&at.reads[1])
+            && at.more == 0;
+        if quiet {
+            *at = Word { write: *stamp, value, ..EMPTY };
+        }
+        quiet
+    }
+
+    /// The page that holds a word.
+    #[inline]
+    pub fn page_holding(&mut self, word: u64) -> u32 {
+        self.page(word / PAGE)
+    }
+
+    /// Forgets what was done to a word.
+    pub fn forget(&mut self, word: u64) {
+        if let Some(&page) = self.index.get(&(word / PAGE)) {
+            let at = &mut self.pages[page as usize][(word % PAGE) as usize];
+            if at.more != 0 {
+                self.more[at.more as usize - 1].clear();
+                self.free.push(at.more);
+            }
+            *at = EMPTY;
+        }
+    }
+
+    /// The page that holds all words of a range, if there is one such.
+    #[inline]
+    pub fn page_of(&mut self, first: u64, last: u64) -> Option<u32> {
+        (first / PAGE == last / PAGE).then(|| self.page(first / PAGE))
+    }
+
     /// Notes a read of the word; an earlier write that it races with.
     #[inline]
     pub fn read(&mut self, word: u64, asking: &Asking<'_>) -> Option<(Stamp, Clash)> {
-        let page = self.page(word / PAGE) as usize;
-        let shared = self.shared;
+        let page = self.page(word / PAGE);
+        self.read_in(page, word, asking)
+    }
+
+    /// The same where the word's page is known.
+    #[inline]
+    pub fn read_in(&mut self, page: u32, word: u64, asking: &Asking<'_>) -> Option<(Stamp, Clash)> {
+        let (page, shared) = (page as usize, self.shared);
         let at = &mut self.pages[page][(word % PAGE) as usize];
         let found = asking.clash(&at.write, shared).map(|clash| (at.write, clash));
-        if at.more != 0 {
+        if at.more != 0 || (at.reads[0].who | at.reads[1].who) & WRITE != 0 {
             return self.read_more(page, word, asking, found);
         }
         let stamp = &asking.stamp;
-        for slot in &mut at.reads {
-            if slot.joins(stamp) {
-                slot.widen(stamp);
-                return found;
-            }
+        // The reader's last visit, or one that it knows of, gives way.
+        let [slot, other] = &mut at.reads;
+        if slot.joins(stamp) {
+            slot.widen(stamp);
+            return found;
         }
-        for slot in &mut at.reads {
-            if slot.is_empty() || slot.bytes() & !stamp.bytes() == 0 && slot.is_old(stamp, asking.floor) {
-                *slot = *stamp;
-                return found;
-            }
+        if slot.joins_across(stamp) {
+            at.also |= 1 << stamp.warp();
+            return found;
+        }
+        let known = |slot: &Stamp| {
+            slot.is_empty() || slot.bytes() & !stamp.bytes() == 0 && slot.is_old(stamp, asking.floor)
+        };
+        if other.is_empty() && known(slot) && (at.also == 0 || slot.step <= asking.floor) {
+            *slot = *stamp;
+            at.also = 0;
+            return found;
         }
         // Readers of other blocks are many and alike: the first and the latest will do.
-        let old = std::mem::replace(&mut at.reads[1], *stamp);
-        if old.block == stamp.block {
-            self.keep(page, word, old, 0);
+        if slot.block != stamp.block && (other.block != stamp.block || known(other)) {
+            *other = *stamp;
+            return found;
         }
-        found
+        self.read_more(page, word, asking, found)
     }
 
     #[inline(never)]
@@ -329,18 +486,23 @@ impl Shadow {
     ) -> Option<(Stamp, Clash)> {
         let shared = self.shared;
         let at = &mut self.pages[page][(word % PAGE) as usize];
-        let side = &mut self.more[at.more as usize - 1];
         let stamp = &asking.stamp;
-        side.retain(|(old, _)| {
-            if old.writes() {
-                found = found.or_else(|| asking.clash(old, shared).map(|clash| (*old, clash)));
-                return true;
+        let mut look = |old: &Stamp| {
+            if found.is_none() && old.writes() {
+                found = asking.clash(old, shared).map(|clash| (*old, clash));
             }
-            !(old.bytes() & !stamp.bytes() == 0 && old.is_old(stamp, asking.floor))
-        });
-        if side.is_empty() {
-            self.free.push(at.more);
-            at.more = 0;
+        };
+        at.reads.iter().for_each(&mut look);
+        if at.more != 0 {
+            let side = &mut self.more[at.more as usize - 1];
+            side.retain(|(old, _)| {
+                look(old);
+                old.writes() || !(old.bytes() & !stamp.bytes() == 0 && old.is_old(stamp, asking.floor))
+            });
+            if side.is_empty() {
+                self.free.push(at.more);
+                at.more = 0;
+            }
         }
         for slot in &mut at.reads {
             if slot.joins(stamp) {
@@ -348,14 +510,22 @@ impl Shadow {
                 return found;
             }
         }
-        for slot in &mut at.reads {
-            if slot.is_empty() || slot.bytes() & !stamp.bytes() == 0 && slot.is_old(stamp, asking.floor) {
+        if at.reads[0].joins_across(stamp) {
+            at.also |= 1 << stamp.warp();
+            return found;
+        }
+        for (i, slot) in at.reads.iter_mut().enumerate() {
+            let known = slot.bytes() & !stamp.bytes() == 0 && slot.is_old(stamp, asking.floor);
+            let alone = i != 0 || at.also == 0 || slot.step <= asking.floor;
+            if slot.is_empty() || known && alone && !slot.writes() {
                 *slot = *stamp;
+                at.also &= u32::from(i == 0).wrapping_sub(1);
                 return found;
             }
         }
+        // Readers of other blocks are many and alike: the first and the latest will do.
         let old = std::mem::replace(&mut at.reads[1], *stamp);
-        if old.block == stamp.block {
+        if old.block == stamp.block || old.writes() {
             self.keep(page, word, old, 0);
         }
         found
@@ -370,6 +540,9 @@ impl Shadow {
             });
         }
         let side = &mut self.more[at.more as usize - 1];
+        if let Some((same, _)) = side.iter_mut().find(|(old, _)| old.is_relieved_by(&stamp)) {
+            return *same = stamp;
+        }
         if let Some((same, _)) = side.iter_mut().find(|(old, _)| !old.writes() && old.joins(&stamp)) {
             return same.widen(&stamp);
         }
@@ -382,22 +555,44 @@ impl Shadow {
     /// Notes a write of the word, of `value` if that is known; an earlier touch that it races with.
     #[inline]
     pub fn write(&mut self, word: u64, asking: &Asking<'_>, value: Option<u32>) -> Option<(Stamp, Clash)> {
-        let page = self.page(word / PAGE) as usize;
-        let shared = self.shared;
+        let page = self.page(word / PAGE);
+        self.write_in(page, word, asking, value)
+    }
+
+    /// The same where the word's page is known.
+    #[inline]
+    pub fn write_in(
+        &mut self,
+        page: u32,
+        word: u64,
+        asking: &Asking<'_>,
+        value: Option<u32>,
+    ) -> Option<(Stamp, Clash)> {
+        let (page, shared) = (page as usize, self.shared);
         let at = &mut self.pages[page][(word % PAGE) as usize];
         let stamp = &asking.stamp;
-        let weigh = |old: &Stamp, was: u32| {
+        let weigh = |old: &Stamp, was: Option<u32>| {
             let clash = asking.clash(old, shared)?;
             let both = mask_of(old.bytes() & stamp.bytes());
             let plain = old.writes() && !(old.is_strong() || old.is_asynchronous() || stamp.is_strong());
-            let equal = plain && value.is_some_and(|value| (value ^ was) & both == 0);
+            let equal = plain && value.zip(was).is_some_and(|(value, was)| (value ^ was) & both == 0);
             Some((*old, if equal { Clash::Equal } else { clash }))
         };
-        let mut found = weigh(&at.write, at.value);
+        let mut found = weigh(&at.write, Some(at.value));
         for read in &at.reads {
             if found.is_none_or(|(_, clash)| clash == Clash::Equal) {
-                found = weigh(read, 0).or(found);
+                found = weigh(read, None).or(found);
             }
+        }
+        if at.also != 0
+            && found.is_none()
+            && (at.reads[0].block != stamp.block || at.reads[0].step > asking.floor)
+        {
+            let mut warps = crate::race::lanes(at.also);
+            found = warps.find_map(|warp| weigh(&at.reads[0].of_warp(warp), None));
+        }
+        if stamp.is_strong() {
+            return self.write_strongly(page, word, asking, value.unwrap_or(0), found);
         }
         if at.more != 0 || at.write.bytes() & !stamp.bytes() != 0 {
             let value = value.unwrap_or(0);
@@ -405,7 +600,7 @@ impl Shadow {
             if side != 0 {
                 for (old, was) in &self.more[side as usize - 1] {
                     if found.is_none_or(|(_, clash)| clash == Clash::Equal) {
-                        found = weigh(old, *was).or(found);
+                        found = weigh(old, Some(*was)).or(found);
                     }
                 }
             }
@@ -418,8 +613,53 @@ impl Shadow {
                 *read = Stamp::EMPTY;
             }
         }
+        if at.reads[0].is_empty() {
+            at.also = 0;
+        }
         at.write = *stamp;
         at.value = value.unwrap_or(0);
+        found
+    }
+
+    /// An atomic or volatile write. Its like need no order with it, so what came before is not covered by it: a plain
+    /// store, then an atomic of the same thread, then another thread's atomic, and the store and the last one race.
+    #[inline(never)]
+    fn write_strongly(
+        &mut self,
+        page: usize,
+        word: u64,
+        asking: &Asking<'_>,
+        value: u32,
+        mut found: Option<(Stamp, Clash)>,
+    ) -> Option<(Stamp, Clash)> {
+        let (shared, stamp) = (self.shared, &asking.stamp);
+        let at = &mut self.pages[page][(word % PAGE) as usize];
+        if at.more != 0 {
+            for (old, _) in &self.more[at.more as usize - 1] {
+                found = found.or_else(|| asking.clash(old, shared).map(|clash| (*old, clash)));
+            }
+        }
+        let old = at.write;
+        // A location has one order of its atomics: who comes after this one comes after that one, too.
+        let covered = old.is_empty()
+            || old.is_strong() && old.bytes() & !stamp.bytes() == 0
+            // All who could touch this memory know of it.
+            || shared && !old.is_asynchronous() && old.step <= asking.clocks.floor_of_all();
+        let (before, was) = (old, at.value);
+        at.write = *stamp;
+        at.value = value;
+        if covered {
+            return found;
+        }
+        for (i, slot) in at.reads.iter_mut().enumerate() {
+            if slot.is_empty() || (i != 0 || at.also == 0) && slot.is_relieved_by(&before) {
+                *slot = before;
+                return found;
+            }
+        }
+        if before.block == stamp.block || !before.is_strong() {
+            self.keep(page, word, before, was);
+        }
         found
     }
 
@@ -433,6 +673,9 @@ impl Shadow {
             if read.bytes() == 0 {
                 *read = Stamp::EMPTY;
             }
+        }
+        if at.reads[0].is_empty() {
+            at.also = 0;
         }
         if at.more != 0 {
             let side = &mut self.more[at.more as usize - 1];
@@ -519,8 +762,8 @@ mod tests {
     }
 
     #[test]
-    fn a_word_takes_no_more_than_fourteen_bytes_a_byte() {
-        assert_eq!(size_of::<Word>(), 56);
+    fn a_word_takes_no_more_than_fifteen_bytes_a_byte() {
+        assert_eq!(size_of::<Word>(), 60);
     }
 
     #[test]
@@ -543,6 +786,31 @@ mod tests {
         meet(&mut clocks, (0..64).filter(|&thread| thread != 50));
         let (earlier, _) = touch(&mut shadow, &clocks, 0, 3, 15, WRITE).expect("thread 50 read it");
         assert_eq!((earlier.warp(), earlier.first()), (1, 18));
+    }
+
+    #[test]
+    fn readers_of_many_warps_are_remembered() {
+        let (mut clocks, mut shadow) = (Clocks::new(0, 256), Shadow::default());
+        for warp in 0..8 {
+            let stamp = Stamp::new(0, clocks.step(warp * 32), 7, warp, (4, 4), READ).of_bytes(15);
+            let asking = Asking { stamp, floor: 0, clocks: &clocks };
+            assert!(shadow.read(0, &asking).is_none());
+        }
+        assert!(shadow.more.is_empty(), "one stamp stands for them all");
+        // All but one of the readers meet the writer.
+        meet(&mut clocks, (0..256).filter(|&thread| thread != 5 * 32 + 4));
+        let (earlier, _) = touch(&mut shadow, &clocks, 0, 3, 15, WRITE).expect("a thread of warp 5 read it");
+        assert_eq!((earlier.warp(), earlier.first()), (5, 4));
+        meet(&mut clocks, 0..256);
+        assert!(touch(&mut shadow, &clocks, 0, 3, 15, WRITE).is_none());
+    }
+
+    #[test]
+    fn an_atomic_does_not_cover_a_store_before_it() {
+        let (clocks, mut shadow) = (Clocks::new(0, 64), Shadow::default());
+        assert!(touch(&mut shadow, &clocks, 1, 0, 15, WRITE).is_none());
+        assert!(touch(&mut shadow, &clocks, 1, 0, 15, ATOMIC).is_none());
+        assert!(touch(&mut shadow, &clocks, 1, 40, 15, ATOMIC).is_some(), "races with the store");
     }
 
     #[test]

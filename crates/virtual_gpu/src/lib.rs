@@ -20,6 +20,7 @@
 
 pub mod alu;
 mod decode;
+mod exchange;
 mod exec;
 mod fault;
 mod gpu;
@@ -29,11 +30,12 @@ pub mod memory;
 mod module;
 pub mod observer;
 mod op;
+mod paths;
 pub mod profiler;
 mod program;
 pub mod tensor_map;
 
-pub use exec::values::Values;
+pub use exec::values::{Operands, Values};
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
 pub use gpu::{Gpu, Options};
 pub use launch::{Dim3, Launch};

@@ -15,6 +15,7 @@
 
 use std::sync::Arc;
 
+pub use crate::exec::values::Operands;
 use crate::exec::values::Values;
 use crate::fault::Fault;
 use crate::launch::Launch;
@@ -55,6 +56,8 @@ pub struct LaunchInfo {
     pub shared_bytes: u32,
     /// Where the kernel's own code starts, and the map from program counters to lines.
     pub code: Arc<Code>,
+    /// Index of the kernel's function, for [`Code::unset`].
+    pub function: u32,
     /// The module's shared variables, at the places that this kernel gives them; `None` for those it does not reach.
     pub shared: Vec<Option<SharedArray>>,
 }
@@ -166,9 +169,9 @@ pub struct Access<'a> {
     pub scope: Scope,
     /// `.nc`: the program promises that nobody writes it during the kernel.
     pub non_coherent: bool,
-    /// Registers that are loaded into or stored from, one an element, `None` for `_` and constants.
+    /// Registers that are loaded into or stored from, one an element.
     /// Empty for an observer without [`BlockObserver::REGISTERS`].
-    pub registers: &'a [Option<Register>],
+    pub registers: Named<'a>,
     /// What a store writes; `None` for all else.
     pub values: Option<Values<'a>>,
 }
@@ -190,6 +193,41 @@ pub struct Register {
     pub slot: u32,
     /// Bytes of one lane: 0 for predicates, else 4, 8 or 16 (16-bit registers take 4).
     pub bytes: u32,
+}
+
+/// The registers that a memory instruction names, one an element.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Named<'a> {
+    base: u32,
+    bytes: u32,
+    slots: &'a [u32],
+}
+
+impl<'a> Named<'a> {
+    /// In place of a register: `_`.
+    pub const NONE: u32 = u32::MAX;
+
+    /// Registers of `bytes` bytes each at these slots, counted from `base`.
+    pub fn new(base: u32, bytes: u32, slots: &'a [u32]) -> Self {
+        Named { base, bytes, slots }
+    }
+
+    /// Them all; `None` for `_`. A constant is a register that no instruction writes.
+    pub fn iter(self) -> impl Iterator<Item = Option<Register>> + 'a {
+        let Named { base, bytes, slots } = self;
+        slots.iter().map(move |&slot| (slot != Self::NONE).then(|| Register { slot: base + slot, bytes }))
+    }
+}
+
+/// Where a value that is passed to or from a function lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// A register.
+    Register(Register),
+    /// Bytes of local memory, from this offset on.
+    Local(u32),
+    /// The device made it: what it gives is defined.
+    Device,
 }
 
 /// What a warp does at a block barrier.
@@ -223,9 +261,15 @@ pub trait BlockObserver: Send {
     #[inline]
     fn guard(&mut self, _at: At, _predicate: Register) {}
 
-    /// The registers that an instruction reads and writes, in `at.lanes`.
+    /// Whether [`BlockObserver::guard`] and [`BlockObserver::registers`] are wanted for the next instruction of a warp.
     #[inline]
-    fn registers(&mut self, _at: At, _reads: &[Register], _writes: &[Register]) {}
+    fn follows(&self, _warp: u32) -> bool {
+        true
+    }
+
+    /// The registers that an instruction reads and writes, in `at.lanes`, and its operands before it is executed.
+    #[inline]
+    fn registers(&mut self, _at: At, _reads: &[Register], _writes: &[Register], _operands: &Operands<'_>) {}
 
     /// A memory access, before its bounds are checked.
     #[inline]
@@ -245,11 +289,6 @@ pub trait BlockObserver: Send {
     #[inline]
     fn warp_sync(&mut self, _at: At, _members: u32, _orders: bool) {}
 
-    /// A `selp` has chosen: in the lanes of `first` it took the first of two sources, in the others the second. `None`:
-    /// that source is a constant. Comes after [`BlockObserver::registers`].
-    #[inline]
-    fn selected(&mut self, _at: At, _target: Register, _sources: [Option<Register>; 2], _first: u32) {}
-
     /// A shuffle: each lane of `at` gets `value` of the lane in `sources`, or, if that is 32, of a lane that does not
     /// execute it, so that what comes is undefined. `None`: the value is a constant, or nobody wants it.
     #[inline]
@@ -262,14 +301,21 @@ pub trait BlockObserver: Send {
     ) {
     }
 
-    /// An argument or result of a call was written to a register, or, for `None`, to the bytes from `offset` of local
-    /// memory.
+    /// An argument or result of a call was copied.
     #[inline]
-    fn passed(&mut self, _at: At, _register: Option<Register>, _offset: u32, _bytes: u32) {}
+    fn passed(&mut self, _at: At, _from: Carrier, _to: Carrier, _bytes: u32) {}
 
-    /// Lanes enter a function: the frame's registers start undefined. `first` to `end` are its slots.
+    /// Lanes enter a function: the frame's registers and local memory start undefined. Not called for the kernel itself.
     #[inline]
-    fn enter(&mut self, _at: At, _first: u32, _end: u32) {}
+    fn enter(&mut self, _at: At, _frame: &Entered) {}
+
+    /// A thread called `malloc`, and was given memory.
+    #[inline]
+    fn heap_allocated(&mut self, _at: At, _address: u64, _bytes: u64) {}
+
+    /// A thread freed such memory.
+    #[inline]
+    fn heap_freed(&mut self, _at: At, _address: u64) {}
 
     /// Lanes have ended.
     #[inline]
@@ -278,6 +324,17 @@ pub trait BlockObserver: Send {
     /// An event that only some instructions have, such as the steps of an asynchronous copy.
     #[inline]
     fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
+}
+
+/// A function's frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entered {
+    /// Index of the function, for [`Code::unset`].
+    pub function: u32,
+    /// Its registers' slots.
+    pub slots: std::ops::Range<u32>,
+    /// Its part of local memory.
+    pub local: std::ops::Range<u32>,
 }
 
 /// Steps of asynchronous copies and of barriers in shared memory.
@@ -311,6 +368,16 @@ pub enum AsyncEvent<'a> {
         address: u64,
         /// How many.
         bytes: u32,
+    },
+    /// Lanes made an `mbarrier`.
+    MbarrierMade {
+        /// Shared address of each lane.
+        addresses: &'a [u64; 32],
+    },
+    /// Lanes asked whether a phase of an `mbarrier` is complete.
+    MbarrierAsked {
+        /// Shared address of each lane.
+        addresses: &'a [u64; 32],
     },
     /// Lanes arrived on an `mbarrier`.
     MbarrierArrive {

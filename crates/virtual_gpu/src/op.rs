@@ -285,15 +285,25 @@ pub(crate) struct SystemOp {
     pub result: Option<u32>,
 }
 
+/// A source operand of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceOperand {
+    pub slot: Slot,
+    /// 0 for a predicate.
+    pub rows: u32,
+    /// Whether it is a register of the program; else a constant, or what is fixed for a thread.
+    pub register: bool,
+    /// `!p`
+    pub inverted: bool,
+}
+
 /// Registers that an operation reads and writes, for observers.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Touched {
     pub reads: Box<[(Slot, u32)]>,
     pub writes: Box<[(Slot, u32)]>,
-    /// Its constants, in the order of the operands.
-    pub immediates: Box<[u64]>,
+    /// Its source operands in order, constants and special registers among them.
+    pub sources: Box<[SourceOperand]>,
     /// Registers made from symbols' addresses that it names.
     pub symbols: Box<[Slot]>,
-    /// Of `selp`: the predicate, and the two sources with their rows; [`NONE`] for constants.
-    pub select: Option<(Slot, [(Slot, u32); 2])>,
 }

@@ -1,12 +1,13 @@
 //! A decoded program: the flat list of operations of all functions of a module, and where each came from.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::exec::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
 use crate::module::Param;
-use crate::op::{Op, OpKind, Touched};
+use crate::op::{Op, Touched};
 
 /// The decoded program of a module. Program counters index its operations.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub struct Code {
     pub(crate) shared: Vec<SharedVariable>,
     /// For each operation the shared variable that its address was made from, counted from 1; 0 if that is not known.
     pub(crate) shared_of: Vec<u32>,
+    /// By the start of a function: the operations that call it. Made when first asked for.
+    pub(crate) calls: OnceLock<HashMap<u32, Vec<u32>>>,
 }
 
 impl fmt::Debug for Code {
@@ -70,6 +73,10 @@ pub(crate) struct FunctionCode {
     pub shared_used: Vec<u32>,
     pub calls: Vec<u32>,
     pub calls_indirectly: bool,
+    /// See [`Code::unset`].
+    pub unset: OnceLock<Box<[u32]>>,
+    /// See [`Code::guesses`].
+    pub guesses: OnceLock<HashSet<u32>>,
 }
 
 /// Where a function's parameters and results lie in its frame.
@@ -200,48 +207,10 @@ impl Code {
         known.filter(|_| !of(pc).is_empty()).unwrap_or_else(|| of(pc))
     }
 
-    /// The constants among an operation's operands, in their order.
-    pub fn immediates(&self, pc: u32) -> &[u64] {
-        self.touched.get(pc as usize).map_or(&[], |touched| &touched.immediates)
-    }
-
     /// The shared variable that an operation's address was made from, where the text shows it: an index into
     /// [`crate::observer::LaunchInfo::shared`].
     pub fn shared_of(&self, pc: u32) -> Option<usize> {
         self.shared_of.get(pc as usize).and_then(|of| of.checked_sub(1)).map(|of| of as usize)
-    }
-
-    /// Whether a thread that has executed `from` may come to `to` within the same function.
-    pub fn reaches(&self, from: u32, to: u32) -> bool {
-        let i = self.functions.partition_point(|f| f.end <= from);
-        let Some(function) = self.functions.get(i).filter(|f| (f.start..f.end).contains(&to)) else {
-            return false;
-        };
-        let mut seen = vec![false; (function.end - function.start) as usize];
-        let mut open = vec![from];
-        while let Some(pc) = open.pop() {
-            let op = &self.ops[pc as usize];
-            let always = op.guard.slot == crate::exec::registers::NONE;
-            let (targets, goes_on): (&[u32], bool) = match &op.kind {
-                OpKind::Branch { target } | OpKind::Jump { target } => {
-                    (std::slice::from_ref(target), !always)
-                }
-                OpKind::BranchIndexed { targets, .. } => (targets, !always),
-                OpKind::Return | OpKind::Exit | OpKind::Trap => (&[], !always),
-                _ => (&[], true),
-            };
-            for next in targets.iter().copied().chain(goes_on.then_some(pc + 1)) {
-                if next == to {
-                    return true;
-                }
-                if let Some(seen) = next.checked_sub(function.start).and_then(|at| seen.get_mut(at as usize))
-                    && !std::mem::replace(seen, true)
-                {
-                    open.push(next);
-                }
-            }
-        }
-        false
     }
 
     /// Name of the function that holds an operation.

@@ -311,14 +311,11 @@ fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
 fn selp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let ty = f.modifiers.ty()?;
     let [t, yes, no, p] = f.operands()?;
-    let (mut yes, mut no) = (yes, no);
     let (mut a, mut b) = (d.source(yes, ty)?, d.source(no, ty)?);
     let (p, inverted) = d.predicate_source(p)?;
     if inverted {
         std::mem::swap(&mut a, &mut b);
-        std::mem::swap(&mut yes, &mut no);
     }
-    d.note_select(p, [yes, no], [a, b], rows_of(ty));
     let t = d.real_target(t, ty)?;
     Ok(match rows_of(ty) {
         0 => return Err(unsupported_type(ty)),

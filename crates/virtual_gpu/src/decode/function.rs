@@ -1,7 +1,7 @@
 //! One function: its names, its registers' rows, its statements in order.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ptx::{
     Block, Constant, Instruction, LocId, Name, Opcode, Operand, Registers, ScalarType, Space, Statement,
@@ -11,7 +11,7 @@ use ptx::{
 use super::module::ModuleNames;
 use super::{Refusal, flow, instruction};
 use crate::exec::registers::{NONE, Row, Slot};
-use crate::op::{AddressOperand, Guard, Op, OpKind, Touched};
+use crate::op::{AddressOperand, Guard, Op, OpKind, SourceOperand, Touched};
 use crate::program::{AddressForm, FunctionCode, Init, Place, Signature};
 
 /// Most rows of registers a function may have: 8 MiB a warp.
@@ -87,9 +87,8 @@ pub(super) struct Decoder<'m> {
     items: Vec<Item>,
     reads: Vec<(Slot, u32)>,
     writes: Vec<(Slot, u32)>,
-    immediates: Vec<u64>,
+    sources: Vec<SourceOperand>,
     symbols: Vec<Slot>,
-    select: Option<(Slot, [(Slot, u32); 2])>,
     carry: Option<Slot>,
     pub shared_used: Vec<u32>,
     pub calls: Vec<u32>,
@@ -121,9 +120,8 @@ impl<'m> Decoder<'m> {
             items: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
-            immediates: Vec::new(),
+            sources: Vec::new(),
             symbols: Vec::new(),
-            select: None,
             carry: None,
             shared_used: Vec::new(),
             calls: Vec::new(),
@@ -273,9 +271,8 @@ impl<'m> Decoder<'m> {
     fn instruction(&mut self, i: &Instruction) -> Result<(), Refusal> {
         self.reads.clear();
         self.writes.clear();
-        self.immediates.clear();
+        self.sources.clear();
         self.symbols.clear();
-        self.select = None;
         let guard = match &i.guard {
             None => Guard::ALWAYS,
             Some(guard) => {
@@ -287,9 +284,8 @@ impl<'m> Decoder<'m> {
         let touched = Touched {
             reads: self.reads.as_slice().into(),
             writes: self.writes.as_slice().into(),
-            immediates: self.immediates.as_slice().into(),
+            sources: self.sources.as_slice().into(),
             symbols: self.symbols.as_slice().into(),
-            select: self.select,
         };
         self.items.push(Item::Op(Draft {
             op: Op { guard, kind },
@@ -431,9 +427,11 @@ impl<'m> Decoder<'m> {
             Operand::Component(name, part) => super::special::fixed(name, Some(part)).is_none(),
             _ => false,
         };
+        let rows = rows_of(ty);
         if register {
-            self.reads.push((slot, rows_of(ty)));
+            self.reads.push((slot, rows));
         }
+        self.sources.push(SourceOperand { slot, rows, register, inverted: false });
         Ok(slot)
     }
 
@@ -445,7 +443,6 @@ impl<'m> Decoder<'m> {
                     return self.constant(if set { u32::MAX.into() } else { 0 }, 0);
                 }
                 let bits = Self::bits(*constant, ty)?;
-                self.immediates.push(bits as u64);
                 self.constant(bits, rows_of(ty))
             }
             Operand::Name(name) => {
@@ -504,6 +501,9 @@ impl<'m> Decoder<'m> {
         match operand {
             Operand::Not(inner) => {
                 let (slot, inverted) = self.predicate_source(inner)?;
+                if let Some(last) = self.sources.last_mut() {
+                    last.inverted = !inverted;
+                }
                 Ok((slot, !inverted))
             }
             other => Ok((self.source(other, ScalarType::Pred)?, false)),
@@ -562,19 +562,10 @@ impl<'m> Decoder<'m> {
         if write {
             self.writes.push((slot, rows_of(has)))
         } else {
-            self.reads.push((slot, rows_of(has)))
+            self.reads.push((slot, rows_of(has)));
+            self.sources.push(SourceOperand { slot, rows: rows_of(has), register: true, inverted: false });
         }
         Ok((slot, has))
-    }
-
-    /// Notes between what a `selp` chooses.
-    pub fn note_select(&mut self, predicate: Slot, sources: [&Operand; 2], slots: [Slot; 2], rows: u32) {
-        let register = |operand: &Operand, slot| match operand {
-            Operand::Name(name) if super::special::fixed(name, None).is_none() => (slot, rows),
-            _ => (NONE, rows),
-        };
-        let both = [register(sources[0], slots[0]), register(sources[1], slots[1])];
-        self.select = Some((predicate, both));
     }
 
     /// Notes a register that is read beside the operands.
@@ -701,6 +692,8 @@ impl<'m> Decoder<'m> {
             shared_used: self.shared_used,
             calls: self.calls,
             calls_indirectly: self.calls_indirectly,
+            unset: OnceLock::new(),
+            guesses: OnceLock::new(),
         };
         Ok((code, drafts))
     }

@@ -9,7 +9,7 @@ use super::values::Values;
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::memory::{AllocationKind, window};
-use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Order, Register, Scope};
+use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named, Order, Scope};
 use crate::op::{AddressOperand, MemoryOp, ParamOp, SpaceOperand};
 
 /// Where each lane's bytes are on the host; only the lanes that were asked for mean something.
@@ -140,14 +140,8 @@ struct View<'a> {
 /// was a tenth of a profiled run.
 #[inline(always)]
 fn notify<O: BlockObserver>(cx: &mut Cx<'_, O>, view: View<'_>, addresses: &[u64; 32], shape: Shape, at: At) {
-    // No instruction has more operands of memory than a vector of eight elements; nothing is allocated here,
-    // because a profiled launch comes by for every access.
-    let mut registers = [None; 16];
     // Who does not follow registers is spared the list.
-    let named = if O::REGISTERS { view.registers.len().min(registers.len()) } else { 0 };
-    for (register, &slot) in registers[..named].iter_mut().zip(view.registers) {
-        *register = (slot != NONE).then(|| Register { slot: view.base + slot, bytes: view.rows * 4 });
-    }
+    let named = if O::REGISTERS { view.registers } else { &[] };
     let access = Access {
         space: view.space,
         generic: view.generic,
@@ -159,7 +153,7 @@ fn notify<O: BlockObserver>(cx: &mut Cx<'_, O>, view: View<'_>, addresses: &[u64
         order: shape.order,
         scope: shape.scope,
         non_coherent: shape.non_coherent,
-        registers: &registers[..named],
+        registers: Named::new(view.base, view.rows * 4, named),
         values: (shape.kind == AccessKind::Store)
             .then(|| Values::new(view.regs, view.registers, shape.width, view.rows)),
     };
@@ -332,6 +326,10 @@ pub(super) fn load<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
+    if let Some(watch) = &mut cx.block.watch {
+        let looks = watch.loads(op.space, op.address, regs, at);
+        cx.block.progress += u64::from(looks);
+    }
     if direct(warp, cx, op, AccessKind::Load, regs, at) {
         return Ok(());
     }
@@ -368,17 +366,16 @@ pub(super) fn store<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
-    if direct(warp, cx, op, AccessKind::Store, regs, at) {
-        cx.block.progress += 1;
-        return Ok(());
-    }
-    let pointers = pointers(warp, cx, op, AccessKind::Store, regs, at)?;
     // Nobody else waits for what a thread stores on its own stack.
     let local = match op.space {
         SpaceOperand::In(space) => space == MemorySpace::Local,
         SpaceOperand::Generic => space_of(first_address(regs, op.address, at.lanes)).0 == MemorySpace::Local,
     };
     cx.block.progress += u64::from(!local);
+    if direct(warp, cx, op, AccessKind::Store, regs, at) {
+        return Ok(());
+    }
+    let pointers = pointers(warp, cx, op, AccessKind::Store, regs, at)?;
     if op.order != Order::Weak {
         std::sync::atomic::fence(Ordering::Release);
     }

@@ -23,6 +23,10 @@ pub(super) fn atomic<O: BlockObserver>(
     at: At,
 ) -> Result<(), Box<Raise>> {
     let generic = access::addresses(regs, op.address);
+    if let Some(watch) = &mut cx.block.watch {
+        let looks = watch.looks(at, &generic);
+        cx.block.progress += u64::from(looks);
+    }
     let mut addresses = generic;
     let shape = Shape {
         kind: op.kind,

@@ -6,6 +6,7 @@ use super::extension::ExtensionState;
 use super::frame;
 use super::registers::lanes_of;
 use super::run::{self, Raised};
+use super::spin::Watch;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
 use crate::observer::{At, BarrierStep, BlockObserver};
@@ -25,6 +26,8 @@ pub(crate) struct BlockState {
     pub age: u64,
     /// Counts what others may wait for: stores, atomics that changed something, barriers that opened.
     pub progress: u64,
+    /// Looks closer at what the warps do, when nothing was written for long.
+    pub watch: Option<Box<Watch>>,
     /// What the kernel printed.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
@@ -99,6 +102,7 @@ impl<O: BlockObserver> Block<O> {
         self.state.linear = linear;
         self.state.cluster_rank = rank;
         self.state.age = 0;
+        self.state.watch = None;
         self.state.output.clear();
         self.state.extensions.clear();
         self.state.barriers = [Barrier::default(); 16];
@@ -193,6 +197,10 @@ impl<O: BlockObserver> Block<O> {
             let stop = self.run_warp(turn, launch, cluster, team, device, quantum)?;
             team.live[self.state.cluster_rank as usize][turn] = self.warps[turn].live;
             let steps = self.warps[turn].steps - before;
+            if let Some(watch) = &mut self.state.watch {
+                let computes = watch.computes(&mut self.warps[turn].unobtrusive, steps);
+                self.state.progress += u64::from(computes);
+            }
             // A warp that only asked again, in vain, has made no progress.
             let progress = steps > self.warps[turn].vain - vain;
             spent += steps.max(1);

@@ -7,7 +7,7 @@ use super::run::split;
 use super::warp::{Group, Warp};
 use crate::fault::FaultKind;
 use crate::memory::window;
-use crate::observer::{At, BlockObserver, Register};
+use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
 use crate::op::{CallOp, Callee, OpKind, Transfer};
 use crate::program::{Code, Place};
 
@@ -65,14 +65,15 @@ pub(super) fn call<O: BlockObserver>(
     frame::initialise(warp, cx.launch, cx.block, callee);
     if O::SYNCHRONISATION || O::REGISTERS {
         let f = &warp.frames[callee as usize];
-        let (first, end) = (f.base, f.base + f.rows);
-        cx.observer.enter(At { pc, warp: warp.index, lanes }, first, end);
+        let local = f.local_base..f.local_base + code.functions[function as usize].local_size;
+        let entered = Entered { function, slots: f.base..f.base + f.rows, local };
+        cx.observer.enter(At { pc, warp: warp.index, lanes }, &entered);
     }
     let signature = &code.functions[function as usize].signature;
     for (transfer, place) in op.arguments.iter().zip(&signature.params) {
         let transfer = adapt(*transfer, *place);
         move_value(warp, caller, callee, transfer, lanes, true);
-        tell(warp, cx, callee, transfer, At { pc, warp: warp.index, lanes }, true);
+        tell(warp, cx, [caller, callee], transfer, At { pc, warp: warp.index, lanes }, true);
     }
     warp.groups[running].frame = callee;
     warp.groups[running].pc = code.functions[function as usize].start;
@@ -157,11 +158,11 @@ fn move_value(warp: &mut Warp, caller: u32, callee: u32, transfer: Transfer, lan
     }
 }
 
-/// Tells the observer where an argument (`inward`: `frame` is the callee's) or a result now is.
+/// Tells the observer that an argument was copied into the callee's frame (`inward`), or a result out of it.
 fn tell<O: BlockObserver>(
     warp: &Warp,
     cx: &mut Cx<'_, O>,
-    frame: u32,
+    [outer, inner]: [u32; 2],
     transfer: Transfer,
     at: At,
     inward: bool,
@@ -169,24 +170,22 @@ fn tell<O: BlockObserver>(
     if !(O::SYNCHRONISATION || O::REGISTERS) {
         return;
     }
-    let frame = &warp.frames[frame as usize];
-    let side = |caller, callee| if inward { callee } else { caller };
-    match transfer {
+    let (outer, inner) = (&warp.frames[outer as usize], &warp.frames[inner as usize]);
+    let (outer, inner, bytes) = match transfer {
         Transfer::Bytes { caller, callee, size } => {
-            cx.observer.passed(at, None, frame.local_base + side(caller, callee), size);
+            (Carrier::Local(outer.local_base + caller), Carrier::Local(inner.local_base + callee), size)
         }
-        Transfer::RegisterToBytes { callee, size, .. } if inward => {
-            cx.observer.passed(at, None, frame.local_base + callee, size);
-        }
-        Transfer::RegisterToBytes { caller, size, .. } => {
-            let register = Register { slot: frame.base + caller, bytes: size.next_multiple_of(4) };
-            cx.observer.passed(at, Some(register), 0, 0);
+        Transfer::RegisterToBytes { caller, callee, size } => {
+            let register = Register { slot: outer.base + caller, bytes: size.next_multiple_of(4) };
+            (Carrier::Register(register), Carrier::Local(inner.local_base + callee), size)
         }
         Transfer::Registers { caller, callee, rows } => {
-            let register = Register { slot: frame.base + side(caller, callee), bytes: 4 * rows };
-            cx.observer.passed(at, Some(register), 0, 0);
+            let register = |slot| Carrier::Register(Register { slot, bytes: 4 * rows });
+            (register(outer.base + caller), register(inner.base + callee), 4 * rows)
         }
-    }
+    };
+    let (from, to) = if inward { (outer, inner) } else { (inner, outer) };
+    cx.observer.passed(at, from, to, bytes);
 }
 
 /// `ret` from a device function.
@@ -200,7 +199,8 @@ pub(super) fn ret<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, running
         for (transfer, place) in op.results.iter().zip(&signature.results) {
             let transfer = adapt(*transfer, *place);
             move_value(warp, caller, frame, transfer, active, false);
-            tell(warp, cx, caller, transfer, At { pc: call_pc, warp: warp.index, lanes: active }, false);
+            let at = At { pc: call_pc, warp: warp.index, lanes: active };
+            tell(warp, cx, [caller, frame], transfer, at, false);
         }
     }
     split(warp, running, active);

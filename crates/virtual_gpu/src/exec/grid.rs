@@ -105,6 +105,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         launch: *launch,
         shared_bytes,
         code: kernel.module().code().clone(),
+        function: code.function,
         shared: shared_arrays(kernel, dynamic_offset, shared_bytes),
     };
     observer.begin(&info);
@@ -436,6 +437,9 @@ impl<O: LaunchObserver> Grid<'_, O> {
             if team.done[i] {
                 continue;
             }
+            if self.is_suspicious() {
+                block.state.watch.get_or_insert_default();
+            }
             let (before, progress) = (block.steps(), block.state.progress);
             let stop = block.run(self.context, &cluster, &mut team.state, device, quantum)?;
             let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
@@ -460,16 +464,26 @@ impl<O: LaunchObserver> Grid<'_, O> {
         Ok(team.done.iter().all(|&d| d))
     }
 
+    /// Operations in which nothing was written.
+    fn idle(&self, total: u64) -> u64 {
+        // Blocks take turns: a grid of many that wait for one comes round to it late.
+        let share = self.clusters.min(MAX_RESIDENT as u64) / 16 + 1;
+        total.saturating_sub(self.last_progress.load(Ordering::Relaxed)) / share
+    }
+
+    /// Half of the way to the limit the warps are looked at more closely.
+    fn is_suspicious(&self) -> bool {
+        let limit = self.context.gpu.options().spin_limit;
+        limit.is_some_and(|limit| self.idle(self.instructions.load(Ordering::Relaxed)) > limit / 2)
+    }
+
     /// Ends a launch that has run beyond the watchdog's limit, and mentions one that takes long.
     fn watch(&self, block: &Block<O::Block>, total: u64) -> Result<(), Box<Fault>> {
         if self.context.gpu.options().watchdog.is_some_and(|limit| total > limit) {
             let hottest = self.hottest(block);
             return Err(block.stopped(self.context, FaultKind::Timeout { instructions: total, hottest }));
         }
-        let idle = total.saturating_sub(self.last_progress.load(Ordering::Relaxed));
-        // Blocks take turns: a grid of many that wait for one comes round to it late.
-        let share = self.clusters.min(MAX_RESIDENT as u64) / 16 + 1;
-        if self.context.gpu.options().spin_limit.is_some_and(|limit| idle / share > limit) {
+        if self.context.gpu.options().spin_limit.is_some_and(|limit| self.idle(total) > limit) {
             return Err(block.deadlock(self.context));
         }
         let seconds = self.started.elapsed().as_secs();

@@ -9,6 +9,7 @@ use super::asynchronous;
 use super::bulk;
 use super::context::{Raise, raise};
 use super::extension::{Extension, Machine};
+use super::reach::named;
 use super::registers::{NONE, Regs, Slot, lanes_of};
 use super::run::Step;
 use crate::fault::FaultKind;
@@ -225,6 +226,10 @@ impl Update {
 impl Extension for Update {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
+        let shown = addresses.map(|address| named(self.space, address).1);
+        if self.action == Action::Init {
+            machine.observer.asynchronous(at, &AsyncEvent::MbarrierMade { addresses: &shown });
+        }
         let arrives = matches!(
             self.action,
             Action::Arrive | Action::ArriveDrop | Action::ArriveExpect | Action::ArriveDropExpect
@@ -233,7 +238,7 @@ impl Extension for Update {
             let place = find(machine, self.space, addresses[lane], lane)?;
             if arrives {
                 let parity = read(place, lane)?.parity;
-                let event = AsyncEvent::MbarrierArrive { addresses: &addresses, parity };
+                let event = AsyncEvent::MbarrierArrive { addresses: &shown, parity };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
             }
             let before = self.apply(place, number(machine.regs, self.count, lane), lane)?;
@@ -271,6 +276,11 @@ pub(crate) struct Test {
 impl Extension for Test {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
+        let shown = addresses.map(|address| named(self.space, address).1);
+        machine.observer.asynchronous(at, &AsyncEvent::MbarrierAsked { addresses: &shown });
+        if let Some(watch) = &mut machine.block.watch {
+            watch.looks(at, &addresses);
+        }
         let mut done = 0;
         // Lanes that found the phase of even parity complete, and those that found the other.
         let mut complete_phases = [0u32; 2];
@@ -301,7 +311,7 @@ impl Extension for Test {
         unsafe { machine.regs.set_predicate(self.target, done, at.lanes) };
         for (parity, lanes) in [(false, complete_phases[0]), (true, complete_phases[1])] {
             if lanes != 0 {
-                let event = AsyncEvent::MbarrierComplete { addresses: &addresses, parity };
+                let event = AsyncEvent::MbarrierComplete { addresses: &shown, parity };
                 machine.observer.asynchronous(At { lanes, ..at }, &event);
             }
         }

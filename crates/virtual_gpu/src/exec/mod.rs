@@ -25,6 +25,7 @@ mod printf;
 mod reach;
 pub(crate) mod registers;
 mod run;
+mod spin;
 pub(crate) mod stack;
 mod system;
 pub(crate) mod tensormap;

@@ -4,7 +4,7 @@ use super::access;
 use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
-use crate::observer::{Access, AccessKind, At, MemorySpace, Order, Scope};
+use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
 use crate::op::SpaceOperand;
 
 impl Machine<'_> {
@@ -76,7 +76,7 @@ impl Machine<'_> {
                 order: Order::Weak,
                 scope: Scope::Block,
                 non_coherent: false,
-                registers: &[],
+                registers: Named::default(),
                 values: None,
             };
             self.observer.access(At { lanes: here, ..at }, &access);

@@ -2,6 +2,7 @@
 
 use super::context::{Cx, Raise, raise};
 use super::registers::{NONE, Regs};
+use super::values::Operands;
 use super::warp::{Group, Stop, Wait, Warp};
 use super::{access, atomic, call, collective, system};
 use crate::fault::FaultKind;
@@ -75,7 +76,7 @@ pub(crate) fn run<O: BlockObserver>(
             if O::INSTRUCTIONS && !matches!(op.kind, OpKind::Jump { .. }) {
                 cx.observer.instruction(at);
             }
-            if O::REGISTERS {
+            if O::REGISTERS && cx.observer.follows(warp.index) {
                 let base = warp.frames[frame as usize].base;
                 if op.guard.slot != NONE {
                     let predicate = Register { slot: base + op.guard.slot, bytes: 0 };
@@ -318,6 +319,7 @@ fn special<O>(cx: &Cx<'_, O>, regs: Regs, target: u32, which: DynamicSpecial, st
 fn show_registers<O: BlockObserver>(code: &Code, cx: &mut Cx<'_, O>, regs: Regs, base: u32, at: At) {
     let touched = &code.touched[at.pc as usize];
     let place = |&(slot, rows): &(u32, u32)| Register { slot: base + slot, bytes: rows * 4 };
+    let operands = Operands::new(regs, base, &touched.sources);
     // Almost all have a few; nothing is allocated for them, because this is done for every instruction.
     const FEW: usize = 8;
     if touched.reads.len() <= FEW && touched.writes.len() <= FEW {
@@ -325,17 +327,10 @@ fn show_registers<O: BlockObserver>(code: &Code, cx: &mut Cx<'_, O>, regs: Regs,
             ([Register { slot: 0, bytes: 0 }; FEW], [Register { slot: 0, bytes: 0 }; FEW]);
         reads.iter_mut().zip(&touched.reads).for_each(|(to, from)| *to = place(from));
         writes.iter_mut().zip(&touched.writes).for_each(|(to, from)| *to = place(from));
-        cx.observer.registers(at, &reads[..touched.reads.len()], &writes[..touched.writes.len()]);
-        if let Some((predicate, sources)) = touched.select {
-            // SAFETY: decoding found it to be a predicate of this function.
-            let first = unsafe { regs.predicate(predicate) };
-            let sources = sources
-                .map(|(slot, rows)| (slot != NONE).then(|| Register { slot: base + slot, bytes: 4 * rows }));
-            cx.observer.selected(at, writes[0], sources, first);
-        }
+        cx.observer.registers(at, &reads[..touched.reads.len()], &writes[..touched.writes.len()], &operands);
         return;
     }
     let reads: Vec<_> = touched.reads.iter().map(place).collect();
     let writes: Vec<_> = touched.writes.iter().map(place).collect();
-    cx.observer.registers(at, &reads, &writes);
+    cx.observer.registers(at, &reads, &writes, &operands);
 }

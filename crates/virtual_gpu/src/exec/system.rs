@@ -9,7 +9,7 @@ use super::registers::lanes_of;
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::memory::{AllocationKind, window};
-use crate::observer::{At, BlockObserver, MemorySpace};
+use crate::observer::{At, BlockObserver, Carrier, MemorySpace};
 use crate::op::{SystemFunction, SystemOp};
 
 /// Most bytes that a block may print: a real device's buffer has 1 MiB for the whole launch.
@@ -67,11 +67,18 @@ pub(super) fn call<O: BlockObserver>(
             }
             SystemFunction::Malloc => {
                 let bytes = argument(warp, 0, 8);
-                malloc(cx, bytes)
+                let address = malloc(cx, bytes);
+                if address != 0 && (O::SYNCHRONISATION || O::MEMORY) {
+                    cx.observer.heap_allocated(At { lanes: 1 << lane, ..at }, address, bytes);
+                }
+                address
             }
             SystemFunction::Free => {
                 let address = argument(warp, 0, 8);
                 free(cx, address, lane)?;
+                if address != 0 && (O::SYNCHRONISATION || O::MEMORY) {
+                    cx.observer.heap_freed(At { lanes: 1 << lane, ..at }, address);
+                }
                 0
             }
         };
@@ -79,6 +86,10 @@ pub(super) fn call<O: BlockObserver>(
             let size = if op.function == SystemFunction::Malloc { 8 } else { 4 };
             if let Some(bytes) = warp.local.get(lane, base + offset, size) {
                 bytes.copy_from_slice(&result.to_le_bytes()[..size as usize]);
+            }
+            if O::SYNCHRONISATION || O::REGISTERS {
+                let to = Carrier::Local(base + offset);
+                cx.observer.passed(At { lanes: 1 << lane, ..at }, Carrier::Device, to, size);
             }
         }
     }

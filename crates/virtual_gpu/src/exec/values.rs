@@ -1,8 +1,10 @@
-//! What a store writes, for observers that compare values.
+//! What instructions work on, for observers that look at values.
 
 use std::marker::PhantomData;
 
 use super::registers::{NONE, Regs, Slot};
+use crate::observer::Register;
+use crate::op::SourceOperand;
 
 /// The registers of a store, read lane by lane on demand.
 #[derive(Clone, Copy)]
@@ -51,5 +53,70 @@ impl<'a> Values<'a> {
             word |= part << (8 * i * self.width.min(4) % 32);
         }
         word
+    }
+}
+
+/// The source operands of an instruction that is about to be executed, in order, constants among them.
+#[derive(Clone, Copy)]
+pub struct Operands<'a> {
+    regs: Regs,
+    base: u32,
+    operands: &'a [SourceOperand],
+}
+
+impl std::fmt::Debug for Operands<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.operands).finish()
+    }
+}
+
+impl Default for Operands<'_> {
+    /// Of an instruction without operands.
+    fn default() -> Self {
+        // SAFETY: no operand is ever read from it.
+        Operands { regs: unsafe { Regs::new(std::ptr::null_mut()) }, base: 0, operands: &[] }
+    }
+}
+
+impl<'a> Operands<'a> {
+    /// Of an instruction of the function whose frame `regs` are, at `base` among the warp's registers.
+    pub(crate) fn new(regs: Regs, base: u32, operands: &'a [SourceOperand]) -> Self {
+        Operands { regs, base, operands }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.operands.is_empty()
+    }
+
+    /// The register that an operand is; `None` for constants and what is fixed for a thread.
+    pub fn register(&self, operand: usize) -> Option<Register> {
+        let operand = self.operands.get(operand)?;
+        operand.register.then(|| Register { slot: self.base + operand.slot, bytes: operand.rows * 4 })
+    }
+
+    /// Bits of an operand: 1 for a predicate.
+    pub fn bits(&self, operand: usize) -> u32 {
+        self.operands.get(operand).map_or(0, |operand| (operand.rows * 32).max(1))
+    }
+
+    /// Its value in a lane; a predicate's as the instruction takes it, so inverted for `!p`.
+    pub fn value(&self, operand: usize, lane: u32) -> u128 {
+        let Some(operand) = self.operands.get(operand) else { return 0 };
+        let i = lane as usize & 31;
+        // SAFETY: decoding gave the operand so many rows of the frame, and no instruction runs while it is looked at.
+        unsafe {
+            match operand.rows {
+                0 => u128::from(self.regs.predicate(operand.slot) >> i & 1 ^ u32::from(operand.inverted)),
+                1 => self.regs.get::<u32>(operand.slot, i).into(),
+                2 => self.regs.get::<u64>(operand.slot, i).into(),
+                _ => self.regs.get::<u128>(operand.slot, i),
+            }
+        }
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Warp {
     pub steps: u64,
     /// Of these, operations that said "not yet".
     pub vain: u64,
+    /// Operations since it last looked at memory, counted only under [`super::spin::Watch`].
+    pub unobtrusive: u64,
     /// The barrier at which the warp has been counted.
     pub arrived: Option<u32>,
     /// Meetings at `bar.warp.sync` of lanes that came at different times, for observers: where, which, who.
@@ -102,6 +104,7 @@ impl Warp {
             local: Local::new(local_limit),
             steps: 0,
             vain: 0,
+            unobtrusive: 0,
             arrived: None,
             met: Vec::new(),
             favoured: None,
