@@ -7,9 +7,12 @@ use super::function::Decoder;
 use super::instruction::Form;
 use crate::exec::extension::Extension;
 use crate::exec::fragments::{FragmentAccess, MatrixAccess, Transpose};
-use crate::exec::matrix::{FragmentMultiply, GroupMultiply, GroupSource, Operands, Together, WarpMultiply};
+use crate::exec::matrix::{
+    FragmentMultiply, GroupMultiply, GroupSource, Operands, SparseMultiply, Together, WarpMultiply,
+};
 use crate::exec::registers::Slot;
 use crate::matrix::mma::{Counts, Mma};
+use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::{Fragment, Wmma};
 use crate::observer::MemorySpace;
@@ -51,9 +54,34 @@ fn operands(d: &mut Decoder<'_>, form: &Form<'_>, counts: Counts, wide: bool) ->
 /// `mma.sync`
 pub(super) fn mma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let words = form.modifiers.take_all();
+    if words.first().is_some_and(|word| word.starts_with("sp")) {
+        return sparse(d, form, &words);
+    }
     let made = Mma::parse(&words).map_err(Refusal)?;
     let operands = operands(d, form, made.counts(), made.register_bits() == 64)?;
     Ok(extension(WarpMultiply { form: made, operands }))
+}
+
+/// `mma.sp`: A takes half the registers; metadata and selector follow.
+fn sparse(d: &mut Decoder<'_>, form: &Form<'_>, words: &[&str]) -> Result<OpKind, Refusal> {
+    let made = Sparse::parse(words).map_err(Refusal)?;
+    let [od, oa, ob, oc, metadata, Operand::Constant(selector)] = form.operands::<6>()? else {
+        return Err(Refusal::new("its selector is a number"));
+    };
+    let selector = selector.integer().filter(|&selector| selector < made.selectors().into());
+    let Some(selector) = selector else {
+        return Err(Refusal(format!("its selector is a number below {}", made.selectors())));
+    };
+    let counts = made.dense.counts();
+    let (a, ty) = (counts.a / 2, ScalarType::B32);
+    let operands = Operands {
+        a: registers(d, oa, a, ty, false)?,
+        b: registers(d, ob, counts.b, ty, false)?,
+        c: registers(d, oc, counts.c, ty, false)?,
+        d: registers(d, od, counts.d, ty, true)?,
+    };
+    let metadata = d.source(metadata, ty)?;
+    Ok(extension(SparseMultiply { form: made, operands, metadata, selector: selector as u32 }))
 }
 
 /// `wmma.load`, `wmma.store`, `wmma.mma`

@@ -81,6 +81,11 @@ impl<'a> Modifiers<'a> {
 
     /// Takes a memory order.
     pub fn order(&mut self) -> Option<Order> {
+        // `.mmio.relaxed` is one.
+        if self.take("mmio") {
+            self.take("relaxed");
+            return Some(Order::Mmio);
+        }
         self.take_any(&[
             ("weak", Order::Weak),
             ("volatile", Order::Volatile),
@@ -89,7 +94,6 @@ impl<'a> Modifiers<'a> {
             ("release", Order::Release),
             ("acq_rel", Order::AcquireRelease),
             ("sc", Order::SequentiallyConsistent),
-            ("mmio", Order::Mmio),
         ])
     }
 

@@ -8,6 +8,7 @@ use super::extension::{Extension, Machine};
 use super::registers::{Regs, Slot};
 use super::run::Step;
 use crate::matrix::mma::{Mma, Row};
+use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::{ReadShared, Wgmma};
 use crate::matrix::wmma::Wmma;
 use crate::observer::At;
@@ -72,6 +73,29 @@ impl Extension for WarpMultiply {
             let values = self.form.execute(&rows(regs, a), &rows(regs, b), &rows(regs, c));
             set_rows(regs, d, &values, at.lanes);
         }
+        Ok(Step::Next)
+    }
+}
+
+/// `mma.sp`
+#[derive(Debug)]
+pub(crate) struct SparseMultiply {
+    pub form: Sparse,
+    pub operands: Operands,
+    pub metadata: Slot,
+    pub selector: u32,
+}
+
+impl Extension for SparseMultiply {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        let metadata = rows(regs, &[self.metadata])[0];
+        let (a, b, c) = (rows(regs, a), rows(regs, b), rows(regs, c));
+        let values = self.form.execute(&a, &b, &c, &metadata, self.selector);
+        set_rows(regs, d, &values, at.lanes);
         Ok(Step::Next)
     }
 }

@@ -3,6 +3,7 @@
 use super::element::{Accumulator, Element, Family};
 use super::fragment;
 use super::product;
+use crate::alu::Round;
 
 /// Rows, columns and depth of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +36,18 @@ pub(crate) struct Mma {
     saturate: bool,
     /// `.and.popc` rather than `.xor.popc`.
     and: bool,
+    /// Of each step of an `f64` product.
+    round: Round,
+}
+
+/// The rounding of a modifier that is known to be one.
+pub(super) fn rounding(word: &str) -> Round {
+    match word {
+        "rz" => Round::Zero,
+        "rm" => Round::Down,
+        "rp" => Round::Up,
+        _ => Round::Nearest,
+    }
 }
 
 /// Registers of D, A, B and C that an instruction takes.
@@ -52,6 +65,16 @@ pub(crate) type Row = [u32; 32];
 impl Mma {
     /// Reads the modifiers behind `mma`.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let made = Self::parse_any(words)?;
+        if made.is_known() {
+            Ok(made)
+        } else {
+            Err("there is no such combination of shape, layouts and types".into())
+        }
+    }
+
+    /// The same without a look at whether there is such a product.
+    pub(super) fn parse_any(words: &[&str]) -> Result<Self, String> {
         let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words else {
             return Err("expected `.sync.aligned`, a shape and two layouts".into());
         };
@@ -59,6 +82,12 @@ impl Mma {
         let (saturate, rest) = match rest {
             ["satfinite", rest @ ..] => (true, rest),
             rest => (false, rest),
+        };
+        // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
+        let (round, rest) = match rest {
+            [word @ ("rn" | "rz" | "rm" | "rp"), rest @ ..]
+            | [rest @ .., word @ ("rn" | "rz" | "rm" | "rp")] => (Some(rounding(word)), rest),
+            rest => (None, rest),
         };
         let [d, a, b, c, rest @ ..] = rest else { return Err("expected four types".into()) };
         let unknown = |word: &str| format!("type `.{word}` is not supported in a matrix product");
@@ -71,17 +100,13 @@ impl Mma {
         let and = match (a, rest) {
             (Element::B1, ["xor", "popc"]) => false,
             (Element::B1, ["and", "popc"]) => true,
-            (Element::F64, ["rn"]) | (_, []) if a != Element::B1 => false,
+            (_, []) if a != Element::B1 && (round.is_none() || a == Element::F64) => false,
             _ => return Err("modifiers that this type does not have".into()),
         };
         let a_by_columns = *a_layout == "col";
         let b_by_rows = *b_layout == "row";
-        let made = Self { shape, a, b, c, d, a_by_columns, b_by_rows, saturate, and };
-        if made.is_known() {
-            Ok(made)
-        } else {
-            Err("there is no such combination of shape, layouts and types".into())
-        }
+        let round = round.unwrap_or_default();
+        Ok(Self { shape, a, b, c, d, a_by_columns, b_by_rows, saturate, and, round })
     }
 
     fn is_known(&self) -> bool {
@@ -91,7 +116,7 @@ impl Mma {
             let floats = |f| matches!(f, Accumulator::F16 | Accumulator::F32);
             return floats(self.c) && floats(self.d) && (self.c == self.d || self.d == Accumulator::F32);
         }
-        if self.a_by_columns || self.b_by_rows || n != 8 {
+        if n != 8 {
             return false;
         }
         let shapes: &[(usize, usize)] = match self.a {
@@ -104,6 +129,15 @@ impl Mma {
             S4 | U4 => &[(8, 32), (16, 32), (16, 64)],
             B1 => &[(8, 128), (16, 128), (16, 256)],
         };
+        shapes.contains(&(m, k)) && self.types_fit()
+    }
+
+    /// Whether the four types, the layouts and `.satfinite` go together, in all shapes but `m8n8k4` of `f16`.
+    pub(super) fn types_fit(&self) -> bool {
+        use Element::*;
+        if self.a_by_columns || self.b_by_rows {
+            return false;
+        }
         let same_kind = match self.a {
             E4m3 | E5m2 => matches!(self.b, E4m3 | E5m2),
             S8 | U8 => matches!(self.b, S8 | U8),
@@ -117,11 +151,7 @@ impl Mma {
             S8 | U8 | S4 | U4 | B1 => self.d == Accumulator::S32,
         };
         let saturates = matches!(self.a, S8 | U8 | S4 | U4);
-        shapes.contains(&(m, k))
-            && same_kind
-            && accumulators
-            && self.c == self.d
-            && (saturates || !self.saturate)
+        same_kind && accumulators && self.c == self.d && (saturates || !self.saturate)
     }
 
     /// `m8n8k4` of `f16`: four products, one in each pair of quads.
@@ -158,23 +188,35 @@ impl Mma {
         if self.is_quad_pairs() {
             return self.quad_pairs(a, b, c);
         }
+        self.execute_with(a, b, c, self.shape.k, &|_, kept| kept)
+    }
+
+    /// The same for an A of which each row holds `kept` elements; `place` says where along k each lies.
+    pub(super) fn execute_with(
+        &self,
+        a: &[Row],
+        b: &[Row],
+        c: &[Row],
+        kept: usize,
+        place: &dyn Fn(usize, usize) -> usize,
+    ) -> Vec<Row> {
         match self.a.family() {
             Family::Float => {
-                let (a, b) = self.unpack(a, b, Element::float);
+                let (a, b) = self.unpack(a, b, kept, place, Element::float);
                 self.lines(c, |m, n, c| {
                     let sum = product::dot(a.line(m), b.line(n), product::widen(c, self.c));
                     product::round(sum, self.d)
                 })
             }
             Family::Integer => {
-                let (a, b) = self.unpack(a, b, Element::integer);
+                let (a, b) = self.unpack(a, b, kept, place, Element::integer);
                 self.lines(c, |m, n, c| {
                     product::dot_integer(a.line(m), b.line(n), c as i32, self.saturate) as u32
                 })
             }
             Family::Bits | Family::Double => {
                 // A register is one word of 32 elements.
-                let (a, b) = self.unpack(a, b, |_, bits| bits);
+                let (a, b) = self.unpack(a, b, kept, place, |_, bits| bits);
                 self.lines(c, |m, n, c| product::dot_bits(a.line(m), b.line(n), c as i32, self.and) as u32)
             }
         }
@@ -198,7 +240,12 @@ impl Mma {
         let sums = c.iter().enumerate().map(|(register, values)| {
             std::array::from_fn(|lane| {
                 let place = fragment::c(1, register, lane);
-                product::dot_double(full_a.line(place.line), full_b.line(place.first), values[lane])
+                product::dot_double(
+                    full_a.line(place.line),
+                    full_b.line(place.first),
+                    values[lane],
+                    self.round,
+                )
             })
         });
         sums.collect()
@@ -209,13 +256,16 @@ impl Mma {
         &self,
         a: &[Row],
         b: &[Row],
+        kept: usize,
+        place: &dyn Fn(usize, usize) -> usize,
         convert: fn(Element, u32) -> T,
     ) -> (Lines<T>, Lines<T>) {
         let rows = self.shape.m;
         let bits = if self.a == Element::B1 { 32 } else { self.a.bits() };
         let per = (32 / bits) as usize;
-        let depth = if self.a == Element::B1 { self.shape.k / 32 } else { self.shape.k };
-        let mut full_a = Lines::new(rows, depth);
+        let scale = if self.a == Element::B1 { 32 } else { 1 };
+        let depth = self.shape.k / scale;
+        let mut full_a = Lines::new(rows, kept / scale);
         let mut full_b = Lines::new(8, depth);
         for lane in 0..32 {
             for (register, values) in a.iter().enumerate() {
@@ -230,6 +280,9 @@ impl Mma {
                     full_b.set(place.line, place.first + e, convert(self.b, field(values[lane], e, bits)));
                 }
             }
+        }
+        if kept < self.shape.k {
+            full_a = super::sparse::expand(&full_a, rows, depth, place);
         }
         (full_a, full_b)
     }

@@ -5,5 +5,6 @@ pub(crate) mod element;
 pub(crate) mod fragment;
 pub(crate) mod mma;
 pub(crate) mod product;
+pub(crate) mod sparse;
 pub(crate) mod wgmma;
 pub(crate) mod wmma;

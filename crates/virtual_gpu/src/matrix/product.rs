@@ -3,9 +3,10 @@
 //! PTX leaves the order and rounding inside a matrix product open. Here floating-point products are exact, their sum and
 //! C are added with the 53 bits of `f64` in the order of k, and the result is rounded once to D's format; small integers
 //! are exact, as on hardware. Hardware keeps fewer bits and truncates, so its last bits differ. `f64` is a chain of
-//! fused multiply-adds in the order of k.
+//! fused multiply-adds in the order of k, each rounded as the instruction says, as on an H200.
 
 use super::element::Accumulator;
+use crate::alu::Round;
 use crate::alu::float;
 use crate::alu::half::{self, F16};
 
@@ -43,6 +44,6 @@ pub(crate) fn dot_bits(a: &[u32], b: &[u32], c: i32, and: bool) -> i32 {
 }
 
 /// Fused multiply-adds in the order of k.
-pub(crate) fn dot_double(a: &[f64], b: &[f64], c: f64) -> f64 {
-    a.iter().zip(b).fold(c, |sum, (&a, &b)| a.mul_add(b, sum))
+pub(crate) fn dot_double(a: &[f64], b: &[f64], c: f64, round: Round) -> f64 {
+    a.iter().zip(b).fold(c, |sum, (&a, &b)| float::fma_f64(a, b, sum, round))
 }

@@ -5,8 +5,9 @@
 //! registers), the matrix is repeated.
 
 use super::element::{Accumulator, Element, Family};
-use super::mma::{Lines, Row, Shape, field};
+use super::mma::{Lines, Row, Shape, field, rounding};
 use super::product;
+use crate::alu::Round;
 
 /// Which matrix a fragment is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +159,8 @@ pub(crate) struct Wmma {
     pub d: Accumulator,
     saturate: bool,
     and: bool,
+    /// Of each step of an `f64` product.
+    round: Round,
 }
 
 impl Wmma {
@@ -173,10 +176,11 @@ impl Wmma {
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
         // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
-        let (rest, saturate) = match rest {
-            ["rn", rest @ ..] | [rest @ .., "rn"] => (rest, false),
-            [rest @ .., "satfinite"] => (rest, true),
-            rest => (rest, false),
+        let (rest, saturate, round) = match rest {
+            [word @ ("rn" | "rz" | "rm" | "rp"), rest @ ..]
+            | [rest @ .., word @ ("rn" | "rz" | "rm" | "rp")] => (rest, false, Some(rounding(word))),
+            [rest @ .., "satfinite"] => (rest, true, None),
+            rest => (rest, false, None),
         };
         let unknown = || "types that a fragment does not have".to_owned();
         let accumulator = |word: &str| Accumulator::from_word(word).ok_or_else(unknown);
@@ -200,11 +204,12 @@ impl Wmma {
             && accumulates(c)
             && accumulates(d)
             && and.is_some() == (a == Element::B1)
-            && !float_saturates;
+            && !float_saturates
+            && (round.is_none() || a == Element::F64);
         if !fits {
             return Err("there is no such combination of shape and types".into());
         }
-        Ok(Self { shape, a, b, c, d, saturate, and: and == Some(true) })
+        Ok(Self { shape, a, b, c, d, saturate, and: and == Some(true), round: round.unwrap_or_default() })
     }
 
     /// Registers of D, A, B and C.
@@ -262,7 +267,7 @@ impl Wmma {
         let sum = |register: usize, lane: usize| {
             let (row, column) = ((lane * 2 + register) / 8, (lane * 2 + register) % 8);
             let across: [f64; 4] = std::array::from_fn(|k| b[k * 8 + column]);
-            product::dot_double(&a[row * 4..][..4], &across, c[register][lane])
+            product::dot_double(&a[row * 4..][..4], &across, c[register][lane], self.round)
         };
         (0..2).map(|register| std::array::from_fn(|lane| sum(register, lane))).collect()
     }
