@@ -106,6 +106,22 @@ pub struct TensorMap {
     pub swizzle: Swizzle,
     /// Elements outside the tensor are NaN rather than zero.
     pub nan_fill: bool,
+    /// Set for maps of `cuTensorMapEncodeIm2col`, which copy pixels rather than boxes.
+    pub im2col: Option<Im2col>,
+}
+
+/// What is copied of a tensor whose innermost dimension is channels, whose outermost is images, and whose others are the
+/// pixels of an image: some pixels one after the other, as they come in a bounding box, and some channels of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Im2col {
+    /// Where the bounding box starts, of the 1 to 3 dimensions of pixels.
+    pub lower: [i16; 3],
+    /// Where it ends, counted from the last pixel.
+    pub upper: [i16; 3],
+    /// Channels that are copied.
+    pub channels: u32,
+    /// Pixels that are copied.
+    pub pixels: u32,
 }
 
 /// A map that cannot be: `what` broke its rule.
@@ -142,6 +158,9 @@ impl TensorMap {
             let good = stride.is_multiple_of(16) && stride < 1 << 40;
             check(good, "a stride", "a multiple of 16 below 2^40", stride)?;
         }
+        if let Some(im2col) = &self.im2col {
+            return self.validate_im2col(im2col);
+        }
         for &length in &self.box_dims[..rank] {
             check((1..=256).contains(&length), "a box dimension", "1 to 256", length.into())?;
         }
@@ -149,7 +168,11 @@ impl TensorMap {
         for &step in &self.element_strides[1..rank] {
             check((1..=8).contains(&step), "an element stride", "1 to 8", step.into())?;
         }
-        let inner = u64::from(self.box_dims[0]) * size;
+        self.validate_row(u64::from(self.box_dims[0]) * size)
+    }
+
+    /// The rules of what lies together in shared memory.
+    fn validate_row(&self, inner: u64) -> Result<(), Invalid> {
         check(inner.is_multiple_of(16), "the box's innermost length in bytes", "a multiple of 16", inner)?;
         if let Some(span) = self.swizzle.span() {
             let rule = "at most the span of the swizzle";
@@ -157,6 +180,33 @@ impl TensorMap {
         }
         let fill = !self.nan_fill || self.data_type.is_float();
         check(fill, "the fill", "zero for elements that are no floating-point numbers", 1)
+    }
+
+    /// The rules of `cuTensorMapEncodeIm2col`.
+    fn validate_im2col(&self, im2col: &Im2col) -> Result<(), Invalid> {
+        let rank = self.rank as usize;
+        check((3..=5).contains(&rank), "the rank", "3 to 5", self.rank.into())?;
+        let (least, most) = [(-32768, 32767), (-128, 127), (-16, 15)][rank - 3];
+        for corner in im2col.lower[..rank - 2].iter().chain(&im2col.upper[..rank - 2]) {
+            let rule = "within 16, 8 or 5 bits with a sign, for 3, 4 or 5 dimensions";
+            check((least..=most).contains(corner), "a corner of the bounding box", rule, *corner as u64)?;
+        }
+        for &step in &self.element_strides[..rank] {
+            check((1..=8).contains(&step), "an element stride", "1 to 8", step.into())?;
+        }
+        check(
+            (1..=256).contains(&im2col.channels),
+            "the number of channels",
+            "1 to 256",
+            im2col.channels.into(),
+        )?;
+        check(
+            (1..=1024).contains(&im2col.pixels),
+            "the number of pixels",
+            "1 to 1024",
+            im2col.pixels.into(),
+        )?;
+        self.validate_row(u64::from(im2col.channels) * u64::from(self.data_type.size()))
     }
 
     /// The 128 bytes.
@@ -172,6 +222,12 @@ impl TensorMap {
         }
         for stride in self.strides {
             bytes.extend(stride.to_le_bytes());
+        }
+        if let Some(Im2col { lower, upper, channels, pixels }) = self.im2col {
+            bytes.push(1);
+            lower.into_iter().chain(upper).for_each(|corner| bytes.extend(corner.to_le_bytes()));
+            bytes.extend((channels as u16).to_le_bytes());
+            bytes.extend((pixels as u16).to_le_bytes());
         }
         bytes.resize(BYTES, 0);
         let mut array = [0; BYTES];
@@ -207,6 +263,7 @@ impl TensorMap {
             element_strides: [1; 5],
             swizzle: Swizzle::from_number(swizzle.into())?,
             nan_fill: nan_fill != 0,
+            im2col: None,
         };
         for i in 0..5 {
             map.dims[i] = u64::from(u32::from_le_bytes(take(bytes, &mut at))) + 1;
@@ -216,6 +273,13 @@ impl TensorMap {
         }
         for stride in &mut map.strides {
             *stride = u64::from_le_bytes(take(bytes, &mut at));
+        }
+        if take::<1>(bytes, &mut at) != [0] {
+            let mut corner = || i16::from_le_bytes(take(bytes, &mut at));
+            let lower = std::array::from_fn(|_| corner());
+            let upper = std::array::from_fn(|_| corner());
+            let mut count = || u32::from(u16::from_le_bytes(take(bytes, &mut at)));
+            map.im2col = Some(Im2col { lower, upper, channels: count(), pixels: count() });
         }
         Some(map)
     }
@@ -227,12 +291,15 @@ impl TensorMap {
 
     /// Bytes of a box: what a copy writes, and what its barrier counts. `u32::MAX` for a box that no memory holds.
     pub fn box_bytes(&self) -> u32 {
+        if let Some(im2col) = &self.im2col {
+            return self.row_bytes().saturating_mul(im2col.pixels);
+        }
         (1..self.rank as usize).fold(self.row_bytes(), |bytes, i| bytes.saturating_mul(self.taken(i)))
     }
 
     /// Bytes of a box along its innermost dimension.
     pub fn row_bytes(&self) -> u32 {
-        self.box_dims[0] * self.data_type.size()
+        self.im2col.map_or(self.box_dims[0], |im2col| im2col.channels) * self.data_type.size()
     }
 
     /// The rows of the box at `coordinates`, in the order in which they lie in shared memory.
@@ -260,6 +327,57 @@ impl TensorMap {
                 bytes: if inside { ((end - start) * size) as u32 } else { 0 },
             }
         })
+    }
+
+    /// The bounding box that copies of pixels start in, of each dimension of pixels: first and last.
+    pub fn bounds(&self, im2col: &Im2col) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let corners = im2col.lower.into_iter().zip(im2col.upper);
+        let pixels = (self.rank as usize).saturating_sub(2).min(3);
+        self.dims[1..]
+            .iter()
+            .zip(corners)
+            .take(pixels)
+            .map(|(&length, (lower, upper))| (i64::from(lower), length as i64 - 1 + i64::from(upper)))
+    }
+
+    /// The channels of the pixels from `coordinates` on, in the order in which they lie in shared memory. Each pixel lies
+    /// `offsets` beyond the one that the walk through the bounding box comes to.
+    pub fn pixels(&self, im2col: Im2col, coordinates: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
+        let rank = self.rank as usize;
+        let size = i64::from(self.data_type.size());
+        let first = i64::from(coordinates[0]);
+        let start = first.clamp(0, self.dims[0] as i64);
+        let end = (first + i64::from(im2col.channels)).clamp(start, self.dims[0] as i64);
+        let bounds: Vec<_> = self.bounds(&im2col).collect();
+        let mut at: [i64; 5] = std::array::from_fn(|i| coordinates[i].into());
+        let mut rows = Vec::with_capacity(im2col.pixels as usize);
+        for pixel in 0..im2col.pixels {
+            let mut inside = start < end;
+            let mut offset = start * size;
+            for i in 1..rank {
+                let index = at[i] + offsets.get(i - 1).filter(|_| i + 1 < rank).map_or(0, |&o| i64::from(o));
+                inside &= (0..self.dims[i] as i64).contains(&index);
+                offset = offset.wrapping_add(index.wrapping_mul(self.strides[i - 1] as i64));
+            }
+            rows.push(BoxRow {
+                shared: pixel * self.row_bytes(),
+                global: self.address.wrapping_add(offset as u64),
+                skip: ((start - first) * size) as u32,
+                bytes: if inside { ((end - start) * size) as u32 } else { 0 },
+            });
+            // The next pixel: along the row, then the next row, slice, image.
+            for (i, &(lower, upper)) in bounds.iter().enumerate() {
+                at[i + 1] += i64::from(self.element_strides[i + 1]);
+                if at[i + 1] <= upper {
+                    break;
+                }
+                at[i + 1] = lower;
+                if i + 1 == bounds.len() {
+                    at[rank - 1] += 1;
+                }
+            }
+        }
+        rows
     }
 
     /// What a byte outside the tensor holds, by its offset in a row.
@@ -301,7 +419,41 @@ mod tests {
             element_strides: [1; 5],
             swizzle: Swizzle::B32,
             nan_fill: false,
+            im2col: None,
         }
+    }
+
+    /// The pixels of a 3×3 filter's middle column over an image of 4×3 with a border of one: by hand.
+    #[test]
+    fn pixels_walk_through_the_bounding_box() {
+        let im2col = Im2col { lower: [-1, -1, 0], upper: [-1, -1, 0], channels: 4, pixels: 6 };
+        let map = TensorMap {
+            data_type: DataType::F32,
+            rank: 4,
+            address: 0x1000,
+            dims: [8, 4, 3, 2, 1],
+            strides: [32, 128, 384, 0],
+            swizzle: Swizzle::None,
+            im2col: Some(im2col),
+            ..map()
+        };
+        assert_eq!(map.validate(), Ok(()));
+        assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Some(map));
+        assert_eq!((map.row_bytes(), map.box_bytes()), (16, 96));
+        // The box goes from -1 to 2 in a row and from -1 to 1 in a column.
+        assert_eq!(map.bounds(&im2col).collect::<Vec<_>>(), [(-1, 2), (-1, 1)]);
+        let rows = map.pixels(im2col, [4, 1, 0, 1, 0], [1, 0, 0]);
+        let place = |w: i64, h: i64, n: i64| 0x1000 + 16 + 32 * w + 128 * h + 384 * n;
+        let expected = [(2, 0, 1), (3, 0, 1), (0, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1)];
+        for (row, (w, h, n)) in rows.iter().zip(expected) {
+            assert_eq!((row.global, row.bytes), (place(w, h, n) as u64, 16), "{w} {h} {n}");
+        }
+        // Above the image and behind the last one there is nothing.
+        let rows = map.pixels(im2col, [0, 1, -1, 1, 0], [0, 0, 0]);
+        assert_eq!(rows.iter().map(|row| row.bytes).collect::<Vec<_>>(), [0, 0, 0, 16, 16, 16]);
+        let rows = map.pixels(im2col, [0, 1, 1, 1, 0], [0, 0, 0]);
+        assert_eq!(rows.iter().map(|row| row.bytes).collect::<Vec<_>>(), [16, 16, 0, 0, 0, 0]);
+        assert!(TensorMap { rank: 2, ..map }.validate().is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::ffi::c_void;
 
-use virtual_gpu::tensor_map::{DataType, Swizzle, TensorMap};
+use virtual_gpu::tensor_map::{DataType, Im2col, Swizzle, TensorMap};
 
 use crate::abi::{Answer, CUresult, CUtensorMap, In, Out};
 use crate::device::chip;
@@ -17,7 +17,7 @@ fn encoded(map: &TensorMap) -> CUtensorMap {
 
 /// The driver answers only "invalid value"; here the user is told which rule was broken.
 fn refuse(why: &dyn std::fmt::Display) -> CUresult {
-    eprintln!("warpsmith: cuTensorMapEncodeTiled: {why}");
+    eprintln!("warpsmith: tensor map: {why}");
     CUresult::INVALID_VALUE
 }
 
@@ -60,10 +60,69 @@ pub fn cuTensorMapEncodeTiled(
         element_strides: [1; 5],
         swizzle,
         nan_fill: fill != 0,
+        im2col: None,
     };
     map.dims[..rank_count].copy_from_slice(&dims.array(rank_count)?);
     map.strides[..rank_count - 1].copy_from_slice(&strides.array(rank_count - 1)?);
     map.box_dims[..rank_count].copy_from_slice(&box_dims.array(rank_count)?);
+    map.element_strides[..rank_count].copy_from_slice(&element_strides.array(rank_count)?);
+    map.validate().map_err(|broken| refuse(&broken))?;
+    place.set(encoded(&map))
+}
+
+pub fn cuTensorMapEncodeIm2col(
+    place: Out<CUtensorMap>,
+    data_type: u32,
+    rank: u32,
+    address: *mut c_void,
+    dims: In<u64>,
+    strides: In<u64>,
+    lower: In<i32>,
+    upper: In<i32>,
+    channels: u32,
+    pixels: u32,
+    element_strides: In<u32>,
+    interleave: u32,
+    swizzle: u32,
+    l2_promotion: u32,
+    fill: u32,
+) -> Answer {
+    place.required()?;
+    if chip().capability().major < 9 {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    if !(3..=5).contains(&rank) || l2_promotion > 3 || fill > 1 || interleave > 2 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let (Some(data_type), Some(swizzle)) = (DataType::from_number(data_type), Swizzle::from_number(swizzle))
+    else {
+        return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
+    };
+    if interleave != 0 {
+        return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
+    }
+    let rank_count = rank as usize;
+    let corner = |corners: In<i32>| -> Answer<[i16; 3]> {
+        let mut all = [0; 3];
+        for (to, from) in all.iter_mut().zip(corners.array(rank_count - 2)?) {
+            *to = i16::try_from(from).map_err(|_| CUresult::INVALID_VALUE)?;
+        }
+        Ok(all)
+    };
+    let mut map = TensorMap {
+        data_type,
+        rank,
+        address: address as u64,
+        dims: [1; 5],
+        strides: [0; 4],
+        box_dims: [1; 5],
+        element_strides: [1; 5],
+        swizzle,
+        nan_fill: fill != 0,
+        im2col: Some(Im2col { lower: corner(lower)?, upper: corner(upper)?, channels, pixels }),
+    };
+    map.dims[..rank_count].copy_from_slice(&dims.array(rank_count)?);
+    map.strides[..rank_count - 1].copy_from_slice(&strides.array(rank_count - 1)?);
     map.element_strides[..rank_count].copy_from_slice(&element_strides.array(rank_count)?);
     map.validate().map_err(|broken| refuse(&broken))?;
     place.set(encoded(&map))

@@ -213,6 +213,7 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
     let tensor = m.take("tensor");
     let dims = m.take_any(&[("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)]);
     m.take("tile");
+    let im2col = m.take("im2col") || m.take("im2col_no_offs");
     let operation = if reduce { m.take_map(ReductionKind::from_word) } else { None };
     let multicast = m.take("multicast::cluster");
     let on_barrier = m.take("mbarrier::complete_tx::bytes");
@@ -223,7 +224,7 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
     }
     if tensor {
         let Some(dims) = dims else { return Err(Refusal::new("it names no number of dimensions")) };
-        return tensor_copy(d, form, dims, multicast, on_barrier, in_group, operation);
+        return tensor_copy(d, form, (dims, im2col), multicast, on_barrier, in_group, operation);
     }
     let reduction = match operation {
         None => None,
@@ -287,7 +288,7 @@ fn mask(d: &mut Decoder<'_>, rest: &[Operand], multicast: bool) -> Result<Option
 fn tensor_copy(
     d: &mut Decoder<'_>,
     form: &mut Form<'_>,
-    dims: usize,
+    (dims, im2col): (usize, bool),
     multicast: bool,
     on_barrier: bool,
     in_group: bool,
@@ -301,16 +302,31 @@ fn tensor_copy(
             false,
             [target, source, barrier, rest @ ..],
         ) => {
-            let source = tensor_box(d, source, dims)?;
+            let mut source = tensor_box(d, source, dims)?;
+            let mut rest = rest;
+            if im2col {
+                let [Operand::Vector(offsets), after @ ..] = rest else {
+                    return Err(Refusal::new("it takes the offsets of the pixels"));
+                };
+                if dims < 3 || offsets.len() != dims - 2 {
+                    return Err(Refusal(format!("it takes {} offsets", dims.saturating_sub(2))));
+                }
+                let offsets =
+                    offsets.iter().map(|o| d.source(o, ScalarType::B16)).collect::<Result<_, _>>()?;
+                (source.im2col, rest) = (Some(offsets), after);
+            }
             let (target, barrier) = (address(d, target)?, address(d, barrier)?);
             let blocks = mask(d, rest, multicast)?;
             Ok(extension(TensorLoad { source, landing: Landing { target, barrier, blocks } }))
         }
         (["global", "shared::cta"], false, true, [target, source, ..]) => {
-            let target = tensor_box(d, target, dims)?;
+            let mut target = tensor_box(d, target, dims)?;
+            target.im2col = im2col.then(Box::default);
             Ok(extension(TensorStore { target, source: address(d, source)?, reduction }))
         }
-        _ => Err(Refusal::new("only tiled tensor copies between global and shared memory are supported")),
+        _ => Err(Refusal::new(
+            "tensor copies go between global and shared memory, by tiles or pixels (`.im2col`)",
+        )),
     }
 }
 
@@ -333,7 +349,7 @@ fn tensor_box(d: &mut Decoder<'_>, operand: &Operand, dims: usize) -> Result<Ten
         _ => SpaceOperand::Generic,
     };
     let coordinates = coordinates.iter().map(|c| d.source(c, ScalarType::S32)).collect::<Result<_, _>>()?;
-    Ok(TensorBox { space, map, coordinates })
+    Ok(TensorBox { space, map, coordinates, im2col: None })
 }
 
 /// `tensormap.replace`, `tensormap.cp_fenceproxy`

@@ -17,7 +17,7 @@ use crate::fault::FaultKind;
 use crate::memory::window;
 use crate::observer::{AsyncEvent, At, MemorySpace};
 use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
-use crate::tensor_map::{BYTES, Swizzle, TensorMap};
+use crate::tensor_map::{BYTES, BoxRow, Swizzle, TensorMap};
 
 const SHARED: SpaceOperand = SpaceOperand::In(MemorySpace::Shared);
 const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
@@ -337,6 +337,8 @@ pub(crate) struct TensorBox {
     pub space: SpaceOperand,
     pub map: AddressOperand,
     pub coordinates: Box<[Slot]>,
+    /// The copy is of pixels; what it adds to each, of 16 bits.
+    pub im2col: Option<Box<[Slot]>>,
 }
 
 impl TensorBox {
@@ -357,7 +359,44 @@ impl TensorBox {
         for (coordinate, &slot) in coordinates.iter_mut().zip(&self.coordinates) {
             *coordinate = word(machine.regs, slot, lane) as i32;
         }
+        if map.im2col.is_some() != self.im2col.is_some() {
+            let why = "the tensor map and the copy are not both for boxes or both for pixels (`.im2col`)";
+            return Err(refuse(why.into(), lane));
+        }
+        // As an H200 does, which refuses other coordinates as an illegal instruction.
+        let start = i64::from(coordinates[0]) * i64::from(map.data_type.size());
+        if start % 16 != 0 {
+            let why = format!(
+                "the copy's first coordinate is {}, {start} bytes; it must start at a multiple of 16 bytes",
+                coordinates[0]
+            );
+            return Err(refuse(why, lane));
+        }
         Ok((map, coordinates))
+    }
+
+    /// The pieces of the tensor that a load takes.
+    fn rows(
+        &self,
+        machine: &Machine<'_>,
+        map: &TensorMap,
+        coordinates: [i32; 5],
+        lane: usize,
+    ) -> Result<Vec<BoxRow>, Box<Raise>> {
+        let (Some(slots), Some(im2col)) = (&self.im2col, map.im2col) else {
+            return Ok(map.rows(coordinates).collect());
+        };
+        for (at, (lower, upper)) in coordinates[1..].iter().zip(map.bounds(&im2col)) {
+            if !(lower..=upper).contains(&i64::from(*at)) {
+                let why = format!("a pixel at {at} lies outside the bounding box from {lower} to {upper}");
+                return Err(refuse(why, lane));
+            }
+        }
+        let mut offsets = [0; 3];
+        for (offset, &slot) in offsets.iter_mut().zip(slots) {
+            *offset = word(machine.regs, slot, lane) as u16;
+        }
+        Ok(map.pixels(im2col, coordinates, offsets))
     }
 }
 
@@ -383,7 +422,8 @@ impl Extension for TensorLoad {
             // Nothing is made before its place is known to hold it.
             machine.reach(SHARED, target, map.box_bytes(), "shared store of a tensor copy", lane)?;
             let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
-            for row in map.rows(coordinates).filter(|row| row.bytes > 0) {
+            let rows = self.source.rows(machine, &map, coordinates, lane)?;
+            for row in rows.into_iter().filter(|row| row.bytes > 0) {
                 let place =
                     machine.reach(GLOBAL, row.global, row.bytes, "global load of a tensor copy", lane)?;
                 let start = (row.shared + row.skip) as usize;
@@ -488,6 +528,10 @@ impl Extension for TensorStore {
         const WHAT: &str = "shared load of a tensor copy";
         for lane in lanes_of(at.lanes) {
             let (map, coordinates) = self.target.read(machine, lane)?;
+            if let Some(negative) = coordinates.iter().find(|&&at| at < 0) {
+                let why = format!("a store starts at the coordinate {negative}; it must not be negative");
+                return Err(refuse(why, lane));
+            }
             let source = access::addresses(machine.regs, self.source)[lane];
             if !source.is_multiple_of(128) {
                 let kind = FaultKind::MisalignedAddress { access: WHAT.into(), address: source, bytes: 128 };
@@ -519,7 +563,17 @@ impl Extension for TensorStore {
                 one,
                 &AsyncEvent::Moved { space, write: false, address: source, bytes: length },
             );
-            for row in map.rows(coordinates).filter(|row| row.bytes > 0) {
+            let rows: Vec<BoxRow> = match map.im2col {
+                Some(im2col) => map.pixels(im2col, coordinates, [0; 3]),
+                None => map.rows(coordinates).collect(),
+            };
+            for mut row in rows.into_iter().filter(|row| row.bytes > 0) {
+                // The edge of the tensor cuts off pieces of 16 bytes: of a piece that it goes through all is stored, as on
+                // an H200, where there is memory.
+                let whole = row.bytes.next_multiple_of(16);
+                if machine.reach(GLOBAL, row.global, whole, "", lane).is_ok() {
+                    row.bytes = whole;
+                }
                 let place =
                     machine.reach(GLOBAL, row.global, row.bytes, "global store of a tensor copy", lane)?;
                 let from = (row.shared + row.skip) as usize;

@@ -22,6 +22,7 @@ fn map(address: u64, rows: usize, columns: usize, box_rows: u32) -> TensorMap {
         element_strides: [1; 5],
         swizzle: Swizzle::B128,
         nan_fill: false,
+        im2col: None,
     }
 }
 

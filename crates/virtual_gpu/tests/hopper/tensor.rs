@@ -27,6 +27,7 @@ fn map(address: u64, box_width: u32, box_height: u32, swizzle: Swizzle) -> Tenso
         element_strides: [1; 5],
         swizzle,
         nan_fill: false,
+        im2col: None,
     }
 }
 
@@ -51,16 +52,17 @@ fn place(swizzle: Swizzle, row_bytes: usize, row: usize, byte: usize) -> usize {
 }
 
 /// What the byte of the box at (x, y) is in the tensor; `None` outside.
-fn byte_of(x: i32, y: i32, row: usize, byte: usize) -> Option<usize> {
+fn byte_of(x: i32, y: i32, row: usize, byte: usize, width: usize) -> Option<usize> {
     let column = i64::from(x) + (byte / 2) as i64;
     let line = i64::from(y) + row as i64;
-    let inside = (0..WIDTH as i64).contains(&column) && (0..HEIGHT as i64).contains(&line);
+    let inside = (0..width as i64).contains(&column) && (0..HEIGHT as i64).contains(&line);
     inside.then(|| line as usize * PITCH + column as usize * 2 + byte % 2)
 }
 
 const BOXES: [(u32, u32, Swizzle); 4] =
     [(64, 32, Swizzle::B128), (32, 16, Swizzle::B64), (16, 64, Swizzle::B32), (128, 8, Swizzle::None)];
-const PLACES: [(i32, i32); 5] = [(0, 0), (3, 5), (-5, -3), (90, 30), (200, 0)];
+/// The first coordinate counts whole pieces of 16 bytes; only loads may start before the tensor.
+const PLACES: [(i32, i32); 5] = [(0, 0), (8, 5), (88, 30), (200, 0), (-8, -3)];
 
 #[test]
 fn boxes_come_in_with_zeros_outside() {
@@ -79,7 +81,7 @@ fn boxes_come_in_with_zeros_outside() {
             let read = device.download(out, bytes);
             for row in 0..height as usize {
                 for byte in 0..row_bytes {
-                    let expected = byte_of(x, y, row, byte).map_or(0, |at| data[at]);
+                    let expected = byte_of(x, y, row, byte, WIDTH).map_or(0, |at| data[at]);
                     let got = read[place(swizzle, row_bytes, row, byte)];
                     assert_eq!(got, expected, "{swizzle:?} box at {x}, {y}: row {row}, byte {byte}");
                 }
@@ -88,12 +90,15 @@ fn boxes_come_in_with_zeros_outside() {
     }
 }
 
+/// A store writes the piece of 16 bytes that the tensor's edge goes through whole, as an H200 does.
+const STORED: usize = WIDTH.next_multiple_of(8);
+
 #[test]
 fn boxes_go_out_and_leave_the_outside_alone() {
     let device = Device::new(PTX);
     for sum in [0, 1] {
         for (width, height, swizzle) in BOXES {
-            for (x, y) in PLACES {
+            for (x, y) in PLACES.into_iter().filter(|place| place.0 >= 0) {
                 let before = tensor();
                 let address = device.upload(&before);
                 // A reduction adds 32-bit numbers: half as many.
@@ -112,7 +117,7 @@ fn boxes_go_out_and_leave_the_outside_alone() {
                 let mut expected = before;
                 for row in 0..height as usize {
                     for byte in 0..row_bytes {
-                        if let Some(at) = byte_of(data_x, y, row, byte) {
+                        if let Some(at) = byte_of(data_x, y, row, byte, STORED) {
                             expected[at] = tile[place(swizzle, row_bytes, row, byte)];
                         }
                     }
@@ -121,7 +126,7 @@ fn boxes_go_out_and_leave_the_outside_alone() {
                     // Stored, then added once more: doubled, by whole numbers of 32 bits.
                     for row in 0..height as usize {
                         for byte in (0..row_bytes).step_by(4) {
-                            if let Some(at) = byte_of(data_x, y, row, byte) {
+                            if let Some(at) = byte_of(data_x, y, row, byte, STORED) {
                                 let number: [u8; 4] = expected[at..at + 4].try_into().unwrap();
                                 let doubled = u32::from_le_bytes(number).wrapping_mul(2);
                                 expected[at..at + 4].copy_from_slice(&doubled.to_le_bytes());
@@ -133,6 +138,26 @@ fn boxes_go_out_and_leave_the_outside_alone() {
                 assert!(after == expected, "{swizzle:?} box at {x}, {y}, sum {sum}");
             }
         }
+    }
+}
+
+/// What an H200 answers with an illegal instruction.
+#[test]
+fn coordinates_that_copies_may_not_start_at() {
+    let device = Device::new(PTX);
+    let map = map(device.upload(&tensor()), 64, 32, Swizzle::B128);
+    let out = device.upload(&[0u8; 4096]);
+    for (kernel, x, y, why) in [
+        ("load", 3, 0, "a multiple of 16 bytes"),
+        ("load", -1, 0, "a multiple of 16 bytes"),
+        ("store", 4, 0, "a multiple of 16 bytes"),
+        ("store", -8, 0, "must not be negative"),
+        ("store", 0, -1, "must not be negative"),
+    ] {
+        let extra: &[i32] = if kernel == "load" { &[4096, x, y] } else { &[4096, x, y, 0] };
+        let error = device.launch(kernel, Launch::new(1, 32), &params(&map, out, extra)).unwrap_err();
+        assert_eq!(error.cuda_code(), 715, "{kernel} at {x}, {y}");
+        assert!(error.to_string().contains(why), "{error}");
     }
 }
 
