@@ -83,3 +83,25 @@ fn a_mistaken_word_in_the_environment_is_told() {
     let (ok, _, err) = run(library().to_str().unwrap(), &[("WARPSMITH_DEVICE", "cpu".into())]);
     assert!(!ok && err.contains("WARPSMITH_DEVICE=cpu: the devices are auto, gpu and virtual"), "{err}");
 }
+
+#[test]
+fn mistaken_settings_are_told_once() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = DriverDirectory::prepare_in(&root.path().join("run"), &library()).unwrap();
+    for (name, value) in [
+        ("WARPSMITH_THREADS", "abc"),
+        ("WARPSMITH_THREADS", "0"),
+        ("WARPSMITH_SEED", "1.5"),
+        ("WARPSMITH_WATCHDOG", "never"),
+        ("WARPSMITH_MODEL", "gtx480"),
+        ("WARPSMITH_CHECK", "memroy"),
+    ] {
+        let mut environment: Vec<_> = directory.environment().to_vec();
+        environment.push((name, value.into()));
+        let (ok, out, err) = run("libcuda.so.1", &environment);
+        assert!(!ok, "{name}={value}: {out}");
+        let told: Vec<_> = err.lines().filter(|line| line.starts_with("warpsmith:")).collect();
+        assert_eq!(told.len(), 1, "{name}={value}: {err}");
+        assert!(told[0].contains(name) && told[0].contains(value), "{}", told[0]);
+    }
+}

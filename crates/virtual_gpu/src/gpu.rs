@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 use crate::observer::LaunchObserver;
+use crate::texture::Textures;
 use crate::{Error, decode, exec};
 
 /// How a device runs programs, beside which chip it stands for.
@@ -63,6 +64,7 @@ impl Options {
 pub struct Gpu {
     chip: &'static Chip,
     memory: Arc<Memory>,
+    textures: Arc<Textures>,
     options: Options,
     pool: exec::Pool,
 }
@@ -78,6 +80,7 @@ impl Gpu {
         Gpu {
             chip,
             memory: Arc::new(Memory::new(chip.memory_bytes)),
+            textures: Arc::default(),
             pool: exec::Pool::new(options.threads),
             options,
         }
@@ -103,9 +106,14 @@ impl Gpu {
         &self.memory
     }
 
+    /// Textures and surfaces, by handle.
+    pub fn textures(&self) -> &Textures {
+        &self.textures
+    }
+
     /// Parses, checks and decodes PTX text, and places its variables in device memory.
     pub fn load(&self, text: &str) -> Result<Module, Error> {
-        decode::load(text, self.chip, &self.memory)
+        decode::load(text, self.chip, &self.memory, &self.textures)
     }
 
     /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] says.

@@ -10,6 +10,7 @@
 //! | `exec` | warps, blocks, launches: the interpreter |
 //! | [`memory`] | device memory and the windows of the generic address space |
 //! | [`observer`] | what profilers and sanitizers see |
+//! | [`texture`] | images, their handles, filtering |
 //! | [`profiler`] | counts of wavefronts and sectors, by source line |
 //!
 //! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix
@@ -34,6 +35,7 @@ mod paths;
 pub mod profiler;
 mod program;
 pub mod tensor_map;
+pub mod texture;
 
 pub use exec::values::{Operands, Values};
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};

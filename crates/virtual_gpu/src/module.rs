@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::memory::Memory;
 use crate::program::{Code, KernelCode};
+use crate::texture::Textures;
 
 /// A loaded module. Its variables live until the last clone and the last [`Kernel`] of it are gone.
 #[derive(Debug, Clone)]
@@ -15,12 +16,18 @@ pub(crate) struct ModuleData {
     pub code: Arc<Code>,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
+    /// Handles of texture and surface references, by name.
+    pub references: HashMap<String, u64>,
+    pub textures: Arc<Textures>,
     pub memory: Arc<Memory>,
     pub owned: Vec<u64>,
 }
 
 impl Drop for ModuleData {
     fn drop(&mut self) {
+        for &handle in self.references.values() {
+            self.textures.unbind(handle);
+        }
         for &address in &self.owned {
             // Only a second free could fail, and nobody else frees a module's variables.
             let _ = self.memory.free(address);
@@ -54,6 +61,11 @@ impl Module {
     /// The variable of that name in global or constant memory.
     pub fn global(&self, name: &str) -> Option<Global> {
         self.0.globals.get(name).copied()
+    }
+
+    /// The handle of the `.texref` or `.surfref` of that name, to bind an image to.
+    pub fn reference(&self, name: &str) -> Option<u64> {
+        self.0.references.get(name).copied()
     }
 
     /// Names of the variables in global and constant memory, sorted.

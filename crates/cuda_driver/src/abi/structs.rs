@@ -219,3 +219,57 @@ pub struct IpcHandle {
 pub struct CUtensorMap {
     pub opaque: [u64; 16],
 }
+
+/// What a texture or surface reads: an array, or memory. The fields after the type depend on it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_RESOURCE_DESC {
+    pub resType: u32,
+    pub res: [u64; 16],
+    pub flags: u32,
+}
+
+/// How a texture is read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_TEXTURE_DESC {
+    pub addressMode: [u32; 3],
+    pub filterMode: u32,
+    pub flags: u32,
+    pub maxAnisotropy: u32,
+    pub mipmapFilterMode: u32,
+    pub mipmapLevelBias: f32,
+    pub minMipmapLevelClamp: f32,
+    pub maxMipmapLevelClamp: f32,
+    pub borderColor: [f32; 4],
+    pub reserved: [i32; 12],
+}
+
+/// A part of a texture's resource.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_RESOURCE_VIEW_DESC {
+    pub format: u32,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+    pub firstMipmapLevel: u32,
+    pub lastMipmapLevel: u32,
+    pub firstLayer: u32,
+    pub lastLayer: u32,
+    pub reserved: [u32; 16],
+}
+
+/// What physical memory is made of.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmemAllocationProp {
+    pub r#type: u32,
+    pub requestedHandleTypes: u32,
+    pub location: CUmemLocation,
+    pub win32HandleMetaData: *mut c_void,
+    pub compressionType: u8,
+    pub gpuDirectRDMACapable: u8,
+    pub usage: u16,
+    pub reserved: [u8; 4],
+}

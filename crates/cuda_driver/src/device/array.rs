@@ -6,6 +6,8 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use virtual_gpu::texture::Image;
+
 use crate::abi::{
     Answer, CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUdeviceptr, CUresult, CUstream, Handle, In, Out,
 };
@@ -13,12 +15,15 @@ use crate::device::context::Origin;
 use crate::device::memory::{allocate, copy_async, copy_now, cuMemFree_v2};
 use crate::device::registry::Registry;
 use crate::device::stream::{default_target, target};
+use crate::device::texture::channel_format;
 use crate::device::transfer::{Copy, Memory, host};
 
 static ARRAYS: Registry<Array> = Registry::new(CUresult::INVALID_HANDLE);
 
 /// `CUDA_ARRAY3D_LAYERED`: the depth counts layers.
 const LAYERED: u32 = 1;
+/// `CUDA_ARRAY3D_SURFACE_LDST`: kernels may write it.
+const SURFACE: u32 = 2;
 /// `CUDA_ARRAY3D_CUBEMAP`: the depth counts six faces a cube.
 const CUBEMAP: u32 = 4;
 /// `CUDA_ARRAY3D_TEXTURE_GATHER`: 2-D only.
@@ -39,6 +44,35 @@ impl Array {
     /// The array of a handle.
     pub fn of(handle: Handle) -> Answer<Arc<Self>> {
         ARRAYS.get(handle)
+    }
+
+    /// What textures and surfaces read.
+    pub fn image(&self) -> Answer<Image> {
+        let d = &self.descriptor;
+        let layered = d.Flags & (LAYERED | CUBEMAP) != 0;
+        let size = |length: usize| u32::try_from(length).map_err(|_| CUresult::INVALID_VALUE);
+        let depth = size(d.Depth)?;
+        Ok(Image {
+            address: self.address,
+            format: channel_format(d.Format)?,
+            channels: d.NumChannels,
+            width: size(d.Width)?,
+            height: size(d.Height)?,
+            depth: if layered { 0 } else { depth },
+            layers: if layered { depth } else { 0 },
+            row_pitch: self.row as u64,
+            linear: false,
+        })
+    }
+
+    /// Format and number of its channels.
+    pub fn format(&self) -> (u32, u32) {
+        (self.descriptor.Format, self.descriptor.NumChannels)
+    }
+
+    /// Whether kernels may write it.
+    pub fn is_surface(&self) -> bool {
+        self.descriptor.Flags & SURFACE != 0
     }
 
     /// Rows of a slice.
@@ -100,11 +134,15 @@ fn row_bytes(d: &CUDA_ARRAY3D_DESCRIPTOR) -> Option<usize> {
 
 fn create(place: Out<Handle>, descriptor: CUDA_ARRAY3D_DESCRIPTOR) -> Answer {
     place.required()?;
+    place.set(make(descriptor)?)
+}
+
+fn make(descriptor: CUDA_ARRAY3D_DESCRIPTOR) -> Answer<Handle> {
     let row = row_bytes(&descriptor).ok_or(CUresult::INVALID_VALUE)?;
     let slices = descriptor.Height.max(1).checked_mul(descriptor.Depth.max(1));
     let bytes = slices.and_then(|slices| slices.checked_mul(row)).ok_or(CUresult::INVALID_VALUE)?;
     let address = allocate(bytes, Origin::Device)?;
-    place.set(ARRAYS.insert(Array { descriptor, address, row }))
+    Ok(ARRAYS.insert(Array { descriptor, address, row }))
 }
 
 pub fn cuArrayCreate_v2(place: Out<Handle>, descriptor: In<CUDA_ARRAY_DESCRIPTOR>) -> Answer {
@@ -130,6 +168,61 @@ pub fn cuArrayDestroy(array: Handle) -> Answer {
     let array = ARRAYS.remove(array)?;
     // The context may have ended, and its memory with it.
     cuMemFree_v2(array.address).or(Ok(()))
+}
+
+/// An array and its smaller versions, each half as long in every dimension that has more than one element.
+pub struct MipmappedArray {
+    levels: Vec<Handle>,
+}
+
+static MIPMAPPED: Registry<MipmappedArray> = Registry::new(CUresult::INVALID_HANDLE);
+
+impl MipmappedArray {
+    /// The array of a handle.
+    pub fn of(handle: Handle) -> Answer<Arc<Self>> {
+        MIPMAPPED.get(handle)
+    }
+
+    /// The images of its levels, the largest first.
+    pub fn images(&self) -> Answer<Vec<Image>> {
+        self.levels.iter().map(|&level| Array::of(level)?.image()).collect()
+    }
+}
+
+pub fn cuMipmappedArrayCreate(
+    place: Out<Handle>,
+    descriptor: In<CUDA_ARRAY3D_DESCRIPTOR>,
+    levels: u32,
+) -> Answer {
+    place.required()?;
+    let d = descriptor.get()?;
+    let layered = d.Flags & (LAYERED | CUBEMAP) != 0;
+    let longest = d.Width.max(d.Height).max(if layered { 0 } else { d.Depth });
+    // As the driver does: no more than there are until one element is left.
+    let levels = levels.clamp(1, usize::BITS - longest.leading_zeros());
+    let half = |length: usize, level: u32| if length == 0 { 0 } else { (length >> level).max(1) };
+    let mut made = Vec::new();
+    for level in 0..levels {
+        let depth = if layered { d.Depth } else { half(d.Depth, level) };
+        let (width, height) = (half(d.Width, level), half(d.Height, level));
+        match make(CUDA_ARRAY3D_DESCRIPTOR { Width: width, Height: height, Depth: depth, ..d }) {
+            Ok(handle) => made.push(handle),
+            Err(code) => {
+                made.into_iter().try_for_each(cuArrayDestroy)?;
+                return Err(code);
+            }
+        }
+    }
+    place.set(MIPMAPPED.insert(MipmappedArray { levels: made }))
+}
+
+pub fn cuMipmappedArrayGetLevel(place: Out<Handle>, array: Handle, level: u32) -> Answer {
+    let array = MipmappedArray::of(array)?;
+    place.set(*array.levels.get(level as usize).ok_or(CUresult::INVALID_VALUE)?)
+}
+
+pub fn cuMipmappedArrayDestroy(array: Handle) -> Answer {
+    MIPMAPPED.remove(array)?.levels.iter().try_for_each(|&level| cuArrayDestroy(level))
 }
 
 pub fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: *const c_void, bytes: usize) -> Answer {

@@ -29,6 +29,8 @@ pub mod queue;
 pub mod registry;
 pub mod stream;
 pub mod tensor;
+pub mod texture;
+pub mod texture_reference;
 pub mod tools;
 pub mod transfer;
 pub mod value;

@@ -13,6 +13,7 @@ use crate::device::function::{FUNCTIONS, Function};
 use crate::device::image::{self, Image};
 use crate::device::jit::Jit;
 use crate::device::registry::{Registry, new_handle};
+use crate::device::texture_reference;
 use crate::device::{chip, code_of, gpu};
 
 pub static MODULES: Registry<Module> = Registry::new(CUresult::INVALID_HANDLE);
@@ -167,6 +168,7 @@ pub fn cuModuleUnload(module: CUmodule) -> Answer {
     }
     MODULES.remove(module)?;
     FUNCTIONS.remove_where(|function| function.module == module);
+    texture_reference::forget_module(module);
     context.intact()
 }
 

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::abi::{
-    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap,
-    Handle, In, Out, Text,
+    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
+    CUDA_TEXTURE_DESC, CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap, Handle, In, Out, Text,
 };
 use crate::entry::entry_points;
 
@@ -43,23 +43,23 @@ entry_points! {
     cuMemcpyHtoA_v2 @ 3020 / cuMemcpyHtoA_v2_ptds @ 7000 => array (
         dst_array: Handle, dst_offset: usize, src_host: *const c_void, byte_count: usize
     );
-    cuMipmappedArrayCreate @ 5000 => nobody (
-        p_handle: Out<Handle>, p_mipmapped_array_desc: *const c_void, num_mipmap_levels: u32
+    cuMipmappedArrayCreate @ 5000 => array (
+        p_handle: Out<Handle>, p_mipmapped_array_desc: In<CUDA_ARRAY3D_DESCRIPTOR>, num_mipmap_levels: u32
     );
-    cuMipmappedArrayDestroy @ 5000 => nobody (mipmapped_array: Handle);
-    cuMipmappedArrayGetLevel @ 5000 => nobody (p_level_array: Out<Handle>, mipmapped_array: Handle, level: u32);
+    cuMipmappedArrayDestroy @ 5000 => array (mipmapped_array: Handle);
+    cuMipmappedArrayGetLevel @ 5000 => array (p_level_array: Out<Handle>, mipmapped_array: Handle, level: u32);
     cuMipmappedArrayGetMemoryRequirements @ 11060 => nobody (
         memory_requirements: *mut c_void, mipmap: Handle, device: CUdevice
     );
     cuMipmappedArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, mipmap: Handle);
-    cuModuleGetSurfRef @ 3000 => nobody (p_surf_ref: Out<Handle>, module: CUmodule, name: Text);
-    cuModuleGetTexRef @ 2000 => nobody (p_tex_ref: Out<Handle>, module: CUmodule, name: Text);
-    cuSurfObjectCreate @ 5000 => nobody (p_surf_object: Out<u64>, p_res_desc: *const c_void);
-    cuSurfObjectDestroy @ 5000 => nobody (surf_object: u64);
-    cuSurfObjectGetResourceDesc @ 5000 => nobody (p_res_desc: *mut c_void, surf_object: u64);
-    cuSurfRefGetArray @ 3000 => nobody (array: Out<Handle>, surf_ref: Handle);
-    cuSurfRefSetArray @ 3000 => nobody (surf_ref: Handle, array: Handle, flags: u32);
-    cuTensorMapEncodeIm2col @ 12000 => nobody (
+    cuModuleGetSurfRef @ 3000 => texture_reference (p_surf_ref: Out<Handle>, module: CUmodule, name: Text);
+    cuModuleGetTexRef @ 2000 => texture_reference (p_tex_ref: Out<Handle>, module: CUmodule, name: Text);
+    cuSurfObjectCreate @ 5000 => texture (p_surf_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>);
+    cuSurfObjectDestroy @ 5000 => texture (surf_object: u64);
+    cuSurfObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, surf_object: u64);
+    cuSurfRefGetArray @ 3000 => texture_reference (array: Out<Handle>, surf_ref: Handle);
+    cuSurfRefSetArray @ 3000 => texture_reference (surf_ref: Handle, array: Handle, flags: u32);
+    cuTensorMapEncodeIm2col @ 12000 => tensor (
         tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
         global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner: In<i32>,
         pixel_box_upper_corner: In<i32>, channels_per_pixel: u32, pixels_per_column: u32, element_strides: In<u32>,
@@ -77,45 +77,46 @@ entry_points! {
         swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
     cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
-    cuTexObjectCreate @ 5000 => nobody (
-        p_tex_object: Out<u64>, p_res_desc: *const c_void, p_tex_desc: *const c_void, p_res_view_desc: *const c_void
+    cuTexObjectCreate @ 5000 => texture (
+        p_tex_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>, p_tex_desc: In<CUDA_TEXTURE_DESC>,
+        p_res_view_desc: In<CUDA_RESOURCE_VIEW_DESC>
     );
-    cuTexObjectDestroy @ 5000 => nobody (tex_object: u64);
-    cuTexObjectGetResourceDesc @ 5000 => nobody (p_res_desc: *mut c_void, tex_object: u64);
-    cuTexObjectGetResourceViewDesc @ 5000 => nobody (p_res_view_desc: *mut c_void, tex_object: u64);
-    cuTexObjectGetTextureDesc @ 5000 => nobody (p_tex_desc: *mut c_void, tex_object: u64);
-    cuTexRefCreate @ 2000 => nobody (p_tex_ref: Out<Handle>);
-    cuTexRefDestroy @ 2000 => nobody (tex_ref: Handle);
-    cuTexRefGetAddressMode @ 2000 => nobody (pam: Out<u32>, tex_ref: Handle, dim: i32);
-    cuTexRefGetAddress_v2 @ 3020 => nobody (pdptr: Out<CUdeviceptr>, tex_ref: Handle);
-    cuTexRefGetArray @ 2000 => nobody (array: Out<Handle>, tex_ref: Handle);
-    cuTexRefGetBorderColor @ 8000 => nobody (p_border_color: Out<f32>, tex_ref: Handle);
-    cuTexRefGetFilterMode @ 2000 => nobody (pfm: Out<u32>, tex_ref: Handle);
-    cuTexRefGetFlags @ 2000 => nobody (p_flags: Out<u32>, tex_ref: Handle);
-    cuTexRefGetFormat @ 2000 => nobody (p_format: Out<u32>, p_num_channels: Out<i32>, tex_ref: Handle);
-    cuTexRefGetMaxAnisotropy @ 5000 => nobody (pmax_aniso: Out<i32>, tex_ref: Handle);
-    cuTexRefGetMipmapFilterMode @ 5000 => nobody (pfm: Out<u32>, tex_ref: Handle);
-    cuTexRefGetMipmapLevelBias @ 5000 => nobody (pbias: Out<f32>, tex_ref: Handle);
-    cuTexRefGetMipmapLevelClamp @ 5000 => nobody (
+    cuTexObjectDestroy @ 5000 => texture (tex_object: u64);
+    cuTexObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, tex_object: u64);
+    cuTexObjectGetResourceViewDesc @ 5000 => texture (p_res_view_desc: Out<CUDA_RESOURCE_VIEW_DESC>, tex_object: u64);
+    cuTexObjectGetTextureDesc @ 5000 => texture (p_tex_desc: Out<CUDA_TEXTURE_DESC>, tex_object: u64);
+    cuTexRefCreate @ 2000 => texture_reference (p_tex_ref: Out<Handle>);
+    cuTexRefDestroy @ 2000 => texture_reference (tex_ref: Handle);
+    cuTexRefGetAddressMode @ 2000 => texture_reference (pam: Out<u32>, tex_ref: Handle, dim: i32);
+    cuTexRefGetAddress_v2 @ 3020 => texture_reference (pdptr: Out<CUdeviceptr>, tex_ref: Handle);
+    cuTexRefGetArray @ 2000 => texture_reference (array: Out<Handle>, tex_ref: Handle);
+    cuTexRefGetBorderColor @ 8000 => texture_reference (p_border_color: Out<f32>, tex_ref: Handle);
+    cuTexRefGetFilterMode @ 2000 => texture_reference (pfm: Out<u32>, tex_ref: Handle);
+    cuTexRefGetFlags @ 2000 => texture_reference (p_flags: Out<u32>, tex_ref: Handle);
+    cuTexRefGetFormat @ 2000 => texture_reference (p_format: Out<u32>, p_num_channels: Out<i32>, tex_ref: Handle);
+    cuTexRefGetMaxAnisotropy @ 5000 => texture_reference (pmax_aniso: Out<i32>, tex_ref: Handle);
+    cuTexRefGetMipmapFilterMode @ 5000 => texture_reference (pfm: Out<u32>, tex_ref: Handle);
+    cuTexRefGetMipmapLevelBias @ 5000 => texture_reference (pbias: Out<f32>, tex_ref: Handle);
+    cuTexRefGetMipmapLevelClamp @ 5000 => texture_reference (
         pmin_mipmap_level_clamp: Out<f32>, pmax_mipmap_level_clamp: Out<f32>, tex_ref: Handle
     );
-    cuTexRefGetMipmappedArray @ 5000 => nobody (mipmapped_array: Out<Handle>, tex_ref: Handle);
-    cuTexRefSetAddress2D_v2 @ 3020 => nobody (tex_ref: Handle, desc: *const c_void, dptr: CUdeviceptr, pitch: usize);
-    cuTexRefSetAddress2D_v3 @ 4010 => nobody (tex_ref: Handle, desc: *const c_void, dptr: CUdeviceptr, pitch: usize);
-    cuTexRefSetAddressMode @ 2000 => nobody (tex_ref: Handle, dim: i32, am: u32);
-    cuTexRefSetAddress_v2 @ 3020 => nobody (
+    cuTexRefGetMipmappedArray @ 5000 => texture_reference (mipmapped_array: Out<Handle>, tex_ref: Handle);
+    cuTexRefSetAddress2D_v2 @ 3020 => texture_reference (tex_ref: Handle, desc: In<CUDA_ARRAY_DESCRIPTOR>, dptr: CUdeviceptr, pitch: usize);
+    cuTexRefSetAddress2D_v3 @ 4010 => texture_reference (tex_ref: Handle, desc: In<CUDA_ARRAY_DESCRIPTOR>, dptr: CUdeviceptr, pitch: usize);
+    cuTexRefSetAddressMode @ 2000 => texture_reference (tex_ref: Handle, dim: i32, am: u32);
+    cuTexRefSetAddress_v2 @ 3020 => texture_reference (
         byte_offset: Out<usize>, tex_ref: Handle, dptr: CUdeviceptr, bytes: usize
     );
-    cuTexRefSetArray @ 2000 => nobody (tex_ref: Handle, array: Handle, flags: u32);
-    cuTexRefSetBorderColor @ 8000 => nobody (tex_ref: Handle, p_border_color: Out<f32>);
-    cuTexRefSetFilterMode @ 2000 => nobody (tex_ref: Handle, fm: u32);
-    cuTexRefSetFlags @ 2000 => nobody (tex_ref: Handle, flags: u32);
-    cuTexRefSetFormat @ 2000 => nobody (tex_ref: Handle, fmt: u32, num_packed_components: i32);
-    cuTexRefSetMaxAnisotropy @ 5000 => nobody (tex_ref: Handle, max_aniso: u32);
-    cuTexRefSetMipmapFilterMode @ 5000 => nobody (tex_ref: Handle, fm: u32);
-    cuTexRefSetMipmapLevelBias @ 5000 => nobody (tex_ref: Handle, bias: f32);
-    cuTexRefSetMipmapLevelClamp @ 5000 => nobody (
+    cuTexRefSetArray @ 2000 => texture_reference (tex_ref: Handle, array: Handle, flags: u32);
+    cuTexRefSetBorderColor @ 8000 => texture_reference (tex_ref: Handle, p_border_color: In<f32>);
+    cuTexRefSetFilterMode @ 2000 => texture_reference (tex_ref: Handle, fm: u32);
+    cuTexRefSetFlags @ 2000 => texture_reference (tex_ref: Handle, flags: u32);
+    cuTexRefSetFormat @ 2000 => texture_reference (tex_ref: Handle, fmt: u32, num_packed_components: i32);
+    cuTexRefSetMaxAnisotropy @ 5000 => texture_reference (tex_ref: Handle, max_aniso: u32);
+    cuTexRefSetMipmapFilterMode @ 5000 => texture_reference (tex_ref: Handle, fm: u32);
+    cuTexRefSetMipmapLevelBias @ 5000 => texture_reference (tex_ref: Handle, bias: f32);
+    cuTexRefSetMipmapLevelClamp @ 5000 => texture_reference (
         tex_ref: Handle, min_mipmap_level_clamp: f32, max_mipmap_level_clamp: f32
     );
-    cuTexRefSetMipmappedArray @ 5000 => nobody (tex_ref: Handle, mipmapped_array: Handle, flags: u32);
+    cuTexRefSetMipmappedArray @ 5000 => texture_reference (tex_ref: Handle, mipmapped_array: Handle, flags: u32);
 }

@@ -116,8 +116,10 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Ok(OpKind::Call(Box::new(CallOp { callee: Callee::Direct(index), arguments, results })));
     }
     if d.is_register(callee) {
-        if prototype.is_none() {
-            return Err(Refusal::new("an indirect call needs a prototype or a list of targets"));
+        match prototype.map(|name| d.symbol(name)) {
+            None => return Err(Refusal::new("an indirect call needs a prototype or a list of targets")),
+            Some(Some(Symbol::Prototype | Symbol::CallTargets)) => {}
+            Some(_) => return Err(Refusal::new("what it names last is no prototype and no list of targets")),
         }
         d.calls_indirectly = true;
         let slot = d.source(&Operand::Name(callee.clone()), ScalarType::B64)?;
@@ -146,8 +148,11 @@ fn transfer(
         _ => None,
     };
     match (local, place) {
-        (Some((caller, size)), Some(Place::Bytes { offset, size: has })) => {
-            Ok(Transfer::Bytes { caller, callee: offset, size: size.min(has) })
+        (Some((_, size)), Some(Place::Bytes { size: has, .. })) if size != has => {
+            Err(Refusal(format!("`{operand}` has {size} bytes where the function has {has}")))
+        }
+        (Some((caller, size)), Some(Place::Bytes { offset, .. })) => {
+            Ok(Transfer::Bytes { caller, callee: offset, size })
         }
         (Some((caller, size)), None) => Ok(Transfer::Bytes { caller, callee: 0, size }),
         (Some(_), Some(Place::Register { .. })) => {

@@ -163,7 +163,10 @@ fn unpack(d: &mut Decoder<'_>, ty: ScalarType, parts: &[Operand], source: &Opera
 }
 
 fn part_type(ty: ScalarType, parts: usize) -> Result<ScalarType, Refusal> {
-    match ty.size() * 8 / parts.max(1) as u64 {
+    if parts == 0 {
+        return Err(Refusal::new("it has no parts"));
+    }
+    match ty.size() * 8 / parts as u64 {
         8 if ty != ScalarType::B128 => Ok(ScalarType::B8),
         16 => Ok(ScalarType::B16),
         32 => Ok(ScalarType::B32),

@@ -3,7 +3,7 @@
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
-use super::{asynchronous, matrix, stack};
+use super::{asynchronous, matrix, stack, texture};
 use crate::op::OpKind;
 
 /// Decodes an instruction of that kind; `None` if it is none.
@@ -19,6 +19,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<
         "cp" => asynchronous::copy(d, form),
         "tensormap" => asynchronous::tensormap(d, form),
         "barrier" => asynchronous::barrier_cluster(form),
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" => texture::decode(d, form),
         "alloca" | "stacksave" | "stackrestore" => stack::decode(d, form),
         _ => return Ok(None),
     };

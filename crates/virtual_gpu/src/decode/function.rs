@@ -1,6 +1,7 @@
 //! One function: its names, its registers' rows, its statements in order.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, OnceLock};
 
 use ptx::{
@@ -131,8 +132,8 @@ impl<'m> Decoder<'m> {
     }
 
     /// Declares the parameters of a kernel, already laid out.
-    pub fn kernel_param(&mut self, name: &Name, offset: u32, size: u32) {
-        self.declare(name.clone(), Symbol::KernelParam { offset, size });
+    pub fn kernel_param(&mut self, name: &Name, offset: u32, size: u32) -> Result<(), Refusal> {
+        self.declare(name.clone(), Symbol::KernelParam { offset, size })
     }
 
     /// Declares a parameter or result of a device function and gives its place.
@@ -141,7 +142,7 @@ impl<'m> Decoder<'m> {
             self.declare(
                 variable.name.clone(),
                 Symbol::Register { ty: variable.ty, vector: variable.vector, count: None },
-            );
+            )?;
             let (slot, ty) = self.register(&variable.name)?;
             return Ok(Place::Register { slot, rows: rows_of(ty) });
         }
@@ -149,9 +150,14 @@ impl<'m> Decoder<'m> {
         Ok(Place::Bytes { offset, size })
     }
 
-    fn declare(&mut self, name: Name, symbol: Symbol) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.names.insert(name, symbol);
+    fn declare(&mut self, name: Name, symbol: Symbol) -> Result<(), Refusal> {
+        let Some(scope) = self.scopes.last_mut() else { return Ok(()) };
+        match scope.names.entry(name) {
+            Entry::Occupied(known) => Err(Refusal(format!("`{}` is declared twice", known.key()))),
+            Entry::Vacant(place) => {
+                place.insert(symbol);
+                Ok(())
+            }
         }
     }
 
@@ -176,7 +182,7 @@ impl<'m> Decoder<'m> {
                 None => variable.name.clone(),
             };
             let offset = (start + i * step) as u32;
-            self.declare(name, Symbol::Local { offset, size: each as u32 });
+            self.declare(name, Symbol::Local { offset, size: each as u32 })?;
         }
         Ok((start as u32, each as u32))
     }
@@ -189,24 +195,36 @@ impl<'m> Decoder<'m> {
     fn statements(&mut self, block: &Block) -> Result<(), Box<(Refusal, Instruction)>> {
         // Tables of targets may stand behind their use.
         for statement in &block.statements {
-            match statement {
+            let (name, position, done) = match statement {
                 Statement::BranchTargets(list) => {
-                    self.declare(list.name.clone(), Symbol::Targets(list.targets.clone()));
+                    let targets = Symbol::Targets(list.targets.clone());
+                    (&list.name, list.position, self.declare(list.name.clone(), targets))
                 }
-                Statement::CallTargets(list) => self.declare(list.name.clone(), Symbol::CallTargets),
+                Statement::CallTargets(list) => {
+                    (&list.name, list.position, self.declare(list.name.clone(), Symbol::CallTargets))
+                }
                 Statement::CallPrototype(prototype) => {
-                    self.declare(prototype.name.clone(), Symbol::Prototype)
+                    let name = &prototype.name;
+                    (name, prototype.position, self.declare(name.clone(), Symbol::Prototype))
                 }
-                Statement::Label(name, _) => {
+                Statement::Label(name, position) => {
                     let depth = self.scopes.len() - 1;
+                    let twice = self.scopes[depth].labels.contains_key(name);
                     self.declare_label(depth, name);
+                    let twice = twice.then(|| Refusal(format!("the label `{name}` is defined twice")));
+                    (name, *position, twice.map_or(Ok(()), Err))
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            done.map_err(|refusal| Box::new((refusal, named(name, position))))?;
         }
         for statement in &block.statements {
             match statement {
-                Statement::Registers(registers) => self.registers(registers),
+                Statement::Registers(registers) => {
+                    let text = registers.names.first().map_or(Name::from(""), |first| first.name.clone());
+                    self.registers(registers)
+                        .map_err(|refusal| Box::new((refusal, named(&text, registers.position))))?;
+                }
                 Statement::Variable(variable) => {
                     self.variable(variable).map_err(|r| Box::new((r, declaration(variable))))?;
                 }
@@ -232,12 +250,13 @@ impl<'m> Decoder<'m> {
         Ok(())
     }
 
-    fn registers(&mut self, registers: &Registers) {
+    fn registers(&mut self, registers: &Registers) -> Result<(), Refusal> {
         for register in &registers.names {
             let symbol =
                 Symbol::Register { ty: registers.ty, vector: registers.vector, count: register.count };
-            self.declare(register.name.clone(), symbol);
+            self.declare(register.name.clone(), symbol)?;
         }
+        Ok(())
     }
 
     fn variable(&mut self, variable: &Variable) -> Result<(), Refusal> {
@@ -247,8 +266,7 @@ impl<'m> Decoder<'m> {
                 // The module has collected these under their position.
                 let symbol = self.module.inner.get(&variable.position).cloned();
                 let symbol = symbol.ok_or_else(|| Refusal::new("this variable has no place"))?;
-                self.declare(variable.name.clone(), symbol);
-                Ok(())
+                self.declare(variable.name.clone(), symbol)
             }
             other => Err(Refusal(format!("variables in {other} are not supported in functions"))),
         }
@@ -701,14 +719,17 @@ impl<'m> Decoder<'m> {
 
 /// A declaration in the shape of an instruction, for the error that refuses it.
 fn declaration(variable: &Variable) -> Instruction {
+    let text = format!("{} {} {}", variable.space, variable.ty, variable.name);
+    named(&Name::from(text.as_str()), variable.position)
+}
+
+/// A name in the shape of an instruction.
+fn named(name: &Name, position: ptx::Position) -> Instruction {
     Instruction {
         guard: None,
-        opcode: std::sync::Arc::new(ptx::Opcode {
-            name: Name::from(format!("{} {} {}", variable.space, variable.ty, variable.name).as_str()),
-            modifiers: Box::new([]),
-        }),
+        opcode: std::sync::Arc::new(ptx::Opcode { name: name.clone(), modifiers: Box::new([]) }),
         operands: Box::new([]),
-        position: variable.position,
+        position,
         loc: None,
     }
 }

@@ -22,6 +22,7 @@ mod module;
 mod provenance;
 mod special;
 mod stack;
+mod texture;
 mod video;
 mod warp;
 

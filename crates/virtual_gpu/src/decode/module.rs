@@ -1,12 +1,12 @@
 //! Loads a module: variables find their places, functions are decoded, kernels get their tables.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use gpu_model::{Capability, Chip};
 use ptx::{
-    Block, Function, FunctionKind, Initializer, Instruction, Linkage, Name, Position, SourceLines, Space,
-    Statement, Variable,
+    Block, Function, FunctionKind, Initializer, Instruction, Linkage, Name, Position, ScalarType,
+    SourceLines, Space, Statement, Variable,
 };
 
 use super::Refusal;
@@ -17,6 +17,7 @@ use crate::fault::SourceFrame;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData, Param};
 use crate::program::{Code, CodeSite, KernelCode, SharedVariable, Signature};
+use crate::texture::Textures;
 
 /// Names that every function of the module sees.
 pub(super) struct ModuleNames {
@@ -43,8 +44,14 @@ impl Drop for Placed<'_> {
 }
 
 /// Parses, checks and decodes a module.
-pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Module, Error> {
+pub(crate) fn load(
+    text: &str,
+    chip: &Chip,
+    memory: &Arc<Memory>,
+    textures: &Arc<Textures>,
+) -> Result<Module, Error> {
     let module = ptx::parse(text).map_err(|e| Error::Parse(e.to_string()))?;
+    check_version(&module)?;
     let target = check_target(&module, chip)?;
     let lines = SourceLines::new(&module);
     let mut placed = Placed { memory, owned: Vec::new() };
@@ -52,6 +59,9 @@ pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Modu
         lines: &lines,
         names: ModuleNames { names: HashMap::new(), inner: HashMap::new(), functions: HashMap::new() },
         globals: HashMap::new(),
+        defined: HashSet::new(),
+        textures,
+        references: HashMap::new(),
         shared: Vec::new(),
         pending: Vec::new(),
     };
@@ -67,13 +77,7 @@ pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Modu
     let kernels = loader.functions(&module, &mut code)?;
     loader.initialise(memory)?;
     code.shared = std::mem::take(&mut loader.shared);
-    let const_bytes = module
-        .variables
-        .iter()
-        .filter(|v| v.space == Space::Const)
-        .filter_map(|v| v.size())
-        .fold(0u64, u64::saturating_add)
-        .min(u32::MAX.into()) as u32;
+    let const_bytes = code_constants(&module, &loader)?;
     let kernels = kernels
         .into_iter()
         .map(|(k, align)| place_shared(k, align, const_bytes, &code, chip))
@@ -83,9 +87,41 @@ pub(crate) fn load(text: &str, chip: &Chip, memory: &Arc<Memory>) -> Result<Modu
         code: Arc::new(code),
         kernels,
         globals: loader.globals,
+        references: loader.references,
+        textures: textures.clone(),
         memory: memory.clone(),
         owned,
     })))
+}
+
+/// What a bank of constants holds.
+const MAX_CONSTANTS: u64 = 64 << 10;
+
+/// Bytes of the module's constants, which a bank must hold.
+fn code_constants(module: &ptx::Module, loader: &Loader<'_>) -> Result<u32, Error> {
+    let mut banks = HashMap::new();
+    let mut all = 0u64;
+    for variable in module.variables.iter().filter(|v| v.space == Space::Const) {
+        let size = variable.size().unwrap_or(u64::MAX);
+        let bank: &mut u64 = banks.entry(variable.bank.unwrap_or(0)).or_default();
+        *bank = bank.saturating_add(size);
+        if *bank > MAX_CONSTANTS {
+            return Err(loader.refuse_variable("a bank of constants has 65536 bytes", variable));
+        }
+        all += size;
+    }
+    Ok(all.min(u32::MAX.into()) as u32)
+}
+
+/// Refuses a version of PTX that does not exist.
+fn check_version(module: &ptx::Module) -> Result<(), Error> {
+    let (major, minor) = module.version;
+    if (1..=9).contains(&major) && minor <= 9 {
+        return Ok(());
+    }
+    let reason = "there is no such version of PTX; 1.0 to 9.9 are read".to_owned();
+    let instruction = format!(".version {major}.{minor}");
+    Err(Error::Unsupported { instruction, reason, line: 1, source_line: None })
 }
 
 fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
@@ -116,6 +152,11 @@ struct Loader<'l> {
     lines: &'l SourceLines,
     names: ModuleNames,
     globals: HashMap<String, Global>,
+    /// Names of variables and functions that the module has defined so far.
+    defined: HashSet<Name>,
+    textures: &'l Textures,
+    /// Handles of `.texref` and `.surfref` variables, by name.
+    references: HashMap<String, u64>,
     shared: Vec<SharedVariable>,
     /// Variables whose initialisers wait until all names are known.
     pending: Vec<(u64, Variable)>,
@@ -145,6 +186,10 @@ impl Loader<'_> {
             if count > 4096 {
                 return Err(self.refuse_variable("more than 4096 variables in one declaration", variable));
             }
+            let external = variable.linkage == Some(Linkage::Extern);
+            if outer && !external && !self.defined.insert(name.clone()) {
+                return Err(self.refuse_variable("it is defined twice", variable));
+            }
             let symbol = self.place(variable, &name, outer, placed)?;
             let Some(symbol) = symbol else { continue };
             if outer {
@@ -164,6 +209,22 @@ impl Loader<'_> {
         placed: &mut Placed<'_>,
     ) -> Result<Option<Symbol>, Error> {
         let external = variable.linkage == Some(Linkage::Extern);
+        if matches!(variable.ty, ScalarType::TexRef | ScalarType::SurfRef | ScalarType::SamplerRef)
+            || variable.space == Space::Tex
+        {
+            if variable.initializer.is_some() {
+                return Err(
+                    self.refuse_variable("an image and how it is read are bound by the host", variable)
+                );
+            }
+            // The host binds an image to the name; its address is the handle.
+            let handle = match self.references.get(name.as_str()) {
+                Some(&handle) => handle,
+                None => self.textures.reserve(),
+            };
+            self.references.insert(name.to_string(), handle);
+            return Ok(Some(Symbol::Device(handle)));
+        }
         let size = variable.size().ok_or_else(|| self.refuse_variable("it is too large", variable))?;
         let align = variable.alignment();
         if !align.is_power_of_two() || align > 1 << 20 {
@@ -184,7 +245,7 @@ impl Loader<'_> {
                 });
                 Ok(Some(Symbol::Shared(index)))
             }
-            Space::Global | Space::Const | Space::Tex => {
+            Space::Global | Space::Const => {
                 if external || size == 0 {
                     // Defined later in the module, or never: then its use is an error.
                     return Ok(None);
@@ -233,8 +294,14 @@ impl Loader<'_> {
         &mut self,
         module: &ptx::Module,
         code: &mut Code,
-    ) -> Result<Vec<(KernelCode, BTreeSet<u32>)>, Error> {
+    ) -> Result<Vec<(KernelCode, Vec<u32>)>, Error> {
         let defined: Vec<&Function> = module.functions.iter().filter(|f| f.body.is_some()).collect();
+        for function in &defined {
+            if !self.defined.insert(function.name.clone()) {
+                let twice = Refusal::new("it is defined twice");
+                return Err(self.refuse(twice, function.name.to_string(), function.position.line, None));
+            }
+        }
         // Signatures first: calls come before definitions.
         let mut names: HashMap<Name, (u32, Signature)> = HashMap::new();
         for (index, function) in defined.iter().enumerate() {
@@ -288,7 +355,22 @@ impl Loader<'_> {
             code.shared_of.extend(shared_of);
             code.functions.push(decoded);
         }
-        let reached = kernels.iter().map(|k| reach(code, k.function)).collect::<Vec<_>>();
+        let mut reached = Vec::with_capacity(kernels.len());
+        let mut steps = 0;
+        for kernel in &kernels {
+            let of_kernel = reach(code, kernel.function);
+            steps += of_kernel.len();
+            if steps > MAX_REACHED {
+                let name = code.functions[kernel.function as usize].name.clone();
+                return Err(self.refuse(
+                    Refusal::new("the kernels of the module reach too many functions"),
+                    name,
+                    0,
+                    None,
+                ));
+            }
+            reached.push(of_kernel);
+        }
         for kernel in &mut kernels {
             let function = &code.functions[kernel.function as usize];
             kernel.local_bytes = function.local_size;
@@ -415,7 +497,7 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
             .filter(|&end| end <= MAX_BYTES)
             .ok_or_else(|| Refusal(format!("a kernel's parameters are limited to {MAX_BYTES} bytes")))?;
         let param = Param { offset: offset as u32, size: size as u32, align: align as u32 };
-        decoder.kernel_param(&variable.name, param.offset, param.size);
+        decoder.kernel_param(&variable.name, param.offset, param.size)?;
         params.push(param);
     }
     Ok(params)
@@ -436,17 +518,24 @@ fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCod
     }
 }
 
+/// Functions that all kernels of a module may come to, each kernel's counted: 64 Mi take a second.
+const MAX_REACHED: usize = 1 << 26;
+
 /// Functions that a kernel may come to.
-fn reach(code: &Code, kernel: u32) -> BTreeSet<u32> {
-    let mut reached = BTreeSet::from([kernel]);
-    let mut open = vec![kernel];
-    while let Some(function) = open.pop() {
+fn reach(code: &Code, kernel: u32) -> Vec<u32> {
+    let mut known = vec![false; code.functions.len()];
+    known[kernel as usize] = true;
+    let mut reached = vec![kernel];
+    let mut next = 0;
+    while let Some(&function) = reached.get(next) {
+        next += 1;
         let f = &code.functions[function as usize];
-        let all = 0..code.functions.len() as u32;
-        let indirect = all.filter(|_| f.calls_indirectly);
-        for callee in f.calls.iter().copied().chain(indirect) {
-            if reached.insert(callee) {
-                open.push(callee);
+        if f.calls_indirectly {
+            return (0..code.functions.len() as u32).collect();
+        }
+        for &callee in &f.calls {
+            if !std::mem::replace(&mut known[callee as usize], true) {
+                reached.push(callee);
             }
         }
     }
@@ -456,7 +545,7 @@ fn reach(code: &Code, kernel: u32) -> BTreeSet<u32> {
 /// Gives each shared variable that the kernel reaches its offset.
 fn place_shared(
     mut kernel: KernelCode,
-    reached: BTreeSet<u32>,
+    reached: Vec<u32>,
     const_bytes: u32,
     code: &Code,
     chip: &Chip,

@@ -29,6 +29,7 @@ mod spin;
 pub(crate) mod stack;
 mod system;
 pub(crate) mod tensormap;
+pub(crate) mod texture;
 pub(crate) mod values;
 mod warp;
 

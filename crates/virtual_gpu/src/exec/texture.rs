@@ -1,0 +1,467 @@
+//! `tex`, `tld4`, `txq`, `suld`, `sust`, `sured`, `suq`: images reached through handles.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::access;
+use super::context::{Raise, raise};
+use super::extension::{Extension, Machine};
+use super::registers::{NONE, Slot, lanes_of};
+use super::run::Step;
+use crate::alu::half;
+use crate::fault::FaultKind;
+use crate::observer::At;
+use crate::op::AddressOperand;
+use crate::texture::{self, ChannelFormat, Fetch, Image, Texels, Texture};
+
+/// How an instruction names places of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Coordinates beside the layer: 1 to 3.
+    pub dimensions: u32,
+    /// The first operand is a layer.
+    pub layered: bool,
+    pub cube: bool,
+}
+
+/// Where the level of a fetch comes from.
+#[derive(Debug)]
+pub(crate) enum Level {
+    /// The image itself.
+    Base,
+    Given(Slot),
+    /// The steps of the coordinates from one lane to its neighbours: along x, then along y.
+    Gradients(Box<[Slot]>, Box<[Slot]>),
+}
+
+/// What a result's register holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Result4 {
+    /// 32 bits each.
+    Words,
+    /// Binary16 each.
+    Halves,
+    /// Two registers of two binary16.
+    HalfPairs,
+}
+
+/// `tex`, `tld4`
+#[derive(Debug)]
+pub(crate) struct TextureFetch {
+    pub handle: AddressOperand,
+    pub geometry: Geometry,
+    /// Coordinates are integers.
+    pub integer: bool,
+    pub layer: Slot,
+    pub coordinates: Box<[Slot]>,
+    pub level: Level,
+    pub gather: Option<usize>,
+    pub targets: Box<[Slot]>,
+    pub result: Result4,
+    /// Whether what was read is there: always.
+    pub resident: Slot,
+}
+
+fn no_such(what: &str, handle: u64, why: &str, lane: usize) -> Box<Raise> {
+    let nearby = format!(", {why}");
+    raise(FaultKind::IllegalAddress { access: what.into(), address: handle, bytes: 0, nearby }, 1 << lane)
+}
+
+/// Textures that the last lanes read, so that a warp looks a handle up once.
+struct Found {
+    handle: u64,
+    texture: Arc<Texture>,
+    levels: Vec<Texels>,
+}
+
+impl Machine<'_> {
+    /// The host bytes of an image.
+    fn texels(&mut self, image: &Image, what: &str, lane: usize) -> std::result::Result<Texels, Box<Raise>> {
+        let bytes = u32::try_from(image.bytes()).unwrap_or(u32::MAX);
+        let start = self.global(image.address, bytes, what, lane)?;
+        if u64::from(bytes) < image.bytes() {
+            self.global(image.address + image.bytes() - 1, 1, what, lane)?;
+        }
+        // SAFETY: the image's bytes lie in one allocation, which the machine's table keeps for the launch.
+        Ok(unsafe { Texels::new(start, *image) })
+    }
+
+    fn texture(&mut self, handle: u64, what: &str, lane: usize) -> std::result::Result<Found, Box<Raise>> {
+        let texture = self.launch.gpu.textures().texture(handle);
+        let texture = texture.ok_or_else(|| no_such(what, handle, "which is no texture", lane))?;
+        let levels = texture
+            .levels
+            .iter()
+            .map(|image| self.texels(image, what, lane))
+            .collect::<std::result::Result<_, _>>()?;
+        Ok(Found { handle, texture, levels })
+    }
+}
+
+impl TextureFetch {
+    fn level_of(&self, machine: &Machine<'_>, image: &Image, lane: usize) -> f32 {
+        // SAFETY: decoding gave levels and gradients 32-bit registers.
+        let value = |slot: Slot| unsafe { machine.regs.get::<f32>(slot, lane) };
+        match &self.level {
+            Level::Base => 0.0,
+            Level::Given(slot) => value(*slot),
+            Level::Gradients(along_x, along_y) => {
+                let sizes = [image.width, image.height.max(1), image.depth.max(1)];
+                let length = |steps: &[Slot]| {
+                    let squares =
+                        steps.iter().zip(sizes).map(|(&slot, size)| (value(slot) * size as f32).powi(2));
+                    squares.sum::<f32>().sqrt()
+                };
+                libm::log2f(length(along_x).max(length(along_y)))
+            }
+        }
+    }
+}
+
+impl Extension for TextureFetch {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
+        let what = if self.gather.is_some() { "texture gather" } else { "texture fetch" };
+        let handles = access::addresses(machine.regs, self.handle);
+        let mut found: Option<Found> = None;
+        for lane in lanes_of(at.lanes) {
+            if found.as_ref().is_none_or(|found| found.handle != handles[lane]) {
+                found = Some(machine.texture(handles[lane], what, lane)?);
+            }
+            let Some(found) = &found else { continue };
+            let level = found.texture.levels.first().map_or(0.0, |image| self.level_of(machine, image, lane));
+            let regs = machine.regs;
+            let mut float = [0.0f32; 3];
+            let mut integer = [0i32; 3];
+            for (i, &slot) in self.coordinates.iter().take(3).enumerate() {
+                // SAFETY: decoding gave coordinates 32-bit registers.
+                unsafe {
+                    float[i] = regs.get(slot, lane);
+                    integer[i] = regs.get(slot, lane);
+                }
+            }
+            let fetch = Fetch {
+                dimensions: self.geometry.dimensions,
+                cube: self.geometry.cube,
+                // SAFETY: decoding gave the layer a 32-bit register.
+                layer: if self.layer == NONE { 0 } else { unsafe { regs.get::<u32>(self.layer, lane) } },
+                level,
+                gather: self.gather,
+            };
+            let place = if self.integer { texture::At::Integer(integer) } else { texture::At::Float(float) };
+            let values = texture::fetch(&found.levels, &found.texture.sampler, fetch, place);
+            let half = |i: usize| half::from_f64::<half::F16>(f32::from_bits(values[i]).into());
+            for (i, &target) in self.targets.iter().enumerate().filter(|(_, target)| **target != NONE) {
+                // SAFETY: decoding gave the results registers of these widths.
+                unsafe {
+                    match self.result {
+                        Result4::Words => regs.set(target, lane, values[i]),
+                        Result4::Halves => regs.set(target, lane, half(i)),
+                        Result4::HalfPairs => {
+                            let pair = u32::from(half(2 * i + 1)) << 16 | u32::from(half(2 * i));
+                            regs.set(target, lane, pair)
+                        }
+                    }
+                }
+            }
+        }
+        if self.resident != NONE {
+            // SAFETY: decoding found a predicate.
+            unsafe { machine.regs.set_predicate(self.resident, u32::MAX, at.lanes) }
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// What `txq` and `suq` ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    Width,
+    Height,
+    Depth,
+    /// `CL_UNORM_INT8` and so on, as OpenCL numbers them.
+    DataType,
+    /// `CL_R` and so on.
+    Order,
+    Normalized,
+    ArraySize,
+    Levels,
+    Samples,
+    /// Whether a surface is laid out in a line.
+    Layout,
+}
+
+/// `txq`, `suq`
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub handle: AddressOperand,
+    pub surface: bool,
+    pub question: Question,
+    pub level: Slot,
+    pub target: Slot,
+}
+
+impl Extension for Query {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
+        let handles = access::addresses(machine.regs, self.handle);
+        let textures = machine.launch.gpu.textures();
+        for lane in lanes_of(at.lanes) {
+            let handle = handles[lane];
+            let what = if self.surface { "surface query" } else { "texture query" };
+            let level = match self.level {
+                NONE => 0,
+                // SAFETY: decoding gave the level a 32-bit register.
+                slot => unsafe { machine.regs.get::<u32>(slot, lane) },
+            };
+            let (image, texture) = match self.surface {
+                true => (textures.surface(handle).map(|image| *image), None),
+                false => {
+                    let texture = textures.texture(handle);
+                    (texture.as_ref().and_then(|t| t.levels.get(level as usize).copied()), texture)
+                }
+            };
+            let Some(image) = image else {
+                return Err(no_such(what, handle, "which has no such image", lane));
+            };
+            let fraction = texture.as_ref().is_some_and(|t| !t.sampler.as_integer);
+            let answer = match self.question {
+                Question::Width => image.width,
+                Question::Height => image.height,
+                Question::Depth => image.depth,
+                Question::DataType => data_type(image.format, fraction),
+                // CL_R, CL_RG, CL_RGBA.
+                Question::Order => [0x10b0, 0x10b0, 0x10b2, 0x10b5, 0x10b5][image.channels.min(4) as usize],
+                Question::Normalized => texture.as_ref().is_some_and(|t| t.sampler.normalized).into(),
+                Question::ArraySize => image.layers,
+                Question::Levels => texture.as_ref().map_or(1, |t| t.levels.len() as u32),
+                Question::Samples => 1,
+                Question::Layout => 1,
+            };
+            // SAFETY: decoding gave the target a 32-bit register.
+            unsafe { machine.regs.set(self.target, lane, answer) }
+        }
+        Ok(Step::Next)
+    }
+}
+
+fn data_type(format: ChannelFormat, fraction: bool) -> u32 {
+    use ChannelFormat::*;
+    match (format, fraction) {
+        (S8, true) => 0x10d0,
+        (S16, true) => 0x10d1,
+        (U8, true) => 0x10d2,
+        (U16, true) => 0x10d3,
+        (S8, false) => 0x10d7,
+        (S16, false) => 0x10d8,
+        (S32, _) => 0x10d9,
+        (U8, false) => 0x10da,
+        (U16, false) => 0x10db,
+        (U32, _) => 0x10dc,
+        (F16, _) => 0x10dd,
+        (F32, _) => 0x10de,
+    }
+}
+
+/// What an access outside a surface does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// Ends the launch.
+    Trap,
+    /// Goes to the nearest element.
+    Clamp,
+    /// Reads zero; writes nothing.
+    Zero,
+}
+
+/// What an access does to a surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SurfaceAction {
+    Load,
+    Store,
+    /// Stores channels of 32 bits, converted to the surface's format.
+    StoreFormatted,
+    Reduce(SurfaceReduction),
+}
+
+/// What `sured` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SurfaceReduction {
+    Add,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+}
+
+/// `suld`, `sust`, `sured`
+#[derive(Debug)]
+pub(crate) struct SurfaceAccess {
+    pub handle: AddressOperand,
+    pub layer: Slot,
+    pub coordinates: Box<[Slot]>,
+    pub action: SurfaceAction,
+    pub outside: Outside,
+    /// Bytes of each register's value: 1, 2, 4, 8.
+    pub width: u32,
+    /// x counts elements, not bytes.
+    pub by_element: bool,
+    pub data: Box<[Slot]>,
+}
+
+impl SurfaceAccess {
+    /// The host bytes that a lane reaches; `None` if it is outside and that is no fault.
+    fn place(
+        &self,
+        machine: &mut Machine<'_>,
+        image: &Image,
+        lane: usize,
+    ) -> std::result::Result<Option<*mut u8>, Box<Raise>> {
+        let what = match self.action {
+            SurfaceAction::Load => "surface load",
+            SurfaceAction::Store | SurfaceAction::StoreFormatted => "surface store",
+            SurfaceAction::Reduce(_) => "surface reduction",
+        };
+        let regs = machine.regs;
+        // SAFETY: decoding gave coordinates and the layer 32-bit registers.
+        let value = |slot: Slot| i64::from(unsafe { regs.get::<i32>(slot, lane) });
+        let bytes = match self.action {
+            SurfaceAction::StoreFormatted => image.element(),
+            _ => self.width * self.data.len() as u32,
+        };
+        let step = if self.by_element { i64::from(image.element()) } else { 1 };
+        let slice = if self.layer != NONE {
+            value(self.layer)
+        } else {
+            self.coordinates.get(2).map_or(0, |&slot| value(slot))
+        };
+        let x = value(self.coordinates[0]) * step;
+        let y = self.coordinates.get(1).map_or(0, |&slot| value(slot));
+        if x.rem_euclid(i64::from(bytes.max(1))) != 0 && self.outside != Outside::Clamp {
+            let kind = FaultKind::MisalignedAddress { access: what.into(), address: x as u64, bytes };
+            return Err(raise(kind, 1 << lane));
+        }
+        let (row, rows) = (i64::from(image.width * image.element()), i64::from(image.height.max(1)));
+        let slices = i64::from(image.slices());
+        let last = (row - i64::from(bytes)).max(0);
+        let inside = (0..=last).contains(&x) && (0..rows).contains(&y) && (0..slices).contains(&slice);
+        let (x, y, slice) = match self.outside {
+            _ if inside => (x, y, slice),
+            Outside::Zero => return Ok(None),
+            Outside::Clamp => {
+                // A negative layer is a large one, as an H200 has it.
+                let slice = if self.layer != NONE && slice < 0 { slices - 1 } else { slice };
+                (x.clamp(0, last), y.clamp(0, rows - 1), slice.clamp(0, slices - 1))
+            }
+            Outside::Trap => {
+                let nearby = format!(
+                    " ({x}, {y}, {slice}), outside the surface of {row} bytes by {rows} rows by {slices} slices"
+                );
+                let kind =
+                    FaultKind::IllegalAddress { access: what.into(), address: x as u64, bytes, nearby };
+                return Err(raise(kind, 1 << lane));
+            }
+        };
+        let offset = (slice * rows + y) as u64 * image.row_pitch + x as u64;
+        machine.global(image.address + offset, bytes, what, lane).map(Some)
+    }
+
+    /// A value of 32 bits a channel as the surface's format holds it.
+    fn formatted(format: ChannelFormat, bits: u32) -> u32 {
+        use ChannelFormat::*;
+        match format {
+            U32 | S32 | F32 => bits,
+            F16 => half::from_f64::<half::F16>(f32::from_bits(bits).into()).into(),
+            U8 => bits.min(0xff),
+            U16 => bits.min(0xffff),
+            S8 => (bits as i32).clamp(-128, 127) as u32,
+            S16 => (bits as i32).clamp(-32768, 32767) as u32,
+        }
+    }
+
+    fn reduce(&self, reduction: SurfaceReduction, place: *mut u8, value: u64) {
+        use SurfaceReduction::*;
+        let wide = self.width == 8;
+        let apply = |old: u64| match (reduction, wide) {
+            (Add, _) => old.wrapping_add(value),
+            (And, _) => old & value,
+            (Or, _) => old | value,
+            (MinUnsigned, _) => old.min(value),
+            (MaxUnsigned, _) => old.max(value),
+            (MinSigned, true) => (old as i64).min(value as i64) as u64,
+            (MaxSigned, true) => (old as i64).max(value as i64) as u64,
+            (MinSigned, false) => (old as i32).min(value as i32) as u32 as u64,
+            (MaxSigned, false) => (old as i32).max(value as i32) as u32 as u64,
+        };
+        // SAFETY: `place` gave as many bytes, aligned by the check of the coordinate and the image's own alignment.
+        unsafe {
+            if wide {
+                let cell = AtomicU64::from_ptr(place.cast());
+                let _ = cell.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(apply(old)));
+            } else {
+                let cell = AtomicU32::from_ptr(place.cast());
+                let _ = cell
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(apply(old.into()) as u32));
+            }
+        }
+    }
+}
+
+impl Extension for SurfaceAccess {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
+        let handles = access::addresses(machine.regs, self.handle);
+        let mut found: Option<(u64, Arc<Image>)> = None;
+        for lane in lanes_of(at.lanes) {
+            if found.as_ref().is_none_or(|found| found.0 != handles[lane]) {
+                let image = machine.launch.gpu.textures().surface(handles[lane]);
+                let image = image
+                    .ok_or_else(|| no_such("surface access", handles[lane], "which is no surface", lane))?;
+                found = Some((handles[lane], image));
+            }
+            let Some((_, image)) = &found else { continue };
+            let image = **image;
+            let place = self.place(machine, &image, lane)?;
+            let regs = machine.regs;
+            for (i, &slot) in self.data.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
+                let at = place.map(|place| place.wrapping_add(i * self.width as usize));
+                // SAFETY: `place` gave all bytes of the access; decoding gave the data registers of its width.
+                unsafe {
+                    let get = || match self.width {
+                        8 => regs.get::<u64>(slot, lane),
+                        2 | 1 => regs.get::<u16>(slot, lane).into(),
+                        _ => regs.get::<u32>(slot, lane).into(),
+                    };
+                    match (self.action, at) {
+                        (SurfaceAction::Load, at) => {
+                            let mut value = [0u8; 8];
+                            if let Some(at) = at {
+                                at.copy_to(value.as_mut_ptr(), self.width as usize);
+                            }
+                            match self.width {
+                                8 => regs.set(slot, lane, u64::from_le_bytes(value)),
+                                2 | 1 => regs.set(slot, lane, u16::from_le_bytes([value[0], value[1]])),
+                                _ => regs.set(slot, lane, u64::from_le_bytes(value) as u32),
+                            }
+                        }
+                        (_, None) => {}
+                        (SurfaceAction::Store, Some(at)) => {
+                            at.copy_from(get().to_le_bytes().as_ptr(), self.width as usize);
+                        }
+                        (SurfaceAction::StoreFormatted, Some(_)) => {
+                            let size = image.format.size() as usize;
+                            if let Some(place) = place
+                                && i < image.channels as usize
+                            {
+                                let bits = Self::formatted(image.format, get() as u32);
+                                place.add(i * size).copy_from(bits.to_le_bytes().as_ptr(), size);
+                            }
+                        }
+                        (SurfaceAction::Reduce(reduction), Some(at)) => self.reduce(reduction, at, get()),
+                    }
+                }
+            }
+        }
+        machine.block.progress += u64::from(self.action != SurfaceAction::Load);
+        Ok(Step::Next)
+    }
+}

@@ -1,0 +1,154 @@
+//! Modules that are wrong in one way each: refused when they are loaded, with a message that says what, in bounded time
+//! and memory. `hostile.rs` damages programs at random.
+
+use gpu_model::chips;
+use virtual_gpu::{Error, Gpu, Options};
+
+fn load(text: &str) -> Result<(), Error> {
+    let gpu = Gpu::with_options(&chips::H200, Options { threads: 1, ..Options::default() });
+    gpu.load(text).map(|_| ())
+}
+
+/// A module of declarations and a kernel's body.
+fn module(outer: &str, body: &str) -> String {
+    format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n{outer}\n.visible .entry k(.param .u64 p) {{\n\
+         .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<4>; .reg .f32 %f<4>;\n{body}\nret; }}\n"
+    )
+}
+
+/// What the loader says of declarations and a body, which it must refuse.
+fn refusal(outer: &str, body: &str) -> String {
+    match load(&module(outer, body)) {
+        Ok(()) => panic!("accepted: {outer} {body}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn sizes_and_alignments() {
+    for (outer, body, part) in [
+        (".shared .b8 x[4611686018427387904];", "", "larger than any shared memory"),
+        (".shared .b8 x[4294967296][4294967296];", "", "too large"),
+        (".global .b8 x[1125899906842624];", "", "out of device memory"),
+        (".const .b8 x[65537];", "", "65536 bytes"),
+        (".const .b8 x[40000]; .const .b8 y[40000];", "", "65536 bytes"),
+        (".global .align 0 .b32 x;", "", "power of two"),
+        (".shared .align 3 .b32 x;", "", "power of two"),
+        (".global .align 4611686018427387904 .b32 x;", "", "power of two"),
+        ("", ".local .b8 l[1152921504606846976];", "limited to 524288 bytes"),
+        ("", ".local .align 0 .b8 l[4];", "power of two"),
+        (".global .b32 x<4000000000>;", "", "more than 4096 variables"),
+        (".global .b32 x[2] = {1, 2, 3};", "", "more values"),
+        (".global .texref t = 5;", "", "bound by the host"),
+    ] {
+        let text = refusal(outer, body);
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+    let kernel =
+        |head: &str| format!(".version 8.5\n.target sm_90\n.address_size 64\n.entry k({head} {{ ret; }}\n");
+    for (head, part) in [
+        (".param .b8 p[4294967296])", "limited to 32764 bytes"),
+        (") .maxntid 0", "at least 1"),
+        (") .maxntid 1099511627776", "32 bits"),
+    ] {
+        let text = load(&kernel(head)).unwrap_err().to_string();
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+    // Numbers that only look frightening.
+    load(&kernel(") .maxntid 4294967295, 4294967295, 4294967295")).unwrap();
+    load(&module("", ".reg .b32 %z<4294967295>; mov.u32 %z4294967294, 1;")).unwrap();
+}
+
+#[test]
+fn names() {
+    for (outer, body, part) in [
+        (".global .b32 x; .global .b64 x;", "", "defined twice"),
+        (".func f() { ret; } .func f() { ret; }", "", "defined twice"),
+        (".entry k() { ret; }", "", "defined twice"),
+        (".global .b32 k;", "", "defined twice"),
+        ("", ".reg .b32 a; .reg .b64 a;", "declared twice"),
+        ("", ".local .b32 a; .reg .b64 a;", "declared twice"),
+        ("", "L: add.u32 %r1, %r1, 1;\nL: ret;", "`L` is defined twice"),
+        ("", "bra NOWHERE;", "`NOWHERE` is not defined"),
+        ("", "{ IN: ret; } bra IN;", "`IN` is not defined"),
+        (".func f() { M: ret; }", "bra M;", "`M` is not defined"),
+        (".extern .global .b32 nowhere;", "mov.u64 %rd1, nowhere;", "not declared"),
+        (".extern .func nowhere();", "call nowhere, ();", "defined nowhere"),
+        (".alias a, b; .alias b, a;", "call a, ();", "defined nowhere"),
+    ] {
+        let text = refusal(outer, body);
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+    // The same names in scopes of their own, and a declaration before the definition, are what compilers write.
+    load(&module("", "{ .reg .b32 t; L: mov.u32 t, 1; } { .reg .b64 t; L: mov.u64 t, 1; }")).unwrap();
+    load(&module(".extern .global .b32 x; .global .b32 x; .func f(); .func f() { ret; }", "call f, ();"))
+        .unwrap();
+}
+
+#[test]
+fn calls() {
+    let takes = ".func f(.param .b32 a) { ret; }";
+    for (outer, body, part) in [
+        (takes, "call f, ();", "takes 1 arguments"),
+        (takes, ".param .b64 q; call f, (q);", "8 bytes where the function has 4"),
+        (".func (.param .b32 r) f() { ret; }", "call f, ();", "gives 1 results"),
+        (".func f(.reg .b32 a) { ret; }", "call f, (%rd1);", "64 bits"),
+        ("", "call k, (%rd1);", "defined nowhere"),
+        (".global .b32 x;", "call x, ();", "defined nowhere"),
+        ("", "L: call L, ();", "defined nowhere"),
+        ("", "call %rd1, ();", "needs a prototype"),
+        ("", "call %rd1, (), NOPE;", "no prototype"),
+        (takes, "call %rd1, (), f;", "no prototype"),
+    ] {
+        let text = refusal(outer, body);
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+}
+
+#[test]
+fn depth_and_length() {
+    let deep = |open: &str, inside: &str, close: &str| {
+        format!("{}{inside}{}", open.repeat(100_000), close.repeat(100_000))
+    };
+    for (outer, body) in [
+        (String::new(), deep("{", "", "}")),
+        (format!(".global .b32 x = {};", deep("(", "1", ")")), String::new()),
+        (format!(".global .b32 x = {};", deep("-", "1", "")), String::new()),
+        (format!(".global .b32 x[2] = {};", deep("{", "1", "}")), String::new()),
+    ] {
+        let text = refusal(&outer, &body);
+        assert!(text.contains("nested") && text.len() < 1000, "{}", &text[..200]);
+    }
+    let vector = format!("mov.b64 %rd1, {{{}%r1}};", "%r1, ".repeat(100_000));
+    assert!(refusal("", &vector).contains("parts"));
+    assert!(refusal("", "mov.b64 %rd1, {};").contains("no parts"));
+    assert!(refusal("", &format!("mov.u32 %r1, {};", "9".repeat(10_000))).contains("64 bits"));
+    assert!(refusal("", &format!("mov.u32 %{}, 1;", "a".repeat(1_000_000))).contains("not declared"));
+    // Long is not wrong.
+    load(&module("", &"add.u32 %r1, %r1, 1;\n".repeat(200_000))).unwrap();
+}
+
+/// Kernels that each reach many functions: once the time for this grew with the cube of the text.
+#[test]
+fn many_kernels_and_many_functions() {
+    let call = |i: u32| if i == 0 { String::new() } else { format!("call f{}, ();", i - 1) };
+    let functions: String = (0..3000).map(|i| format!(".func f{i}() {{ {} ret; }}\n", call(i))).collect();
+    let kernels: String = (0..1000).map(|i| format!(".entry q{i}() {{ call f2999, (); ret; }}\n")).collect();
+    load(&module(&(functions + &kernels), "")).unwrap();
+}
+
+#[test]
+fn headers() {
+    for version in ["0.0", "99.9", "10.1"] {
+        let text = format!(".version {version}\n.target sm_90\n.address_size 64\n");
+        assert!(load(&text).unwrap_err().to_string().contains("no such version"), "{version}");
+    }
+    let text = ".version 8.5\n.target sm_9999999999\n.address_size 64\n";
+    assert!(matches!(load(text), Err(Error::Target { .. })));
+    for text in
+        ["", "   \n", "\u{0}", "\u{1}\u{2}", "ret;", "\u{FFFD}", "/* never closed", ".file 1 \"never closed"]
+    {
+        assert!(matches!(load(text), Err(Error::Parse(_))), "{text:?}");
+    }
+}
