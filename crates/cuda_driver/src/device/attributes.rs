@@ -95,8 +95,9 @@ pub fn device_attribute(chip: &Chip, attribute: u32) -> Option<i32> {
         96 => 0,
         97 => sm.shared_per_block_optin as i32,
         98 => 0,
-        99 => 1,        // host registration
-        100..=102 => 0, // no virtual memory management
+        99 => 1, // host registration
+        100 | 101 => 0,
+        102 => 1,       // virtual memory management
         103..=105 => 0, // no shareable handles
         106 => sm.blocks as i32,
         107 => 0,

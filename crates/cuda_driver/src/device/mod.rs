@@ -34,6 +34,7 @@ pub mod texture_reference;
 pub mod tools;
 pub mod transfer;
 pub mod value;
+pub mod virtual_memory;
 pub mod work;
 
 use std::sync::OnceLock;

@@ -70,10 +70,17 @@ impl Side {
     }
 }
 
-/// Fails as the driver does for a range that is not inside one allocation.
+/// Fails as the driver does for a range that is not inside one allocation, or inside mappings that follow each other.
 pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
-    let allocation = gpu().memory().find(address).ok_or(CUresult::INVALID_VALUE)?;
-    if bytes as u64 <= allocation.end() - address { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
+    let end = address.checked_add(bytes as u64).ok_or(CUresult::INVALID_VALUE)?;
+    let mut at = address;
+    loop {
+        let allocation = gpu().memory().find(at).ok_or(CUresult::INVALID_VALUE)?;
+        if end <= allocation.end() {
+            return Ok(());
+        }
+        at = allocation.end();
+    }
 }
 
 /// A box of bytes to copy.

@@ -3,14 +3,14 @@
 use std::ffi::c_void;
 
 use crate::abi::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdeviceptr, CUmemAccessDesc, CUmemLocation,
-    CUmemPoolProps, CUmemoryPool, CUstream, In, Out,
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp,
+    CUmemLocation, CUmemPoolProps, CUmemoryPool, CUstream, In, Out,
 };
 use crate::entry::entry_points;
 
 entry_points! {
-    cuMemAddressFree @ 10020 => nobody (ptr: CUdeviceptr, size: usize);
-    cuMemAddressReserve @ 10020 => nobody (
+    cuMemAddressFree @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize);
+    cuMemAddressReserve @ 10020 => virtual_memory (
         ptr: Out<CUdeviceptr>, size: usize, alignment: usize, addr: CUdeviceptr, flags: u64
     );
     cuMemAdvise @ 8000 => pointer (dev_ptr: CUdeviceptr, count: usize, advice: u32, device: CUdevice);
@@ -30,14 +30,14 @@ entry_points! {
     cuMemBatchDecompressAsync @ 12060 / cuMemBatchDecompressAsync_ptsz @ 12060 => nobody (
         params_array: *mut c_void, count: usize, flags: u32, error_index: Out<usize>, stream: CUstream
     );
-    cuMemCreate @ 10020 => nobody (handle: Out<u64>, size: usize, prop: *const c_void, flags: u64);
+    cuMemCreate @ 10020 => virtual_memory (handle: Out<u64>, size: usize, prop: In<CUmemAllocationProp>, flags: u64);
     cuMemFreeAsync @ 11020 / cuMemFreeAsync_ptsz @ 11020 => pool (dptr: CUdeviceptr, stream: CUstream);
     cuMemFreeHost @ 2000 => host_memory (p: *mut c_void);
     cuMemFree_v2 @ 3020 => memory (dptr: CUdeviceptr);
-    cuMemGetAccess @ 10020 => nobody (flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr);
+    cuMemGetAccess @ 10020 => virtual_memory (flags: Out<u64>, location: In<CUmemLocation>, ptr: CUdeviceptr);
     cuMemGetAddressRange_v2 @ 3020 => memory (pbase: Out<CUdeviceptr>, psize: Out<usize>, dptr: CUdeviceptr);
-    cuMemGetAllocationGranularity @ 10020 => nobody (granularity: Out<usize>, prop: *const c_void, option: u32);
-    cuMemGetAllocationPropertiesFromHandle @ 10020 => nobody (prop: *mut c_void, handle: u64);
+    cuMemGetAllocationGranularity @ 10020 => virtual_memory (granularity: Out<usize>, prop: In<CUmemAllocationProp>, option: u32);
+    cuMemGetAllocationPropertiesFromHandle @ 10020 => virtual_memory (prop: Out<CUmemAllocationProp>, handle: u64);
     cuMemGetInfo_v2 @ 3020 => memory (free: Out<usize>, total: Out<usize>);
     cuMemHostAlloc @ 2020 => host_memory (pp: Out<*mut c_void>, bytesize: usize, flags: u32);
     cuMemHostGetDevicePointer_v2 @ 3020 => host_memory (pdptr: Out<CUdeviceptr>, p: *mut c_void, flags: u32);
@@ -45,7 +45,7 @@ entry_points! {
     cuMemHostRegister @ 4000 => nobody (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostRegister_v2 @ 6050 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostUnregister @ 4000 => host_memory (p: *mut c_void);
-    cuMemMap @ 10020 => nobody (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
+    cuMemMap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
     cuMemPoolCreate @ 11020 => pool (pool: Out<CUmemoryPool>, pool_props: In<CUmemPoolProps>);
     cuMemPoolDestroy @ 11020 => pool (pool: CUmemoryPool);
     cuMemPoolExportPointer @ 11020 => nobody (share_data_out: *mut c_void, ptr: CUdeviceptr);
@@ -74,10 +74,10 @@ entry_points! {
         data: Out<*mut c_void>, data_sizes: Out<usize>, attributes: Out<u32>, num_attributes: usize,
         dev_ptr: CUdeviceptr, count: usize
     );
-    cuMemRelease @ 10020 => nobody (handle: u64);
-    cuMemRetainAllocationHandle @ 11000 => nobody (handle: Out<u64>, addr: *mut c_void);
-    cuMemSetAccess @ 10020 => nobody (ptr: CUdeviceptr, size: usize, desc: In<CUmemAccessDesc>, count: usize);
-    cuMemUnmap @ 10020 => nobody (ptr: CUdeviceptr, size: usize);
+    cuMemRelease @ 10020 => virtual_memory (handle: u64);
+    cuMemRetainAllocationHandle @ 11000 => virtual_memory (handle: Out<u64>, addr: *mut c_void);
+    cuMemSetAccess @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, desc: In<CUmemAccessDesc>, count: usize);
+    cuMemUnmap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize);
     cuMemcpy @ 4000 / cuMemcpy_ptds @ 7000 => memory (dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize);
     cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => memory (
         p_copy: In<CUDA_MEMCPY2D>, stream: CUstream

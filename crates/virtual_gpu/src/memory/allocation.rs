@@ -1,8 +1,10 @@
 //! One allocation: its addresses and the host bytes behind them.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use super::backing::Backing;
+use super::physical::Physical;
 
 /// What an allocation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct Allocation {
     bytes: NonNull<u8>,
     /// What owns the bytes; none if they are borrowed from the host.
     _backing: Option<Backing>,
+    /// The same of mapped memory, which may be mapped elsewhere, too.
+    _physical: Option<Arc<Physical>>,
 }
 
 // SAFETY: the pointer is to memory that this value owns or that `borrowed`'s caller keeps alive, and every access goes
@@ -44,7 +48,15 @@ impl Allocation {
     pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
         let backing = Backing::zeroed(usize::try_from(size).ok()?)?;
         let bytes = backing.bytes();
-        Some(Allocation { address, size, kind, label: label.map(Into::into), bytes, _backing: Some(backing) })
+        Some(Allocation {
+            address,
+            size,
+            kind,
+            label: label.map(Into::into),
+            bytes,
+            _backing: Some(backing),
+            _physical: None,
+        })
     }
 
     /// # Safety
@@ -58,7 +70,26 @@ impl Allocation {
             // SAFETY: not null, by this function's contract.
             bytes: unsafe { NonNull::new_unchecked(host) },
             _backing: None,
+            _physical: None,
         }
+    }
+
+    /// `size` bytes of physical memory from `offset` on; `None` if it has not as many.
+    pub(super) fn mapped(
+        address: u64,
+        physical: &Arc<Physical>,
+        offset: u64,
+        size: u64,
+        kind: AllocationKind,
+    ) -> Option<Self> {
+        let end = offset.checked_add(size)?;
+        if size == 0 || end > physical.size() {
+            return None;
+        }
+        // SAFETY: inside the physical memory.
+        let bytes = unsafe { physical.bytes().add(offset as usize) };
+        let physical = Some(physical.clone());
+        Some(Allocation { address, size, kind, label: None, bytes, _backing: None, _physical: physical })
     }
 
     /// First device address.

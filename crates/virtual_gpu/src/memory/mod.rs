@@ -5,12 +5,15 @@
 
 mod allocation;
 mod backing;
+mod physical;
 pub mod window;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use allocation::{Allocation, AllocationKind};
+pub use physical::Physical;
 
 use crate::Error;
 
@@ -26,6 +29,8 @@ const MIN_GAP: u64 = 1 << 20;
 pub struct Memory {
     state: Mutex<State>,
     total: u64,
+    /// Bytes of memory without an address of its own.
+    physical: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -34,6 +39,8 @@ struct State {
     next: u64,
     used: u64,
     table: Option<Arc<Table>>,
+    /// Addresses that are kept for mappings: start and bytes.
+    reserved: BTreeMap<u64, u64>,
 }
 
 /// The allocations at one moment, sorted, for look-up without a lock.
@@ -73,8 +80,10 @@ impl Memory {
                 next: DEVICE_BASE,
                 used: 0,
                 table: None,
+                reserved: BTreeMap::new(),
             }),
             total,
+            physical: Arc::default(),
         }
     }
 
@@ -85,7 +94,8 @@ impl Memory {
 
     /// Bytes free and bytes in all.
     pub fn info(&self) -> (u64, u64) {
-        (self.total - self.state().used.min(self.total), self.total)
+        let used = self.state().used.saturating_add(self.physical.load(Ordering::Relaxed));
+        (self.total - used.min(self.total), self.total)
     }
 
     /// Allocates `bytes` of zeroed memory and returns its device address.
@@ -95,8 +105,8 @@ impl Memory {
 
     /// Allocates memory of a given kind, with a name for reports.
     pub fn alloc_kind(&self, bytes: u64, kind: AllocationKind, label: Option<&str>) -> Result<u64, Error> {
+        let (free, _) = self.info();
         let mut state = self.state();
-        let free = self.total - state.used.min(self.total);
         let out_of_memory = Error::OutOfMemory { asked: bytes, free, total: self.total };
         if bytes == 0 || bytes > free {
             return Err(out_of_memory);
@@ -172,45 +182,53 @@ impl Memory {
         table
     }
 
-    fn range(&self, address: u64, bytes: u64) -> Result<(Arc<Allocation>, u64), Error> {
-        let bad = Error::BadAddress { address, bytes };
-        let allocation = self.find(address).ok_or(bad.clone())?;
-        let offset = address - allocation.address();
-        if bytes > allocation.size() - offset {
-            return Err(bad);
+    /// The pieces that a range lies in: allocations, offsets in them, bytes. Only mappings follow each other without a gap.
+    fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<(Arc<Allocation>, u64, u64)>, Error> {
+        let mut pieces = Vec::new();
+        let (mut at, mut rest) = (address, bytes);
+        while rest > 0 {
+            let allocation = self.find(at).ok_or(Error::BadAddress { address, bytes })?;
+            let offset = at - allocation.address();
+            let here = rest.min(allocation.size() - offset);
+            pieces.push((allocation, offset, here));
+            (at, rest) = (at + here, rest - here);
         }
-        Ok((allocation, offset))
+        Ok(pieces)
     }
 
     /// Copies from device memory to the host.
     pub fn read(&self, address: u64, to: &mut [u8]) -> Result<(), Error> {
-        if to.is_empty() {
-            return Ok(());
+        let mut rest = to;
+        for (allocation, offset, bytes) in self.pieces(address, rest.len() as u64)? {
+            let (here, after) = rest.split_at_mut(bytes as usize);
+            allocation.read(offset, here);
+            rest = after;
         }
-        let (allocation, offset) = self.range(address, to.len() as u64)?;
-        allocation.read(offset, to);
         Ok(())
     }
 
     /// Copies from the host to device memory.
     pub fn write(&self, address: u64, from: &[u8]) -> Result<(), Error> {
-        if from.is_empty() {
-            return Ok(());
+        let mut rest = from;
+        for (allocation, offset, bytes) in self.pieces(address, rest.len() as u64)? {
+            let (here, after) = rest.split_at(bytes as usize);
+            allocation.write(offset, here);
+            rest = after;
         }
-        let (allocation, offset) = self.range(address, from.len() as u64)?;
-        allocation.write(offset, from);
         Ok(())
     }
 
     /// Copies within device memory; the ranges may overlap.
     pub fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<(), Error> {
-        if bytes == 0 {
+        let (sources, targets) = (self.pieces(from, bytes)?, self.pieces(to, bytes)?);
+        if let ([(source, from, _)], [(target, to, _)]) = (sources.as_slice(), targets.as_slice()) {
+            target.copy_from(*to, source, *from, bytes);
             return Ok(());
         }
-        let (source, source_offset) = self.range(from, bytes)?;
-        let (target, target_offset) = self.range(to, bytes)?;
-        target.copy_from(target_offset, &source, source_offset, bytes);
-        Ok(())
+        // Across a seam between mappings: through the host.
+        let mut all = vec![0; bytes as usize];
+        self.read(from, &mut all)?;
+        self.write(to, &all)
     }
 
     /// Fills `count` elements with a pattern of 1, 2 or 4 bytes (or any other length).
@@ -219,8 +237,18 @@ impl Memory {
         if bytes == 0 {
             return Ok(());
         }
-        let (allocation, offset) = self.range(address, bytes)?;
-        allocation.fill(offset, pattern, bytes);
+        let pieces = self.pieces(address, bytes)?;
+        if let [(allocation, offset, _)] = pieces.as_slice() {
+            allocation.fill(*offset, pattern, bytes);
+            return Ok(());
+        }
+        let mut done = 0;
+        for (allocation, offset, here) in pieces {
+            let mut turned = pattern.to_vec();
+            turned.rotate_left((done % pattern.len() as u64) as usize);
+            allocation.fill(offset, &turned, here);
+            done += here;
+        }
         Ok(())
     }
 }
@@ -238,11 +266,15 @@ impl State {
         }
         // The range has been walked once: the first hole that is wide enough.
         let mut at = DEVICE_BASE;
-        for (&start, allocation) in self.allocations.range(DEVICE_BASE..) {
+        let taken = self.allocations.range(DEVICE_BASE..).map(|(&start, a)| (start, a.end()));
+        let mut taken: Vec<_> =
+            taken.chain(self.reserved.iter().map(|(&at, &bytes)| (at, at + bytes))).collect();
+        taken.sort_unstable();
+        for (start, end) in taken {
             if start.saturating_sub(at) >= span {
                 return Some(at);
             }
-            at = (allocation.end() + MIN_GAP).next_multiple_of(ALIGN);
+            at = at.max((end + MIN_GAP).next_multiple_of(ALIGN));
         }
         (DEVICE_END.saturating_sub(at) >= span).then_some(at)
     }

@@ -1,0 +1,151 @@
+//! Memory without an address, and addresses without memory (`cuMemCreate`, `cuMemAddressReserve`, `cuMemMap`).
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::allocation::{Allocation, AllocationKind};
+use super::backing::Backing;
+use super::{DEVICE_BASE, Memory};
+use crate::Error;
+
+/// Memory that has no address until it is mapped. It is given back when the last mapping and the last clone are gone.
+#[derive(Debug)]
+pub struct Physical {
+    backing: Backing,
+    size: u64,
+    /// Bytes of all physical memory of the device.
+    used: Arc<AtomicU64>,
+}
+
+impl Physical {
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) fn bytes(&self) -> NonNull<u8> {
+        self.backing.bytes()
+    }
+}
+
+impl Drop for Physical {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.size, Ordering::Relaxed);
+    }
+}
+
+impl Memory {
+    /// Memory without an address.
+    pub fn physical(&self, bytes: u64) -> Result<Arc<Physical>, Error> {
+        let (free, total) = self.info();
+        let out_of_memory = Error::OutOfMemory { asked: bytes, free, total };
+        if bytes == 0 || bytes > free {
+            return Err(out_of_memory);
+        }
+        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
+            return Err(out_of_memory);
+        };
+        self.physical.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Arc::new(Physical { backing, size: bytes, used: self.physical.clone() }))
+    }
+
+    /// Addresses that nothing else is given until they are released; a multiple of `align`, a power of two.
+    pub fn reserve(&self, bytes: u64, align: u64) -> Result<u64, Error> {
+        let mut state = self.state();
+        let wide = bytes.checked_add(align);
+        let address = wide.and_then(|wide| state.place(wide)).map(|address| address.next_multiple_of(align));
+        let Some(address) = address.filter(|_| bytes > 0) else {
+            return Err(Error::OutOfMemory { asked: bytes, free: 0, total: self.total });
+        };
+        state.reserved.insert(address, bytes);
+        Ok(address)
+    }
+
+    /// Gives reserved addresses back. Nothing may be mapped there.
+    pub fn release(&self, address: u64) -> Result<(), Error> {
+        let mut state = self.state();
+        let bad = Error::BadAddress { address, bytes: 0 };
+        let bytes = *state.reserved.get(&address).ok_or(bad.clone())?;
+        if state.allocations.range(address..address + bytes).next().is_some() {
+            return Err(bad);
+        }
+        state.reserved.remove(&address);
+        Ok(())
+    }
+
+    /// Lets reserved addresses reach `bytes` of physical memory from `offset` on.
+    pub fn map(
+        &self,
+        address: u64,
+        physical: &Arc<Physical>,
+        offset: u64,
+        bytes: u64,
+        writable: bool,
+    ) -> Result<(), Error> {
+        let mut state = self.state();
+        let bad = Error::BadAddress { address, bytes };
+        let end = address.checked_add(bytes).ok_or(bad.clone())?;
+        let reserved = state.reserved.range(..=address).next_back();
+        let inside = reserved.is_some_and(|(&start, &length)| end <= start + length);
+        let taken =
+            state.allocations.range(DEVICE_BASE..end).next_back().is_some_and(|(_, a)| a.end() > address);
+        let kind = if writable { AllocationKind::Buffer } else { AllocationKind::Const };
+        let allocation = Allocation::mapped(address, physical, offset, bytes, kind);
+        let allocation = allocation.filter(|_| inside && !taken).ok_or(bad)?;
+        state.allocations.insert(address, Arc::new(allocation));
+        state.table = None;
+        Ok(())
+    }
+
+    /// Ends what [`Memory::map`] began at `address`.
+    pub fn unmap(&self, address: u64) -> Result<(), Error> {
+        let mut state = self.state();
+        let removed = state.allocations.remove(&address);
+        state.table = None;
+        removed.map(|_| ()).ok_or(Error::BadAddress { address, bytes: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = 1 << 21;
+
+    #[test]
+    fn one_memory_at_two_addresses_and_two_memories_in_a_row() {
+        let memory = Memory::new(16 * PAGE);
+        let (a, b) = (memory.physical(PAGE).unwrap(), memory.physical(PAGE).unwrap());
+        assert_eq!(memory.info().0, 14 * PAGE);
+        let at = memory.reserve(4 * PAGE, PAGE).unwrap();
+        assert!(at.is_multiple_of(PAGE));
+        memory.map(at, &a, 0, PAGE, true).unwrap();
+        memory.map(at + PAGE, &b, 0, PAGE, true).unwrap();
+        memory.map(at + 3 * PAGE, &a, 0, PAGE, true).unwrap();
+        // Across the seam, and seen at the other address.
+        memory.write(at + PAGE - 2, &[1, 2, 3, 4]).unwrap();
+        let mut bytes = [0; 4];
+        memory.read(at + PAGE - 2, &mut bytes).unwrap();
+        assert_eq!(bytes, [1, 2, 3, 4]);
+        memory.read(at + 4 * PAGE - 2, &mut bytes[..2]).unwrap();
+        assert_eq!(bytes[..2], [1, 2]);
+        memory.fill(at + PAGE - 1, &[7], 2).unwrap();
+        memory.copy(at + 8, at + PAGE - 2, 4).unwrap();
+        memory.read(at + 8, &mut bytes).unwrap();
+        assert_eq!(bytes, [1, 7, 7, 4]);
+        // The hole, the end, what is taken and what was never reserved.
+        assert!(memory.write(at + 2 * PAGE - 1, &[0; 2]).is_err());
+        assert!(memory.map(at, &b, 0, PAGE, true).is_err());
+        assert!(memory.map(at + 2 * PAGE, &b, PAGE, PAGE, true).is_err());
+        assert!(memory.map(at + 4 * PAGE, &b, 0, PAGE, true).is_err());
+        assert!(memory.release(at).is_err());
+        for mapped in [at, at + PAGE, at + 3 * PAGE] {
+            memory.unmap(mapped).unwrap();
+        }
+        memory.release(at).unwrap();
+        assert!(memory.map(at, &a, 0, PAGE, true).is_err());
+        drop((a, b));
+        assert_eq!(memory.info().0, 16 * PAGE);
+    }
+}
