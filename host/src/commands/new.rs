@@ -157,9 +157,51 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         "use", "where", "while",
     ];
     anyhow::ensure!(!KEYWORDS.contains(&name), "`{name}` is a word of Rust's own");
+    // A kernel's name is also a type's and a module's. With these the files that are written would mean something else.
+    const MEANT: &[&str] = &[
+        "all",
+        "alloc",
+        "bool",
+        "char",
+        "core",
+        "cuda_std",
+        "f16",
+        "f32",
+        "f64",
+        "first",
+        "glam",
+        "half",
+        "i128",
+        "i16",
+        "i32",
+        "i64",
+        "i8",
+        "isize",
+        "kernel",
+        "kernels_gpu",
+        "launch",
+        "lib",
+        "main",
+        "near",
+        "reference",
+        "row",
+        "run",
+        "std",
+        "str",
+        "test",
+        "tests",
+        "thread",
+        "tile",
+        "u128",
+        "u16",
+        "u32",
+        "u64",
+        "u8",
+        "usize",
+    ];
     let taken = registry::kernels().any(|(family, kernel)| kernel.name == name || family == name)
         || demos::ALL.iter().any(|(demo, ..)| *demo == name)
-        || ["all", "row", "first", "tile"].contains(&name);
+        || MEANT.contains(&name);
     anyhow::ensure!(!taken, "`{name}` is taken");
     Ok(())
 }
@@ -216,9 +258,22 @@ mod tests {
     #[test]
     fn names() {
         assert!(check_name("blur_rows").is_ok());
-        for wrong in
-            ["", "not a name", "9lives", "Blur", "naïve", "../up", "fn", "matmul", "matmul_naive", "all"]
-        {
+        for wrong in [
+            "",
+            "not a name",
+            "9lives",
+            "Blur",
+            "naïve",
+            "../up",
+            "fn",
+            "matmul",
+            "matmul_naive",
+            "all",
+            "f32",
+            "core",
+            "launch",
+            "main",
+        ] {
             assert!(check_name(wrong).is_err(), "{wrong}");
         }
     }
