@@ -74,7 +74,7 @@ fn measure(mut run: impl FnMut()) -> [f64; 3] {
     // The system counts in steps of up to four milliseconds: runs that are shorter are measured several at a time.
     let start = Instant::now();
     run();
-    let times_each = (0.05 / start.elapsed().as_secs_f64()).clamp(1.0, 200.0) as u32;
+    let times_each = (0.5 / start.elapsed().as_secs_f64()).clamp(1.0, 2000.0) as u32;
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
             let start = now();
