@@ -127,7 +127,6 @@ kernels! {
         stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place
         stretch_staged_in_place
     }
-    "coalescing": records { points_to_arrays arrays_to_points quads_to_arrays arrays_to_quads }
     "banks": banks { banks_1_byte banks_2_bytes banks_4_bytes banks_8_bytes banks_16_bytes }
     "spaces": spaces {
         spaces_parameter spaces_local spaces_shared spaces_global spaces_global_static spaces_constant
@@ -148,6 +147,14 @@ kernels! {
         hopper_tf32_nt hopper_s8_nt
         hopper_f16_nn_alone hopper_f16_nt_alone hopper_f16_tn_alone hopper_f16_tt_alone
         hopper_bf16_nn_alone hopper_bf16_nt_alone hopper_bf16_tn_alone hopper_bf16_tt_alone
+        hopper_f16_nn_192 hopper_f16_nt_192 hopper_f16_tn_192 hopper_f16_tt_192
+        hopper_bf16_nn_192 hopper_bf16_nt_192 hopper_bf16_tn_192 hopper_bf16_tt_192
+        hopper_f16_nn_128 hopper_f16_nt_128 hopper_f16_tn_128 hopper_f16_tt_128
+        hopper_bf16_nn_128 hopper_bf16_nt_128 hopper_bf16_tn_128 hopper_bf16_tt_128
+        hopper_tf32_nt_128 hopper_s8_nt_128
+        hopper_f16_nn_64 hopper_f16_nt_64 hopper_f16_tn_64 hopper_f16_tt_64
+        hopper_bf16_nn_64 hopper_bf16_nt_64 hopper_bf16_tn_64 hopper_bf16_tt_64
+        hopper_tf32_nt_64 hopper_s8_nt_64
     }
     "latency": latency { chase_global chase_shared copy_by_few }
     // `warpsmith new` writes above this line.

@@ -1,6 +1,7 @@
 //! Products on tensor cores: every variant, type and layout at awkward sizes, bit for bit where that can be asked.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use host::cli::DeviceWish;
 use host::data::Random;
 use host::device::Device;
 use host::half::{Bf16, F16};
@@ -72,6 +73,30 @@ pub fn cases() -> Vec<Case> {
             }
         }
         Ok(())
+    }));
+    for name in REPEATED {
+        cases.push(Case::new(format!("tensor::the_same_bits_every_time::{name}"), move |device| {
+            let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
+            let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
+            let repeats = if device.is_virtual() { 2 } else { 100 };
+            repeated::<Bf16, Bf16>(&[device], name, &problem, repeats)
+        }));
+        cases.push(Case::new(format!("tensor::two_streams_at_once::{name}"), move |device| {
+            let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
+            let problem = Problem::new(shape, Input::F16, Output::F16, Layout::Tn);
+            // The same device with a stream of its own.
+            let wish = if device.is_virtual() { DeviceWish::Virtual } else { DeviceWish::Gpu };
+            let other = Device::open(wish)?;
+            let repeats = if device.is_virtual() { 1 } else { 30 };
+            repeated::<F16, F16>(&[device, &other], name, &problem, repeats)
+        }));
+    }
+    cases.push(Case::new("tensor::shared_tiles_beside_whole_ones", |device| {
+        // More tiles than clusters: the last round is shared, the others are not.
+        let problem = Problem::new((1100, 1160, 130), Input::Bf16, Output::Bf16, Layout::Nt);
+        both::<Bf16, Bf16>(device, "hopper-64-shared", Place::Aligned, problem)?;
+        let problem = Problem { output: Output::F32, beta: -1.0, ..problem };
+        both::<Bf16, f32>(device, "hopper-64-shared", Place::Aligned, problem)
     }));
     cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
         let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
@@ -213,6 +238,65 @@ fn exactly<I: InputElement, O: OutputElement>(
         let before = if beta == 0.0 { 0.0 } else { f64::from(beta) * before[at] };
         let should = O::of(f64::from(alpha) * sum + before).value();
         anyhow::ensure!(got[at].value() == should, "({row}, {col}) is {}, not {should}", got[at].value());
+    }
+    Ok(())
+}
+
+/// Variants whose blocks depend on each other in one way each.
+const REPEATED: [&str; 5] = ["hopper-pairs", "hopper-pairs-shared", "hopper-128-shared", "hopper-64-shared"];
+
+/// The same product on each stream again and again, all streams at once, without a wait between launches but one that compares
+/// every bit.
+fn repeated<I: InputElement, O: OutputElement + Default>(
+    devices: &[&Device],
+    variant: &str,
+    problem: &Problem,
+    repeats: usize,
+) -> anyhow::Result<()> {
+    let mut random = Random::new(5);
+    let [a, b, c] = problem.lengths();
+    let a = DeviceBuffer::from_slice(&(0..a).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let b = DeviceBuffer::from_slice(&(0..b).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let poison = vec![O::of(f64::NAN); c];
+    // Two results a stream, written in turn.
+    let results: Vec<[DeviceBuffer<O>; 2]> = devices
+        .iter()
+        .map(|_| Ok([DeviceBuffer::from_slice(&poison)?, DeviceBuffer::from_slice(&poison)?]))
+        .collect::<anyhow::Result<_>>()?;
+    let mut launches = Vec::new();
+    for (device, results) in devices.iter().zip(&results) {
+        for result in results {
+            let operands = Operands {
+                a: a.as_device_ptr().as_raw(),
+                b: b.as_device_ptr().as_raw(),
+                c: result.as_device_ptr().as_raw(),
+            };
+            if device.limits().capability != (9, 0) {
+                return Ok(()); // not a Hopper
+            }
+            let choice = choose(device.limits(), problem, &operands, Some(variant))?;
+            // SAFETY: the buffers hold the matrices, and outlive the launches.
+            launches.push(unsafe { prepare(device, choice.variant, problem, &operands)? });
+        }
+    }
+    let mut first: Option<Vec<u64>> = None;
+    for repeat in 0..repeats {
+        for launch in &launches {
+            // SAFETY: as above.
+            unsafe { launch.launch()? };
+        }
+        for device in devices {
+            device.synchronize()?;
+        }
+        for result in results.iter().flatten() {
+            let mut got = vec![O::default(); c];
+            result.copy_to(&mut got)?;
+            let bits: Vec<u64> = got.into_iter().map(|x| x.value().to_bits()).collect();
+            match &first {
+                None => first = Some(bits),
+                Some(first) => anyhow::ensure!(*first == bits, "{variant}: other bits in repeat {repeat}"),
+            }
+        }
     }
     Ok(())
 }

@@ -33,11 +33,20 @@ pub struct Plan {
     pub warm_up_ms: f64,
     /// Whether launches are captured into graphs; if not, they are enqueued one by one.
     pub captured: bool,
+    /// Whether everything is kept short, for an overview of many rows.
+    pub quick: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { pairs: 40, sample_ms: 2.0, warm_up_ms: 600.0, captured: true }
+        Self { pairs: 40, sample_ms: 2.0, warm_up_ms: 600.0, captured: true, quick: false }
+    }
+}
+
+impl Plan {
+    /// A plan for many rows in little time.
+    pub fn quick() -> Self {
+        Self { pairs: 16, warm_up_ms: 150.0, quick: true, ..Self::default() }
     }
 }
 

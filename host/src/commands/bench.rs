@@ -15,7 +15,7 @@ pub struct Bench {
     #[arg(value_enum)]
     suites: Vec<Suite>,
 
-    /// Edges of square matrices (transpose, matmul, tensor), or MxNxK (matmul), separated by commas
+    /// Edges of square matrices (transpose, matmul, tensor), or MxNxK (matmul, tensor), separated by commas
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = size)]
     sizes: Vec<Size>,
 
@@ -26,6 +26,10 @@ pub struct Bench {
     /// Pairs of samples that count
     #[arg(long, default_value_t = 40, allow_hyphen_values = true, value_parser = whole(2, 10_000))]
     samples: u32,
+
+    /// An overview: 16 pairs a row unless --samples says more or less, and shorter warm-ups
+    #[arg(long)]
+    quick: bool,
 
     /// tensor: types of A and B, separated by commas
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -54,6 +58,7 @@ Examples:
   warpsmith bench matmul --sizes 5000x3000x7000  a product that is no cube
   warpsmith bench transpose --against nvcc       the C++ twins only
   warpsmith bench tensor --types bf16 --layouts nt,nn --variant portable
+  warpsmith bench tensor --quick --sizes 2000x3000x1024,5120
   warpsmith bench matmul --json > result.json    for a results file
 
 The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
@@ -70,7 +75,11 @@ impl Bench {
     /// Runs the command.
     pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let device = Device::open(context.device)?;
-        let plan = Plan { pairs: self.samples as usize, ..Plan::default() };
+        let plan = match self.quick {
+            true if self.samples == 40 => Plan::quick(),
+            true => Plan { pairs: self.samples as usize, ..Plan::quick() },
+            false => Plan { pairs: self.samples as usize, ..Plan::default() },
+        };
         let suites = if self.suites.is_empty() { &Suite::ALL[..] } else { &self.suites };
         let tensor = TensorCases {
             inputs: self.types.clone(),

@@ -1,73 +1,86 @@
 //! The kernels of Hopper: tensor copies, clusters, products of warpgroups.
 
+use cust::memory::{DeviceBuffer, DevicePointer};
+use kernels_gpu::hopper::HopperGemm;
 use kernels_gpu::hopper::epilogue::OutputMap;
 use kernels_gpu::hopper::product::*;
-use kernels_gpu::hopper::{HopperGemm, product};
-use tile::hopper::{Element, Multiply, PanelMap, Tf32};
+use kernels_gpu::hopper::work::Split;
+use tile::hopper::{Element, PanelMap, Tf32};
 
+use super::plan::{Plan, Tiles};
 use super::portable::misaligned;
-use super::{Input, Layout, Operands, Order, Prepared, Problem, Variant};
+use super::{Input, Layout, Operands, Order, Prepared, Problem, Variant, transposed};
 use crate::device::{Device, Limits};
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::extra::{Extended, Tensor, tensor_map};
 use crate::launch::Shape;
 
-/// Hopper's variants.
+macro_rules! variant {
+    ($name:literal, $about:literal, $automatic:literal, $tiles:expr, $shared:expr) => {
+        Variant {
+            name: $name,
+            about: $about,
+            automatic: $automatic,
+            refusal: |limits, problem, operands| refusal(limits, problem, operands, $tiles, $shared),
+            plan: |limits, problem| {
+                let plan = Plan::choose(problem, limits.sms, $tiles, $shared)?.why();
+                let first = transposed::what(problem).filter(|_| along_k_only(problem));
+                Some(first.map_or_else(|| plan.clone(), |first| format!("{first}; {plan}")))
+            },
+            prepare: |device, problem, operands| prepare(device, problem, operands, $tiles, $shared),
+        }
+    };
+}
+
+/// Hopper's variants: the dispatcher's, which takes the plan of the least estimate, and each kind of plan by itself.
 pub(super) const VARIANTS: &[Variant] = &[
-    Variant {
-        name: "hopper",
-        about: "wgmma, 128 x 256 tiles, tensor copies",
-        automatic: true,
-        refusal: |limits, problem, operands| {
-            not_hopper(limits)
-                .or_else(|| across_k(problem))
-                .or_else(|| (problem.k == 0).then(|| "K is 0: there is nothing to copy".to_owned()))
-                .or_else(|| misaligned(problem, operands))
-                .or_else(|| ragged(problem))
-        },
-        prepare: |device, problem, operands| {
-            let blocks = problem.m.div_ceil(BLOCK_M as usize) * problem.n.div_ceil(BLOCK_N as usize);
-            // A pair that shares B reads less; where every block has one tile at most, none waits for another.
-            if blocks <= device.limits().sms as usize || problem.m <= BLOCK_M as usize {
-                prepare_alone(device, problem, operands)
-            } else {
-                prepare_pairs(device, problem, operands)
-            }
-        },
-    },
-    Variant {
-        name: "hopper-pairs",
-        about: "the same, always in clusters of two blocks that share B",
-        automatic: false,
-        refusal: |limits, problem, operands| (VARIANTS[0].refusal)(limits, problem, operands),
-        prepare: prepare_pairs,
-    },
-    Variant {
-        name: "hopper-alone",
-        about: "the same, never in clusters",
-        automatic: false,
-        refusal: |limits, problem, operands| {
-            let alone = matches!(problem.input, Input::F16 | Input::Bf16);
-            (VARIANTS[0].refusal)(limits, problem, operands)
-                .or_else(|| (!alone).then(|| format!("{} is multiplied in pairs only", problem.input.name())))
-        },
-        prepare: prepare_alone,
-    },
+    variant!("hopper", "wgmma and tensor copies", true, &Tiles::ALL, None),
+    variant!("hopper-pairs", "128 x 256 a block, two share B", false, &[Tiles::Pairs], Some(false)),
+    variant!("hopper-pairs-shared", "the same, tiles shared", false, &[Tiles::Pairs], Some(true)),
+    variant!("hopper-alone", "128 x 256 a block, never in clusters", false, &[Tiles::Alone], Some(false)),
+    variant!("hopper-192", "128 x 192 a block, two share A", false, &[Tiles::Wide192], Some(false)),
+    variant!("hopper-192-shared", "the same, tiles shared", false, &[Tiles::Wide192], Some(true)),
+    variant!("hopper-128", "128 x 128 a block, two share A", false, &[Tiles::Wide128], Some(false)),
+    variant!("hopper-128-shared", "the same, tiles shared", false, &[Tiles::Wide128], Some(true)),
+    variant!("hopper-64", "128 x 64 a block, two share A", false, &[Tiles::Wide64], Some(false)),
+    variant!("hopper-64-shared", "the same, tiles shared", false, &[Tiles::Wide64], Some(true)),
 ];
+
+fn refusal(
+    limits: &Limits,
+    problem: &Problem,
+    operands: &Operands,
+    tiles: &[Tiles],
+    shared: Option<bool>,
+) -> Option<String> {
+    not_hopper(limits)
+        .or_else(|| (problem.k == 0).then(|| "K is 0: there is nothing to copy".to_owned()))
+        .or_else(|| misaligned(problem, operands))
+        .or_else(|| ragged(problem))
+        .or_else(|| if along_k_only(problem) { transposed::refusal(problem) } else { None })
+        .or_else(|| match Plan::choose(problem, limits.sms, tiles, shared) {
+            Some(plan) if plan.count() <= 1 << 31 => None,
+            Some(plan) => Some(format!("C has {} tiles, at most 2^31 are counted", plan.count())),
+            None if !tiles.iter().any(|tiles| tiles.takes(problem.input)) => {
+                Some(format!("there are no such tiles for {}", problem.input.name()))
+            }
+            None => Some("the tiles come out even, there is nothing to share".to_owned()),
+        })
+}
 
 pub(super) fn not_hopper(limits: &Limits) -> Option<String> {
     let (major, minor) = limits.capability;
-    let (has, needed) = (limits.shared_per_block_optin, SHARED_BYTES);
+    let has = limits.shared_per_block_optin;
+    let needed = Tiles::ALL.into_iter().map(|tiles| tiles.form().shared_bytes()).fold(0, u32::max);
     if (major, minor) != (9, 0) {
         return Some(format!("it needs compute capability 9.0 exactly, the device has {major}.{minor}"));
     }
     (has < needed).then(|| format!("a block needs {needed} bytes of shared memory, the device has {has}"))
 }
 
-fn across_k(problem: &Problem) -> Option<String> {
-    let halves = matches!(problem.input, Input::F16 | Input::Bf16);
-    (!halves && problem.layout != Layout::Nt)
-        .then(|| format!("{} is multiplied along K only, which is layout nt", problem.input.name()))
+/// Whether the type's operands are multiplied along K only; others lie either way.
+fn along_k_only(problem: &Problem) -> bool {
+    !matches!(problem.input, Input::F16 | Input::Bf16)
 }
 
 /// A tensor copy clips C at its lower edge to the row, but at its right edge to 16 bytes, as an H200 showed.
@@ -80,48 +93,68 @@ fn ragged(problem: &Problem) -> Option<String> {
     })
 }
 
-/// Rows of tiles that run together. Eight of 256 rows and as many of 256 columns are the 66 pairs of an H200: the squarest
-/// piece of C, which reads the least of A and B.
-pub(super) const GROUP: usize = 8;
-
-fn prepare_pairs<'d>(
+fn prepare<'d>(
     device: &'d Device,
     problem: &Problem,
     operands: &Operands,
+    tiles: &[Tiles],
+    shared: Option<bool>,
 ) -> Result<Prepared<'d>, Error> {
-    let launch = Launch::new(device, problem, operands, CLUSTER)?;
-    match (problem.input, problem.layout) {
-        (Input::F16, Layout::Nn) => launch.of::<half::f16, hopper_f16_nn>(),
-        (Input::F16, Layout::Nt) => launch.of::<half::f16, hopper_f16_nt>(),
-        (Input::F16, Layout::Tn) => launch.of::<half::f16, hopper_f16_tn>(),
-        (Input::F16, Layout::Tt) => launch.of::<half::f16, hopper_f16_tt>(),
-        (Input::Bf16, Layout::Nn) => launch.of::<half::bf16, hopper_bf16_nn>(),
-        (Input::Bf16, Layout::Nt) => launch.of::<half::bf16, hopper_bf16_nt>(),
-        (Input::Bf16, Layout::Tn) => launch.of::<half::bf16, hopper_bf16_tn>(),
-        (Input::Bf16, Layout::Tt) => launch.of::<half::bf16, hopper_bf16_tt>(),
-        (Input::Tf32, _) => launch.of::<Tf32, hopper_tf32_nt>(),
-        (Input::S8, _) => launch.of::<i8, hopper_s8_nt>(),
+    if along_k_only(problem) && problem.layout != Layout::Nt {
+        return transposed::prepare(device, problem, operands, |problem, operands| {
+            prepare(device, problem, operands, tiles, shared)
+        });
     }
-}
-
-fn prepare_alone<'d>(
-    device: &'d Device,
-    problem: &Problem,
-    operands: &Operands,
-) -> Result<Prepared<'d>, Error> {
-    if !matches!(problem.input, Input::F16 | Input::Bf16) {
-        return prepare_pairs(device, problem, operands);
+    let none = || Error::Product("no plan of these tiles takes it".into());
+    let plan = Plan::choose(problem, device.limits().sms, tiles, shared).ok_or_else(none)?;
+    let launch = Launch { device, problem, operands, plan };
+    macro_rules! halves {
+        ($t:ty: $nn:ident $nt:ident $tn:ident $tt:ident) => {
+            match problem.layout {
+                Layout::Nn => launch.of::<$t, $nn>(),
+                Layout::Nt => launch.of::<$t, $nt>(),
+                Layout::Tn => launch.of::<$t, $tn>(),
+                Layout::Tt => launch.of::<$t, $tt>(),
+            }
+        };
     }
-    let launch = Launch::new(device, problem, operands, 1)?;
-    match (problem.input, problem.layout) {
-        (Input::F16, Layout::Nn) => launch.of::<half::f16, hopper_f16_nn_alone>(),
-        (Input::F16, Layout::Nt) => launch.of::<half::f16, hopper_f16_nt_alone>(),
-        (Input::F16, Layout::Tn) => launch.of::<half::f16, hopper_f16_tn_alone>(),
-        (Input::F16, Layout::Tt) => launch.of::<half::f16, hopper_f16_tt_alone>(),
-        (_, Layout::Nn) => launch.of::<half::bf16, hopper_bf16_nn_alone>(),
-        (_, Layout::Nt) => launch.of::<half::bf16, hopper_bf16_nt_alone>(),
-        (_, Layout::Tn) => launch.of::<half::bf16, hopper_bf16_tn_alone>(),
-        (_, Layout::Tt) => launch.of::<half::bf16, hopper_bf16_tt_alone>(),
+    use half::{bf16, f16};
+    match (plan.tiles, problem.input) {
+        (Tiles::Pairs, Input::F16) => halves!(f16: hopper_f16_nn hopper_f16_nt hopper_f16_tn hopper_f16_tt),
+        (Tiles::Pairs, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt)
+        }
+        (Tiles::Alone, Input::F16) => {
+            halves!(f16: hopper_f16_nn_alone hopper_f16_nt_alone hopper_f16_tn_alone hopper_f16_tt_alone)
+        }
+        (Tiles::Alone, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn_alone hopper_bf16_nt_alone hopper_bf16_tn_alone hopper_bf16_tt_alone)
+        }
+        (Tiles::Wide192, Input::F16) => {
+            halves!(f16: hopper_f16_nn_192 hopper_f16_nt_192 hopper_f16_tn_192 hopper_f16_tt_192)
+        }
+        (Tiles::Wide192, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn_192 hopper_bf16_nt_192 hopper_bf16_tn_192 hopper_bf16_tt_192)
+        }
+        (Tiles::Wide128, Input::F16) => {
+            halves!(f16: hopper_f16_nn_128 hopper_f16_nt_128 hopper_f16_tn_128 hopper_f16_tt_128)
+        }
+        (Tiles::Wide128, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn_128 hopper_bf16_nt_128 hopper_bf16_tn_128 hopper_bf16_tt_128)
+        }
+        (Tiles::Wide64, Input::F16) => {
+            halves!(f16: hopper_f16_nn_64 hopper_f16_nt_64 hopper_f16_tn_64 hopper_f16_tt_64)
+        }
+        (Tiles::Wide64, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn_64 hopper_bf16_nt_64 hopper_bf16_tn_64 hopper_bf16_tt_64)
+        }
+        (Tiles::Pairs, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt>(),
+        (Tiles::Pairs, Input::S8) => launch.of::<i8, hopper_s8_nt>(),
+        (Tiles::Wide128, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_128>(),
+        (Tiles::Wide128, Input::S8) => launch.of::<i8, hopper_s8_nt_128>(),
+        (Tiles::Wide64, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_64>(),
+        (Tiles::Wide64, Input::S8) => launch.of::<i8, hopper_s8_nt_64>(),
+        (Tiles::Alone | Tiles::Wide192, Input::Tf32 | Input::S8) => Err(none()),
     }
 }
 
@@ -130,27 +163,18 @@ struct Launch<'d, 'p> {
     device: &'d Device,
     problem: &'p Problem,
     operands: &'p Operands,
-    p: HopperGemm,
-    shape: Shape,
+    plan: Plan,
 }
 
-impl<'d, 'p> Launch<'d, 'p> {
-    /// As many clusters as the device holds at once, or as there are tiles if that is less.
-    fn new(
-        device: &'d Device,
-        problem: &'p Problem,
-        operands: &'p Operands,
-        cluster: u32,
-    ) -> Result<Self, Error> {
-        let rows = (product::BLOCK_M * cluster) as usize;
-        let tiles = problem.m.div_ceil(rows) as u64 * problem.n.div_ceil(BLOCK_N as usize) as u64;
-        if tiles > 1 << 31 {
-            let (m, n) = (problem.m, problem.n);
-            return Err(Error::Product(format!(
-                "C of {m} x {n} has {tiles} tiles, at most 2^31 are counted"
-            )));
-        }
-        let clusters = tiles.min(u64::from(device.limits().sms / cluster).max(1)) as u32;
+impl<'d> Launch<'d, '_> {
+    /// Of a kernel that multiplies elements of type `T`.
+    fn of<T, K>(self) -> Result<Prepared<'d>, Error>
+    where
+        T: Element,
+        K: cuda_std::Kernel<Params = (HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32)> + 'd,
+    {
+        let Self { device, problem, operands, plan } = self;
+        let launcher = device.kernel::<K>()?;
         // `Problem::check` keeps all extents below 2^28.
         let p = HopperGemm {
             m: problem.m as u32,
@@ -159,30 +183,28 @@ impl<'d, 'p> Launch<'d, 'p> {
             alpha: problem.alpha,
             beta: problem.beta,
             wide: u32::from(problem.output.size() == 4),
-            group: GROUP as u32,
+            group: plan.tiles.group(),
         };
-        let shape = Shape { grid: [clusters * cluster, 1, 1], block: [THREADS, 1, 1], shared: SHARED_BYTES };
-        Ok(Self { device, problem, operands, p, shape })
-    }
-
-    /// Of a kernel that multiplies elements of type `T`.
-    fn of<T, K>(self) -> Result<Prepared<'d>, Error>
-    where
-        T: Element + Multiply<BLOCK_N>,
-        K: cuda_std::Kernel<Params = (HopperGemm, PanelMap<T>, PanelMap<T>, OutputMap)> + 'd,
-    {
-        let Self { device, problem, operands, p, shape } = self;
-        let launcher = device.kernel::<K>()?;
+        let shared = plan.tiles.form().shared_bytes();
+        let shape = Shape { grid: [plan.blocks(), 1, 1], block: [THREADS, 1, 1], shared };
         let a = panels::<T>("A", operands.a, problem.layout.a(), (problem.m, problem.k), problem.lda)?;
         // B's columns are what A's rows are.
         let b_order = if problem.layout.b() == Order::Rows { Order::Columns } else { Order::Rows };
         let b = panels::<T>("B", operands.b, b_order, (problem.n, problem.k), problem.ldb)?;
         let bytes = problem.output.size();
         let c: OutputMap = map("C", operands.c, (problem.n * bytes, problem.m), problem.ldc * bytes, 16)?;
-        // SAFETY: `prepare`'s caller promises the matrices, the maps describe them, and shape and shared memory are the
-        // kernel's own. It waits for the grid before it by itself.
-        Ok(Prepared::new(K::NAME, move || unsafe {
-            launcher.launch_extended(shape, Extended { early: true, ..Extended::default() }, (p, a, b, c))
+        // Its flags are zero, and each launch leaves them so.
+        let parts = match plan.parts() {
+            0 => None,
+            words => Some(DeviceBuffer::<u32>::zeroed(words).doing("allocate memory for shared tiles")?),
+        };
+        let split = plan.split;
+        Ok(Prepared::new(K::NAME, move || {
+            let parts = parts.as_ref().map_or(DevicePointer::null(), |parts| parts.as_device_ptr());
+            let early = Extended { early: true, ..Extended::default() };
+            // SAFETY: `prepare`'s caller promises the matrices, the maps describe them, and shape, shared memory and the room
+            // for parts are the plan's. It waits for the grid before it by itself.
+            unsafe { launcher.launch_extended(shape, early, (p, split, a, b, c, parts)) }
         }))
     }
 }

@@ -8,7 +8,8 @@ use kernels_gpu::hopper::ladder::{
 };
 use tile::hopper::PanelMap;
 
-use super::hopper::{GROUP, not_hopper, panels};
+use super::hopper::{not_hopper, panels};
+use super::plan::Tiles;
 use super::portable::misaligned;
 use super::{Input, Layout, Operands, Order, Output, Prepared, Problem, Variant};
 use crate::device::Device;
@@ -27,6 +28,7 @@ macro_rules! step {
                     .or_else(|| whole_tiles(problem, $rows))
                     .or_else(|| misaligned(problem, operands))
             },
+            plan: |_, _| None,
             prepare: |device, problem, operands| {
                 let tiles = (problem.m / $rows as usize, problem.n / BLOCK_N as usize);
                 let grid: fn(&Device, (u32, u32)) -> [u32; 3] = $grid;
@@ -109,7 +111,7 @@ where
     let b = panels::<bf16>("B", operands.b, Order::Rows, (n, k), ldb)?;
     let c = DevicePointer::<Bf16>::from_raw(operands.c);
     let (m, n, k) = (m as u32, n as u32, k as u32);
-    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 2 * GROUP as u32 };
+    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 2 * Tiles::Pairs.group() };
     // SAFETY: `tensor::prepare`'s caller promises the matrices, which are whole tiles; the shape is the kernel's own.
     Ok(Prepared::new(K::NAME, move || unsafe { launcher.launch(shape, (p, a, b, c)) }))
 }

@@ -23,8 +23,10 @@
 mod hopper;
 #[cfg(feature = "ladder")]
 mod hopper_ladder;
+mod plan;
 mod portable;
 mod problem;
+mod transposed;
 
 use cust::memory::DeviceBuffer;
 
@@ -54,6 +56,8 @@ pub struct Variant {
     pub automatic: bool,
     /// Why this device, or this product, is not for it.
     pub refusal: fn(&Limits, &Problem, &Operands) -> Option<String>,
+    /// How it would deal the product out, in words, where there is a choice.
+    pub plan: fn(&Limits, &Problem) -> Option<String>,
     /// Makes everything ready for launches.
     pub prepare: for<'d> fn(&'d Device, &Problem, &Operands) -> Result<Prepared<'d>, Error>,
 }
@@ -93,6 +97,8 @@ pub fn variants() -> impl Iterator<Item = &'static Variant> {
 pub struct Choice {
     /// The variant.
     pub variant: &'static Variant,
+    /// How it deals the product out, where there is a choice.
+    pub plan: Option<String>,
     /// The variants before it, and why each was passed over.
     pub passed_over: Vec<(&'static str, String)>,
 }
@@ -108,6 +114,9 @@ impl Choice {
             }
         }
         let mut text = format!("{}: {}", self.variant.name, self.variant.about);
+        if let Some(plan) = &self.plan {
+            text += &format!("; {plan}");
+        }
         for (names, reason) in reasons {
             text += &format!("; not {}: {reason}", names.join(" nor "));
         }
@@ -131,7 +140,10 @@ pub fn choose(
             _ => {}
         }
         match (variant.refusal)(limits, problem, operands) {
-            None => return Ok(Choice { variant, passed_over }),
+            None => {
+                let plan = (variant.plan)(limits, problem);
+                return Ok(Choice { variant, plan, passed_over });
+            }
             Some(reason) => passed_over.push((variant.name, reason)),
         }
     }

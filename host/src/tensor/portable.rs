@@ -23,6 +23,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                 .or_else(|| bytes_across_k(problem))
                 .or_else(|| misaligned(problem, operands))
         },
+        plan: |_, _| None,
         prepare: prepare_portable,
     },
     Variant {
@@ -30,6 +31,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         about: "mma.sync, 128 x 128 tiles, any pitch and place",
         automatic: true,
         refusal: |limits, _, _| too_old(limits),
+        plan: |_, _| None,
         prepare: prepare_general,
     },
 ];

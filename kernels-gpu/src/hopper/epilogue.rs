@@ -9,7 +9,7 @@ use cuda_std::warp::{lane_id, sync_warp};
 use half::{bf16, f16};
 use tile::hopper::{
     Barrier, Box2, SharedAddress, SharedBox, Sums, Swizzle128, TensorMap, Tf32, commit_stores,
-    fence_tensor_copies, load_matrices, store_matrices, wait_stores, wait_stores_read,
+    fence_tensor_copies, lane_here, load_matrices, store_matrices, wait_stores, wait_stores_read,
 };
 
 use super::HopperGemm;
@@ -185,7 +185,7 @@ macro_rules! packed {
         }
     )*};
 }
-packed!(0 64);
+packed!(0 16 32 48);
 
 /// A warp's way to C.
 pub struct Epilogue<'a> {
@@ -225,25 +225,39 @@ impl<'a> Epilogue<'a> {
         T::NARROW && self.p.wide == 0 && self.p.beta == 0.0
     }
 
-    /// Packs the sums.
+    /// Packs the sums from piece `piece` on.
     ///
     /// # Safety
     /// The product is finished.
     #[inline(always)]
-    pub unsafe fn pack<T: Narrow, S: Sums<Sum = T::Sum>, W: Packed>(&self, sums: &S) -> W {
+    pub unsafe fn pack<T: Narrow, S: Sums<Sum = T::Sum>, W: Packed>(&self, sums: &S, piece: usize) -> W {
         let mut packed = W::EMPTY;
         for i in 0..W::COUNT {
             cuda_std::unroll!(full);
-            // SAFETY: there are twice as many sums as words.
+            // SAFETY: a piece has 32 sums, and from this one on there are twice as many sums as words.
             unsafe {
-                let sum = |which: usize| sums.get(2 * i + which).scaled(self.p.alpha);
+                let sum = |which: usize| sums.get(32 * piece + 2 * i + which).scaled(self.p.alpha);
                 packed.set(i, T::pack(sum(0), sum(1)));
             }
         }
         packed
     }
 
-    /// Stores piece `j` of packed sums: 64 columns of the warp's 16 rows from (`row`, `col`) on.
+    /// Stores the first piece: 64 columns of the warp's 16 rows from (`row`, `col`) on.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it, with the sums of a product that is finished.
+    #[inline(always)]
+    pub unsafe fn store_first<T: Narrow, S: Sums<Sum = T::Sum>>(&mut self, sums: &S, row: u32, col: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let packed: [u32; 16] = self.pack::<T, S, _>(sums, 0);
+            let piece = self.free_piece(0);
+            self.send_packed(&packed, 0, piece, row, col);
+        }
+    }
+
+    /// Stores piece `j` of sums that are packed from the second piece on.
     ///
     /// # Safety
     /// All lanes of the warp call it.
@@ -252,7 +266,7 @@ impl<'a> Epilogue<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             let piece = self.free_piece(j);
-            self.send_packed(j, packed, piece, row, col);
+            self.send_packed(packed, j - 1, piece, row, col + j as u32 * 64);
         }
     }
 
@@ -270,21 +284,21 @@ impl<'a> Epilogue<'a> {
         col: u32,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { self.send_packed(j, packed, Piece::at(room), row, col) }
+        unsafe { self.send_packed(packed, j - 1, Piece::at(room), row, col + j as u32 * 64) }
     }
 
     #[inline(always)]
-    unsafe fn send_packed<W: Packed>(&mut self, j: usize, packed: &W, piece: Piece, row: u32, col: u32) {
+    unsafe fn send_packed<W: Packed>(&mut self, packed: &W, of: usize, piece: Piece, row: u32, col: u32) {
         let lane = lane_id();
         let (line, right) = (lane % 16, lane / 16);
         // SAFETY: the caller's promise; a thread has 16 words of 64 columns.
         unsafe {
             for q in 0..4 {
                 cuda_std::unroll!(full);
-                let word = |i: usize| packed.get(16 * j + 4 * q as usize + i);
+                let word = |i: usize| packed.get(16 * of + 4 * q as usize + i);
                 store_matrices(piece.piece(line, 2 * q + right), [word(0), word(1), word(2), word(3)]);
             }
-            self.end(piece, [((col + j as u32 * 64) * 2) as i32, row as i32]);
+            self.end(piece, [(col * 2) as i32, row as i32]);
         }
     }
 
@@ -312,7 +326,7 @@ impl<'a> Epilogue<'a> {
     /// 16-bit elements: pieces of 64 columns, each four times four matrices of 8 × 8.
     #[inline(always)]
     unsafe fn halves<T: Narrow, S: Sums<Sum = T::Sum>>(&mut self, sums: &S, row: u32, col: u32) {
-        let lane = lane_id();
+        let lane = lane_here();
         // Matrices by lane / 8: upper left, lower left, upper right, lower right.
         let (line, right) = (lane % 16, lane / 16);
         for j in 0..S::COUNT / 32 {
@@ -355,7 +369,7 @@ impl<'a> Epilogue<'a> {
     /// 32-bit elements: pieces of 32 columns; a lane has two neighbours of each of two rows, four times.
     #[inline(always)]
     unsafe fn words<S: Sums<Sum: Sum>>(&mut self, sums: &S, row: u32, col: u32) {
-        let lane = lane_id();
+        let lane = lane_here();
         let (line, pair) = (lane / 4, lane % 4);
         for j in 0..S::COUNT / 16 {
             cuda_std::unroll!(full);

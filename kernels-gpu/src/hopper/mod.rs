@@ -4,15 +4,21 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | [`product`] | the product: who does what, and in which order |
+//! | [`block`] | a block's tile, its shared memory, its place in its cluster |
+//! | [`work`] | which cluster computes which steps of which tile |
+//! | [`parts`] | sums that a block leaves for another |
 //! | [`epilogue`] | from the sums in registers to C |
 //! | `ladder` | the steps towards it, with the feature of that name |
 //! | `raster` | which tile comes when |
 
+pub mod block;
 pub mod epilogue;
 #[cfg(feature = "ladder")]
 pub mod ladder;
+pub mod parts;
 pub mod product;
-mod raster;
+pub mod raster;
+pub mod work;
 
 /// A product's extents and factors, passed to each kernel by value; where the matrices lie is in the tensor maps.
 #[repr(C)]

@@ -1,154 +1,43 @@
-//! The product of a Hopper: a block computes 128 × 256 elements of C at a time, two blocks share B.
+//! The product of a Hopper: a block computes 128 × 256 elements of C at a time, or fewer columns; clusters share what
+//! they read.
 //!
-//! - One thread starts the copies of A and B, four stages of 64 steps of k ahead; the tensor map says how lines lie, and
+//! - One thread starts the copies of A and B, several stages of 128 bytes of k ahead; the tensor map says how lines lie, and
 //!   fills with zeros what is beyond the matrix.
-//! - Two warpgroups multiply, 64 rows each: 128 sums a thread. While a product runs, its warpgroup already waits for the
+//! - Two warpgroups multiply, 64 rows each: up to 128 sums a thread. While a product runs, its warpgroup already waits for the
 //!   next stage; only when that product has been started does it give back the stage before.
-//! - The two blocks of a cluster compute tiles one below the other. Each copies half of B for both: a third less is read
-//!   from L2.
+//! - The two blocks of a cluster compute tiles one below the other and share B, or side by side and share A. Each copies half
+//!   of what they share for both: a third less is read from L2.
 //! - Blocks stay, and go from tile to tile: while a tile is stored, the copies for the next are under way, and as one
-//!   warpgroup stores, the other has the tensor cores.
+//!   warpgroup stores, the other has the tensor cores. Where tiles do not come out even, some are shared ([`super::work`]).
 //! - The copying warpgroup needs few registers and gives the rest to those that multiply.
 
 use cuda_std::prelude::*;
 use half::{bf16, f16};
 use tile::hopper::{
-    Barrier, Element, KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, Ring, SharedAddress,
-    Sums, Tf32, Turn, admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread,
-    sync_group, take_registers, warp_of_block,
+    KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, SharedAddress, Sums, Tf32, Turn,
+    admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread, sync_group, take_registers,
+    warp_of_block,
 };
 
 use super::HopperGemm;
-use super::epilogue::{Epilogue, Narrow, OutputMap, Packed, STAGING};
-use super::raster::Raster;
+use super::block::{BLOCK_M, CONSUMERS, Form, Place, Room};
+use super::epilogue::{Epilogue, Narrow, OutputMap, Packed};
+use super::parts::Parts;
+use super::work::Split;
 
-/// Rows of C a block computes.
-pub const BLOCK_M: u32 = 128;
-/// Columns of C a block computes.
-pub const BLOCK_N: u32 = 256;
 /// Threads of a block: three warpgroups.
 pub const THREADS: u32 = 384;
-/// Blocks of a cluster.
-pub const CLUSTER: u32 = 2;
-const STAGES: u32 = 4;
-/// Warps that multiply.
-const CONSUMERS: u32 = 8;
 
-/// Bytes of dynamic shared memory of a block that computes `BLOCK_M` × `n` elements with `stages` stages.
-pub const fn shared_bytes(n: u32, stages: u32) -> u32 {
-    // 1024 to align the first stage.
-    1024 + stages * (BLOCK_M + n) * 128 + CONSUMERS * STAGING + (2 * stages + CONSUMERS) * Barrier::BYTES
-}
-
-/// Bytes of dynamic shared memory of [`BLOCK_N`]'s kernels.
-pub const SHARED_BYTES: u32 = shared_bytes(BLOCK_N, STAGES);
-
-/// Where everything lies in shared memory.
-struct Room<const N: u32, const S: u32> {
-    stages: SharedAddress,
-}
-
-impl<const N: u32, const S: u32> Room<N, S> {
-    const STAGE: u32 = (BLOCK_M + N) * 128;
-
-    /// A's and B's part of a stage.
-    #[inline(always)]
-    fn stage<T: Element, A: Major<T>, B: Major<T>>(
-        &self,
-        stage: u32,
-    ) -> (KTile<T, A, BLOCK_M>, KTile<T, B, N>) {
-        let first = self.stages.plus(stage * Self::STAGE);
-        // SAFETY: every stage is a multiple of 1024 bytes, and begins at one.
-        unsafe { (KTile::at(first), KTile::at(first.plus(BLOCK_M * 128))) }
-    }
-
-    #[inline(always)]
-    fn staging(&self, warp: u32) -> SharedAddress {
-        self.stages.plus(S * Self::STAGE + warp * STAGING)
-    }
-
-    #[inline(always)]
-    fn barriers(&self) -> SharedAddress {
-        self.stages.plus(S * Self::STAGE + CONSUMERS * STAGING)
-    }
-
-    #[inline(always)]
-    fn ring(&self) -> Ring<S> {
-        // SAFETY: room for the barriers, at a multiple of 8.
-        unsafe { Ring::at(self.barriers()) }
-    }
-
-    /// The barrier of a warp's epilogue.
-    #[inline(always)]
-    fn loaded(&self, warp: u32) -> Barrier {
-        // SAFETY: room for a barrier of each warp, at a multiple of 8.
-        unsafe { Barrier::at(self.barriers().plus(Ring::<S>::BYTES + warp * Barrier::BYTES)) }
-    }
-}
-
-/// The form of a product: a block computes `BLOCK_M` × `N` elements with `S` stages; a cluster has `CM` blocks one below
-/// the other, which share B, and `CN` side by side, which share A.
-#[derive(Clone, Copy)]
-struct Form<const N: u32, const S: u32, const CM: u32, const CN: u32> {
-    p: HopperGemm,
-    /// This block's place in its cluster.
-    down: u32,
-    across: u32,
-}
-
-impl<const N: u32, const S: u32, const CM: u32, const CN: u32> Form<N, S, CM, CN> {
-    const BLOCKS: u32 = CM * CN;
-    /// Blocks that copy into a block's stages, itself included; also those that it copies into.
-    const PARTNERS: u32 = CM + CN - 1;
-
-    #[inline(always)]
-    fn new(p: HopperGemm) -> Self {
-        let rank = if Self::BLOCKS > 1 { cluster::rank() } else { 0 };
-        Self { p, down: rank % CM, across: rank / CM }
-    }
-
-    /// The tiles of this block, in order: row and column of its first element.
-    #[inline(always)]
-    fn tiles(self) -> impl Iterator<Item = (u32, u32)> {
-        let raster = Raster::new(self.p, BLOCK_M * CM, N * CN);
-        let (mut tile, step) = (thread::block_idx_x() / Self::BLOCKS, thread::grid_dim_x() / Self::BLOCKS);
-        core::iter::from_fn(move || {
-            if tile >= raster.tiles() {
-                return None;
-            }
-            let (row, col) = raster.place(tile);
-            tile += step;
-            Some(((row * CM + self.down) * BLOCK_M, (col * CN + self.across) * N))
-        })
-    }
-
-    /// The rank of a block.
-    #[inline(always)]
-    fn rank(down: u32, across: u32) -> u32 {
-        across * CM + down
-    }
-
-    /// The block with number `index` of those that copy into this block's stages.
-    #[inline(always)]
-    fn partner(self, index: u32) -> u32 {
-        if index < CM {
-            return Self::rank(index, self.across);
-        }
-        let other = index - CM;
-        Self::rank(self.down, if other < self.across { other } else { other + 1 })
-    }
-
-    /// The blocks that share A, and those that share B.
-    #[inline(always)]
-    fn masks(self) -> (Option<u16>, Option<u16>) {
-        let row = (0..CN).fold(0, |mask, across| mask | 1 << Self::rank(0, across));
-        let column = (1 << CM) - 1;
-        (
-            if CN > 1 { Some(row << self.down) } else { None },
-            if CM > 1 { Some(column << Self::rank(0, self.across)) } else { None },
-        )
-    }
-}
+/// Two blocks one below the other share B.
+pub const PAIRS: Form = Form { n: 256, stages: 4, down: 2, across: 1 };
+/// The same tiles, without clusters.
+pub const ALONE: Form = Form { down: 1, ..PAIRS };
+/// Two blocks side by side share A.
+pub const WIDE_192: Form = Form { n: 192, stages: 4, down: 1, across: 2 };
+/// The same with 128 columns, for a smaller C.
+pub const WIDE_128: Form = Form { n: 128, stages: 6, ..WIDE_192 };
+/// Two blocks side by side with 64 columns each, for a small C.
+pub const WIDE_64: Form = Form { n: 64, stages: 8, ..WIDE_192 };
 
 /// The product.
 ///
@@ -156,17 +45,18 @@ impl<const N: u32, const S: u32, const CM: u32, const CN: u32> Form<N, S, CM, CN
 /// As the kernels below.
 #[inline(always)]
 unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    p: HopperGemm,
+    (p, split): (HopperGemm, Split),
     a: &PanelMap<T>,
     b: &PanelMap<T>,
     c: &OutputMap,
+    parts: *mut u32,
 ) where
     T: Multiply<N, Sums: Sums<Sum = T::Sum>> + Narrow,
     A: Major<T>,
     B: Major<T>,
     W: Packed,
 {
-    let form = Form::<N, S, CM, CN>::new(p);
+    let place = Place::<N, CM, CN>::new(p, split);
     let room = Room::<N, S> { stages: SharedAddress::dynamic() };
     let ring = room.ring();
     let warp = warp_of_block();
@@ -177,7 +67,7 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
             a.prefetch();
             b.prefetch();
             c.prefetch();
-            ring.init(CONSUMERS * Form::<N, S, CM, CN>::PARTNERS);
+            ring.init(CONSUMERS * Place::<N, CM, CN>::PARTNERS);
             for warp in 0..CONSUMERS {
                 cuda_std::unroll!(full);
                 room.loaded(warp).init(1);
@@ -193,16 +83,23 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         admit_next_grid();
         await_previous_grid();
         if warp < 4 {
-            give_registers::<24>();
+            if N > 64 {
+                give_registers::<40>();
+            }
             if warp == 0 && in_one_thread() {
-                produce::<T, A, B, N, S, CM, CN>(form, a, b, &room);
+                produce::<T, A, B, N, S, CM, CN>(place, a, b, &room);
             }
             if CM * CN > 1 {
                 cluster::begin_leaving();
             }
         } else {
-            take_registers::<240>();
-            consume::<T, A, B, W, N, S, CM, CN>(form, c, &room, warp - 4);
+            // 32 sums a thread fit in what each has anyway.
+            if N > 64 {
+                take_registers::<232>();
+            }
+            // Every warp that multiplies has room for its sums.
+            let parts = Parts::at(parts, thread::grid_dim_x() * CONSUMERS);
+            consume::<T, A, B, W, N, S, CM, CN>(place, c, &room, parts, warp - 4);
         }
         if CM * CN > 1 {
             cluster::wait_leaving();
@@ -210,10 +107,19 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
     }
 }
 
+/// How many panels of A and of B a block copies for itself and those that share them.
+#[inline(always)]
+const fn shares<const N: u32, const CM: u32, const CN: u32>() -> (u32, u32) {
+    const {
+        assert!((BLOCK_M / PANEL_LINES).is_multiple_of(CN) && (N / PANEL_LINES).is_multiple_of(CM));
+    }
+    (BLOCK_M / PANEL_LINES / CN, N / PANEL_LINES / CM)
+}
+
 /// One thread starts all copies of its block.
 #[inline(always)]
 unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    form: Form<N, S, CM, CN>,
+    place: Place<N, CM, CN>,
     a: &PanelMap<T>,
     b: &PanelMap<T>,
     room: &Room<N, S>,
@@ -222,17 +128,15 @@ unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: 
     A: Major<T>,
     B: Major<T>,
 {
-    const {
-        assert!((BLOCK_M / PANEL_LINES).is_multiple_of(CN) && (N / PANEL_LINES).is_multiple_of(CM));
-    }
     let ring = room.ring();
-    let (share_a, share_b) = (BLOCK_M / PANEL_LINES / CN, N / PANEL_LINES / CM);
-    let (first_a, first_b) = (form.across * share_a, form.down * share_b);
-    let (to_row, to_column) = form.masks();
+    let (share_a, share_b) = shares::<N, CM, CN>();
+    let (first_a, first_b) = (place.across * share_a, place.down() * share_b);
+    let (to_row, to_column) = place.masks();
     let mut turn = Turn::<S>::default();
-    for (row, col) in form.tiles() {
-        let mut k = 0;
-        while k < form.p.k {
+    for work in place.works::<T>() {
+        let (row, col) = place.first(work.row, work.col);
+        let mut k = work.from * KTile::<T, A, BLOCK_M>::DEPTH;
+        for _ in work.from..work.to {
             // SAFETY: the stage is empty in all blocks that these copies reach: their consumers arrived here.
             unsafe {
                 let (to_a, to_b) = room.stage::<T, A, B>(turn.stage);
@@ -258,9 +162,10 @@ unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: 
 /// A warpgroup multiplies 64 rows and stores them.
 #[inline(always)]
 unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    form: Form<N, S, CM, CN>,
+    place: Place<N, CM, CN>,
     c: &OutputMap,
     room: &Room<N, S>,
+    parts: Parts,
     warp: u32,
 ) where
     T: Multiply<N, Sums: Sums<Sum = T::Sum>> + Narrow,
@@ -268,57 +173,55 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
     B: Major<T>,
     W: Packed,
 {
-    let depth = KTile::<T, A, BLOCK_M>::DEPTH;
+    let steps = place.steps::<T>();
     let pieces = N / 64;
     const { assert!(S >= N / 64, "the last tile is stored through the stages") }
     let ring = room.ring();
     let lane = cuda_std::warp::lane_id();
     let half = warp / 4 * 64;
     // A stage is given back to every block that copies into it: a lane for each.
-    let partner = form.partner(lane);
+    let partner = place.partner(lane);
     let give_back = |stage: u32| {
         // SAFETY: this warp arrives once for each stage that it was given.
         unsafe {
             if CM * CN == 1 && lane == 0 {
                 ring.empty(stage).arrive();
-            } else if CM * CN > 1 && lane < Form::<N, S, CM, CN>::PARTNERS {
+            } else if CM * CN > 1 && lane < Place::<N, CM, CN>::PARTNERS {
                 ring.empty(stage).arrive_at(partner);
             }
         }
     };
-    let mut epilogue = Epilogue::new(c, form.p, room.staging(warp), room.loaded(warp));
-    let deferred = epilogue.can_defer::<T>() && form.p.k > (pieces - 1) * depth;
+    let mut epilogue = Epilogue::new(c, place.p, room.staging(warp), room.loaded(warp));
+    let deferred = epilogue.can_defer::<T>() && W::COUNT > 0 && steps >= pieces;
     let mut turn = Turn::<S>::default();
     let mut sums = T::Sums::ZERO;
     // What is left of the tile before: its sums, and where they go.
     let mut packed = W::EMPTY;
     let (mut old_row, mut old_col) = (0, 0);
     let mut left = pieces;
-    for (row, col) in form.tiles() {
-        let mut k = 0;
+    for work in place.works::<T>() {
         let mut before = 0;
-        while k < form.p.k {
+        for step in work.from..work.to {
+            let keep = step > work.from;
             // SAFETY: four warps of a group; the stage is full.
             unsafe {
                 ring.full(turn.stage).wait(turn.parity);
                 let (tile_a, tile_b) = room.stage::<T, A, B>(turn.stage);
-                T::multiply(&mut sums, tile_a.descriptor(half), tile_b.descriptor(0), k > 0);
+                T::multiply(&mut sums, tile_a.descriptor(half), tile_b.descriptor(0), keep);
             }
-            if k > 0 {
+            if keep {
                 give_back(before);
             }
             before = turn.stage;
             turn.advance();
-            k += depth;
             // While this product runs, a piece of the tile before is stored.
-            if left < pieces {
+            if W::COUNT > 0 && left < pieces {
                 // SAFETY: whole warps come here.
                 unsafe {
                     match left {
-                        0 => epilogue.store_packed(0, &packed, old_row, old_col),
-                        1 => epilogue.store_packed(1, &packed, old_row, old_col),
-                        2 => epilogue.store_packed(2, &packed, old_row, old_col),
-                        _ => epilogue.store_packed(3, &packed, old_row, old_col),
+                        1 if N > 128 => epilogue.store_packed(1, &packed, old_row, old_col),
+                        2 if N > 192 => epilogue.store_packed(2, &packed, old_row, old_col),
+                        _ => epilogue.store_packed(N as usize / 64 - 1, &packed, old_row, old_col),
                     }
                 }
                 left += 1;
@@ -327,12 +230,31 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         // SAFETY: four warps of a group.
         unsafe { T::finish(&mut sums) };
         give_back(before);
+        // The same warp of the same block of another cluster.
+        let of_cluster = |cluster: u32| place.counterpart(cluster) * CONSUMERS + warp;
+        let this_cluster = thread::block_idx_x() / (CM * CN);
+        // SAFETY: the product is finished, and whole warps come here.
+        unsafe {
+            if work.to < steps {
+                parts.leave(of_cluster(this_cluster), &sums);
+                continue;
+            }
+            if work.from > 0 {
+                for cluster in work.first..this_cluster {
+                    cuda_std::unroll!(none);
+                    parts.add(of_cluster(cluster), &mut sums);
+                }
+            }
+        }
+        let (row, col) = place.first(work.row, work.col);
         let first = row + half + warp % 4 * 16;
         // SAFETY: the product is finished.
         unsafe {
             if deferred {
-                packed = epilogue.pack::<T, T::Sums, W>(&sums);
-                (old_row, old_col, left) = (first, col, 0);
+                // The first piece goes at once: what is kept beside the next sums must fit in the registers.
+                epilogue.store_first::<T, T::Sums>(&sums, first, col);
+                packed = epilogue.pack::<T, T::Sums, W>(&sums, 1);
+                (old_row, old_col, left) = (first, col, 1);
             } else {
                 epilogue.store::<T, T::Sums>(&sums, first, col);
             }
@@ -345,9 +267,9 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         }
         // No copy lands any more, so the last tile goes through the stages: this warpgroup's part of A in each, once its
         // four warps have done with it.
-        if left == 0 {
+        if W::COUNT > 0 && left == 1 {
             sync_group::<128>(1 + warp / 4);
-            for j in 0..pieces {
+            for j in 1..pieces {
                 cuda_std::unroll!(full);
                 let own = room.stages.plus(j * Room::<N, S>::STAGE + (half + warp % 4 * 16) * 128);
                 epilogue.store_packed_through(own, j as usize, &packed, old_row, old_col);
@@ -358,43 +280,97 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
 }
 
 macro_rules! kernels {
-    ($($blocks:literal $name:ident: $t:ty, $a:ty, $b:ty, $packed:literal words;)*) => {$(
+    ($($form:ident: $blocks:literal blocks, $packed:literal words { $($name:ident: $t:ty, $a:ty, $b:ty;)* })*) => {$($(
         /// C = alpha · A · B + beta · C, as the module says.
         ///
         /// # Safety
-        /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has [`SHARED_BYTES`] of dynamic shared
-        /// memory, and whole clusters.
+        /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has the form's dynamic shared memory, and
+        /// whole clusters. If tiles are shared, all their steps are dealt out, none of them twice to one cluster, and
+        /// `parts` is [`Parts`]' room for all blocks' warps.
         #[kernel]
         #[block_dim(384, 1, 1)]
         #[cluster_dim($blocks, 1, 1)]
         pub unsafe fn $name(
             p: HopperGemm,
+            split: Split,
             #[grid_constant] a: &PanelMap<$t>,
             #[grid_constant] b: &PanelMap<$t>,
             #[grid_constant] c: &OutputMap,
+            parts: *mut u32,
         ) {
+            const { assert!($form.blocks() == $blocks) }
             // SAFETY: the kernel's own contract.
-            unsafe { product::<$t, $a, $b, [u32; $packed], BLOCK_N, STAGES, $blocks, 1>(p, a, b, c) }
+            unsafe {
+                product::<
+                    $t, $a, $b, [u32; $packed],
+                    { $form.n }, { $form.stages }, { $form.down }, { $form.across },
+                >((p, split), a, b, c, parts)
+            }
         }
-    )*};
+    )*)*};
 }
 kernels! {
-    2 hopper_f16_nn: f16, KMajor, MnMajor, 64 words;
-    2 hopper_f16_nt: f16, KMajor, KMajor, 64 words;
-    2 hopper_f16_tn: f16, MnMajor, MnMajor, 64 words;
-    2 hopper_f16_tt: f16, MnMajor, KMajor, 64 words;
-    2 hopper_bf16_nn: bf16, KMajor, MnMajor, 64 words;
-    2 hopper_bf16_nt: bf16, KMajor, KMajor, 64 words;
-    2 hopper_bf16_tn: bf16, MnMajor, MnMajor, 64 words;
-    2 hopper_bf16_tt: bf16, MnMajor, KMajor, 64 words;
-    2 hopper_tf32_nt: Tf32, KMajor, KMajor, 0 words;
-    2 hopper_s8_nt: i8, KMajor, KMajor, 0 words;
-    1 hopper_f16_nn_alone: f16, KMajor, MnMajor, 64 words;
-    1 hopper_f16_nt_alone: f16, KMajor, KMajor, 64 words;
-    1 hopper_f16_tn_alone: f16, MnMajor, MnMajor, 64 words;
-    1 hopper_f16_tt_alone: f16, MnMajor, KMajor, 64 words;
-    1 hopper_bf16_nn_alone: bf16, KMajor, MnMajor, 64 words;
-    1 hopper_bf16_nt_alone: bf16, KMajor, KMajor, 64 words;
-    1 hopper_bf16_tn_alone: bf16, MnMajor, MnMajor, 64 words;
-    1 hopper_bf16_tt_alone: bf16, MnMajor, KMajor, 64 words;
+    PAIRS: 2 blocks, 48 words {
+        hopper_f16_nn: f16, KMajor, MnMajor;
+        hopper_f16_nt: f16, KMajor, KMajor;
+        hopper_f16_tn: f16, MnMajor, MnMajor;
+        hopper_f16_tt: f16, MnMajor, KMajor;
+        hopper_bf16_nn: bf16, KMajor, MnMajor;
+        hopper_bf16_nt: bf16, KMajor, KMajor;
+        hopper_bf16_tn: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt: bf16, MnMajor, KMajor;
+    }
+    ALONE: 1 blocks, 48 words {
+        hopper_f16_nn_alone: f16, KMajor, MnMajor;
+        hopper_f16_nt_alone: f16, KMajor, KMajor;
+        hopper_f16_tn_alone: f16, MnMajor, MnMajor;
+        hopper_f16_tt_alone: f16, MnMajor, KMajor;
+        hopper_bf16_nn_alone: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_alone: bf16, KMajor, KMajor;
+        hopper_bf16_tn_alone: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_alone: bf16, MnMajor, KMajor;
+    }
+    WIDE_192: 2 blocks, 32 words {
+        hopper_f16_nn_192: f16, KMajor, MnMajor;
+        hopper_f16_nt_192: f16, KMajor, KMajor;
+        hopper_f16_tn_192: f16, MnMajor, MnMajor;
+        hopper_f16_tt_192: f16, MnMajor, KMajor;
+        hopper_bf16_nn_192: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_192: bf16, KMajor, KMajor;
+        hopper_bf16_tn_192: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_192: bf16, MnMajor, KMajor;
+    }
+    WIDE_128: 2 blocks, 16 words {
+        hopper_f16_nn_128: f16, KMajor, MnMajor;
+        hopper_f16_nt_128: f16, KMajor, KMajor;
+        hopper_f16_tn_128: f16, MnMajor, MnMajor;
+        hopper_f16_tt_128: f16, MnMajor, KMajor;
+        hopper_bf16_nn_128: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_128: bf16, KMajor, KMajor;
+        hopper_bf16_tn_128: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_128: bf16, MnMajor, KMajor;
+    }
+    WIDE_64: 2 blocks, 0 words {
+        hopper_f16_nn_64: f16, KMajor, MnMajor;
+        hopper_f16_nt_64: f16, KMajor, KMajor;
+        hopper_f16_tn_64: f16, MnMajor, MnMajor;
+        hopper_f16_tt_64: f16, MnMajor, KMajor;
+        hopper_bf16_nn_64: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_64: bf16, KMajor, KMajor;
+        hopper_bf16_tn_64: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_64: bf16, MnMajor, KMajor;
+    }
+    // Sums of 32 bits are not packed.
+    PAIRS: 2 blocks, 0 words {
+        hopper_tf32_nt: Tf32, KMajor, KMajor;
+        hopper_s8_nt: i8, KMajor, KMajor;
+    }
+    WIDE_128: 2 blocks, 0 words {
+        hopper_tf32_nt_128: Tf32, KMajor, KMajor;
+        hopper_s8_nt_128: i8, KMajor, KMajor;
+    }
+    WIDE_64: 2 blocks, 0 words {
+        hopper_tf32_nt_64: Tf32, KMajor, KMajor;
+        hopper_s8_nt_64: i8, KMajor, KMajor;
+    }
 }

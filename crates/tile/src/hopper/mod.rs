@@ -27,7 +27,7 @@ pub use element::{Element, Tf32};
 pub use grid::{admit_next_grid, await_previous_grid};
 pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelMap};
 pub use ring::{Ring, Turn};
-pub use roles::{give_registers, in_one_thread, sync_group, take_registers, warp_of_block};
+pub use roles::{give_registers, in_one_thread, lane_here, sync_group, take_registers, warp_of_block};
 pub use shared::SharedAddress;
 pub use staging::{load_matrices, store_matrices};
 pub use tensor_map::{

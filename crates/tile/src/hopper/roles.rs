@@ -17,6 +17,16 @@ pub fn warp_of_block() -> u32 {
     warp
 }
 
+/// The number of this lane, read here and now: what follows from it is computed here, too, and not kept in registers
+/// through the loop before, where 128 sums leave few.
+#[inline(always)]
+pub fn lane_here() -> u32 {
+    let lane: u32;
+    // SAFETY: reads a register.
+    unsafe { ptx!("mov.u32 {lane}, %laneid;", lane = out(u32) lane) };
+    lane
+}
+
 /// Whether this lane is the one of its warp that acts for all of it.
 ///
 /// # Safety

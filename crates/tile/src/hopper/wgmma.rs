@@ -19,6 +19,11 @@ pub trait Sums: Copy {
     /// # Safety
     /// `index` is below [`COUNT`](Self::COUNT).
     unsafe fn get(&self, index: usize) -> Self::Sum;
+    /// Sets one sum, likewise.
+    ///
+    /// # Safety
+    /// As [`get`](Self::get); no product that adds to the sums runs.
+    unsafe fn set(&mut self, index: usize, sum: Self::Sum);
 }
 
 macro_rules! sums {
@@ -32,19 +37,26 @@ macro_rules! sums {
                 // SAFETY: the caller's promise.
                 unsafe { *self.get_unchecked(index) }
             }
+            #[inline(always)]
+            unsafe fn set(&mut self, index: usize, sum: $t) {
+                // SAFETY: the caller's promise.
+                unsafe { *self.get_unchecked_mut(index) = sum }
+            }
         }
     )*};
 }
 sums! {
     f32, 0.0, 32;
     f32, 0.0, 64;
+    f32, 0.0, 96;
     f32, 0.0, 128;
     i32, 0, 32;
     i32, 0, 64;
+    i32, 0, 96;
     i32, 0, 128;
 }
 
-/// An element type whose 64 × `N` products a warpgroup computes; `N` is 64, 128 or 256.
+/// An element type whose 64 × `N` products a warpgroup computes; `N` is 64, 128, 192 or 256.
 ///
 /// ```compile_fail
 /// # use tile::hopper::Multiply;
@@ -143,7 +155,7 @@ macro_rules! products {
         }
     };
 }
-products!(f16, f32; "k16.f32.f16.f16", either; 64: 32, 128: 64, 256: 128);
-products!(bf16, f32; "k16.f32.bf16.bf16", either; 64: 32, 128: 64, 256: 128);
-products!(Tf32, f32; "k8.f32.tf32.tf32", along; 64: 32, 128: 64, 256: 128);
-products!(i8, i32; "k32.s32.s8.s8", along; 64: 32, 128: 64, 256: 128);
+products!(f16, f32; "k16.f32.f16.f16", either; 64: 32, 128: 64, 192: 96, 256: 128);
+products!(bf16, f32; "k16.f32.bf16.bf16", either; 64: 32, 128: 64, 192: 96, 256: 128);
+products!(Tf32, f32; "k8.f32.tf32.tf32", along; 64: 32, 128: 64, 192: 96, 256: 128);
+products!(i8, i32; "k32.s32.s8.s8", along; 64: 32, 128: 64, 192: 96, 256: 128);

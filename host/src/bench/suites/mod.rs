@@ -47,14 +47,14 @@ impl Suite {
         // Sizes that are no squares are for products alone.
         let none_is_theirs = edges.is_empty() && !sizes.is_empty();
         match self {
-            Self::Transpose | Self::Tensor if none_is_theirs => Ok(Vec::new()),
+            Self::Transpose if none_is_theirs => Ok(Vec::new()),
             #[cfg(feature = "ladder")]
             Self::Ladder => ladder::run(bench, &edges),
             Self::Copy => copy::run(bench),
             Self::Transpose => transpose::run(bench, &edges),
             Self::Coalescing => coalescing::run(bench),
             Self::Matmul => matmul::run(bench, sizes),
-            Self::Tensor => tensor::run(bench, &edges),
+            Self::Tensor => tensor::run(bench, sizes),
         }
     }
 }
