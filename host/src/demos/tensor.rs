@@ -88,9 +88,10 @@ fn one<I: InputElement, O: OutputElement + Default>(
     let [a, b] = &matrices.host;
     let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(&got);
     let time = stage.time(launch)?;
-    // The general kernel is one for all layouts.
+    // The general kernel is one for all layouts, and so is one that takes operands along K, transposed first if need be.
     let mut case = String::new();
-    if choice.variant.name == "general" {
+    let transposed = choice.plan.as_ref().is_some_and(|plan| plan.contains("transposed first"));
+    if choice.variant.name == "general" || transposed {
         case = problem.layout.name().to_owned();
     }
     if problem.ldc != problem.n {
