@@ -122,6 +122,12 @@ kernels! {
     "transpose": transpose::shifted {
         transpose_shifted_1_byte transpose_shifted_2_bytes transpose_shifted_4_bytes transpose_shifted_8_bytes
     }
+    "transpose": transpose::hopper {
+        transpose_hopper_1_byte transpose_hopper_2_bytes transpose_hopper_4_bytes transpose_hopper_8_bytes
+        transpose_hopper_16_bytes
+        transpose_hopper_shifted_1_byte transpose_hopper_shifted_2_bytes transpose_hopper_shifted_4_bytes
+        transpose_hopper_shifted_8_bytes
+    }
     "coalescing": coalescing {
         copy_shifted copy_strided copy_scattered copy_some_lanes copy_4_bytes copy_8_bytes copy_16_bytes
         stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place

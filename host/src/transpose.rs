@@ -16,10 +16,11 @@
 
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::transpose::tiling::Tile;
-use kernels_gpu::transpose::{shifted, vectorised};
+use kernels_gpu::transpose::{hopper, shifted, vectorised};
 
-use crate::device::Device;
+use crate::device::{Device, Limits};
 use crate::error::Error;
+use crate::extra::Extended;
 use crate::launch::Shape;
 
 /// The bytes of a vector, which rows must be a multiple of for [`Variant::Vectorised`].
@@ -30,8 +31,24 @@ const VECTOR: usize = 16;
 pub enum Variant {
     /// Rows of both matrices begin at multiples of 16 bytes: whole vectors on both sides.
     Vectorised,
-    /// Rows begin anywhere: vectors that straddle two of memory's are joined in registers.
+    /// Rows begin anywhere: memory's own vectors, shifted on their way through shared memory.
     Shifted,
+}
+
+/// Which of a variant's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// For any chip.
+    Any,
+    /// For capability 9.0: launches overlap, and L2 fetches lines in pairs.
+    Hopper,
+}
+
+impl For {
+    /// The best that a device has.
+    pub fn device(limits: &Limits) -> Self {
+        if limits.capability == (9, 0) { Self::Hopper } else { Self::Any }
+    }
 }
 
 /// What was picked for a matrix.
@@ -39,6 +56,8 @@ pub enum Variant {
 pub struct Choice {
     /// How.
     pub variant: Variant,
+    /// For which chips.
+    pub chips: For,
     /// Bytes of an element.
     pub bytes: usize,
     /// Grid and block.
@@ -48,25 +67,57 @@ pub struct Choice {
 impl Choice {
     /// The kernel's name.
     pub fn kernel(&self) -> &'static str {
-        match (self.variant, self.bytes) {
-            (Variant::Vectorised, 1) => "transpose_vectorised_1_byte",
-            (Variant::Vectorised, 2) => "transpose_vectorised_2_bytes",
-            (Variant::Vectorised, 4) => "transpose_vectorised_4_bytes",
-            (Variant::Vectorised, 8) => "transpose_vectorised_8_bytes",
-            (Variant::Vectorised, _) => "transpose_vectorised_16_bytes",
-            (Variant::Shifted, 1) => "transpose_shifted_1_byte",
-            (Variant::Shifted, 2) => "transpose_shifted_2_bytes",
-            (Variant::Shifted, 4) => "transpose_shifted_4_bytes",
-            (Variant::Shifted, _) => "transpose_shifted_8_bytes",
+        match (self.chips, self.variant, self.bytes) {
+            (For::Any, Variant::Vectorised, 1) => "transpose_vectorised_1_byte",
+            (For::Any, Variant::Vectorised, 2) => "transpose_vectorised_2_bytes",
+            (For::Any, Variant::Vectorised, 4) => "transpose_vectorised_4_bytes",
+            (For::Any, Variant::Vectorised, 8) => "transpose_vectorised_8_bytes",
+            (For::Any, Variant::Vectorised, _) => "transpose_vectorised_16_bytes",
+            (For::Any, Variant::Shifted, 1) => "transpose_shifted_1_byte",
+            (For::Any, Variant::Shifted, 2) => "transpose_shifted_2_bytes",
+            (For::Any, Variant::Shifted, 4) => "transpose_shifted_4_bytes",
+            (For::Any, Variant::Shifted, _) => "transpose_shifted_8_bytes",
+            (For::Hopper, Variant::Vectorised, 1) => "transpose_hopper_1_byte",
+            (For::Hopper, Variant::Vectorised, 2) => "transpose_hopper_2_bytes",
+            (For::Hopper, Variant::Vectorised, 4) => "transpose_hopper_4_bytes",
+            (For::Hopper, Variant::Vectorised, 8) => "transpose_hopper_8_bytes",
+            (For::Hopper, Variant::Vectorised, _) => "transpose_hopper_16_bytes",
+            (For::Hopper, Variant::Shifted, 1) => "transpose_hopper_shifted_1_byte",
+            (For::Hopper, Variant::Shifted, 2) => "transpose_hopper_shifted_2_bytes",
+            (For::Hopper, Variant::Shifted, 4) => "transpose_hopper_shifted_4_bytes",
+            (For::Hopper, Variant::Shifted, _) => "transpose_hopper_shifted_8_bytes",
         }
+    }
+
+    /// Why this kernel, in a sentence.
+    pub fn why(&self) -> String {
+        let rows = match self.variant {
+            Variant::Vectorised => "all rows begin at multiples of 16 bytes",
+            Variant::Shifted => "some rows begin at no multiple of 16 bytes",
+        };
+        let chip = match self.chips {
+            For::Any => "not one of capability 9.0",
+            For::Hopper => "one of capability 9.0, where launches overlap",
+        };
+        format!("{rows}, and the chip is {chip}")
+    }
+
+    /// How it is launched.
+    pub fn extended(&self) -> Extended {
+        Extended { early: self.chips == For::Hopper, ..Extended::default() }
     }
 }
 
-/// The fastest variant for a rows × cols matrix of elements of `bytes` bytes between these addresses.
-pub fn choose(bytes: usize, extents: (usize, usize), from: u64, to: u64) -> Result<Choice, Error> {
+/// The fastest variant on such a chip for a rows × cols matrix of elements of `bytes` bytes between these addresses.
+pub fn choose(
+    chips: For,
+    bytes: usize,
+    extents: (usize, usize),
+    (from, to): (u64, u64),
+) -> Result<Choice, Error> {
     let (rows, cols) = extents;
     let aligned = [from as usize, to as usize, rows * bytes, cols * bytes].iter().all(|&b| b % VECTOR == 0);
-    plan(if aligned { Variant::Vectorised } else { Variant::Shifted }, bytes, extents)
+    plan(chips, if aligned { Variant::Vectorised } else { Variant::Shifted }, bytes, extents)
 }
 
 /// Whether the variant takes such a matrix in buffers of their own, which begin at multiples of 16 bytes.
@@ -78,8 +129,14 @@ pub fn takes(variant: Variant, bytes: usize, (rows, cols): (usize, usize)) -> bo
 }
 
 /// Grid and block of a variant.
-pub fn plan(variant: Variant, bytes: usize, (rows, cols): (usize, usize)) -> Result<Choice, Error> {
+pub fn plan(
+    chips: For,
+    variant: Variant,
+    bytes: usize,
+    (rows, cols): (usize, usize),
+) -> Result<Choice, Error> {
     let tile = match (variant, bytes) {
+        (Variant::Vectorised, 1) if chips == For::Hopper => hopper::TILE_1,
         (Variant::Vectorised, 1) => vectorised::TILE_1,
         (Variant::Vectorised, 2) => vectorised::TILE_2,
         (Variant::Vectorised, 4) => vectorised::TILE_4,
@@ -97,16 +154,22 @@ pub fn plan(variant: Variant, bytes: usize, (rows, cols): (usize, usize)) -> Res
         }
     };
     let own = match variant {
-        Variant::Vectorised => tile.rows,
-        Variant::Shifted => tile.rows - VECTOR / bytes,
+        Variant::Vectorised => (tile.rows, tile.cols),
+        Variant::Shifted => shifted::own(tile, bytes),
     };
-    Ok(Choice { variant, bytes, shape: grid(tile, own, (rows, cols)) })
+    let side = if variant == Variant::Shifted && bytes == 1 { shifted::SIDE_1 as usize } else { 1 };
+    let mut shape = grid(tile, own, side, (rows, cols));
+    if chips == For::Hopper && variant == Variant::Vectorised && bytes == 1 {
+        shape = shape.with_shared((tile.rows * tile.cols) as u32);
+    }
+    Ok(Choice { variant, chips, bytes, shape })
 }
 
-/// One block for each `own` rows of a tile, down then across. A grid is 65,535 blocks high: more go into its third axis.
-fn grid(tile: Tile, own: usize, (rows, cols): (usize, usize)) -> Shape {
+/// One block for each `own` rows and columns of a tile: `side` of them side by side, then down, then across. A grid is
+/// 65,535 blocks high: more go into its third axis.
+fn grid(tile: Tile, own: (usize, usize), side: usize, (rows, cols): (usize, usize)) -> Shape {
     const HIGH: usize = 65_535;
-    let (down, across) = (rows.div_ceil(own), cols.div_ceil(tile.cols));
+    let (down, across) = (rows.div_ceil(own.0) * side, cols.div_ceil(own.1 * side));
     let deep = across.div_ceil(HIGH);
     let extent = |blocks: usize| u32::try_from(blocks).unwrap_or(u32::MAX);
     let high = if deep == 0 { 0 } else { across.div_ceil(deep) };
@@ -121,7 +184,7 @@ pub fn transpose<T: DeviceCopy>(
     to: &mut DeviceSlice<T>,
 ) -> Result<Choice, Error> {
     let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
-    let choice = choose(size_of::<T>(), extents, addresses.0, addresses.1)?;
+    let choice = choose(For::device(device.limits()), size_of::<T>(), extents, addresses)?;
     launch(device, &choice, extents, from, to)?;
     Ok(choice)
 }
@@ -138,9 +201,9 @@ pub fn launch<T: DeviceCopy>(
     if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
         return Err(Error::Size(format!("the matrix is {rows} × {cols}, a buffer has {has} elements")));
     }
-    // The last tile reaches beyond the matrix, and its rows are counted in 32 bits.
+    // The last tiles reach beyond the matrix, and rows and columns are counted in 32 bits.
     let extent = |extent: usize| {
-        let largest = u32::MAX - 255;
+        let largest = u32::MAX - 511;
         u32::try_from(extent).ok().filter(|&extent| extent <= largest).ok_or_else(|| {
             Error::Size(format!("{extent} rows or columns are too many: {largest} is the limit"))
         })
@@ -150,24 +213,35 @@ pub fn launch<T: DeviceCopy>(
     macro_rules! launch {
         ($module:ident::$kernel:ident, $bits:ty) => {{
             let at = |address: u64| DevicePointer::<$bits>::from_raw(address);
-            // SAFETY: elements are moved as bits of their size, and the buffers hold rows × cols of them, as compared.
+            // SAFETY: elements are moved as bits of their size, and the buffers hold rows × cols of them, as compared. What
+            // begins early waits.
             unsafe {
                 let from = DeviceSlice::<$bits>::from_raw_parts(at(from.as_device_ptr().as_raw()), from.len());
                 let to = at(to.as_device_ptr().as_raw());
-                device.kernel::<$module::$kernel>()?.launch(shape, (rows, cols, &from, to))
+                let kernel = device.kernel::<$module::$kernel>()?;
+                kernel.launch_extended(shape, choice.extended(), (rows, cols, &from, to))
             }
         }};
     }
-    match (choice.variant, choice.bytes) {
-        (Variant::Vectorised, 1) => launch!(vectorised::transpose_vectorised_1_byte, u8),
-        (Variant::Vectorised, 2) => launch!(vectorised::transpose_vectorised_2_bytes, u16),
-        (Variant::Vectorised, 4) => launch!(vectorised::transpose_vectorised_4_bytes, u32),
-        (Variant::Vectorised, 8) => launch!(vectorised::transpose_vectorised_8_bytes, u64),
-        (Variant::Vectorised, _) => launch!(vectorised::transpose_vectorised_16_bytes, u128),
-        (Variant::Shifted, 1) => launch!(shifted::transpose_shifted_1_byte, u8),
-        (Variant::Shifted, 2) => launch!(shifted::transpose_shifted_2_bytes, u16),
-        (Variant::Shifted, 4) => launch!(shifted::transpose_shifted_4_bytes, u32),
-        (Variant::Shifted, _) => launch!(shifted::transpose_shifted_8_bytes, u64),
+    match (choice.chips, choice.variant, choice.bytes) {
+        (For::Any, Variant::Vectorised, 1) => launch!(vectorised::transpose_vectorised_1_byte, u8),
+        (For::Any, Variant::Vectorised, 2) => launch!(vectorised::transpose_vectorised_2_bytes, u16),
+        (For::Any, Variant::Vectorised, 4) => launch!(vectorised::transpose_vectorised_4_bytes, u32),
+        (For::Any, Variant::Vectorised, 8) => launch!(vectorised::transpose_vectorised_8_bytes, u64),
+        (For::Any, Variant::Vectorised, _) => launch!(vectorised::transpose_vectorised_16_bytes, u128),
+        (For::Any, Variant::Shifted, 1) => launch!(shifted::transpose_shifted_1_byte, u8),
+        (For::Any, Variant::Shifted, 2) => launch!(shifted::transpose_shifted_2_bytes, u16),
+        (For::Any, Variant::Shifted, 4) => launch!(shifted::transpose_shifted_4_bytes, u32),
+        (For::Any, Variant::Shifted, _) => launch!(shifted::transpose_shifted_8_bytes, u64),
+        (For::Hopper, Variant::Vectorised, 1) => launch!(hopper::transpose_hopper_1_byte, u8),
+        (For::Hopper, Variant::Vectorised, 2) => launch!(hopper::transpose_hopper_2_bytes, u16),
+        (For::Hopper, Variant::Vectorised, 4) => launch!(hopper::transpose_hopper_4_bytes, u32),
+        (For::Hopper, Variant::Vectorised, 8) => launch!(hopper::transpose_hopper_8_bytes, u64),
+        (For::Hopper, Variant::Vectorised, _) => launch!(hopper::transpose_hopper_16_bytes, u128),
+        (For::Hopper, Variant::Shifted, 1) => launch!(hopper::transpose_hopper_shifted_1_byte, u8),
+        (For::Hopper, Variant::Shifted, 2) => launch!(hopper::transpose_hopper_shifted_2_bytes, u16),
+        (For::Hopper, Variant::Shifted, 4) => launch!(hopper::transpose_hopper_shifted_4_bytes, u32),
+        (For::Hopper, Variant::Shifted, _) => launch!(hopper::transpose_hopper_shifted_8_bytes, u64),
     }
 }
 
@@ -177,25 +251,37 @@ mod tests {
 
     #[test]
     fn alignment_decides() {
-        let pick = |bytes, extents, from, to| choose(bytes, extents, from, to).unwrap().kernel();
+        let pick = |bytes, extents, from, to| choose(For::Any, bytes, extents, (from, to)).unwrap().kernel();
         assert_eq!(pick(4, (8, 12), 256, 512), "transpose_vectorised_4_bytes");
         assert_eq!(pick(4, (8, 13), 256, 512), "transpose_shifted_4_bytes");
         assert_eq!(pick(4, (7, 12), 256, 512), "transpose_shifted_4_bytes");
         assert_eq!(pick(4, (8, 12), 256, 516), "transpose_shifted_4_bytes");
         assert_eq!(pick(1, (8, 16), 0, 0), "transpose_shifted_1_byte");
         assert_eq!(pick(16, (7, 3), 0, 0), "transpose_vectorised_16_bytes");
-        let refused = choose(3, (4, 4), 0, 0).unwrap_err().to_string();
+        let choice = choose(For::Hopper, 1, (256, 512), (0, 0)).unwrap();
+        assert_eq!(
+            (choice.kernel(), choice.shape.shared, choice.shape.grid),
+            ("transpose_hopper_1_byte", 65_536, [1, 2, 1])
+        );
+        assert!(choice.why().contains("begin at multiples of 16") && choice.extended().early);
+        let choice = choose(For::Hopper, 8, (7, 12), (0, 0)).unwrap();
+        assert_eq!((choice.kernel(), choice.shape.shared), ("transpose_hopper_shifted_8_bytes", 0));
+        let refused = choose(For::Any, 3, (4, 4), (0, 0)).unwrap_err().to_string();
         assert!(refused.contains("3 bytes"), "{refused}");
     }
 
     #[test]
     fn every_tile_has_a_block_whatever_the_shape() {
         for (rows, cols) in [(1, 1), (64, 64), (1000, 3), (3, 100_000_000), (0, 5), (5, 0)] {
-            for variant in [Variant::Vectorised, Variant::Shifted] {
-                let Shape { grid, .. } = plan(variant, 4, (rows, cols)).unwrap().shape;
-                let own = if variant == Variant::Shifted { 60 } else { 64 };
-                assert!(grid[0] as usize * own >= rows && grid[1] <= 65_535 && grid[2] <= 65_535);
-                assert!(grid[1] as usize * grid[2] as usize * 64 >= cols);
+            for (variant, bytes) in [(Variant::Vectorised, 4), (Variant::Shifted, 4), (Variant::Shifted, 1)] {
+                let Shape { grid, .. } = plan(For::Any, variant, bytes, (rows, cols)).unwrap().shape;
+                let (own, side) = match (variant, bytes) {
+                    (Variant::Vectorised, _) => ((64, 64), 1),
+                    (_, 4) => ((56, 124), 1),
+                    _ => ((224, 112), 4),
+                };
+                assert!(grid[0] as usize / side * own.0 >= rows && grid[1] <= 65_535 && grid[2] <= 65_535);
+                assert!(grid[1] as usize * grid[2] as usize * own.1 * side >= cols);
                 assert_eq!(grid.contains(&0), rows * cols == 0, "{rows} × {cols}: {grid:?}");
             }
         }

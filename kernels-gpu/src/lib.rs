@@ -25,6 +25,6 @@ pub mod records;
 pub mod spaces;
 #[cfg(any(not(target_os = "cuda"), all(target_feature = "compute_80", not(target_feature = "compute_90"))))]
 pub mod tensor;
-#[cfg(not(target_feature = "compute_80"))]
+#[cfg(any(not(target_feature = "compute_80"), target_feature = "compute_90a"))]
 pub mod transpose;
 // `warpsmith new` writes above this line.

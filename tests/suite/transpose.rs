@@ -35,7 +35,7 @@ pub fn cases() -> Vec<Case> {
             }));
         }
     }
-    for (rows, cols) in [(16, 16), (256, 128), (272, 144), (64, 4096), (512, 256)] {
+    for (rows, cols) in [(16, 16), (256, 128), (272, 144), (64, 4096), (512, 256), (528, 272)] {
         cases.push(Case::new(format!("transpose::chosen::{rows}x{cols}"), move |device| {
             chosen(device, (rows, cols), 0)
         }));

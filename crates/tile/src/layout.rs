@@ -36,6 +36,21 @@ impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS> f
     }
 }
 
+/// Row by row, each row followed by `PAD` unused elements and each `GROUP` rows by `EXTRA` more: for tiles that lanes write
+/// `GROUP` rows apart and read by neighbouring rows, so that both steps choose the bank.
+pub struct PaddedGroups<const PAD: usize, const GROUP: usize, const EXTRA: usize>;
+
+impl<const ROWS: usize, const COLS: usize, const PAD: usize, const GROUP: usize, const EXTRA: usize>
+    Layout<ROWS, COLS> for PaddedGroups<PAD, GROUP, EXTRA>
+{
+    const LEN: usize = ROWS * (COLS + PAD) + ROWS / GROUP * EXTRA;
+
+    #[inline(always)]
+    fn place(row: usize, col: usize) -> usize {
+        row * (COLS + PAD) + row / GROUP * EXTRA + col
+    }
+}
+
 /// Row by row, the columns of row *r* permuted by exclusive or with *r*: free of conflicts along rows and columns, and
 /// no element is wasted. The number of columns must be a power of two.
 pub struct Swizzled;
@@ -120,6 +135,8 @@ mod tests {
         every_element_has_its_own_place::<SwizzledChunks<4, 16>, 32, 32>();
         every_element_has_its_own_place::<SwizzledChunks<2, 2>, 40, 32>();
         every_element_has_its_own_place::<SwizzledChunks<1, 1>, 64, 16>();
+        every_element_has_its_own_place::<PaddedGroups<1, 4, 2>, 32, 32>();
+        every_element_has_its_own_place::<PaddedGroups<2, 3, 5>, 7, 9>();
         every_element_has_its_own_place::<ColumnOrder, 8, 16>();
         every_element_has_its_own_place::<ColumnOrderPadded<1>, 16, 16>();
     }

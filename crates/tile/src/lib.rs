@@ -23,7 +23,9 @@ mod view;
 pub use cuda_std;
 
 pub use block::{reduce, thread_in_block, threads_of_block};
-pub use layout::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled, SwizzledChunks};
+pub use layout::{
+    ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
+};
 pub use shared::{DynamicTile, SharedTile, Walk};
 pub use turn::Turn;
 pub use vector::{Straddle, VECTOR_BYTES, Vector};

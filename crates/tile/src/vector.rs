@@ -1,5 +1,7 @@
 //! 16 bytes: the widest access that a thread can make, and what keeps the most bytes in flight.
 
+use cuda_std::warp::warp_shuffle_down;
+
 /// 16 bytes of elements, whatever their type.
 ///
 /// One integer and not an array of words: the compiler takes a load of an array apart where its words are used apart.
@@ -33,6 +35,41 @@ impl Vector {
         unsafe { *from.cast() }
     }
 
+    /// Loads 16 bytes by one access and has the L2 cache fetch the 256 aligned bytes around them: for rows that begin
+    /// inside of a line, whose other part a block elsewhere would fetch apart. From capability 8.0 on.
+    ///
+    /// # Safety
+    /// They can be read, lie in global memory that no thread writes meanwhile, and `from` is a multiple of 16.
+    #[inline(always)]
+    pub unsafe fn load_with_surroundings<T>(from: *const T) -> Self {
+        #[cfg(target_os = "cuda")]
+        {
+            let (a, b, c, d): (u32, u32, u32, u32);
+            // SAFETY: the caller's promise.
+            unsafe {
+                cuda_std::ptx!("{{ .reg .u64 global; cvta.to.global.u64 global, {from};",
+                    "ld.global.nc.L2::256B.v4.u32 {{{a}, {b}, {c}, {d}}}, [global]; }}",
+                    a = out(u32) a, b = out(u32) b, c = out(u32) c, d = out(u32) d, from = in(ptr) from);
+            }
+            Self::of_words([a, b, c, d])
+        }
+        #[cfg(not(target_os = "cuda"))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            Self::load(from)
+        }
+    }
+
+    /// The vector of the next lane. The last lane gets one that means nothing.
+    ///
+    /// # Safety
+    /// All lanes of the warp take part.
+    #[inline(always)]
+    pub unsafe fn of_next_lane(self) -> Self {
+        // SAFETY: the caller's promise.
+        Self::of_words(self.words().map(|word| unsafe { warp_shuffle_down(u32::MAX, word, 1, 32).0 }))
+    }
+
     /// Stores 16 bytes by one access.
     ///
     /// # Safety
@@ -57,21 +94,6 @@ pub struct Straddle {
 }
 
 impl Straddle {
-    /// Loads the 16 bytes at `from`, which may lie anywhere, by two aligned accesses. The second is the neighbour's first:
-    /// it is answered by the cache.
-    ///
-    /// # Safety
-    /// Both aligned vectors that these 16 bytes touch can be read.
-    #[inline(always)]
-    pub unsafe fn load<T>(from: *const T) -> Self {
-        let begin = from.addr() % VECTOR_BYTES;
-        let first = from.wrapping_byte_sub(begin);
-        // An aligned vector touches no second one, and there may be nothing behind it.
-        let second = first.wrapping_byte_add(if begin == 0 { 0 } else { VECTOR_BYTES });
-        // SAFETY: the caller's promise; both are multiples of 16.
-        unsafe { Self { low: Vector::load(first), high: Vector::load(second), begin: begin as u32 } }
-    }
-
     /// The 16 bytes that are meant: whole words by selection, bytes within words by a funnel shift.
     #[inline(always)]
     pub fn join(self) -> Vector {
@@ -103,18 +125,6 @@ mod tests {
         for begin in 0..16 {
             let straddle = Straddle { low: counting(0), high: counting(16), begin };
             assert_eq!(straddle.join(), counting(begin as u8), "from {begin}");
-        }
-    }
-
-    #[test]
-    fn memory_is_read_at_any_address() {
-        #[repr(align(16))]
-        struct Aligned([u8; 48]);
-        let bytes = Aligned(core::array::from_fn(|i| i as u8));
-        for begin in 0..=32 {
-            // SAFETY: 48 bytes, aligned: up to 32 both vectors are inside, and at 32 there is only one.
-            let loaded = unsafe { Straddle::load(bytes.0.as_ptr().add(begin)) };
-            assert_eq!(loaded.join(), counting(begin as u8));
         }
     }
 }

@@ -7,6 +7,7 @@ use cust::function::Function;
 use cust::stream::Stream;
 use kernels_gpu::matmul::Gemm;
 
+use crate::extra::{Extended, launch_extended};
 use crate::launch::Shape;
 
 /// An argument. A Rust slice is a pointer and a length, for both compilers.
@@ -31,11 +32,18 @@ pub struct Call {
     pub kernel: &'static str,
     /// Grid, block and dynamic shared memory.
     pub shape: Shape,
+    /// What the launch says beyond its shape.
+    pub extended: Extended,
     /// Arguments by buffer set.
     pub arguments: Vec<Vec<Value>>,
 }
 
 impl Call {
+    /// A launch that says nothing beyond its shape.
+    pub fn new(kernel: &'static str, shape: Shape, arguments: Vec<Vec<Value>>) -> Self {
+        Self { kernel, shape, extended: Extended::default(), arguments }
+    }
+
     /// Launches `function`, which has this call's parameters.
     ///
     /// # Safety
@@ -56,8 +64,18 @@ impl Call {
                 Value::Gemm(gemm) => push((&raw const *gemm).cast()),
             }
         }
-        let ([gx, gy, gz], [bx, by, bz]) = (self.shape.grid, self.shape.block);
-        // SAFETY: each pointer is to a value of its parameter's size, alive during the call, which copies them.
-        unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), self.shape.shared, &pointers) }
+        let Shape { grid, block, shared } = self.shape;
+        if self.extended != Extended::default() {
+            // SAFETY: each pointer is to a value of its parameter's size, alive during the call, which copies them.
+            return unsafe {
+                launch_extended(stream, function, grid, block, shared, self.extended, &mut pointers)
+            };
+        }
+        // SAFETY: as above.
+        unsafe { stream.launch(function, tuple(grid), tuple(block), shared, &pointers) }
     }
+}
+
+fn tuple([x, y, z]: [u32; 3]) -> (u32, u32, u32) {
+    (x, y, z)
 }

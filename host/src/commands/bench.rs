@@ -15,7 +15,8 @@ pub struct Bench {
     #[arg(value_enum)]
     suites: Vec<Suite>,
 
-    /// Edges of square matrices (transpose, matmul, tensor), or MxNxK (matmul, tensor), separated by commas
+    /// Edges of square matrices (transpose, matmul, tensor), MxN (transpose: what the dispatcher takes), or MxNxK (matmul,
+    /// tensor), separated by commas
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = size)]
     sizes: Vec<Size>,
 

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::half::F16;
 use crate::launch::Shape;
 use crate::size::Size;
-use crate::transpose::{self as dispatch, Variant};
+use crate::transpose::{self as dispatch, For, Variant};
 use crate::verify::exact;
 
 /// The steps of the family.
@@ -55,7 +55,7 @@ impl Step {
             Self::Padded => "one unused column: no conflict is left",
             Self::Swizzled => "columns permuted by row: no conflict either, and no memory unused",
             Self::Vectorised => "16 bytes a thread on both sides: a quarter of the accesses",
-            Self::Shifted => "the same for rows that begin anywhere: two vectors joined in registers",
+            Self::Shifted => "the same for rows that begin anywhere: shifted in shared memory",
         }
     }
 }
@@ -148,7 +148,7 @@ pub fn transpose<T: Element>(
         if !dispatch::takes(variant, bytes, (rows, cols)) {
             return Err(no_kernel::<T>(step));
         }
-        let choice = dispatch::plan(variant, bytes, (rows, cols))?;
+        let choice = dispatch::plan(For::Any, variant, bytes, (rows, cols))?;
         return dispatch::launch(device, &choice, (rows, cols), from, to);
     }
     let has = from.len().min(to.len());
@@ -210,6 +210,24 @@ fn steps<T: Element>(stage: &Stage, extents: (usize, usize), numbers: &[T]) -> R
         let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
         let shows = if size_of::<T>() == 4 { step.shows() } else { "" };
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
+    }
+    // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
+    for variant in [Variant::Vectorised, Variant::Shifted] {
+        if stage.only.is_none() || !dispatch::takes(variant, size_of::<T>(), extents) {
+            continue;
+        }
+        let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
+        if stage.only != Some(choice.kernel()) {
+            continue;
+        }
+        let mut to = stage.upload("the result", &vec![T::default(); numbers.len()])?;
+        let mut launch = || dispatch::launch(stage.device, &choice, extents, &from, &mut to);
+        let counters = stage.once(choice.kernel(), &mut launch)?;
+        let time = stage.time(&mut launch)?;
+        let verdict = exact(&stage.download("the result", &to)?, &expected(Step::Naive, extents, numbers));
+        let size = Size::Two(extents.0, extents.1);
+        let row = Row::new("transpose", choice.kernel(), "", size, stage.device.kind());
+        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows("launches overlap"));
     }
     row::against_first(&mut rows);
     Ok(rows)

@@ -5,7 +5,7 @@ use cust::memory::{DeviceBuffer, DevicePointer, DeviceSlice};
 use super::{Input, Layout, Operands, Order, Prepared, Problem};
 use crate::device::Device;
 use crate::error::{Doing, Error};
-use crate::transpose::{self, Choice, Variant};
+use crate::transpose::{self, Choice, For, Variant};
 
 /// An operand that lies across K.
 struct Across {
@@ -58,7 +58,8 @@ pub(super) fn prepare<'d>(
         let to =
             unsafe { DeviceBuffer::<u8>::uninitialized(bytes) }.doing("allocate a transposed operand")?;
         let from = std::mem::replace(address, to.as_device_ptr().as_raw());
-        let choice = transpose::choose(problem.input.size(), extents, from, *address)?;
+        let chips = For::device(device.limits());
+        let choice = transpose::choose(chips, problem.input.size(), extents, (from, *address))?;
         moved.push((choice, extents, from, to));
     }
     let along_k = Problem {

@@ -10,15 +10,20 @@
 //! | padded | contiguous | contiguous | an odd number of words a row: no conflict |
 //! | swizzled | contiguous | contiguous | columns permuted by row: no conflict, nothing wasted |
 //! | [vectorised] | 16 bytes a lane | 16 bytes a lane | chunks of 16 bytes permuted: no conflict |
-//! | [shifted] | as vectorised, rows that begin anywhere | | |
+//! | [shifted] | as vectorised, rows that begin anywhere | | words shifted as they are read |
+//! | [hopper] | as the last two, 256 bytes at a time into L2 | as the last two | as the last two |
 //!
 //! Up to the swizzled step a block of 32 × 8 threads moves a tile of 32 × 32, four rows a thread.
 
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod hopper;
 pub mod shifted;
 pub mod tiling;
 pub mod vectorised;
 
+#[cfg(not(target_feature = "compute_80"))]
 use cuda_std::prelude::*;
+#[cfg(not(target_feature = "compute_80"))]
 use tile::{Layout, Padded, Plain, SharedTile, Swizzled, View, ViewMut, shared_tile};
 
 /// The edge of a tile, and the width of a block.
@@ -27,6 +32,7 @@ pub const TILE: usize = 32;
 pub const BLOCK_ROWS: usize = 8;
 
 /// The block's tile: row and column of its first element, and this thread's place in it.
+#[cfg(not(target_feature = "compute_80"))]
 #[inline(always)]
 fn place() -> ((usize, usize), (usize, usize)) {
     let tile = (thread::block_idx_y() as usize * TILE, thread::block_idx_x() as usize * TILE);
@@ -34,6 +40,7 @@ fn place() -> ((usize, usize), (usize, usize)) {
 }
 
 /// Moves every element, turned (`to` is cols × rows) or not (`to` is rows × cols), from register to memory.
+#[cfg(not(target_feature = "compute_80"))]
 #[inline(always)]
 unsafe fn direct<T: Copy>(rows: u32, cols: u32, from: &[T], to: *mut T, turn: bool) {
     let (rows, cols) = (rows as usize, cols as usize);
@@ -57,6 +64,7 @@ unsafe fn direct<T: Copy>(rows: u32, cols: u32, from: &[T], to: *mut T, turn: bo
 /// With `ONE_BY_ONE` a thread waits for each element of the tile before it asks for the next. A load for which 32 lanes
 /// want one bank takes 32 turns, and while four of them are queued, other warps' loads from global memory wait behind:
 /// one by one, the tile with conflicts is 7 % faster. Tiles without conflicts are slower so, by 0 to 22 %.
+#[cfg(not(target_feature = "compute_80"))]
 #[inline(always)]
 unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>, const ONE_BY_ONE: bool>(
     rows: u32,
@@ -96,6 +104,7 @@ unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>, const ONE_BY_ONE: bool>
 /// The kernels of one element type; all take `rows`, `cols`, the matrix, and where the result goes.
 ///
 /// A padded row must be an odd number of 4-byte words: one more f32 or f64 does it, but two more f16 and four more bytes.
+#[cfg(not(target_feature = "compute_80"))]
 macro_rules! kernels {
     ($element:ty, $pad:literal, $copy:ident, $naive:ident, $tile:ident, $padded:ident, $swizzled:ident) => {
         /// The yardstick: the same elements, the same block, not turned.
@@ -155,7 +164,9 @@ macro_rules! kernels {
     };
 }
 
+#[cfg(not(target_feature = "compute_80"))]
 kernels!(f32, 1, transpose_copy, transpose_naive, transpose_tile, transpose_padded, transpose_swizzled);
+#[cfg(not(target_feature = "compute_80"))]
 kernels!(
     f64,
     1,
@@ -165,6 +176,7 @@ kernels!(
     transpose_padded_f64,
     transpose_swizzled_f64
 );
+#[cfg(not(target_feature = "compute_80"))]
 kernels!(
     f16,
     2,
@@ -174,6 +186,7 @@ kernels!(
     transpose_padded_f16,
     transpose_swizzled_f16
 );
+#[cfg(not(target_feature = "compute_80"))]
 kernels!(
     u8,
     4,

@@ -8,9 +8,11 @@
 //! Elements are moved, not looked at: one kernel for each size, whatever the type.
 
 use cuda_std::prelude::*;
-use tile::{Layout, SharedTile, SwizzledChunks, Turn, Vector, shared_tile};
+use tile::{Layout, SharedTile, Turn, Vector};
+#[cfg(not(target_feature = "compute_80"))]
+use tile::{SwizzledChunks, shared_tile};
 
-use super::tiling::{Tile, Tiling, block};
+use super::tiling::{Tile, Tiling, block, load, overlap};
 
 /// The tile for elements of 1 byte.
 pub const TILE_1: Tile = Tile { rows: 128, cols: 256, threads: 1024 };
@@ -29,7 +31,7 @@ pub const TILE_16: Tile = Tile { rows: 32, cols: 32, threads: 512 };
 /// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; the block has
 /// `THREADS` threads.
 #[inline(always)]
-unsafe fn turn<
+pub(super) unsafe fn turn<
     T: Turn<K, V>,
     L: Layout<COLS, PIECES>,
     const K: usize,
@@ -40,13 +42,15 @@ unsafe fn turn<
     const THREADS: usize,
     const LOADS: usize,
     const STORES: usize,
+    const HOPPER: bool,
 >(
     (rows, cols): (u32, u32),
     from: &[T],
     to: *mut T,
     tile: SharedTile<T::Piece, COLS, PIECES, L>,
 ) {
-    let (down, across) = block();
+    overlap::<HOPPER>();
+    let (down, across) = block::<1>();
     let (row0, col0) = (down * ROWS as u32, across * COLS as u32);
     if row0 >= rows || col0 >= cols {
         return; // The grid may be larger than the matrix.
@@ -62,7 +66,7 @@ unsafe fn turn<
                 let row = (row0 + (row + k) as u32).min(rows - 1);
                 let col = (col0 + col as u32).min(cols - V as u32);
                 loaded[step][k] =
-                    Vector::load(from.as_ptr().add(row as usize * cols as usize + col as usize));
+                    load::<_, HOPPER>(from.as_ptr().add(row as usize * cols as usize + col as usize));
             }
         }
         for step in 0..LOADS {
@@ -85,6 +89,7 @@ unsafe fn turn<
     }
 }
 
+#[cfg(not(target_feature = "compute_80"))]
 macro_rules! kernels {
     ($($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:ident, $threads:literal;)*) => {$(
         $(#[$meta])*
@@ -105,12 +110,13 @@ macro_rules! kernels {
             unsafe {
                 turn::<
                     $element, Swizzle, $k, V, { $tile.rows }, { $tile.cols }, PIECES, THREADS,
-                    { Work::LOADS }, { Work::STORES },
+                    { Work::LOADS }, { Work::STORES }, false,
                 >((rows, cols), from, to, tile)
             }
         }
     )*};
 }
+#[cfg(not(target_feature = "compute_80"))]
 kernels! {
     /// Bytes: two rows a thread, turned in registers. Four would fill whole words of shared memory, but a thread with 64
     /// bytes in flight instead of 32 is slower by 0.01 to 0.03: L1 has to hold them.

@@ -84,7 +84,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
     ];
     for (kernel, arguments, written, bytes, expected) in cases {
         let shape = Shape::line(THREADS, kernels_gpu::coalescing::BLOCK);
-        let call = Call { kernel, shape, arguments: vec![arguments] };
+        let call = Call::new(kernel, shape, vec![arguments]);
         bench.once(&call)?;
         let mut got = vec![0.0f32; 3 * THREADS];
         to.copy_to(&mut got).doing("copy the result back")?;
@@ -124,7 +124,7 @@ fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
                 ..Shape::line(STRUCTS, kernels_gpu::records::STRUCTS as u32)
             };
             let arguments = vec![vec![count, count, Value::Slice(addresses.0, source), pointer(&to)]];
-            let call = Call { kernel, shape, arguments };
+            let call = Call::new(kernel, shape, arguments);
             bench.once(&call)?;
             let mut got = vec![0.0f32; host.len()];
             to.copy_to(&mut got).doing("copy the result back")?;

@@ -25,17 +25,12 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
     let mut rows = Vec::new();
     for (kernel, width) in [("copy_4_bytes", 4), ("copy_8_bytes", 8), ("copy_16_bytes", 16)] {
         let elements = BYTES / width;
-        let call = Call {
-            kernel,
-            shape: Shape::line(elements, kernels_gpu::coalescing::BLOCK),
-            arguments: sets
-                .iter()
-                .map(|(from, to)| {
-                    let source = Value::Slice(from.as_device_ptr().as_raw(), elements as u64);
-                    vec![Value::U32(elements as u32), source, pointer(to)]
-                })
-                .collect(),
-        };
+        let arguments = sets.iter().map(|(from, to)| {
+            let source = Value::Slice(from.as_device_ptr().as_raw(), elements as u64);
+            vec![Value::U32(elements as u32), source, pointer(to)]
+        });
+        let shape = Shape::line(elements, kernels_gpu::coalescing::BLOCK);
+        let call = Call::new(kernel, shape, arguments.collect());
         bench.once(&call)?;
         let mut got = vec![0u32; BYTES / 4];
         sets[0].1.copy_to(&mut got).doing("copy the result back")?;

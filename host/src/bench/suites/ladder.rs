@@ -77,5 +77,5 @@ fn call(
     let shape: Shape = step.shape(p)?;
     let operands = if step.slices { [slice(a), slice(b)] } else { [pointer(a), pointer(b)] };
     let arguments = vec![vec![Value::Gemm(p), operands[0], operands[1], pointer(c)]];
-    Ok(Call { kernel: step.kernel, shape, arguments })
+    Ok(Call::new(step.kernel, shape, arguments))
 }

@@ -71,8 +71,7 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
         arguments.splice(1..1, more.iter().copied());
         vec![arguments]
     };
-    let mut calls =
-        vec![Call { kernel: "matmul_naive", shape: tiles(naive::BLOCK_EDGE as usize), arguments: with(&[]) }];
+    let mut calls = vec![Call::new("matmul_naive", tiles(naive::BLOCK_EDGE as usize), with(&[]))];
     let fixed = [
         ("matmul_tiled_16", 16),
         ("matmul_tiled_32", 32),
@@ -81,13 +80,13 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
         ("matmul_column_32", 32),
         ("matmul_column_32_padded", 32),
     ];
-    calls.extend(fixed.map(|(kernel, tile)| Call { kernel, shape: tiles(tile), arguments: with(&[]) }));
+    calls.extend(fixed.map(|(kernel, tile)| Call::new(kernel, tiles(tile), with(&[]))));
     for tile in [16u32, 32] {
         let shape = tiles(tile as usize).with_shared(dynamic::shared_bytes(tile, 0));
-        calls.push(Call { kernel: "matmul_dynamic", shape, arguments: with(&[Value::U32(tile)]) });
+        calls.push(Call::new("matmul_dynamic", shape, with(&[Value::U32(tile)])));
         let shape = tiles(tile as usize).with_shared(dynamic::shared_bytes(tile, 1));
         let arguments = with(&[Value::U32(tile), Value::U32(1)]);
-        calls.push(Call { kernel: "matmul_dynamic_column", shape, arguments });
+        calls.push(Call::new("matmul_dynamic_column", shape, arguments));
     }
     let mut rows = Vec::new();
     for call in &calls {

@@ -43,15 +43,14 @@ impl Suite {
     pub const ALL: [Self; 5] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul, Self::Tensor];
 
     pub(super) fn run(self, bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
-        let edges: Vec<usize> = sizes.iter().filter_map(|size| size.edge()).collect();
-        // Sizes that are no squares are for products alone.
-        let none_is_theirs = edges.is_empty() && !sizes.is_empty();
         match self {
-            Self::Transpose if none_is_theirs => Ok(Vec::new()),
             #[cfg(feature = "ladder")]
-            Self::Ladder => ladder::run(bench, &edges),
+            Self::Ladder => {
+                let edges: Vec<usize> = sizes.iter().filter_map(|size| size.edge()).collect();
+                ladder::run(bench, &edges)
+            }
             Self::Copy => copy::run(bench),
-            Self::Transpose => transpose::run(bench, &edges),
+            Self::Transpose => transpose::run(bench, sizes),
             Self::Coalescing => coalescing::run(bench),
             Self::Matmul => matmul::run(bench, sizes),
             Self::Tensor => tensor::run(bench, sizes),

@@ -9,31 +9,37 @@ use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, poin
 use crate::data::Random;
 use crate::demos::transpose::{Element, Step};
 use crate::error::{Doing, Error};
+use crate::extra::Extended;
 use crate::half::F16;
 use crate::launch::Shape;
-use crate::transpose::{Variant, choose, plan};
+use crate::size::Size;
+use crate::transpose::{For, Variant, choose, plan};
 use crate::verify::{Verdict, exact};
 use kernels_gpu::transpose as k;
 
 /// Squares for the whole ladder, unless others are asked for.
 const SQUARES: [usize; 2] = [8192, 16384];
 /// Shapes for what the dispatcher picks: rows that begin at no multiple of a tile, of a cache line, of a vector.
-const SHAPES: [(usize, usize); 6] =
-    [(10000, 10000), (8256, 8256), (256, 262_144), (16384, 4096), (8191, 8191), (4095, 8191)];
+const SHAPES: [(usize, usize); 7] =
+    [(10000, 10000), (8256, 8256), (256, 262_144), (16384, 4096), (8191, 8191), (4095, 8191), (5001, 7003)];
 /// What all buffers of one side hold at least: four times the L2 cache of an H200.
 const ROTATED: usize = 256 << 20;
 
-pub(super) fn run(bench: &Bench<'_>, sizes: &[usize]) -> Result<Vec<Comparison>, Error> {
-    let squares = if sizes.is_empty() { &SQUARES[..] } else { sizes };
+pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
+    // Squares for the whole ladder, other shapes for what the dispatcher picks.
+    let (squares, shapes): (Vec<usize>, Vec<(usize, usize)>) = if sizes.is_empty() {
+        (SQUARES.to_vec(), SHAPES.to_vec())
+    } else {
+        let two = |size: &Size| if let Size::Two(rows, cols) = *size { Some((rows, cols)) } else { None };
+        (sizes.iter().filter_map(|size| size.edge()).collect(), sizes.iter().filter_map(two).collect())
+    };
     let mut rows = Vec::new();
     for (index, &edge) in squares.iter().enumerate() {
         // Twins are compared at one size: the algorithm is the same at all.
         rows.extend(every_type(bench, (edge, edge), &Step::ALL, index == 0)?);
     }
-    if sizes.is_empty() {
-        for shape in SHAPES {
-            rows.extend(every_type(bench, shape, &[], false)?);
-        }
+    for shape in shapes {
+        rows.extend(every_type(bench, shape, &[], false)?);
     }
     Ok(rows)
 }
@@ -57,7 +63,7 @@ fn every_type(
     Ok(rows)
 }
 
-/// The given steps; with none given, what the dispatcher picks.
+/// The given steps, and what the dispatcher picks.
 fn measured<T: Element>(
     bench: &Bench<'_>,
     (rows, cols): (usize, usize),
@@ -76,14 +82,15 @@ fn measured<T: Element>(
     let turned = turned((rows, cols), host);
     let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
     let (from, to) = &buffers[0];
-    let picked = choose(size_of::<T>(), (rows, cols), address(from), address(to))?;
+    let chips = For::device(bench.device.limits());
+    let picked = choose(chips, size_of::<T>(), (rows, cols), (address(from), address(to)))?;
     let tiles = Shape::tiles((cols, rows), (k::TILE, k::TILE), (k::TILE as u32, k::BLOCK_ROWS as u32));
     let mut launches = Vec::new();
     for &step in steps {
         let Some(kernel) = T::name_for(step, (rows, cols)) else { continue };
         let shape = match step {
-            Step::Vectorised => plan(Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape,
-            Step::Shifted => plan(Variant::Shifted, size_of::<T>(), (rows, cols))?.shape,
+            Step::Vectorised => plan(For::Any, Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape,
+            Step::Shifted => plan(For::Any, Variant::Shifted, size_of::<T>(), (rows, cols))?.shape,
             _ => tiles,
         };
         launches.push((
@@ -91,17 +98,18 @@ fn measured<T: Element>(
             shape,
             if step == Step::Copy { host } else { &turned },
             step != Step::Shifted,
+            Extended::default(),
         ));
     }
-    if steps.is_empty() {
-        launches.push((picked.kernel(), picked.shape, &turned[..], false));
+    if launches.iter().all(|launch| launch.0 != picked.kernel()) {
+        launches.push((picked.kernel(), picked.shape, &turned[..], false, picked.extended()));
     }
     let (work, size) = (Work::Bytes(2.0 * bytes as f64), format!("{rows}x{cols}"));
     let mut comparisons = Vec::new();
-    for (kernel, shape, expected, has_twin) in launches {
+    for (kernel, shape, expected, has_twin, extended) in launches {
         let (m, n) = (Value::U32(rows as u32), Value::U32(cols as u32));
         let arguments = buffers.iter().map(|(from, to)| vec![m, n, slice(from), pointer(to)]).collect();
-        let call = Call { kernel, shape, arguments };
+        let call = Call { kernel, shape, extended, arguments };
         let verdict = checked(bench, &call, to, expected)?;
         if twins && has_twin {
             comparisons.extend(bench.against_twin("transpose", &call, size.clone(), work, &verdict)?);
