@@ -243,7 +243,7 @@ fn exactly<I: InputElement, O: OutputElement>(
 }
 
 /// Variants whose blocks depend on each other in one way each.
-const REPEATED: [&str; 5] = ["hopper-pairs", "hopper-pairs-shared", "hopper-128-shared", "hopper-64-shared"];
+const REPEATED: [&str; 4] = ["hopper-pairs", "hopper-pairs-shared", "hopper-128-shared", "hopper-64-shared"];
 
 /// The same product on each stream again and again, all streams at once, without a wait between launches but one that compares
 /// every bit.

@@ -105,8 +105,8 @@ impl Plan {
         let mut plans = vec![whole];
         // The last round, or all tiles if there is but one: in so many parts each or, as the last, dealt out to all clusters.
         let shared = (count % u64::from(most)) as u32;
-        if shared > 0 {
-            let parts = (2..=most / shared).map(|parts| steps.div_ceil(parts));
+        if let Some(most_parts) = most.checked_div(shared) {
+            let parts = (2..=most_parts).map(|parts| steps.div_ceil(parts));
             for length in parts.chain([(shared * steps).div_ceil(most)]).filter(|&length| length < steps) {
                 let needed = (shared * steps).div_ceil(length);
                 let clusters = if count > u64::from(most) { most } else { needed };
