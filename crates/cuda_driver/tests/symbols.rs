@@ -177,7 +177,7 @@ fn addresses_of_entry_points_follow_the_version_that_is_asked_for() {
 fn what_nobody_serves_says_so() {
     current();
     // SAFETY: the call does nothing.
-    let code = unsafe { warpsmith_cuda::entry::textures::cuTexObjectDestroy(0) };
+    let code = unsafe { warpsmith_cuda::entry::interop::cuIpcCloseMemHandle(0) };
     assert_eq!(code, CUresult::NOT_SUPPORTED);
 }
 
