@@ -35,30 +35,30 @@ unsafe fn window<L: Layout<ROWS, COLS>>(
     }
 }
 
-/// [`window`] in a plain tile.
+/// `window` in a plain tile.
 ///
 /// # Safety
-/// As for [`window`].
+/// As for `window`.
 #[kernel]
 pub unsafe fn window_plain(rows: u32, cols: u32, row: i32, col: i32, from: &[f32], to: *mut f32) {
     // SAFETY: the caller's promise.
     unsafe { window(shared_tile![f32; ROWS, COLS; Plain], (rows, cols), (row, col), from, to) }
 }
 
-/// [`window`] in a padded tile.
+/// `window` in a padded tile.
 ///
 /// # Safety
-/// As for [`window`].
+/// As for `window`.
 #[kernel]
 pub unsafe fn window_padded(rows: u32, cols: u32, row: i32, col: i32, from: &[f32], to: *mut f32) {
     // SAFETY: the caller's promise.
     unsafe { window(shared_tile![f32; ROWS, COLS; Padded<1>], (rows, cols), (row, col), from, to) }
 }
 
-/// [`window`] in a swizzled tile.
+/// `window` in a swizzled tile.
 ///
 /// # Safety
-/// As for [`window`].
+/// As for `window`.
 #[kernel]
 pub unsafe fn window_swizzled(rows: u32, cols: u32, row: i32, col: i32, from: &[f32], to: *mut f32) {
     // SAFETY: the caller's promise.

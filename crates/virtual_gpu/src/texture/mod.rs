@@ -1,6 +1,6 @@
 //! Textures and surfaces: images in device memory, how they are read, and the handles that kernels name them by.
 //!
-//! [`texel`] reads elements, [`coordinate`] finds those that a coordinate names, [`sample`] puts them together, [`cube`]
+//! `texel` reads elements, `coordinate` finds those that a coordinate names, `sample` puts them together, `cube`
 //! knows the faces. What the manual leaves open (bits of coordinates, weights and sums) is as an H200 has it, which the
 //! recording in `tests/texture` shows.
 
