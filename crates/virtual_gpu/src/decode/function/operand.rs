@@ -1,0 +1,277 @@
+//! What an operand is: the rows that it is read from or written to, or an address.
+
+use ptx::{Constant, Name, Operand, ScalarType};
+
+use super::{Decoder, Symbol, rows_of};
+use crate::decode::Refusal;
+use crate::exec::registers::{NONE, Slot};
+use crate::op::{AddressOperand, SourceOperand};
+use crate::program::{AddressForm, Init};
+
+impl Decoder<'_> {
+    /// The bits of a constant operand of a type.
+    pub fn bits(constant: Constant, ty: ScalarType) -> Result<u128, Refusal> {
+        use ScalarType::*;
+        Ok(match (ty, constant) {
+            (F32 | Tf32, c) => c.to_f32_bits().into(),
+            (F64, c) => c.to_f64_bits().into(),
+            (_, Constant::Integer { bits, .. }) => match ty.size() {
+                1 => u128::from(bits as u8),
+                2 => u128::from(bits as u16),
+                4 => u128::from(bits as u32),
+                8 => bits.into(),
+                _ => bits as i64 as i128 as u128,
+            },
+            (B32 | U32 | S32, Constant::Single(bits)) => bits.into(),
+            (B64 | U64 | S64, Constant::Double(value)) => value.to_bits().into(),
+            _ => return Err(Refusal(format!("a floating-point constant where `{ty}` is wanted"))),
+        })
+    }
+
+    /// A source operand of a type: its register, the constant's, the special register's.
+    pub fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        let slot = self.source_any(operand, ty)?;
+        // Constants and what is fixed for a thread lie in rows of their own, which no instruction writes: to an observer
+        // of definedness they are no registers.
+        let register = match operand {
+            Operand::Name(name) => crate::decode::special::fixed(name, None).is_none(),
+            Operand::Component(name, part) => crate::decode::special::fixed(name, Some(part)).is_none(),
+            _ => false,
+        };
+        let rows = rows_of(ty);
+        if register {
+            self.reads.push((slot, rows));
+        }
+        self.sources.push(SourceOperand { slot, rows, register, inverted: false });
+        Ok(slot)
+    }
+
+    fn source_any(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        match operand {
+            Operand::Constant(constant) => {
+                if ty == ScalarType::Pred {
+                    let set = constant.integer().is_some_and(|b| b != 0);
+                    return self.constant(if set { u32::MAX.into() } else { 0 }, 0);
+                }
+                let bits = Self::bits(*constant, ty)?;
+                self.constant(bits, rows_of(ty))
+            }
+            Operand::Name(name) => {
+                if let Some((init, width)) = crate::decode::special::fixed(name, None) {
+                    self.check_width(name, width, rows_of(ty))?;
+                    return self.init(init, width);
+                }
+                let (slot, has) = self.register(name)?;
+                self.check_type(name, has, ty)?;
+                Ok(slot)
+            }
+            Operand::Component(name, part) => {
+                if let Some((init, width)) = crate::decode::special::fixed(name, Some(part)) {
+                    self.check_width(name, width, rows_of(ty))?;
+                    return self.init(init, width);
+                }
+                self.component(name, part, ty)
+            }
+            other => Err(Refusal(format!("`{other}` cannot be an operand here"))),
+        }
+    }
+
+    fn component(&mut self, name: &Name, part: &Name, ty: ScalarType) -> Result<Slot, Refusal> {
+        let (slot, has, vector) = self.vector_register(name)?;
+        let index = match part.as_str() {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => u8::MAX,
+        };
+        if index >= vector {
+            return Err(Refusal(format!("`{name}` has no component `.{part}`")));
+        }
+        self.check_type(name, has, ty)?;
+        Ok(slot + u32::from(index) * rows_of(has).max(1))
+    }
+
+    fn check_type(&self, name: &Name, has: ScalarType, wants: ScalarType) -> Result<(), Refusal> {
+        if (has == ScalarType::Pred) != (wants == ScalarType::Pred) {
+            return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
+        }
+        self.check_width(name, rows_of(has), rows_of(wants))
+    }
+
+    fn check_width(&self, name: &Name, has: u32, wants: u32) -> Result<(), Refusal> {
+        if has != wants {
+            let (has, wants) = (has * 32, wants * 32);
+            return Err(Refusal(format!("`{name}` has {has} bits, the instruction takes {wants}")));
+        }
+        Ok(())
+    }
+
+    /// A predicate operand that may be negated: its register, and whether it is.
+    pub fn predicate_source(&mut self, operand: &Operand) -> Result<(Slot, bool), Refusal> {
+        match operand {
+            Operand::Not(inner) => {
+                let (slot, inverted) = self.predicate_source(inner)?;
+                if let Some(last) = self.sources.last_mut() {
+                    last.inverted = !inverted;
+                }
+                Ok((slot, !inverted))
+            }
+            other => Ok((self.source(other, ScalarType::Pred)?, false)),
+        }
+    }
+
+    /// A destination of a type; [`NONE`] for `_`.
+    pub fn target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        let slot = match operand {
+            Operand::Sink => return Ok(NONE),
+            Operand::Name(name) => {
+                let (slot, has) = self.register(name)?;
+                self.check_type(name, has, ty)?;
+                slot
+            }
+            Operand::Component(name, part) => self.component(name, part, ty)?,
+            other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
+        };
+        self.writes.push((slot, rows_of(ty)));
+        Ok(slot)
+    }
+
+    /// A destination that must exist: a scratch register for `_`.
+    pub fn real_target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        match self.target(operand, ty)? {
+            NONE => self.take_rows(rows_of(ty)),
+            slot => Ok(slot),
+        }
+    }
+
+    /// A destination or source whose register may be wider than the type: its row and its own type.
+    pub fn wide_register(
+        &mut self,
+        operand: &Operand,
+        ty: ScalarType,
+        write: bool,
+    ) -> Result<(Slot, ScalarType), Refusal> {
+        let (slot, has) = match operand {
+            Operand::Name(name) if crate::decode::special::fixed(name, None).is_none() => {
+                self.register(name)?
+            }
+            Operand::Component(name, _)
+                if crate::decode::special::fixed(name, None).is_none() && self.is_register(name) =>
+            {
+                let (_, has, _) = self.vector_register(name)?;
+                let Operand::Component(name, part) = operand else {
+                    return Err(Refusal::new("no component"));
+                };
+                (self.component(name, part, has)?, has)
+            }
+            Operand::Sink if write => return Ok((NONE, ty)),
+            other if !write => return Ok((self.source(other, ty)?, ty)),
+            other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
+        };
+        if has == ScalarType::Pred || rows_of(has) < rows_of(ty) {
+            return Err(Refusal(format!("a register of `{has}` cannot hold `{ty}`")));
+        }
+        if write {
+            self.writes.push((slot, rows_of(has)))
+        } else {
+            self.reads.push((slot, rows_of(has)));
+            self.sources.push(SourceOperand { slot, rows: rows_of(has), register: true, inverted: false });
+        }
+        Ok((slot, has))
+    }
+
+    /// Notes a register that is read beside the operands.
+    pub fn note_read(&mut self, slot: Slot, rows: u32) {
+        self.reads.push((slot, rows));
+    }
+
+    /// Notes a register that is written beside the operands.
+    pub fn note_write(&mut self, slot: Slot, rows: u32) {
+        self.writes.push((slot, rows));
+    }
+
+    /// The address of a variable as a register. `wide`: 64 bits.
+    pub fn symbol_address(
+        &mut self,
+        symbol: &Symbol,
+        offset: i64,
+        wide: bool,
+        generic: bool,
+    ) -> Result<Slot, Refusal> {
+        let form = match (generic, wide) {
+            (true, _) => AddressForm::Generic,
+            (false, true) => AddressForm::Wide,
+            (false, false) => AddressForm::Narrow,
+        };
+        let rows = if wide || generic { 2 } else { 1 };
+        match *symbol {
+            Symbol::Shared(variable) => {
+                self.use_shared(variable);
+                let slot = self.init(Init::Shared { variable, offset, form }, rows)?;
+                self.symbols.push(slot);
+                Ok(slot)
+            }
+            Symbol::Local { offset: start, .. } => {
+                self.init(Init::Local { offset: i64::from(start) + offset, form }, rows)
+            }
+            Symbol::KernelParam { offset: start, .. } => {
+                let base = if generic { crate::memory::window::PARAM } else { 0 };
+                self.constant(
+                    u128::from(base.wrapping_add(u64::from(start)).wrapping_add(offset as u64)),
+                    rows,
+                )
+            }
+            Symbol::Device(address) if wide || generic => {
+                self.constant(u128::from(address.wrapping_add(offset as u64)), 2)
+            }
+            _ => Err(Refusal::new("this name has no address of that width")),
+        }
+    }
+
+    fn use_shared(&mut self, variable: u32) {
+        if !self.shared_used.contains(&variable) {
+            self.shared_used.push(variable);
+        }
+    }
+
+    /// The address in brackets: base register and offset. The symbol, if the base is one.
+    pub fn address(&mut self, address: &ptx::Address) -> Result<(AddressOperand, Option<Symbol>), Refusal> {
+        let offset = address.offset;
+        let Some(name) = &address.base else {
+            return Ok((AddressOperand { base: NONE, wide: true, offset }, None));
+        };
+        let symbol = self.symbol(name).cloned();
+        match symbol {
+            Some(Symbol::Register { .. }) | None => {
+                if symbol.is_none() && !self.is_register(name) {
+                    if let Some((init, rows)) = crate::decode::special::fixed(name, None) {
+                        let base = self.init(init, rows)?;
+                        return Ok((AddressOperand { base, wide: rows == 2, offset }, None));
+                    }
+                    return Err(Refusal(format!("`{name}` is not declared")));
+                }
+                let (base, ty) = self.register(name)?;
+                let rows = rows_of(ty);
+                if ty == ScalarType::Pred || rows > 2 {
+                    return Err(Refusal(format!("`{name}` cannot hold an address")));
+                }
+                self.reads.push((base, rows));
+                Ok((AddressOperand { base, wide: rows == 2, offset }, None))
+            }
+            Some(Symbol::KernelParam { offset: start, .. }) => Ok((
+                AddressOperand { base: NONE, wide: true, offset: i64::from(start).wrapping_add(offset) },
+                symbol,
+            )),
+            Some(Symbol::Device(at)) => {
+                let offset = (at as i64).wrapping_add(offset);
+                Ok((AddressOperand { base: NONE, wide: true, offset }, symbol))
+            }
+            Some(symbol @ (Symbol::Local { .. } | Symbol::Shared(_))) => {
+                let base = self.symbol_address(&symbol, 0, true, false)?;
+                Ok((AddressOperand { base, wide: true, offset }, Some(symbol)))
+            }
+            Some(_) => Err(Refusal(format!("`{name}` has no address"))),
+        }
+    }
+}
