@@ -21,6 +21,58 @@ fn refuse(why: &dyn std::fmt::Display) -> CUresult {
     CUresult::INVALID_VALUE
 }
 
+/// What both forms of a map are made from.
+struct Described {
+    data_type: u32,
+    rank: u32,
+    address: *mut c_void,
+    dims: In<u64>,
+    strides: In<u64>,
+    element_strides: In<u32>,
+    interleave: u32,
+    swizzle: u32,
+    l2_promotion: u32,
+    fill: u32,
+}
+
+impl Described {
+    /// The map but for its box, of `fewest` to five dimensions.
+    fn map(self, fewest: u32) -> Answer<TensorMap> {
+        if chip().capability().major < 9 {
+            return Err(CUresult::NOT_SUPPORTED);
+        }
+        if !(fewest..=5).contains(&self.rank) || self.l2_promotion > 3 || self.fill > 1 || self.interleave > 2
+        {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        let (Some(data_type), Some(swizzle)) =
+            (DataType::from_number(self.data_type), Swizzle::from_number(self.swizzle))
+        else {
+            return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
+        };
+        if self.interleave != 0 {
+            return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
+        }
+        let rank = self.rank as usize;
+        let mut map = TensorMap {
+            data_type,
+            rank: self.rank,
+            address: self.address as u64,
+            dims: [1; 5],
+            strides: [0; 4],
+            box_dims: [1; 5],
+            element_strides: [1; 5],
+            swizzle,
+            nan_fill: self.fill != 0,
+            im2col: None,
+        };
+        map.dims[..rank].copy_from_slice(&self.dims.array(rank)?);
+        map.strides[..rank - 1].copy_from_slice(&self.strides.array(rank - 1)?);
+        map.element_strides[..rank].copy_from_slice(&self.element_strides.array(rank)?);
+        Ok(map)
+    }
+}
+
 pub fn cuTensorMapEncodeTiled(
     place: Out<CUtensorMap>,
     data_type: u32,
@@ -36,36 +88,20 @@ pub fn cuTensorMapEncodeTiled(
     fill: u32,
 ) -> Answer {
     place.required()?;
-    if chip().capability().major < 9 {
-        return Err(CUresult::NOT_SUPPORTED);
-    }
-    if !(1..=5).contains(&rank) || l2_promotion > 3 || fill > 1 || interleave > 2 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    let (Some(data_type), Some(swizzle)) = (DataType::from_number(data_type), Swizzle::from_number(swizzle))
-    else {
-        return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
-    };
-    if interleave != 0 {
-        return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
-    }
-    let rank_count = rank as usize;
-    let mut map = TensorMap {
+    let described = Described {
         data_type,
         rank,
-        address: address as u64,
-        dims: [1; 5],
-        strides: [0; 4],
-        box_dims: [1; 5],
-        element_strides: [1; 5],
+        address,
+        dims,
+        strides,
+        element_strides,
+        interleave,
         swizzle,
-        nan_fill: fill != 0,
-        im2col: None,
+        l2_promotion,
+        fill,
     };
-    map.dims[..rank_count].copy_from_slice(&dims.array(rank_count)?);
-    map.strides[..rank_count - 1].copy_from_slice(&strides.array(rank_count - 1)?);
-    map.box_dims[..rank_count].copy_from_slice(&box_dims.array(rank_count)?);
-    map.element_strides[..rank_count].copy_from_slice(&element_strides.array(rank_count)?);
+    let mut map = described.map(1)?;
+    map.box_dims[..rank as usize].copy_from_slice(&box_dims.array(rank as usize)?);
     map.validate().map_err(|broken| refuse(&broken))?;
     place.set(encoded(&map))
 }
@@ -88,19 +124,19 @@ pub fn cuTensorMapEncodeIm2col(
     fill: u32,
 ) -> Answer {
     place.required()?;
-    if chip().capability().major < 9 {
-        return Err(CUresult::NOT_SUPPORTED);
-    }
-    if !(3..=5).contains(&rank) || l2_promotion > 3 || fill > 1 || interleave > 2 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    let (Some(data_type), Some(swizzle)) = (DataType::from_number(data_type), Swizzle::from_number(swizzle))
-    else {
-        return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
+    let described = Described {
+        data_type,
+        rank,
+        address,
+        dims,
+        strides,
+        element_strides,
+        interleave,
+        swizzle,
+        l2_promotion,
+        fill,
     };
-    if interleave != 0 {
-        return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
-    }
+    let map = described.map(3)?;
     let rank_count = rank as usize;
     let corner = |corners: In<i32>| -> Answer<[i16; 3]> {
         let mut all = [0; 3];
@@ -109,21 +145,8 @@ pub fn cuTensorMapEncodeIm2col(
         }
         Ok(all)
     };
-    let mut map = TensorMap {
-        data_type,
-        rank,
-        address: address as u64,
-        dims: [1; 5],
-        strides: [0; 4],
-        box_dims: [1; 5],
-        element_strides: [1; 5],
-        swizzle,
-        nan_fill: fill != 0,
-        im2col: Some(Im2col { lower: corner(lower)?, upper: corner(upper)?, channels, pixels }),
-    };
-    map.dims[..rank_count].copy_from_slice(&dims.array(rank_count)?);
-    map.strides[..rank_count - 1].copy_from_slice(&strides.array(rank_count - 1)?);
-    map.element_strides[..rank_count].copy_from_slice(&element_strides.array(rank_count)?);
+    let im2col = Im2col { lower: corner(lower)?, upper: corner(upper)?, channels, pixels };
+    let map = TensorMap { im2col: Some(im2col), ..map };
     map.validate().map_err(|broken| refuse(&broken))?;
     place.set(encoded(&map))
 }
