@@ -1,4 +1,4 @@
-//! Random data that is the same in every run: SplitMix64 from a seed.
+//! Random data that is the same in every run (SplitMix64 from a seed), and how a matrix lies in memory.
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -49,6 +49,11 @@ impl Random {
     }
 }
 
+/// A matrix of `rows` by `cols`, row by row, as it lies column by column.
+pub fn transposed<T: Copy>(matrix: &[T], rows: usize, cols: usize) -> Vec<T> {
+    (0..cols).flat_map(|col| (0..rows).map(move |row| matrix[row * cols + col])).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +70,11 @@ mod tests {
         assert!(units.iter().all(|x| (-1.0..1.0).contains(x)));
         let mean = units.iter().map(|&x| f64::from(x)).sum::<f64>() / units.len() as f64;
         assert!(mean.abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn a_transposed_matrix_has_its_columns_in_order() {
+        assert_eq!(transposed(&[1, 2, 3, 4, 5, 6], 2, 3), [1, 4, 2, 5, 3, 6]);
     }
 
     #[test]

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use clap::ValueEnum;
 use sanitizer::Checks;
 use serde_json::{Value, json};
 
+use super::demo;
 use crate::cli::{Context, Outcome, Output, whole};
 use crate::demos;
 use crate::registry;
@@ -208,17 +209,14 @@ impl Check {
     ) -> anyhow::Result<(bool, Vec<String>)> {
         let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
-        let output = Command::new(std::env::current_exe()?)
-            .args(["demo", family, "--device", "virtual", "--json"])
+        let output = demo::on_the_virtual_gpu(family)?
             .args(size)
             .args(only)
             .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, file.display()))
             .env("WARPSMITH_SEED", seed.to_string())
             .stderr(Stdio::null())
             .output()?;
-        let results = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
-        let rows = results["results"].as_array().cloned().unwrap_or_default();
-        let kernels = rows.iter().filter_map(|row| row["kernel"].as_str().map(str::to_owned)).collect();
+        let kernels = demo::rows(&output).into_iter().map(|row| row.kernel).collect();
         Ok((output.status.success(), kernels))
     }
 

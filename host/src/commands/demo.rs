@@ -1,6 +1,7 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::sync::mpsc::Receiver;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -205,15 +206,22 @@ impl OnTheVirtualGpu {
     }
 
     fn demo(name: &str, more: &[&str]) -> Vec<Row> {
-        let Ok(program) = std::env::current_exe() else { return Vec::new() };
-        let output = std::process::Command::new(program)
-            .args(["demo", name, "--device", "virtual", "--json"])
-            .args(more)
-            .env_remove("WARPSMITH_PROFILE")
-            .output();
-        let results = output.ok().and_then(|output| serde_json::from_slice::<Results>(&output.stdout).ok());
-        results.map_or_else(Vec::new, |results| results.results)
+        let Ok(mut demo) = on_the_virtual_gpu(name) else { return Vec::new() };
+        let output = demo.args(more).env_remove("WARPSMITH_PROFILE").output();
+        output.map_or_else(|_| Vec::new(), |output| rows(&output))
     }
+}
+
+/// This program, about to run a demo on the virtual GPU in a process of its own.
+pub(super) fn on_the_virtual_gpu(demo: &str) -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["demo", demo, "--device", "virtual", "--json"]);
+    Ok(command)
+}
+
+/// The rows that such a process printed: none if it failed before its first.
+pub(super) fn rows(output: &std::process::Output) -> Vec<Row> {
+    serde_json::from_slice::<Results>(&output.stdout).map_or_else(|_| Vec::new(), |results| results.results)
 }
 
 /// What the demos run on, in one line.

@@ -12,7 +12,7 @@ use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
 
 use super::{Row, Stage, Work, row};
-use crate::data::Random;
+use crate::data::{Random, transposed};
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::launch::Shape;
@@ -175,8 +175,8 @@ fn fast(
         if stage.only.is_none() && (a_transposed || b_transposed) {
             break;
         }
-        let stored = |transposed, matrix: &[f32], rows, cols| match transposed {
-            true => stage.upload("an operand", &transposed_of(matrix, rows, cols)),
+        let stored = |turned, matrix: &[f32], rows, cols| match turned {
+            true => stage.upload("an operand", &transposed(matrix, rows, cols)),
             false => stage.upload("an operand", matrix),
         };
         let (a, b) = (stored(a_transposed, product.a, m, k)?, stored(b_transposed, product.b, k, n)?);
@@ -210,11 +210,6 @@ fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
     let asked = each.filter_map(|(tiles, parts)| Plan::with(problem, tiles, parts, limits).ok());
     let launches = |plan: &Plan| plan.kernel() == only || (plan.parts > 1 && only == "product_sum");
     std::iter::once(best).chain(asked).find(launches)
-}
-
-/// A matrix column by column.
-fn transposed_of(matrix: &[f32], rows: usize, cols: usize) -> Vec<f32> {
-    (0..rows * cols).map(|i| matrix[i % rows * cols + i / rows]).collect()
 }
 
 /// Runs the demo.

@@ -8,7 +8,7 @@ use kernels_gpu::matmul::product as kernels;
 
 use super::super::cublas::Sgemm;
 use super::{Bench, Comparison, Work};
-use crate::data::Random;
+use crate::data::{Random, transposed};
 use crate::error::{Doing, Error};
 use crate::product::{Factors, Matrix, Products, Target};
 use crate::size::Size;
@@ -52,8 +52,8 @@ fn against_cublas(
     let mut random = Random::new((m + n + k) as u64);
     let (host_a, host_b) = (random.units(m * k), random.units(k * n));
     let make = "allocate the matrices";
-    let upload = |dense: &[f32], rows: usize, cols: usize, transposed: bool| {
-        let stored = if transposed { transpose(dense, rows, cols) } else { dense.to_vec() };
+    let upload = |dense: &[f32], rows: usize, cols: usize, turned: bool| {
+        let stored = if turned { transposed(dense, rows, cols) } else { dense.to_vec() };
         DeviceBuffer::from_slice(&stored).doing(make)
     };
     let first = (upload(&host_a, m, k, ta)?, upload(&host_b, k, n, tb)?);
@@ -125,14 +125,4 @@ fn against_cublas(
     let size = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
     let work = Work::Operations(2.0 * m as f64 * n as f64 * k as f64);
     bench.compare("matmul", (&kernel, size, "cuBLAS"), work, ours, other, &verdict).map(Some)
-}
-
-fn transpose(dense: &[f32], rows: usize, cols: usize) -> Vec<f32> {
-    let mut turned = vec![0.0; rows * cols];
-    for row in 0..rows {
-        for col in 0..cols {
-            turned[col * rows + row] = dense[row * cols + col];
-        }
-    }
-    turned
 }
