@@ -1,5 +1,10 @@
 //! Random data that is the same in every run (SplitMix64 from a seed), and how a matrix lies in memory.
 
+use rayon::prelude::*;
+
+/// What the state grows by with each number.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -14,7 +19,7 @@ impl Random {
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(STEP);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -33,9 +38,17 @@ impl Random {
         steps as f32 / (1 << 23) as f32
     }
 
-    /// `len` such numbers.
+    /// `len` such numbers, drawn side by side on all cores: the state is a count of steps.
     pub fn units(&mut self, len: usize) -> Vec<f32> {
-        (0..len).map(|_| self.unit()).collect()
+        const PIECE: usize = 1 << 16;
+        let after = |steps: usize| Self { state: self.state.wrapping_add(STEP.wrapping_mul(steps as u64)) };
+        let mut units = vec![0.0; len];
+        units.par_chunks_mut(PIECE).enumerate().for_each(|(piece, units)| {
+            let mut random = after(piece * PIECE);
+            units.iter_mut().for_each(|unit| *unit = random.unit());
+        });
+        *self = after(len);
+        units
     }
 
     /// The numbers below `len` in random order.
@@ -49,9 +62,23 @@ impl Random {
     }
 }
 
-/// A matrix of `rows` by `cols`, row by row, as it lies column by column.
-pub fn transposed<T: Copy>(matrix: &[T], rows: usize, cols: usize) -> Vec<T> {
-    (0..cols).flat_map(|col| (0..rows).map(move |row| matrix[row * cols + col])).collect()
+/// A matrix of `rows` by `cols`, row by row, as it lies column by column: tile by tile, for in a large matrix a
+/// column's stride misses every cache, and bands of columns on all cores.
+pub fn transposed<T: Copy + Send + Sync>(matrix: &[T], rows: usize, cols: usize) -> Vec<T> {
+    const TILE: usize = 32;
+    assert_eq!(matrix.len(), rows * cols, "the matrix has rows × cols elements");
+    let mut to = matrix.to_vec();
+    to.par_chunks_mut((TILE * rows).max(1)).enumerate().for_each(|(band, to)| {
+        let col0 = band * TILE;
+        for row0 in (0..rows).step_by(TILE) {
+            for (col, to) in to.chunks_exact_mut(rows).enumerate() {
+                for row in row0..(row0 + TILE).min(rows) {
+                    to[row] = matrix[row * cols + col0 + col];
+                }
+            }
+        }
+    });
+    to
 }
 
 #[cfg(test)]
@@ -73,8 +100,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_drawn_together_are_those_drawn_one_by_one() {
+        let (mut together, mut alone) = (Random::new(3), Random::new(3));
+        let units = together.units(150_000);
+        assert!(units.iter().all(|&unit| unit == alone.unit()));
+        assert_eq!(together.bits(), alone.bits());
+    }
+
+    #[test]
     fn a_transposed_matrix_has_its_columns_in_order() {
         assert_eq!(transposed(&[1, 2, 3, 4, 5, 6], 2, 3), [1, 4, 2, 5, 3, 6]);
+        assert!(transposed::<u8>(&[], 0, 3).is_empty() && transposed::<u8>(&[], 3, 0).is_empty());
+        let (rows, cols) = (70, 45);
+        let from: Vec<usize> = (0..rows * cols).collect();
+        let to = transposed(&from, rows, cols);
+        assert!((0..to.len()).all(|i| to[i] == i % rows * cols + i / rows));
     }
 
     #[test]

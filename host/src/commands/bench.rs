@@ -11,12 +11,12 @@ use crate::terminal;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// What to measure: all if none is named
+    /// What to measure; everything if none is named
     #[arg(value_enum)]
     suites: Vec<Suite>,
 
-    /// Edges of square matrices (transpose, matmul, tensor), MxN (transpose: what the dispatcher takes), or MxNxK (matmul,
-    /// tensor), separated by commas
+    /// N (square matrices; transpose: every step), MxN (transpose: what the dispatcher takes; matmul, tensor: K is the smaller)
+    /// or MxNxK (matmul, tensor), separated by commas
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_parser = size)]
     sizes: Vec<Size>,
 
@@ -54,7 +54,8 @@ pub struct Bench {
 
 const EXAMPLES: &str = "\
 Examples:
-  warpsmith bench                                everything
+  warpsmith bench all                            everything, as without a word
+  warpsmith bench all --sizes 3000,1000x5000     everything that has a size, at these
   warpsmith bench matmul --sizes 2048,4096       products of two sizes
   warpsmith bench matmul --sizes 5000x3000x7000  a product that is no cube
   warpsmith bench transpose --against nvcc       the C++ twins only
@@ -62,14 +63,24 @@ Examples:
   warpsmith bench tensor --quick --sizes 2000x3000x1024,5120
   warpsmith bench matmul --json > result.json    for a results file
 
-The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
+± is half of what lies between the quartiles of our times. The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
 
-/// A size whose matrices a card can hold.
+/// A size whose matrices the host can make and check.
 fn size(text: &str) -> Result<Size, String> {
     let size: Size = text.parse().map_err(|error: crate::size::SizeError| error.to_string())?;
-    let (m, n, k) = size.product();
-    const MOST: usize = 32_768;
-    if m.max(n).max(k) > MOST { Err(format!("every extent is at most {MOST} here")) } else { Ok(size) }
+    let mut extents: [usize; 3] = size.product().into();
+    extents.sort_unstable();
+    // Of up to 8 bytes each, and four such arrays are in the host's memory.
+    const MOST: usize = 1 << 31;
+    let elements = extents[1] * extents[2];
+    if elements > MOST {
+        return Err(format!(
+            "a matrix of it has {} elements; {} are the most that are made and checked here, as 46340x46340",
+            terminal::grouped(elements as u64),
+            terminal::grouped(MOST as u64)
+        ));
+    }
+    Ok(size)
 }
 
 impl Bench {
@@ -81,52 +92,70 @@ impl Bench {
             true => Plan { pairs: self.samples as usize, ..Plan::quick() },
             false => Plan { pairs: self.samples as usize, ..Plan::default() },
         };
-        let suites = if self.suites.is_empty() { &Suite::ALL[..] } else { &self.suites };
         let tensor = TensorCases {
             inputs: self.types.clone(),
             layouts: self.layouts.clone(),
             output: self.result,
             variant: self.variant.clone(),
         };
-        let report = bench::run(&device, plan, suites, &self.sizes, &self.against, tensor)?;
-        self.output.print(&report, |report| {
-            let rows: Vec<Vec<String>> = report.results.iter().map(row).collect();
-            let header = [
-                "kernel",
-                "size",
-                "against",
-                "ours ms",
-                "other ms",
-                "speed ratio",
-                "95 %",
-                "rate",
-                "of limit",
-                "result",
-            ];
-            let mut text =
-                format!("{}\n{}\n", terminal::heading(&report.device), terminal::table(&header, &rows));
-            for reason in &report.left_out {
-                text += &format!("left out: {reason}\n");
-            }
-            text
-        })?;
+        let report = bench::run(&device, plan, &self.suites, &self.sizes, &self.against, tensor)?;
+        self.output.print(&report, tables)?;
         let all_right = report.results.iter().all(|comparison| comparison.ok);
         Ok(if all_right { Outcome::Well } else { Outcome::NotWell })
     }
 }
 
+/// A table for each suite, in the order in which they ran.
+fn tables(report: &bench::Report) -> String {
+    const HEADER: [&str; 12] = [
+        "kernel",
+        "size",
+        "against",
+        "ours ms",
+        "±",
+        "other ms",
+        "speed ratio",
+        "95 %",
+        "rate",
+        "of limit",
+        "MHz",
+        "result",
+    ];
+    let mut text = format!("{}\n", terminal::heading(&report.device));
+    for suite in report.results.chunk_by(|one, next| one.suite == next.suite) {
+        let rows: Vec<Vec<String>> = suite.iter().map(row).collect();
+        text += &format!("\n{}\n", terminal::heading(Suite::title(suite[0].suite)));
+        text += &format!("{}\n", terminal::table(&HEADER, &rows));
+    }
+    if report.results.is_empty() {
+        text += "nothing was measured\n";
+    }
+    for reason in &report.left_out {
+        text += &format!("left out: {reason}\n");
+    }
+    text
+}
+
 fn row(comparison: &Comparison) -> Vec<String> {
-    let ratio = comparison.speed_ratio;
+    let (ratio, ours) = (comparison.speed_ratio, &comparison.ours_ms);
     vec![
         comparison.kernel.clone(),
         comparison.size.clone(),
         comparison.against.to_owned(),
-        format!("{:.4}", comparison.ours_ms.median),
-        format!("{:.4}", comparison.other_ms.median),
+        milliseconds(ours.median),
+        format!("{:.1} %", 50.0 * (ours.upper_quartile - ours.lower_quartile) / ours.median),
+        milliseconds(comparison.other_ms.median),
         format!("{:.3}", ratio.ratio),
         format!("{:.3}-{:.3}", ratio.low, ratio.high),
         format!("{:.0} {}", comparison.rate, comparison.unit),
         comparison.share_of_limit.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
+        comparison.sm_mhz.map_or_else(String::new, |mhz| mhz.to_string()),
         if comparison.ok { terminal::RIGHT } else { terminal::WRONG }.to_owned(),
     ]
+}
+
+/// Four digits that count, whether it takes microseconds or seconds.
+fn milliseconds(time: f64) -> String {
+    let digits = (3 - time.abs().max(1e-6).log10().floor() as i32).clamp(0, 6);
+    format!("{time:.*}", digits as usize)
 }

@@ -14,7 +14,7 @@ use crate::verify::exact;
 const TIMED_ROUNDS: u32 = 1024;
 
 /// What an element of the kernels' array holds, computed here on its own.
-trait Element: DeviceCopy + Default + PartialEq + std::fmt::Debug {
+trait Element: Sync + DeviceCopy + Default + PartialEq + std::fmt::Debug {
     const KERNEL: &'static str;
     fn content(i: u32) -> Self;
     /// # Safety

@@ -37,7 +37,7 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
 }
 
 /// One launch that writes `expected.len()` elements, checked and timed.
-fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
+fn moved<T: Sync + DeviceCopy + Default + PartialEq + std::fmt::Debug>(
     stage: &Stage,
     row: Row,
     expected: &[T],

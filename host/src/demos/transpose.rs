@@ -61,7 +61,7 @@ impl Step {
 }
 
 /// An element type that the transposes exist for.
-pub trait Element: DeviceCopy + Default + PartialEq + std::fmt::Debug {
+pub trait Element: DeviceCopy + Send + Sync + Default + PartialEq + std::fmt::Debug {
     /// The step's kernel, if there is one for this type.
     fn name(step: Step) -> Option<&'static str>;
 

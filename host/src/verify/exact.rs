@@ -1,12 +1,15 @@
 //! Results that are moved, not computed: every bit must agree.
 
+use rayon::prelude::*;
+
 use super::Verdict;
 
 /// Compares all elements for equality.
-pub fn exact<T: PartialEq + std::fmt::Debug>(result: &[T], expected: &[T]) -> Verdict {
+pub fn exact<T: PartialEq + std::fmt::Debug + Sync>(result: &[T], expected: &[T]) -> Verdict {
     let wrong = if result.len() == expected.len() {
         (0..result.len())
-            .find(|&i| result[i] != expected[i])
+            .into_par_iter()
+            .find_first(|&i| result[i] != expected[i])
             .map(|i| format!("element {i} is {:?} and should be {:?}", result[i], expected[i]))
     } else {
         Some(format!("{} elements, and there should be {}", result.len(), expected.len()))

@@ -10,6 +10,9 @@ use crate::launch::Shape;
 use crate::size::Size;
 use crate::verify::Product;
 
+/// The most that the demos' kernels multiply, which at this size take up to 90 ms a launch.
+const LARGEST_TWIN: usize = 4096;
+
 struct Operands {
     edge: usize,
     host_a: Vec<f32>,
@@ -51,7 +54,11 @@ impl Operands {
 
 pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
     let mut rows = Vec::new();
-    let edge = if sizes.is_empty() { Some(4096) } else { sizes.iter().find_map(|size| size.edge()) };
+    let asked = if sizes.is_empty() { Some(LARGEST_TWIN) } else { sizes.iter().find_map(|size| size.edge()) };
+    let edge = asked.map(|edge| edge.min(LARGEST_TWIN));
+    if bench.nvcc && edge != asked {
+        bench.leave_out(format!("the demos' products beyond {LARGEST_TWIN}: a launch would take seconds"));
+    }
     if let Some(edge) = edge
         && bench.nvcc
     {

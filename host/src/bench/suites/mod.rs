@@ -23,6 +23,8 @@ use crate::verify::Verdict;
 /// A family of comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Suite {
+    /// All that follow, as if none is named.
+    All,
     /// Vector copies against the driver's device-to-device copy.
     Copy,
     /// Transposes against their twins and against the copy of the same bytes.
@@ -33,17 +35,56 @@ pub enum Suite {
     Matmul,
     /// Products on tensor cores against cuBLASLt.
     Tensor,
-    /// The steps of the product, each against the one before it; not among `all`.
+    /// The steps of the product, each against the one before it; not part of `all`.
     #[cfg(feature = "ladder")]
     Ladder,
 }
 
 impl Suite {
-    /// All suites.
-    pub const ALL: [Self; 5] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul, Self::Tensor];
+    /// What [`All`](Self::All) stands for.
+    const EACH: [Self; 5] = [Self::Copy, Self::Transpose, Self::Coalescing, Self::Matmul, Self::Tensor];
+
+    /// Those asked for, each once, in the order in which they were named; everything if none was.
+    pub fn wanted(asked: &[Self]) -> Vec<Self> {
+        if asked.is_empty() {
+            return Self::EACH.to_vec();
+        }
+        let mut wanted = Vec::new();
+        for suite in asked {
+            let suites = if *suite == Self::All { &Self::EACH[..] } else { std::slice::from_ref(suite) };
+            wanted
+                .extend(suites.iter().filter(|suite| !wanted.contains(*suite)).copied().collect::<Vec<_>>());
+        }
+        wanted
+    }
+
+    /// The heading of its rows.
+    pub fn title(name: &str) -> &'static str {
+        match name {
+            "copy" => "Copies",
+            "transpose" => "Transposes",
+            "coalescing" => "Access patterns",
+            "matmul" => "f32 products",
+            "tensor" => "Products on tensor cores",
+            _ => "Steps of the f32 product",
+        }
+    }
 
     pub(super) fn run(self, bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
+        if matches!(self, Self::Copy | Self::Coalescing) && !sizes.is_empty() {
+            bench.leave_out(match self {
+                Self::Copy => "--sizes for copy, which always moves 1 GiB",
+                _ => "--sizes for coalescing, which always moves 2²⁶ elements or structs",
+            });
+        }
         match self {
+            Self::All => {
+                let mut rows = Vec::new();
+                for suite in Self::EACH {
+                    rows.extend(suite.run(bench, sizes)?);
+                }
+                Ok(rows)
+            }
             #[cfg(feature = "ladder")]
             Self::Ladder => {
                 let edges: Vec<usize> = sizes.iter().filter_map(|size| size.edge()).collect();
@@ -129,4 +170,26 @@ fn driver_copy<'a>(bench: &'a Bench<'_>, pairs: Vec<(u64, u64)>, bytes: usize) -
             _ => Err(cust::error::CudaError::UnknownError),
         }
     })
+}
+
+/// Another buffer of the same bytes.
+fn another<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Result<DeviceBuffer<T>, Error> {
+    let make = "allocate the next set of buffers";
+    // SAFETY: written whole by the next line, before anything reads it.
+    let mut other = unsafe { DeviceBuffer::uninitialized(buffer.len()) }.doing(make)?;
+    cust::memory::CopyDestination::copy_from(&mut *other, &**buffer).doing(make)?;
+    Ok(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Suite;
+
+    #[test]
+    fn all_is_everything_once() {
+        assert_eq!(Suite::wanted(&[]), Suite::EACH);
+        assert_eq!(Suite::wanted(&[Suite::All, Suite::Copy]), Suite::EACH);
+        assert_eq!(Suite::wanted(&[Suite::Matmul, Suite::Copy, Suite::Matmul]), [Suite::Matmul, Suite::Copy]);
+        assert_eq!(Suite::wanted(&[Suite::Tensor, Suite::All])[..2], [Suite::Tensor, Suite::Copy]);
+    }
 }

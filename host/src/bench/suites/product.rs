@@ -7,7 +7,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::product as kernels;
 
 use super::super::cublas::Sgemm;
-use super::{Bench, Comparison, Work};
+use super::{Bench, Comparison, Work, another};
 use crate::data::{Random, transposed};
 use crate::error::{Doing, Error};
 use crate::product::{Factors, Matrix, Products, Target};
@@ -27,6 +27,9 @@ const SIZES: [Size; 10] = [
     Size::One(4095),
     Size::Three(5000, 3000, 7000),
 ];
+
+/// What a product's buffer sets hold together: four times the L2 cache of an H200.
+const ROTATED: usize = 256 << 20;
 
 pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
     let mut rows = Vec::new();
@@ -49,6 +52,13 @@ fn against_cublas(
 ) -> Result<Option<Comparison>, Error> {
     let Some(cublas) = &bench.cublas else { return Ok(None) };
     let (m, n, k) = size.product();
+    let (letter, bytes) = (|transposed| if transposed { 'T' } else { 'N' }, 4 * (m * k + k * n + m * n));
+    let name = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
+    let count = (ROTATED / bytes).clamp(1, 16);
+    if !bench.has_room(&format!("matmul {name}"), count * bytes) {
+        return Ok(None);
+    }
+    bench.progress.step(&format!("{name}: random data"));
     let mut random = Random::new((m + n + k) as u64);
     let (host_a, host_b) = (random.units(m * k), random.units(k * n));
     let make = "allocate the matrices";
@@ -72,13 +82,12 @@ fn against_cublas(
     verdict.how = format!("{}; {}", verdict.how, plan.why());
 
     // More sets of the same values: what matters is that they lie elsewhere.
-    let bytes = 4 * (m * k + k * n + m * n);
-    let mut sets = vec![(first.0, first.1, c)];
-    while sets.len() < ((256 << 20) / bytes).clamp(1, 16) {
-        let (a, b) = (upload(&host_a, m, k, ta)?, upload(&host_b, k, n, tb)?);
-        sets.push((a, b, DeviceBuffer::zeroed(m * n).doing(make)?));
-    }
     drop((host_a, host_b, got));
+    let mut sets = vec![(first.0, first.1, c)];
+    while sets.len() < count {
+        let (a, b, c) = &sets[0];
+        sets.push((another(a)?, another(b)?, another(c)?));
+    }
     let address = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw();
     // The buffers stay alive in `sets` until the last launch.
     let addresses: Vec<[u64; 3]> =
@@ -121,8 +130,6 @@ fn against_cublas(
         1 => plan.kernel().to_owned(),
         parts => format!("{}, K in {parts}", plan.kernel()),
     };
-    let letter = |transposed| if transposed { 'T' } else { 'N' };
-    let size = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
     let work = Work::Operations(2.0 * m as f64 * n as f64 * k as f64);
-    bench.compare("matmul", (&kernel, size, "cuBLAS"), work, ours, other, &verdict).map(Some)
+    bench.compare("matmul", (&kernel, name, "cuBLAS"), work, ours, other, &verdict).map(Some)
 }

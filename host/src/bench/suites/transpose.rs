@@ -5,8 +5,8 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 
-use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer, slice};
-use crate::data::Random;
+use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, another, driver_copy, pointer, slice};
+use crate::data::{Random, transposed};
 use crate::demos::transpose::{Element, Step};
 use crate::error::{Doing, Error};
 use crate::extra::Extended;
@@ -19,6 +19,8 @@ use kernels_gpu::transpose as k;
 
 /// Squares for the whole ladder, unless others are asked for.
 const SQUARES: [usize; 2] = [8192, 16384];
+/// The largest square for the whole ladder: the naive steps take 30 times as long as the last.
+const LARGEST_LADDER: usize = 16384;
 /// Shapes for what the dispatcher picks: rows that begin at no multiple of a tile, of a cache line, of a vector.
 const SHAPES: [(usize, usize); 7] =
     [(10000, 10000), (8256, 8256), (256, 262_144), (16384, 4096), (8191, 8191), (4095, 8191), (5001, 7003)];
@@ -30,8 +32,17 @@ pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, 
     let (squares, shapes): (Vec<usize>, Vec<(usize, usize)>) = if sizes.is_empty() {
         (SQUARES.to_vec(), SHAPES.to_vec())
     } else {
-        let two = |size: &Size| if let Size::Two(rows, cols) = *size { Some((rows, cols)) } else { None };
-        (sizes.iter().filter_map(|size| size.edge()).collect(), sizes.iter().filter_map(two).collect())
+        let mut shapes = Vec::new();
+        for &size in sizes {
+            match size {
+                Size::One(edge) if edge > LARGEST_LADDER => shapes.push((edge, edge)),
+                Size::One(_) => {}
+                Size::Two(rows, cols) => shapes.push((rows, cols)),
+                Size::Three(..) => bench.leave_out(format!("transpose {size}: a matrix is N or MxN")),
+            }
+        }
+        let edges = sizes.iter().filter_map(|size| size.edge());
+        (edges.filter(|&edge| edge <= LARGEST_LADDER).collect(), shapes)
     };
     let mut rows = Vec::new();
     for (index, &edge) in squares.iter().enumerate() {
@@ -71,15 +82,18 @@ fn measured<T: Element>(
     twins: bool,
     host: &[T],
 ) -> Result<Vec<Comparison>, Error> {
-    let make = "allocate the matrices";
     let bytes = size_of_val(host);
     let sets = (ROTATED / bytes.max(1)).clamp(2, 64);
-    let mut buffers = Vec::new();
-    for _ in 0..sets {
-        buffers
-            .push((DeviceBuffer::from_slice(host).doing(make)?, DeviceBuffer::from_slice(host).doing(make)?));
+    let (size, element) = (format!("{rows}x{cols}"), size_of::<T>());
+    if !bench.has_room(&format!("transpose {size}, elements of {element} bytes"), 2 * sets * bytes) {
+        return Ok(Vec::new());
     }
-    let turned = turned((rows, cols), host);
+    let first = DeviceBuffer::from_slice(host).doing("allocate the matrices")?;
+    let mut buffers = vec![(another(&first)?, first)];
+    while buffers.len() < sets {
+        buffers.push((another(&buffers[0].0)?, another(&buffers[0].1)?));
+    }
+    let turned = transposed(host, rows, cols);
     let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
     let (from, to) = &buffers[0];
     let chips = For::device(bench.device.limits());
@@ -104,13 +118,14 @@ fn measured<T: Element>(
     if launches.iter().all(|launch| launch.0 != picked.kernel()) {
         launches.push((picked.kernel(), picked.shape, &turned[..], false, picked.extended()));
     }
-    let (work, size) = (Work::Bytes(2.0 * bytes as f64), format!("{rows}x{cols}"));
+    let work = Work::Bytes(2.0 * bytes as f64);
+    let mut got = vec![T::default(); host.len()];
     let mut comparisons = Vec::new();
     for (kernel, shape, expected, has_twin, extended) in launches {
         let (m, n) = (Value::U32(rows as u32), Value::U32(cols as u32));
         let arguments = buffers.iter().map(|(from, to)| vec![m, n, slice(from), pointer(to)]).collect();
         let call = Call { kernel, shape, extended, arguments };
-        let verdict = checked(bench, &call, to, expected)?;
+        let verdict = checked(bench, &call, to, expected, &mut got)?;
         if twins && has_twin {
             comparisons.extend(bench.against_twin("transpose", &call, size.clone(), work, &verdict)?);
         }
@@ -122,42 +137,15 @@ fn measured<T: Element>(
     Ok(comparisons)
 }
 
-/// Runs the call on the first set and compares the whole result.
+/// Runs the call on the first set and compares the whole result, by way of `got`.
 fn checked<T: Element>(
     bench: &Bench<'_>,
     call: &Call,
     to: &DeviceBuffer<T>,
     expected: &[T],
+    got: &mut [T],
 ) -> Result<Verdict, Error> {
     bench.once(call)?;
-    let mut got = vec![T::default(); expected.len()];
-    to.copy_to(&mut got).doing("copy the result back")?;
-    Ok(exact(&got, expected))
-}
-
-/// The transpose on the host, tile by tile: at these sizes a column's stride would miss every cache.
-fn turned<T: Copy>((rows, cols): (usize, usize), from: &[T]) -> Vec<T> {
-    const TILE: usize = 32;
-    let mut to = from.to_vec();
-    for row0 in (0..rows).step_by(TILE) {
-        for col0 in (0..cols).step_by(TILE) {
-            for col in col0..(col0 + TILE).min(cols) {
-                for row in row0..(row0 + TILE).min(rows) {
-                    to[col * rows + row] = from[row * cols + col];
-                }
-            }
-        }
-    }
-    to
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_expected_result_is_the_transpose() {
-        let (rows, cols) = (70, 45);
-        let from: Vec<usize> = (0..rows * cols).collect();
-        let to = super::turned((rows, cols), &from);
-        assert!((0..to.len()).all(|i| to[i] == i % rows * cols + i / rows));
-    }
+    to.copy_to(got).doing("copy the result back")?;
+    Ok(exact(got, expected))
 }
