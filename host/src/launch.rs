@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-use cuda_std::Kernel;
+use cuda_std::{Kernel, Takes};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 
@@ -78,7 +78,10 @@ impl<'d, K: Kernel> Launcher<'d, K> {
     ///
     /// # Safety
     /// The arguments keep what the kernel's `# Safety` asks for: lengths behind pointers, above all.
-    pub unsafe fn launch<A: Arguments<K::Params>>(&self, shape: Shape, arguments: A) -> Result<(), Error> {
+    pub unsafe fn launch<P>(&self, shape: Shape, arguments: impl Arguments<P>) -> Result<(), Error>
+    where
+        K::Signature: Takes<P>,
+    {
         // SAFETY: the caller's promise.
         unsafe { self.launch_extended(shape, Extended::default(), arguments) }
     }
@@ -87,12 +90,15 @@ impl<'d, K: Kernel> Launcher<'d, K> {
     ///
     /// # Safety
     /// As [`launch`](Self::launch); a kernel that may begin early waits by itself before it touches memory.
-    pub unsafe fn launch_extended<A: Arguments<K::Params>>(
+    pub unsafe fn launch_extended<P>(
         &self,
         shape: Shape,
         extended: Extended,
-        arguments: A,
-    ) -> Result<(), Error> {
+        arguments: impl Arguments<P>,
+    ) -> Result<(), Error>
+    where
+        K::Signature: Takes<P>,
+    {
         if shape.grid.contains(&0) {
             return Ok(());
         }
@@ -357,7 +363,10 @@ macro_rules! tuples {
         tuples!($($arguments $parameters),*);
     };
 }
-tuples!(A P, B Q, C R, D S, E T, F U, G V, H W, I X, J Y, K Z, L P2, M Q2, N R2, O S2, AA T2);
+tuples!(
+    A P, B Q, C R, D S, E T, F U, G V, H W, I X, J Y, K Z, L P2, M Q2, N R2, O S2, AA T2, BB U2, CC V2, DD W2, EE X2, FF Y2,
+    GG Z2, HH P3, II Q3, JJ R3, KK S3, LL T3, MM U3, NN V3, OO W3, AB X3, AC Y3
+);
 
 #[cfg(test)]
 mod tests {

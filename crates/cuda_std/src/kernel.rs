@@ -13,8 +13,10 @@
 /// assert_eq!(sizes, [4, 8, 8, 8]); // a slice is a pointer and a length
 /// ```
 pub trait Kernel {
-    /// The parameters as a tuple, with every lifetime `'static`: `(f32, &'static [f32], *mut f32)`.
-    type Params;
+    /// A function pointer that takes the parameters: `fn(f32, &'static [f32], *mut f32)`. References and named lifetimes
+    /// are `'static`; those that the source leaves out, as in `&Scene` for a `Scene<'a>`, may be any, which is why it is
+    /// not a tuple.
+    type Signature: Copy;
     /// The name of the entry in the PTX.
     const NAME: &'static str;
     /// The parameters as written in Rust, in order.
@@ -31,6 +33,21 @@ pub trait Kernel {
         Self::PARAMS.iter().flat_map(ParamLayout::ptx)
     }
 }
+
+/// The parameters of a [`Kernel::Signature`] as a tuple, `P`.
+///
+/// A function that takes `K: Kernel` gets at them with `where K::Signature: Takes<P>`.
+pub trait Takes<P> {}
+
+macro_rules! takes {
+    ($($parameter:ident)*) => {
+        impl<F: Fn($($parameter),*), $($parameter),*> Takes<($($parameter,)*)> for F {}
+        takes!(@shorter $($parameter)*);
+    };
+    (@shorter) => {};
+    (@shorter $first:ident $($rest:ident)*) => { takes!($($rest)*); };
+}
+takes!(A B C D E G H I J K L M N O P Q R S T U V W X Y Z A2 B2 C2 D2 E2 G2 H2);
 
 /// One parameter of a kernel as written in Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

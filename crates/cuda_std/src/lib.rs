@@ -37,7 +37,7 @@ pub use float::GpuFloat;
 pub use float_ext::FloatExt;
 pub use glam;
 pub use half::{self, bf16, f16};
-pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam};
+pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam, Takes};
 #[cfg(feature = "vek")]
 pub use vek;
 

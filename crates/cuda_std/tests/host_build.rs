@@ -78,18 +78,48 @@ fn a_kernel_tells_name_and_parameters() {
     );
     let ptx: Vec<_> = everything::ptx_params().map(|p| (p.name, p.part, p.size)).collect();
     assert_eq!(ptx.len(), 11, "two slices are four, nothing is none: {ptx:?}");
-    let _: fn(<everything as Kernel>::Params) = |_: (
-        f32,
-        &'static [f32],
-        *mut f32,
-        Quad,
-        Nothing,
-        f64,
-        &'static [u16],
-        bool,
-        &'static u8,
-        [u8; 3],
-    )| {};
+    let _: fn(f32, &'static [f32], *mut f32, Quad, Nothing, f64, &'static [u16], bool, &'static u8, [u8; 3]) =
+        |a, xs, ys, q, none, r, n, flag, one, many| {
+            let same: <everything as Kernel>::Signature = |_, _, _, _, _, _, _, _, _, _| {};
+            same(a, xs, ys, q, none, r, n, flag, one, many);
+        };
+}
+
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    pub spheres: &'a [Quad],
+}
+
+#[kernel]
+pub unsafe fn trace(world: &World, worlds: &[World], kept: Option<World>, image: *mut f32) {}
+
+#[test]
+fn lifetimes_may_be_left_out() {
+    let takes: <trace as Kernel>::Signature = |world, worlds, kept, _| {
+        let _: (&World<'_>, &[World<'_>], Option<World<'_>>) = (world, worlds, kept);
+    };
+    let _ = takes;
+    let sizes: Vec<_> = trace::ptx_params().map(|p| p.size).collect();
+    assert_eq!(sizes, [8, 8, 8, 16, 8]);
+}
+
+mod blur {
+    use cuda_std::kernel;
+
+    #[kernel]
+    pub unsafe fn blur(x: f32) {}
+}
+
+pub use blur::blur;
+
+mod sharpen {}
+
+#[kernel]
+pub unsafe fn sharpen(x: f32) {}
+
+#[test]
+fn kernels_may_be_named_like_modules() {
+    let _: [unsafe fn(f32); 2] = [blur, sharpen];
 }
 
 #[test]

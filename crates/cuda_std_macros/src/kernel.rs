@@ -1,5 +1,6 @@
 //! `#[kernel]`: the user's function, a device entry that describes itself, and a host type that describes it.
 
+use crate::host_name::{self, HostName};
 use crate::launch_hints::LaunchHints;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -245,6 +246,7 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints
 }
 
 /// The host's description: an empty type with the kernel's name, which lives in another namespace than the function.
+/// Where something else has the name there, the function keeps its own and the type gives way: see `host_name`.
 fn host_description(
     function: &ItemFn,
     parameters: &[Parameter],
@@ -252,6 +254,11 @@ fn host_description(
 ) -> (TokenStream, TokenStream) {
     let (visibility, ident) = (&function.vis, &function.sig.ident);
     let name = plain_name(ident);
+    let visibility = match host_name::of(&name, ident.span().unwrap().local_file().as_deref()) {
+        HostName::Free => visibility.to_token_stream(),
+        HostName::Imported => TokenStream::new(),
+        HostName::Taken => return (TokenStream::new(), copies_only(parameters)),
+    };
     let types: Vec<Type> = parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect();
     let layouts = parameters.iter().zip(&types).map(|(Parameter { name, .. }, ty)| {
         let text = type_text(ty);
@@ -271,7 +278,7 @@ fn host_description(
         const _: () = {
             #copies
             impl ::cuda_std::Kernel for #ident {
-                type Params = (#(#types,)*);
+                type Signature = fn(#(#types),*);
                 const NAME: &'static str = #name;
                 const PARAMS: &'static [::cuda_std::ParamLayout] = &[#(#layouts),*];
                 const LAUNCH_BOUNDS: ::cuda_std::LaunchBounds = #hints;
@@ -281,6 +288,12 @@ fn host_description(
         };
     };
     (host_type, description)
+}
+
+/// For a kernel that has no type on the host: its parameters must be `Copy` all the same.
+fn copies_only(parameters: &[Parameter]) -> TokenStream {
+    let copies = copy_checks(parameters);
+    quote!(const _: () = { #copies };)
 }
 
 /// One call for each parameter, so that rustc itself points at the parameter whose type is not `Copy`.

@@ -6,6 +6,7 @@
 //! and the device build.
 
 mod device_item;
+mod host_name;
 mod kernel;
 mod launch_hints;
 mod ptx;
@@ -29,6 +30,10 @@ use proc_macro::TokenStream;
 ///     }
 /// }
 /// ```
+///
+/// On the host a type of the same name describes the kernel to typed launches. If a module of that name is beside the
+/// function, there is no such type; if the function is imported to where its own module is
+/// (`mod gemm; pub use gemm::gemm;`), the type is private. Rename one of the two to have it.
 ///
 /// What is refused, and why:
 ///

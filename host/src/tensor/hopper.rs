@@ -171,7 +171,8 @@ impl<'d> Launch<'d, '_> {
     fn of<T, K>(self) -> Result<Prepared<'d>, Error>
     where
         T: Element,
-        K: cuda_std::Kernel<Params = (HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32)> + 'd,
+        K: cuda_std::Kernel<Signature = fn(HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32)>
+            + 'd,
     {
         let Self { device, problem, operands, plan } = self;
         let launcher = device.kernel::<K>()?;

@@ -103,7 +103,7 @@ fn prepare<'d, K>(
     shape: Shape,
 ) -> Result<Prepared<'d>, Error>
 where
-    K: cuda_std::Kernel<Params = (HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'd,
+    K: cuda_std::Kernel<Signature = fn(HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'd,
 {
     let Problem { m, n, k, lda, ldb, alpha, beta, .. } = *problem;
     let launcher = device.kernel::<K>()?;
