@@ -121,7 +121,7 @@ pub(crate) enum Init {
     GridId,
     LaneMask(LaneMask),
     DynamicSharedSize,
-    TotalSharedSize,
+    SharedSize(SharedSize),
     ClusterId(u8),
     NClusterId(u8),
     ClusterCtaid(u8),
@@ -133,6 +133,19 @@ pub(crate) enum Init {
     Workspace {
         high: bool,
     },
+}
+
+/// What a special register tells of a block's shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SharedSize {
+    /// What the kernel's variables and the launch take.
+    Total,
+    /// That, and what the system reserves.
+    Aggregate,
+    ReservedBegin,
+    ReservedSecond,
+    ReservedEnd,
+    ReservedCapacity,
 }
 
 /// How wide an address is, and whether it is generic.
@@ -164,6 +177,8 @@ pub(crate) struct KernelCode {
     /// Offset of each shared variable of the module that the kernel reaches.
     pub shared_offsets: Vec<Option<u32>>,
     pub static_shared: u32,
+    /// Whether it asks where the system's own part of shared memory lies, as cooperative groups of several warps do.
+    pub asks_reserved_shared: bool,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align: u32,
     pub local_bytes: u32,

@@ -16,7 +16,7 @@ use crate::exec::code_address;
 use crate::fault::SourceFrame;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData, Param};
-use crate::program::{Code, CodeSite, KernelCode, SharedVariable, Signature};
+use crate::program::{Code, CodeSite, Init, KernelCode, SharedSize, SharedVariable, Signature};
 use crate::texture::Textures;
 
 /// Names that every function of the module sees.
@@ -552,6 +552,12 @@ fn place_shared(
 ) -> Result<KernelCode, Error> {
     let used: BTreeSet<u32> =
         reached.iter().flat_map(|&f| code.functions[f as usize].shared_used.iter().copied()).collect();
+    let asks = |init: &Init| match init {
+        Init::SharedSize(size) => !matches!(size, SharedSize::Total | SharedSize::Aggregate),
+        _ => false,
+    };
+    kernel.asks_reserved_shared =
+        reached.iter().any(|&f| code.functions[f as usize].inits.iter().any(|(_, init)| asks(init)));
     let mut end = 0u32;
     kernel.shared_offsets = vec![None; code.shared.len()];
     kernel.dynamic_align = 16;

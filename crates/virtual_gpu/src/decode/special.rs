@@ -1,7 +1,7 @@
 //! Special registers: those that stand for the life of a frame, and those that change.
 
 use crate::op::DynamicSpecial;
-use crate::program::{Init, LaneMask};
+use crate::program::{Init, LaneMask, SharedSize};
 
 /// A special register that is set once: how, and its rows.
 pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
@@ -34,7 +34,14 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
         ("%lanemask_ge", _) => Init::LaneMask(LaneMask::Ge),
         ("%lanemask_gt", _) => Init::LaneMask(LaneMask::Gt),
         ("%dynamic_smem_size", _) => Init::DynamicSharedSize,
-        ("%total_smem_size" | "%aggr_smem_size", _) => Init::TotalSharedSize,
+        ("%total_smem_size", _) => Init::SharedSize(SharedSize::Total),
+        ("%aggr_smem_size", _) => Init::SharedSize(SharedSize::Aggregate),
+        ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0", _) => {
+            Init::SharedSize(SharedSize::ReservedBegin)
+        }
+        ("%reserved_smem_offset_1", _) => Init::SharedSize(SharedSize::ReservedSecond),
+        ("%reserved_smem_offset_end", _) => Init::SharedSize(SharedSize::ReservedEnd),
+        ("%reserved_smem_offset_cap", _) => Init::SharedSize(SharedSize::ReservedCapacity),
         ("%cluster_ctarank", _) => Init::ClusterCtaRank,
         ("%cluster_nctarank", _) => Init::ClusterNctaRank,
         ("%envreg1", _) => Init::Workspace { high: true },
@@ -57,14 +64,9 @@ pub(super) fn changing(name: &str) -> Option<(DynamicSpecial, u32)> {
         "%globaltimer" => (DynamicSpecial::GlobalTimer, 2),
         "%globaltimer_lo" => (DynamicSpecial::GlobalTimerLow, 1),
         "%globaltimer_hi" => (DynamicSpecial::GlobalTimerHigh, 1),
-        "%reserved_smem_offset_begin"
-        | "%reserved_smem_offset_end"
-        | "%reserved_smem_offset_cap"
-        | "%current_graph_exec_lo" => (DynamicSpecial::Zero32, 1),
+        "%current_graph_exec_lo" => (DynamicSpecial::Zero32, 1),
         "%current_graph_exec" => (DynamicSpecial::Zero64, 2),
-        _ if name.starts_with("%reserved_smem_offset_") || name.starts_with("%envreg") => {
-            (DynamicSpecial::Zero32, 1)
-        }
+        _ if name.starts_with("%envreg") => (DynamicSpecial::Zero32, 1),
         _ => match name.strip_prefix("%pm").map(|n| n.strip_suffix("_64").map_or((n, 1), |n| (n, 2))) {
             Some((n, rows)) if n.parse::<u32>().is_ok_and(|n| n < 8) => match rows {
                 1 => (DynamicSpecial::Zero32, 1),

@@ -25,6 +25,9 @@ pub(crate) struct LaunchContext<'a> {
     /// Shared memory of a block, and where its dynamic part starts.
     pub shared_bytes: u32,
     pub dynamic_offset: u32,
+    /// Without the system's part, and where that starts.
+    pub user_shared: u32,
+    pub reserved_offset: u32,
     pub grid_id: u64,
     /// What clocks show at the start.
     pub epoch: u64,

@@ -4,7 +4,7 @@ use super::block::BlockState;
 use super::context::LaunchContext;
 use super::warp::Warp;
 use crate::memory::window;
-use crate::program::{AddressForm, Init, LaneMask};
+use crate::program::{AddressForm, Init, LaneMask, SharedSize};
 
 /// Sets them.
 pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &BlockState, frame: u32) {
@@ -61,7 +61,7 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
                 }
             }),
             Init::DynamicSharedSize => all(launch.launch.dynamic_shared),
-            Init::TotalSharedSize => all(launch.shared_bytes),
+            Init::SharedSize(which) => all(shared_size(launch, which)),
             Init::ClusterId(d) => all(block.index[d as usize] / cluster[d as usize]),
             Init::NClusterId(d) => all(grid[d as usize] / cluster[d as usize]),
             Init::ClusterCtaid(d) => all(block.index[d as usize] % cluster[d as usize]),
@@ -82,6 +82,21 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
         unsafe { regs.store(slot, &narrow, u32::MAX) };
     }
 }
+
+fn shared_size(launch: &LaunchContext<'_>, which: SharedSize) -> u32 {
+    let reserved = launch.gpu.chip().sm.shared_reserved_per_block;
+    match which {
+        SharedSize::Total => launch.user_shared,
+        SharedSize::Aggregate => launch.user_shared + reserved,
+        SharedSize::ReservedBegin => launch.reserved_offset,
+        SharedSize::ReservedSecond => launch.reserved_offset + RESERVED_SECOND,
+        SharedSize::ReservedEnd => launch.reserved_offset + reserved,
+        SharedSize::ReservedCapacity => reserved,
+    }
+}
+
+/// Where the second of the reserved regions starts, which cooperative groups keep the barriers of their tiles in.
+const RESERVED_SECOND: u32 = 512;
 
 fn set_address(warp: &mut Warp, frame: u32, slot: u32, offset: u64, form: AddressForm, start: u64) {
     let regs = warp.regs(frame);

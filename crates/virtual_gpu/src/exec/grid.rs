@@ -78,8 +78,15 @@ pub(crate) fn launch<O: LaunchObserver>(
     let launch = &with_clusters(code, launch)?;
     check(gpu, code, launch, params)?;
     let dynamic_offset = code.static_shared.next_multiple_of(code.dynamic_align.max(1));
-    let shared_bytes =
+    let user_shared =
         if launch.dynamic_shared > 0 { dynamic_offset + launch.dynamic_shared } else { code.static_shared };
+    // Hardware puts its part first. Here it comes last, for kernels that ask where it is, so that a kernel's own
+    // addresses stay what they are and accesses beyond its variables are found in all others.
+    let reserved_offset = user_shared.next_multiple_of(128);
+    let shared_bytes = match code.asks_reserved_shared {
+        true => reserved_offset + gpu.chip().sm.shared_reserved_per_block,
+        false => user_shared,
+    };
     let params = AlignedParams::new(params);
     let heap_used = AtomicU64::new(0);
     let workspace = match launch.cooperative {
@@ -94,6 +101,8 @@ pub(crate) fn launch<O: LaunchObserver>(
         params: params.bytes(),
         shared_bytes,
         dynamic_offset,
+        user_shared,
+        reserved_offset,
         grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
         epoch: 1 << 20,
         heap_used: &heap_used,
@@ -106,7 +115,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         shared_bytes,
         code: kernel.module().code().clone(),
         function: code.function,
-        shared: shared_arrays(kernel, dynamic_offset, shared_bytes),
+        shared: shared_arrays(kernel, dynamic_offset, user_shared),
     };
     observer.begin(&info);
     let clusters = launch.blocks() / cluster_blocks(launch);
@@ -135,13 +144,13 @@ pub(crate) fn launch<O: LaunchObserver>(
 }
 
 /// The module's shared variables as the kernel places them; those whose size the launch gives take all of it.
-fn shared_arrays(kernel: &Kernel, dynamic: u32, shared_bytes: u32) -> Vec<Option<SharedArray>> {
+fn shared_arrays(kernel: &Kernel, dynamic: u32, user_shared: u32) -> Vec<Option<SharedArray>> {
     let variables = kernel.module().code().shared.iter();
     let place = |(variable, offset): (&SharedVariable, &Option<u32>)| {
         let name = variable.name.clone();
         match offset {
             _ if variable.dynamic => {
-                Some(SharedArray { name, offset: dynamic, size: shared_bytes.saturating_sub(dynamic) })
+                Some(SharedArray { name, offset: dynamic, size: user_shared.saturating_sub(dynamic) })
             }
             Some(offset) => Some(SharedArray { name, offset: *offset, size: variable.size }),
             None => None,

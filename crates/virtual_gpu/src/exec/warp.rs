@@ -64,6 +64,8 @@ pub(crate) struct Warp {
     pub live: u32,
     pub rows: Vec<Row>,
     pub frames: Vec<Frame>,
+    /// Frames that nobody is in, but that lie below one that somebody is in.
+    empty: u32,
     pub groups: Vec<Group>,
     pub local: Local,
     /// Operations executed, also what its clock shows.
@@ -100,6 +102,7 @@ impl Warp {
             live,
             rows: Vec::new(),
             frames: Vec::new(),
+            empty: 0,
             groups: Vec::new(),
             local: Local::new(local_limit),
             steps: 0,
@@ -155,11 +158,22 @@ impl Warp {
         parent: Option<(u32, u32)>,
         lanes: u32,
     ) -> Option<u32> {
-        // Together with the limit on local memory these keep a runaway recursion from taking the host's memory.
+        // Together with the limit on local memory these keep a runaway recursion from taking the host's memory. Lanes
+        // that go different ways have frames of their own.
         const MAX_DEPTH: u32 = 4096;
         const MAX_ROWS: usize = 1 << 17;
+        let max_rows = MAX_ROWS.max((MAX_ROWS / 4).saturating_mul(self.groups.len()));
         let f = &code.functions[function as usize];
-        let base = self.frames.last().map_or(0, |last| last.base + last.rows);
+        let rows = f.image.len();
+        // Groups that call and return in turn would otherwise pile up empty frames under each other's.
+        let reused = match self.empty {
+            0 => None,
+            _ => self.frames.iter().position(|frame| frame.live == 0 && frame.rows as usize >= rows),
+        };
+        let base = match reused {
+            Some(index) => self.frames[index].base,
+            None => self.frames.last().map_or(0, |last| last.base + last.rows),
+        };
         let (depth, local_base) = match parent {
             Some((parent, _)) => {
                 let p = &self.frames[parent as usize];
@@ -167,19 +181,16 @@ impl Warp {
             }
             None => (0, 0),
         };
-        let end = base as usize + f.image.len();
-        if depth > MAX_DEPTH || end > MAX_ROWS.max(f.image.len()) {
+        if depth > MAX_DEPTH || base as usize + rows > max_rows.max(rows) {
             return None;
         }
         let local_end = local_base.checked_add(f.local_size)?;
         if !self.local.reserve(local_end) {
             return None;
         }
-        self.rows.truncate(base as usize);
-        self.rows.extend_from_slice(&f.image);
-        self.frames.push(Frame {
+        let frame = Frame {
             base,
-            rows: f.image.len() as u32,
+            rows: reused.map_or(rows as u32, |index| self.frames[index].rows),
             function,
             parent: parent.map_or(0, |p| p.0),
             call_pc: parent.map_or(0, |p| p.1),
@@ -187,15 +198,33 @@ impl Warp {
             local_base,
             local_size: f.local_size,
             live: lanes,
-        });
+        };
+        if let Some(index) = reused {
+            self.rows[base as usize..][..rows].copy_from_slice(&f.image);
+            self.frames[index] = frame;
+            self.empty -= 1;
+            return Some(index as u32);
+        }
+        self.rows.truncate(base as usize);
+        self.rows.extend_from_slice(&f.image);
+        self.frames.push(frame);
         Some(self.frames.len() as u32 - 1)
     }
 
     /// Lanes leave a frame, by returning or exiting; frames that nobody is in any more are given back.
     pub fn leave_frame(&mut self, frame: u32, lanes: u32) {
-        self.frames[frame as usize].live &= !lanes;
+        self.take_out(frame, lanes);
         while self.frames.len() > 1 && self.frames.last().is_some_and(|f| f.live == 0) {
             self.frames.pop();
+            self.empty -= 1;
+        }
+    }
+
+    fn take_out(&mut self, frame: u32, lanes: u32) {
+        let live = &mut self.frames[frame as usize].live;
+        let before = std::mem::replace(live, *live & !lanes);
+        if before != 0 && before & !lanes == 0 {
+            self.empty += 1;
         }
     }
 
@@ -204,7 +233,7 @@ impl Warp {
         self.live &= !lanes;
         let mut at = frame;
         loop {
-            self.frames[at as usize].live &= !lanes;
+            self.take_out(at, lanes);
             if at == 0 {
                 break;
             }
@@ -336,4 +365,30 @@ impl Warp {
 /// Whether an operation is `bar.warp.sync`, at which lanes may meet from different places.
 fn is_warp_sync(code: &Code, pc: u32) -> bool {
     matches!(&code.ops[pc as usize].kind, crate::op::OpKind::Collective(c) if c.kind == CollectiveKind::WarpSync)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::FunctionCode;
+
+    /// Two lanes of different ways call in turn, each before the other returns, so no frame is ever the last one.
+    #[test]
+    fn calls_in_turn_do_not_pile_up_frames() {
+        let image = vec![Row([0; 32]); 64].into_boxed_slice();
+        let code = Code { functions: vec![FunctionCode { image, ..Default::default() }], ..Code::default() };
+        let mut warp = Warp::new(0, 3, 1024);
+        warp.push_frame(&code, 0, None, 3).unwrap();
+        let mut first = warp.push_frame(&code, 0, Some((0, 0)), 1).unwrap();
+        for _ in 0..10_000 {
+            let second = warp.push_frame(&code, 0, Some((0, 0)), 2).unwrap();
+            warp.leave_frame(first, 1);
+            first = warp.push_frame(&code, 0, Some((0, 0)), 1).expect("an empty frame is used again");
+            assert_ne!(first, second);
+            warp.leave_frame(second, 2);
+        }
+        assert!(warp.frames.len() < 5);
+        warp.leave_frame(first, 1);
+        assert_eq!((warp.frames.len(), warp.empty), (1, 0));
+    }
 }

@@ -1,5 +1,9 @@
 // What a program decides while it runs: tiles of a warp, virtual calls, memory from the stack and from the heap.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <stdint.h>
+
+namespace cg = cooperative_groups;
 
 // Each tile of `width` lanes adds up its values, with the member mask of its own lanes.
 extern "C" __global__ void tile_sums(const int *in, int *out, unsigned width) {
@@ -67,4 +71,14 @@ extern "C" __global__ void wide(const uint64_t *in, uint64_t *out) {
     b %= (unsigned __int128)1000000007 * 998244353;
     out[2 * threadIdx.x] = (uint64_t)b;
     out[2 * threadIdx.x + 1] = (uint64_t)(b >> 64);
+}
+
+// Tiles of four warps: cooperative groups keep their barriers in the part of shared memory that the system reserves.
+extern "C" __global__ void wide_tiles(const int *in, int *out) {
+    __shared__ cg::block_tile_memory<256> memory;
+    auto block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<128>(block);
+    int sum = cg::reduce(tile, in[threadIdx.x], cg::plus<int>());
+    tile.sync();
+    out[threadIdx.x] = 2 * sum + tile.any(in[threadIdx.x] == 99);
 }

@@ -99,3 +99,16 @@ fn arithmetic_of_128_bits() {
         .collect();
     assert_eq!(device.download::<u64>(out), want);
 }
+
+#[test]
+fn tiles_of_several_warps() {
+    let device = device();
+    let values = values(6, 256);
+    let out = device.zeros::<i32>(256);
+    device.launch("wide_tiles", Launch::new(1, 256), &[device.upload(&values).arg(), out.arg()]);
+    let want: Vec<i32> = values
+        .chunks(128)
+        .flat_map(|tile| [2 * tile.iter().sum::<i32>() + tile.contains(&99) as i32; 128])
+        .collect();
+    assert_eq!(device.download::<i32>(out), want);
+}
