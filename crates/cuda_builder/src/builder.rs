@@ -6,7 +6,7 @@ use crate::cache::{self, Cache, Key};
 use crate::error::CudaBuilderError;
 use crate::float_modes::FloatModes;
 use crate::front_end::{self, Request, Toolchain};
-use crate::{isolate, llvm, lower, project};
+use crate::{isolate, llvm, llvm_library, lower, project};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -235,7 +235,7 @@ impl CudaBuilder {
         project::print_dependencies(&artifact.archive, &crate_path);
         let archive = Archive::read(&artifact.archive)?;
         drop(lock);
-        let library = find_llvm(toolchain)?;
+        let library = llvm_library::of(toolchain)?;
         let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "ll");
         let final_module_is_text = self.final_module_path.as_ref().map(is_text);
         let options = lower::Options {
@@ -266,7 +266,8 @@ impl CudaBuilder {
                     cause: e.to_string(),
                 })?;
                 let parts = conditions.map(|key| (&cache, key));
-                let output = isolate::run(|| lower::lower(&archive, &options, parts))?;
+                let output = isolate::run(|| lower::lower(&archive, &options, parts))
+                    .map_err(|error| llvm_library::with_version(toolchain, error))?;
                 if let Some(key) = key {
                     cache.put(key, &output.encode());
                     cache.trim();
@@ -327,24 +328,4 @@ fn lock(folder: &Path) -> Result<fs::File, CudaBuilderError> {
         Ok(file)
     });
     locked.map_err(|cause| CudaBuilderError::File { what: "cannot lock", path, cause })
-}
-
-/// The shared LLVM of the toolchain: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so` beside
-/// it is a linker script), `libLLVM.dylib` on macOS.
-fn find_llvm(toolchain: &Toolchain) -> Result<PathBuf, CudaBuilderError> {
-    let folder = toolchain.sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
-    let is_library = |name: &str| {
-        name.starts_with("libLLVM.so.")
-            || name.starts_with("libLLVM") && name.ends_with(".dylib")
-            || name.starts_with("LLVM") && name.ends_with(".dll")
-    };
-    let mut found: Vec<PathBuf> = fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_library))
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    found.pop().ok_or(CudaBuilderError::NoLlvm { searched: folder })
 }

@@ -1,5 +1,6 @@
 //! The front end: cargo and stock rustc turn the kernel crate and its dependencies into one archive of LLVM bitcode.
 
+use crate::advice::Collected;
 use crate::arch::NvvmArch;
 use crate::error::CudaBuilderError;
 use crate::{levels, wrapper};
@@ -195,9 +196,10 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
         .spawn()
         .map_err(|cause| CudaBuilderError::CannotRun { program: toolchain.cargo.clone(), cause })?;
     let mut artifact = None;
+    let mut advice = Collected::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            artifact = read_message(&line).or(artifact);
+            artifact = read_message(&line, &mut advice).or(artifact);
         }
     }
     let status = child
@@ -205,15 +207,16 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
         .map_err(|cause| CudaBuilderError::CannotRun { program: toolchain.cargo.clone(), cause })?;
     match artifact {
         Some(artifact) if status.success() => Ok(artifact),
-        _ => Err(CudaBuilderError::BuildFailed),
+        _ => Err(advice.text().map_or(CudaBuilderError::BuildFailed, CudaBuilderError::NotForTheDevice)),
     }
 }
 
 /// Prints a diagnostic, or recognises the library. The last library that cargo names is the kernel crate.
-fn read_message(line: &str) -> Option<Artifact> {
+fn read_message(line: &str, advice: &mut Collected) -> Option<Artifact> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     match message["reason"].as_str()? {
         "compiler-message" => {
+            advice.note(&message["message"]);
             eprint!("{}", message["message"]["rendered"].as_str()?);
             None
         }

@@ -8,6 +8,7 @@
 //! CudaBuilder::new("../kernels").arch(NvvmArch::Compute75).copy_to(out.join("kernels.ptx")).build().unwrap();
 //! ```
 
+mod advice;
 mod arch;
 mod archive;
 mod assembly;
@@ -29,6 +30,7 @@ mod levels;
 mod lines;
 mod link;
 mod llvm;
+mod llvm_library;
 mod local_atomics;
 mod lower;
 mod marks;

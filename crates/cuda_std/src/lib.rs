@@ -15,7 +15,7 @@ pub mod __device;
 pub mod async_copy;
 pub mod atomic;
 pub mod cfg;
-mod float;
+pub mod float;
 mod float_ext;
 mod intrinsic;
 pub mod intrinsics;

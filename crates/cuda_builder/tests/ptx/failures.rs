@@ -32,6 +32,12 @@ pub fn rust_errors() {
     assert!(matches!(error, Err(CudaBuilderError::BuildFailed)), "{error:?}");
 }
 
+pub fn what_only_upstreams_compiler_takes() {
+    says("ptx_assembly", &["cuda_std::ptx!", "o = out(u32) o"]);
+    says("nightly", &["stable Rust", "delete the line `#![feature(…)]`"]);
+    says("uses_std", &["no `std`", "`core` and `alloc`"]);
+}
+
 pub fn undefined_symbols() {
     says(
         "undefined",

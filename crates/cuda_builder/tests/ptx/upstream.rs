@@ -17,6 +17,9 @@ pub fn generation_a_compiles_unchanged() {
         function(&ptx, "names").iter().any(|line| line.contains("prototype_")),
         "a call through a vtable"
     );
+    assert_eq!(parameters(&ptx, "nearest").len(), 5, "a tuple and a borrowed list are one parameter each");
+    assert_eq!((count(&ptx, "mirrored", "ld.shared"), count(&ptx, "mirrored", "bar.sync")), (1, 1));
+    function(&ptx, "saxpy");
     assert!(ptx.contains("malloc"), "a text is put together on the device's heap");
 }
 

@@ -1,6 +1,11 @@
 extern crate alloc;
 
+mod saxpy;
+pub use crate::saxpy::saxpy;
+
 use cuda_std::address_space;
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 use cuda_std::prelude::*;
 
 #[derive(Copy, Clone)]
@@ -102,4 +107,32 @@ pub unsafe fn names(out: *mut u8) {
     let named: alloc::boxed::Box<dyn Named> = alloc::boxed::Box::new(Lane(thread::thread_idx_x()));
     let name = named.name();
     core::slice::from_raw_parts_mut(out, name.len()).copy_from_slice(name.as_bytes());
+}
+
+/// Borrowed lists in unified memory, the lifetime left out where it is passed.
+#[derive(Clone, Copy)]
+pub struct Spheres<'a> {
+    centres: &'a [Vec3],
+}
+
+#[kernel]
+pub unsafe fn nearest(spheres: &Spheres, other: Spheres, mut best: f32, (from, scale): (usize, f32), out: *mut f32) {
+    for centre in &spheres.centres[from..] {
+        best = best.min(cuda_std::float::GpuFloat::sqrt(centre.magnitude_squared()) * scale);
+    }
+    *out = best + other.centres.len() as f32;
+}
+
+/// A static that is shared through a cell instead of `static mut`.
+#[kernel]
+pub unsafe fn mirrored(out: *mut f32) {
+    struct Tile(UnsafeCell<MaybeUninit<[f32; 64]>>);
+    unsafe impl Sync for Tile {}
+    #[cuda_std::address_space(shared)]
+    static TILE: Tile = Tile(UnsafeCell::new(MaybeUninit::uninit()));
+    let tile = TILE.0.get().cast::<f32>();
+    let i = thread::thread_idx_x() as usize;
+    *tile.add(i) = *out.add(i);
+    thread::sync_threads();
+    *out.add(i) = *tile.add(63 - i);
 }
