@@ -102,7 +102,7 @@ pub fn chosen(device: &Device, shape: (usize, usize), begin: usize) -> anyhow::R
     placed::<u64>(device, shape, begin, |bits| bits)
 }
 
-fn placed<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
+fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     device: &Device,
     (rows, cols): (usize, usize),
     begin: usize,
