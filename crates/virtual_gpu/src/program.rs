@@ -143,7 +143,6 @@ pub(crate) enum SharedSize {
     /// That, and what the system reserves.
     Aggregate,
     ReservedBegin,
-    ReservedSecond,
     ReservedEnd,
     ReservedCapacity,
 }

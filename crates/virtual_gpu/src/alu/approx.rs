@@ -30,10 +30,10 @@ pub fn rsqrt(a: f32, ftz: bool) -> f32 {
     via_f64(a, ftz, |a| 1.0 / a.sqrt())
 }
 
-/// `sin.approx.f32`.
+/// `sin.approx.f32`. The manual gives a zero for subnormal operands, flushed or not, and so does an H200.
 #[inline]
 pub fn sin(a: f32, ftz: bool) -> f32 {
-    via_f64(a, ftz, f64::sin)
+    via_f64(flush_f32(a, true), ftz, f64::sin)
 }
 
 /// `cos.approx.f32`.
@@ -136,6 +136,7 @@ mod tests {
         assert_eq!(lg2(8.0, false), 3.0);
         assert_eq!(ex2(-inf, false), 0.0);
         assert_eq!(ex2(-140.0, true), 0.0);
+        assert_eq!(sin(-1e-40, false).to_bits(), (-0f32).to_bits());
         assert_eq!(sin(inf, false).to_bits(), 0x7fff_ffff);
         assert_eq!(cos(-0.0, false), 1.0);
         assert_eq!(tanh(-inf), -1.0);

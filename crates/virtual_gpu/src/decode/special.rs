@@ -36,10 +36,10 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
         ("%dynamic_smem_size", _) => Init::DynamicSharedSize,
         ("%total_smem_size", _) => Init::SharedSize(SharedSize::Total),
         ("%aggr_smem_size", _) => Init::SharedSize(SharedSize::Aggregate),
-        ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0", _) => {
+        // Both of the regions in it start at its beginning, on an H200.
+        ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0" | "%reserved_smem_offset_1", _) => {
             Init::SharedSize(SharedSize::ReservedBegin)
         }
-        ("%reserved_smem_offset_1", _) => Init::SharedSize(SharedSize::ReservedSecond),
         ("%reserved_smem_offset_end", _) => Init::SharedSize(SharedSize::ReservedEnd),
         ("%reserved_smem_offset_cap", _) => Init::SharedSize(SharedSize::ReservedCapacity),
         ("%cluster_ctarank", _) => Init::ClusterCtaRank,

@@ -84,19 +84,19 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
 }
 
 fn shared_size(launch: &LaunchContext<'_>, which: SharedSize) -> u32 {
-    let reserved = launch.gpu.chip().sm.shared_reserved_per_block;
+    let sm = &launch.gpu.chip().sm;
+    let reserved = sm.shared_reserved_per_block;
     match which {
-        SharedSize::Total => launch.user_shared,
+        SharedSize::Total => launch.user_shared.next_multiple_of(sm.shared_granularity),
         SharedSize::Aggregate => launch.user_shared + reserved,
         SharedSize::ReservedBegin => launch.reserved_offset,
-        SharedSize::ReservedSecond => launch.reserved_offset + RESERVED_SECOND,
-        SharedSize::ReservedEnd => launch.reserved_offset + reserved,
+        SharedSize::ReservedEnd => launch.reserved_offset + RESERVED_IN_USE,
         SharedSize::ReservedCapacity => reserved,
     }
 }
 
-/// Where the second of the reserved regions starts, which cooperative groups keep the barriers of their tiles in.
-const RESERVED_SECOND: u32 = 512;
+/// What `%reserved_smem_offset_end` less `%reserved_smem_offset_begin` is on an H200.
+const RESERVED_IN_USE: u32 = 288;
 
 fn set_address(warp: &mut Warp, frame: u32, slot: u32, offset: u64, form: AddressForm, start: u64) {
     let regs = warp.regs(frame);

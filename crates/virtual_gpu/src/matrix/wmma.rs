@@ -110,6 +110,10 @@ impl Fragment {
     fn element(&self, register: usize, lane: usize, index: usize) -> (usize, usize) {
         let at = linear(self.registers(), per_register(self.format), register, lane, index);
         let at = at % (self.rows() * self.columns());
+        if self.matrix == Matrix::B && self.format.bits() < 8 {
+            // Always by columns: a byte's elements follow each other along k.
+            return (at % self.rows(), at / self.rows());
+        }
         (at / self.columns(), at % self.columns())
     }
 }
@@ -306,7 +310,8 @@ fn gather<T: Copy + Default>(
     let mut full = Lines::new(lines, depth);
     for at in 0..lines * depth {
         let (lane, register, index) = split(at, fragment.len(), per);
-        let (line, k) = if across { (at % lines, at / lines) } else { (at / depth, at % depth) };
+        let by_rows = across && element.bits() >= 8;
+        let (line, k) = if by_rows { (at % lines, at / lines) } else { (at / depth, at % depth) };
         full.set(line, k, convert(element, field(fragment[register][lane], index, element.bits())));
     }
     full
@@ -377,6 +382,51 @@ mod tests {
                     let expected: i32 = (0..k).map(|i| a[at / n * k + i] * b[i * n + at % n]).sum();
                     assert_eq!(value as i32, expected + 3);
                 }
+            }
+        }
+    }
+
+    /// The same with several elements a byte, against the sum over k written out; A lies by rows, B by columns.
+    #[test]
+    fn loads_and_products_of_parts_of_bytes_agree() {
+        let words: Vec<u64> = (1..65u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let memory = |start: usize, at: u64, bits: u64| -> u32 {
+            (words[start + (at * bits / 64) as usize] >> (at * bits % 64) & ((1 << bits) - 1)) as u32
+        };
+        for (k, bits, ty, operation) in
+            [(128usize, 1, "b1", "mma.xor.popc"), (128, 1, "b1", "mma.and.popc"), (32, 4, "s4", "mma")]
+        {
+            let load = |matrix: &str, layout: &str, start: usize| -> Vec<Row> {
+                let all = format!("load.{matrix}.sync.aligned.{layout}.m8n8k{k}.{ty}");
+                let fragment = Fragment::parse(&all.split('.').collect::<Vec<_>>()).unwrap();
+                let per_byte = 8 / bits as usize;
+                let register = |lane| {
+                    // As the machine does it: what a byte holds is read at once.
+                    let pieces: Vec<_> = fragment.pieces(0, lane, k as u64).collect();
+                    pieces.chunks(per_byte).fold(0, |word, byte| {
+                        let parts = (0..per_byte as u64)
+                            .map(|i| memory(start, byte[0].offset + i, bits) << (i * bits))
+                            .fold(0, |byte, part| byte | part);
+                        word | parts << (byte[0].index * bits as usize)
+                    })
+                };
+                vec![std::array::from_fn(register)]
+            };
+            let (fa, fb) = (load("a", "row", 0), load("b", "col", 32));
+            let form = wmma(&format!("{operation}.sync.aligned.row.col.m8n8k{k}.s32.{ty}.{ty}.s32")).unwrap();
+            let d = form.execute(&fa, &fb, &[[3; 32]; 2]);
+            for at in 0..64usize {
+                let term = |i: usize| {
+                    let a = memory(0, (at / 8 * k + i) as u64, bits) as i32;
+                    let b = memory(32, (at % 8 * k + i) as u64, bits) as i32;
+                    match operation {
+                        "mma.xor.popc" => a ^ b,
+                        "mma.and.popc" => a & b,
+                        _ => (a << 28 >> 28) * (b << 28 >> 28),
+                    }
+                };
+                let expected = 3 + (0..k).map(term).sum::<i32>();
+                assert_eq!(d[at % 2][at / 2] as i32, expected, "{operation} {ty}, element {at}");
             }
         }
     }
