@@ -132,3 +132,24 @@ fn every_measured_row_is_predicted() {
     }
     assert_eq!(checked, 700);
 }
+
+/// One instruction a launch, of one warp, its module compiled at level 0 (driver 580.159.04, 2026-11-22):
+/// `l1tex__t_sectors_pipe_lsu_mem_global_op_atom` or `_red`.
+#[test]
+fn global_atomics_agree() {
+    let mut checked = 0;
+    for line in include_str!("data/h200-global-atomics.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [instruction, _, sectors, lanes] = fields[..] else { panic!("{line}") };
+        let mut addresses = [0; 32];
+        let mut mask = 0;
+        for (lane, address) in lanes.split(' ').enumerate().filter(|(_, address)| *address != "-") {
+            addresses[lane] = address.parse().unwrap();
+            mask |= 1 << lane;
+        }
+        let counted = gpu_model::coalescing::atomic_sectors(mask, &addresses);
+        assert_eq!(counted.to_string(), sectors, "{instruction} at {lanes}");
+        checked += 1;
+    }
+    assert_eq!(checked, 31);
+}

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
-use gpu_model::coalescing::sectors;
+use gpu_model::coalescing::{atomic_sectors, sectors};
 use serde::Serialize;
 
 use crate::fault::{Fault, SourceFrame};
@@ -74,7 +74,7 @@ pub struct Counters {
     pub global_load: GlobalCounters,
     /// `st.global`.
     pub global_store: GlobalCounters,
-    /// `atom.global` and `red.global`; zero until their rule is measured.
+    /// `atom.global` and `red.global`: lanes that want one word come one after the other.
     pub global_atomic: GlobalCounters,
     /// What bulk and tensor copies read from global memory. A request is a run of contiguous bytes, such as a row of a
     /// box; sectors follow from its place, and no rule for them was measured.
@@ -245,9 +245,16 @@ impl BlockObserver for BlockProfiler {
                 counters.ideal_wavefronts += u64::from(cost.ideal);
                 counters.bank_conflicts += u64::from(cost.bank_conflicts());
             }
-            Count::Global(_, counters) => {
+            Count::Global(kind, counters) => {
                 counters.requests += 1;
-                counters.sectors += u64::from(sectors(access.bytes(), access.lanes, access.addresses));
+                counters.sectors += u64::from(match kind {
+                    AccessKind::Load | AccessKind::Store => {
+                        sectors(access.bytes(), access.lanes, access.addresses)
+                    }
+                    AccessKind::Atomic | AccessKind::Reduction => {
+                        atomic_sectors(access.lanes, access.addresses)
+                    }
+                });
                 counters.bytes += u64::from(access.lanes.count_ones()) * u64::from(access.bytes());
             }
             Count::NotCounted(_, instructions) => *instructions += 1,
@@ -308,7 +315,13 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
                 Count::Shared(access.kind, rule, SharedCounters::default())
             }
         }
-        _ if atomic => not_counted("global atomics"),
+        // Of 2 bytes they become loops, whose turns depend on timing; wider ones were not measured.
+        _ if atomic => match op {
+            Some(OpKind::Atomic(op)) if matches!(op.width, 4 | 8) && access.bytes() <= 16 => {
+                Count::Global(access.kind, GlobalCounters::default())
+            }
+            _ => not_counted("global atomics of 2 or more than 16 bytes"),
+        },
         _ => Count::Global(access.kind, GlobalCounters::default()),
     }
 }

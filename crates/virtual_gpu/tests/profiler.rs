@@ -114,10 +114,11 @@ fn what_has_no_rule_is_listed() {
         .load(
             ".version 7.0 .target sm_75 .address_size 64
             .visible .entry touch(.param .u64 p) {
-                .reg .b64 %d; .reg .b32 %r;
+                .reg .b64 %d; .reg .b32 %r; .reg .b16 %h;
                 ld.param.u64 %d, [p];
                 ld.b32 %r, [%d];
                 red.global.add.u32 [%d], 1;
+                red.global.add.noftz.f16 [%d], %h;
                 ret;
             }",
         )
@@ -129,10 +130,12 @@ fn what_has_no_rule_is_listed() {
     let profile = profiler.finish();
     let listed: Vec<(&str, u64)> =
         profile.not_counted.iter().map(|one| (one.family.as_str(), one.instructions)).collect();
-    assert_eq!(listed, [("global atomics", 2)]);
+    assert_eq!(listed, [("global atomics of 2 or more than 16 bytes", 2)]);
     // The load names no space; it reached one sector of global memory.
     let global_load = GlobalCounters { requests: 2, sectors: 2, bytes: 2 * 32 * 4 };
-    assert_eq!(profile.counters, Counters { global_load, ..Counters::default() });
+    // All lanes add to one word, one after the other.
+    let global_atomic = GlobalCounters { requests: 2, sectors: 64, bytes: 2 * 32 * 4 };
+    assert_eq!(profile.counters, Counters { global_load, global_atomic, ..Counters::default() });
 }
 
 #[test]

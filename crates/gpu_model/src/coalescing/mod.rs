@@ -9,4 +9,4 @@ mod sectors;
 
 pub use patterns::{Pattern, misaligned, scattered, strided};
 pub use rules::{Coalescing, Rule, RuleError, Transaction};
-pub use sectors::{SECTOR_BYTES, efficiency, sectors};
+pub use sectors::{SECTOR_BYTES, atomic_sectors, efficiency, sectors};

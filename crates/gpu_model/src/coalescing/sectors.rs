@@ -40,6 +40,29 @@ pub fn sectors(bytes: u32, mask: u32, addresses: &LaneAddresses) -> u32 {
     count
 }
 
+/// Counts the sectors of one warp's `atom.global` or `red.global`. Lanes that want the same word of a sector come one
+/// after the other, and each time the sector counts; lanes that want other words of it go with them.
+///
+/// ```
+/// use gpu_model::coalescing::atomic_sectors;
+///
+/// let words = std::array::from_fn(|lane| lane as u64 * 4);
+/// assert_eq!(atomic_sectors(u32::MAX, &words), 4);
+/// assert_eq!(atomic_sectors(u32::MAX, &[64; 32]), 32);
+/// ```
+pub fn atomic_sectors(mask: u32, addresses: &LaneAddresses) -> u32 {
+    let mut words = [0; 32];
+    let mut used = 0;
+    for lane in active_lanes(mask) {
+        words[used] = addresses[lane];
+        used += 1;
+    }
+    let words = &mut words[..used];
+    words.sort_unstable();
+    let turns = |sector: &[u64]| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+    words.chunk_by(|a, b| a / SECTOR_BYTES == b / SECTOR_BYTES).map(|sector| turns(sector) as u32).sum()
+}
+
 fn count_unordered(bytes: u64, mask: u32, addresses: &LaneAddresses) -> u32 {
     let mut spans = [(0, 0); 32];
     let mut used = 0;
