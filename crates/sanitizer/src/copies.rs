@@ -7,6 +7,8 @@ use std::collections::HashMap;
 struct Copy {
     /// `None` until it is committed.
     group: Option<u32>,
+    /// The `mbarrier` and the parity of its phase, if it is to land there.
+    tied: Option<(u64, bool)>,
     shared: u64,
     bytes: u32,
 }
@@ -31,12 +33,19 @@ struct Bulk {
 pub struct Copies {
     by_thread: HashMap<u32, OfThread>,
     bulk: Vec<Bulk>,
+    /// Copies that are to land in a phase of an `mbarrier`.
+    tied: usize,
 }
 
 impl Copies {
     /// A thread has started a copy.
     pub fn started(&mut self, thread: u32, shared: u64, bytes: u32) {
-        self.by_thread.entry(thread).or_default().started.push(Copy { group: None, shared, bytes });
+        self.by_thread.entry(thread).or_default().started.push(Copy {
+            group: None,
+            tied: None,
+            shared,
+            bytes,
+        });
     }
 
     /// It closes what it started into a group.
@@ -55,10 +64,39 @@ impl Copies {
         copies.started.retain(|copy| {
             let done = copy.group.is_some_and(|group| group < groups);
             if done {
+                self.tied -= usize::from(copy.tied.is_some());
                 landed.push((copy.shared, copy.bytes));
             }
             !done
         });
+        landed
+    }
+
+    /// What a thread has started and tied to nothing yet is to land in a phase of an `mbarrier`.
+    pub fn tied(&mut self, thread: u32, barrier: u64, parity: bool) {
+        let Some(copies) = self.by_thread.get_mut(&thread) else { return };
+        for copy in copies.started.iter_mut().filter(|copy| copy.tied.is_none()) {
+            copy.tied = Some((barrier, parity));
+            self.tied += 1;
+        }
+    }
+
+    /// A phase of an `mbarrier` is complete: which copies have landed with it, as thread, place and bytes.
+    pub fn completed(&mut self, barrier: u64, parity: bool) -> Vec<(u32, u64, u32)> {
+        let mut landed = Vec::new();
+        if self.tied == 0 {
+            return landed;
+        }
+        for (&thread, copies) in &mut self.by_thread {
+            copies.started.retain(|copy| {
+                let here = copy.tied == Some((barrier, parity));
+                if here {
+                    landed.push((thread, copy.shared, copy.bytes));
+                }
+                !here
+            });
+        }
+        self.tied -= landed.len();
         landed
     }
 

@@ -10,6 +10,7 @@
 //! are not looked at.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -124,6 +125,11 @@ impl BlockInit {
             seen_at: 0,
             unset,
         }
+    }
+
+    /// A part of the block's shared memory that starts defined.
+    pub fn shared_is_defined(&mut self, part: &Range<u32>) {
+        self.shared.set(part.start.into(), u64::from(part.end - part.start), true);
     }
 
     /// Bytes of the block's own shadow.

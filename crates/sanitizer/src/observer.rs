@@ -1,5 +1,6 @@
 //! The observer that runs the checks beside a launch.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,6 +44,7 @@ pub(crate) struct Launched {
     pub code: Arc<Code>,
     pub function: u32,
     pub shared_bytes: u32,
+    pub reserved: Range<u32>,
     pub shared: Vec<Option<SharedArray>>,
 }
 
@@ -69,6 +71,7 @@ impl LaunchObserver for LaunchCheck {
             code: launch.code.clone(),
             function: launch.function,
             shared_bytes: launch.shared_bytes,
+            reserved: launch.reserved.clone(),
             shared: launch.shared.clone(),
         }));
     }
@@ -82,10 +85,11 @@ impl LaunchObserver for LaunchCheck {
             block: linear,
             memory: self.checks.memory,
             races: self.checks.race.then(|| BlockRaces::new(linear, block.threads, self.races.clone())),
-            init: self
-                .checks
-                .init
-                .then(|| BlockInit::new(code, launched.function, block.threads, self.written.clone())),
+            init: self.checks.init.then(|| {
+                let mut init = BlockInit::new(code, launched.function, block.threads, self.written.clone());
+                init.shared_is_defined(&launched.reserved);
+                init
+            }),
             barriers: self.checks.barrier.then(|| BlockBarriers::new(block.threads)),
             launched,
             findings: Findings::default(),
@@ -164,6 +168,7 @@ impl BlockObserver for BlockCheck {
     const MEMORY: bool = true;
     const REGISTERS: bool = true;
     const SYNCHRONISATION: bool = true;
+    const YIELDS: bool = true;
 
     #[inline]
     fn guard(&mut self, at: At, predicate: Register) {
@@ -303,6 +308,7 @@ impl BlockObserver for BlockCheck {
             }
             AsyncEvent::GroupCommitted => races.group_committed(at),
             AsyncEvent::GroupsAwaited { pending } => races.groups_awaited(at, pending),
+            AsyncEvent::CopiesTied { barrier, parity } => races.copies_tied(at, barrier, parity),
             AsyncEvent::BulkStarted { address, bytes, barrier } => {
                 races.bulk_started(at, address, bytes, barrier, |race| {
                     reporter.race(at, MemorySpace::Shared, race, false);

@@ -383,9 +383,25 @@ impl BlockRaces {
         }
     }
 
+    /// What a lane has copied so far lands in a phase of an `mbarrier`, for who waits for that.
+    pub fn copies_tied(&mut self, at: At, barrier: u64, parity: bool) {
+        lanes(at.lanes).for_each(|lane| self.copies.tied(at.warp * 32 + lane, barrier, parity));
+    }
+
     /// Lanes saw a phase of an `mbarrier` complete and know what was left there.
     pub fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
         for lane in lanes(at.lanes) {
+            let barrier = addresses[lane as usize];
+            let landed = self.copies.completed(barrier, parity);
+            for (i, &(thread, address, bytes)) in landed.iter().enumerate() {
+                land(&mut self.shared, &self.clocks, thread, address, bytes);
+                // A thread's copies come one after the other.
+                if landed.get(i + 1).is_none_or(|next| next.0 != thread) {
+                    let snapshot = self.clocks.publish(thread);
+                    let meeting = self.shared_meetings.entry(barrier).or_default();
+                    meeting.phases[usize::from(parity)].put(&snapshot);
+                }
+            }
             if let Some(meeting) = self.shared_meetings.get_mut(&addresses[lane as usize]) {
                 let thread = at.warp * 32 + lane;
                 self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true);

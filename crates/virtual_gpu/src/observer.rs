@@ -13,6 +13,7 @@
 //! what it does ([`BlockObserver::access`], [`BlockObserver::barrier`], …). `access` comes before the bounds check, so
 //! the observer can report all lanes of an access that is about to fault; nothing was loaded or stored yet.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use crate::exec::values::Operands;
@@ -54,6 +55,8 @@ pub struct LaunchInfo {
     pub launch: Launch,
     /// Static and dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Where a block's shared memory has a part that the system keeps, which starts as zeros; empty without one.
+    pub reserved: Range<u32>,
     /// Where the kernel's own code starts, and the map from program counters to lines.
     pub code: Arc<Code>,
     /// Index of the kernel's function, for [`Code::unset`].
@@ -251,6 +254,9 @@ pub trait BlockObserver: Send {
     const REGISTERS: bool = false;
     /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
     const SYNCHRONISATION: bool = false;
+    /// Whether a warp's turn ends, and its block's, when it has told others something by a volatile or ordered store: who
+    /// waits for it then runs before what comes next, and is seen to be overtaken.
+    const YIELDS: bool = false;
 
     /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0).
     #[inline]
@@ -332,9 +338,9 @@ pub struct Entered {
     /// Index of the function, for [`Code::unset`].
     pub function: u32,
     /// Its registers' slots.
-    pub slots: std::ops::Range<u32>,
+    pub slots: Range<u32>,
     /// Its part of local memory.
-    pub local: std::ops::Range<u32>,
+    pub local: Range<u32>,
 }
 
 /// Steps of asynchronous copies and of barriers in shared memory.
@@ -356,6 +362,13 @@ pub enum AsyncEvent<'a> {
     GroupsAwaited {
         /// Groups that may still be under way.
         pending: u32,
+    },
+    /// `cp.async.mbarrier.arrive`: the copies that the one lane of `at` has issued land in this phase of an `mbarrier`.
+    CopiesTied {
+        /// Shared address of the `mbarrier`.
+        barrier: u64,
+        /// Parity of the phase.
+        parity: bool,
     },
     /// A bulk copy reads or writes bytes that follow each other (a swizzle permutes them among themselves). Writes to
     /// shared memory are told to the block that they land in, by the lane whose test of the `mbarrier` lands them.

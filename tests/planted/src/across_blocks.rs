@@ -396,6 +396,24 @@ twins! {
         }
     }
 
+    /// A queue whose producer never asks whether there is room.
+    Race queue_without_a_tail { grid: 2 } |d| {
+        let (head, tail, ring) = (d.scratch, d.scratch.add(1), d.scratch.add(64));
+        if thread_index() == 0 && block_index() == 0 {
+            for i in 0..20 {
+                while !BUG && i - atomic_load_32_device(tail, Acquire) >= 4 {}
+                *ring.add(i as usize % 4) = i; // <-
+                atomic_store_32_device(head, Release, i + 1);
+            }
+        } else if thread_index() == 0 {
+            for i in 0..20 {
+                while atomic_load_32_device(head, Acquire) <= i {}
+                *d.output.add(i as usize) = ring.at(i as usize % 4); // <-
+                atomic_store_32_device(tail, Release, i + 1);
+            }
+        }
+    }
+
     /// A ticket lock whose next ticket is called without a release.
     Race ticket_lock { grid: 4 } |d| {
         if thread_index() == 0 {

@@ -15,6 +15,7 @@ mod case;
 pub mod init;
 pub mod memory;
 pub mod patterns;
+pub mod phases;
 pub mod tutorials;
 pub mod warp;
 
@@ -29,6 +30,7 @@ pub const CASES: &[(&str, &str, &[Case])] = &[
     ("memory", include_str!("memory.rs"), memory::CASES),
     ("init", include_str!("init.rs"), init::CASES),
     ("barrier", include_str!("barrier.rs"), barrier::CASES),
+    ("phases", include_str!("phases.rs"), phases::CASES),
     ("patterns", include_str!("patterns.rs"), patterns::CASES),
     ("tutorials", include_str!("tutorials.rs"), tutorials::CASES),
 ];

@@ -230,14 +230,13 @@ pub(crate) struct ArriveOn {
 impl Extension for ArriveOn {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
-        // For who is synchronised with the arrival, the thread's copies have landed before it.
-        machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
-        machine.observer.asynchronous(at, &AsyncEvent::GroupsAwaited { pending: 0 });
         for lane in lanes_of(at.lanes) {
             let place = mbarrier::find(machine, self.space, addresses[lane], lane)?;
             let parity = mbarrier::parity(place, lane)?;
-            let event = AsyncEvent::MbarrierArrive { addresses: &addresses, parity };
-            machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
+            let one = At { lanes: 1 << lane, ..at };
+            let barrier = addresses[lane];
+            machine.observer.asynchronous(one, &AsyncEvent::CopiesTied { barrier, parity });
+            machine.observer.asynchronous(one, &AsyncEvent::MbarrierArrive { addresses: &addresses, parity });
             if self.one_more {
                 mbarrier::expect_one_more(place, lane)?;
             }

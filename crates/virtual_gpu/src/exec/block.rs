@@ -9,8 +9,8 @@ use super::run::{self, Raised};
 use super::spin::Watch;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
-use crate::observer::{At, BarrierStep, BlockObserver};
-use crate::op::{BarrierKind, BarrierOp, OpKind};
+use crate::observer::{At, BarrierStep, BlockObserver, MemorySpace, Scope};
+use crate::op::{BarrierKind, BarrierOp, MemoryOp, OpKind, SpaceOperand};
 
 /// Operations that a warp runs before the next has its turn.
 const WARP_QUANTUM: u32 = 2048;
@@ -28,10 +28,27 @@ pub(crate) struct BlockState {
     pub progress: u64,
     /// Looks closer at what the warps do, when nothing was written for long.
     pub watch: Option<Box<Watch>>,
+    /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
+    told: bool,
+    /// How many such stores there were; `None` in schedules that have turns of their own.
+    tellings: Option<u32>,
     /// What the kernel printed.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
     barriers: [Barrier; 16],
+}
+
+impl BlockState {
+    /// Whether a volatile or ordered store is one after which others get their turn: every other one, more or less. After
+    /// all, or after none, a queue would always be empty, or always full.
+    pub fn tells(&mut self, store: &MemoryOp) -> bool {
+        let Some(tellings) = &mut self.tellings else { return false };
+        *tellings = tellings.wrapping_add(1);
+        let tells = tellings.wrapping_mul(0x9e37_79b9) >> 31 != 0;
+        let shared = store.space == SpaceOperand::In(MemorySpace::Shared);
+        self.told |= tells && store.scope > Scope::Block && !shared;
+        tells
+    }
 }
 
 /// One of a block's barriers.
@@ -114,6 +131,8 @@ impl<O: BlockObserver> Block<O> {
             .options()
             .seed
             .map_or(0, |seed| (seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
+        // Blocks that do the same are not to keep in step.
+        self.state.tellings = (self.random == 0).then_some((linear as u32).wrapping_mul(5));
         self.shared.clear();
         self.shared.resize(launch.shared_bytes.div_ceil(128) as usize, Line([0; 128]));
         let threads = launch.launch.threads() as u32;
@@ -211,9 +230,14 @@ impl<O: BlockObserver> Block<O> {
                 self.state.progress += 1;
                 idle = 0;
             }
+            let told = std::mem::take(&mut self.state.told);
             if stop != Stop::Quantum && self.settle(launch, turn).map_err(|r| self.fault(launch, turn, r))? {
                 idle = 0;
                 moved = true;
+            }
+            if told {
+                self.state.age += spent / count as u64;
+                return Ok(BlockStop::Quantum);
             }
         }
         Ok(BlockStop::Finished)

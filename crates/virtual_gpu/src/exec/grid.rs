@@ -113,6 +113,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         kernel: code.name.clone(),
         launch: *launch,
         shared_bytes,
+        reserved: if code.asks_reserved_shared { reserved_offset..shared_bytes } else { 0..0 },
         code: kernel.module().code().clone(),
         function: code.function,
         shared: shared_arrays(kernel, dynamic_offset, user_shared),

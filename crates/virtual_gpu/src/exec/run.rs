@@ -6,7 +6,7 @@ use super::values::Operands;
 use super::warp::{Group, Stop, Wait, Warp};
 use super::{access, atomic, call, collective, system};
 use crate::fault::FaultKind;
-use crate::observer::{At, BlockObserver, Register};
+use crate::observer::{At, BlockObserver, Order, Register};
 use crate::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
 use crate::program::Code;
 
@@ -103,6 +103,13 @@ pub(crate) fn run<O: BlockObserver>(
                         access::store(warp, cx, store, regs, at).map_err(failed)?;
                     }
                     pc += 1;
+                    if O::YIELDS && active != 0 && store.order != Order::Weak && cx.block.tells(store) {
+                        warp.groups[running].pc = pc;
+                        if !alone {
+                            warp.rotate(running);
+                        }
+                        return Ok(Stop::Quantum);
+                    }
                 }
                 OpKind::Atomic(op) => {
                     if active != 0 {

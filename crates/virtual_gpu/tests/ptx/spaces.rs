@@ -57,3 +57,11 @@ fn atomics_of_sixteen_bytes() {
         assert_eq!(after[t * 2..][..2], [before[1], before[0]], "thread {t}");
     }
 }
+
+#[test]
+fn shared_memory_that_the_system_keeps() {
+    let device = device();
+    let out = device.zeros::<u32>(64);
+    device.launch("reserved", Launch::new(2, 32), &[out.arg()]);
+    assert_eq!(device.download::<u32>(out), (0..64).map(|i| 3200 + i % 32).collect::<Vec<u32>>());
+}
