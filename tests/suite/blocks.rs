@@ -6,7 +6,7 @@ use host::half::F16;
 use host::launch::Shape;
 use kernels_gpu::tensor::blocks::*;
 
-use crate::Case;
+use crate::{Case, Needs};
 
 /// Extent and depth in elements: a whole tile, several stages, and ends within a line, a chunk and a tile.
 const SIZES: [(usize, usize); 5] = [(64, 64), (64, 200), (50, 33), (3, 7), (63, 129)];
@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
         };
     }
     // Every element differs from its neighbours in both directions; bytes have no room for more than 251 values.
-    vec![
+    let cases = vec![
         read!("f16_along_k", blocks_read_f16_along, 2, true, |i| F16(half::f16::from_bits(i as u16))),
         read!("f16_across_k", blocks_read_f16_across, 2, false, |i| F16(half::f16::from_bits(i as u16))),
         read!("tf32_along_k", blocks_read_tf32_along, 4, true, |i| f32::from_bits(i as u32 * 77)),
@@ -93,7 +93,8 @@ pub fn cases() -> Vec<Case> {
                 },
             )
         }),
-    ]
+    ];
+    cases.into_iter().map(|case| case.needs(Needs::AtLeast((8, 0)))).collect()
 }
 
 /// An element's bytes in memory.

@@ -31,11 +31,38 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// What a case does.
 type Run = Box<dyn Fn(&Device) -> anyhow::Result<()> + Send + Sync>;
 
-/// A case: what it is called, whether it makes sense on a real GPU, and what it does.
+/// The compute capability that a case needs.
+#[derive(Clone, Copy)]
+pub enum Needs {
+    /// Any that the suite's other cases run on.
+    Any,
+    /// This one or a later one.
+    AtLeast((u32, u32)),
+    /// This one: code of its own (`compute_90a`) runs on no other.
+    Exactly((u32, u32)),
+}
+
+impl Needs {
+    /// Why a device of such a capability is not for the case.
+    fn missed_by(self, (major, minor): (u32, u32)) -> Option<String> {
+        let (how, needed) = match self {
+            Self::AtLeast(needed) if (major, minor) < needed => ("", needed),
+            Self::Exactly(needed) if (major, minor) != needed => (" exactly", needed),
+            _ => return None,
+        };
+        Some(format!(
+            "it needs compute capability {}.{}{how}, the device has {major}.{minor}",
+            needed.0, needed.1
+        ))
+    }
+}
+
+/// A case: what it is called, whether it makes sense on a real GPU, what it needs of a device, and what it does.
 pub struct Case {
     name: String,
     on_gpu: bool,
     on_virtual: bool,
+    needs: Needs,
     run: Run,
 }
 
@@ -45,7 +72,7 @@ impl Case {
         name: impl Into<String>,
         run: impl Fn(&Device) -> anyhow::Result<()> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), on_gpu: true, on_virtual: true, run: Box::new(run) }
+        Self { name: name.into(), on_gpu: true, on_virtual: true, needs: Needs::Any, run: Box::new(run) }
     }
 
     /// A case about what only the virtual GPU has, such as counters.
@@ -62,6 +89,11 @@ impl Case {
         run: impl Fn(&Device) -> anyhow::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self { on_virtual: false, ..Self::new(name, run) }
+    }
+
+    /// The same case for devices of this capability; on others it is ignored, with that as the reason.
+    pub fn needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
     }
 }
 
@@ -104,33 +136,44 @@ fn virtual_device() -> Result<&'static Device, Failed> {
     Ok(device)
 }
 
+/// A case that is reported by name with the reason why it does not run.
+fn ignored(name: String, reason: &str) -> Trial {
+    Trial::test(name, || Ok(())).with_ignored_flag(true).with_kind(reason)
+}
+
 fn main() -> ExitCode {
     if on_gpu::is_worker() {
         return on_gpu::work(cases());
     }
     let arguments = Arguments::from_args();
-    let no_gpu = on_gpu::why_not();
+    let gpu = on_gpu::capability();
+    // Where it cannot be opened, each case says so.
+    let virtual_capability = virtual_device().map(|device| device.limits().capability).ok();
     let required =
         std::env::var("WARPSMITH_REQUIRE").is_ok_and(|what| what.split(',').any(|word| word == "gpu"));
     let mut trials = Vec::new();
     for case in cases() {
         if case.on_gpu {
             let name = case.name.clone();
-            let trial = match (&no_gpu, required) {
-                (None, _) => Trial::test(format!("gpu::{name}"), move || on_gpu::run(&name)),
-                (Some(reason), true) => {
+            let trial = match (&gpu, required) {
+                (Ok(capability), _) => match case.needs.missed_by(*capability) {
+                    None => Trial::test(format!("gpu::{name}"), move || on_gpu::run(&name)),
+                    Some(reason) => ignored(format!("gpu::{name}"), &reason),
+                },
+                (Err(reason), true) => {
                     let reason = format!("WARPSMITH_REQUIRE asks for a GPU: {reason}");
                     Trial::test(format!("gpu::{name}"), move || Err(reason.into()))
                 }
-                (Some(reason), false) => {
-                    Trial::test(format!("gpu::{name}"), || Ok(())).with_ignored_flag(true).with_kind(reason)
-                }
+                (Err(reason), false) => ignored(format!("gpu::{name}"), reason),
             };
             trials.push(trial);
         }
         if case.on_virtual {
-            let run = case.run;
-            trials.push(Trial::test(format!("virtual::{}", case.name), move || Ok(run(virtual_device()?)?)));
+            let (name, run) = (format!("virtual::{}", case.name), case.run);
+            trials.push(match virtual_capability.and_then(|capability| case.needs.missed_by(capability)) {
+                None => Trial::test(name, move || Ok(run(virtual_device()?)?)),
+                Some(reason) => ignored(name, &reason),
+            });
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -26,6 +26,8 @@ struct Worker {
     process: Child,
     cases: ChildStdin,
     answers: BufReader<ChildStdout>,
+    /// The GPU's compute capability.
+    capability: (u32, u32),
 }
 
 /// Those that wait for a case.
@@ -46,12 +48,15 @@ impl Worker {
         let (Some(cases), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             return Err("no way to talk to the process for the GPU".into());
         };
-        let mut worker = Self { process, cases, answers: BufReader::new(answers) };
-        match worker.answer()?.error {
-            None => Ok(worker),
-            Some(reason) => {
+        let mut worker = Self { process, cases, answers: BufReader::new(answers), capability: (0, 0) };
+        match worker.answer()? {
+            Answer { error: None, capability: Some(capability), .. } => {
+                worker.capability = capability;
+                Ok(worker)
+            }
+            Answer { error, .. } => {
                 worker.end();
-                Err(reason)
+                Err(error.unwrap_or_else(|| "the process for the GPU does not say which GPU it has".into()))
             }
         }
     }
@@ -89,16 +94,19 @@ struct Answer {
     error: Option<String>,
     /// Whether it was this worker's last.
     last: bool,
+    /// The GPU's compute capability, in the first answer.
+    capability: Option<(u32, u32)>,
 }
 
-/// Why cases cannot run on a GPU; `None` if they can.
-pub fn why_not() -> Option<String> {
+/// The GPU's compute capability, or why cases cannot run on one.
+pub fn capability() -> Result<(u32, u32), String> {
     match Worker::start() {
         Ok(worker) => {
+            let capability = worker.capability;
             IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-            None
+            Ok(capability)
         }
-        Err(reason) => Some(reason.lines().next().unwrap_or("no GPU").trim().to_owned()),
+        Err(reason) => Err(reason.lines().next().unwrap_or("no GPU").trim().to_owned()),
     }
 }
 
@@ -106,7 +114,7 @@ pub fn why_not() -> Option<String> {
 pub fn run(name: &str) -> Result<(), Failed> {
     let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let mut worker = idle.map_or_else(Worker::start, Ok)?;
-    let Answer { error, last } = worker.run(name)?;
+    let Answer { error, last, .. } = worker.run(name)?;
     match last {
         true => worker.end(),
         false => IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(worker),
@@ -124,11 +132,11 @@ pub fn work(all: Vec<Case>) -> ExitCode {
     let device = match Device::open(DeviceWish::Gpu) {
         Ok(device) => device,
         Err(error) => {
-            answer(Some(error.to_string()), true);
+            answer(&Answer { error: Some(error.to_string()), last: true, capability: None });
             return ExitCode::FAILURE;
         }
     };
-    answer(None, false);
+    answer(&Answer { error: None, last: false, capability: Some(device.limits().capability) });
     for name in std::io::stdin().lines().map_while(Result::ok) {
         let outcome = match all.iter().find(|case| case.name == name) {
             Some(case) => catch_unwind(AssertUnwindSafe(|| (case.run)(&device)))
@@ -137,7 +145,8 @@ pub fn work(all: Vec<Case>) -> ExitCode {
         };
         // A fault takes the device from all cases after it, also one that the case meant to make.
         let last = outcome.is_err() || device.synchronize().is_err();
-        answer(outcome.err().map(|error| format!("{error:#}")), last);
+        let error = outcome.err().map(|error| format!("{error:#}"));
+        answer(&Answer { error, last, capability: None });
         if last {
             return ExitCode::FAILURE;
         }
@@ -151,8 +160,8 @@ fn said(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text")
 }
 
-fn answer(error: Option<String>, last: bool) {
-    match serde_json::to_string(&Answer { error, last }) {
+fn answer(answer: &Answer) {
+    match serde_json::to_string(answer) {
         // What a kernel printed may have no end of line.
         Ok(answer) => println!("\n{ANSWER}{answer}"),
         Err(error) => eprintln!("{error}"),

@@ -3,15 +3,15 @@
 use cust::memory::{CopyDestination, DeviceBuffer};
 use host::cli::DeviceWish;
 use host::data::Random;
-use host::device::Device;
+use host::device::{Device, Limits};
 use host::half::{Bf16, F16};
 use host::tensor::{
-    Input, InputElement, Layout, Operands, Output, OutputElement, Problem, choose, multiply, prepare,
-    variants,
+    Automatic, Input, InputElement, Layout, Operands, Output, OutputElement, Problem, choose, multiply,
+    prepare, variants,
 };
 use host::verify::TensorProduct;
 
-use crate::Case;
+use crate::{Case, Needs};
 
 /// Less than a tile, a tile, a little more, the same with many stages, long and thin both ways, and nothing.
 const SHAPES: [(usize, usize, usize); 11] = [
@@ -36,8 +36,63 @@ const CANARIES: usize = 64;
 enum Place {
     /// Lines begin at multiples of 16 bytes, with a gap.
     Aligned,
+    /// Lines follow each other without a gap, from a multiple of 16 bytes.
+    Dense,
     /// Lines follow each other without a gap, from an address that is a multiple of the element only.
     Odd,
+}
+
+impl Place {
+    /// Elements before the first.
+    fn skip(self) -> usize {
+        usize::from(self == Self::Odd)
+    }
+
+    /// The product with lines that lie so.
+    fn of(self, problem: Problem) -> Problem {
+        if self != Self::Aligned {
+            return problem;
+        }
+        let round = |len: usize, size: usize| len.next_multiple_of(16 / size) + 16 / size;
+        let (input, output) = (problem.input.size(), problem.output.size());
+        let (lda, ldb) = (round(problem.lda, input), round(problem.ldb, input));
+        Problem { lda, ldb, ldc: round(problem.ldc, output), ..problem }
+    }
+}
+
+/// Every product of these types that a variant is tried with.
+fn problems(input: Input, layout: Layout) -> impl Iterator<Item = Problem> {
+    let of_shape = move |shape| {
+        let of_output = move |&output| {
+            let problem = Problem::new(shape, input, output, layout);
+            FACTORS.map(|(alpha, beta)| Problem { alpha, beta, ..problem })
+        };
+        input.outputs().iter().flat_map(of_output)
+    };
+    SHAPES.into_iter().flat_map(of_shape)
+}
+
+/// The most awkward place from which a variant takes any of them that has elements, on the chip that takes all variants.
+fn place_for(variant: &str, input: Input, layout: Layout) -> Option<Place> {
+    let hopper = Limits {
+        name: "a Hopper".into(),
+        capability: (9, 0),
+        memory: 80 << 30,
+        sms: 132,
+        threads_per_block: 1024,
+        block: [1024, 1024, 64],
+        grid: [0x7fff_ffff, 65_535, 65_535],
+        shared_per_block: 48 << 10,
+        shared_per_block_optin: 227 << 10,
+        threads_per_sm: 2048,
+    };
+    [Place::Odd, Place::Aligned, Place::Dense].into_iter().find(|place| {
+        let [a, b, c] = [(0x1000, input.size()), (0x2000, input.size()), (0x3000, 4)]
+            .map(|(address, size)| address + (place.skip() * size) as u64);
+        problems(input, layout)
+            .filter(|problem| problem.m * problem.n > 0)
+            .any(|problem| choose(&hopper, &place.of(problem), &Operands { a, b, c }, Some(variant)).is_ok())
+    })
 }
 
 /// The cases.
@@ -48,24 +103,27 @@ pub fn cases() -> Vec<Case> {
             for variant in variants() {
                 let (types, name) = (input.name(), variant.name);
                 let case = format!("tensor::{types}_{}::{name}", layout.name());
-                let place = if name == "general" { Place::Odd } else { Place::Aligned };
+                // What takes none of the products has nothing to show, and no case.
+                let Some(place) = place_for(name, input, layout) else { continue };
                 let run = move |device: &Device| {
-                    for (i, shape) in SHAPES.into_iter().enumerate() {
-                        for (j, &output) in input.outputs().iter().enumerate() {
-                            let problem = Problem::new(shape, input, output, layout);
-                            for (at, (alpha, beta)) in FACTORS.into_iter().enumerate() {
-                                // The virtual GPU takes them in turn: each shape meets both in some layout.
-                                if !device.is_virtual() || (i + j + layout as usize) % 2 == at {
-                                    of_types(device, name, place, Problem { alpha, beta, ..problem })?;
-                                }
-                            }
+                    let mut taken = 0;
+                    for (i, problem) in problems(input, layout).enumerate() {
+                        // The virtual GPU meets one pair of factors in turn: each shape meets both in some layout.
+                        let (pair, at) = (i / FACTORS.len(), i % FACTORS.len());
+                        let shape = pair / input.outputs().len();
+                        let output = pair % input.outputs().len();
+                        if !device.is_virtual() || (shape + output + layout as usize) % 2 == at {
+                            taken += usize::from(of_types(device, name, place, problem)?);
                         }
                     }
+                    anyhow::ensure!(taken > 0, "{name} took none of the products");
                     Ok(())
                 };
                 // Tiles of other widths copy as the dispatcher's own do: K along the lines and across them.
-                let on_both = variant.automatic || matches!(layout, Layout::Nt | Layout::Tn);
-                cases.push(if on_both { Case::new(case, run) } else { Case::gpu_only(case, run) });
+                let on_both =
+                    variant.automatic != Automatic::Never || matches!(layout, Layout::Nt | Layout::Tn);
+                let case = if on_both { Case::new(case, run) } else { Case::gpu_only(case, run) };
+                cases.push(case.needs(if name.starts_with("hopper") { HOPPER } else { TENSOR_CORES }));
             }
         }
     }
@@ -83,14 +141,15 @@ pub fn cases() -> Vec<Case> {
         }
         Ok(())
     }));
+    let mut on_hopper = Vec::new();
     for name in REPEATED {
-        cases.push(Case::new(format!("tensor::the_same_bits_every_time::{name}"), move |device| {
+        on_hopper.push(Case::new(format!("tensor::the_same_bits_every_time::{name}"), move |device| {
             let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
             let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
             let repeats = if device.is_virtual() { 2 } else { 100 };
             repeated::<Bf16, Bf16>(&[device], name, &problem, repeats)
         }));
-        cases.push(Case::new(format!("tensor::two_streams_at_once::{name}"), move |device| {
+        on_hopper.push(Case::new(format!("tensor::two_streams_at_once::{name}"), move |device| {
             let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
             let problem = Problem::new(shape, Input::F16, Output::F16, Layout::Tn);
             // The same device with a stream of its own.
@@ -100,13 +159,15 @@ pub fn cases() -> Vec<Case> {
             repeated::<F16, F16>(&[device, &other], name, &problem, repeats)
         }));
     }
-    cases.push(Case::new("tensor::shared_tiles_beside_whole_ones", |device| {
+    on_hopper.push(Case::new("tensor::shared_tiles_beside_whole_ones", |device| {
         // More tiles than clusters: the last round is shared, the others are not.
         let problem = Problem::new((1100, 1160, 130), Input::Bf16, Output::Bf16, Layout::Nt);
         both::<Bf16, Bf16>(device, "hopper-64-shared", Place::Aligned, problem)?;
         let problem = Problem { output: Output::F32, beta: -1.0, ..problem };
-        both::<Bf16, f32>(device, "hopper-64-shared", Place::Aligned, problem)
+        both::<Bf16, f32>(device, "hopper-64-shared", Place::Aligned, problem)?;
+        Ok(())
     }));
+    cases.extend(on_hopper.into_iter().map(|case| case.needs(HOPPER)));
     cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
         let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
         let mut c = DeviceBuffer::from_slice(&[0i32; 64])?;
@@ -123,41 +184,41 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
+/// What the kernels of Hopper need, and what all others do.
+const HOPPER: Needs = Needs::Exactly((9, 0));
+const TENSOR_CORES: Needs = Needs::AtLeast((8, 0));
+
 /// alpha and beta.
 const FACTORS: [(f32, f32); 2] = [(1.0, 0.0), (2.0, -1.0)];
 
-/// Integers bit for bit and random numbers within rounding.
-fn of_types(device: &Device, variant: &str, place: Place, problem: Problem) -> anyhow::Result<()> {
+/// Integers bit for bit and random numbers within rounding; whether the variant takes the product.
+fn of_types(device: &Device, variant: &str, place: Place, problem: Problem) -> anyhow::Result<bool> {
     match (problem.input, problem.output) {
-        (Input::F16, Output::F16) => both::<F16, F16>(device, variant, place, problem)?,
-        (Input::F16, _) => both::<F16, f32>(device, variant, place, problem)?,
-        (Input::Bf16, Output::Bf16) => both::<Bf16, Bf16>(device, variant, place, problem)?,
-        (Input::Bf16, _) => both::<Bf16, f32>(device, variant, place, problem)?,
-        (Input::Tf32, _) => both::<f32, f32>(device, variant, place, problem)?,
-        (Input::S8, _) => both::<i8, i32>(device, variant, place, problem)?,
+        (Input::F16, Output::F16) => both::<F16, F16>(device, variant, place, problem),
+        (Input::F16, _) => both::<F16, f32>(device, variant, place, problem),
+        (Input::Bf16, Output::Bf16) => both::<Bf16, Bf16>(device, variant, place, problem),
+        (Input::Bf16, _) => both::<Bf16, f32>(device, variant, place, problem),
+        (Input::Tf32, _) => both::<f32, f32>(device, variant, place, problem),
+        (Input::S8, _) => both::<i8, i32>(device, variant, place, problem),
     }
-    Ok(())
 }
 
 fn both<I: InputElement, O: OutputElement + Default>(
     device: &Device,
     variant: &str,
     place: Place,
-    mut problem: Problem,
-) -> anyhow::Result<()> {
+    problem: Problem,
+) -> anyhow::Result<bool> {
     let mut random = Random::new((problem.m * 31 + problem.n * 7 + problem.k) as u64);
-    if place == Place::Aligned {
-        let round = |len: usize, size: usize| len.next_multiple_of(16 / size) + 16 / size;
-        (problem.lda, problem.ldb) =
-            (round(problem.lda, problem.input.size()), round(problem.ldb, problem.input.size()));
-        problem.ldc = round(problem.ldc, problem.output.size());
-    }
+    let problem = place.of(problem);
     let [a, b, c] = problem.lengths();
     // -4 to 4: every sum is exact in f32, and so is each step on the way.
     let mut small = || random.below(9) as f64 - 4.0;
     let integers = [a, b].map(|len| (0..len).map(|_| I::of(small())).collect::<Vec<I>>());
     let before: Vec<f64> = (0..c).map(|_| small()).collect();
-    let Some(got) = run::<I, O>(device, variant, place, &problem, &integers, &before)? else { return Ok(()) };
+    let Some(got) = run::<I, O>(device, variant, place, &problem, &integers, &before)? else {
+        return Ok(false);
+    };
     exactly(&problem, &integers, &before, &got)
         .map_err(|error| error.context(format!("{variant}: {problem:?}")))?;
 
@@ -168,7 +229,7 @@ fn both<I: InputElement, O: OutputElement + Default>(
     let verdict =
         TensorProduct { problem: &problem, a: &reals[0], b: &reals[1], before: &before }.whole(&got);
     anyhow::ensure!(verdict.ok, "{variant}: {problem:?}: {:?}", verdict.wrong);
-    Ok(())
+    Ok(true)
 }
 
 /// What the device computes; `None` if the variant does not take the product.
@@ -180,7 +241,7 @@ fn run<I: InputElement, O: OutputElement + Default>(
     [a, b]: &[Vec<I>; 2],
     before: &[f64],
 ) -> anyhow::Result<Option<Vec<O>>> {
-    let skip = usize::from(place == Place::Odd);
+    let skip = place.skip();
     let shifted = |matrix: &[I]| -> Vec<I> {
         std::iter::repeat_n(I::of(0.0), skip).chain(matrix.iter().copied()).chain([I::of(0.0)]).collect()
     };
@@ -280,9 +341,6 @@ fn repeated<I: InputElement, O: OutputElement + Default>(
                 b: b.as_device_ptr().as_raw(),
                 c: result.as_device_ptr().as_raw(),
             };
-            if device.limits().capability != (9, 0) {
-                return Ok(()); // not a Hopper
-            }
             let choice = choose(device.limits(), problem, &operands, Some(variant))?;
             // SAFETY: the buffers hold the matrices, and outlive the launches.
             launches.push(unsafe { prepare(device, choice.variant, problem, &operands)? });

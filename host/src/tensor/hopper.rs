@@ -9,24 +9,20 @@ use tile::hopper::{Element, PanelMap, Tf32};
 
 use super::plan::{Plan, Tiles};
 use super::portable::misaligned;
-use super::{Input, Layout, Operands, Order, Prepared, Problem, Variant, transposed};
+use super::{Automatic, Input, Layout, Operands, Order, Prepared, Problem, Variant, transposed};
 use crate::device::{Device, Limits};
 use crate::error::{Doing, Error};
 use crate::extra::{Extended, Tensor, tensor_map};
 use crate::launch::Shape;
 
 macro_rules! variant {
-    ($name:literal, $about:literal, $automatic:literal, $tiles:expr, $shared:expr) => {
+    ($name:literal, $about:literal, $automatic:expr, $tiles:expr, $shared:expr) => {
         Variant {
             name: $name,
             about: $about,
             automatic: $automatic,
             refusal: |limits, problem, operands| refusal(limits, problem, operands, $tiles, $shared),
-            plan: |limits, problem| {
-                let plan = Plan::choose(problem, limits.sms, $tiles, $shared)?.why();
-                let first = transposed::what(problem).filter(|_| along_k_only(problem));
-                Some(first.map_or_else(|| plan.clone(), |first| format!("{first}; {plan}")))
-            },
+            plan: |limits, problem| dealt_out(limits, problem, $tiles, $shared),
             prepare: |device, problem, operands| prepare(device, problem, operands, $tiles, $shared),
         }
     };
@@ -34,16 +30,40 @@ macro_rules! variant {
 
 /// Hopper's variants: the dispatcher's, which takes the plan of the least estimate, and each kind of plan by itself.
 pub(super) const VARIANTS: &[Variant] = &[
-    variant!("hopper", "wgmma and tensor copies", true, &Tiles::ALL, None),
-    variant!("hopper-pairs", "128 x 256 a block, two share B", false, &[Tiles::Pairs], Some(false)),
-    variant!("hopper-pairs-shared", "the same, tiles shared", false, &[Tiles::Pairs], Some(true)),
-    variant!("hopper-alone", "128 x 256 a block, never in clusters", false, &[Tiles::Alone], Some(false)),
-    variant!("hopper-192", "128 x 192 a block, two share A", false, &[Tiles::Wide192], Some(false)),
-    variant!("hopper-192-shared", "the same, tiles shared", false, &[Tiles::Wide192], Some(true)),
-    variant!("hopper-128", "128 x 128 a block, two share A", false, &[Tiles::Wide128], Some(false)),
-    variant!("hopper-128-shared", "the same, tiles shared", false, &[Tiles::Wide128], Some(true)),
-    variant!("hopper-64", "128 x 64 a block, two share A", false, &[Tiles::Wide64], Some(false)),
-    variant!("hopper-64-shared", "the same, tiles shared", false, &[Tiles::Wide64], Some(true)),
+    variant!("hopper", "wgmma and tensor copies", Automatic::Always, &Tiles::ALL, None),
+    variant!(
+        "hopper-pairs",
+        "128 x 256 a block, two share B",
+        Automatic::Never,
+        &[Tiles::Pairs],
+        Some(false)
+    ),
+    variant!("hopper-pairs-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Pairs], Some(true)),
+    variant!(
+        "hopper-alone",
+        "128 x 256 a block, never in clusters",
+        Automatic::Never,
+        &[Tiles::Alone],
+        Some(false)
+    ),
+    variant!(
+        "hopper-192",
+        "128 x 192 a block, two share A",
+        Automatic::Never,
+        &[Tiles::Wide192],
+        Some(false)
+    ),
+    variant!("hopper-192-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Wide192], Some(true)),
+    variant!(
+        "hopper-128",
+        "128 x 128 a block, two share A",
+        Automatic::Never,
+        &[Tiles::Wide128],
+        Some(false)
+    ),
+    variant!("hopper-128-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Wide128], Some(true)),
+    variant!("hopper-64", "128 x 64 a block, two share A", Automatic::Never, &[Tiles::Wide64], Some(false)),
+    variant!("hopper-64-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Wide64], Some(true)),
 ];
 
 fn refusal(
@@ -53,11 +73,21 @@ fn refusal(
     tiles: &[Tiles],
     shared: Option<bool>,
 ) -> Option<String> {
-    not_hopper(limits)
-        .or_else(|| (problem.k == 0).then(|| "K is 0: there is nothing to copy".to_owned()))
+    not_for_it(limits, problem, tiles, shared)
         .or_else(|| misaligned(problem, operands))
         .or_else(|| ragged(problem))
         .or_else(|| if along_k_only(problem) { transposed::refusal(problem) } else { None })
+}
+
+/// Why the product is not for Hopper's kernels, wherever its matrices lie.
+pub(super) fn not_for_it(
+    limits: &Limits,
+    problem: &Problem,
+    tiles: &[Tiles],
+    shared: Option<bool>,
+) -> Option<String> {
+    not_hopper(limits)
+        .or_else(|| (problem.k == 0).then(|| "K is 0: there is nothing to copy".to_owned()))
         .or_else(|| match Plan::choose(problem, limits.sms, tiles, shared) {
             Some(plan) if plan.count() <= 1 << 31 => None,
             Some(plan) => Some(format!("C has {} tiles, at most 2^31 are counted", plan.count())),
@@ -66,6 +96,18 @@ fn refusal(
             }
             None => Some("the tiles come out even, there is nothing to share".to_owned()),
         })
+}
+
+/// The plan in words.
+pub(super) fn dealt_out(
+    limits: &Limits,
+    problem: &Problem,
+    tiles: &[Tiles],
+    shared: Option<bool>,
+) -> Option<String> {
+    let plan = Plan::choose(problem, limits.sms, tiles, shared)?.why();
+    let first = transposed::what(problem).filter(|_| along_k_only(problem));
+    Some(first.map_or_else(|| plan.clone(), |first| format!("{first}; {plan}")))
 }
 
 pub(super) fn not_hopper(limits: &Limits) -> Option<String> {
@@ -79,7 +121,7 @@ pub(super) fn not_hopper(limits: &Limits) -> Option<String> {
 }
 
 /// Whether the type's operands are multiplied along K only; others lie either way.
-fn along_k_only(problem: &Problem) -> bool {
+pub(super) fn along_k_only(problem: &Problem) -> bool {
     !matches!(problem.input, Input::F16 | Input::Bf16)
 }
 
@@ -93,7 +135,7 @@ fn ragged(problem: &Problem) -> Option<String> {
     })
 }
 
-fn prepare<'d>(
+pub(super) fn prepare<'d>(
     device: &'d Device,
     problem: &Problem,
     operands: &Operands,

@@ -11,7 +11,7 @@ use tile::hopper::PanelMap;
 use super::hopper::{not_hopper, panels};
 use super::plan::Tiles;
 use super::portable::misaligned;
-use super::{Input, Layout, Operands, Order, Output, Prepared, Problem, Variant};
+use super::{Automatic, Input, Layout, Operands, Order, Output, Prepared, Problem, Variant};
 use crate::device::Device;
 use crate::error::Error;
 use crate::half::Bf16;
@@ -22,7 +22,7 @@ macro_rules! step {
         Variant {
             name: $name,
             about: $about,
-            automatic: false,
+            automatic: Automatic::Never,
             refusal: |limits, problem, operands| {
                 not_hopper(limits)
                     .or_else(|| whole_tiles(problem, $rows))

@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod copied;
 mod hopper;
 #[cfg(feature = "ladder")]
 mod hopper_ladder;
@@ -52,14 +53,25 @@ pub struct Variant {
     pub name: &'static str,
     /// What it is, in a few words.
     pub about: &'static str,
-    /// Whether the dispatcher takes it by itself. Steps on the way to a fast kernel are taken only when named.
-    pub automatic: bool,
+    /// Whether the dispatcher takes it by itself.
+    pub automatic: Automatic,
     /// Why this device, or this product, is not for it.
     pub refusal: fn(&Limits, &Problem, &Operands) -> Option<String>,
     /// How it would deal the product out, in words, where there is a choice.
     pub plan: fn(&Limits, &Problem) -> Option<String>,
     /// Makes everything ready for launches.
     pub prepare: for<'d> fn(&'d Device, &Problem, &Operands) -> Result<Prepared<'d>, Error>,
+}
+
+/// Whether the dispatcher takes a variant that is not named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Automatic {
+    /// No: it is a step on the way to a fast kernel, or one plan of several.
+    Never,
+    /// Wherever it can.
+    Always,
+    /// For products of at least so many operations: what comes first costs too much for smaller ones.
+    From(f64),
 }
 
 /// A launch that can be repeated.
@@ -90,7 +102,7 @@ pub fn variants() -> impl Iterator<Item = &'static Variant> {
     let ladder = hopper_ladder::VARIANTS;
     #[cfg(not(feature = "ladder"))]
     let ladder: &[Variant] = &[];
-    hopper::VARIANTS.iter().chain(portable::VARIANTS).chain(ladder)
+    hopper::VARIANTS.iter().chain([&copied::VARIANT]).chain(portable::VARIANTS).chain(ladder)
 }
 
 /// What the dispatcher took.
@@ -136,8 +148,15 @@ pub fn choose(
     for variant in variants() {
         match wanted {
             Some(wanted) if wanted != variant.name => continue,
-            None if !variant.automatic => continue,
+            None if variant.automatic == Automatic::Never => continue,
             _ => {}
+        }
+        if let (None, Automatic::From(least)) = (wanted, variant.automatic)
+            && problem.operations() < least
+        {
+            let reason = format!("fewer than {least:e} operations are not worth a copy of the matrices");
+            passed_over.push((variant.name, reason));
+            continue;
         }
         match (variant.refusal)(limits, problem, operands) {
             None => {

@@ -5,7 +5,7 @@ use kernels_gpu::tensor::general::*;
 use kernels_gpu::tensor::portable::*;
 use kernels_gpu::tensor::{TensorGemm, general, portable};
 
-use super::{Input, Layout, Operands, Order, Prepared, Problem, Variant};
+use super::{Automatic, Input, Layout, Operands, Order, Prepared, Problem, Variant};
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::half::{Bf16, F16};
@@ -16,7 +16,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     Variant {
         name: "portable",
         about: "mma.sync, 128 x 256 tiles, cp.async",
-        automatic: true,
+        automatic: Automatic::Always,
         refusal: |limits, problem, operands| {
             too_old(limits)
                 .or_else(|| too_little_shared(limits, portable::SHARED_BYTES))
@@ -29,7 +29,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     Variant {
         name: "general",
         about: "mma.sync, 128 x 128 tiles, any pitch and place",
-        automatic: true,
+        automatic: Automatic::Always,
         refusal: |limits, _, _| too_old(limits),
         plan: |_, _| None,
         prepare: prepare_general,

@@ -8,7 +8,7 @@ use crate::error::{Doing, Error};
 use crate::transpose::{self, Choice, For, Variant};
 
 /// An operand that lies across K.
-struct Across {
+pub(super) struct Across {
     name: &'static str,
     /// Lines (steps of K) and elements of a line.
     extents: (usize, usize),
@@ -16,7 +16,7 @@ struct Across {
 }
 
 /// Those of a problem, A first.
-fn across(problem: &Problem) -> [Option<Across>; 2] {
+pub(super) fn across(problem: &Problem) -> [Option<Across>; 2] {
     let Problem { m, n, k, layout, lda, ldb, .. } = *problem;
     let a = (layout.a() == Order::Columns).then_some(Across { name: "A", extents: (k, m), pitch: lda });
     let b = (layout.b() == Order::Rows).then_some(Across { name: "B", extents: (k, n), pitch: ldb });
@@ -25,16 +25,19 @@ fn across(problem: &Problem) -> [Option<Across>; 2] {
 
 /// Why the operands cannot be transposed first.
 pub(super) fn refusal(problem: &Problem) -> Option<String> {
-    let (input, bytes) = (problem.input.name(), problem.input.size());
-    across(problem).into_iter().flatten().find_map(|Across { name, extents: (k, lines), pitch }| {
-        let first =
-            format!("{input} is multiplied along K, so {name} would be transposed first, which takes");
-        if k > 1 && pitch != lines {
-            return Some(format!("{first} lines without gaps, and its {lines} elements are {pitch} apart"));
-        }
-        (!transpose::takes(Variant::Vectorised, bytes, (k, lines)))
-            .then(|| format!("{first} a multiple of 16 bytes both ways, not {k} x {lines} elements"))
-    })
+    across(problem).into_iter().flatten().find_map(|operand| refusal_of(&operand, problem.input))
+}
+
+/// Why this one cannot.
+pub(super) fn refusal_of(operand: &Across, input: Input) -> Option<String> {
+    let Across { name, extents: (k, lines), pitch } = *operand;
+    let first =
+        format!("{} is multiplied along K, so {name} would be transposed first, which takes", input.name());
+    if k > 1 && pitch != lines {
+        return Some(format!("{first} lines without gaps, and its {lines} elements are {pitch} apart"));
+    }
+    (!transpose::takes(Variant::Vectorised, input.size(), (k, lines)))
+        .then(|| format!("{first} a multiple of 16 bytes both ways, not {k} x {lines} elements"))
 }
 
 /// What is transposed first, in words.
@@ -90,7 +93,7 @@ pub(super) fn prepare<'d>(
 ///
 /// # Safety
 /// Both hold as many elements as the matrix.
-unsafe fn turn<T: cust::memory::DeviceCopy>(
+pub(super) unsafe fn turn<T: cust::memory::DeviceCopy>(
     device: &Device,
     choice: &Choice,
     extents: (usize, usize),
