@@ -46,7 +46,7 @@ impl Gemm {
     }
 
     /// Writes one element of C from its sum of products, if C has that element.
-    #[cfg(not(target_feature = "compute_80"))]
+    #[cfg(any(not(target_feature = "compute_80"), feature = "ladder"))]
     #[inline(always)]
     unsafe fn store(&self, c: *mut f32, row: usize, col: usize, sum: f32) {
         // SAFETY: the kernels' contract gives C m × n elements, and one thread computes each.

@@ -16,7 +16,6 @@
 pub mod registers_1d;
 #[cfg(not(target_feature = "compute_80"))]
 pub mod registers_2d;
-#[cfg(not(target_feature = "compute_80"))]
 pub mod vectors;
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]

@@ -29,6 +29,8 @@ pub(super) struct Four(pub [f32; 4]);
 /// # Safety
 /// `a`, `b` and `c` hold m × k, k × n and m × n elements and are aligned to 16 bytes; m and n are multiples of 128, k of 8;
 /// blocks have 256 threads.
+// The levels above need what it shares with later steps, and not the kernel.
+#[cfg(not(target_feature = "compute_80"))]
 #[kernel]
 #[block_dim(256)]
 pub unsafe fn matmul_vectors(p: Gemm, a: *const f32, b: *const f32, c: *mut f32) {
