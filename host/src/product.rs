@@ -6,14 +6,16 @@
 //! | small | 64 × 64 | a C of few tiles |
 //! | portable | 64 × 64 | devices without asynchronous copies, and small tiles that are not aligned |
 //!
-//! Each comes for the four transpositions, the large ones for operands aligned to 16 bytes and for any others.
+//! Each comes for the four transpositions, the large ones for operands aligned to 16 bytes and for any others. Operands that
+//! are not aligned can also be packed first, which is a launch of its own, and then be multiplied as if they were.
 //! [`Plan::choose`] estimates the cycles of every candidate and takes the least; [`Plan::why`] says what it saw.
 
 use std::cell::RefCell;
 
 use cust::memory::{DeviceBuffer, DevicePointer};
 use kernels_gpu::matmul::product::operand::STEP;
-use kernels_gpu::matmul::product::parts::{self, product_sum};
+use kernels_gpu::matmul::product::pack::{self, Packing, product_pack};
+use kernels_gpu::matmul::product::parts::{self, product_sum, product_sum_many};
 use kernels_gpu::matmul::product::{self as kernels, Large, STAGES, STAGES_HELD, Small};
 
 use crate::device::{Device, Limits};
@@ -107,6 +109,11 @@ impl Tiles {
         }
     }
 
+    /// Whether they need whole vectors.
+    fn takes_aligned_only(self) -> bool {
+        matches!(self, Self::Large | Self::Small)
+    }
+
     fn takes(self, problem: &Problem, limits: &Limits) -> bool {
         match self {
             Self::Large | Self::Small => problem.aligned && limits.capability >= (8, 0),
@@ -116,15 +123,22 @@ impl Tiles {
     }
 
     /// Cycles that a multiprocessor takes for a step of `blocks` blocks at once, fitted to times of an H200.
-    fn step_cycles(self, blocks: f64) -> f64 {
+    fn step_cycles(self, problem: &Problem, blocks: f64) -> f64 {
         match self {
             // One block a multiprocessor.
             Self::Large => 2450.0 * blocks,
-            Self::LargeAny => 2720.0 * blocks,
+            // Single elements: of a transposed B each thread loads eight, one after the other.
+            Self::LargeAny if problem.b_transposed => 3250.0 * blocks,
+            Self::LargeAny => 2800.0 * blocks,
             // A block alone waits for its own loads; more hide each other's.
             Self::Small => (100.0 + 370.0 * blocks).max(690.0),
-            Self::Portable => (415.0 * blocks).max(1000.0),
+            Self::Portable => (415.0 * blocks).max(600.0 + 330.0 * blocks),
         }
+    }
+
+    /// Cycles from launch to the first multiply-add, and of the stores after the last.
+    fn edge_cycles(self) -> f64 {
+        if self == Self::LargeAny { 20_000.0 } else { 3000.0 }
     }
 }
 
@@ -137,12 +151,14 @@ pub struct Plan {
     pub tiles: Tiles,
     /// Into how many parts K is split.
     pub parts: u32,
+    /// Whether A and B are copied to aligned rows first.
+    pub packed: bool,
     /// Multiprocessors that it was planned for.
     sms: u32,
 }
 
 /// The most parts that K is split into.
-const MOST_PARTS: u32 = 128;
+const MOST_PARTS: u32 = 512;
 
 impl Plan {
     /// A plan that was not chosen but asked for; an error if the device or the alignment forbids it.
@@ -152,20 +168,75 @@ impl Plan {
                 "{tiles:?} tiles need capability 8.0 and, but for `any`, operands aligned to 16 bytes"
             )));
         }
-        Ok(Self { problem, tiles, parts: parts.max(1), sms: limits.sms.max(1) })
+        Ok(Self { problem, tiles, parts: parts.max(1), packed: false, sms: limits.sms.max(1) })
+    }
+
+    /// The same with operands that are packed first, whatever their alignment.
+    pub fn with_packed(problem: Problem, tiles: Tiles, parts: u32, limits: &Limits) -> Result<Self, Error> {
+        let plan = Self::with(Problem { aligned: true, ..problem }, tiles, parts, limits)?;
+        let plan = Self { problem, packed: true, ..plan };
+        if plan.fours().is_none() {
+            return Err(Error::Size("operands without elements, or of 2³⁴ and more, are not packed".into()));
+        }
+        Ok(plan)
     }
 
     /// The plan with the fewest cycles, by estimate.
     pub fn choose(problem: Problem, limits: &Limits) -> Self {
         let steps = problem.k.div_ceil(STEP) as u32;
         let sms = limits.sms.max(1);
-        let candidates = Tiles::ALL.into_iter().filter(|tiles| tiles.takes(&problem, limits));
-        let plans = candidates.flat_map(|tiles| {
-            let most = (steps / 4).clamp(1, MOST_PARTS);
-            (1..=most).map(move |parts| Self { problem, tiles, parts, sms })
+        let most = (steps / 4).clamp(1, MOST_PARTS);
+        let plans = [false, true].into_iter().flat_map(|packed| {
+            // What is packed is aligned; what is aligned need not be packed.
+            let posed = Problem { aligned: problem.aligned || packed, ..problem };
+            let tiles = Tiles::ALL.into_iter().filter(move |tiles| tiles.takes(&posed, limits));
+            let tiles =
+                tiles.filter(move |tiles| !packed || (!problem.aligned && tiles.takes_aligned_only()));
+            tiles.flat_map(move |tiles| {
+                (1..=most).map(move |parts| Self { problem, tiles, parts, packed, sms })
+            })
         });
-        let least = plans.min_by(|a, b| a.cycles().total_cmp(&b.cycles()));
-        least.unwrap_or(Self { problem, tiles: Tiles::Portable, parts: 1, sms })
+        let sensible = plans.filter(|plan| {
+            // Scratch memory is not to be what a product fails for, unless there is no other way.
+            let fits = !plan.packed || (plan.fours().is_some() && plan.scratch() <= limits.memory / 16);
+            // Small tiles far beyond what the multiprocessors hold at once only read memory in smaller pieces.
+            let small = matches!(plan.tiles, Tiles::Small | Tiles::Portable);
+            let held = plan.tile_count() * plan.parts as usize <= 12 * sms as usize;
+            fits && (plan.parts == 1 || !small || held)
+        });
+        let least = sensible.min_by(|a, b| a.cycles().total_cmp(&b.cycles()));
+        least.unwrap_or(Self { problem, tiles: Tiles::Portable, parts: 1, packed: false, sms })
+    }
+
+    /// M, N and K as the product's kernel sees them.
+    fn extents(&self) -> (usize, usize, usize) {
+        let Problem { m, n, k, .. } = self.problem;
+        let even = |extent: usize| if self.packed { extent.next_multiple_of(4) } else { extent };
+        (even(m), even(n), even(k))
+    }
+
+    /// Whether the product's kernel writes to scratch memory, and a sum to C.
+    fn sums(&self) -> bool {
+        self.parts > 1 || self.packed
+    }
+
+    /// The copies of A and B.
+    fn packings(&self, p: &kernels::Product) -> [Packing; 2] {
+        let (m, n, k) = self.extents();
+        let packing = |transposed, (rows, cols): (u32, u32), ld, (to_rows, to_cols): (usize, usize)| {
+            let (rows, cols) = if transposed { (cols, rows) } else { (rows, cols) };
+            let (to_rows, to_cols) = if transposed { (to_cols, to_rows) } else { (to_rows, to_cols) };
+            Packing { rows, cols, ld, to_rows: to_rows as u32, to_cols: to_cols as u32 }
+        };
+        let Problem { a_transposed, b_transposed, .. } = self.problem;
+        [packing(a_transposed, (p.m, p.k), p.lda, (m, k)), packing(b_transposed, (p.k, p.n), p.ldb, (k, n))]
+    }
+
+    /// Threads that pack the larger operand, if there is one, and they can be counted in 32 bits.
+    fn fours(&self) -> Option<u32> {
+        let (m, n, k) = self.extents();
+        let fours = (m.max(n).checked_mul(k)? / 4).next_multiple_of(pack::BLOCK as usize);
+        u32::try_from(fours).ok().filter(|&fours| fours > 0)
     }
 
     /// Tiles of C.
@@ -179,37 +250,40 @@ impl Plan {
         let blocks = (self.tile_count() * self.parts as usize) as f64;
         let steps = (self.problem.k.div_ceil(STEP) as f64 / f64::from(self.parts)).ceil();
         let sms = f64::from(self.sms);
-        // From launch to the first multiply-add, and the stores after the last.
-        let edges = 3000.0;
+        let edges = self.tiles.edge_cycles();
+        let step = |blocks| self.tiles.step_cycles(&self.problem, blocks);
         let product = match self.tiles {
-            Tiles::Large | Tiles::LargeAny => {
-                (blocks / sms).ceil() * (steps * self.tiles.step_cycles(1.0) + edges)
-            }
+            Tiles::Large | Tiles::LargeAny => (blocks / sms).ceil() * (steps * step(1.0) + edges),
             // Several blocks share a multiprocessor.
             Tiles::Small | Tiles::Portable => {
                 let resident = (blocks / sms).ceil();
-                steps * self.tiles.step_cycles(resident) + edges
+                steps * step(resident) + edges
             }
         };
         // The sum is a launch of its own; parts are written and read through L2, and each is a load that a thread waits for.
-        let sum = match self.parts {
-            1 => 0.0,
-            parts => {
-                let parts = f64::from(parts);
-                3000.0
-                    + 150.0 * parts
-                    + (8.0 * parts + 4.0) * (self.problem.m * self.problem.n) as f64 / 2000.0
-            }
+        let (m, n, k) = self.extents();
+        let sum = if self.sums() {
+            let waits = self.parts.min(parts::MANY).max(self.parts / parts::GROUPS as u32);
+            let parts = f64::from(self.parts);
+            3000.0 + 150.0 * f64::from(waits) + (8.0 * parts + 4.0) * (m * n) as f64 / 2000.0
+        } else {
+            0.0
         };
-        product + sum
+        // So is packing, at the rate of a copy.
+        let packing = if self.packed { 3000.0 + 8.0 * (m * k + k * n) as f64 / 2000.0 } else { 0.0 };
+        packing + product + sum
+    }
+
+    /// Elements of scratch memory for the parts of C.
+    fn scratch_of_parts(&self) -> usize {
+        let (m, n, _) = self.extents();
+        if self.sums() { self.parts as usize * m * n.next_multiple_of(4) } else { 0 }
     }
 
     /// Elements of scratch memory that it needs.
     pub fn scratch(&self) -> usize {
-        if self.parts == 1 {
-            return 0;
-        }
-        self.parts as usize * self.problem.m * parts::row_length(self.problem.n as u32) as usize
+        let (m, n, k) = self.extents();
+        self.scratch_of_parts() + if self.packed { m * k + k * n } else { 0 }
     }
 
     /// The kernel's name.
@@ -221,7 +295,11 @@ impl Plan {
     pub fn why(&self) -> String {
         let (down, across) = self.tiles.edges();
         let tiles = self.tile_count();
-        let alignment = if self.problem.aligned { "aligned" } else { "not aligned to 16 bytes" };
+        let alignment = match (self.problem.aligned, self.packed) {
+            (true, _) => "aligned",
+            (false, false) => "not aligned to 16 bytes",
+            (false, true) => "not aligned to 16 bytes, so packed first",
+        };
         let parts = match self.parts {
             1 => String::new(),
             parts => format!(", K in {parts} parts to fill them"),
@@ -231,6 +309,14 @@ impl Plan {
             report::text::counted(tiles as u64, "tile", "tiles"),
             self.sms
         )
+    }
+
+    /// Whether the kernel of that name is one of its launches.
+    pub fn launches(&self, kernel: &str) -> bool {
+        let many = self.parts >= parts::MANY;
+        kernel == self.kernel()
+            || (self.sums() && kernel == if many { "product_sum_many" } else { "product_sum" })
+            || (self.packed && kernel == "product_pack")
     }
 
     /// The launch of the product's kernel.
@@ -402,11 +488,10 @@ impl<'d> Products<'d> {
         [a, b, c]: [u64; 3],
     ) -> Result<(), Error> {
         let pointer = DevicePointer::from_raw;
-        let (a, b, c) = (pointer(a), pointer(b), pointer(c));
         let (_, launch) = plan.entry();
         let shape = plan.shape()?;
-        if plan.parts == 1 {
-            return launch(self.device, shape, p, a, b, c);
+        if !plan.sums() {
+            return launch(self.device, shape, p, pointer(a), pointer(b), pointer(c));
         }
         let mut scratch = self.scratch.borrow_mut();
         if scratch.as_ref().is_none_or(|buffer| buffer.len() < plan.scratch()) {
@@ -419,11 +504,44 @@ impl<'d> Products<'d> {
         }
         let Some(scratch) = scratch.as_ref() else { return Ok(()) };
         let from = scratch.as_device_ptr();
-        let row = parts::row_length(p.n);
-        launch(self.device, shape, kernels::Product { ldc: row, beta: 0.0, ..p }, a, b, from)?;
-        let shape = Shape::line(p.m as usize * row as usize / 4, parts::BLOCK);
+        let (m, n, k) = plan.extents();
+        let row = parts::row_length(n as u32);
+        let (mut q, mut operands) = (kernels::Product { ldc: row, beta: 0.0, ..p }, [pointer(a), pointer(b)]);
+        if plan.packed {
+            let [a, b] = plan.packings(&p);
+            let to = from.wrapping_add(plan.scratch_of_parts());
+            let blocks = plan.fours().unwrap_or(0) / pack::BLOCK;
+            let shape = Shape { grid: [blocks, 2, 1], block: [pack::BLOCK, 1, 1], shared: 0 };
+            // SAFETY: the operands are as `p` describes them, and the scratch buffer has room for both behind the parts.
+            unsafe {
+                let kernel = self.device.kernel::<product_pack>()?;
+                kernel.launch(shape, (a, b, operands[0], operands[1], to))?;
+            }
+            q = kernels::Product {
+                m: m as u32,
+                n: n as u32,
+                k: k as u32,
+                lda: a.to_cols,
+                ldb: b.to_cols,
+                ..q
+            };
+            operands = [to, to.wrapping_add(a.to_rows as usize * a.to_cols as usize)];
+        }
+        launch(self.device, shape, q, operands[0], operands[1], from)?;
+        let fours = p.m as usize * row as usize / 4;
+        let arguments = (p, plan.parts, m as u32, from, pointer(c));
         // SAFETY: the scratch buffer is as long as the plan says, and was written by the launch before.
-        unsafe { self.device.kernel::<product_sum>()?.launch(shape, (p, plan.parts, from, c)) }
+        unsafe {
+            if plan.parts < parts::MANY {
+                let shape = Shape::line(fours, parts::BLOCK);
+                return self.device.kernel::<product_sum>()?.launch(shape, arguments);
+            }
+            let shape = Shape {
+                block: [parts::BLOCK, 1, 1],
+                ..Shape::line(fours, parts::BLOCK / parts::GROUPS as u32)
+            };
+            self.device.kernel::<product_sum_many>()?.launch(shape, arguments)
+        }
     }
 }
 
@@ -455,7 +573,7 @@ mod tests {
         let plan = Plan::choose(cube(4096, true), &h200());
         assert_eq!((plan.kernel(), plan.parts), ("product_large_nn", 1));
         let plan = Plan::choose(cube(4095, false), &h200());
-        assert_eq!((plan.kernel(), plan.parts), ("product_large_nn_any", 1));
+        assert_eq!((plan.kernel(), plan.parts, plan.packed), ("product_large_nn", 1, true));
         let plan = Plan::choose(cube(1024, true), &h200());
         assert!(plan.parts > 1 && plan.tile_count() * plan.parts as usize > 66, "{plan:?}");
         assert!(plan.why().contains("parts") && plan.scratch() >= 2 << 20, "{}", plan.why());
@@ -470,5 +588,19 @@ mod tests {
         }
         assert!(Plan::with(cube(512, true), Tiles::Large, 1, &turing).is_err());
         assert!(Plan::with(cube(510, false), Tiles::Small, 1, &h200()).is_err());
+        assert!(Plan::with_packed(cube(510, false), Tiles::Small, 1, &turing).is_err());
+    }
+
+    #[test]
+    fn what_is_not_aligned_is_packed_where_the_copy_pays() {
+        let plan = Plan::choose(Problem { b_transposed: true, ..cube(2049, false) }, &h200());
+        assert!(
+            plan.packed && plan.kernel() == "product_large_nt" && plan.why().contains("packed"),
+            "{plan:?}"
+        );
+        assert_eq!(plan.scratch(), (plan.parts as usize + 2) * 2052 * 2052);
+        assert!(!Plan::choose(cube(2048, true), &h200()).packed);
+        let small = Limits { memory: 1 << 28, ..h200() };
+        assert!(!Plan::choose(cube(4095, false), &small).packed);
     }
 }

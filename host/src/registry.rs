@@ -96,7 +96,8 @@ kernels! {
     "matmul": matmul::product::portable {
         product_portable_nn product_portable_nt product_portable_tn product_portable_tt
     }
-    "matmul": matmul::product::parts { product_sum }
+    "matmul": matmul::product::parts { product_sum product_sum_many }
+    "matmul": matmul::product::pack { product_pack }
     #[cfg(feature = "ladder")]
     "matmul": matmul::ladder::registers_1d { matmul_registers_1d }
     #[cfg(feature = "ladder")]

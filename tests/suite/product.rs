@@ -6,8 +6,8 @@
 use cust::memory::DeviceBuffer;
 use host::data::Random;
 use host::demos::Stage;
-use host::device::Device;
-use host::product::{Factors, Matrix, Plan, Products, Target, Tiles};
+use host::device::{Device, Limits};
+use host::product::{Factors, Matrix, Plan, Problem as Posed, Products, Target, Tiles};
 use host::verify::Product;
 
 use crate::Case;
@@ -41,10 +41,28 @@ pub fn cases() -> Vec<Case> {
                     let (a, b) = (letters(transposed.0), letters(transposed.1));
                     let name = format!("product::{tiles:?}::{a}{b}::{m}x{n}x{k}::{parts}_parts");
                     cases.push(Case::new(name, move |device| {
-                        check(device, problem, Some((tiles, parts)), 1.0, 0.0)?;
-                        check(device, problem, Some((tiles, parts)), -0.5, 2.0)
+                        let plan = |posed, limits: &Limits| Plan::with(posed, tiles, parts, limits);
+                        check(device, problem, plan, 1.0, 0.0)?;
+                        check(device, problem, plan, -0.5, 2.0)
                     }));
                 }
+            }
+        }
+    }
+    // Packed first; and so many parts that they are added side by side, of which the last have no K.
+    for transposed in [(false, false), (false, true), (true, false), (true, true)] {
+        for (extents, parts) in [((129, 257, 9), 1), ((65, 63, 41), 2), ((31, 33, 150), 17), ((1, 1, 1), 1)] {
+            let (m, n, k) = extents;
+            for tiles in [Tiles::Large, Tiles::Small] {
+                let problem = Problem { extents, transposed, gap: 3, offset: 1 };
+                let letters = |t: bool| if t { 't' } else { 'n' };
+                let (a, b) = (letters(transposed.0), letters(transposed.1));
+                let name = format!("product::packed_{tiles:?}::{a}{b}::{m}x{n}x{k}::{parts}_parts");
+                cases.push(Case::new(name, move |device| {
+                    let plan = |posed, limits: &Limits| Plan::with_packed(posed, tiles, parts, limits);
+                    check(device, problem, plan, 1.0, 0.0)?;
+                    check(device, problem, plan, -0.5, 2.0)
+                }));
             }
         }
     }
@@ -53,7 +71,7 @@ pub fn cases() -> Vec<Case> {
         let problem = Problem { extents, transposed: (false, true), gap: 0, offset: 0 };
         let (m, n, k) = extents;
         cases.push(Case::new(format!("product::chosen::{m}x{n}x{k}"), move |device| {
-            check(device, problem, None, 2.0, -1.0)
+            check(device, problem, |posed, limits| Ok(Plan::choose(posed, limits)), 2.0, -1.0)
         }));
     }
     for tiles in Tiles::ALL {
@@ -74,7 +92,7 @@ pub fn cases() -> Vec<Case> {
 fn check(
     device: &Device,
     problem: Problem,
-    with: Option<(Tiles, u32)>,
+    plan: impl Fn(Posed, &Limits) -> Result<Plan, host::error::Error>,
     alpha: f32,
     beta: f32,
 ) -> anyhow::Result<()> {
@@ -96,10 +114,7 @@ fn check(
     let b_is = Matrix { buffer: &device_b, offset, ld: stored_b.1, transposed: problem.transposed.1 };
     let c_is = Target { buffer: &mut device_c, offset, ld: stored_c.1 };
     let posed = products.problem(problem.extents, &a_is, &b_is, &c_is)?;
-    let plan = match with {
-        Some((tiles, parts)) => Plan::with(posed, tiles, parts, device.limits())?,
-        None => Plan::choose(posed, device.limits()),
-    };
+    let plan = plan(posed, device.limits())?;
     products.launch(&plan, Factors { alpha, beta }, a_is, b_is, c_is)?;
     device.synchronize()?;
 

@@ -9,6 +9,7 @@ use kernels_gpu::matmul::column_order::{
 };
 use kernels_gpu::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared_bytes};
 use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
+use kernels_gpu::matmul::product::parts::MANY;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
 
 use super::{Row, Stage, Work, row};
@@ -206,10 +207,11 @@ fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
     let limits = stage.device.limits();
     let best = Plan::choose(problem, limits);
     let Some(only) = stage.only else { return Some(best) };
-    let each = [1, 2].into_iter().flat_map(|parts| Tiles::ALL.map(|tiles| (tiles, parts)));
+    // One part, a few and many, which are added by kernels of their own.
+    let each = [1, 2, MANY].into_iter().flat_map(|parts| Tiles::ALL.map(|tiles| (tiles, parts)));
     let asked = each.filter_map(|(tiles, parts)| Plan::with(problem, tiles, parts, limits).ok());
-    let launches = |plan: &Plan| plan.kernel() == only || (plan.parts > 1 && only == "product_sum");
-    std::iter::once(best).chain(asked).find(launches)
+    let packed = Plan::with_packed(problem, Tiles::Small, 1, limits).ok();
+    std::iter::once(best).chain(asked).chain(packed).find(|plan| plan.launches(only))
 }
 
 /// Runs the demo.

@@ -126,10 +126,8 @@ fn against_cublas(
         };
         cublas.sgemm(&product).map_err(|_| cust::error::CudaError::UnknownError)
     });
-    let kernel = match plan.parts {
-        1 => plan.kernel().to_owned(),
-        parts => format!("{}, K in {parts}", plan.kernel()),
-    };
+    let parts = if plan.parts > 1 { format!(", K in {}", plan.parts) } else { String::new() };
+    let kernel = format!("{}{parts}{}", plan.kernel(), if plan.packed { ", packed" } else { "" });
     let work = Work::Operations(2.0 * m as f64 * n as f64 * k as f64);
     bench.compare("matmul", (&kernel, name, "cuBLAS"), work, ours, other, &verdict).map(Some)
 }

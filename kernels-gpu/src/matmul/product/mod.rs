@@ -11,6 +11,7 @@
 //! | [`pipeline`] | the ring of stages that keeps loads three steps ahead of the arithmetic |
 //! | [`epilogue`] | alpha, beta and the stores |
 //! | [`parts`] | the sum over the parts of K, where K is split |
+//! | [`pack`] | copies of operands that are not aligned |
 //! | [`access`] | the loads, stores and copies themselves, as PTX |
 //!
 //! **Edges cost nothing in the loop.** Lines beyond m or n are not left out but clamped: they repeat the last line, and
@@ -20,6 +21,8 @@
 pub mod access;
 pub mod epilogue;
 pub mod operand;
+#[cfg(not(target_feature = "compute_80"))]
+pub mod pack;
 #[cfg(not(target_feature = "compute_80"))]
 pub mod parts;
 pub mod pipeline;
