@@ -1,10 +1,11 @@
 //! Every transpose, of every element type, at every awkward shape.
 
-use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::device::Device;
 use host::half::F16;
+use host::transpose::{For, launch, plan};
 use host::verify::exact;
 use kernels_gpu::coalescing::Quad;
 
@@ -35,7 +36,10 @@ pub fn cases() -> Vec<Case> {
             }));
         }
     }
-    for (rows, cols) in [(16, 16), (256, 128), (272, 144), (64, 4096), (512, 256), (528, 272)] {
+    // Columns of the result that split sectors, of 1, 2, 4 and 8 bytes; then rows 128 KiB apart, of 8 bytes and of 1.
+    let split = [(272, 144), (528, 272), (264, 136), (132, 64), (130, 64)];
+    let far = [(80, 16_384), (16, 131_072)];
+    for (rows, cols) in [(16, 16), (256, 128), (64, 4096), (512, 256)].into_iter().chain(split).chain(far) {
         cases.push(Case::new(format!("transpose::chosen::{rows}x{cols}"), move |device| {
             chosen(device, (rows, cols), 0)
         }));
@@ -93,7 +97,7 @@ pub fn check<T: Element>(
     Ok(())
 }
 
-/// What the dispatcher picks, for elements of each size, in buffers that begin `begin` elements after an aligned
+/// What the dispatcher picks, for other chips too, for elements of each size, in buffers that begin `begin` elements after an aligned
 /// address; what lies around the result must stay as it was.
 pub fn chosen(device: &Device, shape: (usize, usize), begin: usize) -> anyhow::Result<()> {
     placed::<u8>(device, shape, begin, |bits| bits as u8)?;
@@ -118,12 +122,23 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
         all
     };
     let from = DeviceBuffer::from_slice(&padded(&numbers))?;
-    let to = DeviceBuffer::from_slice(&padded(&vec![T::default(); rows * cols]))?;
+    let mut to = DeviceBuffer::from_slice(&padded(&vec![T::default(); rows * cols]))?;
     let (source, mut target) = (from.index(begin..begin + rows * cols), to.index(begin..begin + rows * cols));
-    let choice = host::transpose::transpose(device, (rows, cols), &source, &mut target)?;
-    device.synchronize()?;
     let expected = padded(&expected(Step::Naive, (rows, cols), &numbers));
-    let verdict = exact(&to.as_host_vec()?, &expected);
-    anyhow::ensure!(verdict.ok, "{} {rows} × {cols} from {begin}: {:?}", choice.kernel(), verdict.wrong);
+    let choice = host::transpose::transpose(device, (rows, cols), &source, &mut target)?;
+    let other = match choice.chips {
+        For::Hopper => For::Any,
+        For::Any => For::device(device.limits()),
+    };
+    let other = plan(other, choice.variant, size_of::<T>(), (rows, cols))?;
+    for (place, choice) in [choice, other].iter().enumerate() {
+        if place > 0 {
+            to.copy_from(&padded(&vec![T::default(); rows * cols]))?;
+            launch(device, choice, (rows, cols), &source, &mut target)?;
+        }
+        device.synchronize()?;
+        let verdict = exact(&to.as_host_vec()?, &expected);
+        anyhow::ensure!(verdict.ok, "{} {rows} × {cols} from {begin}: {:?}", choice.kernel(), verdict.wrong);
+    }
     Ok(())
 }

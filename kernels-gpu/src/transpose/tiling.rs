@@ -31,6 +31,30 @@ pub(super) fn block<const SIDE: u32>() -> (u32, u32) {
     (thread::block_idx_x() / SIDE, column * SIDE + thread::block_idx_x() % SIDE)
 }
 
+/// Bytes of a row from one of two windows to the other.
+const WINDOW: usize = 16 << 10;
+
+/// How many columns of tiles are begun side by side: two where rows are a multiple of 128 KiB apart.
+///
+/// What runs at one time reads a column of tiles, a piece of each row. Rows 128 KiB apart have the same address bits below
+/// 17, and by the others memory tells its banks apart badly: 0.93 of the copy. A second column of tiles, [`WINDOW`] bytes
+/// further, brings it to 0.97; so do 8 and 64 KiB, while 2, 4 and 32 change nothing. Where rows lie closer a second column
+/// only costs, 0.006, and four or eight cost everywhere.
+pub const fn windows(row_bytes: usize) -> u32 {
+    if row_bytes.is_multiple_of(128 << 10) { 2 } else { 1 }
+}
+
+/// The block's place where `windows` columns of tiles, of so many bytes of a row each, are begun side by side.
+#[inline(always)]
+pub(super) fn block_in(windows: u32, tile_bytes: usize) -> (u32, u32) {
+    let (down, column) = block::<1>();
+    if windows == 1 {
+        return (down, column);
+    }
+    let distance = (WINDOW / tile_bytes) as u32;
+    (down / 2, column / distance * (2 * distance) + down % 2 * distance + column % distance)
+}
+
 /// Loads a vector of the source, if told so with what surrounds it.
 ///
 /// # Safety

@@ -8,11 +8,11 @@
 //! Elements are moved, not looked at: one kernel for each size, whatever the type.
 
 use cuda_std::prelude::*;
-use tile::{Layout, SharedTile, Turn, Vector};
+use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
 #[cfg(not(target_feature = "compute_80"))]
 use tile::{SwizzledChunks, shared_tile};
 
-use super::tiling::{Tile, Tiling, block, load, overlap};
+use super::tiling::{Tile, Tiling, block, block_in, load, overlap, windows};
 
 /// The tile for elements of 1 byte.
 pub const TILE_1: Tile = Tile { rows: 128, cols: 256, threads: 1024 };
@@ -24,6 +24,17 @@ pub const TILE_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
 pub const TILE_8: Tile = Tile { rows: 32, cols: 64, threads: 512 };
 /// The tile for elements of 16 bytes.
 pub const TILE_16: Tile = Tile { rows: 32, cols: 32, threads: 512 };
+
+/// Whether rows of the result begin in the middle of a sector of 32 bytes, every second one.
+pub const fn splits_sectors(rows: usize, bytes: usize) -> bool {
+    !(rows * bytes).is_multiple_of(2 * VECTOR_BYTES)
+}
+
+/// How many rows of the source a block for Hopper stores: where rows of the result split sectors, the sectors that begin in
+/// all but its tile's last vector of rows.
+pub const fn own_rows(tile: Tile, rows: usize, bytes: usize) -> usize {
+    if splits_sectors(rows, bytes) { tile.rows - VECTOR_BYTES / bytes } else { tile.rows }
+}
 
 /// Moves the block's tile.
 ///
@@ -50,8 +61,16 @@ pub(super) unsafe fn turn<
     tile: SharedTile<T::Piece, COLS, PIECES, L>,
 ) {
     overlap::<HOPPER>();
-    let (down, across) = block::<1>();
-    let (row0, col0) = (down * ROWS as u32, across * COLS as u32);
+    let (bytes, tile_size) =
+        (const { VECTOR_BYTES / V }, const { Tile { rows: ROWS, cols: COLS, threads: THREADS } });
+    let (down, across, own) = if HOPPER {
+        let (down, across) = block_in(windows(cols as usize * bytes), const { COLS * VECTOR_BYTES / V });
+        (down, across, own_rows(tile_size, rows as usize, bytes) as u32)
+    } else {
+        let (down, across) = block::<1>();
+        (down, across, ROWS as u32)
+    };
+    let (row0, col0) = (down * own, across * COLS as u32);
     if row0 >= rows || col0 >= cols {
         return; // The grid may be larger than the matrix.
     }
@@ -79,10 +98,20 @@ pub(super) unsafe fn turn<
             let (row, col) = Tiling::<K, V, ROWS, COLS, THREADS>::reads(step);
             chunks[step] = Tiling::<K, V, ROWS, COLS, THREADS>::chunk(&tile, row, col);
         }
+        // Of a sector that two blocks would write halves of, the one in which it begins writes both. A thread's columns are
+        // all even or all odd, so that it has the same rows in each.
+        const { assert!((THREADS / (ROWS / V)).is_multiple_of(2)) };
+        let (first, end) = if HOPPER && own < ROWS as u32 {
+            let odd = (Tiling::<K, V, ROWS, COLS, THREADS>::reads(0).1 as u32 ^ (row0 / V as u32)) & 1;
+            (if row0 == 0 { 0 } else { odd * V as u32 }, ROWS as u32 - odd * V as u32)
+        } else {
+            (0, ROWS as u32)
+        };
         for step in 0..STORES {
             let (row, col) = Tiling::<K, V, ROWS, COLS, THREADS>::reads(step);
+            let mine = (first..end).contains(&(row as u32));
             let (row, col) = (row0 + row as u32, col0 + col as u32);
-            if row < rows && col < cols {
+            if mine && row < rows && col < cols {
                 chunks[step].store(to.add(col as usize * rows as usize + row as usize));
             }
         }
