@@ -38,17 +38,26 @@ impl Random {
         steps as f32 / (1 << 23) as f32
     }
 
-    /// `len` such numbers, drawn side by side on all cores: the state is a count of steps.
+    /// `len` such numbers.
     pub fn units(&mut self, len: usize) -> Vec<f32> {
+        self.many(len, Self::unit)
+    }
+
+    /// `len` values, each made from one draw: side by side on all cores, for the state is a count of steps.
+    pub fn many<T: Copy + Default + Send>(
+        &mut self,
+        len: usize,
+        draw: impl Fn(&mut Self) -> T + Sync,
+    ) -> Vec<T> {
         const PIECE: usize = 1 << 16;
         let after = |steps: usize| Self { state: self.state.wrapping_add(STEP.wrapping_mul(steps as u64)) };
-        let mut units = vec![0.0; len];
-        units.par_chunks_mut(PIECE).enumerate().for_each(|(piece, units)| {
+        let mut values = vec![T::default(); len];
+        values.par_chunks_mut(PIECE).enumerate().for_each(|(piece, values)| {
             let mut random = after(piece * PIECE);
-            units.iter_mut().for_each(|unit| *unit = random.unit());
+            values.iter_mut().for_each(|value| *value = draw(&mut random));
         });
         *self = after(len);
-        units
+        values
     }
 
     /// The numbers below `len` in random order.

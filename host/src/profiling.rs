@@ -12,12 +12,17 @@ use crate::terminal::Progress;
 
 /// Every launch of `kernel` in its demo at `size`, always on the virtual GPU.
 pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
+    registry::find(kernel)?;
+    profile_on(&Device::open(DeviceWish::Virtual)?, kernel, size)
+}
+
+/// The same on a virtual device that is open already.
+pub fn profile_on(device: &Device, kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
     let (family, description) = registry::find(kernel)?;
-    let device = Device::open(DeviceWish::Virtual)?;
     // Says why if the model does not admit it.
     device.module_of(description.name)?;
     let progress = Progress::new(kernel, true);
-    let stage = Stage { size, only: Some(description.name), ..Stage::new(&device, &progress) };
+    let stage = Stage { size, only: Some(description.name), ..Stage::new(device, &progress) };
     run_family(family, &stage)?;
     let mut profiles = stage.profiles.into_inner();
     profiles.retain(|profile| profile.kernel == description.name);

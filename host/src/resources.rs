@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use cust::function::FunctionAttribute;
 use gpu_model::Capability;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::device::Device;
 use crate::error::Doing;
-use crate::modules::{Level, level_of};
+use crate::modules::level_of;
 use crate::programs;
 use crate::registry::Description;
 
@@ -49,7 +50,7 @@ impl Resources {
 
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
 fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
-    /// What `ptxas` printed, by architecture: it assembles a whole module at a time.
+    /// What `ptxas` printed, by architecture and kernel.
     static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
     let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
     let level = level_of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
@@ -58,20 +59,33 @@ fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> 
     }
     let suffix = if level.arch.ends_with('a') { "a" } else { "" };
     let arch = format!("sm_{}{suffix}", capability.number());
-    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let text =
-        printed.entry(format!("{arch} {}", level.arch)).or_insert_with(|| assemble(&ptxas, level, &arch));
-    let text = text.as_ref().map_err(Clone::clone)?;
-    registers_in(text, kernel).ok_or_else(|| {
+    let key = format!("{arch} {kernel}");
+    let printed = || PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = printed().get(&key).cloned();
+    // Not under the lock: several kernels are assembled at a time.
+    let text = known.unwrap_or_else(|| {
+        let text = assemble(&ptxas, &level.alone(kernel), &arch, kernel);
+        printed().insert(key, text.clone());
+        text
+    })?;
+    registers_in(&text, kernel).ok_or_else(|| {
         let first = text.lines().find(|line| line.contains("fatal") || line.contains("error"));
         format!("ptxas does not say: {}", first.unwrap_or("its output names no such kernel"))
     })
 }
 
-/// What `ptxas -v` prints about a module.
-fn assemble(ptxas: &Path, level: &Level, arch: &str) -> Result<String, String> {
-    let input = std::env::temp_dir().join(format!("warpsmith-{}-{}.ptx", std::process::id(), level.arch));
-    std::fs::write(&input, level.ptx).map_err(|error| format!("{}: {error}", input.display()))?;
+/// Asks `ptxas` about all these kernels at a time, so that [`Resources::of`] need not wait for each: the larger modules take it
+/// tens of seconds. What it cannot answer is said there.
+pub fn ask_about(kernels: &[&Description], capability: Capability) {
+    kernels.par_iter().for_each(|kernel| {
+        let _ = ptxas_registers(kernel.name, capability);
+    });
+}
+
+/// What `ptxas -v` prints about a module of one kernel.
+fn assemble(ptxas: &Path, ptx: &str, arch: &str, kernel: &str) -> Result<String, String> {
+    let input = std::env::temp_dir().join(format!("warpsmith-{}-{kernel}.ptx", std::process::id()));
+    std::fs::write(&input, ptx).map_err(|error| format!("{}: {error}", input.display()))?;
     let output = Command::new(ptxas)
         .args(["-v", "-arch", arch, "-o"])
         .arg(if cfg!(windows) { "NUL" } else { "/dev/null" })

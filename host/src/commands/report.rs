@@ -15,7 +15,7 @@ use crate::demos::{self, Stage};
 use crate::device::Device;
 use crate::profiling;
 use crate::registry;
-use crate::resources::Resources;
+use crate::resources::{self, Resources};
 use crate::source;
 use crate::terminal::Progress;
 
@@ -122,7 +122,11 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
             let launch: Launch = serde_json::from_value(serde_json::to_value(profile)?)?;
             launches.entry(launch.kernel.clone()).or_default().push(launch);
         }
-        for (_, description) in registry::kernels().filter(|(name, _)| *name == family) {
+        let descriptions =
+            || registry::kernels().filter(|(name, _)| *name == family).map(|(_, kernel)| kernel);
+        let launched: Vec<_> = descriptions().filter(|kernel| launches.contains_key(kernel.name)).collect();
+        resources::ask_about(&launched, chip.capability());
+        for description in descriptions() {
             let Some(launches) = launches.remove(description.name) else { continue };
             let times = launches.len();
             let Some(launch) = launches.into_iter().max_by_key(|launch| launch.counters.waste()) else {

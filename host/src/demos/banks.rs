@@ -8,6 +8,7 @@ use super::{Row, Stage};
 use crate::device::Device;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
+use crate::terminal::table;
 use crate::verify::exact;
 
 /// How often each lane reads when the clock is read around it.
@@ -126,6 +127,24 @@ fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
     Ok(row.counted(read))
 }
 
+/// A line for each pattern, strides with the same cells in one.
+fn alike(patterns: &[&str], cells: impl Fn(&str) -> [String; 5]) -> Vec<Vec<String>> {
+    let mut lines: Vec<(String, [String; 5])> = Vec::new();
+    for &pattern in patterns {
+        let cells = cells(pattern);
+        let stride = pattern.strip_prefix("stride ");
+        let same = |line: &&mut (String, _)| line.0.starts_with("stride ") && line.1 == cells;
+        match (stride, lines.iter_mut().find(same)) {
+            (Some(stride), Some((name, _))) => {
+                name.push_str(", ");
+                name.push_str(stride);
+            }
+            _ => lines.push((pattern.to_owned(), cells)),
+        }
+    }
+    lines.into_iter().map(|(name, cells)| [vec![name], cells.to_vec()].concat()).collect()
+}
+
 /// The rows as one grid: a line for each pattern, a column for each width.
 pub fn text(rows: &[Row]) -> String {
     let widths = [u8::KERNEL, u16::KERNEL, u32::KERNEL, u64::KERNEL, k::Wide::KERNEL];
@@ -141,22 +160,32 @@ pub fn text(rows: &[Row]) -> String {
         let cycles = row.cycles.map(|cycles| format!("{cycles:.0}"));
         Some(match (row.ok, wavefronts, cycles) {
             (false, ..) => crate::terminal::WRONG.to_owned(),
-            (true, Some(wavefronts), Some(cycles)) => format!("{wavefronts} ({cycles} cycles)"),
+            (true, Some(wavefronts), Some(cycles)) => format!("{wavefronts} → {cycles}"),
             (true, Some(only), None) | (true, None, Some(only)) => only,
             (true, None, None) => crate::terminal::RIGHT.to_owned(),
         })
     };
-    // Two patterns a line, so that it fits a screen.
+    let cells = |pattern: &str| widths.map(|kernel| cell(pattern, kernel).unwrap_or_default());
     let header = ["pattern", "1 byte", "2", "4", "8", "16"];
-    let half = patterns.len().div_ceil(2);
-    let line = |pattern: Option<&&str>| {
-        let mut cells = vec![pattern.map_or(String::new(), |p| (*p).to_owned())];
-        cells.extend(widths.iter().map(|kernel| pattern.and_then(|p| cell(p, kernel)).unwrap_or_default()));
-        cells
+    let measured = rows.iter().any(|row| row.cycles.is_some());
+    let mut out = match measured {
+        // With cycles beside them, the counts of one pattern fill a line. Strides that agree in all share one.
+        true => table(&header, &alike(&patterns, cells)),
+        // Two patterns a line, so that it fits a screen.
+        false => {
+            let half = patterns.len().div_ceil(2);
+            let line = |pattern: Option<&&str>| match pattern {
+                Some(pattern) => [vec![(*pattern).to_owned()], cells(pattern).to_vec()].concat(),
+                None => vec![String::new(); header.len()],
+            };
+            let body: Vec<Vec<String>> =
+                (0..half).map(|i| [line(patterns.get(i)), line(patterns.get(half + i))].concat()).collect();
+            table(&[header, header].concat(), &body)
+        }
     };
-    let body: Vec<Vec<String>> =
-        (0..half).map(|i| [line(patterns.get(i)), line(patterns.get(half + i))].concat()).collect();
-    let mut out = crate::terminal::table(&[header, header].concat(), &body);
+    if measured {
+        out.push_str("\nBefore the arrow wavefronts, behind it the GPU's cycles from one read to the next.");
+    }
     out.push_str(
         "\nWavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words\n\
          wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).\n\

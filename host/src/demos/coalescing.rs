@@ -1,17 +1,19 @@
 //! Coalescing: how many 32-byte sectors answer a warp's request.
 
-use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy};
 use kernels_gpu::coalescing::{
     BLOCK, PaddedPoint, Pair, Point, Quad, copy_4_bytes, copy_8_bytes, copy_16_bytes, copy_scattered,
     copy_shifted, copy_some_lanes, copy_strided, stretch_arrays, stretch_in_place, stretch_padded_structs,
     stretch_staged_in_place, stretch_staged_structs, stretch_structs,
 };
 
+use rayon::prelude::*;
+
 use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
 
-use super::{Row, Stage, Work, row};
+use super::{Fill, Row, Stage, Target, Work, row};
 use crate::data::Random;
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::launch::Shape;
 use crate::size::Size;
 use crate::verify::exact;
@@ -37,18 +39,52 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
 }
 
 /// One launch that writes `expected.len()` elements, checked and timed.
-fn moved<T: Sync + DeviceCopy + Default + PartialEq + std::fmt::Debug>(
+fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
     stage: &Stage,
     row: Row,
     expected: &[T],
     bytes: usize,
     launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
 ) -> Result<Row, Error> {
-    let mut to = stage.upload("the target", &vec![T::default(); expected.len()])?;
-    let counters = stage.once(&row.kernel, || launch(&mut to))?;
-    let verdict = exact(&stage.download("the target", &to)?, expected);
-    let time = stage.time(|| launch(&mut to))?;
+    if !stage.wants(&row.kernel) {
+        return Ok(row);
+    }
+    let mut to = stage.target("the target", expected.len(), Fill::Zeros)?;
+    moved_into(stage, row, &mut to, expected, bytes, launch)
+}
+
+/// The same into a target that other rows have used.
+fn moved_into<T: DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
+    stage: &Stage,
+    row: Row,
+    to: &mut Target<'_, T>,
+    expected: &[T],
+    bytes: usize,
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
+) -> Result<Row, Error> {
+    if !stage.wants(&row.kernel) {
+        return Ok(row);
+    }
+    to.wipe()?;
+    let counters = stage.once(&row.kernel, || launch(to.buffer()))?;
+    let time = stage.time(|| launch(to.buffer()))?;
+    let verdict = exact(to.read()?, expected);
     Ok(row.checked(verdict).counted(counters).timed(time, Work { flops: 0.0, bytes: bytes as f64 }))
+}
+
+/// `len` elements on the device: the numbers, again and again.
+fn repeated(stage: &Stage, numbers: &[f32], len: usize) -> Result<DeviceBuffer<f32>, Error> {
+    let once = stage.upload("the source", numbers)?;
+    // SAFETY: all of it is written below.
+    let all = unsafe { DeviceBuffer::uninitialized(len) }.doing("allocate the source")?;
+    for start in (0..len).step_by(numbers.len()) {
+        let count = numbers.len().min(len - start);
+        let (mut to, from) = (all.index(start..start + count), once.index(..count));
+        // SAFETY: both buffers live until the copies are waited for.
+        unsafe { to.async_copy_from(&from, stage.device.stream()) }.doing("repeat the source")?;
+    }
+    stage.device.synchronize()?;
+    Ok(all)
 }
 
 fn row(stage: &Stage, kernel: &str, case: impl Into<String>, n: usize) -> Row {
@@ -59,10 +95,13 @@ fn row(stage: &Stage, kernel: &str, case: impl Into<String>, n: usize) -> Row {
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
-    let numbers = Random::new(3).units(n * FURTHEST + FURTHEST);
-    let from = stage.upload("the source", &numbers)?;
+    // The longest stride reads far: the source is the same numbers over and over, so that the host need not make, keep and
+    // send gigabytes. Their count is odd: no stride comes back to a number before it has met most of the others.
+    let numbers = Random::new(3).units((n + FURTHEST) | 1);
+    let from = repeated(stage, &numbers, n * FURTHEST + FURTHEST)?;
     let shape = Shape::line(n, BLOCK);
     let count = n as u32;
+    let mut to = stage.target("the target", n, Fill::Zeros)?;
     let mut rows = Vec::new();
 
     // SAFETY (all launches of this function): `from` holds n × 32 + 32 elements, the target n, and an order of n
@@ -78,24 +117,30 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
             8 => "8 elements are a sector: aligned again",
             _ => "",
         };
-        rows.push(moved(stage, row, &numbers[shift..shift + n], 8 * n, launch)?.shows(shows));
+        let row = moved_into(stage, row, &mut to, &numbers[shift..shift + n], 8 * n, launch)?;
+        rows.push(row.shows(shows));
     }
     for stride in 1..=FURTHEST {
         let launch = |to: &mut DeviceBuffer<f32>| unsafe {
             device.kernel::<copy_strided>()?.launch(shape, (count, stride as u32, &from, to))
         };
-        let expected: Vec<f32> = numbers.iter().step_by(stride).take(n).copied().collect();
         let row = row(stage, "copy_strided", format!("stride {stride}"), n);
+        let expected: Vec<f32> = match stage.wants(&row.kernel) {
+            true => (0..n).into_par_iter().map(|i| numbers[i * stride % numbers.len()]).collect(),
+            false => Vec::new(),
+        };
         let shows = match stride {
             2 => "every other element: 8 sectors, half of each used",
-            8 => "a sector for each lane, 4 of 32 bytes used: it gets no worse beyond",
+            8 => {
+                "a sector for each lane, 4 of 32 bytes used: no more sectors beyond, but ever further apart in memory"
+            }
             _ => "",
         };
-        rows.push(moved(stage, row, &expected, 8 * n, launch)?.shows(shows));
+        rows.push(moved_into(stage, row, &mut to, &expected, 8 * n, launch)?.shows(shows));
     }
     let order = Random::new(4).permutation(count);
     let on_device = stage.upload("the order", &order)?;
-    let expected: Vec<f32> = order.iter().map(|&i| numbers[i as usize]).collect();
+    let expected: Vec<f32> = order.par_iter().map(|&i| numbers[i as usize]).collect();
     let scattered = moved(stage, row(stage, "copy_scattered", "", n), &expected, 12 * n, |to| unsafe {
         device.kernel::<copy_scattered>()?.launch(shape, (count, &on_device, &from, to))
     })?;
@@ -119,8 +164,8 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(5).units(n.next_multiple_of(4));
     let len = numbers.len();
-    let pairs: Vec<Pair> = numbers.chunks_exact(2).map(|c| Pair([c[0], c[1]])).collect();
-    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let pairs: Vec<Pair> = numbers.par_chunks_exact(2).map(|c| Pair([c[0], c[1]])).collect();
+    let quads: Vec<Quad> = numbers.par_chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
     let (by_4, by_8, by_16) = (
         stage.upload("the source", &numbers)?,
         stage.upload("the source", &pairs)?,
@@ -153,16 +198,17 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(6).units(3 * n);
-    let points: Vec<Point> = numbers.chunks_exact(3).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
-    let padded: Vec<PaddedPoint> = points.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
-    let arrays: Vec<f32> = (0..3).flat_map(|axis| numbers.iter().skip(axis).step_by(3).copied()).collect();
+    let points: Vec<Point> =
+        numbers.par_chunks_exact(3).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let padded: Vec<PaddedPoint> = points.par_iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+    let arrays: Vec<f32> = (0..3 * n).into_par_iter().map(|i| numbers[3 * (i % n) + i / n]).collect();
 
     let stretched: Vec<Point> =
-        points.iter().map(|p| Point { x: p.x * 2.0, y: p.y * 3.0, z: p.z * 4.0 }).collect();
+        points.par_iter().map(|p| Point { x: p.x * 2.0, y: p.y * 3.0, z: p.z * 4.0 }).collect();
     let stretched_padded: Vec<PaddedPoint> =
-        stretched.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+        stretched.par_iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
     let stretched_arrays: Vec<f32> =
-        arrays.iter().enumerate().map(|(i, &x)| x * [2.0, 3.0, 4.0][i / n]).collect();
+        arrays.par_iter().enumerate().map(|(i, &x)| x * [2.0, 3.0, 4.0][i / n]).collect();
 
     let from = stage.upload("the points", &points)?;
     let from_padded = stage.upload("the padded points", &padded)?;
@@ -218,15 +264,16 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // Each array begins at a multiple of 16 bytes, so that it can be moved by vectors.
     let pitch = n.next_multiple_of(4);
     let numbers = Random::new(7).units(4 * n);
-    let points: Vec<Point> = numbers.chunks_exact(4).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
-    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let points: Vec<Point> =
+        numbers.par_chunks_exact(4).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let quads: Vec<Quad> = numbers.par_chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
     let arrays = |fields: usize| {
         let mut arrays = vec![0.0f32; fields * pitch];
-        for field in 0..fields {
-            for i in 0..n {
-                arrays[field * pitch + i] = numbers[4 * i + field];
+        arrays.par_chunks_mut(pitch).enumerate().for_each(|(field, array)| {
+            for (i, element) in array[..n].iter_mut().enumerate() {
+                *element = numbers[4 * i + field];
             }
-        }
+        });
         arrays
     };
     let (three, four) = (arrays(3), arrays(4));
@@ -287,32 +334,65 @@ pub fn text(rows: &[Row]) -> String {
     out
 }
 
-/// Case, result and what a warp reads. Cases that read the same share a line; where each is timed, each has its own.
+/// Cases that read the same number of sectors, and about as fast.
+struct Alike {
+    cases: Vec<u32>,
+    result: &'static str,
+    read: String,
+    /// The slowest and the fastest rate, where rates were measured.
+    rates: Option<(f64, f64)>,
+}
+
+/// Case, result and what a warp reads. Cases that read the same share a line, if their rates are within a tenth.
 fn grid(word: &str, rows: &[Row]) -> Vec<[String; 3]> {
-    let mut lines: Vec<(Vec<u32>, [String; 2])> = Vec::new();
+    let mut lines: Vec<Alike> = Vec::new();
     for row in rows {
         let result = if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG };
-        let cells = [result.to_owned(), read(row)];
+        let read = read(row);
         let case = row.case.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-        match lines.iter_mut().find(|(_, same)| *same == cells) {
-            Some((cases, _)) => cases.push(case),
-            None => lines.push((vec![case], cells)),
+        let widened = |(least, most): (f64, f64), rate: f64| (f64::min(least, rate), f64::max(most, rate));
+        let takes = |line: &&mut Alike| {
+            let near = match (line.rates, row.gb_per_s) {
+                (Some(rates), Some(rate)) => {
+                    let (least, most) = widened(rates, rate);
+                    most <= 1.1 * least
+                }
+                (None, None) => true,
+                _ => false,
+            };
+            line.result == result && line.read == read && near
+        };
+        match lines.iter_mut().find(takes) {
+            Some(line) => {
+                line.cases.push(case);
+                line.rates = line.rates.zip(row.gb_per_s).map(|(rates, rate)| widened(rates, rate));
+            }
+            None => {
+                let rates = row.gb_per_s.map(|rate| (rate, rate));
+                lines.push(Alike { cases: vec![case], result, read, rates });
+            }
         }
     }
-    let line = |(cases, [result, read]): (Vec<u32>, [String; 2])| {
-        [format!("{word} {}", ranges(&cases)), result, read]
+    let line = |line: Alike| {
+        let rate = match line.rates {
+            Some((least, most)) if format!("{least:.0}") == format!("{most:.0}") => format!("{most:.0} GB/s"),
+            Some((least, most)) => format!("{least:.0} to {most:.0} GB/s"),
+            None => String::new(),
+        };
+        let parts = [line.read, rate];
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        [format!("{word} {}", ranges(&line.cases)), line.result.to_owned(), parts.join(", ")]
     };
     lines.into_iter().map(line).collect()
 }
 
-/// What a warp's read takes, and how fast the copy was where that was measured.
+/// What a warp's read takes.
 fn read(row: &Row) -> String {
-    let rate = row.gb_per_s.map_or(String::new(), |rate| format!("{rate:.0} GB/s"));
     let sectors = row.counters.map(|counters| counters.global_load).filter(|read| read.requests > 0);
-    let Some(read) = sectors else { return rate };
+    let Some(read) = sectors else { return String::new() };
     let used = 100.0 * read.bytes as f64 / (32 * read.sectors) as f64;
     let each = read.sectors as f64 / read.requests as f64;
-    format!("{} sectors, {used:.0} % {rate}", (100.0 * each).round() / 100.0).trim_end().to_owned()
+    format!("{} sectors, {used:.0} %", (100.0 * each).round() / 100.0)
 }
 
 /// `1, 2, 3, 5` as `1-3, 5`.

@@ -5,8 +5,9 @@ use std::time::Instant;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
+use rayon::prelude::*;
 
-use super::{Row, Stage, Work};
+use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -15,6 +16,9 @@ use crate::verify::exact;
 
 /// Warps of a block in the copies.
 const WARPS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// More bytes than any chip's caches hold.
+const CACHES: usize = 128 << 20;
 
 /// Runs the demo.
 pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
@@ -27,6 +31,17 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     rows.extend(warps(stage, n)?);
     rows.extend(transfers(stage, n)?);
     Ok(rows)
+}
+
+/// One cycle through all elements, in an order in which neighbours are far apart: a linear congruential generator, whose
+/// period is the whole of a power of two (a multiplier of 1 modulo 4, an odd increment).
+fn cycle(len: usize) -> Vec<u32> {
+    debug_assert!(len.is_power_of_two());
+    let mask = len as u32 - 1;
+    (0..len as u32)
+        .into_par_iter()
+        .map(|at| at.wrapping_mul(0x915f_77f5).wrapping_add(12345) & mask)
+        .collect()
 }
 
 /// One thread follows a chain; its length decides which memory answers.
@@ -52,12 +67,7 @@ fn chains(stage: &Stage) -> Result<Vec<Row>, Error> {
 
 fn chain(stage: &Stage, len: usize, shared: bool, case: &str) -> Result<Row, Error> {
     let device = stage.device;
-    // One cycle through all elements in random order, so that no prefetcher knows the next.
-    let order = Random::new(9).permutation(len as u32);
-    let mut next = vec![0u32; len];
-    for (i, &at) in order.iter().enumerate() {
-        next[at as usize] = order[(i + 1) % len];
-    }
+    let next = cycle(len);
     let steps = if device.is_virtual() { 256 } else { 1 << 14 };
     let expected = (0..steps).fold(0u32, |at, _| next[at as usize]);
 
@@ -81,7 +91,11 @@ fn chain(stage: &Stage, len: usize, shared: bool, case: &str) -> Result<Row, Err
     };
     let counters = stage.once(kernel, &mut launch)?;
     if !device.is_virtual() {
-        // The second walk finds in the caches what the first one brought there.
+        // A second walk: the first one brought into the caches what fits them. Of a chain that does not fit, it has brought the
+        // part that it walked through, and as many bytes written elsewhere take that out again.
+        if 4 * len > CACHES {
+            stage.target::<u32>("bytes between two walks", len, Fill::Zeros)?;
+        }
         launch()?;
         device.synchronize()?;
     }
@@ -99,19 +113,20 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(10).units(n);
     let from = stage.upload("the source", &numbers)?;
+    let mut to = stage.target("the target", n, Fill::Zeros)?;
     let mut rows = Vec::new();
     for warps in WARPS {
         let (blocks, block) = if warps > 32 { (2, 32 * 32) } else { (1, warps * 32) };
         let shape =
             Shape { grid: [blocks * device.limits().sms.max(1), 1, 1], block: [block, 1, 1], shared: 0 };
-        let mut to = stage.upload("the target", &vec![0.0f32; n])?;
+        to.wipe()?;
         // SAFETY: both buffers hold n elements.
         let launch = |to: &mut DeviceBuffer<f32>| unsafe {
             device.kernel::<copy_by_few>()?.launch(shape, (&from, to))
         };
-        let counters = stage.once("copy_by_few", || launch(&mut to))?;
-        let verdict = exact(&stage.download("the target", &to)?, &numbers);
-        let time = stage.time(|| launch(&mut to))?;
+        let counters = stage.once("copy_by_few", || launch(to.buffer()))?;
+        let time = stage.time(|| launch(to.buffer()))?;
+        let verdict = exact(to.read()?, &numbers);
         let case = format!("{warps} warp{} an SM", if warps == 1 { "" } else { "s" });
         let row = Row::new("latency", "copy_by_few", case, n, device.kind());
         let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
@@ -190,4 +205,22 @@ fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Resu
         Row::new("latency", "host to device", "both ways at once", n, stage.device.kind()).checked(verdict);
     let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
     Ok(row.timed(time, work).shows("two streams: the bus carries both directions at the same time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cycle;
+
+    #[test]
+    fn a_chain_visits_every_element_once_before_it_returns() {
+        for len in [1, 2, 1 << 10, 1 << 16] {
+            let next = cycle(len);
+            let (mut at, mut steps) = (0, 0);
+            while steps == 0 || at != 0 {
+                at = next[at as usize];
+                steps += 1;
+            }
+            assert_eq!(steps, len);
+        }
+    }
 }

@@ -12,12 +12,12 @@ use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::product::parts::MANY;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
 
-use super::{Row, Stage, Work, row};
+use super::{Fill, Row, Stage, Work, row};
 use crate::data::{Random, transposed};
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::launch::Shape;
-use crate::product::{Factors, Matrix, Plan, Problem, Products, Target, Tiles};
+use crate::product::{Factors, Matrix, Plan, Problem, Products, Target as Output, Tiles};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -181,19 +181,19 @@ fn fast(
             false => stage.upload("an operand", matrix),
         };
         let (a, b) = (stored(a_transposed, product.a, m, k)?, stored(b_transposed, product.b, k, n)?);
-        let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
+        let mut c = stage.target("C", m * n, Fill::NotANumber)?;
         let matrix = |buffer, transposed, rows: usize, cols: usize| Matrix {
             transposed,
             ..Matrix::dense(buffer, if transposed { rows } else { cols })
         };
         let (a, b) = (matrix(&a, a_transposed, m, k), matrix(&b, b_transposed, k, n));
-        let problem = products.problem(extents, &a, &b, &Target::dense(&mut c, n))?;
+        let problem = products.problem(extents, &a, &b, &Output::dense(c.buffer(), n))?;
         let Some(plan) = plan(stage, problem) else { continue };
-        let mut launch = || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n));
+        let mut launch = || products.launch(&plan, Factors::PRODUCT, a, b, Output::dense(c.buffer(), n));
         let kernel = stage.only.unwrap_or(plan.kernel());
         let counters = stage.once(kernel, &mut launch)?;
         let time = stage.time(&mut launch)?;
-        let verdict = product.check(&stage.download("C", &c)?);
+        let verdict = product.check(c.read()?);
         let case = if plan.parts == 1 { String::new() } else { format!("K in {}", plan.parts) };
         let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
         let shows = format!("registers, vectors, copies ahead of the arithmetic: {}", plan.why());
@@ -239,27 +239,28 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let product = Product { shape: (m, n, k), a: &a, b: &b, before: &[], alpha: 1.0, beta: 0.0 };
     let work = Work { flops, bytes: 0.0 };
 
+    // NaN everywhere: an element that a kernel forgets is a wrong one.
+    let mut c = stage.target("C", m * n, Fill::NotANumber)?;
     let mut rows = Vec::new();
     for variant in Variant::all(edge) {
         let (kernel, case) = variant.name();
         if !stage.wants(kernel) {
             continue;
         }
-        // NaN everywhere: an element that a kernel forgets is a wrong one.
-        let mut c = stage.upload("C", &vec![f32::NAN; m * n])?;
-        let counters =
-            stage.once(kernel, || multiply(stage.device, variant, p, &on_device.0, &on_device.1, &mut c))?;
-        let verdict = product.check(&stage.download("C", &c)?);
-        let time = stage.time(|| multiply(stage.device, variant, p, &on_device.0, &on_device.1, &mut c))?;
+        c.wipe()?;
+        let mut launch = || multiply(stage.device, variant, p, &on_device.0, &on_device.1, c.buffer());
+        let counters = stage.once(kernel, &mut launch)?;
+        let time = stage.time(&mut launch)?;
         let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
         let mut shows = variant.shows().to_owned();
         if variant == Variant::Naive && time.is_some() {
             let begun = Instant::now();
-            multiply(stage.device, variant, p, &on_device.0, &on_device.1, &mut c)?;
+            launch()?;
             stage.device.synchronize()?;
             let clock = begun.elapsed().as_secs_f64() * 1e3;
             shows += &format!("; {clock:.3} ms by the host's clock, which also sees the launch and the wait");
         }
+        let verdict = product.check(c.read()?);
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
     }
     rows.extend(fast(stage, (m, n, k), &product, work)?);

@@ -7,6 +7,7 @@ pub mod latency;
 pub mod matmul;
 pub mod row;
 pub mod spaces;
+pub mod target;
 pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.
@@ -26,10 +27,11 @@ use crate::size::Size;
 use crate::terminal::Progress;
 
 pub use row::{Row, Work};
+pub use target::{Fill, Target};
 
-/// How often a kernel is timed at most, and for how long at most.
+/// How often a kernel is timed, if that takes no longer than this; twice at least.
 const SAMPLES: usize = 11;
-const TIMING: Duration = Duration::from_millis(600);
+const TIMING: Duration = Duration::from_millis(100);
 /// The most bytes that a demo moves through the virtual GPU: a person waits for it.
 const VIRTUAL_BYTES: u64 = 1 << 30;
 
@@ -145,7 +147,7 @@ impl<'a> Stage<'a> {
         let (start, end) = (event()?, event()?);
         let begun = Instant::now();
         let mut times = Vec::with_capacity(SAMPLES);
-        while times.len() < SAMPLES && (times.len() < 3 || begun.elapsed() < TIMING) {
+        while times.len() < SAMPLES && (times.len() < 2 || begun.elapsed() < TIMING) {
             start.record(self.device.stream()).doing("record an event")?;
             launch()?;
             end.record(self.device.stream()).doing("record an event")?;
@@ -160,6 +162,16 @@ impl<'a> Stage<'a> {
     /// A copy of `values` on the device.
     pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
         DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))
+    }
+
+    /// A buffer for results, full of what no result is.
+    pub fn target<T: DeviceCopy + Default>(
+        &self,
+        what: &'static str,
+        len: usize,
+        fill: Fill,
+    ) -> Result<Target<'a, T>, Error> {
+        Target::new(self.device, what, len, fill)
     }
 
     /// A copy of `buffer` on the host.

@@ -147,7 +147,9 @@ pub fn text(rows: &[Row]) -> String {
         (timed, "ms", |row| number(row.time_ms, 3)),
         (any(|row| row.gflops.is_some()), "GFLOP/s", |row| number(row.gflops, 0)),
         (any(|row| row.gb_per_s.is_some()), "GB/s", |row| number(row.gb_per_s, 0)),
-        (timed, "speed-up", |row| row.speed_up.map_or(String::new(), |s| format!("{s:.2}×"))),
+        (any(|row| row.speed_up.is_some()), "speed-up", |row| {
+            row.speed_up.map_or(String::new(), |s| format!("{s:.2}×"))
+        }),
         (any(|row| row.cycles.is_some()), "cycles", |row| number(row.cycles, 1)),
         (counted, "shared\nwavefronts", |row| count(row, |all| all.shared().wavefronts)),
         (counted, "bank\nconflicts", |row| count(row, |all| all.shared().bank_conflicts)),
@@ -223,15 +225,16 @@ fn checked(rows: &[Row]) -> String {
         let inexact = || rows.iter().filter(|row| row.tolerance > 0.0);
         let low = inexact().map(|row| row.tolerance).fold(high, f64::min);
         if high == 0.0 {
-            format!("Checked: {check}.\n")
+            wrapped("", &format!("Checked: {check}."))
         } else if low == high {
             let worst = greatest(&mut rows.iter().map(|row| row.max_error));
-            format!("Checked: {check}; the largest error is {worst:.1e}, the tolerance {high:.1e}.\n")
+            let error = format!("the largest error is {worst:.1e}, the tolerance {high:.1e}");
+            wrapped("", &format!("Checked: {check}; {error}."))
         } else {
             let worst = greatest(&mut inexact().map(|row| row.max_error / row.tolerance));
-            format!(
-                "Checked: {check}; the largest error is {worst:.2} of its row's tolerance, {low:.1e} to {high:.1e}.\n"
-            )
+            let error =
+                format!("the largest error is {worst:.2} of its row's tolerance, {low:.1e} to {high:.1e}");
+            wrapped("", &format!("Checked: {check}; {error}."))
         }
     });
     lines.collect()

@@ -8,8 +8,9 @@ use kernels_gpu::spaces::{
     Coefficients, spaces_constant, spaces_find, spaces_global, spaces_global_static, spaces_leave,
     spaces_local, spaces_parameter, spaces_shared,
 };
+use rayon::prelude::*;
 
-use super::{Row, Stage, Work};
+use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -36,32 +37,33 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     set(stage, "CONSTANT_COEFFICIENTS", spaces_constant::NAME)?;
 
     let points = Random::new(8).units(n);
+    let values = values(&points);
     let x = stage.upload("the points", &points)?;
     let c = stage.upload("the coefficients", &COEFFICIENTS)?;
     let shape = Shape::line(n, BLOCK);
     // SAFETY (all launches): `x` and the target hold n elements, `c` four; blocks have 128 threads.
     let rows = vec![
-        polynomial(stage, spaces_parameter::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_parameter::NAME, &values, |y| unsafe {
             device.kernel::<spaces_parameter>()?.launch(shape, (COEFFICIENTS, &x, y))
         })?
         .shows("passed by value, kept in registers: no memory is read but x"),
-        polynomial(stage, spaces_local::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_local::NAME, &values, |y| unsafe {
             device.kernel::<spaces_local>()?.launch(shape, (&c, 1u32, &x, y))
         })?
         .shows("an array indexed at run time: each thread's own, off the chip"),
-        polynomial(stage, spaces_shared::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_shared::NAME, &values, |y| unsafe {
             device.kernel::<spaces_shared>()?.launch(shape, (&c, &x, y))
         })?
         .shows("copied once by each block; every read is a broadcast, one wavefront"),
-        polynomial(stage, spaces_global::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_global::NAME, &values, |y| unsafe {
             device.kernel::<spaces_global>()?.launch(shape, (&c, &x, y))
         })?
         .shows("a buffer: all lanes of a warp read the same sector"),
-        polynomial(stage, spaces_global_static::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_global_static::NAME, &values, |y| unsafe {
             device.kernel::<spaces_global_static>()?.launch(shape, (&x, y))
         })?
         .shows("a static in global memory, set by the host through Module::get_global"),
-        polynomial(stage, spaces_constant::NAME, &points, |y| unsafe {
+        polynomial(stage, spaces_constant::NAME, &values, |y| unsafe {
             device.kernel::<spaces_constant>()?.launch(shape, (&x, y))
         })?
         .shows("a static in constant memory, set the same way: read only, cached, one read for all lanes"),
@@ -80,25 +82,23 @@ fn set(stage: &Stage, name: &str, kernel: &str) -> Result<(), Error> {
 fn polynomial(
     stage: &Stage,
     kernel: &str,
-    points: &[f32],
+    values: &[f64],
     launch: impl Fn(&mut DeviceBuffer<f32>) -> Result<(), Error>,
 ) -> Result<Row, Error> {
-    let mut y = stage.upload("the values", &vec![f32::NAN; points.len()])?;
-    let counters = stage.once(kernel, || launch(&mut y))?;
-    let verdict = close(&stage.download("the values", &y)?, points);
-    let time = stage.time(|| launch(&mut y))?;
-    let work = Work { flops: 6.0 * points.len() as f64, bytes: 8.0 * points.len() as f64 };
-    let row = Row::new("spaces", kernel, "", points.len(), stage.device.kind());
+    let mut y = stage.target("the values", values.len(), Fill::NotANumber)?;
+    let counters = stage.once(kernel, || launch(y.buffer()))?;
+    let time = stage.time(|| launch(y.buffer()))?;
+    // Coefficients sum to 4.5 in size, and each of six operations rounds by half an ε.
+    let verdict = Verdict::within(y.read()?, values, 4.5 * 3.0 * f64::from(f32::EPSILON));
+    let work = Work { flops: 6.0 * values.len() as f64, bytes: 8.0 * values.len() as f64 };
+    let row = Row::new("spaces", kernel, "", values.len(), stage.device.kind());
     Ok(row.checked(verdict).counted(counters).timed(time, work))
 }
 
-/// Compares with the polynomial in float64.
-fn close(values: &[f32], points: &[f32]) -> Verdict {
+/// The polynomial in float64.
+fn values(points: &[f32]) -> Vec<f64> {
     let [c0, c1, c2, c3] = COEFFICIENTS.map(f64::from);
-    let polynomial = |x: f64| c0 + x * (c1 + x * (c2 + x * c3));
-    let expected: Vec<f64> = points.iter().map(|&x| polynomial(f64::from(x))).collect();
-    // Coefficients sum to 4.5 in size, and each of six operations rounds by half an ε.
-    Verdict::within(values, &expected, 4.5 * 3.0 * f64::from(f32::EPSILON))
+    points.par_iter().map(|&x| f64::from(x)).map(|x| c0 + x * (c1 + x * (c2 + x * c3))).collect()
 }
 
 /// Who sees what, and how long it lives: two launches, one after the other.

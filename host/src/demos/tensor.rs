@@ -2,7 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 
-use super::{Row, Stage, Work};
+use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::Error;
 use crate::half::{Bf16, F16};
@@ -59,7 +59,7 @@ fn of_type<I: InputElement, O: OutputElement + Default>(
     // Every layout reads the same numbers in its own way.
     let longest = |matrix: usize| problems.iter().map(|p| p.lengths()[matrix]).max().unwrap_or(0);
     let mut random = Random::new(1);
-    let mut numbers = |len: usize| (0..len).map(|_| I::random(&mut random)).collect::<Vec<I>>();
+    let mut numbers = |len: usize| random.many(len, I::random);
     let host = [numbers(longest(0)), numbers(longest(1))];
     let device = [stage.upload("A", &host[0])?, stage.upload("B", &host[1])?];
     let matrices = Matrices { host, device };
@@ -73,20 +73,18 @@ fn one<I: InputElement, O: OutputElement + Default>(
     problem: Problem,
     matrices: &Matrices<I>,
 ) -> Result<Option<Row>, Error> {
-    // Not a number, or a number that nothing sums up to: an element that a kernel forgets is a wrong one.
-    let forgotten = O::of(if O::ROUNDING == 0.0 { f64::from(i32::MIN) } else { f64::NAN });
-    let result: DeviceBuffer<O> = stage.upload("C", &vec![forgotten; problem.lengths()[2]])?;
+    let fill = if O::ROUNDING == 0.0 { Fill::FarBelow } else { Fill::NotANumber };
+    let mut result = stage.target::<O>("C", problem.lengths()[2], fill)?;
     let [a, b] = matrices.device.each_ref().map(|buffer| buffer.as_device_ptr().as_raw());
-    let operands = Operands { a, b, c: result.as_device_ptr().as_raw() };
+    let operands = Operands { a, b, c: result.buffer().as_device_ptr().as_raw() };
     let Some((choice, prepared)) = take(stage, &problem, &operands)? else {
         return Ok(None);
     };
     // SAFETY: the buffers hold the matrices, and live until the last launch has been waited for.
     let launch = || unsafe { prepared.launch() };
     let counters = stage.once(prepared.kernel, launch)?;
-    let got = stage.download("C", &result)?;
     let [a, b] = &matrices.host;
-    let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(&got);
+    let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(result.read()?);
     let time = stage.time(launch)?;
     // The general kernel is one for all layouts, and so is one that takes operands along K, transposed first if need be.
     let mut case = String::new();

@@ -3,8 +3,9 @@
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use kernels_gpu::coalescing::Quad;
 use kernels_gpu::transpose as k;
+use rayon::prelude::*;
 
-use super::{Row, Stage, Work, row};
+use super::{Fill, Row, Stage, Work, row};
 use crate::data::Random;
 use crate::device::Device;
 use crate::error::Error;
@@ -12,7 +13,7 @@ use crate::half::F16;
 use crate::launch::Shape;
 use crate::size::Size;
 use crate::transpose::{self as dispatch, For, Variant};
-use crate::verify::exact;
+use crate::verify::{exact, exact_turned};
 
 /// The steps of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,52 +183,75 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     };
     let elements = (extents.0 as u64).checked_mul(extents.1 as u64);
     stage.admit(size, elements.and_then(|elements| elements.checked_mul(32)))?;
-    let mut rows = Vec::new();
-    let mut random = Random::new(2);
-    let numbers = random.units(extents.0 * extents.1);
-    rows.extend(steps(stage, extents, &numbers)?);
-    let doubles: Vec<f64> = numbers.iter().map(|&x| f64::from(x) + 1e-9).collect();
-    rows.extend(steps(stage, extents, &doubles)?);
-    let halves: Vec<F16> = numbers.iter().map(|&x| F16(half::f16::from_f32(x))).collect();
-    rows.extend(steps(stage, extents, &halves)?);
-    let bytes: Vec<u8> = numbers.iter().map(|x| x.to_bits() as u8).collect();
-    rows.extend(steps(stage, extents, &bytes)?);
-    let quads: Vec<Quad> = numbers.iter().map(|&x| Quad([x, x + 1.0, x - 1.0, -x])).collect();
-    rows.extend(steps(stage, extents, &quads)?);
-    Ok(rows)
+    let numbers = Random::new(2).units(extents.0 * extents.1);
+    let of = (stage, extents, &numbers[..]);
+    let rows = [
+        steps(of, |x| x)?,
+        steps(of, |x| f64::from(x) + 1e-9)?,
+        steps(of, |x| F16(half::f16::from_f32(x)))?,
+        steps(of, |x| x.to_bits() as u8)?,
+        steps(of, |x| Quad([x, x + 1.0, x - 1.0, -x]))?,
+    ];
+    Ok(rows.concat())
 }
 
-fn steps<T: Element>(stage: &Stage, extents: (usize, usize), numbers: &[T]) -> Result<Vec<Row>, Error> {
-    let from = stage.upload("the matrix", numbers)?;
-    let work = Work { flops: 0.0, bytes: 2.0 * size_of_val(numbers) as f64 };
-    let mut rows = Vec::new();
-    let named = Step::ALL.into_iter().filter_map(|step| Some((step, T::name_for(step, extents)?)));
-    for (step, name) in named.filter(|(_, name)| stage.wants(name)) {
-        let mut to = stage.upload("the result", &vec![T::default(); numbers.len()])?;
-        let counters = stage.once(name, || transpose(stage.device, step, extents, &from, &mut to))?;
-        let verdict = exact(&stage.download("the result", &to)?, &expected(step, extents, numbers));
-        let time = stage.time(|| transpose(stage.device, step, extents, &from, &mut to))?;
-        let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
-        let shows = if size_of::<T>() == 4 { step.shows() } else { "" };
-        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
-    }
+/// A launch of the demo: a step, or what the dispatcher takes on Hopper.
+enum Launch {
+    Step(Step),
+    Choice(dispatch::Choice),
+}
+
+/// The launches for a type that are wanted, with their kernels.
+fn launches<T: Element>(
+    stage: &Stage,
+    extents: (usize, usize),
+) -> Result<Vec<(&'static str, Launch)>, Error> {
+    let named = Step::ALL.into_iter().filter_map(|step| Some((T::name_for(step, extents)?, step)));
+    let mut all: Vec<_> = named.map(|(name, step)| (name, Launch::Step(step))).collect();
     // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
     for variant in [Variant::Vectorised, Variant::Shifted] {
-        if stage.only.is_none() || !dispatch::takes(variant, size_of::<T>(), extents) {
-            continue;
+        if stage.only.is_some() && dispatch::takes(variant, size_of::<T>(), extents) {
+            let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
+            all.push((choice.kernel(), Launch::Choice(choice)));
         }
-        let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
-        if stage.only != Some(choice.kernel()) {
-            continue;
-        }
-        let mut to = stage.upload("the result", &vec![T::default(); numbers.len()])?;
-        let mut launch = || dispatch::launch(stage.device, &choice, extents, &from, &mut to);
-        let counters = stage.once(choice.kernel(), &mut launch)?;
-        let time = stage.time(&mut launch)?;
-        let verdict = exact(&stage.download("the result", &to)?, &expected(Step::Naive, extents, numbers));
-        let size = Size::Two(extents.0, extents.1);
-        let row = Row::new("transpose", choice.kernel(), "", size, stage.device.kind());
-        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows("launches overlap"));
+    }
+    all.retain(|(name, _)| stage.wants(name));
+    Ok(all)
+}
+
+/// The rows of a type, whose elements are made of numbers.
+fn steps<T: Element>(
+    (stage, extents, numbers): (&Stage, (usize, usize), &[f32]),
+    element: impl Fn(f32) -> T + Sync,
+) -> Result<Vec<Row>, Error> {
+    let launches = launches::<T>(stage, extents)?;
+    if launches.is_empty() {
+        return Ok(Vec::new());
+    }
+    let elements: Vec<T> = numbers.par_iter().map(|&x| element(x)).collect();
+    let from = stage.upload("the matrix", &elements)?;
+    let mut to = stage.target("the result", elements.len(), Fill::Zeros)?;
+    let work = Work { flops: 0.0, bytes: 2.0 * size_of_val(&elements[..]) as f64 };
+    let mut rows = Vec::new();
+    for (name, launch) in launches {
+        to.wipe()?;
+        let mut run = || match &launch {
+            Launch::Step(step) => transpose(stage.device, *step, extents, &from, to.buffer()),
+            Launch::Choice(choice) => dispatch::launch(stage.device, choice, extents, &from, to.buffer()),
+        };
+        let counters = stage.once(name, &mut run)?;
+        let time = stage.time(&mut run)?;
+        let verdict = match launch {
+            Launch::Step(Step::Copy) => exact(to.read()?, &elements),
+            _ => exact_turned(to.read()?, &elements, extents),
+        };
+        let shows = match launch {
+            Launch::Step(step) if size_of::<T>() == 4 => step.shows(),
+            Launch::Step(_) => "",
+            Launch::Choice(_) => "launches overlap",
+        };
+        let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
+        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
     }
     row::against_first(&mut rows);
     Ok(rows)

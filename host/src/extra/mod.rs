@@ -12,7 +12,9 @@ use std::ffi::{CString, c_uint, c_void};
 use cust::device::Device;
 use cust::error::{CudaError, CudaResult};
 use cust::function::Function;
+use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::module::{Module, ModuleJitOption};
+use cust::stream::Stream;
 use cust::sys;
 
 /// Lets launches of `function` have up to `bytes` of dynamic shared memory, beyond the 48 KiB that need no asking.
@@ -43,6 +45,20 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
         )
     })?;
     u32::try_from(value).map_err(|_| CudaError::InvalidValue)
+}
+
+/// Sets every byte of `buffer`, after what was launched on `stream`, and waits for it.
+///
+/// The driver's own blocking form does not wait for streams that do not block, and they do not wait for it.
+pub fn fill<T: DeviceCopy>(buffer: &mut DeviceBuffer<T>, byte: u8, stream: &Stream) -> CudaResult<()> {
+    let bytes = size_of::<T>() * buffer.len();
+    if bytes == 0 {
+        return Ok(());
+    }
+    // SAFETY: the buffer has these bytes, any of which are a `T`'s as far as the device is concerned; it is borrowed until
+    // the stream has done it.
+    result(unsafe { sys::cuMemsetD8Async(buffer.as_device_ptr().as_raw(), byte, bytes, stream.as_inner()) })?;
+    stream.synchronize()
 }
 
 /// Loads PTX with the driver's compiler told what to do; a refusal comes with what the compiler said, line by line.

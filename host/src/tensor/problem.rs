@@ -239,7 +239,7 @@ impl Problem {
 }
 
 /// An element of A or B, as buffers on the device hold it.
-pub trait InputElement: DeviceCopy + Sync {
+pub trait InputElement: DeviceCopy + Default + Send + Sync {
     /// Its type.
     const INPUT: Input;
 

@@ -4,9 +4,11 @@ mod exact;
 mod product;
 mod tensor;
 
+use rayon::prelude::*;
+
 use crate::terminal::grouped;
 
-pub use exact::exact;
+pub use exact::{exact, exact_turned};
 pub use product::{Product, WHOLE_LIMIT};
 pub use tensor::TensorProduct;
 
@@ -40,14 +42,17 @@ impl Verdict {
                 Some(format!("{} elements, and there should be {}", result.len(), expected.len()));
             return verdict;
         }
-        for (i, (&is, &should)) in result.iter().zip(expected).enumerate() {
-            let error = (f64::from(is) - should).abs();
-            let error = if error.is_nan() { f64::INFINITY } else { error };
-            verdict.max_error = verdict.max_error.max(error);
-            if error > tolerance {
-                verdict.ok = false;
-                verdict.wrong.get_or_insert(format!("element {i} is {is} and should be {should}"));
-            }
+        let error = |i: usize| {
+            let error = (f64::from(result[i]) - expected[i]).abs();
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        let all = 0..result.len();
+        verdict.max_error = all.clone().into_par_iter().map(error).reduce(|| 0.0, f64::max);
+        verdict.ok = verdict.max_error <= tolerance;
+        if !verdict.ok {
+            let first = all.into_iter().find(|&i| error(i) > tolerance);
+            verdict.wrong =
+                first.map(|i| format!("element {i} is {} and should be {}", result[i], expected[i]));
         }
         verdict
     }

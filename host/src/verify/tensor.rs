@@ -156,7 +156,7 @@ impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
                 each.fold(Worst::NONE, Worst::worse)
             })
             .reduce(|| Worst::NONE, Worst::worse);
-        self.verdict(worst, format!("all {} elements against float64", grouped((p.m * p.n) as u64)))
+        self.verdict(worst, format!("{} against float64", super::all(p.m * p.n)))
     }
 
     /// Freivalds' test of the whole, and a sample of elements recomputed.
@@ -172,10 +172,9 @@ impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
             })
             .reduce(|| Worst::NONE, Worst::worse);
         let how = format!(
-            "all {} elements by Freivalds' test of every {SEGMENT} columns with {VECTORS} vectors, {} of them against \
-             float64",
-            p.m * p.n,
-            elements.len()
+            "{} by Freivalds' test of every {SEGMENT} columns with {VECTORS} vectors, {} of them against float64",
+            super::all(p.m * p.n),
+            grouped(elements.len() as u64)
         );
         let mut verdict = self.verdict(worst, how);
         if let Some((row, col, error, tolerance)) = self.freivalds(c) {
