@@ -179,7 +179,9 @@ pub fn main() -> ExitCode {
         }
     };
     let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::default()));
-    match dispatch(&command, &context) {
+    let ended = dispatch(&command, &context)
+        .and_then(|outcome| warpsmith_cuda::profile::finish().map(|()| outcome).map_err(anyhow::Error::msg));
+    match ended {
         Ok(Outcome::Well) => ExitCode::SUCCESS,
         Ok(Outcome::NotWell) => ExitCode::from(1),
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,

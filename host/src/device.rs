@@ -60,6 +60,9 @@ impl Device {
     /// Takes the device asked for.
     pub fn open(wish: DeviceWish) -> Result<Self, Error> {
         let is_virtual = choose(wish)?;
+        if is_virtual {
+            warpsmith_cuda::profile::check_file().map_err(Error::Profile)?;
+        }
         cust::init(cust::CudaFlags::empty()).doing("start the driver")?;
         let device = CudaDevice::get_device(0).doing("take the first device")?;
         let limits = Limits::of(device).doing("read the device's limits")?;

@@ -16,6 +16,9 @@ pub enum Error {
     /// No device could be taken.
     #[error("{0}")]
     NoDevice(String),
+    /// The profile that was asked for cannot be written.
+    #[error("{0}")]
+    Profile(String),
     /// The device cannot run any module.
     #[error(
         "the device ({name}) has compute capability {major}.{minor}; the kernels need at least 7.5 (Turing, 2018). \

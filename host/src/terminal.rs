@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 
@@ -12,12 +13,9 @@ use owo_colors::OwoColorize;
 /// [`is_closed_pipe`] knows, not a panic.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    Ok(())
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
+    written.and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
 /// Writes `value` to standard output as indented JSON.
@@ -44,9 +42,14 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Whether colours go to `stream`: a terminal, and `NO_COLOR` unset.
+/// Whether colours go to `stream`: a terminal that knows them, and `NO_COLOR` unset.
 pub fn colour(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    moves_its_cursor(stream) && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Whether `stream` is a terminal that does more than print what it is given.
+fn moves_its_cursor(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// The cell of a right result; green on a terminal.
@@ -59,10 +62,11 @@ pub fn heading(text: &str) -> String {
     if colour(&io::stdout()) { text.bold().to_string() } else { text.to_owned() }
 }
 
-/// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal.
+/// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal. On one that is too narrow
+/// the words of the first column are broken, the numbers never are.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().copied());
     let coloured = colour(&io::stdout());
     for row in rows {
@@ -74,21 +78,31 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
+        if index > 0 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     table.trim_fmt()
 }
 
-/// The width that sentences are broken at.
+/// The width that sentences are broken at, on a terminal that is no narrower.
 const WIDTH: usize = 100;
 
-/// A sentence broken into lines of at most 100 columns, the first after `first`, the others indented as deep.
+/// The width of the terminal, up to [`WIDTH`], and that where there is none.
+fn width() -> usize {
+    Table::new().width().map_or(WIDTH, |width| usize::from(width).clamp(40, WIDTH))
+}
+
+/// A sentence broken into lines of at most 100 columns, fewer on a narrow terminal, the first after `first`, the others
+/// indented as deep.
 pub fn wrapped(first: &str, sentence: &str) -> String {
+    let width = width();
     let indent = first.chars().count() - first.trim_start().chars().count() + 4;
     let mut out = first.to_owned();
     let mut column = first.chars().count();
     for (index, word) in sentence.split(' ').enumerate() {
         let length = word.chars().count();
-        if index > 0 && column + 1 + length > WIDTH {
+        if index > 0 && column + 1 + length > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             column = indent;
@@ -111,7 +125,7 @@ pub struct Progress {
 impl Progress {
     /// Starts a progress line for `what`.
     pub fn new(what: &str, visible: bool) -> Self {
-        let bar = if visible && io::stderr().is_terminal() {
+        let bar = if visible && moves_its_cursor(&io::stderr()) {
             let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {pos}: {msg}") {
                 bar.set_style(style);

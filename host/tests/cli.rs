@@ -94,6 +94,7 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         // Without the stand-in library beside the tool, that is what it says; with it, that there is no such program.
         (&["run", "--", "/no/such/program"], "error: "),
         (&["run"], "required"),
+        (&["run", "--profile", "/no/such/folder/x.json", "--", "true"], "error: "),
         (&["completions", "nonsense"], "nonsense"),
         (&["nonsense"], "nonsense"),
         (&["--device", "abacus", "list"], "abacus"),
@@ -118,6 +119,8 @@ fn nonsense_in_the_environment_is_refused_with_its_name() {
         ("WARPSMITH_SEED", "-1", "from 0 to"),
         ("WARPSMITH_WATCHDOG", "soon", "from 1 to"),
         ("WARPSMITH_CHECK", "spelling", "memory, race, init, barrier"),
+        ("WARPSMITH_PROFILE", "/no/such/folder/profile.json", "cannot be written"),
+        ("WARPSMITH_PROFILE", "/", "cannot be written"),
     ] {
         let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
         tool.args(["demo", "banks", "--json"]).env("WARPSMITH_DEVICE", "virtual").env(name, value);
@@ -136,6 +139,25 @@ fn nonsense_in_the_environment_is_refused_with_its_name() {
     }
     let output = tool.args(["demo", "banks", "--json", "--device", "virtual"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// A profile that cannot be written is found out at the end, when all has run: the exit code says so all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_success() {
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    tool.args(["demo", "first"]).env("WARPSMITH_DEVICE", "virtual").env("WARPSMITH_PROFILE", "/dev/full");
+    let output = tool.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output).matches("cannot be written").count(), 1, "{}", stderr(&output));
+
+    for arguments in [&["list"][..], &["explain", "banks"], &["list", "--json"], &["completions", "bash"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+        let output = tool.args(arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains("standard output"), "{arguments:?}: {}", stderr(&output));
+    }
 }
 
 #[test]

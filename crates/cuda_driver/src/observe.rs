@@ -36,5 +36,5 @@ pub fn launch(
 
 /// A context has ended: what observers have gathered is written.
 pub fn context_destroyed() {
-    profile::write();
+    profile::write_early();
 }

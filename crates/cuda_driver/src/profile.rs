@@ -5,7 +5,7 @@
 //! `{"version":1,"model":…,"view":"ptx","launches":[…]}`, each launch as [`LaunchProfile`] serialises.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ impl Wanted {
         if file().is_some() {
             lock(&KEPT).push(launch);
             if failed {
-                write();
+                write_early();
             }
         }
     }
@@ -86,13 +86,23 @@ pub fn document(model: &str, launches: &[LaunchProfile]) -> Value {
     json!({ "version": 1, "model": model, "view": "ptx", "launches": launches })
 }
 
+/// The file that `WARPSMITH_PROFILE` names, once a launch has asked for it.
+static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// Whether it was said that the file cannot be written.
+static TOLD: OnceLock<()> = OnceLock::new();
+
+/// What `WARPSMITH_PROFILE` says.
+fn named() -> Option<PathBuf> {
+    let name = std::env::var("WARPSMITH_PROFILE").ok().filter(|name| !name.is_empty())?;
+    Some(PathBuf::from(name.replace("{pid}", &std::process::id().to_string())))
+}
+
 fn file() -> Option<&'static PathBuf> {
-    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
     FILE.get_or_init(|| {
-        let name = std::env::var("WARPSMITH_PROFILE").ok().filter(|name| !name.is_empty())?;
+        let path = named()?;
         // SAFETY: the handler is a plain function that lives as long as the process.
         unsafe { libc::atexit(write_at_exit) };
-        Some(PathBuf::from(name.replace("{pid}", &std::process::id().to_string())))
+        Some(path)
     })
     .as_ref()
 }
@@ -101,12 +111,45 @@ extern "C" fn write_at_exit() {
     write();
 }
 
+/// Writes what was kept, if a file asks for it. When the process ends that is done again, and said if it goes wrong.
+pub(crate) fn write_early() {
+    let _ = try_write();
+}
+
 /// Writes what was kept, if a file asks for it. What goes wrong is said once; the program goes on.
-pub(crate) fn write() {
-    static TOLD: OnceLock<()> = OnceLock::new();
-    let Some(path) = file() else { return };
-    let text = document(gpu().chip().key, &lock(&KEPT)).to_string();
-    if let Err(error) = std::fs::write(path, text) {
-        TOLD.get_or_init(|| eprintln!("warpsmith: WARPSMITH_PROFILE={}: {error}", path.display()));
+fn write() {
+    if let Err(error) = try_write() {
+        TOLD.get_or_init(|| eprintln!("warpsmith: {error}"));
     }
+}
+
+fn try_write() -> Result<(), String> {
+    let Some(Some(path)) = FILE.get() else { return Ok(()) };
+    let text = document(gpu().chip().key, &lock(&KEPT)).to_string();
+    std::fs::write(path, text).map_err(|error| cannot(path, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> String {
+    format!("WARPSMITH_PROFILE={} cannot be written: {error}", path.display())
+}
+
+/// Whether the file that `WARPSMITH_PROFILE` names can be written, before anybody waits for what would be in it.
+///
+/// # Errors
+/// The variable, the file, and why it cannot be written.
+pub fn check_file() -> Result<(), String> {
+    let Some(path) = named() else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    opened.map(drop).map_err(|error| cannot(&path, &error))
+}
+
+/// Writes the file that `WARPSMITH_PROFILE` names, if there were launches, for a program that wants to know whether that went
+/// well. What goes wrong is not said again when the process ends.
+///
+/// # Errors
+/// The variable, the file, and why it cannot be written.
+pub fn finish() -> Result<(), String> {
+    try_write().inspect_err(|_| {
+        let _ = TOLD.set(());
+    })
 }

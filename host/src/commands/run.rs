@@ -63,7 +63,18 @@ impl Run {
         let mut command = Command::new(program);
         command.args(arguments).envs(directory.environment());
         if let Some(file) = &self.profile {
-            command.env("WARPSMITH_PROFILE", std::path::absolute(file)?);
+            let file = std::path::absolute(file)?;
+            // Said before the program runs, not after; each of its processes may have a file of its own.
+            let folder = file.parent().filter(|folder| !folder.is_dir());
+            anyhow::ensure!(!file.is_dir(), "{} is a folder; name a file in it", file.display());
+            if let Some(folder) = folder {
+                anyhow::bail!(
+                    "{} cannot be written: there is no folder {}",
+                    file.display(),
+                    folder.display()
+                );
+            }
+            command.env("WARPSMITH_PROFILE", file);
         }
         if self.check {
             command.env("WARPSMITH_CHECK", "memory,race,init,barrier");
