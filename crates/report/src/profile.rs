@@ -295,9 +295,18 @@ impl Counters {
             if global.excess_sectors() > 0
                 && let Some(used) = global.efficiency()
             {
+                // Contiguous rows that begin or end inside a sector waste up to half of what short ones move, no more.
+                let remedy = match used > 0.5 {
+                    true => {
+                        "rows that begin or end inside a sector of 32 bytes, such as a tile's rim, cost this much and no \
+                         more; else let neighbouring lanes take neighbouring elements"
+                    }
+                    false => {
+                        "let neighbouring lanes take neighbouring elements, or stage the tile through shared memory"
+                    }
+                };
                 advice.push(format!(
-                    "global {verb}s use {:.0} % of the bytes they move: let neighbouring lanes take neighbouring \
-                     elements, or stage the tile through shared memory",
+                    "global {verb}s use {:.0} % of the bytes they move: {remedy}",
                     used * 100.0
                 ));
             }

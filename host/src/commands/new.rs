@@ -247,8 +247,18 @@ fn project(root: &Path, folder: &Path) -> anyhow::Result<Written> {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         files.push(path.display().to_string());
     }
-    let next = vec![format!("cd {}", folder.display()), "cargo run".to_owned(), "cargo test".to_owned()];
+    let next = vec![format!("cd {}", quoted(folder)), "cargo run".to_owned(), "cargo test".to_owned()];
     Ok(Written { files, next })
+}
+
+/// A path as a shell takes it: in quotes if it holds more than letters, digits and a few signs.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match text.chars().all(plain) && !text.starts_with('-') {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -297,6 +307,18 @@ mod tests {
         assert!(read("host/src/registry.rs").contains("\"blur_rows\": blur_rows { blur_rows }\n"));
         let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");
+    }
+
+    #[test]
+    fn a_path_with_blanks_is_quoted_for_the_shell() {
+        for (path, shown) in [
+            ("../my-project", "../my-project"),
+            ("/tmp/größe", "/tmp/größe"),
+            ("my project", "'my project'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+        ] {
+            assert_eq!(quoted(Path::new(path)), shown);
+        }
     }
 
     #[test]

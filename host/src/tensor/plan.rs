@@ -159,9 +159,11 @@ impl Plan {
     /// The plan in words.
     pub fn why(&self) -> String {
         let Form { n, down, across, .. } = self.tiles.form();
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let clusters = plural(u64::from(self.clusters));
         let of = match (down, across) {
-            (1, 1) => "blocks".to_owned(),
-            _ => format!("pairs of blocks that share {}", if down > 1 { "B" } else { "A" }),
+            (1, 1) => format!("block{clusters}"),
+            _ => format!("pair{clusters} of blocks that share {}", if down > 1 { "B" } else { "A" }),
         };
         let (rows, cols) = self.tiles.form().tile();
         let shared = match self.split.tiles {
@@ -172,8 +174,10 @@ impl Plan {
             ),
         };
         format!(
-            "{} tiles of {rows} x {cols} for {} {of}, {n} columns a block{shared}",
-            self.count, self.clusters
+            "{} tile{} of {rows} x {cols} for {} {of}, {n} columns a block{shared}",
+            self.count,
+            plural(self.count),
+            self.clusters
         )
     }
 }
