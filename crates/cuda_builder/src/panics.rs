@@ -55,16 +55,27 @@ fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str)
     };
     let build = Builder::before(call);
     let Message { mut text, mut values } = message(context, &build, name, &arguments);
-    // A byte below 8 would be taken for a value's place.
     let reporter = module.function(WITH_VALUES).filter(|f| f.parameter_count() == 8);
     values.truncate(4);
     if reporter.is_none() || values.is_empty() {
-        text = text.chars().map(|c| if (c as u32) < 8 { "?".to_owned() } else { c.to_string() }).collect();
+        text = without_marks(&text);
         values.clear();
     }
+    let handed = handed_text(call, name, &arguments);
     let caller = names::of(call.function());
     let caller = caller.strip_prefix(marks::ENTRY).unwrap_or(&caller).to_owned();
-    let text = constant(context, module, &text);
+    let text = match handed {
+        Some(handed) => {
+            for (call, own) in handed.callers {
+                // The callee's own text begins with what stands for the caller's.
+                let rest = text.strip_prefix(EXPECT).unwrap_or_default();
+                let whole = constant(context, module, &(without_marks(&own) + rest));
+                call.set_operand(handed.index, whole);
+            }
+            arguments[0]
+        }
+        None => constant(context, module, &text),
+    };
     let caller = constant(context, module, &caller);
     let mut passed = vec![text, location, caller];
     let panic = if values.is_empty() {
@@ -77,6 +88,45 @@ fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str)
     let new = build.call(panic.value_type(), panic, &passed);
     new.add_call_attribute("noreturn");
     call.erase();
+}
+
+/// The text without what would be taken for a value's place.
+fn without_marks(text: &str) -> String {
+    text.chars().map(|c| if (c as u32) < 8 { '?' } else { c }).collect()
+}
+
+/// What `Result::expect` says where its text is not known: its callers are told apart no more.
+const EXPECT: &str = "called `Result::expect()` on an `Err` value";
+
+/// A text that a function such as `Result::expect` is handed by its callers.
+struct HandedText {
+    /// The number of the parameter.
+    index: u32,
+    /// Calls of the function, with the text that each passes.
+    callers: Vec<(Value, String)>,
+}
+
+/// Finds the callers' texts where a function does nothing with its text but panic. Each can then pass its own with the
+/// end of the message, NUL-terminated: the reporter takes no length.
+fn handed_text(call: Value, name: &str, arguments: &[Value]) -> Option<HandedText> {
+    if !name.ends_with("result::unwrap_failed") {
+        return None;
+    }
+    let function = call.function();
+    let text = *arguments.first()?;
+    let index = (0..function.parameter_count()).find(|index| function.parameter(*index) == text)?;
+    if text.users().len() != 1 {
+        return None;
+    }
+    let callers = function.users().into_iter().map(|user| {
+        let calls = user.as_instruction().is_some()
+            && user.opcode() == Opcode::Call
+            && user.called() == Some(function);
+        let passed = calls.then(|| user.arguments())?;
+        let length = usize::try_from(passed.get(index as usize + 1)?.as_int()?).ok()?;
+        Some((user, constant_text(*passed.get(index as usize)?, length)?))
+    });
+    Some(HandedText { index, callers: callers.collect::<Option<_>>()? })
 }
 
 /// A panic's text, in which bytes below 8 stand for the values: 1 unsigned, 2 signed, 3 `bool`, 4 `char`, 5 `f64`,
@@ -133,7 +183,7 @@ fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) 
             Message::plain("called `Option::unwrap()` on a `None` value")
         }
         "unwrap_failed" => {
-            let text = given(0).unwrap_or_else(|| short.to_owned());
+            let text = given(0).unwrap_or_else(|| EXPECT.to_owned());
             error_value(context, build, &text, arguments).unwrap_or_else(|| Message::plain(text))
         }
         "panic" | "panic_nounwind" | "expect_failed" | "panic_str_2015" | "panic_display" => {

@@ -52,3 +52,10 @@ pub fn lines_have_their_callers() {
         "not a debug build"
     );
 }
+
+pub fn copies_do_not_multiply() {
+    let ptx = kernels(Compute75);
+    assert!(count(&ptx, "grows", "call.uni") > 0, "the levels are functions that are called");
+    let lines = function(&ptx, "grows").len();
+    assert!(lines < 20_000, "{lines} lines");
+}

@@ -47,7 +47,7 @@ fn main() {
             the_source_controls_unrolling;
         synchronisation: barriers_are_neither_copied_nor_merged, shuffles_stay_before_branches, inline_ptx_is_written_out,
             inline_ptx_effects_stay;
-        libraries: core_and_alloc_link_on_demand, mathematics_is_the_devices_own, lines_have_their_callers;
+        libraries: core_and_alloc_link_on_demand, copies_do_not_multiply, mathematics_is_the_devices_own, lines_have_their_callers;
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
             constant_statics, override_libm, gates, optix, build_args, debug_profile;
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,

@@ -3,7 +3,7 @@
 use crate::compile::{count, function, kernels, texts, with};
 use cuda_builder::NvvmArch::Compute75;
 
-const CHECKED: [&str; 17] = [
+const CHECKED: [&str; 18] = [
     "index",
     "slice_range",
     "divide",
@@ -13,6 +13,7 @@ const CHECKED: [&str; 17] = [
     "expect_option",
     "unwrap_result",
     "unwrap_number",
+    "expect_result",
     "explicit",
     "explicit_with_value",
     "explicit_with_bits",
@@ -47,6 +48,9 @@ pub fn texts_and_values_are_written() {
         "too large to triple",
         "called `Result::unwrap()` on an `Err` value, a `core::num::error::TryFromIntError`",
         "called `Result::unwrap()` on an `Err` value: {}",
+        "the first is a digit: {}",
+        "so is the second: {}",
+        "a byte, a `core::num::error::TryFromIntError`",
         "a is above nine",
         "a is {}, above 9",
         "bits 0x{} of {}",
