@@ -44,7 +44,9 @@ pub(super) fn summary(out: &mut String, kernels: &[Kernel]) {
     for head in
         ["kernel", "size", "shared wavefronts", "bank conflicts", "global sectors", "used", "occupancy"]
     {
-        let _ = write!(out, "<th scope=\"col\">{head}</th>");
+        // On a phone the size gives its place to the counters; the kernel's own part has it, too.
+        let class = if head == "size" { " class=\"wrap\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{class}>{head}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
     for kernel in kernels {

@@ -26,7 +26,9 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.5rem .75rem;color:var(--muted)}
 th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
+th:last-child,td:last-child{padding-right:.9rem}
 td.wrap{white-space:normal;min-width:7rem}
+@media (max-width:40rem){th,td{padding-inline:.35rem}th.wrap,td.wrap{display:none}}
 th{font-weight:600}
 thead th{white-space:normal;vertical-align:bottom}
 th:first-child,.source td:last-child,.source thead th:last-child{text-align:left}

@@ -39,7 +39,9 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     }
     let least = usable.iter().map(|mark| mark.intensity).fold(lines.ridge() / 32.0, f64::min) / 2.0;
     let most = usable.iter().map(|mark| mark.intensity).fold(highest.ridge() * 4.0, f64::max) * 2.0;
-    let low = usable.iter().filter_map(|mark| mark.measured).fold(lines.attainable(least), f64::min) / 2.0;
+    let low = usable.iter().filter_map(|mark| mark.measured).fold(lines.attainable(least), f64::min);
+    // Room for the labels of the lowest marks, above the axis.
+    let low = low / 30.0;
     let high = highest.flops * 2.0;
     let x = |intensity: f64| LEFT + (intensity / least).ln() / (most / least).ln() * (WIDTH - LEFT - RIGHT);
     let y = |flops: f64| HEIGHT - BOTTOM - (flops / low).ln() / (high / low).ln() * (HEIGHT - TOP - BOTTOM);
@@ -81,8 +83,12 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         &rate(lines.bandwidth, "B/s"),
     );
 
-    // Labels that would collide go further down, one line of text each.
-    let mut taken: Vec<(f64, f64)> = Vec::new();
+    // No label lies on another, on a roof or on the numbers of the axis.
+    let mut labels = Labels { taken: Vec::new() };
+    for roof in lower.iter().chain([&highest]) {
+        labels.taken.push((x(roof.ridge()), WIDTH, y(roof.flops) - 4.0, y(roof.flops) + 4.0));
+        labels.taken.push((WIDTH - 110.0, WIDTH, y(roof.flops) - LINE - 4.0, y(roof.flops)));
+    }
     for (mark, more) in clusters(&usable) {
         let label = if more == 0 { mark.name.clone() } else { format!("{} and {more} more", mark.name) };
         let height = mark.measured.unwrap_or(mark.roof.attainable(mark.intensity));
@@ -99,19 +105,8 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             rate(mark.roof.attainable(mark.intensity), "FLOP/s")
         );
         drawing.dot(at_x, at_y, "mark", &tip);
-        // Right of the mark and below it, the rising line is never in the way.
-        let text_width = label.chars().count() as f64 * 7.0;
-        let flips = at_x + 9.0 + text_width > WIDTH;
-        let text_x = if flips { at_x - 9.0 } else { at_x + 9.0 };
-        let start = if flips { text_x - text_width } else { text_x };
-        let mut text_y = at_y + 18.0;
-        while taken.iter().any(|&(other_x, other_y)| {
-            (other_x - start).abs() < text_width.max(60.0) && (other_y - text_y).abs() < 14.0
-        }) {
-            text_y += 14.0;
-        }
-        taken.push((start, text_y));
-        drawing.text(text_x, text_y, if flips { "end" } else { "start" }, "label", &label);
+        let (text_x, text_y, anchor) = labels.place(&label, (at_x, at_y));
+        drawing.text(text_x, text_y, anchor, "label", &label);
     }
     let listed: Vec<String> = usable
         .iter()
@@ -125,6 +120,43 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         listed.join("; ")
     );
     drawing.finish(name, &description)
+}
+
+/// Where labels are, and what else they must not lie on: left, right, top, bottom.
+struct Labels {
+    taken: Vec<(f64, f64, f64, f64)>,
+}
+
+/// The height of a line of text.
+const LINE: f64 = 14.0;
+
+impl Labels {
+    /// A place for the label of a mark: its baseline and anchor.
+    ///
+    /// Right of the mark and below it, or left and above, the rising line is never in the way. The nearest place that is free
+    /// is taken; if none is, the label stands beside its mark all the same.
+    fn place(&mut self, label: &str, (x, y): (f64, f64)) -> (f64, f64, &'static str) {
+        let width = label.chars().count() as f64 * 6.6;
+        let below = (0..).map(|i| y + 18.0 + LINE * f64::from(i)).take_while(|&y| y < HEIGHT - BOTTOM - 3.0);
+        let above = (0..).map(|i| y - 8.0 - LINE * f64::from(i)).take_while(|&y| y > TOP + LINE);
+        let right = below.filter(|_| x + 9.0 + width < WIDTH).map(|y| (x + 9.0, y, "start"));
+        let left = above.filter(|_| x - 9.0 - width > LEFT).map(|y| (x - 9.0, y, "end"));
+        let mut places: Vec<_> = right.chain(left).collect();
+        places.sort_by(|a, b| (a.1 - y).abs().total_cmp(&(b.1 - y).abs()));
+        let extent = |&(x, y, anchor): &(f64, f64, &str)| {
+            let left = if anchor == "end" { x - width } else { x };
+            (left, left + width, y - LINE + 3.0, y + 3.0)
+        };
+        let free = |place: &&(f64, f64, &str)| {
+            let (left, right, top, bottom) = extent(place);
+            let apart =
+                |&(l, r, t, b): &(f64, f64, f64, f64)| r <= left || l >= right || b <= top || t >= bottom;
+            self.taken.iter().all(apart)
+        };
+        let place = places.iter().find(free).copied().unwrap_or((x + 9.0, y + 18.0, "start"));
+        self.taken.push(extent(&place));
+        place
+    }
 }
 
 /// Marks too near to tell apart share one, named by the first; with the number of the others.
@@ -161,6 +193,23 @@ mod tests {
         let svg = roofline("test", &lines, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains(">tiled and 1 more<") && svg.contains("padded at 4.050"), "{svg}");
+    }
+
+    #[test]
+    fn labels_do_not_lie_on_each_other_nor_on_a_roof() {
+        let mut labels = Labels { taken: vec![(300.0, WIDTH, 96.0, 104.0)] };
+        let mut places: Vec<(f64, f64)> = Vec::new();
+        for mark in 0..8 {
+            let (x, y) = (280.0 + 4.0 * f64::from(mark), 85.0 + f64::from(mark));
+            let (left, baseline, anchor) = labels.place("a_kernel_of_some_length", (x, y));
+            places.push((if anchor == "end" { left - 150.0 } else { left }, baseline));
+        }
+        for (i, a) in places.iter().enumerate() {
+            assert!(a.1 <= 96.0 + 3.0 || a.1 >= 104.0 || a.0 + 150.0 < 300.0, "{a:?} lies on the roof");
+            for b in &places[..i] {
+                assert!((a.0 - b.0).abs() >= 150.0 || (a.1 - b.1).abs() >= LINE - 1e-9, "{a:?} and {b:?}");
+            }
+        }
     }
 
     #[test]
