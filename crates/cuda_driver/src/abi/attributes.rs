@@ -79,6 +79,7 @@ pub mod limit {
 
 /// `CUjit_option`.
 pub mod jit {
+    pub const MAX_REGISTERS: u32 = 0;
     pub const WALL_TIME: u32 = 2;
     pub const INFO_LOG_BUFFER: u32 = 3;
     pub const INFO_LOG_BUFFER_SIZE_BYTES: u32 = 4;

@@ -55,8 +55,7 @@ pub enum Origin {
 const API_VERSION: u32 = 3020;
 
 impl Context {
-    fn create(flags: u32, api_version: u32) -> Arc<Self> {
-        let handle = new_handle();
+    fn create(handle: CUcontext, flags: u32, api_version: u32) -> Arc<Self> {
         let context = Arc::new(Self {
             handle,
             flags: AtomicU32::new(flags),
@@ -111,9 +110,11 @@ struct Primary {
     context: Option<Arc<Context>>,
     retained: u32,
     flags: u32,
+    /// The handle that it has each time it is made; programs keep it beyond the last release.
+    handle: Option<CUcontext>,
 }
 
-static PRIMARY: Mutex<Primary> = Mutex::new(Primary { context: None, retained: 0, flags: 0 });
+static PRIMARY: Mutex<Primary> = Mutex::new(Primary { context: None, retained: 0, flags: 0, handle: None });
 
 fn primary() -> MutexGuard<'static, Primary> {
     PRIMARY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,6 +138,23 @@ pub fn current() -> Answer<Arc<Context>> {
     let context = current_even_if_broken()?;
     context.intact()?;
     Ok(context)
+}
+
+/// For calls that name an object of a context: a thread without a current context may make them, as with the real
+/// driver; one that has a current context needs it usable.
+pub fn current_if_any() -> Answer {
+    match current() {
+        Err(CUresult::INVALID_CONTEXT) => initialised(),
+        known => known.map(|_| ()),
+    }
+}
+
+/// The same for calls that free what a broken context holds, too.
+pub fn current_if_any_even_if_broken() -> Answer {
+    match current_even_if_broken() {
+        Err(CUresult::INVALID_CONTEXT) => initialised(),
+        known => known.map(|_| ()),
+    }
 }
 
 const SCHEDULE_MASK: u32 = 7;
@@ -186,7 +204,7 @@ fn create(place: Out<CUcontext>, flags: u32, dev: CUdevice, api_version: u32) ->
     place.required()?;
     device(dev)?;
     check_flags(flags)?;
-    let context = Context::create(flags, api_version);
+    let context = Context::create(new_handle(), flags, api_version);
     STACK.with_borrow_mut(|stack| stack.push(context.handle));
     place.set(context.handle)
 }
@@ -229,9 +247,15 @@ pub fn cuCtxDetach(context: CUcontext) -> Answer {
     cuCtxDestroy_v2(context)
 }
 
+/// Whether a thread may make it current: it lives, or it is the primary one, which may be retained again.
+fn may_be_current(context: CUcontext) -> Answer {
+    let living = CONTEXTS.get(context).map(|_| ());
+    living.or_else(|gone| if primary().handle == Some(context) { Ok(()) } else { Err(gone) })
+}
+
 pub fn cuCtxPushCurrent_v2(context: CUcontext) -> Answer {
     initialised()?;
-    CONTEXTS.get(context)?;
+    may_be_current(context)?;
     STACK.with_borrow_mut(|stack| stack.push(context));
     Ok(())
 }
@@ -254,7 +278,7 @@ pub fn cuCtxPopCurrent(place: Out<CUcontext>) -> Answer {
 pub fn cuCtxSetCurrent(context: CUcontext) -> Answer {
     initialised()?;
     if context != NONE {
-        CONTEXTS.get(context)?;
+        may_be_current(context)?;
     }
     STACK.with_borrow_mut(|stack| {
         stack.pop();
@@ -314,7 +338,8 @@ pub fn cuDevicePrimaryCtxRetain(place: Out<CUcontext>, dev: CUdevice) -> Answer 
     device(dev)?;
     let mut primary = primary();
     let flags = primary.flags;
-    let context = primary.context.get_or_insert_with(|| Context::create(flags, API_VERSION)).clone();
+    let handle = *primary.handle.get_or_insert_with(new_handle);
+    let context = primary.context.get_or_insert_with(|| Context::create(handle, flags, API_VERSION)).clone();
     primary.retained += 1;
     place.set(context.handle)
 }

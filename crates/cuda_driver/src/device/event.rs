@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::abi::{Answer, CUcontext, CUevent, CUresult, CUstream, Out};
-use crate::device::context::{CONTEXTS, current, current_even_if_broken};
+use crate::device::context::{CONTEXTS, current, current_if_any, current_if_any_even_if_broken};
 use crate::device::graph::{Capture, Node};
 use crate::device::queue::Mark;
 use crate::device::registry::Registry;
@@ -104,7 +104,7 @@ pub fn cuEventCreate(event: Out<CUevent>, flags: u32) -> Answer {
 }
 
 pub fn cuEventDestroy_v2(event: CUevent) -> Answer {
-    current_even_if_broken()?;
+    current_if_any_even_if_broken()?;
     EVENTS.remove(event).map(|_| ())
 }
 
@@ -138,7 +138,7 @@ pub fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: u32) -> A
 }
 
 pub fn cuEventQuery(event: CUevent) -> Answer {
-    current()?;
+    current_if_any()?;
     let event = EVENTS.get(event)?;
     if event.capture().is_some() {
         return Err(CUresult::CAPTURED_EVENT);
@@ -147,19 +147,19 @@ pub fn cuEventQuery(event: CUevent) -> Answer {
         Some((context, mark)) if CONTEXTS.get(context).is_ok_and(|context| !context.queue.reached(&mark)) => {
             Err(CUresult::NOT_READY)
         }
-        _ => current().map(|_| ()),
+        _ => CONTEXTS.get(event.context).map_or(Ok(()), |context| context.intact()),
     }
 }
 
 pub fn cuEventSynchronize(event: CUevent) -> Answer {
-    current()?;
+    current_if_any()?;
     EVENTS.get(event)?.synchronize()
 }
 
 /// Wall time between two events: how long the virtual device took, which says nothing of a real one.
 pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Answer {
     milliseconds.required()?;
-    current()?;
+    current_if_any()?;
     let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
     // An event that was never recorded is an error even when the other one is not ready.
     let (start, end) = match (start.time(), end.time()) {

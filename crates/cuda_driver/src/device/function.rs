@@ -8,7 +8,7 @@ use virtual_gpu::Kernel;
 use crate::abi::attributes::function as attribute;
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Out};
 use crate::device::chip;
-use crate::device::context::current;
+use crate::device::context::current_if_any;
 use crate::device::library;
 use crate::device::module::{self, lasting_name};
 use crate::device::registry::Registry;
@@ -21,6 +21,8 @@ pub struct Function {
     pub module: CUmodule,
     pub kernel: Kernel,
     pub settings: Mutex<Settings>,
+    /// Registers of a thread that the load asked for at most.
+    max_registers: Option<u32>,
 }
 
 /// What a program may set of a kernel.
@@ -43,7 +45,7 @@ impl Settings {
 }
 
 impl Function {
-    pub fn new(context: CUcontext, module: CUmodule, kernel: Kernel) -> Self {
+    pub fn new(context: CUcontext, module: CUmodule, kernel: Kernel, max_registers: Option<u32>) -> Self {
         let limit = chip().sm.shared_per_block;
         let settings = Mutex::new(Settings {
             dynamic_shared: limit.saturating_sub(kernel.static_shared()),
@@ -53,7 +55,7 @@ impl Function {
             non_portable_cluster: false,
             cluster_policy: 0,
         });
-        Self { context, module, kernel, settings }
+        Self { context, module, kernel, settings, max_registers }
     }
 
     /// What the program has set.
@@ -76,7 +78,11 @@ impl Function {
             attribute::SHARED_SIZE_BYTES => kernel.static_shared() as i32,
             attribute::CONST_SIZE_BYTES => kernel.const_bytes() as i32,
             attribute::LOCAL_SIZE_BYTES => kernel.local_bytes() as i32,
-            attribute::NUM_REGS => kernel.registers() as i32,
+            attribute::NUM_REGS => {
+                // The real compiler takes no limit under 24 at its word.
+                let most = self.max_registers.map_or(u32::MAX, |most| most.max(24));
+                kernel.registers().min(most) as i32
+            }
             // The virtual architecture that the PTX was made for, times ten: compute_90 is 90.
             attribute::PTX_VERSION => kernel.module().target() as i32,
             attribute::BINARY_VERSION => i32::from(capability.major) * 10 + i32::from(capability.minor),
@@ -134,30 +140,30 @@ pub fn get(function: CUfunction) -> Answer<Arc<Function>> {
 
 pub fn cuFuncGetAttribute(value: Out<i32>, number: u32, function: CUfunction) -> Answer {
     value.required()?;
-    current()?;
+    current_if_any()?;
     value.set(get(function)?.attribute(number).ok_or(CUresult::INVALID_VALUE)?)
 }
 
 pub fn cuFuncSetAttribute(function: CUfunction, number: u32, value: i32) -> Answer {
-    current()?;
+    current_if_any()?;
     get(function)?.set(number, value)
 }
 
 pub fn cuFuncSetCacheConfig(function: CUfunction, config: u32) -> Answer {
-    current()?;
+    current_if_any()?;
     get(function)?;
     if config > 3 { Err(CUresult::INVALID_VALUE) } else { Ok(()) }
 }
 
 pub fn cuFuncSetSharedMemConfig(function: CUfunction, config: u32) -> Answer {
-    current()?;
+    current_if_any()?;
     get(function)?;
     if config > 2 { Err(CUresult::INVALID_VALUE) } else { Ok(()) }
 }
 
 pub fn cuFuncGetModule(place: Out<CUmodule>, function: CUfunction) -> Answer {
     place.required()?;
-    current()?;
+    current_if_any()?;
     let function = get(function)?;
     module::get(function.module)?;
     place.set(function.module)
@@ -165,7 +171,7 @@ pub fn cuFuncGetModule(place: Out<CUmodule>, function: CUfunction) -> Answer {
 
 pub fn cuFuncGetName(place: Out<*const c_char>, function: CUfunction) -> Answer {
     place.required()?;
-    current()?;
+    current_if_any()?;
     place.set(lasting_name(get(function)?.kernel.name()))
 }
 
@@ -176,7 +182,7 @@ pub fn cuFuncGetParamInfo(
     size: Out<usize>,
 ) -> Answer {
     offset.required()?;
-    current()?;
+    current_if_any()?;
     let function = get(function)?;
     let param = function.kernel.params().get(index).ok_or(CUresult::INVALID_VALUE)?;
     size.set_if_given(param.size as usize);
@@ -186,12 +192,12 @@ pub fn cuFuncGetParamInfo(
 pub fn cuFuncIsLoaded(state: Out<u32>, function: CUfunction) -> Answer {
     const LOADED: u32 = 1;
     state.required()?;
-    current()?;
+    current_if_any()?;
     get(function)?;
     state.set(LOADED)
 }
 
 pub fn cuFuncLoad(function: CUfunction) -> Answer {
-    current()?;
+    current_if_any()?;
     get(function).map(|_| ())
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
 use crate::check;
-use crate::device::context::{Origin, current, owner_of};
+use crate::device::context::{Origin, current, current_if_any, owner_of};
 use crate::device::gpu;
 
 const PAGE: usize = 4096;
@@ -106,7 +106,7 @@ pub fn cuMemHostAlloc(place: Out<*mut c_void>, bytes: usize, flags: u32) -> Answ
 }
 
 pub fn cuMemFreeHost(pointer: *mut c_void) -> Answer {
-    current()?;
+    current_if_any()?;
     let address = pointer as u64;
     match owner_of(address) {
         Some((owner, origin @ Origin::PinnedHost { .. })) => {

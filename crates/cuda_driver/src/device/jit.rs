@@ -13,6 +13,8 @@ pub struct Jit {
     errors: Log,
     infos: Log,
     wall_time: Option<usize>,
+    /// `CU_JIT_MAX_REGISTERS`
+    pub max_registers: Option<u32>,
     started: Instant,
     values: Option<In<*mut c_void>>,
 }
@@ -55,6 +57,7 @@ impl Jit {
             errors: Log::default(),
             infos: Log::default(),
             wall_time: None,
+            max_registers: None,
             started: Instant::now(),
             values: None,
         }
@@ -74,6 +77,9 @@ impl Jit {
         for index in 0..count as usize {
             let value = values.at(index);
             match options.at(index) {
+                jit::MAX_REGISTERS => {
+                    this.max_registers = Some(value as usize as u32).filter(|&most| most > 0)
+                }
                 jit::WALL_TIME => this.wall_time = Some(index),
                 jit::INFO_LOG_BUFFER => this.infos.buffer = (!value.is_null()).then_some(value),
                 jit::INFO_LOG_BUFFER_SIZE_BYTES => {

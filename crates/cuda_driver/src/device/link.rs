@@ -106,6 +106,9 @@ pub fn cuLinkAddData_v2(
     }
     // SAFETY: the caller vouches for `size` bytes.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast_const().cast::<u8>(), size) };
+    if kind == PTX && !bytes.windows(8).any(|word| word == b".version") {
+        return Err(CUresult::INVALID_IMAGE);
+    }
     let number = link.state().inputs.len() + 1;
     let name = name.get().map_or_else(|_| format!("input {number}"), |name| name.into_owned());
     link.add(name, image::read_bytes(bytes, device()))
@@ -133,9 +136,9 @@ pub fn cuLinkAddFile_v2(
     _values: In<*mut c_void>,
 ) -> Answer {
     let link = LINKS.get(state)?;
-    check(kind)?;
     let path = path.get()?;
     let bytes = std::fs::read(&*path).map_err(|_| CUresult::FILE_NOT_FOUND)?;
+    check(kind)?;
     link.add(path.into_owned(), image::read_bytes(&bytes, device()))
 }
 
@@ -158,6 +161,10 @@ pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usi
         link.jit.finish();
         CUresult::INVALID_PTX
     })?;
+    let text = match link.jit.max_registers {
+        Some(most) => with_register_limit(&text, most),
+        None => text,
+    };
     // Found now rather than when the image is loaded, as with a linker that makes machine code.
     crate::device::module::check_text(&text, &link.jit).inspect_err(|_| link.jit.finish())?;
     link.jit.finish();
@@ -166,6 +173,15 @@ pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usi
     state.image.push(0);
     size.set_if_given(state.image.len());
     image.set(state.image.as_ptr().cast_mut().cast())
+}
+
+/// The text with `.maxnreg` at its kernels that have none. What cannot be read stays: loading tells why.
+fn with_register_limit(text: &str, most: u32) -> String {
+    let Ok(mut module) = ptx::parse(text) else { return text.to_owned() };
+    for kernel in module.functions.iter_mut().filter(|function| function.kind == ptx::FunctionKind::Entry) {
+        kernel.directives.maxnreg.get_or_insert(most);
+    }
+    module.to_string()
 }
 
 pub fn cuLinkDestroy(state: CUlinkState) -> Answer {

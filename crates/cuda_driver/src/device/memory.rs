@@ -11,7 +11,7 @@ use crate::abi::{
 };
 use crate::check;
 use crate::device::array::Array;
-use crate::device::context::{Origin, current, memory_info, owner_of};
+use crate::device::context::{Origin, current, current_if_any, memory_info, owner_of};
 use crate::device::stream::{Target, default_target, target};
 use crate::device::transfer::{Copy, Fill, Memory, Side, host};
 use crate::device::work::Op;
@@ -60,7 +60,7 @@ pub fn cuMemAllocPitch_v2(
 }
 
 pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
-    current()?;
+    current_if_any()?;
     if address == 0 {
         return Ok(());
     }
@@ -79,7 +79,7 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     } else {
         crate::device::pool::free_in_turn(address)?;
     }
-    current().map(|_| ())
+    owner.intact()
 }
 
 pub fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Answer {
@@ -276,7 +276,18 @@ pub fn cuMemcpy3DAsync_v2(copy: In<CUDA_MEMCPY3D>, stream: CUstream) -> Answer {
     copy_async(&target(stream)?, cuboid(&copy.get()?)?)
 }
 
-/// Fills in the order of the default stream. Like the real driver's, the call may return before it is done.
+/// Fills in the order of the default stream. Like the real driver's, the call may return before it is done, unless the
+/// host can see the memory.
+fn fill_now(fill: Fill) -> Answer {
+    let host_sees = allocation(fill.address)
+        .ok()
+        .and_then(|allocation| owner_of(allocation.address()))
+        .is_some_and(|(_, origin)| !matches!(origin, Origin::Device | Origin::Pool(_)));
+    self::fill(0, fill)?;
+    if host_sees { default_target()?.synchronize() } else { Ok(()) }
+}
+
+/// Fills in the order of a stream.
 fn fill(stream: CUstream, fill: Fill) -> Answer {
     let target = target(stream)?;
     fill.check()?;
@@ -300,15 +311,15 @@ fn rows<const N: usize>(
 }
 
 pub fn cuMemsetD8_v2(dst: CUdeviceptr, value: u8, count: usize) -> Answer {
-    fill(0, row(dst, value.to_le_bytes(), count))
+    fill_now(row(dst, value.to_le_bytes(), count))
 }
 
 pub fn cuMemsetD16_v2(dst: CUdeviceptr, value: u16, count: usize) -> Answer {
-    fill(0, row(dst, value.to_le_bytes(), count))
+    fill_now(row(dst, value.to_le_bytes(), count))
 }
 
 pub fn cuMemsetD32_v2(dst: CUdeviceptr, value: u32, count: usize) -> Answer {
-    fill(0, row(dst, value.to_le_bytes(), count))
+    fill_now(row(dst, value.to_le_bytes(), count))
 }
 
 pub fn cuMemsetD8Async(dst: CUdeviceptr, value: u8, count: usize, stream: CUstream) -> Answer {
@@ -324,15 +335,15 @@ pub fn cuMemsetD32Async(dst: CUdeviceptr, value: u32, count: usize, stream: CUst
 }
 
 pub fn cuMemsetD2D8_v2(dst: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize) -> Answer {
-    fill(0, rows(dst, pitch, value.to_le_bytes(), width, height))
+    fill_now(rows(dst, pitch, value.to_le_bytes(), width, height))
 }
 
 pub fn cuMemsetD2D16_v2(dst: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize) -> Answer {
-    fill(0, rows(dst, pitch, value.to_le_bytes(), width, height))
+    fill_now(rows(dst, pitch, value.to_le_bytes(), width, height))
 }
 
 pub fn cuMemsetD2D32_v2(dst: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize) -> Answer {
-    fill(0, rows(dst, pitch, value.to_le_bytes(), width, height))
+    fill_now(rows(dst, pitch, value.to_le_bytes(), width, height))
 }
 
 pub fn cuMemsetD2D8Async(

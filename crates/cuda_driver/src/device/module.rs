@@ -8,7 +8,7 @@ use virtual_gpu::{Error, Kernel, Module as Program};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUfunction, CUmodule, CUresult, Handle, In, Out, Text};
 use crate::check;
-use crate::device::context::{current, current_even_if_broken};
+use crate::device::context::{CONTEXTS, current, current_if_any, current_if_any_even_if_broken};
 use crate::device::function::{FUNCTIONS, Function};
 use crate::device::image::{self, Image};
 use crate::device::jit::Jit;
@@ -23,6 +23,8 @@ pub struct Module {
     pub handle: CUmodule,
     pub context: CUcontext,
     pub program: Program,
+    /// `CU_JIT_MAX_REGISTERS`, as the load asked.
+    max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Handle>>,
 }
 
@@ -35,7 +37,7 @@ impl Module {
         }
         let kernel = self.program.kernel(name).ok_or(CUresult::NOT_FOUND)?;
         let handle = new_handle();
-        FUNCTIONS.insert_as(handle, Function::new(self.context, self.handle, kernel));
+        FUNCTIONS.insert_as(handle, Function::new(self.context, self.handle, kernel, self.max_registers));
         functions.insert(name.to_owned(), handle);
         Ok(handle)
     }
@@ -78,7 +80,8 @@ pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
                 });
                 let handle = new_handle();
                 let functions = Mutex::default();
-                MODULES.insert_as(handle, Module { handle, context: context.handle, program, functions });
+                let (context, max_registers) = (context.handle, jit.max_registers);
+                MODULES.insert_as(handle, Module { handle, context, program, max_registers, functions });
                 return Ok(handle);
             }
             Err(error) => {
@@ -160,16 +163,17 @@ pub fn cuModuleLoad(module: Out<CUmodule>, path: Text) -> Answer {
 }
 
 pub fn cuModuleUnload(module: CUmodule) -> Answer {
-    let context = current_even_if_broken()?;
+    current_if_any_even_if_broken()?;
     let found = MODULES.get(module)?;
+    let owner = CONTEXTS.get(found.context);
     // Kernels of it that still run end first.
-    if found.context == context.handle {
-        context.queue.drain()?;
+    if let Ok(owner) = &owner {
+        owner.queue.drain()?;
     }
     MODULES.remove(module)?;
     FUNCTIONS.remove_where(|function| function.module == module);
     texture_reference::forget_module(module);
-    context.intact()
+    owner.map_or(Ok(()), |owner| owner.intact())
 }
 
 /// Forgets the modules of a context that is being destroyed.
@@ -181,19 +185,19 @@ pub fn forget_context(context: CUcontext) {
 pub fn cuModuleGetFunction(function: Out<CUfunction>, module: CUmodule, name: Text) -> Answer {
     function.required()?;
     let name = name.get()?;
-    current()?;
+    current_if_any()?;
     function.set(MODULES.get(module)?.function(&name)?)
 }
 
 pub fn cuModuleGetFunctionCount(count: Out<u32>, module: CUmodule) -> Answer {
     count.required()?;
-    current()?;
+    current_if_any()?;
     count.set(MODULES.get(module)?.kernels().len() as u32)
 }
 
 pub fn cuModuleEnumerateFunctions(functions: Out<CUfunction>, count: u32, module: CUmodule) -> Answer {
     functions.required()?;
-    current()?;
+    current_if_any()?;
     let module = MODULES.get(module)?;
     for (index, kernel) in module.kernels().iter().take(count as usize).enumerate() {
         functions.set_at(index, module.function(kernel.name())?);
@@ -208,7 +212,7 @@ pub fn cuModuleGetGlobal_v2(
     name: Text,
 ) -> Answer {
     let name = name.get()?;
-    current()?;
+    current_if_any()?;
     if address.is_null() && bytes.is_null() {
         return Err(CUresult::INVALID_VALUE);
     }

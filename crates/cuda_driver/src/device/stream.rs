@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Answer, CUcontext, CUevent, CUhostFn, CUresult, CUstream, CUstreamCallback, Handle, Out};
-use crate::device::context::{CONTEXTS, Context, current, current_even_if_broken};
+use crate::device::context::{CONTEXTS, Context, current, current_if_any_even_if_broken};
 use crate::device::event::EVENTS;
 use crate::device::graph::{self, Capture};
 use crate::device::limits::{GREATEST_PRIORITY, LEAST_PRIORITY};
@@ -125,8 +125,8 @@ pub fn target(stream: CUstream) -> Answer<Target> {
         0 | LEGACY => legacy(),
         PER_THREAD => own(),
         _ => {
-            // The call needs some current context, and the stream brings its own.
-            current_even_if_broken()?;
+            // The stream brings its context; the thread needs none.
+            current_if_any_even_if_broken()?;
             let stream = STREAMS.get(stream)?;
             let context = CONTEXTS.get(stream.context).map_err(|_| CUresult::CONTEXT_IS_DESTROYED)?;
             context.intact()?;
@@ -175,7 +175,7 @@ fn create(place: Out<CUstream>, flags: u32, priority: i32) -> Answer {
 }
 
 pub fn cuStreamDestroy_v2(stream: CUstream) -> Answer {
-    current_even_if_broken()?;
+    current_if_any_even_if_broken()?;
     let found = STREAMS.get(stream)?;
     if let Ok(context) = CONTEXTS.get(found.context) {
         context.queue.close(stream);

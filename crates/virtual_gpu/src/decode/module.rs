@@ -374,7 +374,7 @@ impl Loader<'_> {
         for kernel in &mut kernels {
             let function = &code.functions[kernel.function as usize];
             kernel.local_bytes = function.local_size;
-            kernel.registers = (function.image.len() as u32 + 8).min(255);
+            kernel.registers = (function.image.len() as u32 + 8).min(kernel.registers);
         }
         Ok(kernels.into_iter().zip(reached).collect())
     }
@@ -511,6 +511,7 @@ fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCod
         function: index,
         param_bytes: params.last().map_or(0, |p| p.offset + p.size),
         params,
+        registers: directives.maxnreg.map_or(255, |most| most.clamp(24, 255)),
         max_threads: directives.reqntid.or(directives.maxntid).map(threads),
         required_block: directives.reqntid,
         required_cluster: directives.reqnctapercluster,
