@@ -264,6 +264,12 @@ impl Packed {
 /// | `&T` | `DevicePointer<T>` |
 ///
 /// Where `T` is `half`'s `f16` or `bf16`, buffers hold [`F16`] or [`Bf16`].
+#[diagnostic::on_unimplemented(
+    message = "the kernel's parameter of type `{P}` does not take `{Self}`",
+    label = "passed for a parameter of type `{P}`",
+    note = "`&[T]` and `*const T` take `&DeviceBuffer<T>`, `*mut T` takes `&mut DeviceBuffer<T>`, a number or a `Copy` type \
+            takes itself; `T` must be the same type"
+)]
 pub trait Argument<P> {
     /// Appends the PTX parameters.
     fn pack(self, packed: &mut Packed);
@@ -276,6 +282,10 @@ impl<T: DeviceCopy> Argument<T> for T {
 }
 
 /// The type on the device that a host type of the same bits stands for.
+#[diagnostic::on_unimplemented(
+    message = "a buffer of `{Self}` is passed where the kernel has `{T}`",
+    label = "its elements are `{Self}`, the kernel's are `{T}`"
+)]
 pub trait StandsFor<T>: DeviceCopy {}
 impl<T: DeviceCopy> StandsFor<T> for T {}
 impl StandsFor<half::f16> for F16 {}
@@ -336,12 +346,29 @@ pointers!(*mut T *const T &'static T);
 /// unsafe { kernel.launch(shape, (32u32, from, to)) }; // `from` holds f64, the kernel reads f32
 /// # }
 /// ```
+/// ```compile_fail
+/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
+/// #     from: &cust::memory::DeviceBuffer<f32>) {
+/// unsafe { kernel.launch(shape, (32u32, from)) }; // the buffer to write is missing
+/// # }
+/// ```
+/// ```compile_fail
+/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
+/// #     from: &cust::memory::DeviceBuffer<f32>, to: &cust::memory::DeviceBuffer<f32>) {
+/// unsafe { kernel.launch(shape, (32u32, from, to)) }; // `to` is written, and must be borrowed for that
+/// # }
+/// ```
 /// ```
 /// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
 /// #     from: &cust::memory::DeviceBuffer<f32>, to: &mut cust::memory::DeviceBuffer<f32>) {
 /// let _ = unsafe { kernel.launch(shape, (32u32, from, to)) };
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "these arguments are not one for each parameter of the kernel: `{P}`",
+    label = "the kernel takes `{P}`",
+    note = "arguments are a tuple in the parameters' order; one alone is written `(argument,)`"
+)]
 pub trait Arguments<P> {
     /// Appends the PTX parameters of all.
     fn pack(self, packed: &mut Packed);
