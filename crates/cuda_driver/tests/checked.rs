@@ -1,6 +1,9 @@
 //! `warpsmith_cuda::checked()`: tests that fail with the sanitizer's report.
 
+use cust::event::{Event, EventFlags};
+use cust::memory::AsyncCopyDestination;
 use cust::prelude::*;
+use cust::stream::StreamWaitEventFlags;
 
 /// Writes `p[tid]`; with `skip` not 0 also reads its neighbour's without a barrier, through shared memory.
 const KERNEL: &str = "
@@ -61,4 +64,69 @@ fn a_race_fails_the_test() {
 fn the_same_race_fails_the_next_test_too() {
     let _checked = warpsmith_cuda::checked();
     shift(1);
+}
+
+/// Two launches on the same buffer, on two streams; `ordered` puts an event between them.
+fn two_streams(ordered: bool) {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let streams = [0, 1].map(|_| Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
+    let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    for (i, stream) in streams.iter().enumerate() {
+        let function = module.get_function("shift").unwrap();
+        // SAFETY: the buffer has an element for each thread, and outlives the launches.
+        unsafe { launch!(function<<<1, 64, 0, stream>>>(out.as_device_ptr(), 0)) }.unwrap();
+        if ordered && i == 0 {
+            let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+            event.record(stream).unwrap();
+            streams[1].wait_event(event, StreamWaitEventFlags::DEFAULT).unwrap();
+        }
+    }
+    streams.iter().for_each(|stream| stream.synchronize().unwrap());
+}
+
+#[test]
+#[should_panic(expected = "race across streams: kernel `shift`")]
+fn two_streams_without_an_event_fail_the_test() {
+    let _checked = warpsmith_cuda::checked();
+    two_streams(false);
+}
+
+#[test]
+fn two_streams_with_an_event_pass() {
+    let _checked = warpsmith_cuda::checked();
+    two_streams(true);
+}
+
+/// A copy to the host behind a launch: on the default stream, which waits for `cust`'s streams, or on one that does not.
+fn copied_back(on_default: bool) {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let streams = [0, 1].map(|_| Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
+    let stream = &streams[0];
+    let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let function = module.get_function("shift").unwrap();
+    // SAFETY: the buffer has an element for each thread, and outlives the launch.
+    unsafe { launch!(function<<<1, 64, 0, stream>>>(out.as_device_ptr(), 0)) }.unwrap();
+    let mut host = [0u32; 64];
+    if on_default {
+        out.copy_to(&mut host).unwrap();
+    } else {
+        // SAFETY: `host` lives until both streams are waited for.
+        unsafe { out.async_copy_to(&mut host, &streams[1]) }.unwrap();
+    }
+    streams.iter().for_each(|stream| stream.synchronize().unwrap());
+}
+
+#[test]
+#[should_panic(expected = "a copy to the host on stream")]
+fn a_copy_on_another_stream_fails_the_test() {
+    let _checked = warpsmith_cuda::checked();
+    copied_back(false);
+}
+
+#[test]
+fn a_copy_on_the_default_stream_passes() {
+    let _checked = warpsmith_cuda::checked();
+    copied_back(true);
 }

@@ -19,6 +19,7 @@ mod reached;
 mod render;
 mod report;
 mod shadow;
+mod streams;
 mod written;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,10 +29,12 @@ pub use checks::{Checks, UnknownCheck, from_env};
 pub use finding::{Check, Finding, Findings, Frame, Object, Severity, Site};
 pub use observer::{BlockCheck, LaunchCheck};
 pub use render::{Format, render};
+pub use streams::{Before, Work};
 
 use objects::Objects;
 use race::GlobalRaces;
 use shadow::Spare;
+use streams::Streams;
 use written::Written;
 
 /// The checks of one program: what it allocated and wrote, and what was found.
@@ -42,6 +45,7 @@ pub struct Sanitizer {
     written: Arc<Mutex<Written>>,
     report: Arc<Mutex<Vec<Finding>>>,
     spare: Spare,
+    streams: Mutex<Streams>,
     /// Whether a launch ended with a fault: its context is lost then, and frees nothing.
     faulted: Arc<AtomicBool>,
 }
@@ -55,6 +59,7 @@ impl Sanitizer {
             written: Arc::new(Mutex::new(Written::of_global())),
             report: Arc::default(),
             spare: Spare::default(),
+            streams: Mutex::default(),
             faulted: Arc::default(),
         }
     }
@@ -90,6 +95,9 @@ impl Sanitizer {
     /// The host allocated memory; what is in it is undefined. `name` for variables of a module, which are defined.
     pub fn host_allocated(&self, address: u64, bytes: u64, name: Option<&str>) {
         self.objects.allocated(address, bytes, name);
+        if self.checks.race {
+            self.streams().allocated(address, bytes);
+        }
         if self.checks.init {
             self.written().set(address, bytes, name.is_some());
         }
@@ -97,6 +105,8 @@ impl Sanitizer {
 
     /// The host freed memory.
     pub fn host_freed(&self, address: u64) {
+        let object = self.objects.global(address);
+        streams::bytes("the free", address, object.size.unwrap_or(0), true);
         self.objects.freed(address);
     }
 
@@ -124,6 +134,7 @@ impl Sanitizer {
 
     /// The host wrote device memory (a copy to the device, a fill).
     pub fn host_wrote(&self, address: u64, bytes: u64) {
+        streams::bytes("a copy or fill", address, bytes, true);
         if self.checks.init {
             self.written().set(address, bytes, true);
         }
@@ -131,6 +142,8 @@ impl Sanitizer {
 
     /// The host copied within device memory.
     pub fn host_copied(&self, to: u64, from: u64, bytes: u64) {
+        streams::bytes("a copy", from, bytes, false);
+        streams::bytes("a copy", to, bytes, true);
         if !self.checks.init {
             return;
         }
@@ -143,6 +156,7 @@ impl Sanitizer {
 
     /// The host read device memory.
     pub fn host_read(&self, address: u64, bytes: u64) {
+        streams::bytes("a copy to the host", address, bytes, false);
         if !self.checks.init {
             return;
         }
@@ -173,6 +187,34 @@ impl Sanitizer {
             help,
             count: 1,
         });
+    }
+
+    fn streams(&self) -> std::sync::MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a piece of a stream's work, and looks for work of other streams that it races with.
+    pub fn work<T>(&self, work: Work, run: impl FnOnce() -> T) -> T {
+        if !self.checks.race {
+            return run();
+        }
+        let (result, touches) = streams::watch(run);
+        let found = self.streams().done(work, touches, &self.objects);
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        for finding in found {
+            let same =
+                |known: &&mut Finding| (&known.message, &known.sites) == (&finding.message, &finding.sites);
+            match report.iter_mut().find(same) {
+                Some(known) => known.count += finding.count,
+                None => report.push(finding),
+            }
+        }
+        result
+    }
+
+    /// Forgets work that everything still to come comes after.
+    pub fn work_is_over(&self, over: impl Fn(&Work) -> bool) {
+        self.streams().forget(over);
     }
 
     /// The program ends: what was not freed is a leak.

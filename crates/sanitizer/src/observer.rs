@@ -19,6 +19,7 @@ use crate::place::{self, Shape};
 use crate::race::{BlockRaces, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
+use crate::streams;
 use crate::written::Written;
 
 /// Watches one launch. Made by [`crate::Sanitizer::launch`].
@@ -104,6 +105,9 @@ impl LaunchObserver for LaunchCheck {
     }
 
     fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
+        if let (true, Some(launched)) = (self.checks.race, &self.launch) {
+            streams::launched(launched, &self.races);
+        }
         let mut found = std::mem::take(&mut self.findings).into_vec();
         if let Some(fault) = fault {
             self.faulted.store(true, Ordering::Relaxed);

@@ -17,7 +17,7 @@ use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
-    shadow: Shadow,
+    pub(crate) shadow: Shadow,
     meetings: Numbered<Meeting>,
     spare: Spare,
 }

@@ -5,6 +5,7 @@
 //! different bytes) lies in a side table. Lanes of one warp that read a word by one instruction take one stamp, which
 //! keeps the first and the last of them.
 
+mod past;
 mod stamp;
 
 use std::collections::HashMap;
@@ -12,6 +13,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{Clocks, Step};
+pub use past::words_of;
 use stamp::{ASYNCHRONOUS, STRONG, VOLATILE, WIDE, WRITE};
 pub use stamp::{Stamp, Touch};
 
@@ -270,18 +272,6 @@ impl Shadow {
     #[inline]
     pub fn page_holding(&mut self, word: u64) -> u32 {
         self.page(word / PAGE)
-    }
-
-    /// Forgets what was done to a word.
-    pub fn forget(&mut self, word: u64) {
-        if let Some(&page) = self.index.get(&(word / PAGE)) {
-            let at = &mut self.pages[page as usize][(word % PAGE) as usize];
-            if at.more != 0 {
-                self.more[at.more as usize - 1].clear();
-                self.free.push(at.more);
-            }
-            *at = EMPTY;
-        }
     }
 
     /// The page that holds all words of a range, if there is one such.

@@ -147,7 +147,14 @@ pub fn cuEventQuery(event: CUevent) -> Answer {
         Some((context, mark)) if CONTEXTS.get(context).is_ok_and(|context| !context.queue.reached(&mark)) => {
             Err(CUresult::NOT_READY)
         }
-        _ => CONTEXTS.get(event.context).map_or(Ok(()), |context| context.intact()),
+        reached => {
+            if let Some((context, mark)) = reached
+                && let Ok(context) = CONTEXTS.get(context)
+            {
+                context.queue.learn(|order| order.host_waited(&[mark]));
+            }
+            CONTEXTS.get(event.context).map_or(Ok(()), |context| context.intact())
+        }
     }
 }
 

@@ -109,7 +109,7 @@ pub fn copy_now(target: &Target, copy: Copy) -> Answer {
     crate::device::graph::refuse_if_global_capture_forbids(target)?;
     // Everything before it is done, so the copy needs no turn of its own.
     target.synchronize()?;
-    copy.run()
+    target.context.queue.directly(|| copy.run())
 }
 
 /// Issues a copy; waits where the real driver would, which is when it writes pageable memory.

@@ -22,6 +22,7 @@ pub mod link;
 pub mod memory;
 pub mod module;
 pub mod occupancy;
+pub mod order;
 pub mod pointer;
 pub mod pool;
 pub mod ptx_link;

@@ -10,10 +10,13 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::abi::{Answer, CUresult, Handle};
+use crate::check;
+use crate::device::order::Order;
 
 /// The legacy default stream's queue.
 pub const LEGACY: Handle = 1;
@@ -48,6 +51,8 @@ struct Item {
     ticket: u64,
     after: Vec<Mark>,
     work: Work,
+    /// What comes before it, for the check of races across streams.
+    order: Option<sanitizer::Work>,
 }
 
 #[derive(Default)]
@@ -67,6 +72,7 @@ struct State {
     workers: usize,
     idle: usize,
     stopped: bool,
+    order: Option<Order>,
 }
 
 /// The queues of one context.
@@ -135,6 +141,10 @@ impl Queue {
     /// An empty queue with the legacy default stream.
     pub fn new() -> Arc<Self> {
         let queue = Self::default();
+        if check::sanitizer().is_some_and(|sanitizer| sanitizer.checks().race) {
+            static QUEUES: AtomicUsize = AtomicUsize::new(0);
+            queue.state().order = Some(Order::new(QUEUES.fetch_add(1, Ordering::Relaxed)));
+        }
         queue.open(LEGACY, true);
         Arc::new(queue)
     }
@@ -146,7 +156,11 @@ impl Queue {
 
     /// Opens a stream's queue. Work on a `blocking` one keeps the legacy default stream's order.
     pub fn open(&self, stream: Handle, blocking: bool) {
-        self.state().lanes.insert(stream, Lane { blocking, ..Lane::default() });
+        let mut state = self.state();
+        state.lanes.insert(stream, Lane { blocking, ..Lane::default() });
+        if let Some(order) = &mut state.order {
+            order.opened(stream, blocking);
+        }
     }
 
     /// Closes a stream's queue; what is in it still runs.
@@ -166,6 +180,7 @@ impl Queue {
         if state.stopped {
             return Err(CUresult::CONTEXT_IS_DESTROYED);
         }
+        let asked = after.clone();
         let unfinished = |lane: &Lane| lane.issued > lane.done;
         if stream == LEGACY {
             let others = state
@@ -183,7 +198,10 @@ impl Queue {
         let ticket = state.next_ticket;
         let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
         lane.issued = ticket;
-        lane.pending.push_back(Item { ticket, after, work });
+        let order = state.order.as_mut();
+        let order = order.and_then(|order| order.issued((stream, ticket), &asked, work.ready.is_some()));
+        let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
+        lane.pending.push_back(Item { ticket, after, work, order });
         self.call_a_worker(&mut state);
         Ok((stream, ticket))
     }
@@ -235,13 +253,25 @@ impl Queue {
 
     fn run(&self, lane: Handle, item: Item) {
         WORKING.set(true);
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(item.work.run));
+        let Item { ticket, work, order, .. } = item;
+        if work.host {
+            // The program's own code knows of all that led to it.
+            self.learn(|order| order.host_waited(&[(lane, ticket)]));
+        }
+        let run = || match (order, check::sanitizer()) {
+            (Some(order), Some(sanitizer)) => sanitizer.work(order, work.run),
+            _ => (work.run)(),
+        };
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         WORKING.set(false);
         if outcome.is_err() {
             eprintln!("warpsmith: the virtual GPU failed inside a stream's work; this is a bug in Warpsmith");
         }
         let mut state = self.state();
-        state.finish(lane, item.ticket);
+        state.finish(lane, ticket);
+        if let Some(order) = &mut state.order {
+            order.done((lane, ticket));
+        }
         let more = state.idle > 0 && state.has_runnable();
         drop(state);
         self.done.notify_all();
@@ -260,6 +290,8 @@ impl Queue {
         let mut state = self.state();
         loop {
             if marks.iter().all(|mark| state.is_done(mark)) {
+                drop(state);
+                self.learn(|order| order.host_waited(marks));
                 return Ok(());
             }
             let wanted = |lane, item: &Item| {
@@ -288,6 +320,24 @@ impl Queue {
                 }
                 None => state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
+        }
+    }
+
+    /// Tells the check of races across streams what the host now knows to be done.
+    pub fn learn(&self, what: impl FnOnce(&mut Order)) {
+        let mut state = self.state();
+        let Some(order) = &mut state.order else { return };
+        what(order);
+        let order: &Order = order;
+        check::tell(|sanitizer| sanitizer.work_is_over(|work| order.is_over(work)));
+    }
+
+    /// Does something on the host's own account, when what it depends on is done.
+    pub fn directly<T>(&self, run: impl FnOnce() -> T) -> T {
+        let work = self.state().order.as_mut().map(Order::directly);
+        match (work, check::sanitizer()) {
+            (Some(work), Some(sanitizer)) => sanitizer.work(work, run),
+            _ => run(),
         }
     }
 
@@ -328,7 +378,11 @@ impl Queue {
                 .map(|(&handle, lane)| (handle, lane.issued))
                 .collect()
         };
-        if marks.is_empty() { Ok(()) } else { self.wait(&marks) }
+        if !marks.is_empty() {
+            self.wait(&marks)?;
+        }
+        self.learn(Order::host_waited_for_all);
+        Ok(())
     }
 
     /// Ends the workers when they have nothing left to do. Nothing can be issued any more.

@@ -84,6 +84,7 @@ impl Target {
             return Err(CUresult::STREAM_CAPTURE_UNSUPPORTED);
         }
         self.context.queue.wait(&self.context.queue.marks_before(self.queue))?;
+        self.context.queue.learn(|order| order.host_waited_for(self.queue));
         self.context.intact()
     }
 }
@@ -198,7 +199,11 @@ pub fn cuStreamQuery(stream: CUstream) -> Answer {
         capture.invalidate();
         return Err(CUresult::STREAM_CAPTURE_UNSUPPORTED);
     }
-    if target.context.queue.marks_before(target.queue).is_empty() { Ok(()) } else { Err(CUresult::NOT_READY) }
+    if !target.context.queue.marks_before(target.queue).is_empty() {
+        return Err(CUresult::NOT_READY);
+    }
+    target.context.queue.learn(|order| order.host_waited_for(target.queue));
+    Ok(())
 }
 
 pub fn cuStreamGetCtx(stream: CUstream, context: Out<CUcontext>) -> Answer {

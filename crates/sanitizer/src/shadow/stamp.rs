@@ -82,7 +82,7 @@ impl Stamp {
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> u32 {
+    pub(crate) fn bytes(&self) -> u32 {
         self.who >> BYTES & 0xF
     }
 
