@@ -99,6 +99,12 @@ unsafe fn all() {
         assert_eq!(cuMemAlloc_v2(out(&mut memory), 64), ok);
         assert_eq!(cuMemFree_v2(memory), ok);
 
+        // Half of the board's memory, whatever the host has: it is backed as it is touched.
+        let (mut free, mut total) = (0, 0);
+        assert_eq!(cuMemGetInfo_v2(out(&mut free), out(&mut total)), ok);
+        assert_eq!(cuMemAllocManaged(out(&mut memory), total / 2, 1), ok);
+        assert_eq!(cuMemFree_v2(memory), ok);
+
         // The linker: a missing library is a missing file, and text that is no PTX no image.
         let mut link = 0;
         assert_eq!(cuLinkCreate_v2(0, nothing(), nothing(), out(&mut link)), ok);

@@ -24,9 +24,46 @@ struct Range {
 struct Block {
     start: *mut u8,
     layout: Layout,
+    /// Whether it is a mapping of its own.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    mapped: bool,
 }
 
-// SAFETY: the pointer only travels to `dealloc`; allocations belong to no thread.
+/// From this size on memory is asked of the system with the promise that most of it stays untouched, so that a program
+/// may ask for as much managed memory as the board has.
+#[cfg(unix)]
+const RESERVE_FROM: usize = 1 << 24;
+
+impl Block {
+    fn zeroed(layout: Layout) -> Option<Self> {
+        #[cfg(unix)]
+        if layout.size() >= RESERVE_FROM {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            // SAFETY: a new anonymous mapping touches nothing that exists.
+            let start = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), protection, flags, -1, 0) };
+            if start != libc::MAP_FAILED {
+                return Some(Self { start: start.cast(), layout, mapped: true });
+            }
+        }
+        // SAFETY: the layout has a size.
+        let start = unsafe { alloc_zeroed(layout) };
+        (!start.is_null()).then_some(Self { start, layout, mapped: false })
+    }
+
+    fn give_back(self) {
+        #[cfg(unix)]
+        if self.mapped {
+            // SAFETY: `zeroed` made this mapping with this size, and `self` is the only one to know it.
+            unsafe { libc::munmap(self.start.cast(), self.layout.size()) };
+            return;
+        }
+        // SAFETY: made by `alloc_zeroed` with this layout, and `self` is the only one to know it.
+        unsafe { dealloc(self.start, self.layout) }
+    }
+}
+
+// SAFETY: the pointer only travels to `give_back`; allocations belong to no thread.
 unsafe impl Send for Block {}
 
 fn ranges() -> MutexGuard<'static, BTreeMap<usize, Range>> {
@@ -49,14 +86,9 @@ fn allocate(bytes: usize, origin: Origin) -> Answer<usize> {
     // Alignment comes from a page more, not from the layout: a zeroed layout of small alignment is backed lazily.
     let size = bytes.checked_add(PAGE).ok_or(CUresult::OUT_OF_MEMORY)?;
     let layout = Layout::from_size_align(size, 16).map_err(|_| CUresult::OUT_OF_MEMORY)?;
-    // SAFETY: the layout has a size.
-    let start = unsafe { alloc_zeroed(layout) };
-    if start.is_null() {
-        return Err(CUresult::OUT_OF_MEMORY);
-    }
-    let address = (start as usize).next_multiple_of(PAGE);
-    let block = Some(Block { start, layout });
-    ranges().insert(address, Range { bytes, block });
+    let block = Block::zeroed(layout).ok_or(CUresult::OUT_OF_MEMORY)?;
+    let address = (block.start as usize).next_multiple_of(PAGE);
+    ranges().insert(address, Range { bytes, block: Some(block) });
     // SAFETY: the bytes are freed in `release`, after they are unmapped and work on them is done.
     match unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) } {
         Ok(_) => {
@@ -75,9 +107,8 @@ fn allocate(bytes: usize, origin: Origin) -> Answer<usize> {
 }
 
 fn give_back(address: usize) {
-    if let Some(Range { block: Some(Block { start, layout }), .. }) = ranges().remove(&address) {
-        // SAFETY: made by `alloc_zeroed` with this layout, and taken out of the table, so freed once.
-        unsafe { dealloc(start, layout) };
+    if let Some(Range { block: Some(block), .. }) = ranges().remove(&address) {
+        block.give_back();
     }
 }
 
