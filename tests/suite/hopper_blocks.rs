@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 
+use cust::function::GridSize;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use cust::module::Module;
 use host::device::Device;
@@ -20,6 +21,9 @@ pub fn cases() -> Vec<Case> {
         Case::new("hopper::matrices_turn", matrices),
         Case::new("hopper::a_box_goes_to_both_blocks", multicast),
         Case::new("hopper::a_box_of_three_dimensions", three_dimensions),
+        Case::new("hopper::documented_product", documented_product),
+        Case::new("hopper::documented_multicast", documented_multicast),
+        Case::new("hopper::documented_product_of_bytes", documented_bytes),
     ];
     for stages in [1, 2, 3, 7] {
         cases.push(Case::new(format!("hopper::ring_of_{stages}"), move |device| ring(device, stages)));
@@ -100,7 +104,7 @@ fn mathematics<T: DeviceCopy + std::fmt::Debug, B: PartialEq>(
 fn launch(
     device: &Device,
     kernel: &str,
-    (grid, block, shared): (u32, u32, u32),
+    (grid, block, shared): (impl Into<GridSize>, u32, u32),
     arguments: &mut [*mut c_void],
 ) -> anyhow::Result<()> {
     let module = Module::from_ptx(PTX, &[])?;
@@ -280,6 +284,92 @@ fn multicast(device: &Device) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Small integers, the same for the same seed.
+fn small(seed: usize) -> impl Fn(usize) -> i32 {
+    move |i| ((i * 7919 + seed * 104_729) % 9) as i32 - 4
+}
+
+/// The example of `tile::hopper`: sums of products and a bias, not below zero.
+fn documented_product(device: &Device) -> anyhow::Result<()> {
+    let (m, n, k) = (100usize, 256usize, 200usize);
+    let (a, b) = (small(1), small(2));
+    let f16 = |value: i32| F16(half::f16::from_f32(value as f32));
+    let on_a = DeviceBuffer::from_slice(&(0..m * k).map(|i| f16(a(i))).collect::<Vec<_>>())?;
+    let on_b = DeviceBuffer::from_slice(&(0..n * k).map(|i| f16(b(i))).collect::<Vec<_>>())?;
+    let bias: Vec<f32> = (0..n).map(|i| i as f32 - 100.0).collect();
+    let (on_bias, out) =
+        (DeviceBuffer::from_slice(&bias)?, DeviceBuffer::from_slice(&vec![f16(7777); m * n])?);
+    let panels = |buffer: &DeviceBuffer<F16>, lines: usize| {
+        map::<half::f16, tile::hopper::Swizzle128, <half::f16 as Element>::Panel>(
+            buffer.as_device_ptr().as_raw(),
+            &[k as u64, lines as u64],
+            &[k as u64],
+        )
+    };
+    let (mut map_a, mut map_b) = (panels(&on_a, m)?, panels(&on_b, n)?);
+    let mut extents = [m as u32, n as u32, k as u32];
+    let [m_, n_, k_] = &mut extents;
+    let (mut bias_, mut c) = (on_bias.as_device_ptr(), out.as_device_ptr());
+    let mut arguments = [
+        argument(m_),
+        argument(n_),
+        argument(k_),
+        argument(&mut map_a),
+        argument(&mut map_b),
+        argument(&mut bias_),
+        argument(&mut c),
+    ];
+    let grid = (n as u32 / 128, m.div_ceil(64) as u32);
+    launch(device, "relu_product", (grid, 256, blocks::examples::relu::SHARED_BYTES), &mut arguments)?;
+    for (i, got) in out.as_host_vec()?.into_iter().enumerate() {
+        let (row, col) = (i / n, i % n);
+        let sum: i32 = (0..k).map(|j| a(row * k + j) * b(col * k + j)).sum();
+        let should = half::f16::from_f32((sum as f32 + bias[col]).max(0.0));
+        anyhow::ensure!(got.0 == should, "row {row}, column {col}: {}, not {should}", got.0);
+    }
+    Ok(())
+}
+
+/// The example of `tile::mma`: a product of bytes whose edges lie inside of tiles.
+fn documented_bytes(device: &Device) -> anyhow::Result<()> {
+    let (m, n, k) = (70usize, 100usize, 208usize);
+    let (a, b) = (small(3), small(4));
+    let on_a = DeviceBuffer::from_slice(&(0..m * k).map(|i| a(i) as i8).collect::<Vec<_>>())?;
+    let on_b = DeviceBuffer::from_slice(&(0..n * k).map(|i| b(i) as i8).collect::<Vec<_>>())?;
+    let out = DeviceBuffer::from_slice(&vec![i32::MIN; m * n])?;
+    let mut extents = [m as u32, n as u32, k as u32];
+    let [m_, n_, k_] = &mut extents;
+    let (mut a_, mut b_, mut c) = (on_a.as_device_ptr(), on_b.as_device_ptr(), out.as_device_ptr());
+    let mut arguments =
+        [argument(m_), argument(n_), argument(k_), argument(&mut a_), argument(&mut b_), argument(&mut c)];
+    let grid = (n.div_ceil(64) as u32, m.div_ceil(64) as u32);
+    launch(
+        device,
+        "byte_product",
+        (grid, 128, blocks::examples::bytes::SHARED_BYTES as u32),
+        &mut arguments,
+    )?;
+    for (i, got) in out.as_host_vec()?.into_iter().enumerate() {
+        let (row, col) = (i / n, i % n);
+        let sum: i32 = (0..k).map(|j| a(row * k + j) * b(col * k + j)).sum();
+        anyhow::ensure!(got == sum, "row {row}, column {col}: {got}, not {sum}");
+    }
+    Ok(())
+}
+
+/// The example of `tile::hopper::cluster`.
+fn documented_multicast(device: &Device) -> anyhow::Result<()> {
+    use tile::hopper::{Box2, Swizzle128};
+    let numbers: Vec<u32> = (0..2048).collect();
+    let from = DeviceBuffer::from_slice(&numbers)?;
+    let seen = DeviceBuffer::from_slice(&[OLD; 8192])?;
+    let mut a = map::<u32, Swizzle128, Box2<32, 32>>(from.as_device_ptr().as_raw(), &[32, 64], &[32])?;
+    let mut pointer = seen.as_device_ptr();
+    launch(device, "half_for_both", (4, 128, 8192 + 2048), &mut [argument(&mut a), argument(&mut pointer)])?;
+    anyhow::ensure!(seen.as_host_vec()? == numbers.repeat(4));
+    Ok(())
+}
+
 /// Twice the product of 64 rows and n columns over 128 bytes of k, exactly.
 fn product<T: Element, H: DeviceCopy>(
     device: &Device,
@@ -289,7 +379,6 @@ fn product<T: Element, H: DeviceCopy>(
     element: impl Fn(i32) -> H,
 ) -> anyhow::Result<()> {
     let k = 128 / T::BYTES as usize;
-    let small = |seed: usize| move |i: usize| ((i * 7919 + seed * 104_729) % 9) as i32 - 4;
     let (a, b) = (small(1), small(2));
     // By lines along k (rows of A, columns of B), or across.
     let stored = |number: &dyn Fn(usize) -> i32, lines: usize, across: bool| -> Vec<H> {

@@ -6,7 +6,8 @@
 //! kernel changes its bank conflicts by naming another layout; [`SharedTile::load`] fills it, [`reduce`] makes one value of
 //! a block's. A [`Vector`] is 16 bytes moved by one access, a [`Straddle`]
 //! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers.
-//! [`mma`] has the blocks of products on tensor cores.
+//! [`mma`] has the blocks of products on tensor cores, of every chip from capability 8.0 on, [`hopper`] those of capability
+//! 9.0: each begins with a kernel that uses them all.
 #![no_std]
 
 mod block;
@@ -15,6 +16,7 @@ mod layout;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod mma;
 mod shared;
+mod tf32;
 mod turn;
 mod vector;
 mod view;
@@ -23,6 +25,7 @@ mod view;
 pub use cuda_std;
 
 pub use block::{reduce, thread_in_block, threads_of_block};
+pub use hopper::SharedAddress;
 pub use layout::{
     ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
 };

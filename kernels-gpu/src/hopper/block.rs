@@ -128,6 +128,18 @@ impl<const N: u32, const CM: u32, const CN: u32> Place<N, CM, CN> {
         self.p.k.div_ceil(128 / T::BYTES)
     }
 
+    /// Whether each tile is one cluster's.
+    #[inline(always)]
+    pub fn shares_no_tile(self) -> bool {
+        self.split.tiles == 0
+    }
+
+    /// Tiles of clusters in a column of C, and in a row.
+    #[inline(always)]
+    pub fn tiles(self) -> (u32, u32) {
+        (self.p.m.div_ceil(BLOCK_M * CM), self.p.n.div_ceil(N * CN))
+    }
+
     /// What its cluster computes.
     #[inline(always)]
     pub fn works<T: Element>(self) -> Works {

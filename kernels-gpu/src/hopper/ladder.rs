@@ -132,12 +132,7 @@ pub unsafe fn hopper_one_group(
             }
             full.wait(parity);
             parity ^= 1;
-            <bf16 as Multiply<BLOCK_N>>::multiply(
-                &mut sums,
-                tile_a.descriptor(0),
-                tile_b.descriptor(0),
-                k > 0,
-            );
+            <bf16 as Multiply<BLOCK_N>>::multiply(&mut sums, tile_a.whole(), tile_b.whole(), k > 0);
             <bf16 as Multiply<BLOCK_N>>::finish(&mut sums);
             // Nobody reads the stage any more.
             thread::sync_threads();
@@ -208,8 +203,8 @@ unsafe fn around_a_ring<const REGISTERS: bool, const PERSISTENT: bool>(
                 while k < p.k {
                     ring.full(turn.stage).wait(turn.parity);
                     let (tile_a, tile_b) = stage::<ROWS>(base, turn.stage);
-                    let half = tile_a.descriptor(group * GROUP_M);
-                    <bf16 as Multiply<BLOCK_N>>::multiply(&mut sums, half, tile_b.descriptor(0), k > 0);
+                    let half = tile_a.part(group * GROUP_M);
+                    <bf16 as Multiply<BLOCK_N>>::multiply(&mut sums, half, tile_b.whole(), k > 0);
                     // The product before this one is done: its stage goes back.
                     if k > 0 && lane == 0 {
                         ring.empty((turn.stage + STAGES - 1) % STAGES).arrive();

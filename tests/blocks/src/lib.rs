@@ -5,6 +5,8 @@
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod boxes;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod examples;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod matrices;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod products;

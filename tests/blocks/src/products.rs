@@ -42,8 +42,8 @@ unsafe fn product<T, A: Major<T>, B: Major<T>, const N: u32>(
         landed.wait(0);
         let mut sums = T::Sums::ZERO;
         // Twice: the second time what is there is kept.
-        T::multiply(&mut sums, to_a.descriptor(0), to_b.descriptor(0), false);
-        T::multiply(&mut sums, to_a.descriptor(0), to_b.descriptor(0), true);
+        T::multiply(&mut sums, to_a.whole(), to_b.whole(), false);
+        T::multiply(&mut sums, to_a.whole(), to_b.whole(), true);
         T::finish(&mut sums);
         let row = thread / 32 * 16 + thread % 32 / 4;
         for i in 0..T::Sums::COUNT {

@@ -1,4 +1,46 @@
 //! Clusters: blocks that run at the same time on neighbouring multiprocessors, and reach each other's shared memory.
+//!
+//! What two blocks both need, each copies half of for both (multicast):
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//! use tile::hopper::{Barrier, Box2, SharedAddress, SharedBox, Swizzle128, TensorMap, cluster};
+//!
+//! /// Each block of a pair copies half of 64 × 32 words for both, and each writes down what it has.
+//! ///
+//! /// # Safety
+//! /// The map is of at least 64 × 32 words, `seen` has room for them once for each block; 2048 bytes more of dynamic shared memory
+//! /// than the words.
+//! #[kernel]
+//! #[block_dim(128, 1, 1)]
+//! #[cluster_dim(2, 1, 1)]
+//! pub unsafe fn half_for_both(#[grid_constant] map: &TensorMap<u32, Swizzle128, Box2<32, 32>>, seen: *mut u32) {
+//!     type Half = SharedBox<u32, Swizzle128, Box2<32, 32>>;
+//!     const BYTES: u32 = TensorMap::<u32, Swizzle128, Box2<32, 32>>::BOX_BYTES;
+//!     let (base, rank, thread) = (SharedAddress::dynamic(), cluster::rank(), thread::thread_idx_x());
+//!     // SAFETY: room for two boxes and a barrier, at the same place in both blocks; nobody leaves while the other copies.
+//!     unsafe {
+//!         let landed = Barrier::at(base.plus(2 * BYTES));
+//!         if thread == 0 {
+//!             landed.init(1);
+//!             cluster::publish_barriers();
+//!         }
+//!         cluster::sync();
+//!         if thread == 0 {
+//!             landed.arrive_expecting(2 * BYTES); // both halves land here
+//!             map.load_to_blocks(Half::at(base.plus(rank * BYTES)), [0, 32 * rank as i32], landed, 0b11);
+//!         }
+//!         landed.wait(0);
+//!         for i in 0..16 {
+//!             let word = i * 128 + thread;
+//!             let (line, col) = (word / 32, word % 32);
+//!             let from = Half::at(base.plus(line / 32 * BYTES)).piece(line % 32, col / 4).plus(col % 4 * 4);
+//!             *seen.add((thread::block_idx_x() * 2048 + word) as usize) = *from.pointer::<u32>();
+//!         }
+//!         cluster::sync();
+//!     }
+//! }
+//! ```
 
 use cuda_std::ptx;
 

@@ -14,10 +14,7 @@ pub trait Element: Copy + 'static {
     type Panel: BoxShape<At = [i32; 2]>;
 }
 
-/// A number of 32 bits of which the tensor cores read the first 19: sign, 8 bits of exponent, 10 of fraction.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(transparent)]
-pub struct Tf32(pub f32);
+pub use crate::tf32::Tf32;
 
 macro_rules! elements {
     ($($t:ty: $bytes:literal bytes, $driver:literal, $per_line:literal a line;)*) => {$(

@@ -28,7 +28,12 @@ pub trait Major<T>: Copy + 'static {
 pub enum KMajor {}
 
 /// Rows of A, or columns of B, follow each other: A stored by columns, B stored by rows. Only types of 16 bits can be
-/// multiplied so.
+/// multiplied so:
+///
+/// ```compile_fail
+/// use tile::hopper::{KTile, MnMajor};
+/// let bytes = KTile::<i8, MnMajor, 64>::BYTES;
+/// ```
 #[derive(Clone, Copy)]
 pub enum MnMajor {}
 
@@ -95,10 +100,9 @@ impl<T: Element, M: Major<T>, const LINES: u32> KTile<T, M, LINES> {
         barrier: Barrier,
         blocks: Option<u16>,
     ) {
-        let along = (line + panel * PANEL_LINES) as i32;
         // SAFETY: `at` was promised the room of all panels, each a multiple of 1024.
         let to = unsafe { SharedBox::at(self.address.plus(panel * Self::PANEL_BYTES)) };
-        let at = if M::ACROSS { [along, k as i32] } else { [k as i32, along] };
+        let at = Self::place(panel, (line, k));
         // SAFETY: the caller's promise.
         unsafe {
             match blocks {
@@ -108,10 +112,38 @@ impl<T: Element, M: Major<T>, const LINES: u32> KTile<T, M, LINES> {
         }
     }
 
-    /// What the product is told of the part that begins at `line`, a multiple of 64.
+    /// Starts to fetch such a panel into L2.
+    ///
+    /// # Safety
+    /// As for [`TensorMap::prefetch_box`].
     #[inline(always)]
-    pub fn descriptor(self, line: u32) -> Descriptor<T, M> {
-        let address = self.address.bits() + line * 128;
+    pub unsafe fn prefetch_panel(map: &PanelMap<T>, panel: u32, (line, k): (u32, u32)) {
+        // SAFETY: the caller's promise.
+        unsafe { map.prefetch_box(Self::place(panel, (line, k))) }
+    }
+
+    /// Where panel `panel` of the tile at row (or column) `line` and step `k` lies in the operand.
+    #[inline(always)]
+    fn place(panel: u32, (line, k): (u32, u32)) -> [i32; 2] {
+        let along = (line + panel * PANEL_LINES) as i32;
+        if M::ACROSS { [along, k as i32] } else { [k as i32, along] }
+    }
+
+    /// All of it, as the product takes it.
+    #[inline(always)]
+    pub fn whole(self) -> Descriptor<T, M, LINES> {
+        // SAFETY: from the first line on there are as many as there are.
+        unsafe { self.part(0) }
+    }
+
+    /// `COUNT` lines of it from line `first` on: the 64 rows of A of one warpgroup of several, say.
+    ///
+    /// # Safety
+    /// `first` is a multiple of 64, and that many lines follow.
+    #[inline(always)]
+    pub unsafe fn part<const COUNT: u32>(self, first: u32) -> Descriptor<T, M, COUNT> {
+        const { assert!(COUNT <= LINES, "a part has no more lines than its tile") }
+        let address = self.address.bits() + first * 128;
         Descriptor { bits: Self::FORM | u64::from((address & 0x3_FFFF) >> 4), types: PhantomData }
     }
 
@@ -124,14 +156,14 @@ impl<T: Element, M: Major<T>, const LINES: u32> KTile<T, M, LINES> {
     };
 }
 
-/// The 64 bits by which `wgmma` knows an operand.
+/// The 64 bits by which `wgmma` knows an operand of `LINES` rows or columns.
 #[derive(Clone, Copy)]
-pub struct Descriptor<T, M> {
+pub struct Descriptor<T, M, const LINES: u32> {
     bits: u64,
     types: PhantomData<(T, M)>,
 }
 
-impl<T: Element, M: Major<T>> Descriptor<T, M> {
+impl<T: Element, M: Major<T>, const LINES: u32> Descriptor<T, M, LINES> {
     /// What to add for the next of a tile's four steps, in units of 16 bytes: 32 bytes along the line; or 16 lines.
     pub(super) const STEP: u32 = if M::ACROSS { 16 * 128 / 16 } else { 32 / 16 };
 

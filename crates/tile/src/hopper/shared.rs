@@ -27,6 +27,18 @@ impl SharedAddress {
         Self(address)
     }
 
+    /// A pointer to this place, for ordinary loads and stores.
+    #[inline(always)]
+    pub fn pointer<T>(self) -> *mut T {
+        let pointer: *mut T;
+        // SAFETY: computes only.
+        unsafe {
+            ptx!("{{", ".reg .u64 wide;", "cvt.u64.u32 wide, {a};", "cvta.shared.u64 {p}, wide;", "}}",
+                 p = out(ptr) pointer, a = in(u32) self.0; options(pure, nomem));
+        }
+        pointer
+    }
+
     /// So many bytes further.
     #[inline(always)]
     pub fn plus(self, bytes: u32) -> Self {

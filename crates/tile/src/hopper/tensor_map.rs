@@ -63,6 +63,8 @@ pub trait BoxShape: Copy + 'static {
     unsafe fn load_to_blocks(map: *const (), to: u32, at: Self::At, barrier: u32, blocks: u16);
     #[doc(hidden)]
     unsafe fn store(map: *const (), from: u32, at: Self::At);
+    #[doc(hidden)]
+    unsafe fn prefetch(map: *const (), at: Self::At);
 }
 
 /// `ROWS` × `COLS` elements of a matrix.
@@ -98,6 +100,14 @@ macro_rules! boxes {
                             "[{to}], [{map}, {{", $places, "}}], [{barrier}], {blocks};"),
                     to = in(u32) to, map = in(ptr) map, $($c = in(i32) at[$i],)* barrier = in(u32) barrier,
                     blocks = in(u16) blocks) }
+            }
+
+            #[inline(always)]
+            unsafe fn prefetch(map: *const (), at: Self::At) {
+                // SAFETY: the caller's promise is the instruction's own.
+                unsafe { ptx!(
+                    concat!("cp.async.bulk.prefetch.tensor.", $word, ".L2.global [{map}, {{", $places, "}}];"),
+                    map = in(ptr) map, $($c = in(i32) at[$i]),*) }
             }
 
             #[inline(always)]
@@ -182,6 +192,16 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
     /// Starts to copy the box at `at` to shared memory; outside the tensor are zeros. `barrier` counts
     /// [`BOX_BYTES`](Self::BOX_BYTES) when they have landed.
     ///
+    /// The room must be one for the same element, swizzle and box:
+    ///
+    /// ```compile_fail
+    /// use tile::hopper::{Barrier, Box2, SharedBox, Swizzle64, Swizzle128, TensorMap};
+    /// type Wide = Box2<64, 32>;
+    /// unsafe fn load(map: &TensorMap<u32, Swizzle128, Wide>, to: SharedBox<u32, Swizzle64, Wide>, landed: Barrier) {
+    ///     unsafe { map.load(to, [0, 0], landed) }
+    /// }
+    /// ```
+    ///
     /// # Safety
     /// One thread calls; the map is a `#[grid_constant]` parameter; nothing else touches `to` until the barrier's phase
     /// ends, and what others did there before was ordered before this call by a barrier. The innermost coordinate is a
@@ -205,6 +225,17 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
         unsafe {
             B::load_to_blocks(self.address(), to.address().bits(), at, barrier.address().bits(), blocks)
         }
+    }
+
+    /// Starts to fetch the box at `at` into L2, for a copy that comes later.
+    ///
+    /// # Safety
+    /// The map is a `#[grid_constant]` parameter, and the innermost coordinate a multiple of 16 bytes.
+    #[inline(always)]
+    pub unsafe fn prefetch_box(&self, at: B::At) {
+        const { assert!(Self::BOX_BYTES > 0) }
+        // SAFETY: the caller's promise.
+        unsafe { B::prefetch(self.address(), at) }
     }
 
     /// Starts to copy a box from shared memory to the tensor; what lies outside the tensor is left out, but along the

@@ -12,6 +12,20 @@ pub trait Sums: Copy {
     type Sum: Copy;
     /// How many a thread has.
     const COUNT: usize;
+
+    /// Row and column of sum `index` of thread `thread` (0 to 127) of its warpgroup.
+    ///
+    /// ```
+    /// use tile::hopper::Sums;
+    /// assert_eq!(<[f32; 32]>::place(0, 0), (0, 0));
+    /// assert_eq!(<[f32; 32]>::place(127, 31), (63, 63));
+    /// ```
+    #[inline(always)]
+    fn place(thread: u32, index: usize) -> (u32, u32) {
+        let index = index as u32;
+        (thread / 32 * 16 + thread % 32 / 4 + index / 2 % 2 * 8, index / 4 * 8 + thread % 4 * 2 + index % 2)
+    }
+
     /// Sums before any product.
     const ZERO: Self;
     /// One sum; `index` is a constant once loops are unrolled, or the sums are no longer in registers.
@@ -63,6 +77,25 @@ sums! {
 /// fn multiplies<T: Multiply<100>>() {}
 /// multiplies::<half::f16>(); // not a width of the instruction
 /// ```
+///
+/// A has 64 rows, B has `N` columns, and both the same type:
+///
+/// ```
+/// # use half::f16;
+/// # use tile::hopper::{KMajor, KTile, Multiply};
+/// # type Sums = <f16 as Multiply<128>>::Sums;
+/// unsafe fn product(sums: &mut Sums, a: KTile<f16, KMajor, 64>, b: KTile<f16, KMajor, 128>) {
+///     unsafe { <f16 as Multiply<128>>::multiply(sums, a.whole(), b.whole(), false) }
+/// }
+/// ```
+/// ```compile_fail
+/// # use half::f16;
+/// # use tile::hopper::{KMajor, KTile, Multiply};
+/// # type Sums = <f16 as Multiply<128>>::Sums;
+/// unsafe fn product(sums: &mut Sums, a: KTile<f16, KMajor, 64>, b: KTile<f16, KMajor, 64>) {
+///     unsafe { <f16 as Multiply<128>>::multiply(sums, a.whole(), b.whole(), false) } // 64 columns for 128
+/// }
+/// ```
 pub trait Multiply<const N: u32>: Element {
     /// What a thread keeps.
     type Sums: Sums;
@@ -79,8 +112,8 @@ pub trait Multiply<const N: u32>: Element {
     /// `sums` until `finish`.
     unsafe fn multiply<A: Major<Self>, B: Major<Self>>(
         sums: &mut Self::Sums,
-        a: Descriptor<Self, A>,
-        b: Descriptor<Self, B>,
+        a: Descriptor<Self, A, 64>,
+        b: Descriptor<Self, B, N>,
         keep: bool,
     );
 
@@ -113,8 +146,8 @@ macro_rules! products {
             #[inline(always)]
             unsafe fn multiply<A: Major<Self>, B: Major<Self>>(
                 sums: &mut [$sum; $count],
-                a: Descriptor<Self, A>,
-                b: Descriptor<Self, B>,
+                a: Descriptor<Self, A, 64>,
+                b: Descriptor<Self, B, $n>,
                 keep: bool,
             ) {
                 // SAFETY: the caller's promise is the instructions' own.
@@ -140,7 +173,7 @@ macro_rules! products {
                     "}}",
                     sums = inout([$sum; $count]) sums,
                     a = in(u64) a.bits(), b = in(u64) b.bits(), keep = in(u32) keep as u32,
-                    sa = imm(Descriptor::<Self, A>::STEP), sb = imm(Descriptor::<Self, B>::STEP)
+                    sa = imm(Descriptor::<Self, A, 64>::STEP), sb = imm(Descriptor::<Self, B, $n>::STEP)
                     $(, $name = imm($constant))*;
                     options(convergent)
                 ) }

@@ -3,10 +3,7 @@
 use cuda_std::ptx;
 use half::{bf16, f16};
 
-/// A 32-bit float of which the tensor core reads the upper 19 bits: sign, exponent, and 10 bits of the fraction.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tf32(pub f32);
+pub use crate::tf32::Tf32;
 
 /// The type in which products are added up.
 pub trait Number: Copy {
