@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 
@@ -62,6 +62,9 @@ pub fn heading(text: &str) -> String {
     if colour(&io::stdout()) { text.bold().to_string() } else { text.to_owned() }
 }
 
+/// The least width of a first column that is broken, with its margins.
+const NARROWEST: usize = 20;
+
 /// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal. On one that is too narrow
 /// the words of the first column are broken, the numbers never are.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
@@ -76,11 +79,16 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
             _ => Cell::new(text),
         }));
     }
+    // Narrower it would be a column of letters: the terminal breaks such a table's lines itself.
+    let firsts = rows.iter().filter_map(|row| row.first()).map(String::as_str).chain(header.first().copied());
+    let longest = firsts.flat_map(str::lines).map(|line| line.chars().count()).max().unwrap_or(0);
+    let narrowest = (longest + 2).min(NARROWEST) as u16;
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        if index > 0 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
+        column.set_constraint(match index {
+            0 => ColumnConstraint::LowerBoundary(Width::Fixed(narrowest)),
+            _ => ColumnConstraint::ContentWidth,
+        });
     }
     table.trim_fmt()
 }
