@@ -62,14 +62,18 @@ fn prepare<'d>(device: &'d Device, problem: &Problem, operands: &Operands) -> Re
     let [a_across, b_across] = across(problem).map(|operand| operand.filter(|_| along_k_only(problem)));
     let mut orders = (problem.layout.a(), problem.layout.b());
     match a_across {
-        Some(operand) if transposed::refusal_of(&operand, problem.input).is_some() || at.a % 16 != 0 => {
+        Some(operand)
+            if transposed::refusal_of(&operand, problem.input).is_some() || !at.a.is_multiple_of(16) =>
+        {
             (at.a, inner.lda) = moved.turned(at.a, (a.1, a.2, a.3), bytes)?;
             orders.0 = Order::Rows;
         }
         _ => (at.a, inner.lda) = moved.within_reach(at.a, (a.1, a.2, a.3), bytes)?,
     }
     match b_across {
-        Some(operand) if transposed::refusal_of(&operand, problem.input).is_some() || at.b % 16 != 0 => {
+        Some(operand)
+            if transposed::refusal_of(&operand, problem.input).is_some() || !at.b.is_multiple_of(16) =>
+        {
             (at.b, inner.ldb) = moved.turned(at.b, (b.1, b.2, b.3), bytes)?;
             orders.1 = Order::Columns;
         }

@@ -69,7 +69,7 @@ pub mod relu {
                     <f16 as Multiply<128>>::multiply(&mut sums, of_a.whole(), of_b.whole(), step > 0);
                     // Only the product before this one is done: its stage goes back.
                     if let Some(before) = before.replace(turn.stage)
-                        && thread::thread_idx_x() % 32 == 0
+                        && thread::thread_idx_x().is_multiple_of(32)
                     {
                         ring.empty(before).arrive();
                     }
