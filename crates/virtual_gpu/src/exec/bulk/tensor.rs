@@ -1,0 +1,273 @@
+//! Tensor copies: boxes of a tensor map, into shared memory and out of it.
+
+use super::{GLOBAL, Landing, Reduction, SHARED, check_swizzle, load, refuse, store, word};
+use crate::exec::access;
+use crate::exec::context::{Raise, raise};
+use crate::exec::extension::{Extension, Machine};
+use crate::exec::registers::{Slot, lanes_of};
+use crate::exec::run::Step;
+use crate::fault::FaultKind;
+use crate::memory::window;
+use crate::observer::{AsyncEvent, At, MemorySpace};
+use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
+use crate::tensor_map::{BYTES, BoxRow, TensorMap};
+
+/// The map and the coordinates of a box.
+#[derive(Debug)]
+pub(crate) struct TensorBox {
+    pub space: SpaceOperand,
+    pub map: AddressOperand,
+    pub coordinates: Box<[Slot]>,
+    /// The copy is of pixels; what it adds to each, of 16 bits.
+    pub im2col: Option<Box<[Slot]>>,
+}
+
+impl TensorBox {
+    fn read(&self, machine: &mut Machine<'_>, lane: usize) -> Result<(TensorMap, [i32; 5]), Box<Raise>> {
+        let address = access::addresses(machine.regs, self.map)[lane];
+        let place = machine.reach(self.space, address, BYTES as u32, "read of a tensor map", lane)?;
+        let mut bytes = [0; BYTES];
+        load(place, &mut bytes);
+        let Some(map) = TensorMap::from_bytes(&bytes) else {
+            let why = format!("there is no tensor map at {address:#x} (cuTensorMapEncodeTiled makes them)");
+            return Err(refuse(why, lane));
+        };
+        if map.rank as usize != self.coordinates.len() {
+            let (rank, given) = (map.rank, self.coordinates.len());
+            return Err(refuse(format!("the tensor map has {rank} dimensions, the copy {given}"), lane));
+        }
+        let mut coordinates = [0; 5];
+        for (coordinate, &slot) in coordinates.iter_mut().zip(&self.coordinates) {
+            *coordinate = word(machine.regs, slot, lane) as i32;
+        }
+        if map.im2col.is_some() != self.im2col.is_some() {
+            let why = "the tensor map and the copy are not both for boxes or both for pixels (`.im2col`)";
+            return Err(refuse(why.into(), lane));
+        }
+        // As an H200 does, which refuses other coordinates as an illegal instruction.
+        let start = i64::from(coordinates[0]) * i64::from(map.data_type.size());
+        if start % 16 != 0 {
+            let why = format!(
+                "the copy's first coordinate is {}, {start} bytes; it must start at a multiple of 16 bytes",
+                coordinates[0]
+            );
+            return Err(refuse(why, lane));
+        }
+        Ok((map, coordinates))
+    }
+
+    /// The pieces of the tensor that a load takes.
+    fn rows(
+        &self,
+        machine: &Machine<'_>,
+        map: &TensorMap,
+        coordinates: [i32; 5],
+        lane: usize,
+    ) -> Result<Vec<BoxRow>, Box<Raise>> {
+        let (Some(slots), Some(im2col)) = (&self.im2col, map.im2col) else {
+            return Ok(map.rows(coordinates).collect());
+        };
+        for (at, (lower, upper)) in coordinates[1..].iter().zip(map.bounds(&im2col)) {
+            if !(lower..=upper).contains(&i64::from(*at)) {
+                let why = format!("a pixel at {at} lies outside the bounding box from {lower} to {upper}");
+                return Err(refuse(why, lane));
+            }
+        }
+        let mut offsets = [0; 3];
+        for (offset, &slot) in offsets.iter_mut().zip(slots) {
+            *offset = word(machine.regs, slot, lane) as u16;
+        }
+        Ok(map.pixels(im2col, coordinates, offsets))
+    }
+}
+
+/// `cp.async.bulk.tensor` into shared memory
+#[derive(Debug)]
+pub(crate) struct TensorLoad {
+    pub source: TensorBox,
+    pub landing: Landing,
+}
+
+impl Extension for TensorLoad {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        for lane in lanes_of(at.lanes) {
+            let (map, coordinates) = self.source.read(machine, lane)?;
+            let target = access::addresses(machine.regs, self.landing.target)[lane];
+            if !target.is_multiple_of(128) {
+                let access = "shared store of a tensor copy".into();
+                return Err(raise(
+                    FaultKind::MisalignedAddress { access, address: target, bytes: 128 },
+                    1 << lane,
+                ));
+            }
+            // Nothing is made before its place is known to hold it.
+            machine.reach(SHARED, target, map.box_bytes(), "shared store of a tensor copy", lane)?;
+            let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
+            let rows = self.source.rows(machine, &map, coordinates, lane)?;
+            for row in rows.into_iter().filter(|row| row.bytes > 0) {
+                let place =
+                    machine.reach(GLOBAL, row.global, row.bytes, "global load of a tensor copy", lane)?;
+                let start = (row.shared + row.skip) as usize;
+                load(place, &mut data[start..start + row.bytes as usize]);
+                let space = MemorySpace::Global;
+                let moved = AsyncEvent::Moved { space, write: false, address: row.global, bytes: row.bytes };
+                machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
+            }
+            self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, map.swizzle, None)?;
+        }
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` out of shared memory
+#[derive(Debug)]
+pub(crate) struct TensorStore {
+    pub target: TensorBox,
+    pub source: AddressOperand,
+    pub reduction: Option<ReductionKind>,
+}
+
+/// A reduction whose type the tensor map gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReductionKind {
+    Add,
+    Min,
+    Max,
+    Increment,
+    Decrement,
+    And,
+    Or,
+    Xor,
+}
+
+impl ReductionKind {
+    /// From its modifier.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "add" => Self::Add,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "inc" => Self::Increment,
+            "dec" => Self::Decrement,
+            "and" => Self::And,
+            "or" => Self::Or,
+            "xor" => Self::Xor,
+            _ => return None,
+        })
+    }
+
+    /// Of a type, by its name without the dot; `None` if there is no such reduction.
+    pub fn of(self, ty: &str) -> Option<Reduction> {
+        use AtomicFunction as F;
+        let width = match ty {
+            "f16" | "bf16" => 2,
+            "u32" | "s32" | "b32" | "f32" => 4,
+            "u64" | "s64" | "b64" | "f64" => 8,
+            _ => return None,
+        };
+        let function = match (self, ty) {
+            (Self::And, _) if width > 2 => F::And,
+            (Self::Or, _) if width > 2 => F::Or,
+            (Self::Xor, _) if width > 2 => F::Xor,
+            (Self::Increment, "u32") => F::Increment,
+            (Self::Decrement, "u32") => F::Decrement,
+            (Self::Add, "f16") => F::AddF16,
+            (Self::Add, "bf16") => F::AddBf16,
+            (Self::Add, "f32") => F::AddF32,
+            (Self::Add, "f64") => F::AddF64,
+            (Self::Add, _) => F::Add,
+            (Self::Min | Self::Max, "f16" | "bf16") => {
+                F::MinMaxF16 { bf16: ty == "bf16", max: self == Self::Max, packed: false }
+            }
+            (Self::Min, "u32" | "u64") => F::MinUnsigned,
+            (Self::Max, "u32" | "u64") => F::MaxUnsigned,
+            (Self::Min, "s32" | "s64") => F::MinSigned,
+            (Self::Max, "s32" | "s64") => F::MaxSigned,
+            _ => return None,
+        };
+        Some(Reduction { function, width })
+    }
+
+    fn of_map(self, map: &TensorMap) -> Option<Reduction> {
+        use crate::tensor_map::DataType::*;
+        self.of(match map.data_type {
+            U32 => "u32",
+            S32 => "s32",
+            U64 => "u64",
+            S64 => "s64",
+            F16 => "f16",
+            Bf16 => "bf16",
+            F32 | F32Ftz => "f32",
+            F64 => "f64",
+            U8 | U16 | Tf32 | Tf32Ftz => return None,
+        })
+    }
+}
+
+impl Extension for TensorStore {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        const WHAT: &str = "shared load of a tensor copy";
+        for lane in lanes_of(at.lanes) {
+            let (map, coordinates) = self.target.read(machine, lane)?;
+            if let Some(negative) = coordinates.iter().find(|&&at| at < 0) {
+                let why = format!("a store starts at the coordinate {negative}; it must not be negative");
+                return Err(refuse(why, lane));
+            }
+            let source = access::addresses(machine.regs, self.source)[lane];
+            if !source.is_multiple_of(128) {
+                let kind = FaultKind::MisalignedAddress { access: WHAT.into(), address: source, bytes: 128 };
+                return Err(raise(kind, 1 << lane));
+            }
+            let reduction = match self.reduction {
+                None => None,
+                Some(kind) => match kind.of_map(&map) {
+                    Some(reduction) => Some(reduction),
+                    None => return Err(refuse(format!("no {kind:?} on {:?}", map.data_type), lane)),
+                },
+            };
+            let length = map.box_bytes();
+            let place = machine.reach(SHARED, source, length, WHAT, lane)?;
+            let start = (source & ((1 << window::SHARED_OFFSET_BITS) - 1)) as u32;
+            if let Some(span) = map.swizzle.span() {
+                check_swizzle(machine, start, length, span, lane)?;
+            }
+            let memory = place.wrapping_sub(start as usize);
+            let mut data = vec![0; length as usize];
+            for (index, piece) in data.chunks_mut(16).enumerate() {
+                let from = map.swizzle.place(start + 16 * index as u32);
+                // SAFETY: inside the block's shared memory, as in `Delivery::land`.
+                unsafe { piece.as_mut_ptr().copy_from(memory.add(from as usize), piece.len()) }
+            }
+            let one = At { lanes: 1 << lane, ..at };
+            let space = MemorySpace::Shared;
+            machine.observer.asynchronous(
+                one,
+                &AsyncEvent::Moved { space, write: false, address: source, bytes: length },
+            );
+            let rows: Vec<BoxRow> = match map.im2col {
+                Some(im2col) => map.pixels(im2col, coordinates, [0; 3]),
+                None => map.rows(coordinates).collect(),
+            };
+            for mut row in rows.into_iter().filter(|row| row.bytes > 0) {
+                // The edge of the tensor cuts off pieces of 16 bytes: of a piece that it goes through all is stored, as on
+                // an H200, where there is memory.
+                let whole = row.bytes.next_multiple_of(16);
+                if machine.reach(GLOBAL, row.global, whole, "", lane).is_ok() {
+                    row.bytes = whole;
+                }
+                let place =
+                    machine.reach(GLOBAL, row.global, row.bytes, "global store of a tensor copy", lane)?;
+                let from = (row.shared + row.skip) as usize;
+                let bytes = &data[from..from + row.bytes as usize];
+                match reduction {
+                    Some(reduction) => reduction.apply(place, bytes, false),
+                    None => store(place, bytes),
+                }
+                let space = MemorySpace::Global;
+                let moved = AsyncEvent::Moved { space, write: true, address: row.global, bytes: row.bytes };
+                machine.observer.asynchronous(one, &moved);
+            }
+        }
+        Ok(Step::Next)
+    }
+}
