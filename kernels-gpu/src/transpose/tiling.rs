@@ -37,7 +37,7 @@ const WINDOW: usize = 16 << 10;
 /// How many columns of tiles are begun side by side: two where rows are a multiple of 128 KiB apart.
 ///
 /// What runs at one time reads a column of tiles, a piece of each row. Rows 128 KiB apart have the same address bits below
-/// 17, and by the others memory tells its banks apart badly: 0.93 of the copy. A second column of tiles, [`WINDOW`] bytes
+/// 17, and by the others memory tells its banks apart badly: 0.93 of the copy. A second column of tiles, `WINDOW` bytes
 /// further, brings it to 0.97; so do 8 and 64 KiB, while 2, 4 and 32 change nothing. Where rows lie closer a second column
 /// only costs, 0.006, and four or eight cost everywhere.
 pub const fn windows(row_bytes: usize) -> u32 {

@@ -18,9 +18,9 @@ pub const fn row_length(n: u32) -> u32 {
     n.next_multiple_of(4)
 }
 
-/// From so many parts on, [`product_sum_many`] adds them.
+/// From so many parts on, [`fn@product_sum_many`] adds them.
 pub const MANY: u32 = 16;
-/// How many threads of [`product_sum_many`] share the parts of four columns.
+/// How many threads of [`fn@product_sum_many`] share the parts of four columns.
 pub const GROUPS: usize = 8;
 
 /// C = parts\[0\] + parts\[1\] + … + beta · C, four columns a thread.
@@ -42,7 +42,7 @@ pub unsafe fn product_sum(p: Product, parts: u32, rows: u32, from: *const f32, c
 /// eight sums through shared memory.
 ///
 /// # Safety
-/// As for [`product_sum`], but the grid has eight threads for each four columns.
+/// As for [`fn@product_sum`], but the grid has eight threads for each four columns.
 #[kernel]
 #[block_dim(256)]
 pub unsafe fn product_sum_many(p: Product, parts: u32, rows: u32, from: *const f32, c: *mut f32) {
