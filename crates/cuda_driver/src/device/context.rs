@@ -114,6 +114,16 @@ struct Primary {
     handle: Option<CUcontext>,
 }
 
+impl Primary {
+    /// Destroys the context while nobody else can retain it: the next one has the same handle, and what is destroyed goes
+    /// by the handle.
+    fn destroy(&mut self) {
+        if let Some(context) = self.context.take() {
+            context.destroy();
+        }
+    }
+}
+
 static PRIMARY: Mutex<Primary> = Mutex::new(Primary { context: None, retained: 0, flags: 0, handle: None });
 
 fn primary() -> MutexGuard<'static, Primary> {
@@ -346,16 +356,13 @@ pub fn cuDevicePrimaryCtxRetain(place: Out<CUcontext>, dev: CUdevice) -> Answer 
 
 pub fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Answer {
     device(dev)?;
-    let last = {
-        let mut primary = primary();
-        if primary.retained == 0 {
-            return Err(CUresult::INVALID_CONTEXT);
-        }
-        primary.retained -= 1;
-        if primary.retained == 0 { primary.context.take() } else { None }
-    };
-    if let Some(context) = last {
-        context.destroy();
+    let mut primary = primary();
+    if primary.retained == 0 {
+        return Err(CUresult::INVALID_CONTEXT);
+    }
+    primary.retained -= 1;
+    if primary.retained == 0 {
+        primary.destroy();
     }
     Ok(())
 }
@@ -366,14 +373,9 @@ pub fn cuDevicePrimaryCtxRelease(dev: CUdevice) -> Answer {
 
 pub fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Answer {
     device(dev)?;
-    let context = {
-        let mut primary = primary();
-        primary.retained = 0;
-        primary.context.take()
-    };
-    if let Some(context) = context {
-        context.destroy();
-    }
+    let mut primary = primary();
+    primary.retained = 0;
+    primary.destroy();
     Ok(())
 }
 
