@@ -8,6 +8,7 @@ use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
+use gpu_model::Chip;
 
 use crate::cli::DeviceWish;
 use crate::error::{Doing, Error};
@@ -192,6 +193,22 @@ fn choose(wish: DeviceWish) -> Result<bool, Error> {
 }
 
 impl Limits {
+    /// Those of a chip that need not be here.
+    pub fn of_chip(chip: &Chip) -> Self {
+        Self {
+            name: chip.name.into(),
+            capability: (chip.sm.capability.major.into(), chip.sm.capability.minor.into()),
+            memory: chip.memory_bytes as usize,
+            sms: chip.sms,
+            threads_per_block: chip.sm.threads_per_block,
+            block: [1024, 1024, 64],
+            grid: [0x7fff_ffff, 65_535, 65_535],
+            shared_per_block: chip.sm.shared_per_block,
+            shared_per_block_optin: chip.sm.shared_per_block_optin,
+            threads_per_sm: chip.sm.threads,
+        }
+    }
+
     fn of(device: CudaDevice) -> cust::error::CudaResult<Self> {
         let get = |attribute| device.get_attribute(attribute).map(|value| value.max(0) as u32);
         use DeviceAttribute as A;
@@ -207,5 +224,20 @@ impl Limits {
             shared_per_block_optin: extra::shared_per_block_optin(device)?,
             threads_per_sm: get(A::MaxThreadsPerMultiprocessor)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chip_that_is_not_here_has_the_limits_that_its_driver_would_tell() {
+        let device = Device::open(DeviceWish::Virtual).unwrap();
+        let told = device.limits();
+        let name = told.name.trim_end_matches(" (virtual)");
+        let chip = gpu_model::chips::ALL.iter().find(|chip| chip.name == name).unwrap();
+        let same = Limits { name: told.name.clone(), ..Limits::of_chip(chip) };
+        assert_eq!(format!("{same:?}"), format!("{told:?}"));
     }
 }

@@ -397,22 +397,13 @@ tuples!(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use cuda_std::LaunchBounds;
+    use gpu_model::chips::H200;
+
+    use super::*;
 
     fn limits() -> Limits {
-        Limits {
-            name: "a device".into(),
-            capability: (9, 0),
-            memory: 1 << 30,
-            sms: 4,
-            threads_per_block: 1024,
-            block: [1024, 1024, 64],
-            grid: [0x7fff_ffff, 65_535, 65_535],
-            shared_per_block: 48 << 10,
-            shared_per_block_optin: 227 << 10,
-            threads_per_sm: 2048,
-        }
+        Limits::of_chip(&H200)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Products on tensor cores: every variant, type and layout at awkward sizes, bit for bit where that can be asked.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use gpu_model::chips::H200;
 use host::cli::DeviceWish;
 use host::data::Random;
 use host::device::{Device, Limits};
@@ -74,18 +75,7 @@ fn problems(input: Input, layout: Layout) -> impl Iterator<Item = Problem> {
 
 /// The most awkward place from which a variant takes any of them that has elements, on the chip that takes all variants.
 fn place_for(variant: &str, input: Input, layout: Layout) -> Option<Place> {
-    let hopper = Limits {
-        name: "a Hopper".into(),
-        capability: (9, 0),
-        memory: 80 << 30,
-        sms: 132,
-        threads_per_block: 1024,
-        block: [1024, 1024, 64],
-        grid: [0x7fff_ffff, 65_535, 65_535],
-        shared_per_block: 48 << 10,
-        shared_per_block_optin: 227 << 10,
-        threads_per_sm: 2048,
-    };
+    let hopper = Limits::of_chip(&H200);
     [Place::Odd, Place::Aligned, Place::Dense].into_iter().find(|place| {
         let [a, b, c] = [(0x1000, input.size()), (0x2000, input.size()), (0x3000, 4)]
             .map(|(address, size)| address + (place.skip() * size) as u64);

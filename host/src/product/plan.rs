@@ -317,21 +317,12 @@ pub(super) type Entry =
 
 #[cfg(test)]
 mod tests {
+    use gpu_model::chips::H200;
+
     use super::*;
 
     fn h200() -> Limits {
-        Limits {
-            name: "NVIDIA H200".into(),
-            capability: (9, 0),
-            memory: 1 << 37,
-            sms: 132,
-            threads_per_block: 1024,
-            block: [1024, 1024, 64],
-            grid: [0x7fff_ffff, 65_535, 65_535],
-            shared_per_block: 48 << 10,
-            shared_per_block_optin: 227 << 10,
-            threads_per_sm: 2048,
-        }
+        Limits::of_chip(&H200)
     }
 
     fn cube(edge: usize, aligned: bool) -> Problem {

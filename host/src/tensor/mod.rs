@@ -234,21 +234,12 @@ pub fn multiply<I: InputElement, O: OutputElement>(
 
 #[cfg(test)]
 mod tests {
+    use gpu_model::chips::H200;
+
     use super::*;
 
     fn limits(capability: (u32, u32), shared: u32) -> Limits {
-        Limits {
-            name: "a device".into(),
-            capability,
-            memory: 1 << 30,
-            sms: 4,
-            threads_per_block: 1024,
-            block: [1024, 1024, 64],
-            grid: [0x7fff_ffff, 65_535, 65_535],
-            shared_per_block: 48 << 10,
-            shared_per_block_optin: shared,
-            threads_per_sm: 2048,
-        }
+        Limits { capability, shared_per_block_optin: shared, ..Limits::of_chip(&H200) }
     }
 
     const ALIGNED: Operands = Operands { a: 0x1000, b: 0x2000, c: 0x3000 };
