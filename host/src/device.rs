@@ -1,7 +1,7 @@
 //! The device: found, described, and given the kernels that it admits.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use cuda_std::Kernel;
 use cust::context::{Context, ContextFlags, CurrentContext};
@@ -14,7 +14,7 @@ use crate::cli::DeviceWish;
 use crate::error::{Doing, Error};
 use crate::extra;
 use crate::launch::Launcher;
-use crate::modules::{LEVELS, Level, level_of};
+use crate::modules::{LEVELS, Level, Slot, level_of};
 use crate::registry::{self, Description};
 
 /// What a device can do, as its driver says.
@@ -44,13 +44,12 @@ pub struct Limits {
 
 /// A device with its modules and one stream.
 ///
-/// Modules are loaded when their first kernel is asked for. The fields are dropped in order: modules and stream
-/// before the context.
+/// Modules are loaded when their first kernel is asked for, each once, and none waits for another. The fields are dropped in
+/// order: modules and stream before the context.
 pub struct Device {
-    modules: [OnceLock<Module>; LEVELS.len()],
-    /// Modules of one kernel. A box stays where it is and is never taken out.
-    alone: Mutex<BTreeMap<String, Box<Module>>>,
-    loading: Mutex<()>,
+    modules: [Slot<Module>; LEVELS.len()],
+    /// Modules of one kernel, a slot for each of a level's functions.
+    alone: [OnceLock<Vec<Slot<Module>>>; LEVELS.len()],
     stream: Stream,
     limits: Limits,
     is_virtual: bool,
@@ -74,9 +73,8 @@ impl Device {
         let context = Context::new(device).doing("make a context")?;
         context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
-        let modules = [const { OnceLock::new() }; LEVELS.len()];
-        let alone = Mutex::default();
-        Ok(Self { modules, alone, loading: Mutex::new(()), stream, limits, is_virtual, context })
+        let (modules, alone) = Default::default();
+        Ok(Self { modules, alone, stream, limits, is_virtual, context })
     }
 
     /// Whether kernels run on the virtual GPU.
@@ -126,29 +124,16 @@ impl Device {
         if let Some(reason) = level.refusal(self.limits.capability) {
             return Err(left_out(reason));
         }
-        if self.is_virtual || std::ptr::eq(level, &LEVELS[0]) {
-            return self.module(level);
-        }
-        let mut alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
-        if !alone.contains_key(kernel) {
-            alone.insert(kernel.to_owned(), Box::new(load(level, &level.alone(kernel))?));
-        }
-        let module: *const Module = &raw const *alone[kernel];
-        // SAFETY: the box lives as long as the device, for nothing is ever removed.
-        Ok(unsafe { &*module })
-    }
-
-    fn module(&self, level: &'static Level) -> Result<&Module, Error> {
         let index = LEVELS.iter().position(|other| std::ptr::eq(other, level)).unwrap_or(0);
-        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.modules[index].get().is_none() {
-            let module = load(level, level.ptx)?;
-            let _ = self.modules[index].set(module);
+        if self.is_virtual || index == 0 {
+            return self.modules[index].get(|| load(level, level.ptx));
         }
-        self.modules[index].get().ok_or_else(|| Error::LeftOut {
-            kernel: level.arch.into(),
-            reason: "the module was not kept".into(),
-        })
+        let functions = &level.parsed()?.functions;
+        let slots = self.alone[index].get_or_init(|| functions.iter().map(|_| Slot::default()).collect());
+        let place = functions.iter().position(|function| function.name.as_str() == kernel);
+        let slot =
+            place.and_then(|place| slots.get(place)).ok_or_else(|| left_out("it is in no module".into()))?;
+        slot.get(|| load(level, &level.alone(kernel)))
     }
 
     /// The kernels that this device cannot run, by the reason.
@@ -181,7 +166,7 @@ fn load(level: &'static Level, ptx: &str) -> Result<Module, Error> {
 }
 
 /// Makes the driver seam take the device; tells whether it is the virtual one.
-fn choose(wish: DeviceWish) -> Result<bool, Error> {
+pub(crate) fn choose(wish: DeviceWish) -> Result<bool, Error> {
     let wish = match wish {
         DeviceWish::Auto => warpsmith_cuda::Wish::Auto,
         DeviceWish::Gpu => warpsmith_cuda::Wish::Gpu,

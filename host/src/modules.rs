@@ -1,6 +1,6 @@
-//! The kernels' PTX, one module for each feature level, and which of them a device admits.
+//! The kernels' PTX, one module for each feature level, which of them a device admits, and where one stays once it is loaded.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
 
@@ -76,6 +76,35 @@ impl Level {
     }
 }
 
+/// Where one module goes. The driver compiles a large one for seconds: who asks for it meanwhile waits, who asks for another
+/// does not.
+#[derive(Debug)]
+pub struct Slot<T> {
+    loaded: OnceLock<T>,
+    loading: Mutex<()>,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { loaded: OnceLock::new(), loading: Mutex::new(()) }
+    }
+}
+
+impl<T> Slot<T> {
+    /// What is there, which `load` makes for the first who asks. What fails is tried again by the next.
+    pub fn get<E>(&self, load: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let loaded = load()?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+}
+
 const ENTRY: &str = ".visible .entry ";
 
 /// The length of an entry, up to the brace that closes its body. Braces in comments do not count.
@@ -108,7 +137,45 @@ pub fn level_of(kernel: &str) -> Result<Option<&'static Level>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn two_modules_are_loaded_side_by_side() {
+        let (slots, (first, second)) = ([Slot::default(), Slot::default()], (channel(), channel()));
+        // Each load ends when the other has begun, which it never would if one waited for the other.
+        let load =
+            |slot: &Slot<u32>, begun: std::sync::mpsc::Sender<()>, other: std::sync::mpsc::Receiver<()>| {
+                let both = || {
+                    begun.send(()).map_err(|error| error.to_string())?;
+                    other.recv_timeout(Duration::from_secs(60)).map_err(|error| error.to_string())?;
+                    Ok::<_, String>(7)
+                };
+                assert_eq!(slot.get(both), Ok(&7));
+            };
+        std::thread::scope(|scope| {
+            scope.spawn(|| load(&slots[0], first.0, second.1));
+            scope.spawn(|| load(&slots[1], second.0, first.1));
+        });
+    }
+
+    #[test]
+    fn a_module_is_loaded_once_and_a_failure_is_not_kept() {
+        let (slot, loads) = (Slot::default(), AtomicU32::new(0));
+        assert_eq!(slot.get(|| Err("no memory")), Err("no memory"));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let loaded = slot.get(|| Ok::<_, &str>(loads.fetch_add(1, Ordering::Relaxed)));
+                    assert_eq!(loaded, Ok(&0));
+                });
+            }
+        });
+        assert_eq!(loads.into_inner(), 1);
+    }
 
     #[test]
     fn a_kernel_alone_is_a_module_of_its_own() {

@@ -1,9 +1,11 @@
 //! Products on tensor cores: what the dispatcher takes for each type and layout, and for rows that begin anywhere.
 
 use cust::memory::DeviceBuffer;
+use rayon::prelude::*;
 
 use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
+use crate::device::Device;
 use crate::error::Error;
 use crate::half::{Bf16, F16};
 use crate::size::Size;
@@ -27,6 +29,10 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
              {VIRTUAL_OPERATIONS:.0e}"
         )));
     }
+    if !stage.device.is_virtual() && stage.only.is_none() {
+        stage.progress.step("the driver compiles the kernels");
+        load_ahead(stage.device, (m, n, k));
+    }
     let mut rows = Vec::new();
     for input in Input::ALL {
         rows.extend(match input {
@@ -37,6 +43,30 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
         }?);
     }
     Ok(rows)
+}
+
+/// The products of one type: all layouts, and one whose lines begin anywhere.
+fn problems(extents: (usize, usize, usize), input: Input) -> Vec<Problem> {
+    let of = |layout| Problem::new(extents, input, input.outputs()[0], layout);
+    // One element more from line to line, and few lines begin at a multiple of 16 bytes.
+    let nt = of(Layout::Nt);
+    let odd = Problem { lda: nt.lda + 1, ldb: nt.ldb + 1, ldc: nt.ldc + 1, ..nt };
+    Layout::ALL.into_iter().map(of).chain([odd]).collect()
+}
+
+/// Loads what the rows will launch, side by side: the driver takes a second or more to compile each kernel for the first time.
+/// What fails here fails again where it is used, and is told there.
+fn load_ahead(device: &Device, extents: (usize, usize, usize)) {
+    // Where no matrix is, but as a buffer would be aligned.
+    let operands = Operands { a: 1 << 20, b: 2 << 20, c: 3 << 20 };
+    let all: Vec<Problem> = Input::ALL.into_iter().flat_map(|input| problems(extents, input)).collect();
+    all.par_iter().for_each(|problem| {
+        let Ok(choice) = tensor::choose(device.limits(), problem, &operands, None) else { return };
+        if device.enter().is_ok() {
+            // SAFETY: it is never launched, so nothing is read or written at the operands' places.
+            let _ = unsafe { tensor::prepare(device, choice.variant, problem, &operands) };
+        }
+    });
 }
 
 /// A and B, here and there.
@@ -51,11 +81,7 @@ fn of_type<I: InputElement, O: OutputElement + Default>(
     extents: (usize, usize, usize),
     input: Input,
 ) -> Result<Vec<Row>, Error> {
-    let of = |layout| Problem::new(extents, input, input.outputs()[0], layout);
-    // One element more from line to line, and few lines begin at a multiple of 16 bytes.
-    let nt = of(Layout::Nt);
-    let odd = Problem { lda: nt.lda + 1, ldb: nt.ldb + 1, ldc: nt.ldc + 1, ..nt };
-    let problems: Vec<Problem> = Layout::ALL.into_iter().map(of).chain([odd]).collect();
+    let problems = problems(extents, input);
     // Every layout reads the same numbers in its own way.
     let longest = |matrix: usize| problems.iter().map(|p| p.lengths()[matrix]).max().unwrap_or(0);
     let mut random = Random::new(1);
