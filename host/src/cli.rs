@@ -166,7 +166,16 @@ pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Cl
 
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are errors to the parser, too.
+            if error.use_stderr() && asks_for_json() {
+                terminal::print_json_error(&anyhow::anyhow!(first_paragraph(&error.to_string())));
+            }
+            error.exit();
+        }
+    };
     let device = cli.device.map_or_else(
         || std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse().map_err(anyhow::Error::msg),
         Ok,
@@ -174,7 +183,7 @@ pub fn main() -> ExitCode {
     let context = match device {
         Ok(device) => Context { device },
         Err(error) => {
-            terminal::print_error(&error);
+            fail(&error);
             return ExitCode::from(2);
         }
     };
@@ -186,10 +195,30 @@ pub fn main() -> ExitCode {
         Ok(Outcome::NotWell) => ExitCode::from(1),
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::print_error(&error);
+            fail(&error);
             ExitCode::from(1)
         }
     }
+}
+
+/// Says what went wrong: to a person on standard error, and as JSON on standard output if that was asked for.
+fn fail(error: &anyhow::Error) {
+    terminal::print_error(error);
+    if asks_for_json() {
+        terminal::print_json_error(error);
+    }
+}
+
+/// Whether `--json` is on the command line, which may not have been understood. Behind `--` it is another program's.
+fn asks_for_json() -> bool {
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+/// What the parser of the command line found, without its label and the advice beneath.
+fn first_paragraph(text: &str) -> String {
+    let paragraph = text.split("\n\n").next().unwrap_or(text);
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 fn dispatch(command: &Command, context: &Context) -> anyhow::Result<Outcome> {
@@ -238,6 +267,18 @@ mod tests {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
             assert_eq!(cli.device, Some(DeviceWish::Virtual));
         }
+    }
+
+    #[test]
+    fn what_the_parser_says_is_one_sentence() {
+        let refused = |line: &str| Cli::try_parse_from(line.split(' ')).unwrap_err().to_string();
+        let sentence = first_paragraph(&refused("warpsmith demo matmul --size 0"));
+        assert_eq!(
+            sentence,
+            "invalid value '0' for '--size <SIZE>': 0 is too small: every extent is at least 1"
+        );
+        let sentence = first_paragraph(&refused("warpsmith completions"));
+        assert_eq!(sentence, "the following required arguments were not provided: <SHELL>");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What reaches the terminal: tables, colours only where a person reads, progress, and the one error printer.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -18,9 +19,29 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     written.and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
+/// Whether a JSON document was begun: a reader expects one, and no more.
+static JSON_PRINTED: AtomicBool = AtomicBool::new(false);
+
 /// Writes `value` to standard output as indented JSON.
 pub fn print_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
+    let text = serde_json::to_string_pretty(value)?;
+    JSON_PRINTED.store(true, Ordering::Relaxed);
+    print(&text)
+}
+
+/// Writes an error and its causes to standard output as JSON, unless an answer is there already.
+pub fn print_json_error(error: &anyhow::Error) {
+    #[derive(serde::Serialize)]
+    struct Failure {
+        error: String,
+        because: Vec<String>,
+    }
+    if JSON_PRINTED.load(Ordering::Relaxed) {
+        return;
+    }
+    let because = error.chain().skip(1).map(ToString::to_string).collect();
+    // Standard error has it all, and the exit code says that something is wrong.
+    let _ = print_json(&Failure { error: error.to_string(), because });
 }
 
 /// Prints an error and its causes to standard error, one line each.
@@ -150,6 +171,27 @@ impl Progress {
     pub fn step(&self, what: &str) {
         self.bar.set_message(what.to_owned());
         self.bar.inc(1);
+    }
+
+    /// How many steps there were.
+    pub fn steps(&self) -> u64 {
+        self.bar.position()
+    }
+
+    /// Says how many steps there will be.
+    pub fn expect(&self, steps: u64) {
+        self.bar.set_length(steps);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {pos} of {len}: {msg}") {
+            self.bar.set_style(style);
+        }
+    }
+
+    /// Writes a line to standard error that stays, also where nobody watches.
+    pub fn note(&self, text: &str) {
+        // Nothing is left to tell anyone if standard error is gone.
+        self.bar.suspend(|| {
+            let _ = io::stderr().write_all(text.as_bytes());
+        });
     }
 }
 

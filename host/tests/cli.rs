@@ -127,10 +127,9 @@ fn nonsense_in_the_environment_is_refused_with_its_name() {
         let output = tool.output().expect("the tool starts");
         let error = stderr(&output);
         assert!(matches!(output.status.code(), Some(1 | 2)), "{name}={value}: {error}");
-        assert!(
-            error.contains(name) && error.contains(part) && output.stdout.is_empty(),
-            "{name}={value}: {error}"
-        );
+        assert!(error.contains(name) && error.contains(part), "{name}={value}: {error}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("a failure is JSON, too");
+        assert!(answer["error"].as_str().is_some_and(|said| said.contains(part)), "{name}={value}: {answer}");
     }
     // An empty variable is an unset one.
     let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
@@ -256,6 +255,29 @@ fn every_command_answers_in_json_and_prints_nothing_else() {
         let answer = json(&[command, &["--json"]].concat());
         assert!(answer.as_object().is_some_and(|fields| !fields.is_empty()), "{command:?}: {answer}");
     }
+}
+
+#[test]
+fn a_failure_in_json_is_one_document() {
+    for (arguments, code, part) in [
+        (&["profile", "matmul_nave"][..], 1, "is `matmul_naive` meant?"),
+        (&["demo", "matmul", "--size", "0"], 2, "0 is too small: every extent is at least 1"),
+        (&["report", "--html", "/no/such/folder/page.html"], 1, "there is no folder"),
+        (&["occupancy", "matmul_tiled_16", "--block", "8x8"], 1, "16x16x1"),
+        (&["nonsense"], 2, "nonsense"),
+        (&["run", "--", "/no/such/program"], 1, ""),
+    ] {
+        let output =
+            warpsmith(&[&["--device", "virtual"], &arguments[..1], &["--json"], &arguments[1..]].concat());
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: "), "{arguments:?}: {error}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("one document");
+        assert!(answer["error"].as_str().is_some_and(|said| said.contains(part)), "{arguments:?}: {answer}");
+        assert!(answer["because"].is_array(), "{arguments:?}: {answer}");
+    }
+    // Behind `--` it is the program's own.
+    assert!(warpsmith(&["run", "--", "/no/such/program", "--json"]).stdout.is_empty());
 }
 
 #[test]

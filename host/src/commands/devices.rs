@@ -9,7 +9,8 @@ use serde::Serialize;
 use anyhow::Context as _;
 use cust::device::{Device, DeviceAttribute};
 
-use crate::cli::{Context, Outcome, Output};
+use crate::cli::{Context, DeviceWish, Outcome, Output};
+use crate::device;
 use crate::terminal;
 
 /// Arguments of `devices`.
@@ -70,7 +71,7 @@ struct Answer {
 
 impl Devices {
     /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
+    pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let models = chips::ALL
             .into_iter()
             .map(|chip| Model {
@@ -79,7 +80,7 @@ impl Devices {
                 fp32_flops: chip.fp32_flops(),
             })
             .collect();
-        let answer = Answer { devices: taken()?, real_driver: real_driver(), models };
+        let answer = Answer { devices: taken(context.device)?, real_driver: real_driver(), models };
         self.output.print(&answer, text)?;
         Ok(Outcome::Well)
     }
@@ -101,8 +102,8 @@ fn real_driver() -> RealDriver {
     }
 }
 
-fn taken() -> anyhow::Result<Vec<Taken>> {
-    let is_virtual = warpsmith_cuda::taken()?.is_virtual();
+fn taken(wish: DeviceWish) -> anyhow::Result<Vec<Taken>> {
+    let is_virtual = device::choose(wish)?;
     cust::init(cust::CudaFlags::empty()).context("the driver does not start")?;
     let describe = |device: Device| -> anyhow::Result<Taken> {
         let attribute = |attribute| device.get_attribute(attribute);

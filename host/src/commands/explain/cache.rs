@@ -6,7 +6,8 @@ use gpu_model::Capability;
 use gpu_model::cache::{self, Division, Preference};
 use serde::Serialize;
 
-use crate::cli::{Context, Outcome, Output, whole};
+use crate::cli::{Context, DeviceWish, Outcome, Output, whole};
+use crate::device;
 use crate::terminal;
 
 /// Arguments of `explain cache`.
@@ -68,14 +69,14 @@ struct Driver {
 
 impl Cache {
     /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let answer = self.answer()?;
+    pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let answer = self.answer(context.device)?;
         self.output.print(&answer, text)?;
         let failed = answer.driver.is_some_and(|driver| driver.error.is_some());
         Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    fn answer(&self) -> anyhow::Result<Answer> {
+    fn answer(&self, wish: DeviceWish) -> anyhow::Result<Answer> {
         let limits = super::super::occupancy::limits_of(self.capability)?;
         anyhow::ensure!(
             self.shared <= limits.shared_per_block_optin,
@@ -107,14 +108,15 @@ impl Cache {
             bank_width_can_be_set: self.capability.major == 3,
             preferences: preferences.into(),
             carve_outs,
-            driver: self.driver()?,
+            driver: self.driver(wish)?,
         })
     }
 
-    fn driver(&self) -> anyhow::Result<Option<Driver>> {
+    fn driver(&self, wish: DeviceWish) -> anyhow::Result<Option<Driver>> {
         if self.no_driver {
             return Ok(None);
         }
+        device::choose(wish)?;
         let device = warpsmith_cuda::taken()?.to_string();
         Ok(Some(match super::driver_answers::ask(self.shared) {
             Ok(answers) => Driver { device, answers, error: None },
