@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cli::{Context, Outcome, Output};
 use crate::programs;
+use crate::source;
 use crate::terminal;
 
 /// Arguments of `doctor`.
@@ -21,7 +22,8 @@ Examples:
   warpsmith doctor
   warpsmith doctor --json      {\"healthy\", \"findings\": [{\"part\", \"present\", \"needed\", …}]}
 
-Exit code: 0 if all that is needed is there; what is optional may be missing.";
+Exit code: 0 if all that is needed is there; what is optional may be missing. Where only this program is, without
+the repository that it was built from, no compiler is needed: its kernels are in it.";
 
 #[derive(Serialize)]
 struct Findings {
@@ -34,7 +36,8 @@ struct Findings {
 struct Finding {
     part: &'static str,
     present: bool,
-    /// Whether kernels cannot be built or run without it.
+    /// Whether something fails without it that this machine is set up for: with the repository, building; else nothing,
+    /// since this program holds its kernels and a virtual GPU.
     needed: bool,
     /// Where it is and which version, or why it is not there.
     what: String,
@@ -47,46 +50,70 @@ struct Finding {
 impl Doctor {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let findings = vec![
-            compiler(),
-            llvm(),
-            driver(),
-            program(
-                "ptxas",
-                "registers and spills of a kernel, and SASS, are unknown",
-                "pip install nvidia-cuda-nvcc",
-            ),
-            program(
-                "cuobjdump",
-                "`inspect --sass` has nothing to show",
-                "pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
-            ),
-            program(
-                "nvcc",
-                "`bench --against nvcc` runs without the C++ twins",
-                "the CUDA toolkit, or pip install nvidia-cuda-nvcc",
-            ),
-        ];
+        let builds = source::workspace().is_some();
+        let findings = findings(builds);
         let healthy = findings.iter().all(|finding| finding.present || !finding.needed);
-        self.output.print(&Findings { healthy, findings }, text)?;
+        self.output.print(&Findings { healthy, findings }, |findings| text(findings, builds))?;
         Ok(if healthy { Outcome::Well } else { Outcome::NotWell })
     }
 }
 
-fn compiler() -> Finding {
+/// What is here; `builds` says whether kernels are built here.
+fn findings(builds: bool) -> Vec<Finding> {
+    let mut findings = vec![compiler(builds)];
+    if cfg!(unix) {
+        findings.push(linker(builds));
+    }
+    findings.extend([
+        llvm(builds),
+        driver(),
+        program(
+            "ptxas",
+            "registers and spills of a kernel, and SASS, are unknown",
+            "pip install nvidia-cuda-nvcc",
+        ),
+        program(
+            "cuobjdump",
+            "`inspect --sass` has nothing to show",
+            "pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
+        ),
+        program(
+            "nvcc",
+            "`bench --against nvcc` runs without the C++ twins",
+            "the CUDA toolkit, or pip install nvidia-cuda-nvcc",
+        ),
+    ]);
+    findings
+}
+
+fn compiler(needed: bool) -> Finding {
     let version = programs::output(Path::new("rustc"), &["--version"]);
     Finding {
         part: "Rust compiler",
         present: version.is_some(),
-        needed: true,
+        needed,
         what: version.map_or_else(|| "`rustc` does not run".into(), |version| version.trim().to_owned()),
-        costs: "nothing can be built",
+        costs: "no kernel and no program can be built; what is built already still runs",
         remedy: "https://rustup.rs; rust-toolchain.toml picks the version",
     }
 }
 
+/// What rustc calls to link the host's programs: `cc`, unless cargo is told of another one.
+fn linker(needed: bool) -> Finding {
+    let found = programs::find("cc");
+    Finding {
+        part: "C linker",
+        present: found.is_some(),
+        needed,
+        what: found
+            .map_or_else(|| "there is no `cc` on the search path".into(), |path| path.display().to_string()),
+        costs: "no host program can be linked; what is built already still runs",
+        remedy: "apt install gcc, or your system's package of it",
+    }
+}
+
 /// The LLVM inside the toolchain, which the device build opens.
-fn llvm() -> Finding {
+fn llvm(needed: bool) -> Finding {
     let library = programs::output(Path::new("rustc"), &["--print", "sysroot"]).and_then(|sysroot| {
         let folder = PathBuf::from(sysroot.trim()).join("lib");
         let mut names = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
@@ -95,7 +122,7 @@ fn llvm() -> Finding {
     Finding {
         part: "LLVM of the toolchain",
         present: library.is_some(),
-        needed: true,
+        needed,
         what: library.map_or_else(
             || "the toolchain's lib folder has no libLLVM".into(),
             |name| name.to_string_lossy().into_owned(),
@@ -141,7 +168,7 @@ fn program(part: &'static str, costs: &'static str, remedy: &'static str) -> Fin
     }
 }
 
-fn text(findings: &Findings) -> String {
+fn text(findings: &Findings, builds: bool) -> String {
     let mut out = String::new();
     for finding in &findings.findings {
         let mark = match (finding.present, finding.needed) {
@@ -154,9 +181,27 @@ fn text(findings: &Findings) -> String {
             out.push_str(&format!("    without it: {}\n    to get it: {}\n", finding.costs, finding.remedy));
         }
     }
-    out.push_str(match findings.healthy {
-        true => "\nAll that is needed is here.\n",
-        false => "\nSomething that is needed is missing (✗).\n",
+    out.push_str(match (findings.healthy, builds) {
+        (false, _) => "\nSomething that is needed is missing (✗).\n",
+        (true, true) => "\nAll that is needed is here.\n",
+        (true, false) => {
+            "\nAll that this program needs is here: its kernels and the virtual GPU are in it. To change kernels, build it from \
+             its repository.\n"
+        }
     });
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_carried_elsewhere_needs_nothing() {
+        assert!(findings(true).iter().any(|finding| finding.needed));
+        let alone = findings(false);
+        assert!(alone.iter().all(|finding| !finding.needed));
+        let text = text(&Findings { healthy: true, findings: alone }, false);
+        assert!(!text.contains('✗') && text.contains("All that this program needs is here"), "{text}");
+    }
 }
