@@ -36,8 +36,9 @@ pub fn profile_on(device: &Device, kernel: &str, size: Option<Size>) -> anyhow::
 
 /// Runs the demo of a family.
 pub fn run_family(family: &str, stage: &Stage) -> Result<Vec<demos::Row>, Error> {
-    match demos::ALL.iter().find(|(name, ..)| *name == family) {
-        Some((.., run)) => run(stage),
-        None => demos::first::run(stage),
-    }
+    let known = demos::ALL.iter().find(|(name, ..)| *name == family);
+    let (name, run) =
+        known.map_or(("first", demos::first::run as demos::Run), |(name, _, run)| (*name, *run));
+    stage.forecast.set(Some((name, run)));
+    run(stage)
 }

@@ -122,6 +122,7 @@ impl Demo {
                 only: self.only.as_deref(),
                 ..Stage::new(&device, &progress)
             };
+            stage.forecast.set(Some((name, run)));
             let mut rows = run(&stage)?;
             rows.retain(|row| stage.wants(&row.kernel));
             if let Some(counted) = &counted {

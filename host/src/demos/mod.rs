@@ -3,6 +3,7 @@
 pub mod banks;
 pub mod coalescing;
 pub mod first;
+pub mod forecast;
 pub mod latency;
 pub mod matmul;
 pub mod row;
@@ -12,7 +13,7 @@ pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use cust::event::{Event, EventFlags};
@@ -49,6 +50,8 @@ pub struct Stage<'a> {
     pub only: Option<&'a str>,
     /// The profiles of what was launched on the virtual GPU.
     pub profiles: RefCell<Vec<LaunchProfile>>,
+    /// The demo of whose first launch it is to be said how long all will take, if that is long.
+    pub forecast: Cell<Option<(&'static str, Run)>>,
 }
 
 /// The demos: name, title, function.
@@ -89,7 +92,8 @@ pub fn text(demo: &str, rows: &[Row]) -> String {
 impl<'a> Stage<'a> {
     /// A stage for everything, at the default sizes.
     pub fn new(device: &'a Device, progress: &'a Progress) -> Self {
-        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles: RefCell::default() }
+        let (profiles, forecast) = Default::default();
+        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles, forecast }
     }
 
     /// Whether this kernel is wanted.
@@ -128,6 +132,9 @@ impl<'a> Stage<'a> {
     ) -> Result<Option<Counters>, Error> {
         if !self.wants(kernel) {
             return Ok(None);
+        }
+        if let Some((demo, run)) = self.forecast.take() {
+            forecast::announce(demo, run, self)?;
         }
         self.progress.step(kernel);
         let profiles = counters::profiled(self.device, launch)?;

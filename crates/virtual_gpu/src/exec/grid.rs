@@ -1,7 +1,7 @@
 //! A launch: its checks, and the worker threads that run its blocks.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -129,7 +129,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         clusters,
         first_fault: AtomicU64::new(u64::MAX),
         fault: Mutex::new(None),
-        merge: Mutex::new(Merge { next: 0, waiting: BTreeMap::new() }),
+        merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new() }),
         instructions: AtomicU64::new(0),
         last_progress: AtomicU64::new(0),
         started: Instant::now(),
@@ -307,6 +307,8 @@ struct Grid<'a, O: LaunchObserver> {
 /// Blocks that have ended, given out in order.
 struct Merge<B> {
     next: u64,
+    /// How many have ended, in any order.
+    ended: u64,
     waiting: BTreeMap<u64, Ended<B>>,
 }
 
@@ -503,9 +505,13 @@ impl<O: LaunchObserver> Grid<'_, O> {
         {
             let place = self.hottest(block);
             let name = &self.context.kernel.name;
+            let ended = self.merge.lock().unwrap_or_else(PoisonError::into_inner).ended;
+            // What stands there already is a progress line, which will be written again.
+            let clear = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
             eprintln!(
-                "virtual GPU: kernel `{name}` has run for {seconds} s, {total} warp instructions so far{place} \
-                 (WARPSMITH_WATCHDOG=N ends a launch after N instructions)"
+                "{clear}virtual GPU: kernel `{name}` has run for {seconds} s, {} % of its blocks have ended, {total} warp \
+                 instructions so far{place} (WARPSMITH_WATCHDOG=N ends a launch after N instructions)",
+                ended * 100 / self.clusters.max(1)
             );
         }
         Ok(())
@@ -528,6 +534,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             observers.extend(block.observer.take());
         }
         let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+        merge.ended += 1;
         merge.waiting.insert(team.index, Ended { observers, output });
         while let Some(ended) = {
             let next = merge.next;
