@@ -25,6 +25,8 @@ pub struct Resources {
     pub registers_from: String,
     /// Bytes of static shared memory.
     pub static_shared: u32,
+    /// Whether it uses dynamic shared memory besides, of which each launch says how much.
+    pub uses_dynamic_shared: bool,
 }
 
 impl Resources {
@@ -44,8 +46,20 @@ impl Resources {
                 Err(reason) => (None, reason),
             }
         };
-        Ok(Self { registers, registers_from, static_shared })
+        let uses_dynamic_shared =
+            level_of(name)?.is_some_and(|level| names_dynamic_shared(&level.alone(name)));
+        Ok(Self { registers, registers_from, static_shared, uses_dynamic_shared })
     }
+}
+
+/// Whether a module's code names its dynamic shared memory: an array whose extent the module leaves open.
+fn names_dynamic_shared(ptx: &str) -> bool {
+    let open = |line: &&str| line.starts_with(".extern .shared") && line.trim_end().ends_with("[];");
+    let arrays = ptx.lines().filter(open).filter_map(|line| line.split_whitespace().last());
+    arrays.map(|array| array.trim_end_matches("[];")).any(|array| {
+        let mut others = ptx.lines().filter(|line| !line.starts_with(".extern") && !line.starts_with("//"));
+        others.any(|line| line.contains(array))
+    })
 }
 
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
@@ -120,6 +134,14 @@ ptxas info    : Function properties for first
 ptxas info    : Used 12 registers, used 0 barriers
 ptxas info    : Compiling entry function 'second' for 'sm_90'
 ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
+
+    #[test]
+    fn dynamic_shared_memory_shows_in_the_code_that_names_it() {
+        for (kernel, uses) in [("matmul_dynamic", true), ("matmul_tiled_16", false), ("vecadd", false)] {
+            let level = level_of(kernel).unwrap().unwrap();
+            assert_eq!(names_dynamic_shared(&level.alone(kernel)), uses, "{kernel}");
+        }
+    }
 
     #[test]
     fn registers_are_those_of_the_kernel_asked_for() {

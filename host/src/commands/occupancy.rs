@@ -226,6 +226,14 @@ fn text(answer: &Answer) -> String {
         let reason = answer.resources.as_ref().map_or("none were given", |own| own.registers_from.as_str());
         let _ = writeln!(out, "\nRegisters are unknown ({reason}): fewer blocks may fit in truth.");
     }
+    if found.needs.dynamic_shared == 0
+        && answer.resources.as_ref().is_some_and(|resources| resources.uses_dynamic_shared)
+    {
+        out.push_str(
+            "\nIt takes dynamic shared memory, of which each launch says how much and none is reckoned with: add \
+             --shared BYTES.\n`warpsmith profile` of it with --json says what its demo gives (shared_bytes).\n",
+        );
+    }
     if found.needs_opt_in {
         let _ = writeln!(
             out,

@@ -193,8 +193,12 @@ impl Banks {
         };
         let _ = writeln!(
             out,
-            "{owner}: {} banks of {} bytes, {} bytes per clock\nbank = (address / {}) mod {}",
-            system.banks, system.bank_bytes, answer.peak_bytes_per_clock, system.stripe_bytes, system.banks
+            "{owner}: {} of {}, {} bytes per clock\nbank = (address / {}) mod {}",
+            report::text::counted(system.banks.into(), "bank", "banks"),
+            report::text::counted(system.bank_bytes.into(), "byte", "bytes"),
+            answer.peak_bytes_per_clock,
+            system.stripe_bytes,
+            system.banks
         );
         if let Some(matrix) = &answer.matrix {
             let _ = writeln!(
@@ -276,10 +280,12 @@ fn gcd_sentence(rule: &StrideRule) -> String {
     } else {
         format!("lanes {} apart meet in one bank", rule.distance)
     };
-    format!(
-        "gcd(stride {}, {} slots of a row) = {}: {what}, so the conflict is {}-way.",
-        rule.slots, rule.row_slots, rule.gcd, rule.degree
-    )
+    let conflict = match rule.degree {
+        0 | 1 => "there is no conflict".to_owned(),
+        degree => format!("the conflict is {degree}-way"),
+    };
+    let slots = report::text::counted(rule.row_slots, "slot", "slots");
+    format!("gcd(stride {}, {slots} of a row) = {}: {what}, so {conflict}.", rule.slots, rule.gcd)
 }
 
 fn number(value: f64) -> String {
