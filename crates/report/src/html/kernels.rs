@@ -186,8 +186,20 @@ fn occupancy(out: &mut String, kernel: &Kernel, chip: &Chip) {
     }
 }
 
+/// A file's name, with its folder if many files have that name.
 fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
+    let mut slashes = path.rmatch_indices(['/', '\\']).map(|(at, _)| at + 1);
+    let name = slashes.next().map_or(path, |at| &path[at..]);
+    match name {
+        "mod.rs" | "lib.rs" | "main.rs" => slashes.next().map_or(path, |at| &path[at..]),
+        _ => name,
+    }
+}
+
+/// How far all lines that are not empty are indented.
+fn indent<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    let lines = lines.filter(|line| !line.trim().is_empty());
+    lines.map(|line| line.len() - line.trim_start_matches(' ').len()).min().unwrap_or(0)
 }
 
 /// The source with its counters; without source, the counted lines alone.
@@ -213,9 +225,10 @@ fn lines(out: &mut String, kernel: &Kernel) {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
-    let mut previous_file = "";
-    for ((file, number), text) in rows {
+    let (mut previous_file, mut indented) = ("", 0);
+    for (&(file, number), &text) in &rows {
         if file != previous_file {
+            indented = indent(rows.iter().filter(|((of, _), _)| *of == file).map(|(_, text)| *text));
             let _ = writeln!(out, "<tr><th scope=\"colgroup\" colspan=\"6\">{}</th></tr>", escape(file));
             previous_file = file;
         }
@@ -232,7 +245,27 @@ fn lines(out: &mut String, kernel: &Kernel) {
                 waste_cell(out, counters.waste() - shared.bank_conflicts);
             }
         }
-        let _ = writeln!(out, "<td><code>{}</code></td></tr>", escape(text));
+        let _ = writeln!(out, "<td><code>{}</code></td></tr>", escape(text.get(indented..).unwrap_or("")));
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_many_files_have_comes_with_its_folder() {
+        assert_eq!(file_name("kernels-gpu/src/matmul/mod.rs"), "matmul/mod.rs");
+        assert_eq!(file_name("kernels-gpu/src/lib.rs"), "src/lib.rs");
+        assert_eq!(file_name("kernels-gpu/src/banks.rs"), "banks.rs");
+        assert_eq!(file_name("mod.rs"), "mod.rs");
+    }
+
+    #[test]
+    fn what_all_lines_are_indented_by() {
+        assert_eq!(indent(["    a", "", "      b", "  "].into_iter()), 4);
+        assert_eq!(indent(["é", "   ü"].into_iter()), 0);
+        assert_eq!(indent(std::iter::empty()), 0);
+    }
 }

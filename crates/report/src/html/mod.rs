@@ -129,11 +129,12 @@ impl Page<'_> {
             .kernels
             .iter()
             .filter_map(|kernel| {
+                let arithmetic = kernel.launch.operations.arithmetic();
                 Some(Mark {
                     name: kernel.launch.kernel.clone(),
                     intensity: kernel.intensity()?,
-                    roof: Roofline::for_arithmetic(self.chip, kernel.launch.operations.arithmetic())
-                        .unwrap_or(lines),
+                    arithmetic,
+                    roof: Roofline::for_arithmetic(self.chip, arithmetic).unwrap_or(lines),
                     measured: kernel.measured,
                 })
             })

@@ -1,6 +1,6 @@
 //! The roofline, both axes logarithmic.
 
-use gpu_model::roofline::{Bound, Roofline};
+use gpu_model::roofline::{Arithmetic, Bound, Roofline};
 
 use super::Drawing;
 use crate::unit::rate;
@@ -12,7 +12,9 @@ pub struct Mark {
     pub name: String,
     /// Operations per byte of global traffic.
     pub intensity: f64,
-    /// The roof over it: what the chip does at most of its kind of arithmetic.
+    /// What does most of its operations.
+    pub arithmetic: Arithmetic,
+    /// The roof over it: what the chip does at most of that arithmetic.
     pub roof: Roofline,
     /// Operations per second that were measured, on a real GPU; without, the mark stands on the line.
     pub measured: Option<f64>,
@@ -71,15 +73,15 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         if roof != &highest {
             drawing.line("roof", &[(x(roof.ridge()), height), (x(most), height)]);
         }
-        let flops = rate(roof.flops, "FLOP/s");
-        drawing.text(WIDTH - RIGHT - 4.0, height - 8.0, "end", "label strong", &flops);
+        let label = format!("{}, {}", rate(roof.flops, "FLOP/s"), under(roof, lines, &usable));
+        drawing.text(WIDTH - RIGHT - 4.0, height - 5.0, "end", "over strong", &label);
     }
     let slope = (least * lines.ridge()).sqrt();
     drawing.text(
         x(slope) - 8.0,
         y(lines.attainable(slope)) - 8.0,
         "end",
-        "label strong",
+        "over strong",
         &rate(lines.bandwidth, "B/s"),
     );
 
@@ -87,9 +89,15 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     let mut labels = Labels { taken: Vec::new() };
     for roof in lower.iter().chain([&highest]) {
         labels.taken.push((x(roof.ridge()), WIDTH, y(roof.flops) - 4.0, y(roof.flops) + 4.0));
-        labels.taken.push((WIDTH - 110.0, WIDTH, y(roof.flops) - LINE - 4.0, y(roof.flops)));
+        labels.taken.push((WIDTH - 180.0, WIDTH, y(roof.flops) - LINE - 4.0, y(roof.flops)));
     }
-    for (mark, more) in clusters(&usable) {
+    let clusters = clusters(&usable);
+    // Beneath all labels, which no line may cross.
+    for (mark, _) in &clusters {
+        let height = mark.measured.unwrap_or(mark.roof.attainable(mark.intensity));
+        drawing.line("drop", &[(x(mark.intensity), y(height)), (x(mark.intensity), HEIGHT - BOTTOM)]);
+    }
+    for (mark, more) in clusters {
         let label = if more == 0 { mark.name.clone() } else { format!("{} and {more} more", mark.name) };
         let height = mark.measured.unwrap_or(mark.roof.attainable(mark.intensity));
         let (at_x, at_y) = (x(mark.intensity), y(height));
@@ -97,7 +105,6 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
             Bound::Memory => "bound by memory",
             Bound::Compute => "bound by arithmetic",
         };
-        drawing.line("drop", &[(at_x, at_y), (at_x, HEIGHT - BOTTOM)]);
         let tip = format!(
             "{}: {:.3} operations per byte, at best {}, {bound}",
             mark.name,
@@ -106,7 +113,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         );
         drawing.dot(at_x, at_y, "mark", &tip);
         let (text_x, text_y, anchor) = labels.place(&label, (at_x, at_y));
-        drawing.text(text_x, text_y, anchor, "label", &label);
+        drawing.text(text_x, text_y, anchor, "over", &label);
     }
     let listed: Vec<String> = usable
         .iter()
@@ -120,6 +127,27 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         listed.join("; ")
     );
     drawing.finish(name, &description)
+}
+
+/// What is done under a roof: the kinds of arithmetic of the marks that have it.
+fn under(roof: &Roofline, f32_roof: &Roofline, marks: &[&Mark]) -> String {
+    let mut kinds: Vec<&str> = Vec::new();
+    let f32_itself = (roof == f32_roof).then_some(Arithmetic::F32);
+    let of_marks = marks.iter().filter(|mark| mark.roof == *roof).map(|mark| mark.arithmetic);
+    for arithmetic in f32_itself.into_iter().chain(of_marks) {
+        let kind = match arithmetic {
+            Arithmetic::F32 => "f32",
+            Arithmetic::TensorF16 => "f16 and bf16",
+            Arithmetic::TensorTf32 => "tf32",
+            Arithmetic::TensorF64 => "f64 on tensor cores",
+            Arithmetic::TensorF8 => "f8",
+            Arithmetic::TensorS8 => "s8",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds.join(" and ")
 }
 
 /// Where labels are, and what else they must not lie on: left, right, top, bottom.
@@ -189,7 +217,13 @@ mod tests {
     #[test]
     fn marks_at_one_place_share_a_label() {
         let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, roof: lines, measured: None };
+        let mark = |name: &str, intensity| Mark {
+            name: name.into(),
+            intensity,
+            arithmetic: Arithmetic::F32,
+            roof: lines,
+            measured: None,
+        };
         let svg = roofline("test", &lines, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains(">tiled and 1 more<") && svg.contains("padded at 4.050"), "{svg}");
@@ -215,7 +249,13 @@ mod tests {
     #[test]
     fn marks_that_cannot_stand_are_left_out() {
         let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark { name: name.into(), intensity, roof: lines, measured: None };
+        let mark = |name: &str, intensity| Mark {
+            name: name.into(),
+            intensity,
+            arithmetic: Arithmetic::F32,
+            roof: lines,
+            measured: None,
+        };
         let svg = roofline("test", &lines, &[mark("naive", 0.25), mark("copy", 0.0), mark("none", f64::NAN)]);
         assert_eq!(svg.matches("<circle").count(), 1);
         assert!(svg.contains("naive: 0.250 operations per byte, at best 50.0 GFLOP/s, bound by memory"));
@@ -226,13 +266,17 @@ mod tests {
     fn a_kernel_on_tensor_cores_stands_under_a_higher_roof() {
         let lines = Roofline { flops: 60e12, bandwidth: 4e12 };
         let roof = Roofline { flops: 960e12, ..lines };
-        let marks = [
-            Mark { name: "f32".into(), intensity: 1000.0, roof: lines, measured: None },
-            Mark { name: "bf16".into(), intensity: 1000.0, roof, measured: None },
-        ];
+        let mark = |name: &str, arithmetic, roof| Mark {
+            name: name.into(),
+            intensity: 1000.0,
+            arithmetic,
+            roof,
+            measured: None,
+        };
+        let marks = [mark("f32", Arithmetic::F32, lines), mark("bf16", Arithmetic::TensorF16, roof)];
         let svg = roofline("test", &lines, &marks);
         assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"roof\"").count()), (2, 2), "{svg}");
-        assert!(svg.contains(">60.0 TFLOP/s<") && svg.contains(">960 TFLOP/s<"), "{svg}");
+        assert!(svg.contains(">60.0 TFLOP/s, f32<") && svg.contains(">960 TFLOP/s, f16 and bf16<"), "{svg}");
         assert!(svg.contains("bf16: 1000.000 operations per byte, at best 960 TFLOP/s, bound by arithmetic"));
         assert!(svg.contains("f32: 1000.000 operations per byte, at best 60.0 TFLOP/s, bound by arithmetic"));
     }
