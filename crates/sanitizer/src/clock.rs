@@ -236,6 +236,35 @@ impl Clocks {
         }
     }
 
+    /// Lanes of a warp exchange values: what one of them has come to know of other warps counts for all, since they go
+    /// on from what it saw. Cooperative groups rely on that: one lane waits for the other warps and tells its own by a
+    /// shuffle. What the lanes themselves have done is not ordered.
+    pub fn hear(&mut self, threads: impl Iterator<Item = u32> + Clone) {
+        let mut knowns = threads.clone().map(|thread| &self.minds[thread as usize].known);
+        let Some(first) = knowns.next() else { return };
+        let mut last = first;
+        // Most often all of them come from the same barrier.
+        let apart = knowns.any(|known| {
+            let apart = !Arc::ptr_eq(last, known) && last != known;
+            last = known;
+            apart
+        });
+        if !apart {
+            return;
+        }
+        let mut all = Known::clone(first);
+        let warp = threads.clone().next().unwrap_or(0) as usize / 32 * 32;
+        for thread in threads.clone() {
+            all.join(&self.minds[thread as usize].known);
+        }
+        for thread in threads {
+            let mut mine = all.clone();
+            let end = mine.own.len().min(warp + 32);
+            mine.own[warp..end].copy_from_slice(&self.minds[thread as usize].known.own[warp..end]);
+            self.learn(thread, &mine.settle());
+        }
+    }
+
     /// An empty meeting.
     pub fn meet(&self) -> Meet {
         let known = Known { own: vec![0; self.minds.len()].into(), floor: 0, others: Arc::default() };

@@ -13,6 +13,7 @@ mod flow;
 mod init;
 mod objects;
 mod observer;
+mod outstanding;
 mod place;
 mod race;
 mod reached;

@@ -245,8 +245,11 @@ impl BlockObserver for BlockCheck {
     fn warp_sync(&mut self, at: At, members: u32, orders: bool) {
         let code = self.launched.code.clone();
         let (mut reporter, races, _, barriers) = self.parts();
-        if orders && let Some(races) = races {
-            races.warp_sync(at, members);
+        if let Some(races) = races {
+            match orders {
+                true => races.warp_sync(at, members),
+                false => races.warp_exchanged(at, members),
+            }
         }
         if let Some(barriers) = barriers
             && let Some(wrong) = barriers.warp_sync(at, members, &code)
@@ -298,7 +301,7 @@ impl BlockObserver for BlockCheck {
         match (init, event) {
             (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
                 .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes)),
-            (Some(init), &AsyncEvent::Moved { space, write: true, address, bytes }) => {
+            (Some(init), &AsyncEvent::Moved { space, write: true, address, bytes, .. }) => {
                 init.moved(space, address, bytes);
             }
             _ => {}
@@ -318,14 +321,22 @@ impl BlockObserver for BlockCheck {
                     reporter.race(at, MemorySpace::Shared, race, false);
                 });
             }
-            AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes } => {
+            AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes, .. } => {
                 races.bulk_landed(address, bytes);
             }
-            AsyncEvent::Moved { space, write, address, bytes } => {
-                races.bulk_moved(at, space, write, (address, bytes), |race| {
-                    reporter.race(at, space, race, false)
+            AsyncEvent::Moved { space, write, reduces, address, bytes } => {
+                races.bulk_moved(at, space, (write, reduces), (address, bytes), |race| {
+                    reporter.race(at, space, race, reduces)
                 });
             }
+            AsyncEvent::BulkTaken { address, bytes } => races.bulk_taken(at, address, bytes),
+            AsyncEvent::BulkGroupCommitted => races.bulk_group_committed(at),
+            AsyncEvent::BulkGroupsAwaited { pending } => races.bulk_groups_awaited(at, pending),
+            AsyncEvent::ProductIssued { pieces } => {
+                races.product_issued(at, pieces, |race| reporter.race(at, MemorySpace::Shared, race, false))
+            }
+            AsyncEvent::ProductsCommitted => races.products_committed(at),
+            AsyncEvent::ProductsAwaited { pending } => races.products_awaited(at, pending),
             AsyncEvent::MbarrierMade { addresses } => {
                 races
                     .mbarrier_made(at, addresses, |race| reporter.race(at, MemorySpace::Shared, race, false));

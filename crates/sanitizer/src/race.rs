@@ -11,6 +11,7 @@ use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Or
 
 use crate::clock::{Clocks, Gathered, Meet, Met, Step};
 use crate::copies::Copies;
+use crate::outstanding::Outstanding;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
 
@@ -80,6 +81,7 @@ pub struct BlockRaces {
     global: Arc<Mutex<GlobalRaces>>,
     barriers: HashMap<u32, Barrier>,
     copies: Copies,
+    outstanding: Outstanding,
 }
 
 impl BlockRaces {
@@ -96,6 +98,7 @@ impl BlockRaces {
             global,
             barriers: HashMap::new(),
             copies: Copies::default(),
+            outstanding: Outstanding::default(),
         }
     }
 
@@ -122,6 +125,11 @@ impl BlockRaces {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         };
+        if touch.write && global.is_none() && self.outstanding.meets(reached.low, reached.end) {
+            for lane in lanes(access.lanes) {
+                self.overwritten(lane, access.addresses[lane as usize], access.bytes(), &mut report);
+            }
+        }
         if touch.strong {
             let meetings = match &mut global {
                 Some(global) => &mut global.meetings,
@@ -277,6 +285,11 @@ impl BlockRaces {
         lanes(members).for_each(|lane| self.clocks.leave(at.warp * 32 + lane, &met));
     }
 
+    /// Lanes of a warp exchange values, by a shuffle or a vote.
+    pub fn warp_exchanged(&mut self, at: At, members: u32) {
+        self.clocks.hear(lanes(at.lanes & members).map(|lane| at.warp * 32 + lane));
+    }
+
     /// `cp.async`: shared memory will be written by nobody knows when.
     pub fn copy_started(&mut self, at: At, shared: &[u64; 32], bytes: u32, mut report: impl FnMut(Race)) {
         for lane in lanes(at.lanes) {
@@ -289,6 +302,7 @@ impl BlockRaces {
     fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
         let touch = Touch { write: true, asynchronous: true, ..Touch::default() };
         let thread = at.warp * 32 + lane;
+        self.overwritten(lane, address, bytes, report);
         let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
         for (word, mask) in words(address, bytes.into()) {
             let asking = Asking {
@@ -339,18 +353,93 @@ impl BlockRaces {
         self.shared_meetings.entry(barrier).or_default().wide.put(&snapshot);
     }
 
-    /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue.
+    /// A write to shared memory, which an asynchronous instruction may still have to read.
+    #[inline]
+    fn overwritten(&self, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
+        if let Some(earlier) = self.outstanding.reader(address, bytes.into()) {
+            report(Race { lane, address, earlier, write: true, clash: Clash::Unordered });
+        }
+    }
+
+    /// The lane of `at` has issued a bulk copy out of shared memory, which may read its source later.
+    pub fn bulk_taken(&mut self, at: At, address: u64, bytes: u32) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        self.outstanding.taken(thread, self.reads_later(at, lane), address, bytes);
+    }
+
+    fn reads_later(&self, at: At, lane: u32) -> Stamp {
+        let touch = Touch { asynchronous: true, ..Touch::default() };
+        Stamp::new(self.block, self.clocks.step(at.warp * 32 + lane), at.pc, at.warp, (lane, lane), touch)
+    }
+
+    /// `cp.async.bulk.commit_group`.
+    pub fn bulk_group_committed(&mut self, at: At) {
+        lanes(at.lanes).for_each(|lane| self.outstanding.copies_committed(at.warp * 32 + lane));
+    }
+
+    /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits.
+    pub fn bulk_groups_awaited(&mut self, at: At, pending: u32) {
+        for lane in lanes(at.lanes) {
+            for (start, end) in self.outstanding.copies_awaited(at.warp * 32 + lane, pending) {
+                let of = (start, (end - start) as u32);
+                // What it could race with was told when the copy was issued, or when it was overwritten.
+                let touch = Touch::default();
+                self.moved(At { lanes: 1 << lane, ..at }, MemorySpace::Shared, touch, of, |_| ());
+            }
+        }
+    }
+
+    /// A warp has issued `wgmma.mma_async`, which may read these pieces later. What it finds there must have been written
+    /// before.
+    pub fn product_issued(&mut self, at: At, pieces: &[u32], mut report: impl FnMut(Race)) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let stamp = self.reads_later(at, lane);
+        for word in pieces.iter().flat_map(|&piece| u64::from(piece / 4)..u64::from(piece / 4 + 4)) {
+            let asking =
+                Asking { stamp: stamp.of_bytes(0xF), floor: self.clocks.floor(thread), clocks: &self.clocks };
+            if let Some((earlier, clash)) = self.shared.look(word, &asking) {
+                report(Race { lane, address: word * 4, earlier, write: false, clash });
+            }
+        }
+        self.outstanding.product(at.warp, stamp, pieces);
+    }
+
+    /// `wgmma.commit_group`.
+    pub fn products_committed(&mut self, at: At) {
+        self.outstanding.products_committed(at.warp);
+    }
+
+    /// `wgmma.wait_group`.
+    pub fn products_awaited(&mut self, at: At, pending: u32) {
+        self.outstanding.products_awaited(at.warp, pending);
+    }
+
+    /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue; a reduction is atomic for
+    /// each element, for the whole device.
     pub fn bulk_moved(
         &mut self,
         at: At,
         space: MemorySpace,
-        write: bool,
+        (write, reduces): (bool, bool),
+        of: (u64, u32),
+        report: impl FnMut(Race),
+    ) {
+        let touch = Touch { write, strong: reduces, wide: reduces, ..Touch::default() };
+        self.moved(at, space, touch, of, report);
+    }
+
+    fn moved(
+        &mut self,
+        at: At,
+        space: MemorySpace,
+        touch: Touch,
         (address, bytes): (u64, u32),
         mut report: impl FnMut(Race),
     ) {
         let lane = at.lanes.trailing_zeros() & 31;
         let thread = at.warp * 32 + lane;
-        let touch = Touch { write, ..Touch::default() };
         let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
         let global = self.global.clone();
         let mut global = match space {
@@ -367,9 +456,10 @@ impl BlockRaces {
                 floor: self.clocks.floor(thread),
                 clocks: &self.clocks,
             };
-            let found = if write { shadow.write(word, &asking, None) } else { shadow.read(word, &asking) };
+            let found =
+                if touch.write { shadow.write(word, &asking, None) } else { shadow.read(word, &asking) };
             if let Some((earlier, clash)) = found {
-                report(Race { lane, address: word * 4, earlier, write, clash });
+                report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
             }
         }
     }
@@ -538,7 +628,7 @@ fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64
 
 /// The lanes of a mask.
 #[inline]
-pub fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+pub fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let lane = (rest != 0).then(|| rest.trailing_zeros())?;

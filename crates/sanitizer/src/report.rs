@@ -83,8 +83,12 @@ impl Reporter<'_> {
             (false, false) => "read",
         };
         let earlier = race.earlier;
+        let same_warp = (earlier.block, earlier.warp()) == (self.block, at.warp);
+        // The programming guide says what comes of it: one of the lanes' stores, and they are the same.
+        let one_instruction = race.clash == Clash::Equal && same_warp && earlier.pc == at.pc;
         let kind = match (race.clash, earlier.writes(), race.write) {
             (Clash::NoAcquire, ..) => "read without acquire",
+            (Clash::Equal, ..) if one_instruction => "writes of equal values by lanes of one warp",
             (Clash::Equal, ..) => "writes of equal values",
             (_, true, true) => "write after write",
             (_, true, false) => "read after write",
@@ -96,11 +100,15 @@ impl Reporter<'_> {
         if self.findings.again(&key) {
             return;
         }
-        let same_warp = (earlier.block, earlier.warp()) == (self.block, at.warp);
-        let help = if earlier.is_asynchronous() {
+        let help = if earlier.is_asynchronous() && !earlier.writes() {
+            "what was issued may still read its source: wait for its group (`cp.async.bulk.wait_group.read`, \
+             `wgmma.wait_group`), and meet at a barrier if another thread writes, first"
+        } else if earlier.is_asynchronous() {
             "the copy may not have landed: wait for its group (and meet at a barrier, if another thread reads) first"
         } else if race.clash == Clash::NoAcquire {
             "put a fence between reading the flag and reading what it stands for, or read the flag with `acquire`"
+        } else if one_instruction {
+            "the outcome is defined; let one lane write to say so"
         } else if race.clash == Clash::Equal {
             "the outcome is the same, yet undefined: let one thread write, or use an atomic"
         } else if earlier.block != self.block {
@@ -112,7 +120,7 @@ impl Reporter<'_> {
         } else {
             "put `thread::sync_threads()` between the two"
         };
-        let (launched, block) = (self.launched, self.block);
+        let (launched, block, race_clash) = (self.launched, self.block, race.clash);
         let sites = vec![
             self.site(verb(race.write, false), at.pc, block, at.warp, race.lane),
             self.site(
@@ -124,15 +132,21 @@ impl Reporter<'_> {
             ),
         ];
         let object = self.object(space, race.address);
-        let (severity, message) = match race.clash {
-            Clash::Unordered => (Severity::Error, format!("{kind}, and nothing orders the two")),
-            Clash::NoAcquire => (Severity::Error, "a flag was read, and no fence makes it count".to_owned()),
-            Clash::Equal => (Severity::Warning, format!("{kind}, and nothing orders the two")),
+        let space = object.space;
+        let race = |what: &str| format!("race in {space} memory: {what}");
+        let (severity, message) = match race_clash {
+            Clash::Unordered => (Severity::Error, race(&format!("{kind}, and nothing orders the two"))),
+            Clash::NoAcquire => (Severity::Error, race("a flag was read, and no fence makes it count")),
+            Clash::Equal if one_instruction => (
+                Severity::Note,
+                format!("lanes of one warp store the same value to one place of {space} memory"),
+            ),
+            Clash::Equal => (Severity::Warning, race(&format!("{kind}, and nothing orders the two"))),
         };
         self.findings.note(key, || Finding {
             check: Check::Race,
             severity,
-            message: format!("race in {} memory: {message}", object.space),
+            message,
             kernel: launched.kernel.clone(),
             object: Some(object),
             sites,

@@ -323,6 +323,16 @@ impl Shadow {
         self.read_more(page, word, asking, found)
     }
 
+    /// What a read of the word would race with, without a note of the read.
+    pub fn look(&mut self, word: u64, asking: &Asking<'_>) -> Option<(Stamp, Clash)> {
+        let (page, shared) = (self.page(word / PAGE) as usize, self.shared);
+        let at = &self.pages[page][(word % PAGE) as usize];
+        let side = if at.more == 0 { &[][..] } else { &self.more[at.more as usize - 1] };
+        let slots = [at.write, at.reads[0], at.reads[1]];
+        let all = slots.into_iter().chain(side.iter().map(|(stamp, _)| *stamp));
+        all.filter(Stamp::writes).find_map(|old| asking.clash(&old, shared).map(|clash| (old, clash)))
+    }
+
     #[inline(never)]
     fn read_more(
         &mut self,

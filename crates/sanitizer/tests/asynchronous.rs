@@ -47,3 +47,128 @@ fn a_read_before_the_wait_is_a_race() {
     let found = findings(BY_HAND, "deferred", Launch::new(1, 32), 256, None);
     assert!(found.iter().any(|finding| finding.check == Check::Race), "{found:#?}");
 }
+
+/// Threads fill shared memory, one copies it out, and all fill it again.
+const OUT_OF_SHARED: &str = r"
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry again(.param .u64 in, .param .u64 out)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    .shared .align 16 .b8 tile[256];
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p, %r1, 0;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, tile;
+    add.u32 %r3, %r3, %r2;
+    st.shared.u32 [%r3], %r1;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    @%p bra meet;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 256;
+    cp.async.bulk.commit_group;
+    WAIT
+meet:
+    BARRIER
+    st.shared.u32 [%r3], %r2;
+    ret;
+}";
+
+#[test]
+fn the_source_of_a_bulk_copy_may_be_overwritten_when_it_was_awaited_and_not_before() {
+    for (wait, barrier, races) in [
+        ("cp.async.bulk.wait_group.read 0;", "bar.sync 0;", false),
+        ("cp.async.bulk.wait_group 0;", "bar.sync 0;", false),
+        ("cp.async.bulk.wait_group.read 1;", "bar.sync 0;", true),
+        ("", "bar.sync 0;", true),
+        ("cp.async.bulk.wait_group.read 0;", "", true),
+    ] {
+        let ptx = OUT_OF_SHARED.replace("WAIT", wait).replace("BARRIER", barrier);
+        let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
+        assert_eq!(
+            found.iter().any(|finding| finding.check == Check::Race),
+            races,
+            "{wait}{barrier} {found:#?}"
+        );
+    }
+}
+
+#[test]
+fn reductions_of_bulk_copies_are_atomic() {
+    let ptx = OUT_OF_SHARED
+        .replace(
+            "cp.async.bulk.global.shared::cta.bulk_group",
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32",
+        )
+        .replace("WAIT", "cp.async.bulk.wait_group 0;")
+        .replace("BARRIER", "bar.sync 0;");
+    let found = findings(&ptx, "again", Launch::new(4, 64), 64, None);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// A warpgroup fills its operands, multiplies them, and fills them again.
+const PRODUCT: &str = r"
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry product(.param .u64 in, .param .u64 out)
+{
+    .reg .pred %p;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<5>;
+    .reg .b64 %rd<6>;
+    .shared .align 128 .b8 a[2048];
+    .shared .align 128 .b8 b[256];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, a;
+    mov.u32 %r3, b;
+    shl.b32 %r4, %r1, 4;
+    add.u32 %r4, %r4, %r2;
+    shl.b32 %r5, %r1, 1;
+    add.u32 %r5, %r5, %r3;
+    mov.b64 %rd1, 0;
+    st.shared.v2.u64 [%r4], {%rd1, %rd1};
+    st.shared.u16 [%r5], 0;
+    fence.proxy.async.shared::cta;
+    BARRIER
+    // Core matrices of 128 bytes: 1024 (A) and 128 (B) bytes apart along k, 128 along m.
+    shr.u32 %r2, %r2, 4;
+    cvt.u64.u32 %rd2, %r2;
+    or.b64 %rd2, %rd2, 0x800400000;
+    shr.u32 %r3, %r3, 4;
+    cvt.u64.u32 %rd3, %r3;
+    or.b64 %rd3, %rd3, 0x800080000;
+    setp.ne.u32 %p, %r1, %r1;
+    mov.f32 %f1, 0f00000000;
+    mov.f32 %f2, %f1;
+    mov.f32 %f3, %f1;
+    mov.f32 %f4, %f1;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd2, %rd3, %p, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    WAIT
+    st.shared.u16 [%r5], 1;
+    ret;
+}";
+
+#[test]
+fn the_operands_of_a_warpgroups_product_may_be_overwritten_when_it_was_awaited() {
+    for (barrier, wait, races) in [
+        ("bar.sync 0;", "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;", false),
+        ("bar.sync 0;", "bar.sync 0;", true),
+        ("bar.sync 0;", "wgmma.wait_group.sync.aligned 1;\nbar.sync 0;", true),
+        ("", "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;", true),
+    ] {
+        let ptx = PRODUCT.replace("WAIT", wait).replace("BARRIER", barrier);
+        let found = findings(&ptx, "product", Launch::new(1, 128), 64, None);
+        assert_eq!(
+            found.iter().any(|finding| finding.check == Check::Race),
+            races,
+            "{barrier}{wait} {found:#?}"
+        );
+    }
+}

@@ -2,12 +2,18 @@
 //!
 //! `old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);` is how the programming guide
 //! makes an atomic of any function. The first load is plain, and whatever it returns, the loop comes out right.
+//!
+//! So a load is followed to where its value is the one that a compare-and-swap of the same place compares with: through
+//! moves and local variables, and, in code that was compiled without inlining, through calls of functions that do nothing
+//! but swap. Two addresses are the same place if they were computed in the same way.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::exec::registers::Slot;
-use crate::op::{AddressOperand, AtomicFunction, OpKind};
-use crate::program::{Code, FunctionCode};
+use crate::exec::registers::{NONE, Slot};
+use crate::observer::MemorySpace;
+use crate::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand, Transfer};
+use crate::program::{Code, FunctionCode, Init, Place as Formal};
 
 impl Code {
     /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
@@ -16,30 +22,276 @@ impl Code {
         let Some(function) = self.functions.get(at).filter(|function| function.start <= pc) else {
             return false;
         };
-        function.guesses.get_or_init(|| self.guesses_of(function)).contains(&pc)
+        let guesses = || Flow::new(self, function).guesses();
+        function.guesses.get_or_init(guesses).contains(&pc)
     }
 
-    fn guesses_of(&self, function: &FunctionCode) -> HashSet<u32> {
-        let mut writers: HashMap<Slot, Vec<u32>> = HashMap::new();
-        for pc in function.start..function.end {
-            for &(slot, _) in &self.touched[pc as usize].writes {
-                writers.entry(slot).or_default().push(pc);
+    /// The parameters of a function that it gives to a compare-and-swap, as address and as the value to compare with.
+    fn swaps(&self, function: &FunctionCode, depth: u32) -> Vec<(usize, usize)> {
+        let flow = Flow::new(self, function);
+        let formal = |place: Place| {
+            let place = flow.origin(place);
+            function.signature.params.iter().position(|param| match (*param, place) {
+                (Formal::Bytes { offset, .. }, Place::Bytes(at)) => i64::from(offset) == at,
+                (Formal::Register { slot, .. }, Place::Slot(at)) => slot == at,
+                _ => false,
+            })
+        };
+        let swaps = flow.all_swaps(depth).into_iter();
+        swaps
+            .filter(|swap| swap.offset == 0)
+            .filter_map(|swap| Some((formal(swap.address)?, formal(swap.compared)?)))
+            .collect()
+    }
+}
+
+/// Where a function keeps a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Slot(Slot),
+    /// A local variable, a parameter or an argument, by its offset in the frame.
+    Bytes(i64),
+}
+
+/// A compare-and-swap, or a call of a function that is one.
+struct Swap {
+    address: Place,
+    offset: i64,
+    compared: Place,
+    /// Bytes; `None` if that is the called function's to know.
+    width: Option<u32>,
+}
+
+/// An address as it is computed: the same for the same computation.
+type Term = (u64, i64);
+
+/// Computations that are looked into this deep; deeper ones are taken to differ.
+const DEEP: u32 = 12;
+/// Calls of functions that call functions that swap.
+const CALLS: u32 = 3;
+
+/// How values go through one function.
+struct Flow<'a> {
+    code: &'a Code,
+    function: &'a FunctionCode,
+    inits: HashMap<Slot, Init>,
+    writers: HashMap<Place, Vec<u32>>,
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl<'a> Flow<'a> {
+    fn new(code: &'a Code, function: &'a FunctionCode) -> Self {
+        let inits = function.inits.iter().copied().collect();
+        let mut flow = Flow { code, function, inits, writers: HashMap::new() };
+        for pc in flow.pcs() {
+            for &(slot, _) in &code.touched[pc as usize].writes {
+                flow.writers.entry(Place::Slot(slot)).or_default().push(pc);
             }
         }
-        let mut found = HashSet::new();
-        for pc in function.start..function.end {
-            let OpKind::Atomic(atomic) = &self.ops[pc as usize].kind else { continue };
-            if atomic.function != AtomicFunction::CompareAndSwap {
-                continue;
+        // Needs the registers that addresses are in.
+        for pc in flow.pcs() {
+            match &code.ops[pc as usize].kind {
+                OpKind::Store(store) => {
+                    if let Some(place) = flow.local(store) {
+                        flow.writers.entry(place).or_default().push(pc);
+                    }
+                }
+                OpKind::Call(call) => {
+                    for result in &call.results {
+                        if let &Transfer::Bytes { caller, .. } = result {
+                            flow.writers.entry(Place::Bytes(caller.into())).or_default().push(pc);
+                        }
+                    }
+                }
+                _ => {}
             }
-            let place = self.root(&writers, atomic.address);
-            let mut open = atomic.operands.to_vec();
+        }
+        flow
+    }
+
+    fn pcs(&self) -> std::ops::Range<u32> {
+        self.function.start..self.function.end
+    }
+
+    fn writers(&self, place: Place) -> &[u32] {
+        self.writers.get(&place).map_or(&[], Vec::as_slice)
+    }
+
+    /// The local variable that an access names, if it names one and only it.
+    fn local(&self, op: &MemoryOp) -> Option<Place> {
+        if !matches!(op.space, SpaceOperand::In(MemorySpace::Local) | SpaceOperand::Generic) {
+            return None;
+        }
+        let Place::Slot(base) = self.origin(Place::Slot(op.address.base)) else { return None };
+        match self.inits.get(&base) {
+            Some(&Init::Local { offset, .. }) if op.data.len() == 1 => {
+                Some(Place::Bytes(offset.wrapping_add(op.address.offset)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where an operation takes what it writes from, if it leaves it unchanged.
+    fn copied(&self, pc: u32) -> Option<Place> {
+        let touched = &self.code.touched[pc as usize];
+        match &self.code.ops[pc as usize].kind {
+            OpKind::Load(load) => return self.local(load),
+            OpKind::Store(store) => return store.data.first().map(|&slot| Place::Slot(slot)),
+            _ => {}
+        }
+        let opcode = self.code.opcodes[pc as usize].as_ref()?;
+        match (opcode.name.as_str(), &*touched.reads, &*touched.symbols) {
+            ("mov" | "cvta", &[(slot, _)], &[]) | ("mov" | "cvta", &[], &[slot]) => Some(Place::Slot(slot)),
+            ("mov" | "cvta", &[], &[]) => match &*touched.sources {
+                [source] => Some(Place::Slot(source.slot)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The place that a value was copied from.
+    fn origin(&self, mut place: Place) -> Place {
+        for _ in 0..DEEP {
+            match self.writers(place) {
+                &[writer] => match self.copied(writer) {
+                    Some(from) => place = from,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        place
+    }
+
+    fn constant(&self, slot: Slot, rows: u32) -> Option<i64> {
+        if self.inits.contains_key(&slot) || !self.writers(Place::Slot(slot)).is_empty() {
+            return None;
+        }
+        let row = self.function.image.get(slot as usize)?.0;
+        match rows {
+            1 => Some(i64::from(row[0] as i32)),
+            2 => Some((u64::from(row[0]) | u64::from(row[1]) << 32) as i64),
+            _ => None,
+        }
+    }
+
+    fn address(&self, address: AddressOperand) -> Term {
+        let (term, offset) = match address.base {
+            NONE => (0, 0),
+            base => self.term(Place::Slot(base), DEEP),
+        };
+        (term, offset.wrapping_add(address.offset))
+    }
+
+    fn term(&self, place: Place, depth: u32) -> Term {
+        let place = self.origin(place);
+        let (writer, slot) = match (place, self.writers(place)) {
+            (Place::Slot(slot), []) => {
+                return match self.inits.get(&slot) {
+                    Some(&Init::Shared { variable, offset, .. }) => (hash(("shared", variable)), offset),
+                    Some(&Init::Local { offset, .. }) => (hash("local"), offset),
+                    Some(init) => (hash(init), 0),
+                    None => (hash(place), 0),
+                };
+            }
+            (Place::Slot(slot), &[writer]) if depth > 0 => (writer, slot),
+            _ => return (hash(place), 0),
+        };
+        let touched = &self.code.touched[writer as usize];
+        let opcode = self.code.opcodes[writer as usize].as_ref();
+        match (&self.code.ops[writer as usize].kind, opcode) {
+            (OpKind::LoadParam(param), _) if param.data.len() == 1 => (hash(("param", param.offset)), 0),
+            (OpKind::Alu(_), Some(opcode)) if touched.writes.len() == 1 => {
+                let constant = |at: usize| {
+                    touched.sources.get(at).and_then(|source| self.constant(source.slot, source.rows))
+                };
+                let of = |at: usize| self.term(Place::Slot(touched.sources[at].slot), depth - 1);
+                match (opcode.name.as_str(), touched.sources.len(), constant(0), constant(1)) {
+                    ("add", 2, _, Some(more)) => {
+                        let (term, offset) = of(0);
+                        (term, offset.wrapping_add(more))
+                    }
+                    ("add", 2, Some(more), _) => {
+                        let (term, offset) = of(1);
+                        (term, offset.wrapping_add(more))
+                    }
+                    _ => {
+                        let sources: Vec<_> = (0..touched.sources.len())
+                            .map(|at| constant(at).map_or_else(|| of(at), |constant| (1, constant)))
+                            .collect();
+                        let words: Vec<_> = opcode.modifiers.iter().map(|word| word.as_str()).collect();
+                        (hash((opcode.name.as_str(), words, sources)), 0)
+                    }
+                }
+            }
+            _ => (hash((writer, slot)), 0),
+        }
+    }
+
+    fn all_swaps(&self, depth: u32) -> Vec<Swap> {
+        let mut swaps = Vec::new();
+        for pc in self.pcs() {
+            match &self.code.ops[pc as usize].kind {
+                OpKind::Atomic(atomic) if atomic.function == AtomicFunction::CompareAndSwap => {
+                    swaps.extend(atomic.operands.iter().map(|&compared| Swap {
+                        address: Place::Slot(atomic.address.base),
+                        offset: atomic.address.offset,
+                        compared: Place::Slot(compared),
+                        width: Some(atomic.width),
+                    }));
+                }
+                OpKind::Call(call) if depth > 0 => {
+                    let Callee::Direct(callee) = call.callee else { continue };
+                    let argument = |at: usize| match *call.arguments.get(at)? {
+                        // What was put into the argument's place last before the call.
+                        Transfer::Bytes { caller, .. } => {
+                            let place = Place::Bytes(caller.into());
+                            let last = self.writers(place).iter().rev().find(|&&writer| writer < pc);
+                            last.map_or(Some(place), |&writer| self.copied(writer))
+                        }
+                        Transfer::RegisterToBytes { caller, .. } | Transfer::Registers { caller, .. } => {
+                            Some(Place::Slot(caller))
+                        }
+                    };
+                    let callee = &self.code.functions[callee as usize];
+                    // Such functions are short: nobody looks through the rest of a program for them.
+                    if callee.end - callee.start > 64 {
+                        continue;
+                    }
+                    for (address, compared) in self.code.swaps(callee, depth - 1) {
+                        if let (Some(address), Some(compared)) = (argument(address), argument(compared)) {
+                            swaps.push(Swap { address, offset: 0, compared, width: None });
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        swaps
+    }
+
+    fn guesses(&self) -> HashSet<u32> {
+        let mut found = HashSet::new();
+        for swap in self.all_swaps(CALLS) {
+            let (term, offset) = match swap.address {
+                Place::Slot(NONE) => (0, 0),
+                place => self.term(place, DEEP),
+            };
+            let place = (term, offset.wrapping_add(swap.offset));
+            let mut open = vec![swap.compared];
             let mut seen = HashSet::new();
-            while let Some(slot) = open.pop().filter(|slot| seen.insert(*slot)) {
-                for &writer in writers.get(&slot).into_iter().flatten() {
-                    match &self.ops[writer as usize].kind {
+            while let Some(at) = open.pop().filter(|at| seen.insert(*at)) {
+                for &writer in self.writers(at) {
+                    match &self.code.ops[writer as usize].kind {
                         OpKind::Load(load)
-                            if load.width == atomic.width && self.root(&writers, load.address) == place =>
+                            if swap.width.is_none_or(|width| load.width == width)
+                                && self.address(load.address) == place =>
                         {
                             found.insert(writer);
                         }
@@ -49,30 +301,5 @@ impl Code {
             }
         }
         found
-    }
-
-    /// What an operation copies unchanged.
-    fn copied(&self, pc: u32) -> Option<Slot> {
-        let opcode = self.opcodes[pc as usize].as_ref()?;
-        match (opcode.name.as_str(), &*self.touched[pc as usize].reads) {
-            ("mov" | "cvta", &[(slot, _)]) => Some(slot),
-            _ => None,
-        }
-    }
-
-    /// The register that an address was copied from, and the offset.
-    fn root(&self, writers: &HashMap<Slot, Vec<u32>>, address: AddressOperand) -> (Slot, i64) {
-        let mut base = address.base;
-        // Copies of copies are few; a loop of them is none.
-        for _ in 0..8 {
-            match writers.get(&base).map(Vec::as_slice) {
-                Some(&[writer]) => match self.copied(writer) {
-                    Some(slot) => base = slot,
-                    None => break,
-                },
-                _ => break,
-            }
-        }
-        (base, address.offset)
     }
 }

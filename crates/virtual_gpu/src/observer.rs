@@ -377,10 +377,41 @@ pub enum AsyncEvent<'a> {
         space: MemorySpace,
         /// Writes rather than reads.
         write: bool,
+        /// What is there is changed by an operation that is atomic for each element.
+        reduces: bool,
         /// The first byte.
         address: u64,
         /// How many.
         bytes: u32,
+    },
+    /// The one lane of `at` issued a bulk copy out of the block's shared memory, whose source may be read until the lane
+    /// has waited for the copy's bulk group.
+    BulkTaken {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u32,
+    },
+    /// `cp.async.bulk.commit_group`.
+    BulkGroupCommitted,
+    /// `cp.async.bulk.wait_group`, with `.read` or without: of all but the latest `pending` bulk groups of these lanes the
+    /// sources have been read.
+    BulkGroupsAwaited {
+        /// Groups that may still be under way.
+        pending: u32,
+    },
+    /// A warp issued its part of `wgmma.mma_async`, which may read these pieces of shared memory, of 16 bytes each, until a
+    /// warp of the warpgroup has waited for the product's group.
+    ProductIssued {
+        /// Offsets in the block's shared memory.
+        pieces: &'a [u32],
+    },
+    /// `wgmma.commit_group`.
+    ProductsCommitted,
+    /// `wgmma.wait_group`: all but the latest `pending` groups of products are done.
+    ProductsAwaited {
+        /// Groups that may still be under way.
+        pending: u32,
     },
     /// Lanes made an `mbarrier`.
     MbarrierMade {

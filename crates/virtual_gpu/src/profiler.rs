@@ -267,7 +267,7 @@ impl BlockObserver for BlockProfiler {
                 // What it reads comes as an access, and is counted like a load's.
                 *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
             }
-            AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes } => {
+            AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes, .. } => {
                 let counters = self.tally.bulk.entry((at.pc, write)).or_default();
                 counters.requests += 1;
                 counters.sectors += (address + u64::from(bytes)).div_ceil(32) - address / 32;

@@ -443,7 +443,7 @@ K global_neg(int *a, int *b, int n) {
     int i = TID;
     b[i] = a[i - 1];
 }
-// @misaligned memory
+// @misaligned memory only=optimised
 K misaligned(int *a, int *b, int n) {
     int2 *p = (int2 *)(a + 1);
     int2 v = p[TID / 4];

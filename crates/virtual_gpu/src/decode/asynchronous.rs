@@ -8,7 +8,7 @@ use super::instruction::Form;
 use super::modifiers::Modifiers;
 use crate::exec::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
 use crate::exec::bulk::{
-    Landing, Linear, LinearTarget, ReductionKind, StoreAsync, TensorBox, TensorLoad, TensorStore,
+    BulkGroup, Landing, Linear, LinearTarget, ReductionKind, StoreAsync, TensorBox, TensorLoad, TensorStore,
 };
 use crate::exec::cluster::BarrierCluster;
 use crate::exec::extension::Extension;
@@ -182,7 +182,8 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     Ok(extension(CopyAsync { target, source, bytes: bytes as u32, read }))
 }
 
-fn group_count(form: &Form<'_>) -> Result<u32, Refusal> {
+/// The one operand of a wait for groups.
+pub(super) fn group_count(form: &Form<'_>) -> Result<u32, Refusal> {
     match form.operands() {
         Ok([Operand::Constant(count)]) => {
             let count = count.integer().and_then(|count| u32::try_from(count).ok());
@@ -197,13 +198,11 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
     let m = &mut form.modifiers;
     if m.take("commit_group") {
         form.operands::<0>()?;
-        return Ok(OpKind::Nop);
+        return Ok(extension(BulkGroup::Commit));
     }
     if m.take("wait_group") {
-        // What leaves shared memory has left it when it was issued.
         m.take("read");
-        group_count(form)?;
-        return Ok(OpKind::Nop);
+        return Ok(extension(BulkGroup::Wait(group_count(form)?)));
     }
     if m.take("prefetch") {
         m.take_all();

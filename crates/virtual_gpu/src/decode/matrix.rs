@@ -125,13 +125,12 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
 pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let words = form.modifiers.take_all();
     match words.as_slice() {
-        ["fence" | "commit_group", "sync", "aligned"] => {
+        [which @ ("fence" | "commit_group"), "sync", "aligned"] => {
             form.operands::<0>()?;
-            return Ok(extension(Together));
+            return Ok(extension(if *which == "fence" { Together::Fence } else { Together::Commit }));
         }
         ["wait_group", "sync", "aligned"] => {
-            form.operands::<1>()?;
-            return Ok(extension(Together));
+            return Ok(extension(Together::Wait(super::asynchronous::group_count(form)?)));
         }
         _ => {}
     }

@@ -2,7 +2,7 @@
 //!
 //! What a copy brings into shared memory lands when the `mbarrier` that it completes on is asked, as in
 //! [`super::asynchronous`]; its source is read when it is issued. What a copy takes out of shared memory is taken and
-//! stored when it is issued, so a missing `cp.async.bulk.wait_group` goes unnoticed.
+//! stored when it is issued, whatever `cp.async.bulk.wait_group` says: observers are told how long hardware may take.
 
 mod tensor;
 
@@ -83,7 +83,8 @@ pub(super) fn deliver(
     for delivery in due {
         delivery.land();
         let (address, bytes) = (delivery.start.into(), delivery.data.len() as u32);
-        let moved = AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes };
+        let (space, reduces) = (MemorySpace::Shared, delivery.reduction.is_some());
+        let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes };
         machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
         mbarrier::complete(place, delivery.data.len() as u32, lane)?;
     }
@@ -296,9 +297,8 @@ impl Extension for Linear {
             if bytes > 0 {
                 load(machine.reach(from, source, bytes, what, lane)?, &mut data);
                 let SpaceOperand::In(space) = from else { continue };
-                machine
-                    .observer
-                    .asynchronous(one, &AsyncEvent::Moved { space, write: false, address: source, bytes });
+                let moved = AsyncEvent::Moved { space, write: false, reduces: false, address: source, bytes };
+                machine.observer.asynchronous(one, &moved);
             }
             match &self.to {
                 LinearTarget::Shared { landing, .. } => {
@@ -317,8 +317,10 @@ impl Extension for Linear {
                         continue;
                     }
                     let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
-                    let moved = AsyncEvent::Moved { space: MemorySpace::Global, write: true, address, bytes };
+                    let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
+                    let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes };
                     machine.observer.asynchronous(one, &moved);
+                    machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address: source, bytes });
                     match (self.reduction, mask) {
                         (Some(reduction), _) => reduction.apply(place, &data, false),
                         (None, None) => store(place, &data),
@@ -331,6 +333,25 @@ impl Extension for Linear {
                 }
             }
         }
+        Ok(Step::Next)
+    }
+}
+
+/// `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`: what leaves shared memory has left it when it was issued.
+#[derive(Debug)]
+pub(crate) enum BulkGroup {
+    Commit,
+    /// Groups that may be under way.
+    Wait(u32),
+}
+
+impl Extension for BulkGroup {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+        let event = match *self {
+            BulkGroup::Commit => AsyncEvent::BulkGroupCommitted,
+            BulkGroup::Wait(pending) => AsyncEvent::BulkGroupsAwaited { pending },
+        };
+        machine.observer.asynchronous(at, &event);
         Ok(Step::Next)
     }
 }

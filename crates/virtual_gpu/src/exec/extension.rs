@@ -52,6 +52,8 @@ pub(crate) trait ObserverHooks {
     fn fence(&mut self, at: At, order: Order, scope: Scope);
     fn warp_sync(&mut self, at: At, members: u32, orders: bool);
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
+    /// Whether anybody wants what asynchronous instructions read, so that it need be gathered.
+    fn follows_copies(&self) -> bool;
 }
 
 impl<O: BlockObserver> ObserverHooks for O {
@@ -74,6 +76,9 @@ impl<O: BlockObserver> ObserverHooks for O {
         if O::SYNCHRONISATION || O::MEMORY {
             BlockObserver::asynchronous(self, at, event);
         }
+    }
+    fn follows_copies(&self) -> bool {
+        O::SYNCHRONISATION
     }
 }
 

@@ -1,7 +1,7 @@
 //! `mma.sync`, `wmma.mma` and `wgmma.mma_async` over registers and shared memory.
 //!
-//! A warpgroup's product is computed when it is issued: the accumulators are there at once, and a missing
-//! `wgmma.wait_group` goes unnoticed.
+//! A warpgroup's product is computed when it is issued: the accumulators are there at once, whatever `wgmma.wait_group`
+//! says. Observers are told how long hardware may take with what it reads of shared memory.
 
 use super::context::Raise;
 use super::extension::{Extension, Machine};
@@ -11,7 +11,7 @@ use crate::matrix::mma::{Mma, Row};
 use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::{ReadShared, Wgmma};
 use crate::matrix::wmma::Wmma;
-use crate::observer::At;
+use crate::observer::{AsyncEvent, At};
 
 /// Registers of D, A, B and C.
 #[derive(Debug)]
@@ -147,6 +147,8 @@ pub(crate) struct GroupMultiply {
 struct OwnShared<'m, 'a> {
     machine: &'m Machine<'a>,
     lane: usize,
+    /// What was read, if somebody wants to know.
+    pieces: Option<Vec<u32>>,
 }
 
 impl ReadShared for OwnShared<'_, '_> {
@@ -154,6 +156,9 @@ impl ReadShared for OwnShared<'_, '_> {
 
     fn read(&mut self, address: u32) -> Result<[u8; 16], Box<Raise>> {
         let bytes = self.machine.shared(address, 16, "shared load of wgmma", self.lane)?;
+        if let Some(pieces) = &mut self.pieces {
+            pieces.push(address);
+        }
         // SAFETY: `shared` gives 16 bytes of the block's memory, which only this thread runs on.
         Ok(unsafe { bytes.cast::<[u8; 16]>().read() })
     }
@@ -170,7 +175,8 @@ impl Extension for GroupMultiply {
         let descriptor = |slot: Slot| unsafe { regs.get::<u64>(slot, lane) };
         // SAFETY: decoding gave the scale a predicate.
         let scale = unsafe { regs.predicate(self.accumulate.0) } >> lane & 1 != 0;
-        let mut shared = OwnShared { machine, lane };
+        let pieces = machine.observer.follows_copies().then(Vec::new);
+        let mut shared = OwnShared { machine, lane, pieces };
         let a = match &self.a {
             GroupSource::Registers(slots) => self.form.a_of_registers(&rows(regs, slots)),
             GroupSource::Shared(slot) => {
@@ -179,6 +185,9 @@ impl Extension for GroupMultiply {
             }
         };
         let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
+        if let Some(pieces) = shared.pieces {
+            machine.observer.asynchronous(at, &AsyncEvent::ProductIssued { pieces: &pieces });
+        }
         let mut d = rows(regs, &self.d);
         self.form.execute(&a, &b, &mut d, scale != self.accumulate.1);
         set_rows(regs, &self.d, &d, at.lanes);
@@ -189,10 +198,25 @@ impl Extension for GroupMultiply {
 /// What only orders or waits for work that is done when it is issued, for the lanes of a warp together:
 /// `wgmma.fence`, `wgmma.commit_group`, `wgmma.wait_group`.
 #[derive(Debug)]
-pub(crate) struct Together;
+pub(crate) enum Together {
+    Fence,
+    Commit,
+    /// Groups that may be under way.
+    Wait(u32),
+}
 
 impl Extension for Together {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
-        Ok(if together(machine, at) { Step::Next } else { Step::Retry })
+        if !together(machine, at) {
+            return Ok(Step::Retry);
+        }
+        match *self {
+            Together::Fence => {}
+            Together::Commit => machine.observer.asynchronous(at, &AsyncEvent::ProductsCommitted),
+            Together::Wait(pending) => {
+                machine.observer.asynchronous(at, &AsyncEvent::ProductsAwaited { pending });
+            }
+        }
+        Ok(Step::Next)
     }
 }

@@ -110,7 +110,8 @@ impl Extension for TensorLoad {
                 let start = (row.shared + row.skip) as usize;
                 load(place, &mut data[start..start + row.bytes as usize]);
                 let space = MemorySpace::Global;
-                let moved = AsyncEvent::Moved { space, write: false, address: row.global, bytes: row.bytes };
+                let (write, reduces, address, bytes) = (false, false, row.global, row.bytes);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             }
             self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, map.swizzle, None)?;
@@ -240,10 +241,10 @@ impl Extension for TensorStore {
             }
             let one = At { lanes: 1 << lane, ..at };
             let space = MemorySpace::Shared;
-            machine.observer.asynchronous(
-                one,
-                &AsyncEvent::Moved { space, write: false, address: source, bytes: length },
-            );
+            let (address, bytes) = (source, length);
+            let moved = AsyncEvent::Moved { space, write: false, reduces: false, address, bytes };
+            machine.observer.asynchronous(one, &moved);
+            machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address, bytes });
             let rows: Vec<BoxRow> = match map.im2col {
                 Some(im2col) => map.pixels(im2col, coordinates, [0; 3]),
                 None => map.rows(coordinates).collect(),
@@ -264,7 +265,8 @@ impl Extension for TensorStore {
                     None => store(place, bytes),
                 }
                 let space = MemorySpace::Global;
-                let moved = AsyncEvent::Moved { space, write: true, address: row.global, bytes: row.bytes };
+                let (write, reduces, address, bytes) = (true, reduction.is_some(), row.global, row.bytes);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes };
                 machine.observer.asynchronous(one, &moved);
             }
         }
