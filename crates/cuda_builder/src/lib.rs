@@ -31,6 +31,7 @@ mod lines;
 mod link;
 mod llvm;
 mod llvm_library;
+mod local_arrays;
 mod local_atomics;
 mod lower;
 mod marks;

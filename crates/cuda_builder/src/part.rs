@@ -5,7 +5,7 @@ use crate::lines::{self, Chains};
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
-use crate::{assembly, atomics, entry, local_atomics, memory_ops, parcel, ptx_version, sizes};
+use crate::{assembly, atomics, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version, sizes};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,6 +82,9 @@ fn lower(
 fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Options) -> Result<Part, String> {
     let machine = options.machine()?;
     machine.run_passes(module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+    if options.optimise {
+        local_arrays::unroll(module, &machine)?;
+    }
     // What the optimiser understands and the back end does badly.
     if local_atomics::make_plain(module) {
         machine.run_passes(

@@ -42,17 +42,7 @@ impl TargetMachine {
 
     /// Runs a pipeline of passes.
     pub fn run_passes(&self, module: &Module<'_>, passes: &str) -> Result<(), String> {
-        let options = ffi!(CreatePassBuilderOptions());
-        let error = ffi!(RunPasses(module.raw, c(passes).as_ptr(), self.0, options));
-        ffi!(DisposePassBuilderOptions(options));
-        if error.is_null() {
-            return Ok(());
-        }
-        let message = ffi!(GetErrorMessage(error));
-        // SAFETY: LLVM's messages are NUL-terminated.
-        let text = unsafe { std::ffi::CStr::from_ptr(message) }.to_string_lossy().into_owned();
-        ffi!(DisposeErrorMessage(message));
-        Err(text)
+        run(module, passes, self.0)
     }
 
     /// The module as PTX. The back end may change the module.
@@ -66,6 +56,27 @@ impl TargetMachine {
         ffi!(DisposeMemoryBuffer(buffer));
         Ok(String::from_utf8_lossy(&ptx).into_owned())
     }
+}
+
+impl Module<'_> {
+    /// Runs a pipeline of passes that are to know nothing of the GPU.
+    pub fn run_passes_of_no_target(&self, passes: &str) -> Result<(), String> {
+        run(self, passes, std::ptr::null_mut())
+    }
+}
+
+fn run(module: &Module<'_>, passes: &str, machine: Ref) -> Result<(), String> {
+    let options = ffi!(CreatePassBuilderOptions());
+    let error = ffi!(RunPasses(module.raw, c(passes).as_ptr(), machine, options));
+    ffi!(DisposePassBuilderOptions(options));
+    if error.is_null() {
+        return Ok(());
+    }
+    let message = ffi!(GetErrorMessage(error));
+    // SAFETY: LLVM's messages are NUL-terminated.
+    let text = unsafe { std::ffi::CStr::from_ptr(message) }.to_string_lossy().into_owned();
+    ffi!(DisposeErrorMessage(message));
+    Err(text)
 }
 
 impl Drop for TargetMachine {

@@ -45,6 +45,20 @@ pub fn accumulators_are_registers() {
     assert_eq!(count(&ptx, "accumulators", ".local"), 0);
 }
 
+pub fn arrays_are_registers_where_loops_walk_through_them() {
+    let ptx = kernels(Compute75);
+    let lines = function(&ptx, "distances_by_value");
+    assert_eq!(count(&ptx, "distances_by_value", ".local"), 0, "{lines:#?}");
+    assert_eq!(
+        count(&ptx, "distances_by_value", "shfl.sync.bfly"),
+        2,
+        "unrolled, and not copied: {lines:#?}"
+    );
+    assert_eq!(count(&ptx, "distances_by_value", "bar.sync"), 1);
+    // Nobody knows how far this one is walked.
+    assert!(count(&ptx, "digits_of_a_number", "st.local") >= 1);
+}
+
 pub fn copies_are_wide() {
     let ptx = kernels(Compute75);
     for kernel in ["copy_aligned", "copy_words", "copy_small", "fill"] {
