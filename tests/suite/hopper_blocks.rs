@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("hopper::matrices_turn", matrices),
         Case::new("hopper::a_box_goes_to_both_blocks", multicast),
         Case::new("hopper::a_box_of_three_dimensions", three_dimensions),
+        Case::new("hopper::attention", attention),
         Case::new("hopper::documented_product", documented_product),
         Case::new("hopper::documented_multicast", documented_multicast),
         Case::new("hopper::documented_product_of_bytes", documented_bytes),
@@ -326,6 +327,66 @@ fn documented_product(device: &Device) -> anyhow::Result<()> {
         let sum: i32 = (0..k).map(|j| a(row * k + j) * b(col * k + j)).sum();
         let should = half::f16::from_f32((sum as f32 + bias[col]).max(0.0));
         anyhow::ensure!(got.0 == should, "row {row}, column {col}: {}, not {should}", got.0);
+    }
+    Ok(())
+}
+
+/// Sums that become an operand without leaving their registers.
+fn attention(device: &Device) -> anyhow::Result<()> {
+    use blocks::attention::{KEYS, SHARED_BYTES, WIDTH};
+    let (heads, length, width) = (2usize, 2 * KEYS as usize, WIDTH as usize);
+    let mut random = host::data::Random::new(5);
+    let mut matrix = |scale: f32| -> Vec<F16> {
+        let numbers = random.units(heads * length * width);
+        numbers.into_iter().map(|unit| F16(half::f16::from_f32(unit * scale))).collect()
+    };
+    let (queries, keys, values) = (matrix(3.0), matrix(3.0), matrix(1.0));
+    let buffers = [&queries, &keys, &values].map(|matrix| DeviceBuffer::from_slice(matrix));
+    let [on_queries, on_keys, on_values] = buffers;
+    let (on_queries, on_keys, on_values) = (on_queries?, on_keys?, on_values?);
+    let out = DeviceBuffer::from_slice(&vec![F16(half::f16::NAN); queries.len()])?;
+    let panels = |buffer: &DeviceBuffer<F16>| {
+        map::<half::f16, tile::hopper::Swizzle128, <half::f16 as Element>::Panel>(
+            buffer.as_device_ptr().as_raw(),
+            &[width as u64, (heads * length) as u64],
+            &[width as u64],
+        )
+    };
+    let (mut map_q, mut map_k, mut map_v) = (panels(&on_queries)?, panels(&on_keys)?, panels(&on_values)?);
+    let scale = 1.0 / (width as f32).sqrt();
+    let (mut length_, mut scale_) = (length as u32, scale);
+    let mut pointer = out.as_device_ptr();
+    let mut arguments = [
+        argument(&mut length_),
+        argument(&mut scale_),
+        argument(&mut map_q),
+        argument(&mut map_k),
+        argument(&mut map_v),
+        argument(&mut pointer),
+    ];
+    let grid = ((length / 128) as u32, heads as u32);
+    launch(device, "attention", (grid, 384, SHARED_BYTES), &mut arguments)?;
+    let got = out.as_host_vec()?;
+    let line = |matrix: &[F16], at: usize| -> Vec<f64> {
+        matrix[at * width..][..width].iter().map(|element| element.0.to_f64()).collect()
+    };
+    for head in 0..heads {
+        let lines = head * length..(head + 1) * length;
+        let keys: Vec<_> = lines.clone().map(|at| line(&keys, at)).collect();
+        let values: Vec<_> = lines.clone().map(|at| line(&values, at)).collect();
+        for at in lines {
+            let query = line(&queries, at);
+            let score =
+                |key: &Vec<f64>| query.iter().zip(key).map(|(a, b)| a * b).sum::<f64>() * f64::from(scale);
+            let weights: Vec<f64> = keys.iter().map(|key| score(key).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            for (column, got) in line(&got, at).into_iter().enumerate() {
+                let sum: f64 =
+                    weights.iter().zip(&values).map(|(weight, value)| weight * value[column]).sum();
+                let (mean, bound) = (sum / total, 1e-3); // probabilities and means of at most 1 are rounded to f16
+                anyhow::ensure!((got - mean).abs() < bound, "query {at}, column {column}: {got}, not {mean}");
+            }
+        }
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 #![allow(missing_docs)]
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub mod attention;
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod boxes;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub mod examples;

@@ -3,8 +3,8 @@
 //!
 //! One thread starts copies of boxes of a tensor into shared memory ([`TensorMap`]); a [`Barrier`] counts the bytes as
 //! they land. Warpgroups (four warps) wait for it and multiply what lies there without loading it themselves
-//! ([`KTile`], [`Multiply`]); the sums stay in registers. A [`Ring`] of stages lets copies run ahead of products, and
-//! [`cluster`] lets two blocks share what they copy.
+//! ([`KTile`], [`Multiply`]); the sums stay in registers, and may be the left operand of another product ([`Rows`]). A
+//! [`Ring`] of stages lets copies run ahead of products, and [`cluster`] lets two blocks share what they copy.
 //!
 //! What can be told when the kernel is compiled is in the types: a tile of shared memory has the element, the order and
 //! the number of lines of what lies in it, so that it takes only boxes of a map with the same element, box and swizzle,
@@ -107,6 +107,7 @@ mod grid;
 mod operand;
 mod ring;
 mod roles;
+mod rows;
 mod shared;
 mod staging;
 mod tensor_map;
@@ -118,6 +119,7 @@ pub use grid::{admit_next_grid, await_previous_grid};
 pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelMap};
 pub use ring::{Ring, Turn};
 pub use roles::{give_registers, in_one_thread, lane_here, sync_group, take_registers, warp_of_block};
+pub use rows::{Half, MultiplyRows, Rows};
 pub use shared::SharedAddress;
 pub use staging::{load_matrices, store_matrices};
 pub use tensor_map::{
