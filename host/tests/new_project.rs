@@ -37,7 +37,7 @@ fn text(output: &Output) -> String {
 fn a_new_project_builds_runs_and_passes_its_test() {
     let outside = tempfile::tempdir().unwrap();
     // As a person might call it.
-    let folder = outside.path().join("my first project");
+    let folder = outside.path().join("mein ü \"project\"");
     let written = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
         .args(["new", "--project"])
         .arg(&folder)

@@ -239,11 +239,43 @@ impl Sources {
 }
 
 /// The `.file` directives of a printed text.
-fn printed_files(ptx: &str) -> HashMap<u32, &str> {
+fn printed_files(ptx: &str) -> HashMap<u32, String> {
     let directives = ptx.lines().filter_map(|line| line.strip_prefix("\t.file\t")?.split_once(' '));
-    directives
-        .filter_map(|(index, path)| Some((index.parse().ok()?, path.trim().trim_matches('"'))))
-        .collect()
+    directives.filter_map(|(index, path)| Some((index.parse().ok()?, unquoted(path.trim())))).collect()
+}
+
+/// A path as PTX has it. `ptxas` refuses what is not ASCII, and ends a string at any quotation mark, also behind a backslash:
+/// both are octal numbers, byte by byte.
+fn quoted(path: &str) -> String {
+    let mut text = String::from('"');
+    for byte in path.bytes() {
+        match byte {
+            b' '..=b'~' if byte != b'"' && byte != b'\\' => text.push(byte.into()),
+            // Writing to a String cannot fail.
+            _ => {
+                let _ = write!(text, "\\{byte:03o}");
+            }
+        }
+    }
+    text + "\""
+}
+
+/// The path in a directive that LLVM has printed, which has octal numbers, too, and puts a backslash before quotation marks.
+fn unquoted(text: &str) -> String {
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let (mut path, mut rest) = (Vec::new(), inside.as_bytes());
+    while let [first, after @ ..] = rest {
+        let (byte, after) = match (*first, after) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), after)
+            }
+            (b'\\', [escaped, after @ ..]) => (*escaped, after),
+            (plain, after) => (plain, after),
+        };
+        path.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&path).into_owned()
 }
 
 /// `.file` directives, by path.
@@ -267,7 +299,7 @@ impl Files {
         all.sort();
         all.into_iter().fold(String::new(), |mut text, (index, path)| {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "\t.file\t{index} \"{path}\"");
+            let _ = writeln!(text, "\t.file\t{index} {}", quoted(path));
             text
         })
     }
@@ -304,5 +336,21 @@ impl Names {
         }
         text.push_str("\t}\n");
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_any_letters_is_ascii_in_ptx() {
+        let path = "/tmp/my ü 'pro\"j\\/lib.rs";
+        let text = quoted(path);
+        assert_eq!(text, r#""/tmp/my \303\274 'pro\042j\134/lib.rs""#);
+        assert_eq!(unquoted(&text), path);
+        // As LLVM prints it.
+        assert_eq!(unquoted(r#""/tmp/my \303\274 'pro\"j\\/lib.rs""#), path);
+        assert_eq!(unquoted("\"\""), "");
     }
 }

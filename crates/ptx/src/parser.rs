@@ -212,19 +212,22 @@ impl<'s> Parser<'s> {
             return self.expected("a string");
         }
         let inside = &self.source[self.token.start + 1..self.token.end - 1];
-        let mut plain = String::with_capacity(inside.len());
-        let mut characters = inside.chars();
-        while let Some(character) = characters.next() {
-            match character {
-                '\\' => match characters.next() {
-                    Some('n') => plain.push('\n'),
-                    Some('t') => plain.push('\t'),
-                    Some(other) => plain.push(other),
-                    None => {}
-                },
-                other => plain.push(other),
-            }
+        let (mut plain, mut rest) = (Vec::with_capacity(inside.len()), inside.as_bytes());
+        while let [first, after @ ..] = rest {
+            let (byte, after) = match (*first, after) {
+                // The bytes of letters beyond ASCII, which ptxas refuses, and quotation marks.
+                (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                    ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), after)
+                }
+                (b'\\', [b'n', after @ ..]) => (b'\n', after),
+                (b'\\', [b't', after @ ..]) => (b'\t', after),
+                (b'\\', [escaped, after @ ..]) => (*escaped, after),
+                (plain, after) => (plain, after),
+            };
+            plain.push(byte);
+            rest = after;
         }
+        let plain = String::from_utf8_lossy(&plain).into_owned();
         self.advance()?;
         Ok(plain)
     }

@@ -39,11 +39,12 @@ struct Quoted<'a>(&'a str);
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        for character in self.0.chars() {
-            match character {
-                '\n' => f.write_str("\\n")?,
-                '"' | '\\' => write!(f, "\\{character}")?,
-                other => f.write_char(other)?,
+        for byte in self.0.bytes() {
+            match byte {
+                b'\n' => f.write_str("\\n")?,
+                b' '..=b'~' if byte != b'"' && byte != b'\\' => f.write_char(byte.into())?,
+                // ptxas refuses what is not ASCII, and ends a string at any quotation mark.
+                _ => write!(f, "\\{byte:03o}")?,
             }
         }
         f.write_char('"')

@@ -40,6 +40,17 @@ fn printed_modules_parse_to_themselves() {
     }
 }
 
+/// ptxas refuses letters that are not ASCII, and ends a string at any quotation mark.
+#[test]
+fn a_path_of_any_letters_is_printed_in_ascii() {
+    let text = r#".version 8.6 .target sm_90 .address_size 64 .file 1 "/my \303\274 'pro\042j\\/lib.rs""#;
+    let module = ptx::parse(text).unwrap();
+    assert_eq!(module.files[0].path.as_str(), "/my ü 'pro\"j\\/lib.rs");
+    let printed = module.to_string();
+    assert!(printed.is_ascii() && printed.contains(r#""/my \303\274 'pro\042j\134/lib.rs""#), "{printed}");
+    assert_eq!(ptx::parse(&printed).unwrap().files[0].path, module.files[0].path);
+}
+
 #[test]
 fn the_header_and_the_tables() {
     let module = ptx::parse(LANGUAGE).unwrap();
