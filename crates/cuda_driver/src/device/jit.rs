@@ -102,6 +102,14 @@ impl Jit {
         self.errors.add(text);
     }
 
+    /// Tells on standard error why the load has failed, where the caller gave no place for it: a code alone says little.
+    pub fn say_error(&self) {
+        let text = self.errors.text.borrow();
+        if self.errors.buffer.is_none() && !text.is_empty() {
+            eprintln!("warpsmith: the module is refused: {text}");
+        }
+    }
+
     /// What was loaded.
     pub fn info(&self, text: &str) {
         self.infos.add(text);

@@ -93,6 +93,7 @@ pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
             }
         }
     }
+    jit.say_error();
     Err(refused)
 }
 
