@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx::{Block, Linkage, LocId, Module, Name, Statement};
+use ptx::{Block, FunctionKind, Linkage, LocId, Module, Name, Statement};
 
 /// Why modules cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,15 +37,79 @@ pub fn join(inputs: &[(String, String)]) -> Result<String, LinkError> {
         // A lone module stays as it is, to the letter: its line numbers are what messages refer to.
         [(_, text)] => Ok(text.clone()),
         _ => {
+            let parse = |name: &str, text: &str| {
+                ptx::parse(text).map_err(|error| LinkError::Parse { input: name.to_owned(), error })
+            };
+            let mut modules =
+                inputs.iter().map(|(name, text)| parse(name, text)).collect::<Result<Vec<_>, _>>()?;
+            for (index, renamed) in renames(inputs, &modules).into_iter().enumerate() {
+                if !renamed.is_empty() {
+                    let (name, text) = &inputs[index];
+                    modules[index] = parse(name, &rename(text, &renamed))?;
+                }
+            }
             let mut joined = Joined::default();
-            for (name, text) in inputs {
-                let module =
-                    ptx::parse(text).map_err(|error| LinkError::Parse { input: name.clone(), error })?;
+            for ((name, _), module) in inputs.iter().zip(modules) {
                 joined.add(name, module)?;
             }
             Ok(joined.finish().to_string())
         }
     }
+}
+
+/// What a module defines: names, with their linkage and whether they are kernels.
+fn definitions(module: &Module) -> impl Iterator<Item = (&Name, Option<Linkage>, bool)> {
+    let functions = module.functions.iter().filter(|function| function.body.is_some());
+    functions
+        .map(|function| (&function.name, function.linkage, function.kind == FunctionKind::Entry))
+        .chain(module.variables.iter().map(|variable| (&variable.name, variable.linkage, false)))
+        .filter(|(_, linkage, _)| *linkage != Some(Linkage::Extern))
+}
+
+/// For each input the names that only it sees and that another has too, with new names for them: every file of nvcc that
+/// prints something has its texts as `$str`, `$str$1` and so on.
+fn renames(inputs: &[(String, String)], modules: &[Module]) -> Vec<HashMap<String, String>> {
+    let mut count: HashMap<&Name, u32> = HashMap::new();
+    for (name, ..) in modules.iter().flat_map(definitions) {
+        *count.entry(name).or_default() += 1;
+    }
+    let new_name = |name: &Name, index: usize| {
+        let candidates = (index..).map(|number| format!("{name}$in{number}"));
+        // The search ends: the texts are finite.
+        candidates.into_iter().find(|new| inputs.iter().all(|(_, text)| !text.contains(new.as_str())))
+    };
+    let of_module = |(index, module): (usize, &Module)| {
+        definitions(module)
+            .filter(|(name, linkage, kernel)| linkage.is_none() && !kernel && count[name] > 1)
+            .filter_map(|(name, ..)| Some((name.to_string(), new_name(name, index)?)))
+            .collect()
+    };
+    modules.iter().enumerate().map(of_module).collect()
+}
+
+/// The text with other words in place of some, but for what stands in quotes. Who shadows such a name is renamed with it.
+fn rename(text: &str, names: &HashMap<String, String>) -> String {
+    let mut renamed = String::with_capacity(text.len() + text.len() / 16);
+    for (i, part) in text.split('"').enumerate() {
+        if i > 0 {
+            renamed.push('"');
+        }
+        if i % 2 == 1 {
+            renamed += part;
+            continue;
+        }
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%');
+        let mut rest = part;
+        while let Some(start) = rest.find(is_word) {
+            let end = rest[start..].find(|c| !is_word(c)).map_or(rest.len(), |length| start + length);
+            renamed += &rest[..start];
+            let word = &rest[start..end];
+            renamed += names.get(word).map_or(word, String::as_str);
+            rest = &rest[end..];
+        }
+        renamed += rest;
+    }
+    renamed
 }
 
 #[derive(Default)]
@@ -65,11 +129,7 @@ impl Joined {
         self.module.version = self.module.version.max(other.version);
         self.module.address_size = other.address_size;
         let mut repeated = HashSet::new();
-        let functions = other.functions.iter().filter(|function| function.body.is_some());
-        let symbols = functions
-            .map(|function| (&function.name, function.linkage))
-            .chain(other.variables.iter().map(|variable| (&variable.name, variable.linkage)));
-        for (name, linkage) in symbols.filter(|(_, linkage)| *linkage != Some(Linkage::Extern)) {
+        for (name, linkage, _) in definitions(&other) {
             match self.defined.get(name) {
                 None => {
                     self.defined.insert(name.clone(), input.to_owned());
@@ -187,6 +247,30 @@ mod tests {
         let error = join(&[input("a", CALLER), input("broken.ptx", "nonsense")]).unwrap_err();
         assert!(error.to_string().starts_with("broken.ptx: "), "{error}");
         assert_eq!(join(&[]), Err(LinkError::Empty));
+    }
+
+    #[test]
+    fn what_only_one_input_sees_stays_its_own() {
+        let text = |value: u32, kernel: &str| {
+            format!(
+                ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"$str.cu\"\n\
+                 .global .align 1 .b8 $str[2] = {{{value}}};\n.global .u64 table[1] = {{$str+1}};\n\
+                 .func own() {{ ret; }}\n.visible .entry {kernel}() {{ .reg .b64 %r; mov.u64 %r, $str; call own, (); ret; }}\n"
+            )
+        };
+        let joined = join(&[input("a", &text(1, "one")), input("b", &text(2, "two"))]).unwrap();
+        let module = ptx::parse(&joined).unwrap();
+        let names: HashSet<_> = definitions(&module).map(|(name, ..)| name.to_string()).collect();
+        assert_eq!(names.len(), 8, "{joined}");
+        // Each kernel and each table keeps to its own.
+        for number in ["$in0", "$in1"] {
+            for used in ["mov.u64 %r, $str", "call own", "{$str"] {
+                assert!(joined.contains(&format!("{used}{number}")), "{used}{number} is not in {joined}");
+            }
+        }
+        assert!(joined.contains("\"$str.cu\""), "{joined}");
+        let error = join(&[input("a", &text(1, "same")), input("b", &text(2, "same"))]).unwrap_err();
+        assert!(error.to_string().contains("`same`"), "{error}");
     }
 
     #[test]
