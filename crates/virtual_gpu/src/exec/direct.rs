@@ -1,5 +1,5 @@
 //! The short way of loads and stores: all lanes within one piece of memory, aligned. Anything else is left to
-//! [`super::access`].
+//! [`super::load_store`].
 //!
 //! The check of 32 addresses against one range vectorises; no table of pointers is made.
 

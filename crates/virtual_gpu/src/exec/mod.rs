@@ -18,6 +18,7 @@ pub(crate) mod fragments;
 mod frame;
 mod grid;
 pub(crate) mod lanewise;
+mod load_store;
 mod local;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;

@@ -4,7 +4,7 @@ use super::context::{Cx, Raise, raise};
 use super::registers::{NONE, Regs};
 use super::values::Operands;
 use super::warp::{Group, Stop, Wait, Warp};
-use super::{access, atomic, call, collective, system};
+use super::{atomic, call, collective, load_store, system};
 use crate::fault::FaultKind;
 use crate::observer::{At, BlockObserver, Order, Register};
 use crate::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
@@ -94,13 +94,13 @@ pub(crate) fn run<O: BlockObserver>(
                 }
                 OpKind::Load(load) => {
                     if active != 0 {
-                        access::load(warp, cx, load, regs, at).map_err(failed)?;
+                        load_store::load(warp, cx, load, regs, at).map_err(failed)?;
                     }
                     pc += 1;
                 }
                 OpKind::Store(store) => {
                     if active != 0 {
-                        access::store(warp, cx, store, regs, at).map_err(failed)?;
+                        load_store::store(warp, cx, store, regs, at).map_err(failed)?;
                     }
                     pc += 1;
                     if O::YIELDS && active != 0 && store.order != Order::Weak && cx.block.tells(store) {
@@ -119,7 +119,7 @@ pub(crate) fn run<O: BlockObserver>(
                 }
                 OpKind::LoadParam(op) => {
                     if active != 0 {
-                        access::load_param(cx, op, regs, at);
+                        load_store::load_param(cx, op, regs, at);
                     }
                     pc += 1;
                 }
