@@ -23,7 +23,7 @@ pub struct Module {
     pub version: (u32, u32),
     /// `.target`: the architecture first (`sm_90a`), then options (`debug`, `texmode_independent` …).
     pub targets: Vec<Name>,
-    /// `.address_size`: 32 or 64. 32 if the text does not say.
+    /// `.address_size`: 32 or 64. 64 if the text does not say: the manual has 32 there, ptxas the host's.
     pub address_size: u32,
     /// `.file` directives.
     pub files: Vec<File>,

@@ -49,7 +49,7 @@ impl<'s> Parser<'s> {
             names: Interner::default(),
             opcodes: HashMap::new(),
             loc: None,
-            module: Module { address_size: 32, ..Module::default() },
+            module: Module { address_size: 64, ..Module::default() },
         })
     }
 

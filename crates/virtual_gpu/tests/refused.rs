@@ -106,6 +106,36 @@ fn calls() {
     }
 }
 
+/// What is known and not executed is refused by what it is, with what to do instead.
+#[test]
+fn what_is_not_executed() {
+    for (outer, body, parts) in [
+        (
+            ".entry child() { ret; }",
+            "mov.u64 %rd1, child;",
+            ["`child` is a kernel", "launch it from the host"],
+        ),
+        (
+            ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);",
+            ".param .b32 r; .param .b64 a; .param .b64 b; call (r), __cudaCDP2LaunchDeviceV2, (a, b);",
+            ["`__cudaCDP2LaunchDeviceV2`", "dynamic parallelism"],
+        ),
+        (
+            ".extern .func (.param .b32 r) __nv_sinf(.param .b32 a);",
+            ".param .b32 r; .param .b32 a; call (r), __nv_sinf, (a);",
+            ["`__nv_sinf`", "libdevice"],
+        ),
+        ("", "tcgen05.wait::ld.sync.aligned;", ["tcgen05", "tensor memory"]),
+        ("", "multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];", ["multimem", "several devices"]),
+        ("", "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;", ["cancel", "atom.add"]),
+    ] {
+        let text = refusal(outer, body);
+        for part in parts {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
+    }
+}
+
 #[test]
 fn depth_and_length() {
     let deep = |open: &str, inside: &str, close: &str| {
@@ -144,6 +174,11 @@ fn headers() {
         let text = format!(".version {version}\n.target sm_90\n.address_size 64\n");
         assert!(load(&text).unwrap_err().to_string().contains("no such version"), "{version}");
     }
+    let narrow = "// made by hand\n.version 8.5\n.target sm_90\n.address_size 32\n";
+    let refused = load(narrow).unwrap_err().to_string();
+    assert!(refused.contains("line 4") && refused.contains("64 bits"), "{refused}");
+    // ptxas takes a module that does not say for one of the host's size.
+    load(".version 8.5\n.target sm_90\n.visible .entry k(.param .u64 p) { ret; }").unwrap();
     let text = ".version 8.5\n.target sm_9999999999\n.address_size 64\n";
     assert!(matches!(load(text), Err(Error::Target { .. })));
     for text in

@@ -179,6 +179,10 @@ fn transfer(
     }
 }
 
+/// Said of what nvcc makes of a launch in a kernel.
+pub(super) const DYNAMIC_PARALLELISM: &str =
+    "kernels that launch kernels (dynamic parallelism) are not supported; launch it from the host";
+
 fn system_call(
     d: &mut Decoder<'_>,
     callee: &Name,
@@ -190,6 +194,14 @@ fn system_call(
         "__assertfail" => (SystemFunction::AssertFail, 5),
         "malloc" => (SystemFunction::Malloc, 1),
         "free" => (SystemFunction::Free, 1),
+        name if name.starts_with("__cudaCDP") || name.starts_with("cudaLaunchDevice") => {
+            return Err(Refusal(format!("`{callee}` is of the device runtime: {DYNAMIC_PARALLELISM}")));
+        }
+        name if name.starts_with("__nv_") => {
+            return Err(Refusal(format!(
+                "the function `{callee}` is defined nowhere; it is of libdevice, which whoever makes the PTX links in"
+            )));
+        }
         _ => return Err(Refusal(format!("the function `{callee}` is defined nowhere"))),
     };
     let place = |operand: &Operand| match operand {

@@ -3,6 +3,7 @@
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
+use super::control::DYNAMIC_PARALLELISM;
 use super::function::{Decoder, Symbol, rows_of};
 use super::instruction::Form;
 use super::special;
@@ -95,6 +96,9 @@ fn address_of(
         }
         _ => match d.module.functions.get(name) {
             Some(&(index, _)) if rows == 2 => d.constant(code_address(index).into(), 2).map(Some),
+            _ if d.module.kernels.contains(name) && d.symbol(name).is_none() => {
+                Err(Refusal(format!("`{name}` is a kernel: {DYNAMIC_PARALLELISM}")))
+            }
             _ => Ok(None),
         },
     }

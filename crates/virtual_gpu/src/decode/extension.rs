@@ -19,7 +19,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<
         "cp" => asynchronous::copy(d, form),
         "tensormap" => asynchronous::tensormap(d, form),
         "barrier" => asynchronous::barrier_cluster(form),
-        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" => texture::decode(d, form),
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => texture::decode(d, form),
         "alloca" | "stacksave" | "stackrestore" => stack::decode(d, form),
         _ => return Ok(None),
     };

@@ -68,9 +68,26 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         name if video::knows(name) => video::decode(d, f)?,
         _ => match extension::decode(d, f)? {
             Some(kind) => kind,
-            None => return Err(Refusal::new("the virtual GPU does not know this instruction")),
+            None => return Err(Refusal::new(unknown(i.opcode.name.as_str()))),
         },
     };
     form.done()?;
     Ok(kind)
+}
+
+/// Why an instruction that no decoder takes is not executed.
+fn unknown(name: &str) -> &'static str {
+    match name {
+        "tcgen05" => {
+            "the virtual GPU has no tensor memory, which Blackwell's tcgen05 works on; mma.sync and wgmma are executed"
+        }
+        "multimem" => {
+            "the virtual GPU is one device, and multimem works on memory that several devices share; ld, st and red are \
+             executed"
+        }
+        "clusterlaunchcontrol" => {
+            "the virtual GPU does not cancel clusters that have not begun; take work from a counter by atom.add"
+        }
+        _ => "the virtual GPU does not know this instruction",
+    }
 }

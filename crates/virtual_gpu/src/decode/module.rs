@@ -26,6 +26,8 @@ pub(super) struct ModuleNames {
     pub inner: HashMap<Position, Symbol>,
     /// Functions by name: index and signature.
     pub functions: HashMap<Name, (u32, Signature)>,
+    /// Kernels, which no instruction may name.
+    pub kernels: HashSet<Name>,
 }
 
 /// Variables that were placed so far; given back when loading fails.
@@ -51,13 +53,19 @@ pub(crate) fn load(
     textures: &Arc<Textures>,
 ) -> Result<Module, Error> {
     let module = ptx::parse(text).map_err(|e| Error::Parse(e.to_string()))?;
-    check_version(&module)?;
+    check_version(&module, text)?;
+    check_address_size(&module, text)?;
     let target = check_target(&module, chip)?;
     let lines = SourceLines::new(&module);
     let mut placed = Placed { memory, owned: Vec::new() };
     let mut loader = Loader {
         lines: &lines,
-        names: ModuleNames { names: HashMap::new(), inner: HashMap::new(), functions: HashMap::new() },
+        names: ModuleNames {
+            names: HashMap::new(),
+            inner: HashMap::new(),
+            functions: HashMap::new(),
+            kernels: HashSet::new(),
+        },
         globals: HashMap::new(),
         defined: HashSet::new(),
         textures,
@@ -113,15 +121,30 @@ fn code_constants(module: &ptx::Module, loader: &Loader<'_>) -> Result<u32, Erro
     Ok(all.min(u32::MAX.into()) as u32)
 }
 
+/// The line of a directive of the module's head.
+fn line_of(text: &str, directive: &str) -> u32 {
+    text.lines().position(|line| line.trim_start().starts_with(directive)).map_or(1, |at| at as u32 + 1)
+}
+
 /// Refuses a version of PTX that does not exist.
-fn check_version(module: &ptx::Module) -> Result<(), Error> {
+fn check_version(module: &ptx::Module, text: &str) -> Result<(), Error> {
     let (major, minor) = module.version;
     if (1..=9).contains(&major) && minor <= 9 {
         return Ok(());
     }
     let reason = "there is no such version of PTX; 1.0 to 9.9 are read".to_owned();
     let instruction = format!(".version {major}.{minor}");
-    Err(Error::Unsupported { instruction, reason, line: 1, source_line: None })
+    Err(Error::Unsupported { instruction, reason, line: line_of(text, ".version"), source_line: None })
+}
+
+/// Refuses addresses of 32 bits, which drivers of 64-bit machines and all chips since Hopper do.
+fn check_address_size(module: &ptx::Module, text: &str) -> Result<(), Error> {
+    if module.address_size == 64 {
+        return Ok(());
+    }
+    let instruction = format!(".address_size {}", module.address_size);
+    let reason = "device addresses have 64 bits; compile for a 64-bit machine (nvcc -m64)".to_owned();
+    Err(Error::Unsupported { instruction, reason, line: line_of(text, ".address_size"), source_line: None })
 }
 
 fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
@@ -318,6 +341,8 @@ impl Loader<'_> {
             }
         }
         self.names.functions = names;
+        let kernels = module.functions.iter().filter(|f| f.kind == FunctionKind::Entry);
+        self.names.kernels = kernels.map(|f| f.name.clone()).collect();
         let mut kernels = Vec::new();
         let mut known_frames = HashMap::new();
         for (index, function) in defined.iter().enumerate() {

@@ -12,8 +12,8 @@ use super::instruction::Form;
 use super::modifiers::Modifiers;
 use crate::exec::registers::{NONE, Slot};
 use crate::exec::texture::{
-    Geometry, Level, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction, SurfaceReduction,
-    TextureFetch,
+    Geometry, IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction,
+    SurfaceReduction, TextureFetch,
 };
 use crate::op::{AddressOperand, OpKind};
 
@@ -22,6 +22,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     match f.name {
         "tex" | "tld4" => fetch(d, f),
         "txq" | "suq" => query(d, f),
+        "istypep" => is_type(d, f),
         _ => surface(d, f),
     }
 }
@@ -192,6 +193,17 @@ fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let target = d.real_target(target, ScalarType::B32)?;
     let surface = f.name == "suq";
     Ok(OpKind::Extension(Box::new(Query { handle, surface, question, level, target })))
+}
+
+/// `istypep.texref p, a`
+fn is_type(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let kinds = [("texref", Opaque::Texture), ("surfref", Opaque::Surface), ("samplerref", Opaque::Sampler)];
+    let kind = f.modifiers.take_any(&kinds);
+    let kind = kind.ok_or_else(|| Refusal::new("it asks for .texref, .surfref or .samplerref"))?;
+    let [target, handle] = f.operands()?;
+    let handle = d.source(handle, ScalarType::U64)?;
+    let target = d.real_target(target, ScalarType::Pred)?;
+    Ok(OpKind::Extension(Box::new(IsType { handle, kind, target })))
 }
 
 fn surface(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -137,7 +137,13 @@ pub(super) struct View<'a> {
 /// Tells the observer of an access. Inlined: handing `shape` over through the stack stalls on its single bytes, which
 /// was a tenth of a profiled run.
 #[inline(always)]
-pub(super) fn notify<O: BlockObserver>(cx: &mut Cx<'_, O>, view: View<'_>, addresses: &[u64; 32], shape: Shape, at: At) {
+pub(super) fn notify<O: BlockObserver>(
+    cx: &mut Cx<'_, O>,
+    view: View<'_>,
+    addresses: &[u64; 32],
+    shape: Shape,
+    at: At,
+) {
     // Who does not follow registers is spared the list.
     let named = if O::REGISTERS { view.registers } else { &[] };
     let access = Access {

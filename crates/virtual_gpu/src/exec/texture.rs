@@ -190,6 +190,41 @@ pub(crate) enum Question {
     Layout,
 }
 
+/// What `istypep` asks of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opaque {
+    Texture,
+    Surface,
+    /// None has a handle of its own: image and sampler are named together.
+    Sampler,
+}
+
+/// `istypep`
+#[derive(Debug)]
+pub(crate) struct IsType {
+    pub handle: Slot,
+    pub kind: Opaque,
+    pub target: Slot,
+}
+
+impl Extension for IsType {
+    fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
+        let textures = machine.launch.gpu.textures();
+        let is = |handle: u64| match self.kind {
+            Opaque::Texture => textures.texture(handle).is_some(),
+            Opaque::Surface => textures.surface(handle).is_some(),
+            Opaque::Sampler => false,
+        };
+        // SAFETY: decoding gave the handle a 64-bit register and the target a predicate.
+        unsafe {
+            let regs = machine.regs;
+            let yes = lanes_of(at.lanes).filter(|&i| is(regs.get(self.handle, i))).fold(0, |m, i| m | 1 << i);
+            regs.set_predicate(self.target, yes, at.lanes);
+        }
+        Ok(Step::Next)
+    }
+}
+
 /// `txq`, `suq`
 #[derive(Debug)]
 pub(crate) struct Query {

@@ -232,6 +232,7 @@ fn lop3(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         return Err(unsupported_type(ty));
     }
     let table = |operand: &Operand| match operand {
+        // ptxas takes the low eight bits of a table, whatever its value.
         Operand::Constant(c) => c.integer().map(|bits| bits as u8),
         _ => None,
     };
