@@ -7,6 +7,7 @@
 //! they were.
 
 use crate::llvm::{At, Module, Opcode, TargetMachine, Value};
+use std::collections::HashSet;
 
 /// Takes them apart, as far as the number of a loop's rounds is known.
 pub fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String> {
@@ -16,20 +17,24 @@ pub fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String
         return Ok(());
     }
     // The others have been optimised, and are the same in all parts of the module.
-    let mut added = Vec::new();
+    let mut added = HashSet::new();
     for function in others {
-        // LLVM asks for both together.
         for attribute in ["noinline", "optnone"] {
             if !function.has_enum_attribute(At::Function, attribute) {
                 function.add_enum_attribute(At::Function, attribute, 0);
-                added.push((function, attribute));
+                added.insert((function.name(), attribute));
             }
         }
     }
     module.run_passes_of_no_target("function(jump-threading)")?;
     machine.run_passes(module, "default<O3>")?;
-    for (function, attribute) in added {
-        function.remove_enum_attribute(At::Function, attribute);
+    // By name: those that nothing calls any more are gone.
+    for function in module.functions() {
+        for attribute in ["noinline", "optnone"] {
+            if added.contains(&(function.name(), attribute)) {
+                function.remove_enum_attribute(At::Function, attribute);
+            }
+        }
     }
     Ok(())
 }
