@@ -9,7 +9,6 @@ use crate::front_end::{self, Request, Toolchain};
 use crate::{isolate, llvm, llvm_library, lower, project};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// How much the PTX tells of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -256,8 +255,8 @@ impl CudaBuilder {
         };
         let cache = Cache::new(target_folder.join("lowered"));
         let conditions = conditions(toolchain, &library, &options);
-        let key = conditions.map(|key| key.and(&archive.content()));
-        let earlier = key.and_then(|key| lower::Output::decode(&cache.get(key)?));
+        let key = conditions.and(&archive.content());
+        let earlier = cache.get(key).and_then(|entry| lower::Output::decode(&entry));
         let output = match earlier {
             Some(output) => output,
             None => {
@@ -265,13 +264,10 @@ impl CudaBuilder {
                     path: library.clone(),
                     cause: e.to_string(),
                 })?;
-                let parts = conditions.map(|key| (&cache, key));
-                let output = isolate::run(|| lower::lower(&archive, &options, parts))
+                let output = isolate::run(|| lower::lower(&archive, &options, (&cache, conditions)))
                     .map_err(|error| llvm_library::with_version(toolchain, error))?;
-                if let Some(key) = key {
-                    cache.put(key, &output.encode());
-                    cache.trim();
-                }
+                cache.put(key, &output.encode());
+                cache.trim();
                 output
             }
         };
@@ -308,16 +304,16 @@ impl CudaBuilder {
     }
 }
 
-/// All that the lowering depends on but the bitcode; `None` where this program cannot read itself, so that nothing would
-/// tell its next version from it.
-fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -> Option<Key> {
-    static THIS_PROGRAM: OnceLock<Option<Key>> = OnceLock::new();
-    let this_program = *THIS_PROGRAM.get_or_init(|| {
-        let program = fs::read(std::env::current_exe().ok()?).ok()?;
-        Some(Key::of(&[&program]))
-    });
+/// All that the lowering depends on but the bitcode. This crate's own sources stand for the program: build scripts of other
+/// profiles, and of other packages, lower as this one does and find what it kept.
+fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -> Key {
     let options = format!("{options:?}");
-    Some(this_program?.and(&[toolchain.version.as_bytes(), &cache::identity(library), options.as_bytes()]))
+    Key::of(&[
+        env!("CUDA_BUILDER_SOURCES").as_bytes(),
+        toolchain.version.as_bytes(),
+        &cache::identity(library),
+        options.as_bytes(),
+    ])
 }
 
 /// Holds the folder of device builds for this process, until the file is dropped.

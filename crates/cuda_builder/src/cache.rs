@@ -1,7 +1,7 @@
 //! What was lowered before, by what it was lowered from.
 //!
 //! A key is a hash of everything that an answer depends on: the bitcode, the options, the LLVM that does the work, and
-//! this very program, so that a changed lowering never meets the answers of the one before. An entry carries its key
+//! this crate's sources, so that a changed lowering never meets the answers of the one before. An entry carries its key
 //! and the hash of its content, so that a damaged file is no answer either. Nothing but time is lost when the folder is
 //! deleted; the builder itself deletes what was not used for longest when the folder grows too large.
 

@@ -147,6 +147,9 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
     }
     let profile = if request.release { "RELEASE" } else { "DEV" };
     for (key, value) in [
+        // Of no effect beside our flags, but cargo would tell dependencies apart by them.
+        ("OPT_LEVEL", if request.release { "3" } else { "0" }),
+        ("DEBUG", "line-tables-only"),
         ("LTO", "off"),
         ("PANIC", "abort"),
         ("CODEGEN_UNITS", "1"),

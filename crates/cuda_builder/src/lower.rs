@@ -81,7 +81,7 @@ const LLVM_OPTIONS: [&str; 1] = ["-unroll-threshold=1000"];
 
 /// Lowers the archive's crates to PTX. `earlier` is where parts of earlier builds are, and the key of everything that is
 /// not a part's own content.
-pub fn lower(archive: &Archive, options: &Options, earlier: Option<(&Cache, Key)>) -> Result<Output, String> {
+pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Result<Output, String> {
     llvm::set_options(&LLVM_OPTIONS);
     let plan = prepare_whole(archive, options)?;
     let parts = part::lower_all(&plan, options, earlier)?;

@@ -28,11 +28,7 @@ pub struct Part {
 }
 
 /// Lowers all parts of a plan, on all cores. `key` stands for everything but the parts' own content.
-pub fn lower_all(
-    plan: &Plan,
-    options: &Options,
-    earlier: Option<(&Cache, Key)>,
-) -> Result<Vec<Part>, String> {
+pub fn lower_all(plan: &Plan, options: &Options, earlier: (&Cache, Key)) -> Result<Vec<Part>, String> {
     let which = plan.parts();
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Part, String>)>> = Mutex::new(Vec::new());
@@ -57,24 +53,18 @@ pub fn lower_all(
     done.into_iter().map(|(_, part)| part).collect()
 }
 
-fn lower(
-    plan: &Plan,
-    which: Which,
-    options: &Options,
-    earlier: Option<(&Cache, Key)>,
-) -> Result<Part, String> {
+fn lower(plan: &Plan, which: Which, options: &Options, earlier: (&Cache, Key)) -> Result<Part, String> {
     let bitcode = plan.cut(&Context::new(), which)?;
-    let earlier = earlier.map(|(cache, key)| (cache, key.and(&[b"part", &bitcode])));
-    if let Some(part) = earlier.and_then(|(cache, key)| Part::decode(&cache.get(key)?)) {
+    let (cache, conditions) = earlier;
+    let key = conditions.and(&[b"part", &bitcode]);
+    if let Some(part) = cache.get(key).and_then(|entry| Part::decode(&entry)) {
         return Ok(part);
     }
     // Read back, so that the answer depends on these bytes and nothing else.
     let context = Context::new();
     let module = context.parse(&bitcode, "device")?;
     let part = translate(plan, &context, &module, options)?;
-    if let Some((cache, key)) = earlier {
-        cache.put(key, &part.encode());
-    }
+    cache.put(key, &part.encode());
     Ok(part)
 }
 
