@@ -4,6 +4,10 @@ use cust::event::{Event, EventFlags};
 use cust::memory::AsyncCopyDestination;
 use cust::prelude::*;
 use cust::stream::StreamWaitEventFlags;
+use warpsmith_cuda::abi::{CUresult, Out};
+use warpsmith_cuda::entry::graphs::{
+    cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
+};
 
 /// Writes `p[tid]`; with `skip` not 0 also reads its neighbour's without a barrier, through shared memory.
 const KERNEL: &str = "
@@ -66,16 +70,17 @@ fn the_same_race_fails_the_next_test_too() {
     shift(1);
 }
 
-/// Two launches on the same buffer, on two streams; `ordered` puts an event between them.
+/// Two launches on the same buffer, one word apart, on two streams; `ordered` puts an event between them.
 fn two_streams(ordered: bool) {
     let _context = cust::quick_init().unwrap();
     let module = Module::from_ptx(KERNEL, &[]).unwrap();
     let streams = [0, 1].map(|_| Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
-    let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let out = DeviceBuffer::from_slice(&[0u32; 65]).unwrap();
     for (i, stream) in streams.iter().enumerate() {
         let function = module.get_function("shift").unwrap();
+        let place = out.as_device_ptr().wrapping_add(i);
         // SAFETY: the buffer has an element for each thread, and outlives the launches.
-        unsafe { launch!(function<<<1, 64, 0, stream>>>(out.as_device_ptr(), 0)) }.unwrap();
+        unsafe { launch!(function<<<1, 64, 0, stream>>>(place, 0)) }.unwrap();
         if ordered && i == 0 {
             let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
             event.record(stream).unwrap();
@@ -129,4 +134,55 @@ fn a_copy_on_another_stream_fails_the_test() {
 fn a_copy_on_the_default_stream_passes() {
     let _checked = warpsmith_cuda::checked();
     copied_back(true);
+}
+
+/// Two launches on the same buffer as nodes of a graph, captured from two streams; `ordered` makes the one depend on the
+/// other.
+fn graph(ordered: bool) {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let streams = [0, 1].map(|_| Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
+    let [first, second] = &streams;
+    let out = DeviceBuffer::from_slice(&[0u32; 65]).unwrap();
+    let behind = |waits: &Stream, stream: &Stream| {
+        let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+        event.record(stream).unwrap();
+        waits.wait_event(event, StreamWaitEventFlags::DEFAULT).unwrap();
+    };
+    let launch = |stream: &Stream, place: usize| {
+        let function = module.get_function("shift").unwrap();
+        let place = out.as_device_ptr().wrapping_add(place);
+        // SAFETY: the buffer has an element for each thread, and outlives the graph.
+        unsafe { launch!(function<<<1, 64, 0, stream>>>(place, 0)) }.unwrap();
+    };
+    let handle = first.as_inner() as usize;
+    let (mut made, mut ready) = (0, 0);
+    // SAFETY: the streams and the places for handles live as long as they are used.
+    unsafe {
+        assert_eq!(cuStreamBeginCapture_v2(handle, 0), CUresult::SUCCESS);
+        behind(second, first);
+        launch(first, 0);
+        if ordered {
+            behind(second, first);
+        }
+        launch(second, 1);
+        behind(first, second);
+        assert_eq!(cuStreamEndCapture(handle, Out::new(&mut made)), CUresult::SUCCESS);
+        assert_eq!(cuGraphInstantiateWithFlags(Out::new(&mut ready), made, 0), CUresult::SUCCESS);
+        assert_eq!(cuGraphLaunch(ready, handle), CUresult::SUCCESS);
+    }
+    first.synchronize().unwrap();
+}
+
+#[test]
+#[should_panic(expected = "race in a graph: kernel `shift`")]
+fn two_nodes_without_an_edge_fail_the_test() {
+    let _checked = warpsmith_cuda::checked();
+    graph(false);
+}
+
+#[test]
+fn two_nodes_with_an_edge_pass() {
+    let _checked = warpsmith_cuda::checked();
+    graph(true);
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 use virtual_gpu::Location;
 
+use crate::origin::HostSite;
+
 /// Which tool found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
@@ -84,6 +86,10 @@ pub struct Object {
     pub size: Option<u64>,
     /// The byte that was touched, from its start.
     pub offset: u64,
+    /// Bytes of the elements that the access takes it for, so that `offset` can be told as an index.
+    pub element: Option<u32>,
+    /// Where the host's code allocated it, as far as the program's symbols tell.
+    pub allocated: Option<HostSite>,
 }
 
 /// Something found.

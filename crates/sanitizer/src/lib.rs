@@ -13,6 +13,7 @@ mod flow;
 mod init;
 mod objects;
 mod observer;
+mod origin;
 mod outstanding;
 mod place;
 mod race;
@@ -29,6 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use checks::{Checks, UnknownCheck, from_env};
 pub use finding::{Check, Finding, Findings, Frame, Object, Severity, Site};
 pub use observer::{BlockCheck, LaunchCheck};
+pub use origin::HostSite;
 pub use render::{Format, render};
 pub use streams::{Before, Work};
 
@@ -37,6 +39,9 @@ use race::GlobalRaces;
 use shadow::Spare;
 use streams::Streams;
 use written::Written;
+
+/// The name of memory that the host pinned or shares with the device.
+pub const HOST_MEMORY: &str = "host memory";
 
 /// The checks of one program: what it allocated and wrote, and what was found.
 #[derive(Debug)]
@@ -95,7 +100,8 @@ impl Sanitizer {
 
     /// The host allocated memory; what is in it is undefined. `name` for variables of a module, which are defined.
     pub fn host_allocated(&self, address: u64, bytes: u64, name: Option<&str>) {
-        self.objects.allocated(address, bytes, name);
+        let by_program = name.is_none_or(|name| name == HOST_MEMORY);
+        self.objects.allocated(address, bytes, name, by_program);
         if self.checks.race {
             self.streams().allocated(address, bytes);
         }
@@ -133,9 +139,19 @@ impl Sanitizer {
         });
     }
 
-    /// The host wrote device memory (a copy to the device, a fill).
+    /// The host wrote device memory.
     pub fn host_wrote(&self, address: u64, bytes: u64) {
         streams::bytes("a copy or fill", address, bytes, true);
+        self.host_defined(address, bytes);
+    }
+
+    /// The host filled device memory with a value of 1, 2 or 4 bytes.
+    pub fn host_filled(&self, address: u64, bytes: u64, value: &[u8]) {
+        streams::filled(address, bytes, value);
+        self.host_defined(address, bytes);
+    }
+
+    fn host_defined(&self, address: u64, bytes: u64) {
         if self.checks.init {
             self.written().set(address, bytes, true);
         }
@@ -201,6 +217,21 @@ impl Sanitizer {
         }
         let (result, touches) = streams::watch(run);
         let found = self.streams().done(work, touches, &self.objects);
+        self.add(found);
+        result
+    }
+
+    /// Runs the nodes of a graph, each of which comes after those named by its entry of `after` and those that they come
+    /// after, and looks for races between nodes that nothing orders. `run` is given each node's number in turn.
+    pub fn graph(&self, after: &[Vec<usize>], mut run: impl FnMut(usize)) {
+        if !self.checks.race {
+            return (0..after.len()).for_each(run);
+        }
+        let found = streams::graph(after, &mut run, &self.objects);
+        self.add(found);
+    }
+
+    fn add(&self, found: Vec<Finding>) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         for finding in found {
             let same =
@@ -210,7 +241,6 @@ impl Sanitizer {
                 None => report.push(finding),
             }
         }
-        result
     }
 
     /// Forgets work that everything still to come comes after.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::finding::Object;
+use crate::origin::Calls;
 
 /// One allocation, alive or freed.
 #[derive(Debug, Clone)]
@@ -11,7 +12,12 @@ struct Allocated {
     size: u64,
     name: Option<String>,
     freed: bool,
+    /// Who asked for it.
+    calls: Option<Calls>,
 }
+
+/// Allocations whose calls are kept: a few kilobytes each.
+const MOST_CALLS: usize = 4096;
 
 /// All allocations that the host made.
 #[derive(Debug, Default)]
@@ -23,8 +29,11 @@ impl Objects {
     }
 
     /// The host allocated memory.
-    pub fn allocated(&self, address: u64, size: u64, name: Option<&str>) {
-        self.lock().insert(address, Allocated { size, name: name.map(str::to_owned), freed: false });
+    pub fn allocated(&self, address: u64, size: u64, name: Option<&str>, by_program: bool) {
+        let mut objects = self.lock();
+        let keep = by_program && objects.len() < MOST_CALLS;
+        let calls = keep.then(Calls::here);
+        objects.insert(address, Allocated { size, name: name.map(str::to_owned), freed: false, calls });
     }
 
     /// The host freed memory. Returns whether it was alive.
@@ -46,15 +55,24 @@ impl Objects {
 
     /// The object at or before an address of global memory.
     pub fn global(&self, address: u64) -> Object {
-        let objects = self.lock();
-        match objects.range(..=address).next_back() {
-            Some((&start, object)) => Object {
+        let found = self.lock().range(..=address).next_back().map(|(&start, object)| (start, object.clone()));
+        match found {
+            Some((start, object)) => Object {
                 space: "global",
-                name: object.name.clone(),
+                name: object.name,
                 size: Some(object.size),
                 offset: address - start,
+                element: None,
+                allocated: object.calls.and_then(|calls| calls.site()),
             },
-            None => Object { space: "global", name: None, size: None, offset: address },
+            None => Object {
+                space: "global",
+                name: None,
+                size: None,
+                offset: address,
+                element: None,
+                allocated: None,
+            },
         }
     }
 

@@ -111,7 +111,7 @@ impl LaunchObserver for LaunchCheck {
         let mut found = std::mem::take(&mut self.findings).into_vec();
         if let Some(fault) = fault {
             self.faulted.store(true, Ordering::Relaxed);
-            found.extend(of_fault(fault, self.checks, &launch.kernel));
+            found.extend(of_fault(fault, self.checks, &launch.kernel, &self.objects));
         }
         self.report.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
@@ -277,7 +277,7 @@ impl BlockObserver for BlockCheck {
     }
 
     fn heap_allocated(&mut self, _at: At, address: u64, bytes: u64) {
-        self.objects.allocated(address, bytes, Some("malloc in a kernel"));
+        self.objects.allocated(address, bytes, Some("malloc in a kernel"), false);
         if let Some(init) = &self.init {
             init.heap_allocated(address, bytes);
         }

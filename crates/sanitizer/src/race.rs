@@ -5,6 +5,7 @@
 //! a block fence orders nothing for another block.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope};
@@ -14,6 +15,9 @@ use crate::copies::Copies;
 use crate::outstanding::Outstanding;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
+
+/// Stands for a value that nobody looked at: no two are the same.
+static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
 
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
@@ -456,8 +460,10 @@ impl BlockRaces {
                 floor: self.clocks.floor(thread),
                 clocks: &self.clocks,
             };
-            let found =
-                if touch.write { shadow.write(word, &asking, None) } else { shadow.read(word, &asking) };
+            let found = match touch.write {
+                true => shadow.write(word, &asking, Some(UNKNOWN.fetch_add(1, Ordering::Relaxed))),
+                false => shadow.read(word, &asking),
+            };
             if let Some((earlier, clash)) = found {
                 report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
             }

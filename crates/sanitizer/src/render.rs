@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::{Finding, Severity, Site};
+use crate::finding::{Check, Finding, Severity, Site};
 
 /// How to print findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +44,15 @@ fn text(findings: &[Finding]) -> String {
         if let Some(object) = &finding.object {
             let name = object.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
             let size = object.size.map_or_else(String::new, |size| format!(" of {size}"));
-            let _ = writeln!(out, "  at byte {}{size} of {} memory{name}", object.offset, object.space);
+            let element = object.element.filter(|&bytes| bytes > 1 && object.offset % u64::from(bytes) == 0);
+            let element = element.map_or_else(String::new, |bytes| {
+                format!(", element {} of {bytes} bytes each", object.offset / u64::from(bytes))
+            });
+            let _ =
+                writeln!(out, "  at byte {}{size} of {} memory{name}{element}", object.offset, object.space);
+            if let Some(allocated) = &object.allocated {
+                let _ = writeln!(out, "  allocated at {allocated}");
+            }
         }
         for site in &finding.sites {
             write_site(&mut out, site);
@@ -59,10 +67,15 @@ fn text(findings: &[Finding]) -> String {
     if findings.is_empty() {
         out.push_str("nothing found\n");
     } else {
+        let several =
+            |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let notes = findings.len() - errors - warnings;
         let _ = writeln!(
             out,
-            "{errors} errors, {warnings} warnings, {} notes",
-            findings.len() - errors - warnings
+            "{}, {}, {}",
+            several(errors, "error"),
+            several(warnings, "warning"),
+            several(notes, "note")
         );
     }
     out
@@ -93,12 +106,13 @@ fn source_line(file: &str, line: u32) -> Option<String> {
 fn compute_sanitizer(findings: &[Finding]) -> String {
     let mut out = String::from("========= COMPUTE-SANITIZER\n");
     for finding in findings {
-        let _ = writeln!(out, "========= {}", finding.message);
+        let _ = writeln!(out, "========= {}", headline(finding));
+        if let Some(allocated) = finding.object.as_ref().and_then(|object| object.allocated.as_ref()) {
+            let _ = writeln!(out, "=========     allocated at {allocated}");
+        }
         for site in &finding.sites {
-            let place =
-                site.frames.first().map_or_else(String::new, |f| format!(" in {}:{}", f.file, f.line));
             let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);
-            let _ = writeln!(out, "=========     {} at {}{place}", site.what, site.function);
+            let _ = writeln!(out, "=========     {} at {}", site.what, place(site));
             let _ = writeln!(out, "=========     by thread ({tx},{ty},{tz}) in block ({bx},{by},{bz})");
         }
         out.push_str("=========\n");
@@ -108,10 +122,58 @@ fn compute_sanitizer(findings: &[Finding]) -> String {
     out
 }
 
+/// Where an access is.
+fn place(site: &Site) -> String {
+    let line = site.frames.first().map_or_else(String::new, |f| format!(" in {}:{}", f.file, f.line));
+    format!("{}(){line}", site.function)
+}
+
+/// The first line as compute-sanitizer words it, where it has a word for it; else our own.
+fn headline(finding: &Finding) -> String {
+    let what = |site: &Site| if site.what.ends_with("write") { "Write" } else { "Read" };
+    let level = if finding.severity == Severity::Error { "Error" } else { "Warning" };
+    match (&finding.check, &finding.sites[..]) {
+        (Check::Memory, _) => invalid(&finding.message).unwrap_or_else(|| finding.message.clone()),
+        (Check::Race, [later, earlier]) if finding.severity != Severity::Note => format!(
+            "{level}: Race reported between {} access at {} and {} access at {} [{} hazards]",
+            what(later),
+            place(later),
+            what(earlier),
+            place(earlier),
+            finding.count
+        ),
+        (Check::Barrier, [_, ..]) => format!("Barrier error detected. {}", finding.message),
+        _ => finding.message.clone(),
+    }
+}
+
+/// `illegal address: global load of 4 bytes at 0x10, …` as memcheck says it.
+fn invalid(message: &str) -> Option<String> {
+    let (kind, rest) = message.split_once(" address: ")?;
+    let why = match kind {
+        "illegal" => "out of bounds",
+        "misaligned" => "misaligned",
+        _ => return None,
+    };
+    let (access, rest) = rest.split_once(" of ")?;
+    let (bytes, address) = rest.split_once(" bytes at ")?;
+    let (space, verb) = access.split_once(' ')?;
+    let verb = match verb.split(' ').next()? {
+        "load" => "read",
+        "store" => "write",
+        other => other,
+    };
+    let (address, nearby) = address.split_once(',').map_or((address, ""), |(at, nearby)| (at, nearby.trim()));
+    let nearby = if nearby.is_empty() { String::new() } else { format!(": {nearby}") };
+    Some(format!(
+        "Invalid __{space}__ {verb} of size {bytes} bytes\n=========     Address {address} is {why}{nearby}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Check, Frame, Object};
+    use crate::finding::{Frame, Object};
 
     fn finding() -> Finding {
         Finding {
@@ -119,7 +181,14 @@ mod tests {
             severity: Severity::Error,
             message: "race in shared memory: read after write, and nothing orders the two".into(),
             kernel: "tiled".into(),
-            object: Some(Object { space: "shared", name: None, size: Some(2048), offset: 68 }),
+            object: Some(Object {
+                space: "shared",
+                name: None,
+                size: Some(2048),
+                offset: 68,
+                element: Some(4),
+                allocated: None,
+            }),
             sites: vec![Site {
                 what: "read",
                 block: [0, 1, 0],
@@ -139,12 +208,12 @@ mod tests {
         for part in [
             "error: race in shared memory",
             "in kernel `tiled`",
-            "byte 68 of 2048 of shared memory",
+            "byte 68 of 2048 of shared memory, element 17 of 4 bytes each",
             "read by thread (3, 0, 0) of block (0, 1, 0)",
             "--> no/such.rs:41:9",
             "seen 4064 times",
             "help: put `thread::sync_threads()`",
-            "1 errors, 0 warnings",
+            "1 error, 0 warnings, 0 notes",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -155,6 +224,12 @@ mod tests {
         let lines = render(&[finding()], Format::ComputeSanitizer);
         assert!(lines.lines().all(|line| line.starts_with("=========")), "{lines}");
         assert!(lines.ends_with("ERROR SUMMARY: 1 error\n"));
+        let message =
+            "illegal address: global load of 4 bytes at 0x100, 0 bytes past the end of the allocation";
+        let memory = Finding { check: Check::Memory, message: message.into(), ..finding() };
+        let lines = render(&[memory], Format::ComputeSanitizer);
+        assert!(lines.contains("========= Invalid __global__ read of size 4 bytes\n"), "{lines}");
+        assert!(lines.contains("Address 0x100 is out of bounds: 0 bytes past"), "{lines}");
         let json: serde_json::Value = serde_json::from_str(&render(&[finding()], Format::Json)).unwrap();
         assert_eq!(json["findings"][0]["sites"][0]["frames"][0]["line"], 41);
     }

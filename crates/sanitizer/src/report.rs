@@ -34,13 +34,26 @@ impl Reporter<'_> {
     }
 
     fn object(&self, space: MemorySpace, address: u64) -> Object {
+        let own =
+            |space| Object { space, name: None, size: None, offset: address, element: None, allocated: None };
         match space {
             MemorySpace::Global => self.objects.global(address),
             MemorySpace::Shared => self.shared_object(address),
-            MemorySpace::Local => Object { space: "local", name: None, size: None, offset: address },
+            MemorySpace::Local => own("local"),
             MemorySpace::Const => Object { space: "const", ..self.objects.global(address) },
-            MemorySpace::Param => Object { space: "param", name: None, size: None, offset: address },
+            MemorySpace::Param => own("param"),
         }
+    }
+
+    /// Bytes of the elements that an instruction accesses.
+    fn element(&self, pc: u32) -> Option<u32> {
+        let opcode = self
+            .launched
+            .code
+            .opcode(pc)
+            .filter(|opcode| matches!(opcode.name.as_str(), "ld" | "ldu" | "st" | "atom" | "red"))?;
+        let bits: u32 = opcode.modifiers.last()?.as_str().get(1..)?.parse().ok()?;
+        Some(bits / 8)
     }
 
     /// The shared array that holds an address, or else the block's shared memory.
@@ -55,12 +68,16 @@ impl Reporter<'_> {
                 name: Some(readable(&array.name)),
                 size: Some(array.size.into()),
                 offset: address - u64::from(array.offset),
+                element: None,
+                allocated: None,
             },
             None => Object {
                 space: "shared",
                 name: None,
                 size: Some(self.launched.shared_bytes.into()),
                 offset: address,
+                element: None,
+                allocated: None,
             },
         }
     }
@@ -131,7 +148,7 @@ impl Reporter<'_> {
                 earlier.first(),
             ),
         ];
-        let object = self.object(space, race.address);
+        let object = Object { element: self.element(at.pc), ..self.object(space, race.address) };
         let space = object.space;
         let race = |what: &str| format!("race in {space} memory: {what}");
         let (severity, message) = match race_clash {
@@ -184,6 +201,8 @@ impl Reporter<'_> {
                 name: Some(name),
                 size: Some(size),
                 offset: address.wrapping_sub(start),
+                element: None,
+                allocated: None,
             }),
             sites: vec![site],
             help: "it lands in the array beside it: compare the index with the array's length",
@@ -202,7 +221,8 @@ impl Reporter<'_> {
             return;
         }
         let site = self.site("use", at.pc, self.block, at.warp, lanes.trailing_zeros());
-        let object = space.map(|(space, address)| self.object(space, address));
+        let object = space
+            .map(|(space, address)| Object { element: self.element(at.pc), ..self.object(space, address) });
         let kernel = self.launched.kernel.clone();
         self.findings.note(key, || Finding {
             check: Check::Init,
@@ -293,7 +313,7 @@ impl Reporter<'_> {
 }
 
 /// A fault as a finding of the tool that is on for it.
-pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str) -> Option<Finding> {
+pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
     let (check, what, help) = match &fault.kind {
         FaultKind::IllegalAddress { .. } => (
             Check::Memory,
@@ -335,12 +355,23 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str) -> Option<Fi
         Check::Memory => checks.memory,
         _ => checks.barrier,
     };
+    // The buffer that the address lies in or behind.
+    let object = match &fault.kind {
+        FaultKind::IllegalAddress { access, address, bytes, .. }
+        | FaultKind::MisalignedAddress { access, address, bytes }
+            if access.starts_with("global") =>
+        {
+            let object = Object { element: Some(*bytes), ..objects.global(*address) };
+            Some(object).filter(|object| object.size.is_some())
+        }
+        _ => None,
+    };
     on.then(|| Finding {
         check,
         severity: Severity::Error,
         message: fault.kind.to_string(),
         kernel: kernel.to_owned(),
-        object: None,
+        object,
         sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
         help,
         count: 1,

@@ -572,7 +572,7 @@ impl Shadow {
 }
 
 /// The bits of the bytes of a mask.
-fn mask_of(bytes: u32) -> u32 {
+pub fn mask_of(bytes: u32) -> u32 {
     (0..4).filter(|i| bytes >> i & 1 != 0).fold(0, |mask, i| mask | 0xFF << (8 * i))
 }
 

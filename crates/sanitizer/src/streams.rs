@@ -12,7 +12,7 @@ use crate::finding::{Check, Finding, Object, Severity, Site};
 use crate::objects::Objects;
 use crate::observer::Launched;
 use crate::race::{GlobalRaces, words};
-use crate::shadow::Stamp;
+use crate::shadow::{Shadow, Stamp, mask_of};
 
 /// For each stream, the last piece of its work that comes before.
 pub type Before = BTreeMap<usize, u64>;
@@ -30,6 +30,9 @@ pub struct Work {
     pub before: Arc<Before>,
 }
 
+/// In place of a context, for the nodes of a graph.
+const IN_GRAPH: usize = usize::MAX;
+
 impl Work {
     fn comes_after(&self, other: &Work) -> bool {
         self.queue != other.queue
@@ -38,6 +41,9 @@ impl Work {
     }
 
     fn place(&self) -> String {
+        if self.queue == IN_GRAPH {
+            return "in one node of the graph".to_owned();
+        }
         match self.stream {
             0 => "in a call that waits".to_owned(),
             1 => "on the default stream".to_owned(),
@@ -47,10 +53,20 @@ impl Work {
 }
 
 /// What work touched.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Touched {
-    Kernel { launched: Arc<Launched>, races: Arc<Mutex<GlobalRaces>> },
-    Bytes { what: &'static str, address: u64, bytes: u64, write: bool },
+    Kernel {
+        launched: Arc<Launched>,
+        races: Arc<Mutex<GlobalRaces>>,
+    },
+    /// `word`: what each aligned word of them was filled with.
+    Bytes {
+        what: &'static str,
+        address: u64,
+        bytes: u64,
+        write: bool,
+        word: Option<u32>,
+    },
 }
 
 #[derive(Debug)]
@@ -88,14 +104,55 @@ pub(crate) fn launched(launched: &Arc<Launched>, races: &Arc<Mutex<GlobalRaces>>
 
 /// Bytes were copied, filled or freed.
 pub(crate) fn bytes(what: &'static str, address: u64, bytes: u64, write: bool) {
-    touch(|| Touched::Bytes { what, address, bytes, write });
+    touch(|| Touched::Bytes { what, address, bytes, write, word: None });
+}
+
+/// Bytes were filled with a value of 1, 2 or 4 bytes.
+pub(crate) fn filled(address: u64, bytes: u64, value: &[u8]) {
+    touch(|| {
+        let word = match *value {
+            [byte] => Some(u32::from(byte) * 0x0101_0101),
+            [low, high] => Some(u32::from_le_bytes([low, high, low, high])),
+            [a, b, c, d] => Some(u32::from_le_bytes([a, b, c, d])),
+            _ => None,
+        };
+        Touched::Bytes { what: "a fill", address, bytes, write: true, word }
+    });
 }
 
 /// Does a piece of work, and tells what it touched.
 pub(crate) fn watch<T>(run: impl FnOnce() -> T) -> (T, Touches) {
-    TOUCHED.set(Some(Vec::new()));
+    let around = TOUCHED.replace(Some(Vec::new()));
     let result = run();
-    (result, Touches(TOUCHED.take().unwrap_or_default()))
+    (result, Touches(TOUCHED.replace(around).unwrap_or_default()))
+}
+
+/// Runs the nodes of a graph, and compares each with those before it that it does not come after. What they touched
+/// counts for the graph as a whole, too.
+pub(crate) fn graph(after: &[Vec<usize>], run: &mut dyn FnMut(usize), objects: &Objects) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut done: Vec<Done> = Vec::with_capacity(after.len());
+    // By node: those that come before it, a bit each.
+    let mut before: Vec<Vec<u64>> = Vec::with_capacity(after.len());
+    for (node, direct) in after.iter().enumerate() {
+        let mut all = vec![0; after.len().div_ceil(64)];
+        for &earlier in direct.iter().filter(|&&earlier| earlier < node) {
+            all.iter_mut().zip(&before[earlier]).for_each(|(all, before)| *all |= before);
+            all[earlier / 64] |= 1 << (earlier % 64);
+        }
+        let work = Work { queue: IN_GRAPH, stream: node, ticket: 0, before: Arc::default() };
+        let touched = watch(|| run(node)).1.0;
+        let this = Done { work, touched };
+        let unordered =
+            done.iter().enumerate().filter(|(earlier, _)| all[earlier / 64] >> (earlier % 64) & 1 == 0);
+        unordered.for_each(|(_, earlier)| compare(&this, earlier, objects, &mut found));
+        done.push(this);
+        before.push(all);
+    }
+    for touched in done.into_iter().flat_map(|done| done.touched) {
+        touch(|| touched);
+    }
+    found
 }
 
 /// See [`watch`].
@@ -113,7 +170,7 @@ impl Streams {
             match touched {
                 Touched::Kernel { races, .. } => lock(races).shadow.forget_range(start, size),
                 Touched::Bytes { address, bytes, .. } if overlap((*address, *bytes), (start, size)) => {
-                    *bytes = 0
+                    *bytes = 0;
                 }
                 Touched::Bytes { .. } => {}
             }
@@ -131,23 +188,7 @@ impl Streams {
             if done.work.comes_after(&earlier.work) || earlier.work.comes_after(&done.work) {
                 continue;
             }
-            // Work that talks through atomics or volatile accesses has an order of its own.
-            let pairs = || done.touched.iter().flat_map(|a| earlier.touched.iter().map(move |b| (a, b)));
-            let clashes: Vec<_> = pairs().map(|(a, b)| clash(a, b)).collect();
-            if clashes.iter().any(|clash| matches!(clash, Clash::Talk)) {
-                continue;
-            }
-            for ((a, b), clash) in pairs().zip(clashes) {
-                if let Clash::Race { address, words, sides } = clash {
-                    found.push(finding(
-                        (&done.work, a),
-                        (&earlier.work, b),
-                        objects.global(address),
-                        words,
-                        sides,
-                    ));
-                }
-            }
+            compare(&done, earlier, objects, &mut found);
         }
         self.0.push_back(done);
         while self.0.len() > MOST || self.0.len() > 1 && self.bytes() > MOST_BYTES {
@@ -162,6 +203,21 @@ impl Streams {
             Touched::Bytes { .. } => 0,
         };
         self.0.iter().flat_map(|done| &done.touched).map(of).sum()
+    }
+}
+
+/// Two pieces of work that nothing orders.
+fn compare(done: &Done, earlier: &Done, objects: &Objects, found: &mut Vec<Finding>) {
+    // Work that talks through atomics or volatile accesses has an order of its own.
+    let pairs = || done.touched.iter().flat_map(|a| earlier.touched.iter().map(move |b| (a, b)));
+    let clashes: Vec<_> = pairs().map(|(a, b)| clash(a, b)).collect();
+    if clashes.iter().any(|clash| matches!(clash, Clash::Talk)) {
+        return;
+    }
+    for ((a, b), clash) in pairs().zip(clashes) {
+        if let Clash::Race(race) = clash {
+            found.push(finding((&done.work, a), (&earlier.work, b), objects.global(race.address), race));
+        }
     }
 }
 
@@ -180,120 +236,146 @@ enum Clash {
     Nothing,
     /// Both use a place as a flag.
     Talk,
-    Race {
-        address: u64,
-        words: u64,
-        sides: [SideOf; 2],
-    },
+    Race(Unordered),
 }
 
-/// Keeps the clash at the lowest address: the same work always gives the same report.
-fn lowest(first: &mut Option<(u64, [SideOf; 2])>, address: u64, sides: [SideOf; 2]) {
-    if first.is_none_or(|(at, _)| address < at) {
-        *first = Some((address, sides));
+/// What two pieces of work do to the same bytes.
+struct Unordered {
+    address: u64,
+    words: u64,
+    sides: [SideOf; 2],
+    /// Both only write, and the same.
+    equal: bool,
+}
+
+/// Gathers the words at which two pieces of work clash.
+#[derive(Default)]
+struct Clashes {
+    /// At the lowest address, where they differ and where they write the same: the same work always gives the same report.
+    different: Option<(u64, [SideOf; 2])>,
+    equal: Option<(u64, [SideOf; 2])>,
+    words: u64,
+}
+
+impl Clashes {
+    fn add(&mut self, address: u64, sides: [SideOf; 2], equal: bool) {
+        let first = if equal { &mut self.equal } else { &mut self.different };
+        if first.is_none_or(|(at, _)| address < at) {
+            *first = Some((address, sides));
+        }
+    }
+
+    fn over(self) -> Clash {
+        let equal = self.different.is_none();
+        match self.different.or(self.equal) {
+            Some((address, sides)) => Clash::Race(Unordered { address, words: self.words, sides, equal }),
+            None => Clash::Nothing,
+        }
     }
 }
 
 fn clash(a: &Touched, b: &Touched) -> Clash {
     match (a, b) {
         (
-            &Touched::Bytes { address, bytes, write, .. },
-            &Touched::Bytes { address: other, bytes: others, write: writes, .. },
+            &Touched::Bytes { address, bytes, write, word, .. },
+            &Touched::Bytes { address: other, bytes: others, write: writes, word: others_word, .. },
         ) => {
             if (write || writes) && overlap((address, bytes), (other, others)) {
                 let sides = [(write, None), (writes, None)];
-                Clash::Race { address: address.max(other), words: 1, sides }
+                let equal = write && writes && word.is_some() && word == others_word;
+                Clash::Race(Unordered { address: address.max(other), words: 1, sides, equal })
             } else {
                 Clash::Nothing
             }
         }
-        (Touched::Kernel { races, .. }, &Touched::Bytes { address, bytes, write, .. }) => {
-            with_bytes(&lock(races), (address, bytes), write)
+        (Touched::Kernel { races, .. }, &Touched::Bytes { address, bytes, write, word, .. }) => {
+            with_bytes(&lock(races), (address, bytes), write, word)
         }
-        (&Touched::Bytes { address, bytes, write, .. }, Touched::Kernel { races, .. }) => {
-            match with_bytes(&lock(races), (address, bytes), write) {
-                Clash::Race { address, words, sides: [kernel, copy] } => {
-                    Clash::Race { address, words, sides: [copy, kernel] }
+        (&Touched::Bytes { address, bytes, write, word, .. }, Touched::Kernel { races, .. }) => {
+            match with_bytes(&lock(races), (address, bytes), write, word) {
+                Clash::Race(race) => {
+                    let [kernel, copy] = race.sides;
+                    Clash::Race(Unordered { sides: [copy, kernel], ..race })
                 }
                 other => other,
             }
         }
+        // A launch that a graph repeats is compared with itself.
+        (Touched::Kernel { races: a, .. }, Touched::Kernel { races: b, .. }) if Arc::ptr_eq(a, b) => {
+            Clash::Nothing
+        }
         (Touched::Kernel { races: a, .. }, Touched::Kernel { races: b, .. }) => {
-            // One launch's shadow is never both sides: a piece of work comes after itself.
-            let (a, b) = (&*lock(a), &*lock(b));
-            let mut first: Option<(u64, [SideOf; 2])> = None;
-            let mut count = 0;
-            for page in a.shadow.pages().filter(|&page| b.shadow.has_page(page)) {
-                for word in crate::shadow::words_of(page) {
-                    let both = || {
-                        let others = move |x| b.shadow.stamps(word).map(move |y| (x, y));
-                        a.shadow.stamps(word).flat_map(others)
-                    };
-                    let meet =
-                        |x: &Stamp, y: &Stamp| x.bytes() & y.bytes() != 0 && (x.writes() || y.writes());
-                    let clashes = both().filter(|(x, y)| meet(x, y));
-                    let mut here = false;
-                    for (x, y) in clashes {
-                        if x.is_strong() && y.is_strong() {
-                            // Two that only add to a place need no order; one that waits for the other has it.
-                            if !(x.writes() && y.writes()) {
-                                return Clash::Talk;
-                            }
-                            continue;
-                        }
-                        here = true;
-                        lowest(&mut first, word * 4, [(x.writes(), Some(x)), (y.writes(), Some(y))]);
-                    }
-                    count += u64::from(here);
-                }
-            }
-            match first {
-                Some((address, sides)) => Clash::Race { address, words: count, sides },
-                None => Clash::Nothing,
-            }
+            between(&lock(a).shadow, &lock(b).shadow)
         }
     }
 }
 
-fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool) -> Clash {
-    let mut first = None;
-    let mut count = 0;
+/// Two launches.
+fn between(a: &Shadow, b: &Shadow) -> Clash {
+    let mut clashes = Clashes::default();
+    for word in a.pages().filter(|&page| b.has_page(page)).flat_map(crate::shadow::words_of) {
+        let mut here = false;
+        for (x, mine) in a.stamps(word) {
+            for (y, theirs) in b.stamps(word) {
+                let both = x.bytes() & y.bytes();
+                if both == 0 || !(x.writes() || y.writes()) {
+                    continue;
+                }
+                if x.is_strong() && y.is_strong() {
+                    // Two that only add to a place need no order; one that waits for the other has it.
+                    if !(x.writes() && y.writes()) {
+                        return Clash::Talk;
+                    }
+                    continue;
+                }
+                let plain = !x.is_strong() && !y.is_strong();
+                let equal = plain && same_bytes(mine, theirs, both);
+                clashes.add(word * 4, [(x.writes(), Some(x)), (y.writes(), Some(y))], equal);
+                here = true;
+            }
+        }
+        clashes.words += u64::from(here);
+    }
+    clashes.over()
+}
+
+/// Whether two values that were written are the same in these bytes.
+fn same_bytes(a: Option<u32>, b: Option<u32>, bytes: u32) -> bool {
+    a.zip(b).is_some_and(|(a, b)| (a ^ b) & mask_of(bytes) == 0)
+}
+
+fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool, word: Option<u32>) -> Clash {
+    let mut clashes = Clashes::default();
     if bytes == 0 {
         return Clash::Nothing;
     }
     let (low, high) = (address / 4, (address + bytes - 1) / 4);
     for page in kernel.shadow.pages() {
-        for word in crate::shadow::words_of(page).filter(|word| (low..=high).contains(word)) {
-            let mask = words(address.max(word * 4), 4.min(address + bytes - address.max(word * 4)))
-                .find(|(at, _)| *at == word)
+        for at in crate::shadow::words_of(page).filter(|at| (low..=high).contains(at)) {
+            let mask = words(address.max(at * 4), 4.min(address + bytes - address.max(at * 4)))
+                .find(|(this, _)| *this == at)
                 .map_or(0, |(_, mask)| u32::from(mask));
             let mut here = false;
-            for stamp in kernel.shadow.stamps(word) {
+            for (stamp, value) in kernel.shadow.stamps(at) {
                 if stamp.bytes() & mask == 0 || !(write || stamp.writes()) {
                     continue;
                 }
                 if stamp.is_strong() && write {
                     return Clash::Talk;
                 }
+                let equal = write && same_bytes(value, word, stamp.bytes() & mask);
+                clashes.add(at * 4, [(stamp.writes(), Some(stamp)), (write, None)], equal);
                 here = true;
-                lowest(&mut first, word * 4, [(stamp.writes(), Some(stamp)), (write, None)]);
             }
-            count += u64::from(here);
+            clashes.words += u64::from(here);
         }
     }
-    match first {
-        Some((address, sides)) => Clash::Race { address, words: count, sides },
-        None => Clash::Nothing,
-    }
+    clashes.over()
 }
 
-fn finding(
-    later: (&Work, &Touched),
-    earlier: (&Work, &Touched),
-    object: Object,
-    count: u64,
-    [side, other]: [SideOf; 2],
-) -> Finding {
+fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object, race: Unordered) -> Finding {
+    let [side, other] = race.sides;
+    let in_graph = later.0.queue == IN_GRAPH;
     let say = |(work, touched): (&Work, &Touched), write: bool| {
         let verb = if write { "writes" } else { "reads" };
         match touched {
@@ -318,17 +400,59 @@ fn finding(
     });
     Finding {
         check: Check::Race,
-        severity: Severity::Error,
+        severity: if race.equal { Severity::Warning } else { Severity::Error },
         message: format!(
-            "race across streams: {} what {}, and nothing orders the two",
+            "race {}: {} what {}, {}and nothing orders the two",
+            if in_graph { "in a graph" } else { "across streams" },
             say(later, side.0),
-            say(earlier, other.0)
+            say(earlier, other.0),
+            if race.equal { "the same value, " } else { "" },
         ),
         kernel: kernel.unwrap_or_default(),
         object: Some(object),
         sites: [site(later.1, side), site(earlier.1, other)].into_iter().flatten().collect(),
-        help: "record an event behind the first and let the other stream wait for it, or wait for the first stream on \
-               the host",
-        count,
+        help: if in_graph {
+            "make the one node depend on the other: add an edge, or capture the two on one stream"
+        } else {
+            "record an event behind the first and let the other stream wait for it, or wait for the first stream on the \
+             host"
+        },
+        count: race.words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clocks;
+    use crate::shadow::{Asking, Spare, Touch};
+
+    /// The shadow of a launch in which one thread stored to word 5.
+    fn stored(value: u32, bytes: u8) -> Shadow {
+        let (mut shadow, clocks) = (Shadow::of_global(Spare::default()), Clocks::new(0, 32));
+        let touch = Touch { write: true, ..Touch::default() };
+        let stamp = Stamp::new(0, 1, 9, 0, (3, 3), touch).of_bytes(bytes);
+        shadow.write(5, &Asking { stamp, floor: 0, clocks: &clocks }, Some(value));
+        shadow
+    }
+
+    fn kind(clash: Clash) -> &'static str {
+        match clash {
+            Clash::Nothing => "nothing",
+            Clash::Talk => "talk",
+            Clash::Race(Unordered { equal: true, .. }) => "equal",
+            Clash::Race(_) => "race",
+        }
+    }
+
+    #[test]
+    fn equal_stores_are_told_from_others() {
+        assert_eq!(kind(between(&stored(7, 0xF), &stored(8, 0xF))), "race");
+        assert_eq!(kind(between(&stored(7, 0xF), &stored(7, 0xF))), "equal");
+        assert_eq!(kind(between(&stored(0x0107, 0x1), &stored(0x0207, 0x1))), "equal", "in the byte of both");
+        assert_eq!(kind(between(&stored(7, 0x1), &stored(7, 0x2))), "nothing");
+        let fill = |word| Touched::Bytes { what: "a fill", address: 16, bytes: 16, write: true, word };
+        assert_eq!(kind(clash(&fill(Some(0)), &fill(Some(0)))), "equal");
+        assert_eq!(kind(clash(&fill(Some(0)), &fill(None))), "race");
     }
 }

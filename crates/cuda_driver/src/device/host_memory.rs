@@ -95,7 +95,7 @@ fn allocate(bytes: usize, origin: Origin) -> Answer<usize> {
             context.owned().insert(address as u64, origin);
             // The host may write it at any time without our seeing it.
             check::tell(|sanitizer| {
-                sanitizer.host_allocated(address as u64, bytes as u64, Some("host memory"))
+                sanitizer.host_allocated(address as u64, bytes as u64, Some(sanitizer::HOST_MEMORY))
             });
             Ok(address)
         }
@@ -181,7 +181,9 @@ pub fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: u32) -> A
         return Err(CUresult::INVALID_VALUE);
     }
     context.owned().insert(address as u64, Origin::Registered);
-    check::tell(|sanitizer| sanitizer.host_allocated(address as u64, bytes as u64, Some("host memory")));
+    check::tell(|sanitizer| {
+        sanitizer.host_allocated(address as u64, bytes as u64, Some(sanitizer::HOST_MEMORY))
+    });
     Ok(())
 }
 

@@ -239,7 +239,10 @@ impl Fill {
             let address = self.address + (row * self.pitch) as u64;
             let filled = gpu().memory().fill(address, &self.value[..self.element], self.width as u64);
             filled.map_err(|_| CUresult::ILLEGAL_ADDRESS)?;
-            check::tell(|sanitizer| sanitizer.host_wrote(address, (self.width * self.element) as u64));
+            let value = &self.value[..self.element];
+            check::tell(|sanitizer| {
+                sanitizer.host_filled(address, (self.width * self.element) as u64, value)
+            });
         }
         Ok(())
     }

@@ -38,12 +38,16 @@ impl Shadow {
         self.index.contains_key(&page)
     }
 
-    /// What was done to a word.
-    pub fn stamps(&self, word: u64) -> impl Iterator<Item = Stamp> + '_ {
+    /// What was done to a word, and what plain stores left there.
+    pub fn stamps(&self, word: u64) -> impl Iterator<Item = (Stamp, Option<u32>)> + '_ {
         let at =
             self.index.get(&(word / PAGE)).map(|&page| &self.pages[page as usize][(word % PAGE) as usize]);
         let more = at.filter(|at| at.more != 0).map(|at| &self.more[at.more as usize - 1]);
-        let own = at.into_iter().flat_map(|at| [at.write, at.reads[0], at.reads[1]]);
-        own.chain(more.into_iter().flatten().map(|(stamp, _)| *stamp)).filter(|stamp| !stamp.is_empty())
+        let own = at.into_iter().flat_map(|at| {
+            let written = |stamp: Stamp| (stamp, stamp.writes().then_some(at.value));
+            [written(at.write), (at.reads[0], None), (at.reads[1], None)]
+        });
+        let more = more.into_iter().flatten().map(|&(stamp, value)| (stamp, stamp.writes().then_some(value)));
+        own.chain(more).filter(|(stamp, _)| !stamp.is_empty())
     }
 }

@@ -25,7 +25,7 @@ K pipe_prim_ok(int *a, int *b, int n) {
     __syncthreads();
     b[TID] = s[127 - t];
 }
-// @pipe_prim_nowait race
+// @pipe_prim_nowait race only=async
 K pipe_prim_nowait(int *a, int *b, int n) {
     __shared__ int s[128];
     int t = threadIdx.x;
@@ -71,7 +71,7 @@ K pipe_double_ok(int *a, int *b, int n) {
     }
     b[t] = acc;
 }
-// @pipe_double_wait_too_lax race grid=1
+// @pipe_double_wait_too_lax race grid=1 only=async
 K pipe_double_wait_too_lax(int *a, int *b, int n) {
     __shared__ int s[2][128];
     int t = threadIdx.x;
@@ -337,7 +337,7 @@ K cuda_barrier_memcpy_ok(int *a, int *b, int n) {
     bar.arrive_and_wait();
     b[t] = s[127 - t];
 }
-// @cuda_barrier_memcpy_nowait race grid=1
+// @cuda_barrier_memcpy_nowait race grid=1 only=async
 K cuda_barrier_memcpy_nowait(int *a, int *b, int n) {
     using B = cuda::barrier<cuda::thread_scope_block>;
     __shared__ B bar;
@@ -361,7 +361,7 @@ K cg_memcpy_ok(int *a, int *b, int n) {
     cg::wait(blk);
     b[t] = s[127 - t];
 }
-// @cg_memcpy_nowait race grid=1
+// @cg_memcpy_nowait race grid=1 only=async
 K cg_memcpy_nowait(int *a, int *b, int n) {
     __shared__ alignas(16) int s[128];
     int t = threadIdx.x;

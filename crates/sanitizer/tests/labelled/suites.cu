@@ -1086,7 +1086,7 @@ K s_shmem_async_sync_missing_behind(int *a, int *b, int n) {
     }
     b[TID] = sum;
 }
-// @s_shmem_async_waits_for_too_few race
+// @s_shmem_async_waits_for_too_few race only=async
 K s_shmem_async_waits_for_too_few(int *a, int *b, int n) {
     __shared__ int s[2][128];
     int t = threadIdx.x;

@@ -1,13 +1,15 @@
 //! Graphs made ready to run.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{GRAPHS, Graph, NODES};
+use super::{GRAPHS, Graph, NODES, Node};
 use crate::abi::{
     Answer, CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
     CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec,
     CUgraphNode, CUresult, CUstream, In, Out,
 };
+use crate::check;
 use crate::device::context::{Context, current};
 use crate::device::registry::Registry;
 use crate::device::stream::target;
@@ -24,14 +26,21 @@ pub struct Executable {
 struct Step {
     node: CUgraphNode,
     op: Op,
+    /// The steps that it depends on.
+    after: Arc<[usize]>,
 }
 
 impl Executable {
     /// Makes a graph ready.
     pub fn new(graph: &Graph) -> Answer<Self> {
-        let steps =
-            graph.sorted()?.iter().map(|node| Step { node: node.handle, op: node.op().clone() }).collect();
-        Ok(Self { steps: Mutex::new(steps) })
+        let nodes = graph.sorted()?;
+        let places: HashMap<CUgraphNode, usize> =
+            nodes.iter().enumerate().map(|(at, node)| (node.handle, at)).collect();
+        let step = |node: &Arc<Node>| {
+            let after = node.after().iter().filter_map(|before| places.get(before).copied()).collect();
+            Step { node: node.handle, op: node.op().clone(), after }
+        };
+        Ok(Self { steps: Mutex::new(nodes.iter().map(step).collect()) })
     }
 
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
@@ -45,8 +54,13 @@ impl Executable {
 
     /// Runs the steps one after the other.
     pub fn run(&self, context: &Context) {
-        for step in self.steps().iter() {
-            step.op.run(context);
+        let steps = self.steps();
+        match check::sanitizer() {
+            None => steps.iter().for_each(|step| step.op.run(context)),
+            Some(sanitizer) => {
+                let after: Vec<_> = steps.iter().map(|step| step.after.to_vec()).collect();
+                sanitizer.graph(&after, |node| steps[node].op.run(context));
+            }
         }
     }
 
