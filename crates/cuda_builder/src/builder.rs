@@ -226,7 +226,8 @@ impl CudaBuilder {
         // Builds for several architectures leave their library under one name: nobody else may build until it is read.
         let lock = lock(&target_folder)?;
         let artifact = front_end::run(toolchain, &request).map_err(|error| match error {
-            CudaBuilderError::BuildFailed => {
+            // What rustc says of upstream's own `cuda_std` would lead astray.
+            CudaBuilderError::BuildFailed | CudaBuilderError::NotForTheDevice(_) => {
                 project::foreign_cuda_std(toolchain, &crate_path).unwrap_or(error)
             }
             error => error,

@@ -1,8 +1,22 @@
-//! Foreign functions whose link name is `llvm:NAME` become the LLVM intrinsic NAME.
+//! Foreign functions that stand for something else: those whose link name is `llvm:NAME` become the LLVM intrinsic NAME,
+//! and the one that asks for the compute capability a number.
 
 use crate::llvm::{Context, Module, Opcode};
 use crate::marks;
 use crate::names;
+
+/// Gives the compute capability (75 for 7.5) where it is asked for.
+pub fn capability(context: &Context, module: &Module<'_>, capability: u32) {
+    let Some(function) = module.function(marks::CAPABILITY) else { return };
+    let number = context.int(32).int(i64::from(capability) * 10);
+    for call in function.users().into_iter().filter(|user| user.opcode() == Opcode::Call) {
+        call.replace_all_uses(number);
+        call.erase();
+    }
+    if !function.is_used() {
+        function.delete_function();
+    }
+}
 
 pub fn resolve(context: &Context, module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {

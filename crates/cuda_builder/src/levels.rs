@@ -5,7 +5,7 @@
 //! compiler wrapper, and only packages that may ask for them are told apart, by a number in their profile that has no
 //! other meaning: cargo keeps them side by side, and all others once.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub fn number(gates: &[String]) -> u64 {
     1000 + hasher.finish() % 1_000_000_000
 }
 
-/// The names of the packages that may ask for the gates: those without a registry, whose sources change, and those
-/// of a registry that name a gate. `None` if cargo itself must know of the gates.
+/// The names of the packages that may ask for the gates: those that name one, and those whose sources are not known.
+/// `None` if cargo itself must know of the gates.
 ///
 /// What a registry holds under a name and version does not change: what was found there is kept in `known`.
 pub fn gated(crate_path: &Path, known: &Path) -> Option<BTreeSet<String>> {
@@ -47,20 +47,25 @@ fn entry(line: &str) -> Option<(PathBuf, bool)> {
 
 fn gated_packages(crate_path: &Path, found: &mut BTreeMap<PathBuf, bool>) -> Option<BTreeSet<String>> {
     let lock = crate_path.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file())?;
-    if local_manifests(crate_path).iter().any(|manifest| steers_by_feature(manifest)) {
+    let manifests = local_manifests(crate_path);
+    if manifests.iter().any(|manifest| steers_by_feature(manifest)) {
         return None;
     }
+    let local: HashMap<String, &Path> =
+        manifests.iter().filter_map(|m| m.parent()).filter_map(|f| Some((package_name(f)?, f))).collect();
     let sources = registry_sources();
     let mut gated = BTreeSet::new();
     for package in needed(packages(&fs::read_to_string(lock).ok()?), &package_name(crate_path)?) {
         let folder_name = format!("{}-{}", package.name, package.version);
         let folder = sources.iter().map(|source| source.join(&folder_name)).find(|folder| folder.is_dir());
-        // One that lies elsewhere is not known to be without gates.
         let folder = folder.filter(|_| package.is_of_registry);
-        if folder
-            .as_ref()
-            .is_none_or(|folder| *found.entry(folder.clone()).or_insert_with(|| names_a_gate(folder)))
-        {
+        let names_a_gate = match (&folder, local.get(&package.name)) {
+            (Some(folder), _) => *found.entry(folder.clone()).or_insert_with(|| names_a_gate(folder)),
+            (None, Some(folder)) => names_a_gate(folder),
+            // One that lies elsewhere is not known to be without gates.
+            (None, None) => true,
+        };
+        if names_a_gate {
             if folder.is_some_and(|folder| steers_by_feature(&folder.join("Cargo.toml"))) {
                 return None;
             }
@@ -128,18 +133,35 @@ fn registry_sources() -> Vec<PathBuf> {
     registries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Whether any file of the folder holds `compute_` and a digit, or asks for the variable `CUDA_ARCH`.
-fn names_a_gate(folder: &Path) -> bool {
+/// Whether any file of a package that a library may be made from holds `"compute_` and a digit, asks for the variable
+/// `"CUDA_ARCH"`, or takes in a file from outside of the package, which is not looked at.
+fn names_a_gate(package: &Path) -> bool {
+    any_file(package, 0, &|text, depth| {
+        let is_gate = |at: &[u8]| {
+            at.starts_with(b"\"compute_") && at[9].is_ascii_digit() || at.starts_with(b"\"CUDA_ARCH")
+        };
+        let mut quotes = (0..text.len()).filter(|at| text[*at] == b'"').map(|at| &text[at..]);
+        quotes.any(|at| at.len() > 9 && is_gate(at) || leads_outside(&at[1..], depth))
+    })
+}
+
+/// Whether a path in a file so many folders below its package's leads out of that.
+fn leads_outside(path: &[u8], depth: usize) -> bool {
+    let up = path.chunks_exact(3).take_while(|step| step == b"../").count();
+    up > depth || path.starts_with(b"/../")
+}
+
+/// Whether `is` holds of any file that a library may be made from. Manifests have paths to other packages in them.
+fn any_file(folder: &Path, depth: usize, is: &impl Fn(&[u8], usize) -> bool) -> bool {
+    const NO_PART: [&str; 4] = ["target", "tests", "benches", "examples"];
     let Ok(entries) = fs::read_dir(folder) else { return true };
     entries.flatten().any(|entry| {
-        let path = entry.path();
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_str().unwrap_or_default();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            return names_a_gate(&path);
+            return !name.starts_with('.') && !NO_PART.contains(&name) && any_file(&path, depth + 1, is);
         }
-        fs::read(&path).map_or(true, |text| {
-            let is_gate = |at: &[u8]| at.starts_with(b"compute_") && at[8].is_ascii_digit();
-            text.windows(9).any(|at| matches!(at[0], b'c' | b'C') && (is_gate(at) || at == b"CUDA_ARCH"))
-        })
+        !name.starts_with("Cargo.") && fs::read(&path).map_or(true, |text| is(&text, depth))
     })
 }
 
@@ -200,8 +222,21 @@ mod tests {
         fs::create_dir_all(source.parent().unwrap()).unwrap();
         fs::write(&source, "fn compute_basis() {}").unwrap();
         assert!(!names_a_gate(folder.path()));
-        fs::write(&source, "#[cfg(target_feature = \"compute_80\")]").unwrap();
-        assert!(names_a_gate(folder.path()));
+        fs::write(&source, "include!(\"../../within.rs\"); // `compute_80`").unwrap();
+        assert!(!names_a_gate(folder.path()));
+        for gate in [
+            "#[cfg(target_feature = \"compute_80\")]",
+            "option_env!(\"CUDA_ARCH\")",
+            "include!(\"../../../outside.rs\");",
+        ] {
+            fs::write(&source, gate).unwrap();
+            assert!(names_a_gate(folder.path()), "{gate}");
+        }
+        let test = folder.path().join("tests/gates.rs");
+        fs::write(&source, "").unwrap();
+        fs::create_dir_all(test.parent().unwrap()).unwrap();
+        fs::write(&test, "\"compute_80\"").unwrap();
+        assert!(!names_a_gate(folder.path()));
     }
 
     #[test]
@@ -224,7 +259,9 @@ mod tests {
         write("local/Cargo.toml", "[package]\nname = \"local\"\n");
         let kernels = folder.path().join("kernels");
         let known = folder.path().join("known");
-        assert_eq!(gated(&kernels, &known), Some(["kernels", "local"].map(str::to_owned).into()));
+        assert_eq!(gated(&kernels, &known), Some(BTreeSet::new()));
+        write("local/src/lib.rs", "#[cfg(target_feature = \"compute_80\")] mod fast;");
+        assert_eq!(gated(&kernels, &known), Some(["local".to_owned()].into()));
         write("local/Cargo.toml", "[target.'cfg(target_feature = \"compute_80\")'.dependencies]\n");
         assert_eq!(gated(&kernels, &known), None);
         write("local/Cargo.toml", "[package]\nname = \"local\"\n");

@@ -129,6 +129,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
     prepare(&context, &module);
     float_modes::mark(&module, options.floats);
+    intrinsics::capability(&context, &module, capability);
     intrinsics::resolve(&context, &module)?;
     inline_ptx::resolve(&context, &module)?;
     unroll::resolve(&context, &module);

@@ -8,7 +8,8 @@ pub const ENTRY: &str = "warpsmith.entry.";
 pub const LAYOUT: &str = "warpsmith.layout.";
 /// `warpsmith.names.k`: text, a line for each parameter: its name, a tab, its Rust type.
 pub const NAMES: &str = "warpsmith.names.";
-/// `warpsmith.bounds.k`: nine `u32`, as `LaunchBounds::encode` writes them.
+/// `warpsmith.bounds.k`: nine `u32`: the most threads, the fewest blocks, the most registers, the three sides of the block
+/// and of the cluster; 0 is none.
 pub const BOUNDS: &str = "warpsmith.bounds.";
 
 /// The section of statics in shared memory.
@@ -27,6 +28,9 @@ pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
 pub const LLVM: &str = "llvm:";
 /// A foreign function whose calls say how to unroll the loop around them.
 pub const UNROLL: &str = "warpsmith:unroll:";
+
+/// A foreign function that returns what is compiled for, as a number: 750 is 7.5.
+pub const CAPABILITY: &str = "warpsmith:capability";
 
 /// A foreign function whose calls are inline PTX.
 pub const PTX: &str = "ptx:";

@@ -13,8 +13,9 @@ use std::process::Command;
 /// - MIR jump threading copies blocks that hold calls, so that a barrier could end up once in each arm of a branch;
 /// - no library feature of nightly: device code is stable Rust.
 const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=";
-/// For the kernel crate itself, which need not say `#![no_std]`.
-const PRIMARY_FLAGS: &str = "-Zcrate-attr=no_std";
+/// For those that do not say `#![no_std]`, as none needs to: the standard library is the host's here, and one crate with
+/// it would bring its panics along.
+const NO_STD_FLAG: &str = "-Zcrate-attr=no_std";
 
 /// Crates that choose instructions of the host's processor, and the `cfg` by which each takes its portable code instead.
 /// The device build is one for the host's target, so that they see an x86-64 or aarch64; upstream's is not.
@@ -49,7 +50,7 @@ const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
 pub fn fingerprint() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
-    (SOURCE, DEVICE_FLAGS, PRIMARY_FLAGS, PORTABLE, TAKEN_BACK).hash(&mut hasher);
+    (SOURCE, DEVICE_FLAGS, NO_STD_FLAG, PORTABLE, TAKEN_BACK).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -60,7 +61,7 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         move |cause| CudaBuilderError::File { what, path, cause }
     };
     let source = format!(
-        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst PRIMARY_FLAGS: &str = {PRIMARY_FLAGS:?};\n\
+        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst NO_STD_FLAG: &str = {NO_STD_FLAG:?};\n\
          const PORTABLE: &str = {PORTABLE:?};\nconst TAKEN_BACK: &str = {TAKEN_BACK:?};\n{SOURCE}\n// {}",
         version.replace('\n', " ")
     );

@@ -117,34 +117,3 @@ pub struct LaunchBounds {
     /// The exact shape of a cluster, in blocks.
     pub cluster_dim: Option<[u32; 3]>,
 }
-
-impl LaunchBounds {
-    /// The form in which the device build hands the limits to the lowering: nine numbers, zero for an absent one.
-    #[doc(hidden)]
-    pub const fn encode(self) -> [u32; 9] {
-        const fn or_zero(value: Option<u32>) -> u32 {
-            match value {
-                Some(value) => value,
-                None => 0,
-            }
-        }
-        const fn or_zeros(value: Option<[u32; 3]>) -> [u32; 3] {
-            match value {
-                Some(value) => value,
-                None => [0; 3],
-            }
-        }
-        let (block, cluster) = (or_zeros(self.block_dim), or_zeros(self.cluster_dim));
-        [
-            or_zero(self.max_threads),
-            or_zero(self.min_blocks),
-            or_zero(self.max_registers),
-            block[0],
-            block[1],
-            block[2],
-            cluster[0],
-            cluster[1],
-            cluster[2],
-        ]
-    }
-}

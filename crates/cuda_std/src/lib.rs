@@ -35,6 +35,7 @@ mod wide;
 pub use cuda_std_macros::*;
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;
+#[cfg(feature = "glam")]
 pub use glam;
 pub use half::{self, bf16, f16};
 pub use kernel::{Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam, Takes};

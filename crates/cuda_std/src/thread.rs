@@ -1,7 +1,10 @@
 //! Who am I: the thread's place in its block and grid, barriers and fences.
 
 use crate::intrinsic::intrinsics;
+#[cfg(feature = "glam")]
 use glam::{UVec2, UVec3};
+#[cfg(not(feature = "glam"))]
+pub use plain::{UVec2, UVec3};
 
 intrinsics! {
     fn tid_x() -> u32 = "llvm:llvm.nvvm.read.ptx.sreg.tid.x";
@@ -21,6 +24,49 @@ intrinsics! {
     fn membar_gl() = "llvm:llvm.nvvm.membar.gl";
     fn membar_sys() = "llvm:llvm.nvvm.membar.sys";
     fn sleep(nanoseconds: u32) = "llvm:llvm.nvvm.nanosleep";
+}
+
+/// What stands in for `glam`'s vectors in a crate that does without the feature.
+#[cfg(not(feature = "glam"))]
+mod plain {
+    /// Two numbers, along x and y.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub struct UVec2 {
+        /// Along x.
+        pub x: u32,
+        /// Along y.
+        pub y: u32,
+    }
+
+    impl UVec2 {
+        /// Of two numbers.
+        #[inline(always)]
+        pub const fn new(x: u32, y: u32) -> Self {
+            Self { x, y }
+        }
+    }
+
+    /// Three numbers, along x, y and z.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+    pub struct UVec3 {
+        /// Along x.
+        pub x: u32,
+        /// Along y.
+        pub y: u32,
+        /// Along z.
+        pub z: u32,
+    }
+
+    impl UVec3 {
+        /// Zero along each.
+        pub const ZERO: Self = Self::new(0, 0, 0);
+
+        /// Of three numbers.
+        #[inline(always)]
+        pub const fn new(x: u32, y: u32, z: u32) -> Self {
+            Self { x, y, z }
+        }
+    }
 }
 
 macro_rules! registers {

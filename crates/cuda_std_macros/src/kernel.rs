@@ -1,5 +1,6 @@
 //! `#[kernel]`: the user's function, a device entry that describes itself, and a host type that describes it.
 
+use crate::crate_path;
 use crate::host_name::{self, HostName};
 use crate::launch_hints::LaunchHints;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -45,8 +46,9 @@ fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
     }
     function.attrs.push(parse_quote!(#[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]));
 
-    let entry = device_entry(&function, &parameters, &hints);
-    let (host_type, description) = host_description(&function, &parameters, &hints);
+    let cuda_std = crate_path::find();
+    let entry = device_entry(&function, &parameters, &hints, cuda_std.as_ref());
+    let (host_type, description) = host_description(&function, &parameters, &hints, cuda_std.as_ref());
     Ok(quote! {
         #function
         #(#cfgs)*
@@ -63,7 +65,7 @@ fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let sig = &function.sig;
-    if !matches!(sig.safety, syn::Safety::Unsafe(_)) {
+    if sig.unsafety.is_none() {
         return Err(Error::new(
             sig.fn_token.span,
             "a kernel must be an `unsafe fn`: the host that launches it must uphold what its pointers promise",
@@ -166,7 +168,7 @@ fn by_reference(ty: &Type) -> Result<bool> {
             )),
             _ => Ok(false),
         },
-        Type::FnPtr(_) => Err(Error::new(
+        Type::BareFn(_) => Err(Error::new(
             ty.span(),
             "a function pointer of the host has no meaning on the GPU: pass a number and `match` on it in the kernel",
         )),
@@ -194,7 +196,12 @@ fn is_export(attribute: &Attribute) -> bool {
 
 /// The function that becomes the `.entry`, and beside it what the lowering needs to rebuild the PTX signature. Names
 /// and types travel as text, sizes, alignments and kinds as numbers that rustc computed.
-fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints) -> TokenStream {
+fn device_entry(
+    function: &ItemFn,
+    parameters: &[Parameter],
+    hints: &LaunchHints,
+    cuda_std: Option<&TokenStream>,
+) -> TokenStream {
     let name = plain_name(&function.sig.ident);
     let call = &function.sig.ident;
     let lifetimes = &function.sig.generics;
@@ -211,12 +218,21 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints
             passed.push(quote!(#argument));
         }
         let ty = with_static_lifetimes(ty);
-        layouts.push(quote!(::cuda_std::__device::describe!(#ty, #by_reference)));
+        layouts.push(match cuda_std {
+            Some(cuda_std) => quote!(#cuda_std::__device::describe!(#ty, #by_reference)),
+            None => quote! {[
+                ::core::mem::size_of::<#ty>() as u64,
+                ::core::mem::align_of::<#ty>() as u64,
+                Probe::<#ty>::CODE,
+                #by_reference as u64,
+            ]},
+        });
         text.push_str(&format!("{name}\t{}\n", type_text(&ty)));
     }
     let copies = copy_checks(parameters);
+    let probe = if cuda_std.is_some() { TokenStream::new() } else { probe() };
     let text = Literal::byte_string(text.as_bytes());
-    let hints = hints.value();
+    let hints = hints.numbers();
     let (entry, layout, names, bounds) = (
         format!("warpsmith.entry.{name}"),
         format!("warpsmith.layout.{name}"),
@@ -227,6 +243,7 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints
     quote! {
         const _: () = {
             #copies
+            #probe
             #[unsafe(export_name = #entry)]
             unsafe fn entry #lifetimes (#(#declared),*) {
                 // SAFETY: the caller's promise is the kernel's own.
@@ -240,8 +257,40 @@ fn device_entry(function: &ItemFn, parameters: &[Parameter], hints: &LaunchHints
             static NAMES: [u8; #text.len()] = *#text;
             #[used]
             #[unsafe(export_name = #bounds)]
-            static BOUNDS: [u32; 9] = #hints.encode();
+            static BOUNDS: [u32; 9] = #hints;
         };
+    }
+}
+
+/// `cuda_std::__device::Probe` once more, for a crate that has no path to it.
+fn probe() -> TokenStream {
+    quote! {
+        #[allow(dead_code)]
+        struct Probe<T>(::core::marker::PhantomData<T>);
+        #[allow(dead_code)]
+        trait Otherwise {
+            const CODE: u64 = 0;
+        }
+        impl<T> Otherwise for Probe<T> {}
+        macro_rules! codes {
+            ($($code:literal: $($ty:ty),*;)*) => {
+                $($(#[allow(dead_code)] impl Probe<$ty> { const CODE: u64 = $code; })*)*
+            };
+        }
+        codes! {
+            1: u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, char;
+            2: bool;
+            3: f32;
+            4: f64;
+        }
+        #[allow(dead_code)]
+        impl<T> Probe<*const T> { const CODE: u64 = 5; }
+        #[allow(dead_code)]
+        impl<T> Probe<*mut T> { const CODE: u64 = 5; }
+        #[allow(dead_code)]
+        impl<T> Probe<&T> { const CODE: u64 = 5; }
+        #[allow(dead_code)]
+        impl<T> Probe<&[T]> { const CODE: u64 = 6; }
     }
 }
 
@@ -251,9 +300,11 @@ fn host_description(
     function: &ItemFn,
     parameters: &[Parameter],
     hints: &LaunchHints,
+    cuda_std: Option<&TokenStream>,
 ) -> (TokenStream, TokenStream) {
     let (visibility, ident) = (&function.vis, &function.sig.ident);
     let name = plain_name(ident);
+    let Some(cuda_std) = cuda_std else { return (TokenStream::new(), copies_only(parameters)) };
     let visibility = match host_name::of(&name, ident.span().unwrap().local_file().as_deref()) {
         HostName::Free => visibility.to_token_stream(),
         HostName::Imported => TokenStream::new(),
@@ -262,10 +313,10 @@ fn host_description(
     let types: Vec<Type> = parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect();
     let layouts = parameters.iter().zip(&types).map(|(Parameter { name, .. }, ty)| {
         let text = type_text(ty);
-        quote!(::cuda_std::__device::parameter!(#name, #text, #ty))
+        quote!(#cuda_std::__device::parameter!(#name, #text, #ty))
     });
     let copies = copy_checks(parameters);
-    let hints = hints.value();
+    let hints = hints.value(cuda_std);
     let line = ident.span().unwrap().line() as u32;
     let documentation = format!("Describes the kernel [`{name}`](fn@{ident}) for typed launches.");
     let host_type = quote! {
@@ -277,11 +328,11 @@ fn host_description(
     let description = quote! {
         const _: () = {
             #copies
-            impl ::cuda_std::Kernel for #ident {
+            impl #cuda_std::Kernel for #ident {
                 type Signature = fn(#(#types),*);
                 const NAME: &'static str = #name;
-                const PARAMS: &'static [::cuda_std::ParamLayout] = &[#(#layouts),*];
-                const LAUNCH_BOUNDS: ::cuda_std::LaunchBounds = #hints;
+                const PARAMS: &'static [#cuda_std::ParamLayout] = &[#(#layouts),*];
+                const LAUNCH_BOUNDS: #cuda_std::LaunchBounds = #hints;
                 const FILE: &'static str = ::core::file!();
                 const LINE: u32 = #line;
             }

@@ -55,8 +55,21 @@ impl LaunchHints {
         Ok(())
     }
 
+    /// The nine numbers that the lowering reads (`warpsmith.bounds.…`): the three limits and the two shapes, 0 for none.
+    pub fn numbers(&self) -> TokenStream {
+        let scalars = [&self.max_threads, &self.min_blocks, &self.max_registers].map(|limit| match limit {
+            Some(limit) => quote!(#limit),
+            None => quote!(0),
+        });
+        let shapes = [&self.block_dim, &self.cluster_dim].map(|shape| match shape {
+            Some([x, y, z]) => quote!(#x, #y, #z),
+            None => quote!(0, 0, 0),
+        });
+        quote!([#(#scalars,)* #(#shapes),*])
+    }
+
     /// An expression of type `cuda_std::LaunchBounds`.
-    pub fn value(&self) -> TokenStream {
+    pub fn value(&self, cuda_std: &TokenStream) -> TokenStream {
         let scalar = |e: &Option<Expr>| match e {
             Some(e) => quote!(::core::option::Option::Some(#e)),
             None => quote!(::core::option::Option::None),
@@ -69,7 +82,7 @@ impl LaunchHints {
             (scalar(&self.max_threads), scalar(&self.min_blocks), scalar(&self.max_registers));
         let (block_dim, cluster_dim) = (shape(&self.block_dim), shape(&self.cluster_dim));
         quote! {
-            ::cuda_std::LaunchBounds {
+            #cuda_std::LaunchBounds {
                 max_threads: #max_threads,
                 min_blocks: #min_blocks,
                 max_registers: #max_registers,

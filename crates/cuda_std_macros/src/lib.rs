@@ -5,6 +5,7 @@
 //! `cfg(target_os = "cuda")` in the expanded code, never here, so one expansion serves `cargo check`, rust-analyzer
 //! and the device build.
 
+mod crate_path;
 mod device_item;
 mod host_name;
 mod kernel;
@@ -83,7 +84,8 @@ use proc_macro::TokenStream;
 /// pub unsafe fn number(#[grid_constant] x: &u32) {} // a number has no place of its own
 /// ```
 ///
-/// In a host build a type of the same name describes the kernel: it implements `cuda_std::Kernel`.
+/// In a host build a type of the same name describes the kernel: it implements `cuda_std::Kernel`. A crate that has
+/// `cuda_std` from another crate's re-exports only, not from its own manifest, has kernels without that type.
 ///
 /// Limits that the compiler and the driver use are given by [`macro@launch_bounds`], [`macro@block_dim`] and
 /// [`macro@cluster_dim`] beside it. Tokens in parentheses (`#[kernel(…)]`) are accepted for upstream's sake and mean

@@ -39,4 +39,8 @@ pub fn generation_b_compiles_unchanged() {
     assert_eq!(roots, [1, 1, 1], "libm's are the instructions, although it has some of the host's own");
     function(&ptx, "wide");
     assert!(function(&ptx, "twice")[0].starts_with(".visible .func"));
+    // Kernels of libraries that know `cuda_std` under another name, or through another crate.
+    assert!(function(&ptx, "doubled").iter().any(|line| line.starts_with(".maxntid 64")));
+    let picked = parameters(&ptx, "picked");
+    assert_eq!(picked, [".u64 .ptr .align 1", ".u64", ".f64", ".align 4 .b8[8]", ".u64 .ptr .align 1"]);
 }

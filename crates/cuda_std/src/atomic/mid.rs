@@ -11,9 +11,14 @@ use super::intrinsics;
 use core::sync::atomic::Ordering::{self, *};
 use pastey::paste;
 
-// `cuda_builder` sets it; stock rustc knows no such feature.
-#[allow(unexpected_cfgs)]
-const HAS_ORDERINGS: bool = cfg!(target_feature = "compute_70");
+/// Whether orderings are part of the instruction.
+#[inline(always)]
+fn has_orderings() -> bool {
+    #[cfg(target_os = "cuda")]
+    return crate::cfg::number() >= 700;
+    #[cfg(not(target_os = "cuda"))]
+    return true;
+}
 
 #[cold]
 fn no_such_ordering() -> ! {
@@ -29,8 +34,8 @@ macro_rules! fences {
             unsafe {
                 match ordering {
                     Relaxed => {}
-                    SeqCst if HAS_ORDERINGS => intrinsics::[<fence_sc_ $scope>](),
-                    _ if HAS_ORDERINGS => intrinsics::[<fence_acqrel_ $scope>](),
+                    SeqCst if has_orderings() => intrinsics::[<fence_sc_ $scope>](),
+                    _ if has_orderings() => intrinsics::[<fence_acqrel_ $scope>](),
                     _ => intrinsics::[<membar_ $scope>](),
                 }
             }
@@ -66,8 +71,8 @@ macro_rules! loads_and_stores {
                     [<$scope _thread_fence>](SeqCst);
                 }
                 match ordering {
-                    Relaxed if HAS_ORDERINGS => intrinsics::[<atomic_load_relaxed_ $width _ $scope>](ptr),
-                    _ if HAS_ORDERINGS => intrinsics::[<atomic_load_acquire_ $width _ $scope>](ptr),
+                    Relaxed if has_orderings() => intrinsics::[<atomic_load_relaxed_ $width _ $scope>](ptr),
+                    _ if has_orderings() => intrinsics::[<atomic_load_acquire_ $width _ $scope>](ptr),
                     _ => {
                         let value = intrinsics::[<atomic_load_volatile_ $width _ $scope>](ptr);
                         [<$scope _thread_fence>](ordering);
@@ -94,8 +99,8 @@ macro_rules! loads_and_stores {
             // SAFETY: the caller's promise is the one asked for.
             unsafe {
                 match ordering {
-                    Release if HAS_ORDERINGS => intrinsics::[<atomic_store_release_ $width _ $scope>](ptr, val),
-                    _ if HAS_ORDERINGS => {
+                    Release if has_orderings() => intrinsics::[<atomic_store_release_ $width _ $scope>](ptr, val),
+                    _ if has_orderings() => {
                         [<$scope _thread_fence>](ordering);
                         intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val);
                     }
@@ -125,7 +130,7 @@ macro_rules! read_modify_write {
             if $ordering == SeqCst {
                 [<$scope _thread_fence>](SeqCst);
             }
-            if HAS_ORDERINGS {
+            if has_orderings() {
                 match $ordering {
                     Relaxed => intrinsics::[<atomic_fetch_ $op _relaxed_ $type _ $scope>]($($argument),*),
                     Release => intrinsics::[<atomic_fetch_ $op _release_ $type _ $scope>]($($argument),*),

@@ -1,3 +1,5 @@
+pub use through::{doubled, picked};
+
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
