@@ -47,7 +47,7 @@ svg{display:block;width:100%;height:auto;max-width:56rem}
 svg text{font:11px system-ui,sans-serif;fill:var(--text)}
 svg .label{fill:var(--muted)}
 svg .label.bad{fill:var(--bad)}
-svg .over{fill:var(--muted);stroke:var(--card);stroke-width:3px;stroke-linejoin:round;paint-order:stroke}
+svg .over{fill:var(--muted);stroke:var(--card);stroke-width:4px;stroke-linejoin:round;paint-order:stroke}
 svg .strong{fill:var(--text);font-weight:600}
 svg .small{font-size:9.5px}
 svg .idle{fill:none;stroke:var(--rule);stroke-dasharray:2 2}

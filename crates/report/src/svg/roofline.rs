@@ -77,16 +77,12 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
         drawing.text(WIDTH - RIGHT - 4.0, height - 5.0, "end", "over strong", &label);
     }
     let slope = (least * lines.ridge()).sqrt();
-    drawing.text(
-        x(slope) - 8.0,
-        y(lines.attainable(slope)) - 8.0,
-        "end",
-        "over strong",
-        &rate(lines.bandwidth, "B/s"),
-    );
+    let bandwidth = (x(slope) - 8.0, y(lines.attainable(slope)) - 8.0);
+    drawing.text(bandwidth.0, bandwidth.1, "end", "over strong", &rate(lines.bandwidth, "B/s"));
 
     // No label lies on another, on a roof or on the numbers of the axis.
-    let mut labels = Labels { taken: Vec::new() };
+    let mut labels =
+        Labels { taken: vec![(bandwidth.0 - 70.0, bandwidth.0, bandwidth.1 - LINE, bandwidth.1 + 3.0)] };
     for roof in lower.iter().chain([&highest]) {
         labels.taken.push((x(roof.ridge()), WIDTH, y(roof.flops) - 4.0, y(roof.flops) + 4.0));
         labels.taken.push((WIDTH - 180.0, WIDTH, y(roof.flops) - LINE - 4.0, y(roof.flops)));
@@ -137,7 +133,7 @@ fn under(roof: &Roofline, f32_roof: &Roofline, marks: &[&Mark]) -> String {
     for arithmetic in f32_itself.into_iter().chain(of_marks) {
         let kind = match arithmetic {
             Arithmetic::F32 => "f32",
-            Arithmetic::TensorF16 => "f16 and bf16",
+            Arithmetic::TensorF16 => "f16/bf16",
             Arithmetic::TensorTf32 => "tf32",
             Arithmetic::TensorF64 => "f64 on tensor cores",
             Arithmetic::TensorF8 => "f8",
@@ -276,7 +272,7 @@ mod tests {
         let marks = [mark("f32", Arithmetic::F32, lines), mark("bf16", Arithmetic::TensorF16, roof)];
         let svg = roofline("test", &lines, &marks);
         assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"roof\"").count()), (2, 2), "{svg}");
-        assert!(svg.contains(">60.0 TFLOP/s, f32<") && svg.contains(">960 TFLOP/s, f16 and bf16<"), "{svg}");
+        assert!(svg.contains(">60.0 TFLOP/s, f32<") && svg.contains(">960 TFLOP/s, f16/bf16<"), "{svg}");
         assert!(svg.contains("bf16: 1000.000 operations per byte, at best 960 TFLOP/s, bound by arithmetic"));
         assert!(svg.contains("f32: 1000.000 operations per byte, at best 60.0 TFLOP/s, bound by arithmetic"));
     }
