@@ -92,6 +92,7 @@ pub fn shared_wavefronts(access: Access, bytes: u32, mask: u32, addresses: &Lane
     count_groups(access, bytes, mask, addresses)
 }
 
+#[inline]
 fn is_contiguous(bytes: u32, addresses: &LaneAddresses) -> bool {
     let first = addresses[0];
     let mut differs = 0;
@@ -101,6 +102,7 @@ fn is_contiguous(bytes: u32, addresses: &LaneAddresses) -> bool {
     differs == 0
 }
 
+#[inline]
 fn is_one_row(addresses: &LaneAddresses) -> bool {
     addresses.iter().fold(0, |differs, address| differs | (address ^ addresses[0])) < 128
 }

@@ -39,7 +39,7 @@ pub(super) fn load(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has the features that the functions are compiled for.
         return unsafe {
-            if piece.private && mask == u32::MAX && op.rows == 1 && piece.size < 1 << 31 {
+            if are_words(op, piece, mask) {
                 load_words_avx2(regs, op, piece)
             } else {
                 load_avx2(regs, op, piece, mask)
@@ -60,7 +60,7 @@ pub(super) fn store(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool 
     store_in(regs, op, piece, mask)
 }
 
-/// Offsets of the lanes in the piece; `None` if one is outside or not aligned, or the piece has 4 GiB or more.
+/// Offsets of the lanes in the piece. False if one is outside or not aligned, or the piece has 4 GiB or more.
 /// `FULL`: all lanes are wanted, which spares the test of each.
 #[inline(always)]
 fn offsets<const FULL: bool>(
@@ -69,11 +69,11 @@ fn offsets<const FULL: bool>(
     bytes: u32,
     piece: Piece,
     mask: u32,
-) -> Option<[u32; 32]> {
-    let size = u32::try_from(piece.size).ok()?;
-    let limit = size.checked_sub(bytes)?;
+    at: &mut Offsets,
+) -> bool {
+    let limit = u32::try_from(piece.size).ok().and_then(|size| size.checked_sub(bytes));
+    let Some(limit) = limit else { return false };
     let low = bytes - 1;
-    let mut at = [0u32; 32];
     let mut wrong = 0u32;
     // SAFETY: decoding checked the width of the address's register.
     unsafe {
@@ -91,7 +91,7 @@ fn offsets<const FULL: bool>(
             }
         } else {
             if piece.start != 0 {
-                return None;
+                return false;
             }
             let base = &*regs.lanes::<u32>(address.base);
             for i in 0..32 {
@@ -101,14 +101,38 @@ fn offsets<const FULL: bool>(
             }
         }
     }
-    (wrong == 0).then_some(at)
+    wrong == 0
+}
+
+/// Where the lanes are in a piece. Written in place: moved, they would be copied through the stack.
+type Offsets = [u32; 32];
+
+/// Finds the lanes in the piece, for [`load_from`] and [`store_to`]. False if not all are there.
+#[inline(always)]
+fn find(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32, at: &mut Offsets) -> bool {
+    let bytes = op.width * op.data.len() as u32;
+    match mask {
+        u32::MAX => offsets::<true>(regs, op.address, bytes, piece, mask, at),
+        _ => offsets::<false>(regs, op.address, bytes, piece, mask, at),
+    }
 }
 
 #[inline(always)]
 fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    let bytes = op.width * op.data.len() as u32;
+    let mut at = [0; 32];
+    let found = find(regs, op, piece, mask, &mut at);
+    if found {
+        // SAFETY: `find` found the lanes of the mask.
+        unsafe { load_from(regs, op, piece, &at, mask) }
+    }
+    found
+}
+
+/// # Safety
+/// `at` is what [`find`] gave for the same access.
+#[inline(always)]
+unsafe fn load_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask: u32) {
     if mask != u32::MAX {
-        let Some(at) = offsets::<false>(regs, op.address, bytes, piece, mask) else { return false };
         // SAFETY: `offsets` found the lanes of the mask inside the piece and aligned; decoding gave the registers
         // their rows. Values move as relaxed atomics, since other threads of the host may write meanwhile.
         unsafe {
@@ -122,9 +146,8 @@ fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
                 });
             });
         }
-        return true;
+        return;
     }
-    let Some(at) = offsets::<true>(regs, op.address, bytes, piece, mask) else { return false };
     // SAFETY: as above, for all lanes.
     unsafe {
         elements(op, piece, |slot, host| {
@@ -143,7 +166,6 @@ fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
             }
         });
     }
-    true
 }
 
 /// Calls `f` with the register and the bytes of each element that is wanted.
@@ -156,14 +178,34 @@ fn elements(op: &MemoryOp, piece: Piece, mut f: impl FnMut(Slot, *mut u8)) {
     }
 }
 
-/// Loads 32-bit words for all lanes from memory that only this thread reaches, eight lanes at a time: a row of words
-/// and one word for all are common, the rest is gathered. False if nothing was done.
+/// Whether [`words_from`] may load: 32-bit words for all lanes, from memory that only this thread reaches.
+#[inline(always)]
+fn are_words(op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+    piece.private && mask == u32::MAX && op.rows == 1 && piece.size < 1 << 31
+}
+
+/// Loads 32-bit words for all lanes. False if nothing was done.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Piece) -> bool {
+    let mut at = [0; 32];
+    let found = find(regs, op, piece, u32::MAX, &mut at);
+    if found {
+        // SAFETY: `find` found all lanes; the caller asked `are_words`.
+        unsafe { words_from(regs, op, piece, &at) }
+    }
+    found
+}
+
+/// Loads words eight lanes at a time: a row of words and one word for all are common, the rest is gathered.
+///
+/// # Safety
+/// `at` is what [`find`] gave for the same access of all lanes, and [`are_words`] is true of it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+#[inline]
+unsafe fn words_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets) {
     use std::arch::x86_64::*;
-    let bytes = op.width * op.data.len() as u32;
-    let Some(at) = offsets::<true>(regs, op.address, bytes, piece, u32::MAX) else { return false };
     let in_a_row = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
     // SAFETY: `offsets` found all lanes inside the piece, whose offsets are below 2^31; decoding gave the registers
     // their rows. No other thread reaches these bytes, so plain reads do not race.
@@ -186,18 +228,24 @@ fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Piece) -> bool {
             }
         });
     }
-    true
 }
 
 #[inline(always)]
 fn store_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    let bytes = op.width * op.data.len() as u32;
-    let at = match mask {
-        u32::MAX => offsets::<true>(regs, op.address, bytes, piece, mask),
-        _ => offsets::<false>(regs, op.address, bytes, piece, mask),
-    };
-    let Some(at) = at else { return false };
-    // SAFETY: as in `load_in`.
+    let mut at = [0; 32];
+    let found = find(regs, op, piece, mask, &mut at);
+    if found {
+        // SAFETY: `find` found the lanes of the mask.
+        unsafe { store_to(regs, op, piece, &at, mask) }
+    }
+    found
+}
+
+/// # Safety
+/// As `load_from`.
+#[inline(always)]
+unsafe fn store_to(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask: u32) {
+    // SAFETY: as in `load_from`.
     unsafe {
         elements(op, piece, |slot, host| {
             if op.rows == 1 {
@@ -217,7 +265,6 @@ fn store_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
             }
         });
     }
-    true
 }
 
 /// Whether an operation is of the widths that this file moves.
@@ -226,7 +273,79 @@ pub(super) fn fits(op: &MemoryOp) -> bool {
     op.width == 4 * op.rows && op.rows <= 2
 }
 
-/// Whether all lanes of an access are inside the piece and aligned.
-pub(super) fn covers(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
-    offsets::<false>(regs, op.address, op.width * op.data.len() as u32, piece, mask).is_some()
+/// As [`load`] and [`store`], but shows the addresses of the lanes once it is known that all are inside, before anything
+/// moves. In one piece with `show`, so that what it counts is compiled for the same processor, and the addresses are
+/// computed once: both were a third of a profiled run.
+#[inline]
+pub(super) fn observed(
+    regs: Regs,
+    op: &MemoryOp,
+    piece: Piece,
+    mask: u32,
+    load: bool,
+    show: impl FnOnce(&[u64; 32]),
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+    {
+        // SAFETY: the processor has the features that the function is compiled for.
+        return unsafe { observed_avx2(regs, op, piece, mask, load, show) };
+    }
+    let mut at = [0; 32];
+    if !shown(regs, op, piece, mask, &mut at, show) {
+        return false;
+    }
+    // SAFETY: `shown` found the lanes of the mask.
+    unsafe { if load { load_from(regs, op, piece, &at, mask) } else { store_to(regs, op, piece, &at, mask) } }
+    true
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn observed_avx2(
+    regs: Regs,
+    op: &MemoryOp,
+    piece: Piece,
+    mask: u32,
+    load: bool,
+    show: impl FnOnce(&[u64; 32]),
+) -> bool {
+    let mut at = [0; 32];
+    if !shown(regs, op, piece, mask, &mut at, show) {
+        return false;
+    }
+    // SAFETY: `shown` found the lanes of the mask.
+    unsafe {
+        if !load {
+            store_to(regs, op, piece, &at, mask);
+        } else if are_words(op, piece, mask) {
+            words_from(regs, op, piece, &at);
+        } else {
+            load_from(regs, op, piece, &at, mask);
+        }
+    }
+    true
+}
+
+/// Finds the lanes and shows their addresses. False, and nothing shown, if not all are there.
+#[inline(always)]
+fn shown(
+    regs: Regs,
+    op: &MemoryOp,
+    piece: Piece,
+    mask: u32,
+    at: &mut Offsets,
+    show: impl FnOnce(&[u64; 32]),
+) -> bool {
+    if !find(regs, op, piece, mask, at) {
+        return false;
+    }
+    let mut addresses = [0; 32];
+    for i in 0..32 {
+        addresses[i] = piece.start + u64::from(at[i]);
+    }
+    show(&addresses);
+    true
 }

@@ -113,10 +113,6 @@ fn direct<O: BlockObserver>(
         SpaceOperand::In(_) => return false,
     };
     if O::MEMORY {
-        // The observer sees an access before anything moves: find out first that all of it is this piece.
-        if !direct::covers(regs, op, piece, at.lanes) {
-            return false;
-        }
         let space = match op.space {
             SpaceOperand::In(space) => space,
             SpaceOperand::Generic => MemorySpace::Global,
@@ -129,7 +125,9 @@ fn direct<O: BlockObserver>(
             base: warp.base_of(regs),
             regs,
         };
-        notify(cx, view, &addresses(regs, op.address), shape_of(op, kind), at);
+        let load = kind == AccessKind::Load;
+        let show = |addresses: &[u64; 32]| notify(cx, view, addresses, shape_of(op, kind), at);
+        return direct::observed(regs, op, piece, at.lanes, load, show);
     }
     match kind {
         AccessKind::Load => direct::load(regs, op, piece, at.lanes),
