@@ -154,21 +154,29 @@ fn renamed(text: &str, names: &HashMap<String, String>) -> String {
 const LABEL: &str = "$L__BB";
 
 fn push_with_labels(out: &mut String, text: &str, function: usize) {
-    let mut pieces = text.split(LABEL);
+    push_numbered(out, text, LABEL, function);
+}
+
+/// Appends a text with this number behind each `mark`, instead of what is there.
+fn push_numbered(out: &mut String, text: &str, mark: &str, number: usize) {
+    let mut pieces = text.split(mark);
     out.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
         let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
-        out.push_str(LABEL);
-        out.push_str(&function.to_string());
+        out.push_str(mark);
+        out.push_str(&number.to_string());
         out.push_str(rest);
     }
 }
 
-/// A text without the functions' numbers in its labels.
-fn without_labels(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    push_with_labels(&mut out, text, 0);
-    out
+/// A function's text without what LLVM counts through its part: the functions, in labels and in the names of stacks,
+/// which are seen only inside of a function; and the calls, in comments.
+fn without_numbers(text: &str) -> String {
+    [LABEL, "__local_depot", "// callseq "].into_iter().fold(text.to_owned(), |text, mark| {
+        let mut out = String::with_capacity(text.len());
+        push_numbered(&mut out, &text, mark, 0);
+        out
+    })
 }
 
 /// Takes a module apart: its head, and the rest in order.
@@ -212,7 +220,7 @@ fn item(text: &str) -> Item {
             None => function,
         };
         let kind = if text.trim_end().ends_with('}') { Kind::Function } else { Kind::Declaration };
-        let text = if kind == Kind::Function { without_labels(text) } else { without_comments(text) };
+        let text = if kind == Kind::Function { without_numbers(text) } else { without_comments(text) };
         return Item { kind, name: name(function), text };
     }
     let text = without_comments(text);

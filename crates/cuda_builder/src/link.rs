@@ -35,7 +35,7 @@ fn stays_visible(value: Value) -> bool {
         || value.section() == marks::VISIBLE
         || name.starts_with("llvm.")
         // Until all that may call them is there; `release` ends that.
-        || name == panics::WITH_VALUES || is_allocators(&name)
+        || is_runtime(&name)
 }
 
 /// Whether it is one of the functions by which `alloc` reaches the allocator, such as `__rustc::__rust_alloc`. `alloc`'s
@@ -44,10 +44,14 @@ fn is_allocators(name: &str) -> bool {
     name.starts_with("_R") && name.contains("___rustc") && name.contains("___rust_")
 }
 
+/// Whether the lowering may come to call it.
+fn is_runtime(name: &str) -> bool {
+    panics::runtime().any(|known| known == name) || is_allocators(name)
+}
+
 /// Gives up the functions that were kept for their names.
 pub fn release(module: &Module<'_>) {
-    let kept = |f: &Value| f.name() == panics::WITH_VALUES || is_allocators(&f.name());
-    for function in module.functions().into_iter().filter(|f| !f.is_declaration()).filter(kept) {
+    for function in module.functions().into_iter().filter(|f| !f.is_declaration() && is_runtime(&f.name())) {
         function.set_linkage(Linkage::Internal);
     }
 }

@@ -9,7 +9,7 @@ use crate::part::Part;
 use crate::partition::{self, Plan};
 use crate::{
     assembly, atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, link,
-    mathematics, panics, parcel, part, ptx_version, refuse, sizes, spaces, unroll,
+    mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces, unroll,
 };
 use std::collections::BTreeMap;
 
@@ -137,6 +137,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
     // Panics after this, so that the arguments of a message are stored where its panic finds them. What only they
     // needed is gone before the standard library is asked for it.
     machine.run_passes(&module, "function(sroa,instcombine<no-verify-fixpoint>)")?;
+    printing::rewrite(&context, &module);
     panics::rewrite(&context, &module);
     machine.run_passes(&module, "function(sroa,adce,simplifycfg),globaldce,strip-dead-prototypes")?;
     link::standard_library(&context, &module, archive, |part| {

@@ -5,9 +5,9 @@
 //! runs on: `__assertfail` must not be declared `noreturn`, or LLVM would delete the `trap` after it and let the block
 //! fall off its end.
 
-use crate::llvm::{At, Builder, Cast, Context, Linkage, Module, Opcode, Type, Value};
-use crate::{marks, names};
-use std::collections::HashMap;
+use crate::format::{self, Escapes, Kind, Part, Shown, Spec};
+use crate::llvm::{At, Builder, Context, Linkage, Module, Opcode, Type, Value};
+use crate::{marks, names, printing};
 
 /// Rewrites every call of a panic function.
 pub fn rewrite(context: &Context, module: &Module<'_>) {
@@ -54,13 +54,7 @@ fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str)
         _ => no_location(context, module),
     };
     let build = Builder::before(call);
-    let Message { mut text, mut values } = message(context, &build, name, &arguments);
-    let reporter = module.function(WITH_VALUES).filter(|f| f.parameter_count() == 8);
-    values.truncate(4);
-    if reporter.is_none() || values.is_empty() {
-        text = without_marks(&text);
-        values.clear();
-    }
+    let Message { text, values, reporter } = Message::new(module, message(context, &build, name, &arguments));
     let handed = handed_text(call, name, &arguments);
     let caller = names::of(call.function());
     let caller = caller.strip_prefix(marks::ENTRY).unwrap_or(&caller).to_owned();
@@ -68,23 +62,22 @@ fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str)
         Some(handed) => {
             for (call, own) in handed.callers {
                 // The callee's own text begins with what stands for the caller's.
-                let rest = text.strip_prefix(EXPECT).unwrap_or_default();
-                let whole = constant(context, module, &(without_marks(&own) + rest));
+                let rest = text.strip_prefix(EXPECT.as_bytes()).unwrap_or_default();
+                let whole = constant(context, module, [without_marks(&own).as_bytes(), rest].concat());
                 call.set_operand(handed.index, whole);
             }
             arguments[0]
         }
-        None => constant(context, module, &text),
+        None => constant(context, module, text),
     };
-    let caller = constant(context, module, &caller);
+    let caller = constant(context, module, caller);
     let mut passed = vec![text, location, caller];
-    let panic = if values.is_empty() {
-        panic_function(context, module, None)
-    } else {
-        values.resize(4, context.int(64).int(0));
-        passed.extend(values);
-        panic_function(context, module, reporter)
-    };
+    passed.extend(values);
+    if let Some(reporter) = reporter {
+        // The reporter has as many places for values as it has room.
+        passed.resize(reporter.parameter_count() as usize - 1, context.int(64).int(0));
+    }
+    let panic = panic_function(context, module, reporter);
     let new = build.call(panic.value_type(), panic, &passed);
     new.add_call_attribute("noreturn");
     call.erase();
@@ -124,22 +117,81 @@ fn handed_text(call: Value, name: &str, arguments: &[Value]) -> Option<HandedTex
             && user.called() == Some(function);
         let passed = calls.then(|| user.arguments())?;
         let length = usize::try_from(passed.get(index as usize + 1)?.as_int()?).ok()?;
-        Some((user, constant_text(*passed.get(index as usize)?, length)?))
+        Some((user, format::constant_text(*passed.get(index as usize)?, length)?))
     });
     Some(HandedText { index, callers: callers.collect::<Option<_>>()? })
 }
 
-/// A panic's text, in which bytes below 8 stand for the values: 1 unsigned, 2 signed, 3 `bool`, 4 `char`, 5 `f64`,
-/// 6 and 7 hexadecimal with small and with large letters.
+/// A panic's text, the values that it shows, and the function of `cuda_std` that writes them into it; none if there are
+/// none.
 struct Message {
-    text: String,
+    text: Vec<u8>,
     values: Vec<Value>,
+    reporter: Option<Value>,
 }
 
 impl Message {
-    fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), values: Vec::new() }
+    fn new(module: &Module<'_>, parts: Vec<Part>) -> Self {
+        let reporter = |name: &str, parameters: u32| {
+            module.function(name).filter(|function| function.parameter_count() == parameters)
+        };
+        let plain = |parts: &[Part]| {
+            let text = |part: &Part| match part {
+                Part::Text(text) => without_marks(text),
+                Part::Value(..) | Part::Other(_) => "{}".to_owned(),
+            };
+            parts.iter().map(text).collect::<String>().into_bytes()
+        };
+        if !parts.iter().any(|part| matches!(part, Part::Value(..))) {
+            let named = |part: Part| match part {
+                Part::Other(ty) => Part::Text(other(&ty)),
+                part => part,
+            };
+            let parts: Vec<Part> = parts.into_iter().map(named).collect();
+            return Self { text: plain(&parts), values: Vec::new(), reporter: None };
+        }
+        if let Some((text, values)) = simple(&parts)
+            && let Some(reporter) = reporter(WITH_VALUES, 8)
+        {
+            return Self { text, values, reporter: Some(reporter) };
+        }
+        let floats = parts.iter().map(|part| match part {
+            Part::Value(_, shown) if shown.kind >= Kind::F64 => 2,
+            Part::Value(_, shown) if shown.kind >= Kind::F32 => 1,
+            _ => 0,
+        });
+        let name = FORMATTED[floats.max().unwrap_or(0)];
+        match reporter(name, 4 + ROOM as u32) {
+            Some(reporter) => {
+                let (text, values) = format::script(parts, ROOM, other);
+                Self { text, values, reporter: Some(reporter) }
+            }
+            None => Self { text: plain(&parts), values: Vec::new(), reporter: None },
+        }
     }
+}
+
+/// What stands for a value of a type that only `core::fmt` could show.
+fn other(ty: &str) -> String {
+    format!("<{ty}>")
+}
+
+/// A text in which a byte 1 stands for an unsigned number and 2 for a signed one, if there are no others and they are
+/// shown plainly. Its reporter is small: any index may need it.
+fn simple(parts: &[Part]) -> Option<(Vec<u8>, Vec<Value>)> {
+    let (mut text, mut values) = (String::new(), Vec::new());
+    for part in parts {
+        match part {
+            Part::Text(piece) => text.push_str(&without_marks(piece)),
+            Part::Other(ty) => text.push_str(&other(ty)),
+            Part::Value(Spec::PLAIN, shown) if shown.kind <= Kind::Signed => {
+                text.push(if shown.kind == Kind::Signed { '\u{2}' } else { '\u{1}' });
+                values.extend(&shown.values);
+            }
+            Part::Value(..) => return None,
+        }
+    }
+    (values.len() <= 4).then_some((text.into_bytes(), values))
 }
 
 /// A `Location` that says nothing.
@@ -154,115 +206,127 @@ fn no_location(context: &Context, module: &Module<'_>) -> Value {
     })
 }
 
-fn constant(context: &Context, module: &Module<'_>, text: &str) -> Value {
+fn constant(context: &Context, module: &Module<'_>, text: impl AsRef<[u8]>) -> Value {
     module.add_constant("panic_text", context.c_string(text))
 }
 
 /// What the panic says.
-fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) -> Message {
+fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) -> Vec<Part> {
     // The last part of the path, without the types of a generic function.
     let short = name.split("::<").next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
     let given = |pointer: usize| {
         let len = arguments.get(pointer + 1)?.as_int()?;
-        constant_text(*arguments.get(pointer)?, usize::try_from(len).ok()?)
+        format::constant_text(*arguments.get(pointer)?, usize::try_from(len).ok()?)
     };
-    let with = |text: &str, order: &[usize]| Message {
-        text: text.to_owned(),
-        values: order.iter().filter_map(|index| arguments.get(*index).copied()).collect(),
+    // Text whose `{}` are these of the arguments, all of them indices or lengths.
+    let with = |text: &str, order: &[usize]| {
+        let mut parts = Vec::new();
+        for (number, piece) in text.split("{}").enumerate() {
+            if let Some(value) = number.checked_sub(1).and_then(|n| arguments.get(*order.get(n)?)) {
+                let shown = Shown { kind: Kind::Unsigned, values: vec![*value], bits: 64 };
+                parts.push(Part::Value(Spec::PLAIN, shown));
+            }
+            parts.push(Part::Text(piece.to_owned()));
+        }
+        parts
     };
+    let plain = |text: &str| vec![Part::Text(text.to_owned())];
     match short {
-        "panic_bounds_check" => with("index out of bounds: the len is \u{1} but the index is \u{1}", &[1, 0]),
-        "slice_index_fail" => with("range \u{1}..\u{1} out of range for slice of length \u{1}", &[0, 1, 2]),
+        "panic_bounds_check" => with("index out of bounds: the len is {} but the index is {}", &[1, 0]),
+        "slice_index_fail" => with("range {}..{} out of range for slice of length {}", &[0, 1, 2]),
         "len_mismatch_fail" => with(
-            "copy_from_slice: source slice length (\u{1}) does not match destination slice length (\u{1})",
+            "copy_from_slice: source slice length ({}) does not match destination slice length ({})",
             &[1, 0],
         ),
-        "assert_failed" => compared(context, build, name, arguments)
-            .unwrap_or_else(|| Message::plain("assertion failed: the two sides compare otherwise")),
-        "unwrap_failed" if name.contains("option") => {
-            Message::plain("called `Option::unwrap()` on a `None` value")
-        }
+        "assert_failed" => compared(context, build, name, arguments),
+        "unwrap_failed" if name.contains("option") => plain("called `Option::unwrap()` on a `None` value"),
         "unwrap_failed" => {
             let text = given(0).unwrap_or_else(|| EXPECT.to_owned());
-            error_value(context, build, &text, arguments).unwrap_or_else(|| Message::plain(text))
+            let error = error_value(context, build, arguments);
+            [Part::Text(text)].into_iter().chain(error.unwrap_or_default()).collect()
         }
         "panic" | "panic_nounwind" | "expect_failed" | "panic_str_2015" | "panic_display" => {
-            Message::plain(given(0).unwrap_or_else(|| short.to_owned()))
+            plain(&given(0).unwrap_or_else(|| short.to_owned()))
         }
         "panic_fmt" | "panic_nounwind_fmt" => {
-            formatted(context, build, arguments).unwrap_or_else(|| Message::plain("explicit panic"))
+            let formatted = || {
+                let (template, second) = (*arguments.first()?, *arguments.get(1)?);
+                format::read(context, build, template, second, Escapes::Left)
+            };
+            formatted().unwrap_or_else(|| plain("explicit panic"))
         }
         "handle_alloc_error" | "handle_error" | "__rust_alloc_error_handler" => {
-            Message::plain("memory allocation failed")
+            plain("memory allocation failed")
         }
-        _ => Message::plain(match short.strip_prefix("panic_const_") {
-            Some(kind) => constant_panic(kind),
-            None => short.strip_prefix("panic_").unwrap_or(short).replace('_', " "),
-        }),
+        "panic_for_nonpositive_argument" => plain("argument of integer logarithm must be positive"),
+        "panic_already_borrowed" => plain("RefCell already borrowed"),
+        "panic_already_mutably_borrowed" => plain("RefCell already mutably borrowed"),
+        _ => match short.strip_prefix("panic_const_") {
+            Some(kind) => plain(&constant_panic(kind)),
+            None => plain(&short.strip_prefix("panic_").unwrap_or(short).replace('_', " ")),
+        },
     }
 }
 
 /// `result::unwrap_failed(text, length, &error, its Debug)`: the error's value if it is of a type that can be shown, else
 /// its type. The type is in the name of the function by which it would show itself.
-fn error_value(context: &Context, build: &Builder, text: &str, arguments: &[Value]) -> Option<Message> {
+fn error_value(context: &Context, build: &Builder, arguments: &[Value]) -> Option<Vec<Part>> {
     let vtable = arguments.get(3)?.as_global_variable()?.initializer()?;
     let functions = (0..).map_while(|index| vtable.element(index)).filter_map(Value::as_function);
     let shows = functions.map(names::of).find(|name| name.ends_with(" as core::fmt::Debug>::fmt"))?;
     let ty = shows.strip_prefix('<')?.strip_suffix(" as core::fmt::Debug>::fmt")?;
-    Some(match shown(context, build, ty, *arguments.get(2)?) {
-        Some((mark, value)) => Message { text: format!("{text}: {mark}"), values: vec![value] },
-        None => Message::plain(format!("{text}, a `{ty}`")),
-    })
+    let mut parts = vec![Part::Text(": ".into())];
+    match format::debug(context, build, ty, *arguments.get(2)?) {
+        Some(shown) => parts.extend(shown),
+        None => parts = vec![Part::Text(format!(", a `{ty}`"))],
+    }
+    Some(parts)
 }
 
-/// `assert_failed::<T, U>(kind, &T, &U, …)`, where both are types that can be shown.
-fn compared(context: &Context, build: &Builder, name: &str, arguments: &[Value]) -> Option<Message> {
-    let types = name.split_once("assert_failed::<")?.1.strip_suffix('>')?;
-    let (left, right) = types.split_once(", ")?;
-    let operator = if arguments.first()?.as_int()? == 0 { "==" } else { "!=" };
-    let (left_mark, left) = shown(context, build, left, *arguments.get(1)?)?;
-    let (right_mark, right) = shown(context, build, right, *arguments.get(2)?)?;
-    let text = format!("assertion `left {operator} right` failed: left: {left_mark}, right: {right_mark}");
-    Some(Message { text, values: vec![left, right] })
+/// `assert_failed::<T, U>(kind, &T, &U, message, …)`, where a message has the two words of a `fmt::Arguments`, or 0.
+fn compared(context: &Context, build: &Builder, name: &str, arguments: &[Value]) -> Vec<Part> {
+    let operator = match arguments.first().and_then(|kind| kind.as_int()) {
+        Some(0) => "left == right",
+        Some(1) => "left != right",
+        _ => "left matches right",
+    };
+    let mut parts = vec![Part::Text(format!("assertion `{operator}` failed"))];
+    if let [_, _, _, template, second, _] = *arguments
+        && let Some(message) = format::read(context, build, template, second, Escapes::Left)
+    {
+        parts.push(Part::Text(": ".into()));
+        parts.extend(message);
+    }
+    let sides = || {
+        let (left, right) = two_types(name.split_once("assert_failed::<")?.1.strip_suffix('>')?)?;
+        let side = |ty: &str, pointer: usize| {
+            let shown = format::debug(context, build, ty, *arguments.get(pointer)?);
+            Some(shown.unwrap_or_else(|| vec![Part::Other(ty.to_owned())]))
+        };
+        Some((side(left, 1)?, side(right, 2)?))
+    };
+    if let Some((left, right)) = sides() {
+        parts.push(Part::Text(": left: ".into()));
+        parts.extend(left);
+        parts.push(Part::Text(", right: ".into()));
+        parts.extend(right);
+    }
+    parts
 }
 
-/// The value of this type behind a pointer, as 64 bits, and the character that stands for it.
-fn shown(context: &Context, build: &Builder, ty: &str, pointer: Value) -> Option<(char, Value)> {
-    let int = context.int(64);
-    let load = |bits: u32| build.load(context.int(bits), pointer, bits / 8);
-    let unsigned = |bits| if bits == 64 { load(bits) } else { build.cast(Cast::ZExt, load(bits), int) };
-    let signed = |bits| if bits == 64 { load(bits) } else { build.cast(Cast::SExt, load(bits), int) };
-    Some(match ty {
-        "u8" => ('\u{1}', unsigned(8)),
-        "u16" => ('\u{1}', unsigned(16)),
-        "u32" => ('\u{1}', unsigned(32)),
-        "u64" | "usize" => ('\u{1}', unsigned(64)),
-        "i8" => ('\u{2}', signed(8)),
-        "i16" => ('\u{2}', signed(16)),
-        "i32" => ('\u{2}', signed(32)),
-        "i64" | "isize" => ('\u{2}', signed(64)),
-        "bool" => ('\u{3}', unsigned(8)),
-        "char" => ('\u{4}', unsigned(32)),
-        "f32" => {
-            let value = build.cast(Cast::FpExt, build.load(context.float(), pointer, 4), context.double());
-            ('\u{5}', build.cast(Cast::Bits, value, int))
+/// The types of `T, U`, which may themselves be generic.
+fn two_types(types: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let between = types.char_indices().find(|(_, c)| {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth -= 1,
+            _ => {}
         }
-        "f64" => ('\u{5}', load(64)),
-        _ => return None,
-    })
-}
-
-/// The value of an integer type as its own bits.
-fn hexadecimal(
-    context: &Context,
-    build: &Builder,
-    ty: &str,
-    pointer: Value,
-    mark: char,
-) -> Option<(char, Value)> {
-    let bits = ty.strip_prefix(['i', 'u'])?;
-    let (_, value) = shown(context, build, &format!("u{bits}"), pointer)?;
-    Some((mark, value))
+        depth == 0 && *c == ','
+    });
+    let (left, right) = types.split_at(between?.0);
+    Some((left, right.strip_prefix(", ")?))
 }
 
 /// The text of a `panic_const_*` function, by the words of `core`.
@@ -283,156 +347,43 @@ fn constant_panic(kind: &str) -> String {
     text.to_owned()
 }
 
-/// A `fmt::Arguments`: two words, a template and either a pointer to the arguments or, with the low bit set, twice the
-/// length of a plain text.
-fn formatted(context: &Context, build: &Builder, arguments: &[Value]) -> Option<Message> {
-    let (template, second) = (*arguments.first()?, *arguments.get(1)?);
-    // `inttoptr (i64 tag to ptr)` as a constant expression.
-    if second.is_constant_expression() && second.operand_count() == 1 {
-        let tag = second.operand(0).as_int()?;
-        if tag & 1 == 1 {
-            return constant_text(template, usize::try_from(tag >> 1).ok()?).map(Message::plain);
-        }
-    }
-    let given = stored_arguments(second);
-    let (mut text, mut values, mut next) = (String::new(), Vec::new(), 0);
-    for piece in pieces(&template.as_global_variable()?.initializer()?.as_bytes()?)? {
-        match piece {
-            Piece::Text(piece) => text.push_str(&piece),
-            Piece::Value(index, alternate) => {
-                let index = index.unwrap_or(next);
-                next = index + 1;
-                let argument = given.get(&(16 * index)).zip(given.get(&(16 * index + 8)));
-                let shown = argument.and_then(|(value, formatter)| {
-                    let formatter = names::of(*formatter);
-                    let (ty, way) = formatter.strip_prefix('<')?.split_once(" as core::fmt::")?;
-                    let referred = ty.trim_start_matches('&');
-                    if values.len() >= 4 || referred != ty {
-                        return None;
-                    }
-                    match way.split(">::").next()? {
-                        "LowerHex" => hexadecimal(context, build, ty, *value, '\u{6}'),
-                        "UpperHex" => hexadecimal(context, build, ty, *value, '\u{7}'),
-                        "Display" | "Debug" => shown(context, build, ty, *value),
-                        _ => None,
-                    }
-                });
-                match shown {
-                    Some((mark, value)) => {
-                        if alternate && matches!(mark, '\u{6}' | '\u{7}') {
-                            text.push_str("0x");
-                        }
-                        text.push(mark);
-                        values.push(value);
-                    }
-                    None => text.push_str("{}"),
-                }
-            }
-        }
-    }
-    Some(Message { text, values })
+/// `cuda_std`'s function that writes up to four values into a text and reports it.
+const WITH_VALUES: &str = "__warpsmith_panic_with_values";
+
+/// Those that follow a script with up to [`ROOM`] values, by what they must be able to write: no floats, `f32`, all.
+const FORMATTED: [&str; 3] =
+    ["__warpsmith_panic_formatted", "__warpsmith_panic_formatted_f32", "__warpsmith_panic_formatted_f64"];
+const ROOM: usize = 8;
+
+/// Functions of `cuda_std` that the lowering may come to call.
+pub fn runtime() -> impl Iterator<Item = &'static str> {
+    [WITH_VALUES].into_iter().chain(FORMATTED).chain(printing::FORMATTERS)
 }
 
-/// What is stored in the array of arguments, by byte offset: a pointer to the value, then its formatter.
-fn stored_arguments(array: Value) -> HashMap<u64, Value> {
-    let mut stored = HashMap::new();
-    if !array.is_alloca() {
-        return stored;
-    }
-    for user in array.users() {
-        let Some(user) = user.as_instruction() else { continue };
-        match user.opcode() {
-            Opcode::Store if user.operand(1) == array => {
-                stored.insert(0, user.operand(0));
-            }
-            Opcode::GetElementPtr => {
-                let Some(offset) = user.constant_offset() else { continue };
-                for store in user.users() {
-                    if store.opcode() == Opcode::Store && store.operand(1) == user {
-                        stored.insert(offset, store.operand(0));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    stored
+/// The functions that panics and prints end in.
+pub fn is_reporter(name: &str) -> bool {
+    name.starts_with(OWN) || runtime().any(|known| known == name)
 }
 
-/// In the third byte of the flags of a format, above 21 bits of the character that fills.
-const ALTERNATE: u8 = 1 << 7;
-
-enum Piece {
-    Text(String),
-    /// The number of the argument, if it is not the next; and whether `#` stands in its format.
-    Value(Option<u64>, bool),
-}
-
-/// A format template: a length and that many bytes of text; or a code from 0xC0 on whose low bits say which of flags,
-/// width, precision and argument number follow; 0 ends.
-fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
-    let mut all = Vec::new();
-    let mut rest = template;
-    while let Some((&code, tail)) = rest.split_first() {
-        rest = tail;
-        match code {
-            0 => break,
-            1..=0x7f => {
-                let (piece, tail) = rest.split_at_checked(usize::from(code))?;
-                all.push(Piece::Text(std::str::from_utf8(piece).ok()?.to_owned()));
-                rest = tail;
-            }
-            0x80 => {
-                let (len, tail) = rest.split_at_checked(2)?;
-                let (piece, tail) =
-                    tail.split_at_checked(usize::from(u16::from_le_bytes([len[0], len[1]])))?;
-                all.push(Piece::Text(std::str::from_utf8(piece).ok()?.to_owned()));
-                rest = tail;
-            }
-            _ => {
-                let (mut index, mut alternate) = (None, false);
-                for (bit, len) in [(1, 4), (2, 2), (4, 2), (8, 2)] {
-                    if code & bit != 0 {
-                        let (field, tail) = rest.split_at_checked(len)?;
-                        if bit == 1 {
-                            alternate = field[2] & ALTERNATE != 0;
-                        }
-                        if bit == 8 {
-                            index = Some(u64::from(u16::from_le_bytes([field[0], field[1]])));
-                        }
-                        rest = tail;
-                    }
-                }
-                all.push(Piece::Value(index, alternate));
-            }
-        }
-    }
-    Some(all)
-}
-
-fn constant_text(pointer: Value, len: usize) -> Option<String> {
-    let bytes = pointer.as_global_variable()?.initializer()?.as_bytes()?;
-    String::from_utf8(bytes.get(..len)?.to_vec()).ok()
-}
-
-/// `cuda_std`'s function that writes values into a text and reports it.
-pub const WITH_VALUES: &str = "__warpsmith_panic_with_values";
-
-/// The functions that every panic ends in.
-pub const REPORTERS: [&str; 3] = [WITH_VALUES, "warpsmith_panic_values", "warpsmith_panic"];
+/// The panic functions that are made here.
+const OWN: &str = "warpsmith_panic";
 
 /// `fn(message, &Location, function, values…) -> !`: reports, through `reporter` if there are values, and traps.
 fn panic_function(context: &Context, module: &Module<'_>, reporter: Option<Value>) -> Value {
-    let name = if reporter.is_some() { "warpsmith_panic_values" } else { "warpsmith_panic" };
-    if let Some(function) = module.function(name) {
+    let name = match reporter.map(Value::name) {
+        None => OWN.to_owned(),
+        Some(reporter) if reporter == WITH_VALUES => format!("{OWN}_values"),
+        Some(reporter) => format!("{OWN}{}", reporter.trim_start_matches("__warpsmith_panic")),
+    };
+    if let Some(function) = module.function(&name) {
         return function;
     }
     let (pointer, int) = (context.pointer(0), context.int(64));
     let mut types = vec![pointer, pointer, pointer];
-    if reporter.is_some() {
-        types.extend([int; 4]);
+    if let Some(reporter) = reporter {
+        types.resize(reporter.parameter_count() as usize - 1, int);
     }
-    let function = module.add_function(name, context.void().function(&types));
+    let function = module.add_function(&name, context.void().function(&types));
     function.set_linkage(Linkage::Internal);
     for attribute in ["cold", "noinline", "noreturn", "nounwind", "convergent"] {
         function.add_enum_attribute(At::Function, attribute, 0);
@@ -444,7 +395,7 @@ fn panic_function(context: &Context, module: &Module<'_>, reporter: Option<Value
     match reporter {
         Some(reporter) => {
             let mut passed = vec![message, file, line, caller];
-            passed.extend((3..7).map(|index| function.parameter(index)));
+            passed.extend((3..types.len() as u32).map(|index| function.parameter(index)));
             build.call(reporter.value_type(), reporter, &passed);
         }
         None => {

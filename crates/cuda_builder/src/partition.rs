@@ -43,7 +43,7 @@ pub fn plan(context: &Context, module: &Module<'_>) -> Plan {
             kernels.push(name);
         } else if !function.is_internal() {
             visible.push(name);
-        } else if panics::REPORTERS.contains(&name.as_str()) {
+        } else if panics::is_reporter(&name) {
             // Not for its meaning: the arguments of one part's calls would be written into that part's copy.
             shared.insert(name);
         }

@@ -1,17 +1,35 @@
 //! Printing from kernels, and assertions that end the launch.
 //!
-//! `print!` and `println!` format with Rust's own rules into a small buffer on the stack and hand it to the driver's
-//! `vprintf` as the argument of a `"%s"`, so no device heap is needed and a `%` in the data is just a character.
+//! `print!` and `println!` write what Rust's own do, through the driver's `vprintf`. No device heap is needed, and a `%`
+//! in the data is just a character. Numbers, `bool`s, characters, pointers, `&str`s and references to them, with any
+//! width, alignment, sign and precision, cost a kernel a call: where C's `printf` would write all of them as Rust does, as
+//! it does integers, they are its arguments; else a small formatter of our own writes them into 256 bytes of the stack.
+//!
+//! What a type writes of itself (a struct's `{:?}`, an array's, a `Display` of yours), and a width or precision given as
+//! an argument (`{:1$}`), takes `core::fmt`. It works as well, but it is some thousands of instructions, and since it
+//! calls through pointers, `ptxas` cannot add up the stack that it needs: let the host set `CU_LIMIT_STACK_SIZE` to 4 KiB
+//! before it launches such a kernel (the driver gives a thread 1 KiB by itself). Printing the fields instead needs neither.
 //!
 //! The driver keeps the text in a ring buffer (1 MiB unless the host sets `CU_LIMIT_PRINTF_FIFO_SIZE`; older text is
-//! overwritten) and shows it when the host synchronises. A call of up to [`WHOLE`] bytes of text comes out in one
-//! piece; longer text is complete too, but other threads may print between its pieces.
+//! overwritten) and shows it when the host synchronises. A call comes out in one piece, and no other thread's text stands
+//! in it; but for text of more than [`WHOLE`] bytes that is not integers, `bool`s and constant text alone: it is complete,
+//! too, but others may print between its pieces.
 //!
-//! Formatting a float, or anything by `{:?}`, may need more stack than the driver gives a thread by itself (1 KiB, since
-//! `core`'s formatting calls through pointers and `ptxas` cannot add its frames up): let the host set
-//! `CU_LIMIT_STACK_SIZE` to 4 KiB before it launches such a kernel.
+//! ```
+//! use cuda_std::{kernel, println, thread};
+//!
+//! #[kernel]
+//! pub unsafe fn show(values: &[f32]) {
+//!     let i = thread::index_1d() as usize;
+//!     if let Some(value) = values.get(i) {
+//!         println!("{i:>3}: {value:8.3}, bits {:#010x}", value.to_bits());
+//!     }
+//! }
+//! ```
 
-use core::ffi::{CStr, c_void};
+#[cfg(any(test, target_os = "cuda"))]
+use crate::text::Sink;
+use core::ffi::c_void;
 use core::fmt;
 #[cfg(any(test, target_os = "cuda"))]
 use core::mem::MaybeUninit;
@@ -68,11 +86,6 @@ pub unsafe fn __assertfail(
     panic!("`__assertfail` reports only on the GPU")
 }
 
-#[cfg(target_os = "cuda")]
-crate::intrinsic::intrinsics! {
-    fn trap() = "llvm:llvm.trap";
-}
-
 /// Text on the stack, NUL-terminated for C, that goes to `sink` whenever it is full.
 #[cfg(any(test, target_os = "cuda"))]
 struct Text<const CAPACITY: usize, S: FnMut(&[u8])> {
@@ -87,13 +100,16 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> Text<CAPACITY, S> {
         Self { bytes: [const { MaybeUninit::uninit() }; CAPACITY], length: 0, sink }
     }
 
-    fn push(&mut self, byte: u8) {
+    fn put(&mut self, byte: u8) {
         // One byte stays free for the NUL.
         if self.length == CAPACITY - 1 {
             self.flush();
         }
-        self.bytes[self.length].write(byte);
-        self.length += 1;
+        // No index that could panic: its text would set each kernel's copy of this apart.
+        if let Some(place) = self.bytes.get_mut(self.length) {
+            place.write(byte);
+            self.length += 1;
+        }
     }
 
     /// Passes on the text so far, its NUL included. Out of line: every piece of text that is formatted may come here.
@@ -109,22 +125,28 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> Text<CAPACITY, S> {
 /// The first `length` bytes, which `Text::push` wrote, and a NUL after them.
 #[cfg(any(test, target_os = "cuda"))]
 fn terminated(bytes: &mut [MaybeUninit<u8>], length: usize) -> &[u8] {
-    bytes[length].write(0);
+    let Some(end) = bytes.get_mut(length) else { return &[0] };
+    end.write(0);
     // SAFETY: all bytes up to `length` have been written.
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast::<u8>(), length + 1) }
 }
 
 #[cfg(any(test, target_os = "cuda"))]
+impl<const CAPACITY: usize, S: FnMut(&[u8])> Sink for Text<CAPACITY, S> {
+    fn push(&mut self, byte: u8) {
+        // C ends a text at its first NUL: show the symbol for NUL instead of losing the rest.
+        if byte == 0 {
+            "\u{2400}".bytes().for_each(|byte| self.put(byte));
+        } else {
+            self.put(byte);
+        }
+    }
+}
+
+#[cfg(any(test, target_os = "cuda"))]
 impl<const CAPACITY: usize, S: FnMut(&[u8])> fmt::Write for Text<CAPACITY, S> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            // C ends a text at its first NUL: show the symbol for NUL instead of losing the rest.
-            if byte == 0 {
-                "\u{2400}".bytes().for_each(|byte| self.push(byte));
-            } else {
-                self.push(byte);
-            }
-        }
+        text.bytes().for_each(|byte| self.push(byte));
         Ok(())
     }
 }
@@ -141,27 +163,30 @@ fn print_text(text: &[u8]) {
     unsafe { vprintf(c"%s".as_ptr().cast(), (&raw const arguments).cast()) };
 }
 
-/// A copy of `text` in global memory: the driver reads a failed assertion's text after its thread, and its stack, ended.
+/// The formatters that `cuda_builder` calls instead of [`print()`]: a script, and its values.
 #[cfg(target_os = "cuda")]
-fn kept(text: &[u8]) -> *const u8 {
-    use core::sync::atomic::{AtomicU32, Ordering};
-    const TEXTS: usize = 16;
-    static mut KEPT: [[u8; 512]; TEXTS] = [[0; 512]; TEXTS];
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-
-    // More threads than texts overwrite each other's; the launch has failed anyway.
-    let slot = NEXT.fetch_add(1, Ordering::Relaxed) as usize % TEXTS;
-    // SAFETY: the slot is in bounds, and a text has at most 512 bytes, its NUL included.
-    unsafe {
-        let start = (&raw mut KEPT).cast::<u8>().add(slot * 512);
-        for (i, byte) in text.iter().enumerate() {
-            start.add(i).write_volatile(*byte);
+macro_rules! formatters {
+    ($($name:ident = $symbol:literal, $floats:expr;)*) => {$(
+        #[unsafe(export_name = $symbol)]
+        #[inline(never)]
+        unsafe extern "C" fn $name(script: *const u8, values: *const u64) {
+            let mut text = Text::<{ WHOLE + 1 }, _>::new(print_text);
+            let mut writer = crate::text::Writer::new(&mut text);
+            // SAFETY: the builder passes a script and as many values as it asks for.
+            unsafe { writer.follow(script, |index| values.add(index).read(), $floats) };
+            text.flush();
         }
-        start
-    }
+    )*};
 }
 
-/// What `print!` calls.
+#[cfg(target_os = "cuda")]
+formatters! {
+    print_values = "__warpsmith_print", crate::text::ForNone;
+    print_f32 = "__warpsmith_print_f32", crate::text::ForFloats::<false>;
+    print_f64 = "__warpsmith_print_f64", crate::text::ForFloats::<true>;
+}
+
+/// What `print!` calls. `cuda_builder` replaces the call where it knows how to write all of the values.
 #[doc(hidden)]
 #[inline(never)]
 pub fn print(arguments: fmt::Arguments<'_>) {
@@ -174,57 +199,6 @@ pub fn print(arguments: fmt::Arguments<'_>) {
     }
     #[cfg(not(target_os = "cuda"))]
     std::print!("{arguments}");
-}
-
-/// A failed comparison, as `assert_eq!` and `assert_ne!` describe it to [`assert_failed`].
-#[doc(hidden)]
-pub struct Comparison<'a> {
-    /// `==` or `!=`.
-    pub operator: &'static str,
-    /// The source text of both sides.
-    pub expressions: (&'static str, &'static str),
-    /// The values of both sides.
-    pub values: (&'a dyn fmt::Debug, &'a dyn fmt::Debug),
-    /// What the user adds.
-    pub message: Option<fmt::Arguments<'a>>,
-}
-
-impl fmt::Display for Comparison<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "assertion failed: ({} {} {})", self.expressions.0, self.operator, self.expressions.1)?;
-        if let Some(message) = self.message {
-            write!(f, ": {message}")?;
-        }
-        write!(f, "\nleft : {:?}\nright: {:?}", self.values.0, self.values.1)
-    }
-}
-
-/// Ends the launch with what a comparison found; on the host, panics with it.
-#[doc(hidden)]
-#[inline(never)]
-#[cold]
-#[track_caller]
-pub fn assert_failed(comparison: Comparison<'_>, place: (&'static CStr, u32, &'static CStr)) -> ! {
-    #[cfg(target_os = "cuda")]
-    {
-        let (file, line, function) = place;
-        let mut text = Text::<512, _>::new(print_text);
-        let _ = fmt::Write::write_fmt(&mut text, format_args!("{comparison}"));
-        // Of a report longer than the buffer all but the last piece has been printed.
-        let message = kept(terminated(&mut text.bytes, text.length));
-        // SAFETY: all three texts end in a NUL.
-        unsafe { __assertfail(message, file.as_ptr().cast(), line, function.as_ptr().cast(), 1) };
-        // SAFETY: a trap ends the launch, so nothing comes after it.
-        unsafe {
-            trap();
-            core::hint::unreachable_unchecked()
-        }
-    }
-    #[cfg(not(target_os = "cuda"))]
-    {
-        let _ = place;
-        panic!("{comparison}")
-    }
 }
 
 /// `print!` for kernels: formats as Rust does, prints through the driver. See [`io`](crate::io).
@@ -246,47 +220,42 @@ macro_rules! println {
     };
 }
 
-/// Ends the launch with `CUDA_ERROR_ASSERT` and a message, values and place included, unless both sides are equal.
+/// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, unless the sides are equal.
+///
+/// On the device the values of numbers, `bool`s, `char`s and `&str`s are shown, and of others the type.
 #[macro_export]
 macro_rules! assert_eq {
     ($left:expr, $right:expr $(,)?) => {
-        $crate::__assert_compare!(==, $left, $right, ::core::option::Option::None)
+        $crate::__assert_compare!("==", $left, $right, left == right, "")
     };
     ($left:expr, $right:expr, $($message:tt)+) => {
-        $crate::__assert_compare!(==, $left, $right, ::core::option::Option::Some(::core::format_args!($($message)+)))
+        $crate::__assert_compare!("==", $left, $right, left == right, ": {}", ::core::format_args!($($message)+))
     };
 }
 
-/// Ends the launch with `CUDA_ERROR_ASSERT` and a message, values and place included, if both sides are equal.
+/// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, if the sides are equal.
+///
+/// On the device the values of numbers, `bool`s, `char`s and `&str`s are shown, and of others the type.
 #[macro_export]
 macro_rules! assert_ne {
     ($left:expr, $right:expr $(,)?) => {
-        $crate::__assert_compare!(!=, $left, $right, ::core::option::Option::None)
+        $crate::__assert_compare!("!=", $left, $right, left != right, "")
     };
     ($left:expr, $right:expr, $($message:tt)+) => {
-        $crate::__assert_compare!(!=, $left, $right, ::core::option::Option::Some(::core::format_args!($($message)+)))
+        $crate::__assert_compare!("!=", $left, $right, left != right, ": {}", ::core::format_args!($($message)+))
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __assert_compare {
-    ($operator:tt, $left:expr, $right:expr, $message:expr) => {
+    ($sign:literal, $left:expr, $right:expr, $l:ident $operator:tt $r:ident, $format:literal $(, $message:expr)?) => {
         match (&$left, &$right) {
-            (left, right) => {
-                if !(*left $operator *right) {
-                    $crate::io::assert_failed(
-                        $crate::io::Comparison {
-                            operator: ::core::stringify!($operator),
-                            expressions: (::core::stringify!($left), ::core::stringify!($right)),
-                            values: (left, right),
-                            message: $message,
-                        },
-                        (
-                            $crate::io::c_str(::core::concat!(::core::file!(), "\0")),
-                            ::core::line!(),
-                            $crate::io::c_str(::core::concat!(::core::module_path!(), "\0")),
-                        ),
+            ($l, $r) => {
+                if !(*$l $operator *$r) {
+                    ::core::panic!(
+                        ::core::concat!("assertion failed: ({} {} {})", $format, "\nleft : {:?}\nright: {:?}"),
+                        ::core::stringify!($left), $sign, ::core::stringify!($right) $(, $message)?, *$l, *$r
                     )
                 }
             }
@@ -294,18 +263,10 @@ macro_rules! __assert_compare {
     };
 }
 
-/// A literal with its NUL, as the macros make them.
-#[doc(hidden)]
-pub const fn c_str(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(text) => text,
-        Err(_) => c"",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::ffi::CStr;
     use fmt::Write;
     use std::vec::Vec;
 

@@ -28,6 +28,8 @@ mod panic;
 pub mod prelude;
 pub mod ptr;
 pub mod shared;
+#[cfg(any(test, target_os = "cuda"))]
+mod text;
 pub mod thread;
 pub mod warp;
 mod wide;

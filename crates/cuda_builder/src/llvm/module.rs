@@ -116,7 +116,8 @@ impl Context {
     }
 
     /// A constant array of the text's bytes and a NUL.
-    pub fn c_string(&self, text: &str) -> Value {
+    pub fn c_string(&self, text: impl AsRef<[u8]>) -> Value {
+        let text = text.as_ref();
         Value(ffi!(ConstStringInContext2(self.raw, text.as_ptr().cast(), text.len(), 0)))
     }
 
