@@ -290,14 +290,21 @@ fn exactly<I: InputElement, O: OutputElement>(
     let (rows, columns) = ((lda, 1), (1, lda));
     let (a_down, a_along) = if matches!(layout, Layout::Nn | Layout::Nt) { rows } else { columns };
     let (b_down, b_along) = if matches!(layout, Layout::Nn | Layout::Tn) { (ldb, 1) } else { (1, ldb) };
-    for (row, col) in (0..m).flat_map(|row| (0..n).map(move |col| (row, col))) {
-        let product =
-            |i: usize| a[row * a_down + i * a_along].value() * b[i * b_down + col * b_along].value();
-        let sum: f64 = (0..k).map(product).sum();
-        let at = row * ldc + col;
-        let before = if beta == 0.0 { 0.0 } else { f64::from(beta) * before[at] };
-        let should = O::of(f64::from(alpha) * sum + before).value();
-        anyhow::ensure!(got[at].value() == should, "({row}, {col}) is {}, not {should}", got[at].value());
+    // Each element becomes an f64 once, not once for every product that it is in.
+    let b: Vec<f64> = (0..k * n).map(|i| b[i / n * b_down + i % n * b_along].value()).collect();
+    for row in 0..m {
+        // Sums of integers, so the order in which they are added does not tell.
+        let mut sums = vec![0.0; n];
+        for (i, b) in b.chunks_exact(n.max(1)).enumerate() {
+            let a = a[row * a_down + i * a_along].value();
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+        for (col, sum) in sums.into_iter().enumerate() {
+            let at = row * ldc + col;
+            let before = if beta == 0.0 { 0.0 } else { f64::from(beta) * before[at] };
+            let should = O::of(f64::from(alpha) * sum + before).value();
+            anyhow::ensure!(got[at].value() == should, "({row}, {col}) is {}, not {should}", got[at].value());
+        }
     }
     Ok(())
 }
