@@ -9,6 +9,7 @@
 //! blocks comes through atomics, rarely, and is kept by block.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// A step of a thread. 0 is before everything.
@@ -335,11 +336,13 @@ fn join_blocks(mine: &mut Arc<HashMap<u32, Arc<[Step]>>>, theirs: &Arc<HashMap<u
     }
 }
 
-fn join_steps(mine: &mut Arc<[Step]>, theirs: &Arc<[Step]>) {
+/// Whether anything was new.
+fn join_steps(mine: &mut Arc<[Step]>, theirs: &Arc<[Step]>) -> bool {
     if Arc::ptr_eq(mine, theirs) || mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t) {
-        return;
+        return false;
     }
     *mine = mine.iter().zip(theirs.iter()).map(|(&m, &t)| m.max(t)).collect();
+    true
 }
 
 /// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for whoever reads it, from any block.
@@ -362,23 +365,36 @@ impl Gathered {
         let mine = self.steps.entry(snapshot.block).or_insert_with(|| (&*snapshot.known.own).into());
         if mine[snapshot.thread as usize] < snapshot.step {
             Arc::make_mut(mine)[snapshot.thread as usize] = snapshot.step;
+            self.asked = None;
         }
     }
 
     fn put_known(&mut self, block: u32, known: &Known) {
-        self.asked = None;
+        // Who spins on a lock puts in the same again and again, which must not cost those who look for it.
+        let mut changed = false;
         match self.steps.get_mut(&block) {
             Some(mine) => {
                 if known.own.iter().zip(mine.iter()).any(|(theirs, mine)| theirs > mine) {
                     *mine = mine.iter().zip(&known.own).map(|(&m, &t)| m.max(t)).collect();
+                    changed = true;
                 }
             }
             None => {
                 self.steps.insert(block, (&*known.own).into());
+                changed = true;
             }
         }
         for (&block, steps) in known.others.iter() {
-            join_steps(self.steps.entry(block).or_insert_with(|| steps.clone()), steps);
+            match self.steps.entry(block) {
+                Entry::Occupied(mut mine) => changed |= join_steps(mine.get_mut(), steps),
+                Entry::Vacant(place) => {
+                    place.insert(steps.clone());
+                    changed = true;
+                }
+            }
+        }
+        if changed {
+            self.asked = None;
         }
     }
 
