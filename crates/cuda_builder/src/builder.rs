@@ -30,6 +30,20 @@ pub enum EmitOption {
 }
 
 /// Compiles a crate of kernels to PTX.
+///
+/// Made by [`new`](Self::new), told what to do by the methods, and run by [`build`](Self::build), from a build script. Each
+/// field is what the method of its name sets; the defaults are upstream's.
+///
+/// - *What is compiled.* The library of the crate at the path, with any `crate-type`, and its dependencies, for
+///   `target_os = "cuda"` and the gates of [`arch`](Self::arch) (`#[cfg(target_feature = "compute_80")]`). None needs
+///   `#![no_std]`; all have `core` and `alloc`. Flags, wrappers and settings of the build around it do not reach it.
+/// - *What it needs.* The toolchain that runs the build script, from rustup. Nothing else: no CUDA, no LLVM.
+/// - *Where it works.* In `cuda-builder` of the target folder. What an edit did not reach is not compiled again, and the
+///   build script is not even run when no file that the PTX was made from changed: `build` prints `cargo:rerun-if-changed` for
+///   each.
+/// - *What it says.* rustc's messages go to stderr as they come, and cargo shows what a build script wrote only when it
+///   fails; until then cargo's progress names the package of the build script with `(build)`. What cannot be PTX is an error
+///   that names the construct, the function and its caller: return it from `main`, or print it and exit.
 #[derive(Debug, Clone)]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
