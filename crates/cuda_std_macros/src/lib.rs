@@ -36,6 +36,10 @@ use proc_macro::TokenStream;
 /// function, there is no such type; if the function is imported to where its own module is
 /// (`mod gemm; pub use gemm::gemm;`), the type is private. Rename one of the two to have it.
 ///
+/// The expansion names `::cuda_std`. A crate that has it under another name, or only through what another crate re-exports,
+/// is told that `cuda_std` is not among the imported crates: depend on `cuda_std` itself, or where `Cargo.toml` renames it
+/// to `gpu`, say `extern crate gpu as cuda_std;` at the root.
+///
 /// What is refused, and why:
 ///
 /// ```compile_fail
