@@ -22,6 +22,9 @@ pub const DEVICE_BASE: u64 = 0x8000_0000_0000;
 const DEVICE_END: u64 = window::FIRST;
 /// What `cuMemAlloc` promises is 256; real drivers give 512.
 const ALIGN: u64 = 512;
+/// Allocations of a mebibyte and more begin at pages of their own, as real drivers': programs that cut pages out of one big
+/// allocation count on it.
+const PAGE: u64 = 2 << 20;
 const MIN_GAP: u64 = 1 << 20;
 
 /// The device's memory. Shared by every launch and every host thread.
@@ -256,11 +259,12 @@ impl Memory {
 impl State {
     /// Addresses for `bytes` with a gap behind them as wide as they are.
     fn place(&mut self, bytes: u64) -> Option<u64> {
+        let align = if bytes >= MIN_GAP { PAGE } else { ALIGN };
         let span = bytes.checked_add(bytes.max(MIN_GAP))?.checked_next_multiple_of(ALIGN)?;
-        if let Some(end) = self.next.checked_add(span)
+        let address = self.next.next_multiple_of(align);
+        if let Some(end) = address.checked_add(span)
             && end <= DEVICE_END
         {
-            let address = self.next;
             self.next = end;
             return Some(address);
         }
@@ -271,11 +275,13 @@ impl State {
             taken.chain(self.reserved.iter().map(|(&at, &bytes)| (at, at + bytes))).collect();
         taken.sort_unstable();
         for (start, end) in taken {
+            at = at.next_multiple_of(align);
             if start.saturating_sub(at) >= span {
                 return Some(at);
             }
             at = at.max((end + MIN_GAP).next_multiple_of(ALIGN));
         }
+        let at = at.next_multiple_of(align);
         (DEVICE_END.saturating_sub(at) >= span).then_some(at)
     }
 }
@@ -283,6 +289,13 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_allocations_begin_at_pages() {
+        let memory = Memory::new(1 << 30);
+        memory.alloc(16).unwrap();
+        assert!(memory.alloc(MIN_GAP).unwrap().is_multiple_of(PAGE));
+    }
 
     #[test]
     fn copies_fills_and_frees() {
