@@ -6,7 +6,7 @@ use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Error, Gpu, Kernel, Launch};
 
 use crate::check;
-use crate::profile::{self, Wanted};
+use crate::profile::Wanted;
 
 /// Runs a kernel under whatever the environment asks to watch it.
 pub fn launch(
@@ -32,9 +32,4 @@ pub fn launch(
     let result = gpu.launch(kernel, launch, params, &mut profiler);
     wanted.keep(profiler.finish());
     result
-}
-
-/// A context has ended: what observers have gathered is written.
-pub fn context_destroyed() {
-    profile::write_early();
 }

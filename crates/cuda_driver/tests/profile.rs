@@ -58,27 +58,68 @@ fn a_recording_has_the_launches_of_its_time() {
     assert!(other.is_empty(), "another thread's launch is its own affair");
 }
 
-/// Not a test of its own: the program that [`the_file_is_written_when_the_process_ends`] runs.
+/// Not a test of its own: the program that [`the_file_is_whole_however_the_process_ends`] runs.
 #[test]
 #[ignore = "run by another test, in a process of its own"]
 fn child() {
     launch("strided").unwrap();
+    // SAFETY: these end the process, or make another of it, as a program may at any time.
+    unsafe {
+        match std::env::var("PROFILED_END").as_deref() {
+            Ok("exit") => std::process::exit(3),
+            Ok("_exit") => libc::_exit(4),
+            Ok("panic") => panic!("as the test asks"),
+            Ok("abort") => std::process::abort(),
+            Ok("signal") => drop(libc::raise(libc::SIGKILL)),
+            Ok("fork") => {
+                // The forked process ends by itself, and leaves its parent's file alone.
+                let forked = libc::fork();
+                if forked == 0 {
+                    libc::exit(0);
+                }
+                libc::waitpid(forked, std::ptr::null_mut(), 0);
+            }
+            Ok("two") => {
+                // Another process that names the same file is told so, and goes on without.
+                let other = run(std::env::var_os("WARPSMITH_PROFILE").unwrap().as_ref(), "return");
+                let said = String::from_utf8_lossy(&other.stderr);
+                assert!(other.status.success(), "{said}");
+                assert_eq!(
+                    said.matches("another process is writing it; put {pid} into").count(),
+                    1,
+                    "{said}"
+                );
+            }
+            _ => {}
+        }
+    }
     assert!(launch("stop").is_err());
 }
 
-#[test]
-fn the_file_is_written_when_the_process_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--ignored"])
-        .env("WARPSMITH_PROFILE", folder.path().join("profile-{pid}.json"))
+fn run(file: &std::path::Path, end: &str) -> std::process::Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env("WARPSMITH_PROFILE", file)
+        .env("PROFILED_END", end)
         .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        .unwrap()
+}
+
+/// What a process left that ended in this way.
+fn left(end: &str) -> (std::process::Output, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&folder.path().join("profile-{pid}.json"), end);
     let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 1, "{files:?}");
+    assert_eq!(files.len(), 1, "{end}: {files:?}");
     assert!(!files[0].to_string_lossy().contains("{pid}"));
-    let document: Value = serde_json::from_str(&std::fs::read_to_string(&files[0]).unwrap()).unwrap();
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    (output, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{end}: {error}: {text}")))
+}
+
+#[test]
+fn the_file_is_whole_however_the_process_ends() {
+    let (output, document) = left("return");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!((&document["version"], &document["model"]), (&Value::from(1), &Value::from("h200")));
     assert_eq!(document["view"], "ptx");
     let launches = document["launches"].as_array().unwrap();
@@ -89,4 +130,25 @@ fn the_file_is_written_when_the_process_ends() {
     assert!(launches[0].get("fault").is_none());
     assert_eq!(launches[1]["kernel"], "stop");
     assert!(launches[1]["fault"].as_str().unwrap().contains("stop"));
+
+    for (end, count) in [("exit", 1), ("_exit", 1), ("panic", 1), ("abort", 1), ("signal", 1), ("fork", 2)] {
+        let (output, document) = left(end);
+        assert_eq!(output.status.success(), end == "fork", "{end}");
+        assert_eq!(document["launches"].as_array().unwrap().len(), count, "{end}");
+    }
+}
+
+#[test]
+fn a_file_is_one_process_own_and_a_folder_that_is_not_there_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile.json");
+    let output = run(&file, "two");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(document["launches"].as_array().unwrap().len(), 2, "the first process' launches alone");
+
+    let output = run(&folder.path().join("nowhere/profile.json"), "return");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("nowhere/profile.json cannot be written").count(), 1, "{said}");
 }
