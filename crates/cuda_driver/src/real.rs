@@ -125,7 +125,18 @@ impl RealDriver {
             // The loader counts: if it was open before, it stays open.
             return Ok(None);
         }
-        Ok(Some(Self { library, path: path.to_owned() }))
+        let driver = Self { library, path: path.to_owned() };
+        match driver.lacks() {
+            Some(name) => {
+                Err(format!("it has no `{}`, so it is no CUDA driver", name.trim_end_matches('\0')))
+            }
+            None => Ok(Some(driver)),
+        }
+    }
+
+    /// What a driver of any version has, and a library that only bears its name may not.
+    fn lacks(&self) -> Option<&'static str> {
+        ["cuInit\0", "cuDeviceGetCount\0"].into_iter().find(|name| self.symbol(name).is_none())
     }
 
     /// The address of an entry point. `name` ends with NUL.

@@ -31,16 +31,21 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(_device: i32) -> u32 { 0 }
 pub extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 { unsafe { *address = bytes as u64 + 1 }; 2 }
 "#;
 
-fn play(folder: &Path) -> PathBuf {
-    let (source, library) = (folder.join("driver.rs"), folder.join("libplayed.so"));
-    std::fs::write(&source, DRIVER).unwrap();
+fn compile(source: &str, library: &Path) {
+    let file = library.with_extension("rs");
+    std::fs::write(&file, source).unwrap();
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(compiler)
-        .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-o"])
-        .args([&library, &source])
+        .args(["--edition=2024", "--crate-type=cdylib", "--crate-name=played", "-Cpanic=abort", "-o"])
+        .args([library, &file])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn play(folder: &Path) -> PathBuf {
+    let library = folder.join("libplayed.so");
+    compile(DRIVER, &library);
     library
 }
 
@@ -114,4 +119,25 @@ fn calls_reach_the_real_driver_or_the_reason_is_told() {
     let (out, err) = run(&[("WARPSMITH_LIBCUDA", "/nowhere/libcuda.so.1"), insist]);
     assert!(out.contains("init 100"), "{out}");
     assert!(err.contains("WARPSMITH_LIBCUDA=/nowhere/libcuda.so.1 cannot be opened"), "{err}");
+
+    // Libraries that bear the driver's name and are none: the reason is told in one line, and the next one is looked at.
+    let place = |name: &str| {
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        place
+    };
+    let (text, empty, good) = (place("text"), place("empty"), place("good"));
+    std::fs::write(text.join("libcuda.so.1"), "INPUT(libcuda.so)\n").unwrap();
+    compile("", &empty.join("libcuda.so.1"));
+    std::fs::copy(driver, good.join("libcuda.so.1")).unwrap();
+    for (first, reason) in [(&text, "cannot be opened"), (&empty, "has no `cuInit`, so it is no CUDA driver")]
+    {
+        let (out, err) = run(&[("LD_LIBRARY_PATH", first.to_str().unwrap())]);
+        assert!(out.contains("devices 1"), "{out}{err}");
+        let told: Vec<_> = err.lines().filter(|line| line.starts_with("warpsmith: running")).collect();
+        assert!(told.len() == 1 && told[0].contains(reason), "{err}");
+        let both = std::env::join_paths([first, &good]).unwrap();
+        let (out, err) = run(&[("LD_LIBRARY_PATH", both.to_str().unwrap())]);
+        assert!(out.contains("devices 3") && err.contains("good/libcuda.so.1"), "{out}{err}");
+    }
 }
