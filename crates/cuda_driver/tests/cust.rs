@@ -97,7 +97,7 @@ fn tells_of_the_device() -> Outcome {
     let (free, total) = mem_get_info()?;
     assert!(free <= total);
     assert_eq!(CurrentContext::get_device()?, device);
-    assert_eq!(cust::CudaApiVersion::get()?.major(), 12);
+    assert_eq!(cust::CudaApiVersion::get()?.major(), 13);
     Ok(())
 }
 

@@ -103,6 +103,19 @@ pub struct CUDA_MEMCPY3D {
     pub Depth: usize,
 }
 
+/// A box to copy between contexts, whose handles take the places that `CUDA_MEMCPY3D` reserves.
+pub type CUDA_MEMCPY3D_PEER = CUDA_MEMCPY3D;
+
+/// How a copy of a batch may read its source, and where its sides lie.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmemcpyAttributes {
+    pub srcAccessOrder: u32,
+    pub srcLocHint: CUmemLocation,
+    pub dstLocHint: CUmemLocation,
+    pub flags: u32,
+}
+
 /// A kernel launch as a graph keeps it (CUDA 10 and 11).
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -204,6 +217,17 @@ pub struct CUmemPoolProps {
     pub usage: u16,
     pub gpuDirectRDMACapable: u8,
     pub reserved: [u8; 53],
+}
+
+/// Memory that a node of a graph allocates.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUDA_MEM_ALLOC_NODE_PARAMS {
+    pub poolProps: CUmemPoolProps,
+    pub accessDescs: *const CUmemAccessDesc,
+    pub accessDescCount: usize,
+    pub bytesize: usize,
+    pub dptr: CUdeviceptr,
 }
 
 /// An inter-process handle, passed by value.

@@ -199,7 +199,7 @@ pub fn cuMipmappedArrayCreate(
     let layered = d.Flags & (LAYERED | CUBEMAP) != 0;
     let longest = d.Width.max(d.Height).max(if layered { 0 } else { d.Depth });
     // As the driver does: no more than there are until one element is left.
-    let levels = levels.clamp(1, usize::BITS - longest.leading_zeros());
+    let levels = levels.clamp(1, (usize::BITS - longest.leading_zeros()).max(1));
     let half = |length: usize, level: u32| if length == 0 { 0 } else { (length >> level).max(1) };
     let mut made = Vec::new();
     for level in 0..levels {

@@ -40,6 +40,8 @@ pub enum Origin {
     Device,
     /// `cuMemAllocAsync`, from this pool.
     Pool(Handle),
+    /// A node of a graph.
+    Graph,
     /// `cuMemAllocManaged`.
     Managed,
     /// `cuMemAllocHost` and its kin.
@@ -94,7 +96,6 @@ impl Context {
         // From inside a host function there is no waiting; its stream's work then ends behind our back.
         let _ = self.queue.drain();
         self.queue.stop();
-        crate::observe::context_destroyed();
         stream::STREAMS.remove_where(|stream| stream.context == self.handle);
         event::EVENTS.remove_where(|event| event.context == self.handle);
         module::forget_context(self.handle);
@@ -310,6 +311,13 @@ pub fn cuCtxGetDevice(place: Out<CUdevice>) -> Answer {
     place.set(0)
 }
 
+pub fn cuCtxGetDevice_v2(place: Out<CUdevice>, context: CUcontext) -> Answer {
+    place.required()?;
+    initialised()?;
+    given_or_current(context)?;
+    place.set(0)
+}
+
 /// The context of a handle, where null means the current one.
 fn given_or_current(context: CUcontext) -> Answer<Arc<Context>> {
     if context == NONE { current_even_if_broken() } else { CONTEXTS.get(context) }
@@ -337,7 +345,13 @@ pub fn cuCtxGetApiVersion(context: CUcontext, version: Out<u32>) -> Answer {
 }
 
 pub fn cuCtxSynchronize() -> Answer {
-    let context = current()?;
+    cuCtxSynchronize_v2(NONE)
+}
+
+pub fn cuCtxSynchronize_v2(context: CUcontext) -> Answer {
+    initialised()?;
+    let context = given_or_current(context)?;
+    context.intact()?;
     stream::refuse_if_capturing(&context)?;
     context.queue.drain()?;
     context.intact()

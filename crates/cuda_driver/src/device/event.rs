@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::abi::{Answer, CUcontext, CUevent, CUresult, CUstream, Out};
 use crate::device::context::{CONTEXTS, current, current_if_any, current_if_any_even_if_broken};
-use crate::device::graph::{Capture, Node};
+use crate::device::graph::{self, Capture, Node};
 use crate::device::queue::Mark;
 use crate::device::registry::Registry;
 use crate::device::stream::target;
@@ -43,6 +43,11 @@ enum State {
 impl Event {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a record that was issued.
+    pub fn record(&self, context: CUcontext, mark: Mark, time: Arc<OnceLock<Instant>>) {
+        *self.state() = State::Recorded { context, mark, time };
     }
 
     /// The mark of the last record, with its context.
@@ -98,7 +103,7 @@ pub fn cuEventCreate(event: Out<CUevent>, flags: u32) -> Answer {
         return Err(CUresult::INVALID_VALUE);
     }
     if flags & INTERPROCESS != 0 {
-        return Err(CUresult::NOT_SUPPORTED);
+        return crate::entry::unsupported("cuEventCreate for events that other processes share");
     }
     event.set(EVENTS.insert(Event { context: context.handle, flags, state: Mutex::default() }))
 }
@@ -122,9 +127,15 @@ pub fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: u32) -> A
         return Err(CUresult::INVALID_VALUE);
     }
     let target = target(stream)?;
+    let handle = event;
     let event = EVENTS.get(event)?;
     if event.context != target.context.handle {
         return Err(CUresult::INVALID_HANDLE);
+    }
+    if flags & EXTERNAL != 0 {
+        // Only a graph has an outside: the record becomes a node of it.
+        let capture = target.capture().ok_or(CUresult::INVALID_VALUE)?;
+        return capture.add(&target, graph::record_of(handle)?);
     }
     if let Some(capture) = target.capture() {
         let nodes = capture.frontier(&target);
@@ -133,7 +144,7 @@ pub fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: u32) -> A
     }
     let time = Arc::new(OnceLock::new());
     let mark = target.run(Op::Record(time.clone()))?;
-    *event.state() = State::Recorded { context: target.context.handle, mark, time };
+    event.record(target.context.handle, mark, time);
     Ok(())
 }
 

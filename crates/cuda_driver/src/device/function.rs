@@ -9,6 +9,7 @@ use crate::abi::attributes::function as attribute;
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Out};
 use crate::device::chip;
 use crate::device::context::current_if_any;
+use crate::device::legacy_launch::Prepared;
 use crate::device::library;
 use crate::device::module::{self, lasting_name};
 use crate::device::registry::Registry;
@@ -21,6 +22,8 @@ pub struct Function {
     pub module: CUmodule,
     pub kernel: Kernel,
     pub settings: Mutex<Settings>,
+    /// What calls of CUDA 2 and 3 have set for the next launch.
+    pub prepared: Mutex<Prepared>,
     /// Registers of a thread that the load asked for at most.
     max_registers: Option<u32>,
 }
@@ -55,7 +58,7 @@ impl Function {
             non_portable_cluster: false,
             cluster_policy: 0,
         });
-        Self { context, module, kernel, settings, max_registers }
+        Self { context, module, kernel, settings, prepared: Mutex::default(), max_registers }
     }
 
     /// What the program has set.
@@ -187,6 +190,12 @@ pub fn cuFuncGetParamInfo(
     let param = function.kernel.params().get(index).ok_or(CUresult::INVALID_VALUE)?;
     size.set_if_given(param.size as usize);
     offset.set(param.offset as usize)
+}
+
+pub fn cuFuncGetParamCount(function: CUfunction, count: Out<usize>) -> Answer {
+    count.required()?;
+    current_if_any()?;
+    count.set(get(function)?.kernel.params().len())
 }
 
 pub fn cuFuncIsLoaded(state: Out<u32>, function: CUfunction) -> Answer {

@@ -116,7 +116,7 @@ fn give_back(address: usize) {
 pub fn release(address: u64, origin: Origin) {
     // Only an address that is no allocation's could fail, and the owner's table had it.
     let _ = gpu().memory().free(address);
-    if !matches!(origin, Origin::Device | Origin::Pool(_)) {
+    if !matches!(origin, Origin::Device | Origin::Pool(_) | Origin::Graph) {
         check::tell(|sanitizer| sanitizer.host_freed(address));
         give_back(address as usize);
     }
@@ -158,6 +158,10 @@ pub fn cuMemAllocManaged(place: Out<CUdeviceptr>, bytes: usize, flags: u32) -> A
         return Err(CUresult::INVALID_VALUE);
     }
     place.set(allocate(bytes, Origin::Managed)? as u64)
+}
+
+pub fn cuMemHostRegister(pointer: *mut c_void, bytes: usize, flags: u32) -> Answer {
+    cuMemHostRegister_v2(pointer, bytes, flags)
 }
 
 pub fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: u32) -> Answer {

@@ -9,6 +9,7 @@ use crate::abi::attributes::launch as attribute;
 use crate::abi::{Answer, CUfunction, CUlaunchConfig, CUresult, CUstream, In};
 use crate::device::context::Context;
 use crate::device::function::{self, Function};
+use crate::device::graph::KeptAttributes;
 use crate::device::stream::target;
 use crate::device::work::Op;
 use crate::device::{chip, code_of, gpu};
@@ -26,6 +27,8 @@ pub struct LaunchOp {
     pub launch: Launch,
     /// The parameter block.
     pub params: Vec<u8>,
+    /// Attributes that say nothing of the shape.
+    pub attributes: KeptAttributes,
     /// Who wants its profile.
     pub wanted: Wanted,
 }
@@ -66,7 +69,8 @@ impl Request {
         let function = function::get(self.function)?;
         let launch = self.shape(&function)?;
         let params = gather(&function.kernel, self.params, self.extra)?;
-        Ok(LaunchOp { function, handle: self.function, launch, params, wanted: Wanted::here() })
+        let attributes = KeptAttributes::default();
+        Ok(LaunchOp { function, handle: self.function, launch, params, attributes, wanted: Wanted::here() })
     }
 
     fn shape(&self, function: &Function) -> Answer<Launch> {
@@ -87,7 +91,7 @@ impl Request {
             return Err(CUresult::INVALID_VALUE);
         }
         let cluster = self.cluster.or(function.kernel.required_cluster()).unwrap_or([1; 3]);
-        self.check_cluster(cluster, &settings_allow(&settings))?;
+        check_cluster(self.grid, cluster, function)?;
         let launch = Launch {
             grid: self.grid,
             block: self.block,
@@ -101,28 +105,26 @@ impl Request {
         }
         Ok(launch)
     }
-
-    fn check_cluster(&self, cluster: [u32; 3], most: &u32) -> Answer {
-        if cluster == [1; 3] {
-            return Ok(());
-        }
-        if chip().capability().major < 9 {
-            return Err(CUresult::INVALID_CLUSTER_SIZE);
-        }
-        let blocks = cluster.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));
-        if !blocks.is_some_and(|blocks| (1..=*most).contains(&blocks)) {
-            return Err(CUresult::INVALID_CLUSTER_SIZE);
-        }
-        if (0..3).any(|axis| !self.grid[axis].is_multiple_of(cluster[axis])) {
-            return Err(CUresult::INVALID_VALUE);
-        }
-        Ok(())
-    }
 }
 
-/// Blocks of a cluster: eight everywhere, sixteen where the program gives portability up.
-fn settings_allow(settings: &function::Settings) -> u32 {
-    if settings.non_portable_cluster() { 16 } else { 8 }
+/// Fails for clusters that the chip has not, or that the grid is no multiple of.
+pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> Answer {
+    if cluster == [1; 3] {
+        return Ok(());
+    }
+    if chip().capability().major < 9 {
+        return Err(CUresult::INVALID_CLUSTER_SIZE);
+    }
+    // Eight everywhere, sixteen where the program gives portability up.
+    let most = if function.settings().non_portable_cluster() { 16 } else { 8 };
+    let blocks = cluster.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));
+    if !blocks.is_some_and(|blocks| (1..=most).contains(&blocks)) {
+        return Err(CUresult::INVALID_CLUSTER_SIZE);
+    }
+    if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    Ok(())
 }
 
 /// The parameter block, from an array of pointers or from a buffer that the program laid out.
@@ -193,7 +195,12 @@ fn extra_buffer<'a>(extra: In<*mut c_void>) -> Answer<&'a [u8]> {
 
 fn issue(request: &Request, stream: CUstream) -> Answer {
     let target = target(stream)?;
-    target.issue(Op::Launch(request.prepare()?))
+    let launch = request.prepare()?;
+    // A function is of one context, and runs on streams of that one only.
+    if launch.function.context != target.context.handle {
+        return Err(CUresult::INVALID_HANDLE);
+    }
+    target.issue(Op::Launch(launch))
 }
 
 pub fn cuLaunchKernel(

@@ -191,3 +191,26 @@ pub fn cuKernelSetCacheConfig(kernel: CUkernel, config: u32, dev: CUdevice) -> A
 pub fn cuKernelGetParamInfo(kernel: CUkernel, index: usize, offset: Out<usize>, size: Out<usize>) -> Answer {
     function::cuFuncGetParamInfo(function_here(kernel)?, index, offset, size)
 }
+
+pub fn cuKernelGetParamCount(kernel: CUkernel, count: Out<usize>) -> Answer {
+    function::cuFuncGetParamCount(function_here(kernel)?, count)
+}
+
+/// The library has no managed variables: PTX with `.attribute(.managed)` is refused when it is loaded.
+pub fn cuLibraryGetManaged(
+    _address: Out<CUdeviceptr>,
+    _bytes: Out<usize>,
+    library: CUlibrary,
+    name: Text,
+) -> Answer {
+    LIBRARIES.get(library)?;
+    name.get()?;
+    Err(CUresult::NOT_FOUND)
+}
+
+/// Functions that host and device share come from the linker of system-wide code, which PTX has not passed.
+pub fn cuLibraryGetUnifiedFunction(_place: Out<*mut c_void>, library: CUlibrary, symbol: Text) -> Answer {
+    LIBRARIES.get(library)?;
+    symbol.get()?;
+    Err(CUresult::NOT_FOUND)
+}

@@ -101,7 +101,7 @@ pub fn cuLinkAddData_v2(
 ) -> Answer {
     let link = LINKS.get(state)?;
     check(kind)?;
-    if data.is_null() || size == 0 {
+    if data.is_null() || size == 0 || size > isize::MAX as usize {
         return Err(CUresult::INVALID_VALUE);
     }
     // SAFETY: the caller vouches for `size` bytes.

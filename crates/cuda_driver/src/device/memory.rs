@@ -7,7 +7,8 @@ use virtual_gpu::memory::Allocation;
 
 use crate::abi::attributes::memory_type;
 use crate::abi::{
-    Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUresult, CUstream, Handle, In, Out,
+    Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext, CUdeviceptr, CUresult, CUstream,
+    Handle, In, Out,
 };
 use crate::check;
 use crate::device::array::Array;
@@ -73,6 +74,10 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     }
     // Work that uses it ends first, as with the real driver.
     owner.queue.drain()?;
+    if origin == Origin::Graph {
+        // It stays where it is for the graph's next launch.
+        return owner.intact();
+    }
     if matches!(origin, Origin::Managed) {
         owner.owned().remove(&address);
         crate::device::host_memory::release(address, origin);
@@ -202,10 +207,12 @@ fn side(
         let memory = Memory::Device(array.address + (x + y * pitch + z * slice) as u64);
         return Ok(Side { memory, pitch, slice });
     }
+    let row = x.checked_add(width).ok_or(CUresult::INVALID_VALUE)?;
+    let column = y.checked_add(rows).ok_or(CUresult::INVALID_VALUE)?;
     // Left out, rows lie one after the other.
-    let pitch = if pitch == 0 { x + width } else { pitch };
-    let height = if height == 0 { y + rows } else { height };
-    if pitch < x + width || height < y + rows {
+    let pitch = if pitch == 0 { row } else { pitch };
+    let height = if height == 0 { column } else { height };
+    if pitch < row || height < column {
         return Err(CUresult::INVALID_VALUE);
     }
     let slice = pitch.checked_mul(height).ok_or(CUresult::INVALID_VALUE)?;
@@ -276,13 +283,22 @@ pub fn cuMemcpy3DAsync_v2(copy: In<CUDA_MEMCPY3D>, stream: CUstream) -> Answer {
     copy_async(&target(stream)?, cuboid(&copy.get()?)?)
 }
 
+/// The contexts of both sides are of one device, whose memory is one.
+pub fn cuMemcpy3DPeer(copy: In<CUDA_MEMCPY3D_PEER>) -> Answer {
+    cuMemcpy3D_v2(copy)
+}
+
+pub fn cuMemcpy3DPeerAsync(copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream) -> Answer {
+    cuMemcpy3DAsync_v2(copy, stream)
+}
+
 /// Fills in the order of the default stream. Like the real driver's, the call may return before it is done, unless the
 /// host can see the memory.
 fn fill_now(fill: Fill) -> Answer {
     let host_sees = allocation(fill.address)
         .ok()
         .and_then(|allocation| owner_of(allocation.address()))
-        .is_some_and(|(_, origin)| !matches!(origin, Origin::Device | Origin::Pool(_)));
+        .is_some_and(|(_, origin)| !matches!(origin, Origin::Device | Origin::Pool(_) | Origin::Graph));
     self::fill(0, fill)?;
     if host_sees { default_target()?.synchronize() } else { Ok(()) }
 }

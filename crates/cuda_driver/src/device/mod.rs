@@ -5,6 +5,7 @@
 
 pub mod array;
 pub mod attributes;
+pub mod batch;
 pub mod context;
 pub mod devices;
 pub mod errors;
@@ -16,6 +17,7 @@ pub mod host_memory;
 pub mod image;
 pub mod jit;
 pub mod launch;
+pub mod legacy_launch;
 pub mod library;
 pub mod limits;
 pub mod link;
@@ -29,6 +31,7 @@ pub mod ptx_link;
 pub mod queue;
 pub mod registry;
 pub mod stream;
+pub mod stream_attributes;
 pub mod tensor;
 pub mod texture;
 pub mod texture_reference;
@@ -48,7 +51,7 @@ use crate::abi::{Answer, CUresult};
 use crate::choice::{self, Taken};
 
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
-pub const DRIVER_VERSION: i32 = 12_090;
+pub const DRIVER_VERSION: i32 = 13_050;
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 

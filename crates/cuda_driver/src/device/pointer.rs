@@ -115,7 +115,7 @@ pub fn cuPointerSetAttribute(value: *const c_void, number: u32, address: CUdevic
 }
 
 /// Fails unless the range lies in managed memory.
-fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
+pub fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
     let known = known(address).ok_or(CUresult::INVALID_VALUE)?;
     let inside = bytes as u64 <= known.start + known.size - address;
     if known.origin == Origin::Managed && inside && bytes > 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
@@ -138,6 +138,11 @@ pub fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, dev: CUdevic
 
 pub fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, location: CUmemLocation) -> Answer {
     cuMemAdvise(address, bytes, advice, device_of(location))
+}
+
+/// Fails for a place where memory cannot lie.
+pub fn location(location: CUmemLocation) -> Answer {
+    place(device_of(location))
 }
 
 fn device_of(location: CUmemLocation) -> CUdevice {
@@ -186,5 +191,24 @@ pub fn cuMemRangeGetAttribute(
     // Nothing is kept of advice and prefetches.
     let value = if (READ_MOSTLY + 1..=LAST_PREFETCH).contains(&number) { INVALID_DEVICE } else { 0 };
     (0..size / 4).for_each(|index| words.set_at(index, value));
+    Ok(())
+}
+
+pub fn cuMemRangeGetAttributes(
+    places: In<*mut c_void>,
+    sizes: In<usize>,
+    numbers: In<u32>,
+    count: usize,
+    address: CUdeviceptr,
+    bytes: usize,
+) -> Answer {
+    current()?;
+    if count == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let places = places.array(count)?.into_iter().zip(sizes.array(count)?);
+    for ((place, size), number) in places.zip(numbers.array(count)?) {
+        cuMemRangeGetAttribute(place, size, number, address, bytes)?;
+    }
     Ok(())
 }

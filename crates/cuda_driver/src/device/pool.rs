@@ -17,7 +17,7 @@ use crate::device::devices::device;
 use crate::device::registry::Registry;
 use crate::device::stream::target;
 use crate::device::work::Op;
-use crate::device::{gpu, initialised, memory};
+use crate::device::{gpu, graph, initialised, memory};
 
 static POOLS: Registry<Pool> = Registry::new(CUresult::INVALID_VALUE);
 
@@ -66,8 +66,13 @@ pub fn returned(pool: CUmemoryPool, bytes: u64) {
 
 fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: CUstream) -> Answer {
     place.required()?;
-    target(stream)?;
+    let target = target(stream)?;
     let known = POOLS.get(pool)?;
+    if let Some(capture) = target.capture() {
+        let (op, address) = graph::captured_allocation(bytes)?;
+        capture.add(&target, op)?;
+        return place.set(address);
+    }
     place.set(memory::allocate(bytes, Origin::Pool(pool))?)?;
     known.count(bytes as u64);
     Ok(())
@@ -94,6 +99,10 @@ pub fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Answer {
     }
     match owner_of(address) {
         Some((_, Origin::Device | Origin::Pool(_))) => {}
+        Some((_, Origin::Graph)) => {
+            let capturing = target.capture().is_some();
+            return target.issue(if capturing { Op::Release(address) } else { Op::Nothing });
+        }
         _ => {
             check::tell(|sanitizer| sanitizer.host_free_failed(address));
             return Err(CUresult::INVALID_VALUE);
@@ -147,6 +156,32 @@ pub fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
     POOLS.get(pool)?;
     *PRESENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(pool);
     Ok(())
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_PINNED` on the one device: the only kind of pool.
+fn pinned_here(place: In<CUmemLocation>, kind: u32) -> Answer {
+    let location = place.get()?;
+    if location.r#type != LOCATION_DEVICE || kind != ALLOCATION_PINNED {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    device(location.id)
+}
+
+pub fn cuMemGetDefaultMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
+    pool.required()?;
+    pinned_here(location, kind)?;
+    pool.set(default_pool())
+}
+
+pub fn cuMemGetMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
+    pool.required()?;
+    pinned_here(location, kind)?;
+    pool.set(present_pool())
+}
+
+pub fn cuMemSetMemPool(location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool) -> Answer {
+    pinned_here(location, kind)?;
+    cuDeviceSetMemPool(0, pool)
 }
 
 pub fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Answer {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::abi::{Answer, CUcontext, CUevent, CUhostFn, CUresult, CUstream, CUstreamCallback, Handle, Out};
 use crate::device::context::{CONTEXTS, Context, current, current_if_any_even_if_broken};
 use crate::device::event::EVENTS;
-use crate::device::graph::{self, Capture};
+use crate::device::graph::{self, Capture, KeptAttributes};
 use crate::device::limits::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::device::queue::{LEGACY, Mark, Work};
 use crate::device::registry::Registry;
@@ -28,6 +28,8 @@ pub struct Stream {
     pub context: CUcontext,
     flags: u32,
     priority: i32,
+    /// Attributes that were set.
+    pub attributes: Mutex<KeptAttributes>,
     /// The capture that takes the work instead of running it.
     pub capture: Mutex<Option<Arc<Capture>>>,
 }
@@ -52,6 +54,11 @@ impl Target {
     /// The capture that is under way on the stream.
     pub fn capture(&self) -> Option<Arc<Capture>> {
         self.stream.as_ref()?.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The stream's priority; lower numbers come first.
+    pub fn priority(&self) -> i32 {
+        self.stream.as_ref().map_or(LEAST_PRIORITY, |stream| stream.priority)
     }
 
     /// Issues work, or adds it to the graph that is being captured.
@@ -107,8 +114,14 @@ fn own_stream(context: &Arc<Context>) -> Answer<Arc<Stream>> {
 fn open(context: &Context, flags: u32, priority: i32) -> Arc<Stream> {
     let handle = crate::device::registry::new_handle();
     context.queue.open(handle, flags & NON_BLOCKING == 0);
-    let stream =
-        Arc::new(Stream { handle, context: context.handle, flags, priority, capture: Mutex::new(None) });
+    let stream = Arc::new(Stream {
+        handle,
+        context: context.handle,
+        flags,
+        priority,
+        attributes: Mutex::default(),
+        capture: Mutex::new(None),
+    });
     STREAMS.insert_as(handle, stream.clone());
     stream
 }
@@ -218,7 +231,7 @@ pub fn cuStreamGetFlags(stream: CUstream, flags: Out<u32>) -> Answer {
 
 pub fn cuStreamGetPriority(stream: CUstream, priority: Out<i32>) -> Answer {
     priority.required()?;
-    priority.set(target(stream)?.stream.map_or(LEAST_PRIORITY, |stream| stream.priority))
+    priority.set(target(stream)?.priority())
 }
 
 pub fn cuStreamGetId(stream: CUstream, id: Out<u64>) -> Answer {
@@ -232,18 +245,19 @@ pub fn cuStreamGetDevice(stream: CUstream, device: Out<i32>) -> Answer {
     device.set(0)
 }
 
-pub fn cuStreamCopyAttributes(destination: CUstream, source: CUstream) -> Answer {
-    target(destination)?;
-    target(source).map(|_| ())
-}
-
 pub fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: u32) -> Answer {
     const EXTERNAL: u32 = 1;
     if flags & !EXTERNAL != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
     let target = target(stream)?;
+    let handle = event;
     let event = EVENTS.get(event)?;
+    if flags & EXTERNAL != 0 {
+        // Only a graph has an outside: the wait becomes a node of it.
+        let capture = target.capture().ok_or(CUresult::INVALID_VALUE)?;
+        return capture.add(&target, graph::wait_of(handle)?);
+    }
     if let Some(capture) = event.capture() {
         return capture.join(&target, &event);
     }
@@ -263,6 +277,20 @@ pub fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: u32) -> Answer
 pub fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) -> Answer {
     let function = function.ok_or(CUresult::INVALID_VALUE)?;
     target(stream)?.issue(Op::Host(HostCall::Function { function, data: user_data as usize }))
+}
+
+pub fn cuLaunchHostFunc_v2(
+    stream: CUstream,
+    function: CUhostFn,
+    user_data: *mut c_void,
+    sync_mode: u32,
+) -> Answer {
+    // Whether the stream's thread spins or sleeps before the call decides nothing here.
+    const MODES: u32 = 2;
+    if sync_mode >= MODES {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    cuLaunchHostFunc(stream, function, user_data)
 }
 
 pub fn cuStreamAddCallback(

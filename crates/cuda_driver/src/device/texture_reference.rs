@@ -146,6 +146,11 @@ pub fn cuModuleGetSurfRef(place: Out<Handle>, module: CUmodule, name: Text) -> A
     of_module(place, module, name, true)
 }
 
+/// Fails for a handle that is no reference's.
+pub fn known(reference: Handle) -> Answer {
+    REFERENCES.get(reference).map(|_| ())
+}
+
 pub fn cuTexRefCreate(place: Out<Handle>) -> Answer {
     place.required()?;
     let handle = new_handle();

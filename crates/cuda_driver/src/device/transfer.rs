@@ -64,11 +64,17 @@ impl Side {
         let span = self.span(extent)?;
         match self.memory {
             Memory::Device(address) => check_device(address, span),
-            Memory::Host(0) => Err(CUresult::INVALID_VALUE),
+            // What lies on the first page, or behind the half of the addresses that programs have, is nobody's memory.
+            Memory::Host(address) if !(PAGE..=HIGHEST).contains(&address) || span > HIGHEST - address => {
+                Err(CUresult::INVALID_VALUE)
+            }
             _ => Ok(()),
         }
     }
 }
+
+const PAGE: usize = 4096;
+const HIGHEST: usize = (1 << 56) - 1;
 
 /// Fails as the driver does for a range that is not inside one allocation, or inside mappings that follow each other.
 pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::abi::{Answer, CUresult, CUstream, Handle};
 use crate::check;
 use crate::device::context::Context;
-use crate::device::graph::Executable;
+use crate::device::graph::{Executable, GraphMemory, NodeEvent};
 use crate::device::launch::LaunchOp;
 use crate::device::transfer::{Copy, Fill};
 use crate::device::{gpu, pool};
@@ -23,6 +23,14 @@ pub enum Op {
     Fill(Fill),
     /// Call the program.
     Host(HostCall),
+    /// Note the time for an event that a graph records.
+    RecordEvent(NodeEvent),
+    /// Wait for an event, in a graph: done before its launch begins.
+    WaitEvent(NodeEvent),
+    /// Memory of a graph, which is there already.
+    Allocate(Arc<GraphMemory>),
+    /// Free a graph's memory, which stays for its next launch.
+    Release(u64),
     /// Note the time.
     Record(Arc<OnceLock<Instant>>),
     /// Wait until memory holds a value.
@@ -130,6 +138,10 @@ impl Op {
             let _ = time.set(Instant::now());
             return;
         }
+        if let Self::RecordEvent(event) = self {
+            let _ = event.time.set(Instant::now());
+            return;
+        }
         if context.intact().is_err() {
             return;
         }
@@ -159,9 +171,14 @@ impl Op {
                 unsafe { function(*data as *mut c_void) };
                 Ok(())
             }
-            Self::Host(HostCall::Callback { .. }) | Self::Record(_) | Self::WaitValue(_) | Self::Nothing => {
-                Ok(())
-            }
+            Self::Host(HostCall::Callback { .. })
+            | Self::Record(_)
+            | Self::RecordEvent(_)
+            | Self::WaitEvent(_)
+            | Self::WaitValue(_)
+            | Self::Allocate(_)
+            | Self::Release(_)
+            | Self::Nothing => Ok(()),
         }
     }
 }

@@ -22,6 +22,7 @@ entry_points! {
     cuCtxGetCacheConfig @ 3020 => limits (pconfig: Out<u32>);
     cuCtxGetCurrent @ 4000 => context (pctx: Out<CUcontext>);
     cuCtxGetDevice @ 2000 => context (device: Out<CUdevice>);
+    cuCtxGetDevice_v2 @ 13000 => context (device: Out<CUdevice>, ctx: CUcontext);
     cuCtxGetExecAffinity @ 11040 => nobody (p_exec_affinity: *mut c_void, kind: u32);
     cuCtxGetFlags @ 7000 => context (flags: Out<u32>);
     cuCtxGetId @ 12000 => context (ctx: CUcontext, ctx_id: Out<u64>);
@@ -37,6 +38,7 @@ entry_points! {
     cuCtxSetLimit @ 3010 => limits (limit: u32, value: usize);
     cuCtxSetSharedMemConfig @ 4020 => limits (config: u32);
     cuCtxSynchronize @ 2000 => context ();
+    cuCtxSynchronize_v2 @ 13000 => context (ctx: CUcontext);
     cuDeviceCanAccessPeer @ 4000 => devices (can_access_peer: Out<i32>, dev: CUdevice, peer_dev: CUdevice);
     cuDeviceComputeCapability @ 2000 => devices (major: Out<i32>, minor: Out<i32>, dev: CUdevice);
     cuDeviceGet @ 2000 => devices (device: Out<CUdevice>, ordinal: i32);
@@ -45,11 +47,17 @@ entry_points! {
     cuDeviceGetCount @ 2000 => devices (count: Out<i32>);
     cuDeviceGetDefaultMemPool @ 11020 => pool (pool_out: Out<CUmemoryPool>, dev: CUdevice);
     cuDeviceGetExecAffinitySupport @ 11040 => devices (pi: Out<i32>, kind: u32, dev: CUdevice);
+    cuDeviceGetHostAtomicCapabilities @ 13000 => nobody (
+        capabilities: Out<u32>, operations: In<u32>, count: u32, dev: CUdevice
+    );
     cuDeviceGetLuid @ 10000 => devices (luid: Out<c_char>, device_node_mask: Out<u32>, dev: CUdevice);
     cuDeviceGetMemPool @ 11020 => pool (pool: Out<CUmemoryPool>, dev: CUdevice);
     cuDeviceGetName @ 2000 => devices (name: Out<c_char>, len: i32, dev: CUdevice);
     cuDeviceGetP2PAttribute @ 8000 => devices (
         value: Out<i32>, attrib: u32, src_device: CUdevice, dst_device: CUdevice
+    );
+    cuDeviceGetP2PAtomicCapabilities @ 13000 => nobody (
+        capabilities: Out<u32>, operations: In<u32>, count: u32, src_device: CUdevice, dst_device: CUdevice
     );
     cuDeviceGetPCIBusId @ 4010 => devices (pci_bus_id: Out<c_char>, len: i32, dev: CUdevice);
     cuDeviceGetProperties @ 2000 => devices (prop: Out<CUdevprop>, dev: CUdevice);

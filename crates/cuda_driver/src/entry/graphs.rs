@@ -4,15 +4,16 @@ use std::ffi::{c_char, c_void};
 
 use crate::abi::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
-    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUdevice, CUdeviceptr,
-    CUevent, CUgraph, CUgraphExec, CUgraphNode, CUstream, Handle, In, Out, Text,
+    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUstream, Handle, In, Out,
+    Text,
 };
 use crate::entry::entry_points;
 
 entry_points! {
-    cuDeviceGetGraphMemAttribute @ 11040 => nobody (device: CUdevice, attr: u32, value: *mut c_void);
+    cuDeviceGetGraphMemAttribute @ 11040 => graph (device: CUdevice, attr: u32, value: *mut c_void);
     cuDeviceGraphMemTrim @ 11040 => tools (device: CUdevice);
-    cuDeviceSetGraphMemAttribute @ 11040 => nobody (device: CUdevice, attr: u32, value: *mut c_void);
+    cuDeviceSetGraphMemAttribute @ 11040 => graph (device: CUdevice, attr: u32, value: *mut c_void);
     cuGraphAddBatchMemOpNode @ 11070 => nobody (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         node_params: *const c_void
@@ -31,11 +32,11 @@ entry_points! {
     cuGraphAddEmptyNode @ 10000 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize
     );
-    cuGraphAddEventRecordNode @ 11010 => nobody (
+    cuGraphAddEventRecordNode @ 11010 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         event: CUevent
     );
-    cuGraphAddEventWaitNode @ 11010 => nobody (
+    cuGraphAddEventWaitNode @ 11010 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         event: CUevent
     );
@@ -59,11 +60,11 @@ entry_points! {
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         node_params: In<CUDA_KERNEL_NODE_PARAMS>
     );
-    cuGraphAddMemAllocNode @ 11040 => nobody (
+    cuGraphAddMemAllocNode @ 11040 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
-        node_params: *mut c_void
+        node_params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>
     );
-    cuGraphAddMemFreeNode @ 11040 => nobody (
+    cuGraphAddMemFreeNode @ 11040 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         dptr: CUdeviceptr
     );
@@ -75,11 +76,15 @@ entry_points! {
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         memset_params: In<CUDA_MEMSET_NODE_PARAMS>, ctx: CUcontext
     );
-    cuGraphAddNode @ 12020 => nobody (
+    cuGraphAddNode @ 12020 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, num_dependencies: usize,
         node_params: *mut c_void
     );
-    cuGraphAddNode_v2 @ 12030 => nobody (
+    cuGraphAddNode_v2 @ 12030 => graph (
+        graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
+        num_dependencies: usize, node_params: *mut c_void
+    );
+    cuGraphAddNode_v3 @ 13040 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
         num_dependencies: usize, node_params: *mut c_void
     );
@@ -94,19 +99,19 @@ entry_points! {
     cuGraphDebugDotPrint @ 11030 => graph (graph: CUgraph, path: Text, flags: u32);
     cuGraphDestroy @ 10000 => graph (graph: CUgraph);
     cuGraphDestroyNode @ 10000 => graph (node: CUgraphNode);
-    cuGraphEventRecordNodeGetEvent @ 11010 => nobody (node: CUgraphNode, event_out: Out<CUevent>);
-    cuGraphEventRecordNodeSetEvent @ 11010 => nobody (node: CUgraphNode, event: CUevent);
-    cuGraphEventWaitNodeGetEvent @ 11010 => nobody (node: CUgraphNode, event_out: Out<CUevent>);
-    cuGraphEventWaitNodeSetEvent @ 11010 => nobody (node: CUgraphNode, event: CUevent);
+    cuGraphEventRecordNodeGetEvent @ 11010 => graph (node: CUgraphNode, event_out: Out<CUevent>);
+    cuGraphEventRecordNodeSetEvent @ 11010 => graph (node: CUgraphNode, event: CUevent);
+    cuGraphEventWaitNodeGetEvent @ 11010 => graph (node: CUgraphNode, event_out: Out<CUevent>);
+    cuGraphEventWaitNodeSetEvent @ 11010 => graph (node: CUgraphNode, event: CUevent);
     cuGraphExecBatchMemOpNodeSetParams @ 11070 => nobody (
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: *const c_void
     );
-    cuGraphExecChildGraphNodeSetParams @ 11010 => nobody (
+    cuGraphExecChildGraphNodeSetParams @ 11010 => graph (
         graph_exec: CUgraphExec, node: CUgraphNode, child_graph: CUgraph
     );
     cuGraphExecDestroy @ 10000 => graph (graph_exec: CUgraphExec);
-    cuGraphExecEventRecordNodeSetEvent @ 11010 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
-    cuGraphExecEventWaitNodeSetEvent @ 11010 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+    cuGraphExecEventRecordNodeSetEvent @ 11010 => graph (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
+    cuGraphExecEventWaitNodeSetEvent @ 11010 => graph (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
     cuGraphExecExternalSemaphoresSignalNodeSetParams @ 11020 => nobody (
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: *const c_void
     );
@@ -114,6 +119,7 @@ entry_points! {
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: *const c_void
     );
     cuGraphExecGetFlags @ 12000 => graph (graph_exec: CUgraphExec, flags: Out<u64>);
+    cuGraphExecGetId @ 13010 => graph (graph_exec: CUgraphExec, graph_id: Out<u32>);
     cuGraphExecHostNodeSetParams @ 10020 => graph (
         graph_exec: CUgraphExec, node: CUgraphNode, node_params: In<CUDA_HOST_NODE_PARAMS>
     );
@@ -129,7 +135,7 @@ entry_points! {
     cuGraphExecMemsetNodeSetParams @ 10020 => graph (
         graph_exec: CUgraphExec, node: CUgraphNode, memset_params: In<CUDA_MEMSET_NODE_PARAMS>, ctx: CUcontext
     );
-    cuGraphExecNodeSetParams @ 12020 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, node_params: *mut c_void);
+    cuGraphExecNodeSetParams @ 12020 => graph (graph_exec: CUgraphExec, node: CUgraphNode, node_params: *mut c_void);
     cuGraphExecUpdate @ 10020 => graph (
         graph_exec: CUgraphExec, graph: CUgraph, error_node_out: Out<CUgraphNode>, update_result_out: Out<u32>
     );
@@ -144,6 +150,7 @@ entry_points! {
     cuGraphGetEdges_v2 @ 12030 => graph (
         graph: CUgraph, from: Out<CUgraphNode>, to: Out<CUgraphNode>, edge_data: *mut c_void, num_edges: Out<usize>
     );
+    cuGraphGetId @ 13010 => graph (graph: CUgraph, graph_id: Out<u32>);
     cuGraphGetNodes @ 10000 => graph (graph: CUgraph, nodes: Out<CUgraphNode>, num_nodes: Out<usize>);
     cuGraphGetRootNodes @ 10000 => graph (graph: CUgraph, root_nodes: Out<CUgraphNode>, num_root_nodes: Out<usize>);
     cuGraphHostNodeGetParams @ 10000 => graph (node: CUgraphNode, node_params: Out<CUDA_HOST_NODE_PARAMS>);
@@ -160,23 +167,24 @@ entry_points! {
         graph_exec: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>, log_buffer: Out<c_char>,
         buffer_size: usize
     );
-    cuGraphKernelNodeCopyAttributes @ 11000 => nobody (dst: CUgraphNode, src: CUgraphNode);
-    cuGraphKernelNodeGetAttribute @ 11000 => nobody (node: CUgraphNode, attr: u32, value_out: *mut c_void);
+    cuGraphKernelNodeCopyAttributes @ 11000 => graph (dst: CUgraphNode, src: CUgraphNode);
+    cuGraphKernelNodeGetAttribute @ 11000 => graph (node: CUgraphNode, attr: u32, value_out: *mut c_void);
     cuGraphKernelNodeGetParams @ 10000 => graph (node: CUgraphNode, node_params: Out<CUDA_KERNEL_NODE_PARAMS_v1>);
     cuGraphKernelNodeGetParams_v2 @ 12000 => graph (node: CUgraphNode, node_params: Out<CUDA_KERNEL_NODE_PARAMS>);
-    cuGraphKernelNodeSetAttribute @ 11000 => nobody (node: CUgraphNode, attr: u32, value: *const c_void);
+    cuGraphKernelNodeSetAttribute @ 11000 => graph (node: CUgraphNode, attr: u32, value: *const c_void);
     cuGraphKernelNodeSetParams @ 10000 => graph (node: CUgraphNode, node_params: In<CUDA_KERNEL_NODE_PARAMS_v1>);
     cuGraphKernelNodeSetParams_v2 @ 12000 => graph (node: CUgraphNode, node_params: In<CUDA_KERNEL_NODE_PARAMS>);
     cuGraphLaunch @ 10000 / cuGraphLaunch_ptsz @ 10000 => graph (graph_exec: CUgraphExec, stream: CUstream);
-    cuGraphMemAllocNodeGetParams @ 11040 => nobody (node: CUgraphNode, params_out: *mut c_void);
-    cuGraphMemFreeNodeGetParams @ 11040 => nobody (node: CUgraphNode, dptr_out: Out<CUdeviceptr>);
+    cuGraphMemAllocNodeGetParams @ 11040 => graph (node: CUgraphNode, params_out: Out<CUDA_MEM_ALLOC_NODE_PARAMS>);
+    cuGraphMemFreeNodeGetParams @ 11040 => graph (node: CUgraphNode, dptr_out: Out<CUdeviceptr>);
     cuGraphMemcpyNodeGetParams @ 10000 => graph (node: CUgraphNode, node_params: Out<CUDA_MEMCPY3D>);
     cuGraphMemcpyNodeSetParams @ 10000 => graph (node: CUgraphNode, node_params: In<CUDA_MEMCPY3D>);
     cuGraphMemsetNodeGetParams @ 10000 => graph (node: CUgraphNode, node_params: Out<CUDA_MEMSET_NODE_PARAMS>);
     cuGraphMemsetNodeSetParams @ 10000 => graph (node: CUgraphNode, node_params: In<CUDA_MEMSET_NODE_PARAMS>);
-    cuGraphNodeFindInClone @ 10000 => nobody (
+    cuGraphNodeFindInClone @ 10000 => graph (
         node: Out<CUgraphNode>, original_node: CUgraphNode, cloned_graph: CUgraph
     );
+    cuGraphNodeGetContainingGraph @ 13010 => graph (node: CUgraphNode, graph: Out<CUgraph>);
     cuGraphNodeGetDependencies @ 10000 => graph (
         node: CUgraphNode, dependencies: Out<CUgraphNode>, num_dependencies: Out<usize>
     );
@@ -190,11 +198,15 @@ entry_points! {
         node: CUgraphNode, dependent_nodes: Out<CUgraphNode>, edge_data: *mut c_void,
         num_dependent_nodes: Out<usize>
     );
-    cuGraphNodeGetEnabled @ 11060 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: Out<u32>);
+    cuGraphNodeGetEnabled @ 11060 => graph (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: Out<u32>);
+    cuGraphNodeGetLocalId @ 13010 => graph (node: CUgraphNode, node_id: Out<u32>);
+    cuGraphNodeGetParams @ 13020 => graph (node: CUgraphNode, node_params: *mut c_void);
+    cuGraphNodeGetToolsId @ 13010 => graph (node: CUgraphNode, node_id: Out<u64>);
     cuGraphNodeGetType @ 10000 => graph (node: CUgraphNode, kind: Out<u32>);
-    cuGraphNodeSetEnabled @ 11060 => nobody (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: u32);
-    cuGraphNodeSetParams @ 12020 => nobody (node: CUgraphNode, node_params: *mut c_void);
-    cuGraphReleaseUserObject @ 11030 => nobody (graph: CUgraph, object: Handle, count: u32);
+    cuGraphNodeSetEnabled @ 11060 => graph (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: u32);
+    cuGraphNodeSetParams @ 12020 => graph (node: CUgraphNode, node_params: *mut c_void);
+    cuGraphNodeSetParams_v2 @ 13040 => graph (node: CUgraphNode, node_params: *mut c_void);
+    cuGraphReleaseUserObject @ 11030 => graph (graph: CUgraph, object: Handle, count: u32);
     cuGraphRemoveDependencies @ 10000 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, num_dependencies: usize
     );
@@ -202,12 +214,15 @@ entry_points! {
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, edge_data: *const c_void,
         num_dependencies: usize
     );
-    cuGraphRetainUserObject @ 11030 => nobody (graph: CUgraph, object: Handle, count: u32, flags: u32);
+    cuGraphRetainUserObject @ 11030 => graph (graph: CUgraph, object: Handle, count: u32, flags: u32);
     cuGraphUpload @ 11010 / cuGraphUpload_ptsz @ 11010 => graph (graph_exec: CUgraphExec, stream: CUstream);
     cuStreamBeginCapture @ 10000 / cuStreamBeginCapture_ptsz @ 10000 => graph (stream: CUstream);
-    cuStreamBeginCaptureToGraph @ 12030 / cuStreamBeginCaptureToGraph_ptsz @ 12030 => nobody (
+    cuStreamBeginCaptureToGraph @ 12030 / cuStreamBeginCaptureToGraph_ptsz @ 12030 => graph (
         stream: CUstream, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
         num_dependencies: usize, mode: u32
+    );
+    cuStreamBeginRecaptureToGraph @ 13030 / cuStreamBeginRecaptureToGraph_ptsz @ 13030 => nobody (
+        stream: CUstream, mode: u32, graph: CUgraph, callback: *mut c_void, user_data: *mut c_void
     );
     cuStreamBeginCapture_v2 @ 10010 / cuStreamBeginCapture_v2_ptsz @ 10010 => graph (stream: CUstream, mode: u32);
     cuStreamEndCapture @ 10000 / cuStreamEndCapture_ptsz @ 10000 => graph (stream: CUstream, graph: Out<CUgraph>);

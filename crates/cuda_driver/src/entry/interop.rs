@@ -3,19 +3,28 @@
 use std::ffi::{c_char, c_void};
 
 use crate::abi::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUhostFn, CUstream, Handle, In, IpcHandle, Out, Text,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUhostFn, CUstream, CUuuid, Handle, In, IpcHandle, Out, Text,
 };
 use crate::entry::entry_points;
 
 entry_points! {
+    cuCheckpointOperationComplete @ 13040 => nobody (handle: Handle);
     cuCheckpointProcessCheckpoint @ 12080 => nobody (pid: i32, args: *mut c_void);
     cuCheckpointProcessGetRestoreThreadId @ 12080 => nobody (pid: i32, tid: Out<i32>);
     cuCheckpointProcessGetState @ 12080 => nobody (pid: i32, state: Out<u32>);
     cuCheckpointProcessLock @ 12080 => nobody (pid: i32, args: *mut c_void);
     cuCheckpointProcessRestore @ 12080 => nobody (pid: i32, args: *mut c_void);
     cuCheckpointProcessUnlock @ 12080 => nobody (pid: i32, args: *mut c_void);
+    cuCoredumpDeregisterCompleteCallback @ 13020 => nobody (callback: Handle);
+    cuCoredumpDeregisterStartCallback @ 13020 => nobody (callback: Handle);
     cuCoredumpGetAttribute @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCoredumpGetAttributeGlobal @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
+    cuCoredumpRegisterCompleteCallback @ 13020 => nobody (
+        callback: *mut c_void, user_data: *mut c_void, callback_out: Out<Handle>
+    );
+    cuCoredumpRegisterStartCallback @ 13020 => nobody (
+        callback: *mut c_void, user_data: *mut c_void, callback_out: Out<Handle>
+    );
     cuCoredumpSetAttribute @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCoredumpSetAttributeGlobal @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCtxFromGreenCtx @ 12040 => nobody (p_context: Out<CUcontext>, ctx: Handle);
@@ -23,11 +32,18 @@ entry_points! {
     cuDestroyExternalMemory @ 10000 => nobody (ext_mem: Handle);
     cuDestroyExternalSemaphore @ 10000 => nobody (ext_sem: Handle);
     cuDevResourceGenerateDesc @ 12040 => nobody (desc: Out<Handle>, resources: *mut c_void, nb_resources: u32);
+    cuDevSmResourceSplit @ 13010 => nobody (
+        result: *mut c_void, nb_groups: u32, input: *const c_void, remainder: *mut c_void, flags: u32,
+        group_params: *mut c_void
+    );
     cuDevSmResourceSplitByCount @ 12040 => nobody (
         result: *mut c_void, nb_groups: Out<u32>, input: *const c_void, remainder: *mut c_void, flags: u32,
         min_count: u32
     );
+    cuDeviceGetCliqueCount @ 13040 => nobody (count: Out<usize>, dev: CUdevice);
+    cuDeviceGetCliqueInfo @ 13040 => nobody (clique_info: *mut c_void, count: Out<usize>, dev: CUdevice);
     cuDeviceGetDevResource @ 12040 => nobody (device: CUdevice, resource: *mut c_void, kind: u32);
+    cuDeviceGetFabricClusterUuid @ 13040 => nobody (uuid: Out<CUuuid>, dev: CUdevice);
     cuDeviceGetNvSciSyncAttributes @ 10020 => nobody (nv_sci_sync_attr_list: *mut c_void, dev: CUdevice, flags: i32);
     cuDeviceRegisterAsyncNotification @ 12040 => nobody (
         device: CUdevice, callback_func: *mut c_void, user_data: *mut c_void, callback: Out<Handle>
@@ -38,6 +54,9 @@ entry_points! {
     );
     cuExternalMemoryGetMappedMipmappedArray @ 10000 => nobody (
         mipmap: Out<Handle>, ext_mem: Handle, mipmap_desc: *const c_void
+    );
+    cuFabricCpyBatchAsync @ 13050 / cuFabricCpyBatchAsync_ptsz @ 13050 => nobody (
+        num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
     cuFlushGPUDirectRDMAWrites @ 11030 => tools (target: u32, scope: u32);
     cuGraphicsMapResources @ 3000 / cuGraphicsMapResources_ptsz @ 7000 => nobody (
@@ -71,6 +90,24 @@ entry_points! {
     cuIpcOpenEventHandle @ 4010 => nobody (event: Out<CUevent>, handle: IpcHandle);
     cuIpcOpenMemHandle @ 4010 => nobody (pdptr: Out<CUdeviceptr>, handle: IpcHandle, flags: u32);
     cuIpcOpenMemHandle_v2 @ 11000 => nobody (pdptr: Out<CUdeviceptr>, handle: IpcHandle, flags: u32);
+    cuLogicalEndpointAddDevice @ 13030 => nobody (le_id: u32, dev: CUdevice);
+    cuLogicalEndpointBindAddr @ 13030 => nobody (
+        le_id: u32, dev: CUdevice, offset: u64, ptr: *mut c_void, size: u64, flags: u64
+    );
+    cuLogicalEndpointBindMem @ 13030 => nobody (
+        le_id: u32, dev: CUdevice, offset: u64, mem_handle: u64, mem_offset: u64, size: u64, flags: u64
+    );
+    cuLogicalEndpointCreate @ 13030 => nobody (le_id: u32, prop: *const c_void);
+    cuLogicalEndpointDestroy @ 13030 => nobody (le_id: u32);
+    cuLogicalEndpointExport @ 13030 => nobody (handle: *mut c_void, le_id: u32, handle_type: u32);
+    cuLogicalEndpointGetLimits @ 13030 => nobody (
+        bind_alignment: Out<u64>, max_size: Out<u64>, prop: *const c_void
+    );
+    cuLogicalEndpointIdRelease @ 13030 => nobody (le_id: u32, count: u32);
+    cuLogicalEndpointIdReserve @ 13030 => nobody (le_id: Out<u32>, count: u32);
+    cuLogicalEndpointImport @ 13030 => nobody (le_id: u32, handle: *const c_void, handle_type: u32);
+    cuLogicalEndpointQuery @ 13030 => nobody (le_id: u32, count: u32, query_status: Out<i32>);
+    cuLogicalEndpointUnbind @ 13030 => nobody (le_id: u32, dev: CUdevice, offset: u64, size: u64);
     cuLogsCurrent @ 12090 => nobody (iterator_out: Out<u32>, flags: u32);
     cuLogsDumpToFile @ 12090 => nobody (iterator: Out<u32>, path_to_file: Text, flags: u32);
     cuLogsDumpToMemory @ 12090 => nobody (iterator: Out<u32>, buffer: Out<c_char>, size: Out<usize>, flags: u32);
@@ -89,8 +126,14 @@ entry_points! {
     cuMulticastBindAddr @ 12010 => nobody (
         mc_handle: u64, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
     );
+    cuMulticastBindAddr_v2 @ 13010 => nobody (
+        mc_handle: u64, dev: CUdevice, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
+    );
     cuMulticastBindMem @ 12010 => nobody (
         mc_handle: u64, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
+    );
+    cuMulticastBindMem_v2 @ 13010 => nobody (
+        mc_handle: u64, dev: CUdevice, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
     );
     cuMulticastCreate @ 12010 => nobody (mc_handle: Out<u64>, prop: *const c_void);
     cuMulticastGetGranularity @ 12010 => nobody (granularity: Out<usize>, prop: *const c_void, option: u32);
@@ -101,12 +144,19 @@ entry_points! {
     cuSignalExternalSemaphoresAsync @ 10000 / cuSignalExternalSemaphoresAsync_ptsz @ 10000 => nobody (
         ext_sem_array: In<Handle>, params_array: *const c_void, num_ext_sems: u32, stream: CUstream
     );
+    cuStreamBeginCaptureToCig @ 13010 / cuStreamBeginCaptureToCig_ptsz @ 13010 => nobody (
+        stream: CUstream, stream_cig_capture_params: *mut c_void
+    );
+    cuStreamEndCaptureToCig @ 13010 / cuStreamEndCaptureToCig_ptsz @ 13010 => nobody (stream: CUstream);
+    cuStreamGetDevResource @ 13010 / cuStreamGetDevResource_ptsz @ 13010 => nobody (
+        stream: CUstream, resource: *mut c_void, kind: u32
+    );
     cuStreamGetGreenCtx @ 12040 => nobody (stream: CUstream, ctx: Out<Handle>);
-    cuUserObjectCreate @ 11030 => nobody (
+    cuUserObjectCreate @ 11030 => graph (
         object_out: Out<Handle>, ptr: *mut c_void, destroy: CUhostFn, initial_refcount: u32, flags: u32
     );
-    cuUserObjectRelease @ 11030 => nobody (object: Handle, count: u32);
-    cuUserObjectRetain @ 11030 => nobody (object: Handle, count: u32);
+    cuUserObjectRelease @ 11030 => graph (object: Handle, count: u32);
+    cuUserObjectRetain @ 11030 => graph (object: Handle, count: u32);
     cuWaitExternalSemaphoresAsync @ 10000 / cuWaitExternalSemaphoresAsync_ptsz @ 10000 => nobody (
         ext_sem_array: In<Handle>, params_array: *const c_void, num_ext_sems: u32, stream: CUstream
     );

@@ -18,14 +18,14 @@ entry_points! {
     cuCtxPushCurrent @ 2000 => context (ctx: CUcontext);
     cuDeviceTotalMem @ 2000 => nobody (bytes: Out<u32>, dev: CUdevice);
     cuEventDestroy @ 2000 => event (event: CUevent);
-    cuFuncSetBlockShape @ 2000 => nobody (hfunc: CUfunction, x: i32, y: i32, z: i32);
-    cuFuncSetSharedSize @ 2000 => nobody (hfunc: CUfunction, bytes: u32);
+    cuFuncSetBlockShape @ 2000 => legacy_launch (hfunc: CUfunction, x: i32, y: i32, z: i32);
+    cuFuncSetSharedSize @ 2000 => legacy_launch (hfunc: CUfunction, bytes: u32);
     cuGraphicsResourceGetMappedPointer @ 3000 => nobody (
         p_dev_ptr: Out<CUdeviceptr_v1>, p_size: Out<u32>, resource: Handle
     );
-    cuLaunch @ 2000 => nobody (f: CUfunction);
-    cuLaunchGrid @ 2000 => nobody (f: CUfunction, grid_width: i32, grid_height: i32);
-    cuLaunchGridAsync @ 2000 => nobody (f: CUfunction, grid_width: i32, grid_height: i32, stream: CUstream);
+    cuLaunch @ 2000 => legacy_launch (f: CUfunction);
+    cuLaunchGrid @ 2000 => legacy_launch (f: CUfunction, grid_width: i32, grid_height: i32);
+    cuLaunchGridAsync @ 2000 => legacy_launch (f: CUfunction, grid_width: i32, grid_height: i32, stream: CUstream);
     cuMemAlloc @ 2000 => nobody (dptr: Out<CUdeviceptr_v1>, bytesize: u32);
     cuMemAllocHost @ 2000 => nobody (pp: Out<*mut c_void>, bytesize: u32);
     cuMemAllocPitch @ 2000 => nobody (
@@ -72,11 +72,11 @@ entry_points! {
     cuMemsetD32 @ 2000 => nobody (dst_device: CUdeviceptr_v1, ui: u32, n: u32);
     cuMemsetD8 @ 2000 => nobody (dst_device: CUdeviceptr_v1, uc: u8, n: u32);
     cuModuleGetGlobal @ 2000 => nobody (dptr: Out<CUdeviceptr_v1>, bytes: Out<u32>, module: CUmodule, name: Text);
-    cuParamSetSize @ 2000 => nobody (hfunc: CUfunction, numbytes: u32);
-    cuParamSetTexRef @ 2000 => nobody (hfunc: CUfunction, texunit: i32, tex_ref: Handle);
-    cuParamSetf @ 2000 => nobody (hfunc: CUfunction, offset: i32, value: f32);
-    cuParamSeti @ 2000 => nobody (hfunc: CUfunction, offset: i32, value: u32);
-    cuParamSetv @ 2000 => nobody (hfunc: CUfunction, offset: i32, ptr: *mut c_void, numbytes: u32);
+    cuParamSetSize @ 2000 => legacy_launch (hfunc: CUfunction, numbytes: u32);
+    cuParamSetTexRef @ 2000 => legacy_launch (hfunc: CUfunction, texunit: i32, tex_ref: Handle);
+    cuParamSetf @ 2000 => legacy_launch (hfunc: CUfunction, offset: i32, value: f32);
+    cuParamSeti @ 2000 => legacy_launch (hfunc: CUfunction, offset: i32, value: u32);
+    cuParamSetv @ 2000 => legacy_launch (hfunc: CUfunction, offset: i32, ptr: *mut c_void, numbytes: u32);
     cuStreamDestroy @ 2000 => stream (stream: CUstream);
     cuTexRefGetAddress @ 2000 => nobody (pdptr: Out<CUdeviceptr_v1>, tex_ref: Handle);
     cuTexRefSetAddress @ 2000 => nobody (byte_offset: Out<u32>, tex_ref: Handle, dptr: CUdeviceptr_v1, bytes: u32);

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::abi::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdevice, CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp,
-    CUmemLocation, CUmemPoolProps, CUmemoryPool, CUstream, In, Out,
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext, CUdevice, CUdeviceptr, CUmemAccessDesc,
+    CUmemAllocationProp, CUmemLocation, CUmemPoolProps, CUmemcpyAttributes, CUmemoryPool, CUstream, In, Out,
 };
 use crate::entry::entry_points;
 
@@ -31,6 +31,13 @@ entry_points! {
         params_array: *mut c_void, count: usize, flags: u32, error_index: Out<usize>, stream: CUstream
     );
     cuMemCreate @ 10020 => virtual_memory (handle: Out<u64>, size: usize, prop: In<CUmemAllocationProp>, flags: u64);
+    cuMemDiscardAndPrefetchBatchAsync @ 13000 / cuMemDiscardAndPrefetchBatchAsync_ptsz @ 13000 => batch (
+        dptrs: In<CUdeviceptr>, sizes: In<usize>, count: usize, prefetch_locs: In<CUmemLocation>,
+        prefetch_loc_idxs: In<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
+    );
+    cuMemDiscardBatchAsync @ 13000 / cuMemDiscardBatchAsync_ptsz @ 13000 => batch (
+        dptrs: In<CUdeviceptr>, sizes: In<usize>, count: usize, flags: u64, stream: CUstream
+    );
     cuMemFreeAsync @ 11020 / cuMemFreeAsync_ptsz @ 11020 => pool (dptr: CUdeviceptr, stream: CUstream);
     cuMemFreeHost @ 2000 => host_memory (p: *mut c_void);
     cuMemFree_v2 @ 3020 => memory (dptr: CUdeviceptr);
@@ -38,11 +45,17 @@ entry_points! {
     cuMemGetAddressRange_v2 @ 3020 => memory (pbase: Out<CUdeviceptr>, psize: Out<usize>, dptr: CUdeviceptr);
     cuMemGetAllocationGranularity @ 10020 => virtual_memory (granularity: Out<usize>, prop: In<CUmemAllocationProp>, option: u32);
     cuMemGetAllocationPropertiesFromHandle @ 10020 => virtual_memory (prop: Out<CUmemAllocationProp>, handle: u64);
+    cuMemGetDefaultMemPool @ 13000 => pool (pool_out: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32);
     cuMemGetInfo_v2 @ 3020 => memory (free: Out<usize>, total: Out<usize>);
+    cuMemGetLocationInfo @ 13040 => nobody (
+        ptr: CUdeviceptr, size: usize, summary_granularity: usize, sampling_granularity: usize,
+        location_out: Out<CUmemLocation>
+    );
+    cuMemGetMemPool @ 13000 => pool (pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32);
     cuMemHostAlloc @ 2020 => host_memory (pp: Out<*mut c_void>, bytesize: usize, flags: u32);
     cuMemHostGetDevicePointer_v2 @ 3020 => host_memory (pdptr: Out<CUdeviceptr>, p: *mut c_void, flags: u32);
     cuMemHostGetFlags @ 2030 => host_memory (p_flags: Out<u32>, p: *mut c_void);
-    cuMemHostRegister @ 4000 => nobody (p: *mut c_void, bytesize: usize, flags: u32);
+    cuMemHostRegister @ 4000 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostRegister_v2 @ 6050 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostUnregister @ 4000 => host_memory (p: *mut c_void);
     cuMemMap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
@@ -67,16 +80,21 @@ entry_points! {
     cuMemPrefetchAsync_v2 @ 12020 / cuMemPrefetchAsync_v2_ptsz @ 12020 => pointer (
         dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: u32, stream: CUstream
     );
+    cuMemPrefetchBatchAsync @ 13000 / cuMemPrefetchBatchAsync_ptsz @ 13000 => batch (
+        dptrs: In<CUdeviceptr>, sizes: In<usize>, count: usize, prefetch_locs: In<CUmemLocation>,
+        prefetch_loc_idxs: In<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
+    );
     cuMemRangeGetAttribute @ 8000 => pointer (
         data: *mut c_void, data_size: usize, attribute: u32, dev_ptr: CUdeviceptr, count: usize
     );
-    cuMemRangeGetAttributes @ 8000 => nobody (
-        data: Out<*mut c_void>, data_sizes: Out<usize>, attributes: Out<u32>, num_attributes: usize,
+    cuMemRangeGetAttributes @ 8000 => pointer (
+        data: In<*mut c_void>, data_sizes: In<usize>, attributes: In<u32>, num_attributes: usize,
         dev_ptr: CUdeviceptr, count: usize
     );
     cuMemRelease @ 10020 => virtual_memory (handle: u64);
     cuMemRetainAllocationHandle @ 11000 => virtual_memory (handle: Out<u64>, addr: *mut c_void);
     cuMemSetAccess @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, desc: In<CUmemAccessDesc>, count: usize);
+    cuMemSetMemPool @ 13000 => pool (location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool);
     cuMemUnmap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize);
     cuMemcpy @ 4000 / cuMemcpy_ptds @ 7000 => memory (dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize);
     cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => memory (
@@ -90,15 +108,27 @@ entry_points! {
     cuMemcpy3DBatchAsync @ 12080 / cuMemcpy3DBatchAsync_ptsz @ 12080 => nobody (
         num_ops: usize, op_list: *mut c_void, fail_idx: Out<usize>, flags: u64, stream: CUstream
     );
-    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => nobody (p_copy: *const c_void);
-    cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => nobody (p_copy: *const c_void, stream: CUstream);
+    cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
+        num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
+    );
+    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D_PEER>);
+    cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => memory (
+        p_copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream
+    );
+    cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
+        op: *mut c_void, flags: u64, stream: CUstream
+    );
     cuMemcpy3D_v2 @ 3020 / cuMemcpy3D_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D>);
     cuMemcpyAsync @ 4000 / cuMemcpyAsync_ptsz @ 7000 => memory (
         dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream
     );
-    cuMemcpyBatchAsync @ 12080 / cuMemcpyBatchAsync_ptsz @ 12080 => nobody (
-        dsts: Out<CUdeviceptr>, srcs: Out<CUdeviceptr>, sizes: Out<usize>, count: usize, attrs: *mut c_void,
-        attrs_idxs: Out<usize>, num_attrs: usize, fail_idx: Out<usize>, stream: CUstream
+    cuMemcpyBatchAsync @ 12080 / cuMemcpyBatchAsync_ptsz @ 12080 => batch (
+        dsts: In<CUdeviceptr>, srcs: In<CUdeviceptr>, sizes: In<usize>, count: usize, attrs: In<CUmemcpyAttributes>,
+        attrs_idxs: In<usize>, num_attrs: usize, fail_idx: Out<usize>, stream: CUstream
+    );
+    cuMemcpyBatchAsync_v2 @ 13000 / cuMemcpyBatchAsync_v2_ptsz @ 13000 => batch (
+        dsts: In<CUdeviceptr>, srcs: In<CUdeviceptr>, sizes: In<usize>, count: usize, attrs: In<CUmemcpyAttributes>,
+        attrs_idxs: In<usize>, num_attrs: usize, stream: CUstream
     );
     cuMemcpyDtoDAsync_v2 @ 3020 / cuMemcpyDtoDAsync_v2_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream
@@ -125,6 +155,9 @@ entry_points! {
     cuMemcpyPeerAsync @ 4000 / cuMemcpyPeerAsync_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext,
         byte_count: usize, stream: CUstream
+    );
+    cuMemcpyWithAttributesAsync @ 13020 / cuMemcpyWithAttributesAsync_ptsz @ 13020 => batch (
+        dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: In<CUmemcpyAttributes>, stream: CUstream
     );
     cuMemsetD16Async @ 3020 / cuMemsetD16Async_ptsz @ 7000 => memory (
         dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream

@@ -11,8 +11,8 @@
 //! `/ cuStreamQuery_ptsz @ 7000` there is a second symbol whose null stream is the calling thread's own. From each
 //! line come the exported symbol, its forwarding to the real driver, and its row in [`all`].
 //!
-//! The list ends with CUDA 12.9, the version that the virtual device reports: a program that looks for
-//! `cuCtxGetDevice_v2` and finds it would call it as CUDA 13 does.
+//! The list ends with CUDA 13.5, the version that the virtual device reports, and has every function of its `cuda.h`
+//! (`cargo test -p cuda_driver --test header`).
 
 pub mod contexts;
 pub mod graphs;
@@ -21,6 +21,8 @@ pub mod legacy;
 pub mod memory;
 pub mod modules;
 pub mod streams;
+#[cfg(test)]
+mod sweep;
 pub mod textures;
 
 use std::cell::Cell;
@@ -150,6 +152,13 @@ macro_rules! entry_points {
                 $($crate::entry::entry_points!(@row $variant, $variant_since, true, $room),)?
             )*
         ];
+        #[cfg(test)]
+        pub(super) static PROBES: &[$crate::entry::sweep::Probe] = &[
+            $($crate::entry::sweep::Probe {
+                name: stringify!($name),
+                call: |drawn| $crate::entry::entry_points!(@probe drawn, $name, $args),
+            },)*
+        ];
         $(
             $crate::entry::entry_points!(@export $name, false, $name, $args, $room);
             $($crate::entry::entry_points!(@export $variant, true, $name, $args, $room);)?
@@ -165,6 +174,11 @@ macro_rules! entry_points {
             served: $crate::entry::entry_points!(@served $room),
         }
     };
+    (@probe $drawn:ident, $name:ident, ($($arg:ident: $type:ty),* $(,)?)) => {{
+        let _ = &$drawn;
+        // SAFETY: the arguments are null, or places that are large enough for what their companions ask for.
+        unsafe { $name($(<$type as $crate::entry::sweep::Argument>::draw($drawn)),*) }
+    }};
     (@served nobody) => { false };
     (@served $room:ident) => { true };
 

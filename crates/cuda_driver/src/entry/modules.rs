@@ -12,6 +12,7 @@ entry_points! {
     cuFuncGetAttribute @ 2020 => function (pi: Out<i32>, attrib: u32, hfunc: CUfunction);
     cuFuncGetModule @ 11000 => function (module: Out<CUmodule>, hfunc: CUfunction);
     cuFuncGetName @ 12030 => function (name: Out<*const c_char>, hfunc: CUfunction);
+    cuFuncGetParamCount @ 13020 => function (func: CUfunction, param_count: Out<usize>);
     cuFuncGetParamInfo @ 12040 => function (
         func: CUfunction, param_index: usize, param_offset: Out<usize>, param_size: Out<usize>
     );
@@ -24,6 +25,7 @@ entry_points! {
     cuKernelGetFunction @ 12000 => library (p_func: Out<CUfunction>, kernel: CUkernel);
     cuKernelGetLibrary @ 12050 => library (p_lib: Out<CUlibrary>, kernel: CUkernel);
     cuKernelGetName @ 12030 => library (name: Out<*const c_char>, hfunc: CUkernel);
+    cuKernelGetParamCount @ 13020 => library (kernel: CUkernel, param_count: Out<usize>);
     cuKernelGetParamInfo @ 12040 => library (
         kernel: CUkernel, param_index: usize, param_offset: Out<usize>, param_size: Out<usize>
     );
@@ -39,6 +41,9 @@ entry_points! {
     cuLaunchHostFunc @ 10000 / cuLaunchHostFunc_ptsz @ 10000 => stream (
         stream: CUstream, function: CUhostFn, user_data: *mut c_void
     );
+    cuLaunchHostFunc_v2 @ 13010 / cuLaunchHostFunc_v2_ptsz @ 13010 => stream (
+        stream: CUstream, function: CUhostFn, user_data: *mut c_void, sync_mode: u32
+    );
     cuLaunchKernel @ 4000 / cuLaunchKernel_ptsz @ 7000 => launch (
         f: CUfunction, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32,
         block_dim_z: u32, shared_mem_bytes: u32, stream: CUstream, kernel_params: In<*mut c_void>,
@@ -51,9 +56,9 @@ entry_points! {
     cuLibraryGetGlobal @ 12000 => library (dptr: Out<CUdeviceptr>, bytes: Out<usize>, library: CUlibrary, name: Text);
     cuLibraryGetKernel @ 12000 => library (p_kernel: Out<CUkernel>, library: CUlibrary, name: Text);
     cuLibraryGetKernelCount @ 12040 => library (count: Out<u32>, lib: CUlibrary);
-    cuLibraryGetManaged @ 12000 => nobody (dptr: Out<CUdeviceptr>, bytes: Out<usize>, library: CUlibrary, name: Text);
+    cuLibraryGetManaged @ 12000 => library (dptr: Out<CUdeviceptr>, bytes: Out<usize>, library: CUlibrary, name: Text);
     cuLibraryGetModule @ 12000 => library (p_mod: Out<CUmodule>, library: CUlibrary);
-    cuLibraryGetUnifiedFunction @ 12000 => nobody (fptr: Out<*mut c_void>, library: CUlibrary, symbol: Text);
+    cuLibraryGetUnifiedFunction @ 12000 => library (fptr: Out<*mut c_void>, library: CUlibrary, symbol: Text);
     cuLibraryLoadData @ 12000 => library (
         library: Out<CUlibrary>, code: *const c_void, jit_options: In<u32>, jit_options_values: In<*mut c_void>,
         num_jit_options: u32, library_options: In<u32>, library_option_values: In<*mut c_void>,

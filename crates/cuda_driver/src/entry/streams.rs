@@ -30,11 +30,11 @@ entry_points! {
     cuStreamBatchMemOp_v2 @ 11070 / cuStreamBatchMemOp_v2_ptsz @ 11070 => value (
         stream: CUstream, count: u32, param_array: *mut c_void, flags: u32
     );
-    cuStreamCopyAttributes @ 11000 / cuStreamCopyAttributes_ptsz @ 11000 => stream (dst: CUstream, src: CUstream);
+    cuStreamCopyAttributes @ 11000 / cuStreamCopyAttributes_ptsz @ 11000 => stream_attributes (dst: CUstream, src: CUstream);
     cuStreamCreate @ 2000 => stream (stream: Out<CUstream>, flags: u32);
     cuStreamCreateWithPriority @ 5050 => stream (stream: Out<CUstream>, flags: u32, priority: i32);
     cuStreamDestroy_v2 @ 4000 => stream (stream: CUstream);
-    cuStreamGetAttribute @ 11000 / cuStreamGetAttribute_ptsz @ 11000 => nobody (
+    cuStreamGetAttribute @ 11000 / cuStreamGetAttribute_ptsz @ 11000 => stream_attributes (
         stream: CUstream, attr: u32, value_out: *mut c_void
     );
     cuStreamGetCtx @ 9020 / cuStreamGetCtx_ptsz @ 9020 => stream (stream: CUstream, pctx: Out<CUcontext>);
@@ -49,7 +49,7 @@ entry_points! {
         stream: CUstream, capture_status: Out<u32>
     );
     cuStreamQuery @ 2000 / cuStreamQuery_ptsz @ 7000 => stream (stream: CUstream);
-    cuStreamSetAttribute @ 11000 / cuStreamSetAttribute_ptsz @ 11000 => tools (
+    cuStreamSetAttribute @ 11000 / cuStreamSetAttribute_ptsz @ 11000 => stream_attributes (
         stream: CUstream, attr: u32, value: *const c_void
     );
     cuStreamSynchronize @ 2000 / cuStreamSynchronize_ptsz @ 7000 => stream (stream: CUstream);

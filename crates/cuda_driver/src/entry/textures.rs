@@ -77,6 +77,9 @@ entry_points! {
         swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
     cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
+    cuTensorMapSetAllocationClass @ 13050 => nobody (
+        tensor_map: Out<CUtensorMap>, alloc_class: u32, out_alloc_class: Out<u32>
+    );
     cuTexObjectCreate @ 5000 => texture (
         p_tex_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>, p_tex_desc: In<CUDA_TEXTURE_DESC>,
         p_res_view_desc: In<CUDA_RESOURCE_VIEW_DESC>

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
 use super::{GRAPHS, Graph, Node};
-use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, CUstream, Handle, Out};
+use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, CUstream, Handle, In, Out};
 use crate::device::event::Event;
 use crate::device::registry::new_handle;
 use crate::device::stream::{STREAMS, Stream, Target, target};
@@ -19,6 +19,10 @@ pub struct Capture {
     id: u64,
     graph: Arc<Graph>,
     graph_handle: CUgraph,
+    /// Nodes that the graph had before.
+    before: Vec<CUgraphNode>,
+    /// Whether the graph was the program's already.
+    given: bool,
     origin: CUstream,
     /// The thread that must end the capture; any may end a relaxed one.
     thread: Option<ThreadId>,
@@ -108,7 +112,7 @@ impl Capture {
     fn is_joined(&self, state: &State) -> bool {
         let nodes = self.graph.nodes();
         let last = state.frontiers.get(&self.origin);
-        nodes.iter().all(|node| {
+        nodes.iter().filter(|node| !self.before.contains(&node.handle)).all(|node| {
             nodes.iter().any(|other| other.after().contains(&node.handle))
                 || last.is_some_and(|last| last.iter().any(|last| last.handle == node.handle))
         })
@@ -143,14 +147,32 @@ fn capturable(stream: CUstream) -> Answer<Arc<Stream>> {
 }
 
 pub fn cuStreamBeginCapture_v2(stream: CUstream, mode: u32) -> Answer {
-    begin(stream, mode, None)
+    begin(stream, mode, None, Vec::new())
+}
+
+pub fn cuStreamBeginCaptureToGraph(
+    stream: CUstream,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    data: *const std::ffi::c_void,
+    count: usize,
+    mode: u32,
+) -> Answer {
+    super::edges::plain(data, count)?;
+    let found = GRAPHS.get(graph)?;
+    let after = after.array(count)?.into_iter().map(|node| super::NODES.get(node));
+    let after = after.collect::<Answer<Vec<_>>>()?;
+    if after.iter().any(|node| node.graph != graph) {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    begin(stream, mode, Some((graph, found)), after)
 }
 
 pub fn cuStreamBeginCapture(stream: CUstream) -> Answer {
-    begin(stream, 0, None)
+    begin(stream, 0, None, Vec::new())
 }
 
-fn begin(stream: CUstream, mode: u32, into: Option<(CUgraph, Arc<Graph>)>) -> Answer {
+fn begin(stream: CUstream, mode: u32, into: Option<(CUgraph, Arc<Graph>)>, after: Vec<Arc<Node>>) -> Answer {
     if mode > RELAXED {
         return Err(CUresult::INVALID_VALUE);
     }
@@ -159,20 +181,24 @@ fn begin(stream: CUstream, mode: u32, into: Option<(CUgraph, Arc<Graph>)>) -> An
     if taken.is_some() {
         return Err(CUresult::ILLEGAL_STATE);
     }
+    let given = into.is_some();
     let (graph_handle, graph) = into.unwrap_or_else(|| {
         let graph = Arc::new(Graph::default());
         (GRAPHS.insert(graph.clone()), graph)
     });
+    let before = graph.nodes().iter().map(|node| node.handle).collect();
     ACTIVE.fetch_add(1, Ordering::Relaxed);
     *taken = Some(Arc::new(Capture {
         id: new_handle() as u64,
+        before,
+        given,
         graph,
         graph_handle,
         origin: stream.handle,
         thread: (mode != RELAXED).then(|| std::thread::current().id()),
         state: Mutex::new(State {
             status: Status::Active,
-            frontiers: HashMap::from([(stream.handle, Vec::new())]),
+            frontiers: HashMap::from([(stream.handle, after)]),
             shown: Vec::new(),
         }),
     }));
@@ -211,7 +237,9 @@ pub fn cuStreamEndCapture(stream: CUstream, graph: Out<CUgraph>) -> Answer {
         Ok(()) => graph.set(capture.graph_handle),
         Err(code) => {
             graph.set(0)?;
-            super::destroy(capture.graph_handle)?;
+            if !capture.given {
+                super::destroy(capture.graph_handle)?;
+            }
             Err(code)
         }
     }
@@ -290,6 +318,9 @@ pub fn cuStreamUpdateCaptureDependencies(
     const SET: u32 = 1;
     let target = target(stream)?;
     let capture = target.capture().ok_or(CUresult::ILLEGAL_STATE)?;
+    if count > 0 {
+        dependencies.required()?;
+    }
     let nodes = (0..count)
         .map(|index| {
             // SAFETY: the caller vouches for `count` handles; they are only read.

@@ -10,7 +10,7 @@ use crate::abi::{CUstream, In, Out};
 type EdgeData = [u8; 8];
 
 /// Fails for edges that are not plain.
-fn plain(data: *const c_void, count: usize) -> Answer {
+pub(super) fn plain(data: *const c_void, count: usize) -> Answer {
     if data.is_null() {
         return Ok(());
     }

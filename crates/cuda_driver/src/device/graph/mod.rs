@@ -1,18 +1,26 @@
 //! Graphs: work kept as nodes with dependencies, made node by node or by capturing streams, and run as one.
 
+mod any_node;
+mod attributes;
 mod capture;
 mod edges;
+mod events;
 mod executable;
 mod nodes;
+mod owned;
 mod queries;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use any_node::*;
+pub use attributes::*;
 pub use capture::*;
 pub use edges::*;
+pub use events::*;
 pub use executable::*;
 pub use nodes::*;
+pub use owned::*;
 pub use queries::*;
 
 use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, Handle};
@@ -26,6 +34,8 @@ pub static NODES: Registry<Node> = Registry::new(CUresult::INVALID_VALUE);
 #[derive(Default)]
 pub struct Graph {
     nodes: Mutex<Vec<Arc<Node>>>,
+    /// Objects of the program's that live as long as the graph.
+    kept: Mutex<Vec<owned::Kept>>,
 }
 
 /// A node of a graph.
@@ -37,6 +47,8 @@ pub struct Node {
     after: Mutex<Vec<CUgraphNode>>,
     /// The graph that a child node was made from.
     child: Option<CUgraph>,
+    /// The node that this one was cloned from.
+    original: Option<CUgraphNode>,
     /// What `cuGraphKernelNodeGetParams` has handed out; it stays valid as long as the node.
     shown: Mutex<Vec<ShownParams>>,
 }
@@ -50,6 +62,10 @@ struct ShownParams {
 impl Graph {
     fn nodes(&self) -> MutexGuard<'_, Vec<Arc<Node>>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<owned::Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a node behind others of this graph.
@@ -70,7 +86,8 @@ impl Graph {
         }
         let handle = new_handle();
         let (op, after) = (Mutex::new(op), Mutex::new(after));
-        let node = Arc::new(Node { handle, graph, op, after, child, shown: Mutex::default() });
+        let node =
+            Arc::new(Node { handle, graph, op, after, child, original: None, shown: Mutex::default() });
         NODES.insert_as(handle, node.clone());
         nodes.push(node.clone());
         Ok(node)
@@ -107,7 +124,7 @@ impl Graph {
 
     /// A copy with nodes of its own, in the same order.
     fn duplicate(&self) -> (CUgraph, Arc<Graph>) {
-        let copy = Arc::new(Graph::default());
+        let copy = Arc::new(Graph { kept: Mutex::new(owned::Kept::copy(&self.kept())), ..Graph::default() });
         let handle = GRAPHS.insert(copy.clone());
         let mut twins: HashMap<Handle, Handle> = HashMap::new();
         for node in self.nodes().iter() {
@@ -117,6 +134,7 @@ impl Graph {
                 op: Mutex::new(node.op().clone()),
                 after: Mutex::default(),
                 child: node.child,
+                original: Some(node.handle),
                 shown: Mutex::default(),
             });
             twins.insert(node.handle, twin.handle);
@@ -150,9 +168,11 @@ impl Node {
             Op::Fill(_) => 2,
             Op::Host(_) => 3,
             Op::Graph(_) => 4,
-            Op::Record(_) => 7,
+            Op::WaitEvent(_) => 6,
+            Op::Record(_) | Op::RecordEvent(_) => 7,
+            Op::Allocate(_) => 10,
+            Op::Free(_) | Op::Release(_) => 11,
             Op::WaitValue(_) | Op::WriteValue { .. } => 12,
-            Op::Free(_) => 11,
             Op::Nothing => 5,
         }
     }

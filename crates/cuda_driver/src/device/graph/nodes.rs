@@ -85,8 +85,51 @@ pub fn cuGraphDestroy(graph: CUgraph) -> Answer {
 /// Takes a graph and its nodes from the program.
 pub fn destroy(graph: CUgraph) -> Answer {
     GRAPHS.remove(graph)?;
+    let nodes = NODES.all();
+    let mut children: Vec<_> =
+        nodes.iter().filter(|node| node.graph == graph).filter_map(|node| node.child).collect();
     NODES.remove_where(|node| node.graph == graph);
+    // A clone of this graph names the same children.
+    children.retain(|child| !NODES.all().iter().any(|node| node.child == Some(*child)));
+    for child in children {
+        let _ = destroy(child);
+    }
     Ok(())
+}
+
+pub fn cuGraphNodeFindInClone(place: Out<CUgraphNode>, original: CUgraphNode, clone: CUgraph) -> Answer {
+    place.required()?;
+    let nodes = GRAPHS.get(clone)?.nodes().clone();
+    let twin = nodes.iter().find(|node| node.original == Some(original)).ok_or(CUresult::INVALID_VALUE)?;
+    place.set(twin.handle)
+}
+
+/// A number of 32 bits for a handle.
+pub fn id_of(handle: crate::abi::Handle) -> u32 {
+    (handle / 16) as u32
+}
+
+pub fn cuGraphGetId(graph: CUgraph, id: Out<u32>) -> Answer {
+    id.required()?;
+    GRAPHS.get(graph)?;
+    id.set(id_of(graph))
+}
+
+pub fn cuGraphNodeGetLocalId(node: CUgraphNode, id: Out<u32>) -> Answer {
+    id.required()?;
+    NODES.get(node)?;
+    id.set(id_of(node))
+}
+
+pub fn cuGraphNodeGetToolsId(node: CUgraphNode, id: Out<u64>) -> Answer {
+    id.required()?;
+    NODES.get(node)?;
+    id.set(node as u64)
+}
+
+pub fn cuGraphNodeGetContainingGraph(node: CUgraphNode, graph: Out<CUgraph>) -> Answer {
+    graph.required()?;
+    graph.set(NODES.get(node)?.graph)
 }
 
 pub fn cuGraphClone(place: Out<CUgraph>, original: CUgraph) -> Answer {
@@ -94,7 +137,14 @@ pub fn cuGraphClone(place: Out<CUgraph>, original: CUgraph) -> Answer {
     place.set(GRAPHS.get(original)?.duplicate().0)
 }
 
-fn add(place: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize, op: Op) -> Answer {
+/// Adds a node, and tells its handle.
+pub(super) fn add(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    op: Op,
+) -> Answer {
     place.required()?;
     let node = GRAPHS.get(graph)?.add(graph, op, after.array(count)?, None)?;
     place.set(node.handle)
@@ -218,13 +268,22 @@ pub fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, params: Out<CUDA_KERNEL_
     params.set(CUDA_KERNEL_NODE_PARAMS { v1, kern: 0, ctx: launch.function.context })
 }
 
+/// A kernel node's attributes stay when its parameters change.
+pub fn keep_attributes(old: &Op, new: &mut Op) {
+    if let (Op::Launch(old), Op::Launch(new)) = (old, new) {
+        (new.launch.cooperative, new.launch.cluster) = (old.launch.cooperative, old.launch.cluster);
+        new.attributes = old.attributes.clone();
+    }
+}
+
 /// Gives a node other parameters of the same kind.
-fn change(node: CUgraphNode, op: Op) -> Answer {
+pub(super) fn change(node: CUgraphNode, mut op: Op) -> Answer {
     let node = NODES.get(node)?;
     let mut old = node.op();
     if std::mem::discriminant(&*old) != std::mem::discriminant(&op) {
         return Err(CUresult::INVALID_VALUE);
     }
+    keep_attributes(&old, &mut op);
     *old = op;
     Ok(())
 }
