@@ -11,11 +11,12 @@ use gpu_model::chips::H200;
 use sanitizer::{Check, Checks, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
-const NAMES: [&str; 3] = ["synchronisation", "memory_and_copies", "suites"];
-const FILES: [(&str, &str); 3] = [
+const NAMES: [&str; 4] = ["synchronisation", "memory_and_copies", "suites", "unoptimised"];
+const FILES: [(&str, &str); 4] = [
     (include_str!("synchronisation.cu"), include_str!("synchronisation.ptx")),
     (include_str!("memory_and_copies.cu"), include_str!("memory_and_copies.ptx")),
     (include_str!("suites.cu"), include_str!("suites.ptx")),
+    (include_str!("unoptimised.cu"), include_str!("unoptimised.ptx")),
 ];
 const WORDS: usize = 1024;
 const BYTES: u64 = 4 * WORDS as u64;
