@@ -15,9 +15,13 @@ use pastey::paste;
 #[inline(always)]
 fn has_orderings() -> bool {
     #[cfg(target_os = "cuda")]
-    return crate::cfg::number() >= 700;
+    {
+        crate::cfg::number() >= 700
+    }
     #[cfg(not(target_os = "cuda"))]
-    return true;
+    {
+        true
+    }
 }
 
 #[cold]
