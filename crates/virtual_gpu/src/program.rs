@@ -84,6 +84,8 @@ pub(crate) struct FunctionCode {
 pub(crate) struct Signature {
     pub params: Vec<Place>,
     pub results: Vec<Place>,
+    /// The last parameter is an array without a length, which takes what a call passes, or nothing: C's `...`.
+    pub variadic: bool,
 }
 
 /// A formal parameter or result.

@@ -34,6 +34,34 @@ fn structs_are_passed_and_returned_by_value() {
     }
 }
 
+/// What nvcc makes of C's `...`: the rest of the arguments as an array whose length each call gives.
+#[test]
+fn functions_that_take_any_number_of_arguments() {
+    let device = Device::new(
+        ".version 8.3\n.target sm_75\n.address_size 64\n\
+         .func (.param .b32 result) sum(.param .b32 n, .param .align 8 .b8 %VAParam[]) {\n\
+         .reg .b32 %r<5>; .reg .b64 %a; .reg .pred %p;\n\
+         mov.u64 %a, %VAParam; ld.param.u32 %r1, [n]; mov.u32 %r2, 0;\n\
+         AGAIN: setp.eq.u32 %p, %r1, 0; @%p bra DONE;\n\
+         ld.local.u32 %r3, [%a]; add.u32 %r2, %r2, %r3; add.u64 %a, %a, 4; sub.u32 %r1, %r1, 1; bra AGAIN;\n\
+         DONE: st.param.b32 [result], %r2; ret; }\n\
+         .visible .entry variadic(.param .u64 out) {\n\
+         .reg .b32 %r<5>; .reg .b64 %out; ld.param.u64 %out, [out]; mov.u32 %r1, %tid.x;\n\
+         { .param .b32 n; .param .align 8 .b8 rest[8]; .param .b32 result;\n\
+         st.param.b32 [n], 2; st.param.b32 [rest], %r1; st.param.b32 [rest+4], 100;\n\
+         call (result), sum, (n, rest); ld.param.b32 %r2, [result]; }\n\
+         { .param .b32 n; .param .align 8 .b8 rest[12]; .param .b32 result;\n\
+         st.param.b32 [n], 3; st.param.b32 [rest], %r2; st.param.b32 [rest+4], 1000; st.param.b32 [rest+8], %r1;\n\
+         call (result), sum, (n, rest); ld.param.b32 %r2, [result]; }\n\
+         { .param .b32 n; .param .b32 result; st.param.b32 [n], 0;\n\
+         call (result), sum, (n); ld.param.b32 %r3, [result]; }\n\
+         add.u32 %r2, %r2, %r3; mad.wide.u32 %out, %r1, 4, %out; st.global.u32 [%out], %r2; ret; }\n",
+    );
+    let out = device.upload(&[0u32; 40]);
+    device.launch("variadic", Launch::new(1, 40), &[Arg::Pointer(out)]);
+    assert_eq!(device.download::<u32>(out, 40), (0..40).map(|i| 1100 + 2 * i).collect::<Vec<_>>());
+}
+
 #[test]
 fn calls_through_a_table_of_functions() {
     let device = Device::new(PTX);

@@ -96,7 +96,10 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         _ => return Err(Refusal::new("its operands do not fit")),
     };
     if let Some((index, signature)) = d.module.functions.get(callee).cloned() {
-        if arguments.len() != signature.params.len() || results.len() != signature.results.len() {
+        let fewest = signature.params.len() - usize::from(signature.variadic);
+        if !(fewest..=signature.params.len()).contains(&arguments.len())
+            || results.len() != signature.results.len()
+        {
             return Err(Refusal(format!(
                 "`{callee}` takes {} arguments and gives {} results",
                 signature.params.len(),
@@ -104,11 +107,13 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
             )));
         }
         d.calls.push(index);
-        let pass = |d: &mut Decoder<'_>, operands: &[Operand], places: &[Place], out| {
+        let pass = |d: &mut Decoder<'_>, operands: &[Operand], places: &[Place], out: bool| {
+            let last = |i: usize| !out && signature.variadic && i + 1 == places.len();
             operands
                 .iter()
                 .zip(places)
-                .map(|(o, p)| transfer(d, o, Some(*p), out))
+                .enumerate()
+                .map(|(i, (o, p))| transfer(d, o, Some(*p), out, last(i)))
                 .collect::<Result<Box<[_]>, _>>()
         };
         let arguments = pass(d, arguments, &signature.params, false)?;
@@ -124,7 +129,7 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         d.calls_indirectly = true;
         let slot = d.source(&Operand::Name(callee.clone()), ScalarType::B64)?;
         let pass = |d: &mut Decoder<'_>, operands: &[Operand], out| {
-            operands.iter().map(|o| transfer(d, o, None, out)).collect::<Result<Box<[_]>, _>>()
+            operands.iter().map(|o| transfer(d, o, None, out, false)).collect::<Result<Box<[_]>, _>>()
         };
         let arguments = pass(d, arguments, false)?;
         let results = pass(d, results, true)?;
@@ -133,12 +138,13 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     system_call(d, callee, arguments, results)
 }
 
-/// How one argument or result is passed.
+/// How one argument or result is passed. `variadic`: the place has room for more.
 fn transfer(
     d: &mut Decoder<'_>,
     operand: &Operand,
     place: Option<Place>,
     out: bool,
+    variadic: bool,
 ) -> Result<Transfer, Refusal> {
     let local = match operand {
         Operand::Name(name) => match d.symbol(name) {
@@ -148,7 +154,7 @@ fn transfer(
         _ => None,
     };
     match (local, place) {
-        (Some((_, size)), Some(Place::Bytes { size: has, .. })) if size != has => {
+        (Some((_, size)), Some(Place::Bytes { size: has, .. })) if size > has || size < has && !variadic => {
             Err(Refusal(format!("`{operand}` has {size} bytes where the function has {has}")))
         }
         (Some((caller, size)), Some(Place::Bytes { offset, .. })) => {

@@ -503,8 +503,20 @@ fn frame(frame: ptx::Frame) -> SourceFrame {
 
 fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, Refusal> {
     let results = function.results.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
-    let params = function.params.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
-    Ok(Signature { params, results })
+    let variadic = function.params.last().is_some_and(is_variadic);
+    let params = function.params.iter().map(|v| match is_variadic(v) {
+        true => decoder.formal(&Variable { dims: [Some(VARIADIC_BYTES)].into(), ..v.clone() }),
+        false => decoder.formal(v),
+    });
+    Ok(Signature { params: params.collect::<Result<_, _>>()?, results, variadic })
+}
+
+/// What a variadic function's frame has room for.
+const VARIADIC_BYTES: u64 = 1024;
+
+/// Whether a formal parameter stands for C's `...`: an array of bytes without a length.
+fn is_variadic(variable: &Variable) -> bool {
+    variable.space == Space::Param && variable.ty == ScalarType::B8 && *variable.dims == [None]
 }
 
 /// Lays out a kernel's parameters, each at its natural alignment, as the driver does.

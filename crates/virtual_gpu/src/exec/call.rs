@@ -83,8 +83,8 @@ pub(super) fn call<O: BlockObserver>(
 /// An indirect call may reach any function; one that takes other parameters would read what is not there.
 fn signature_fits(op: &CallOp, code: &Code, function: u32) -> bool {
     let signature = &code.functions[function as usize].signature;
-    let fits = |transfers: &[Transfer], places: &[Place]| {
-        transfers.len() == places.len()
+    let fits = |transfers: &[Transfer], places: &[Place], fewest: usize| {
+        (fewest..=places.len()).contains(&transfers.len())
             && transfers.iter().zip(places).all(|(t, p)| match (*t, *p) {
                 (
                     Transfer::Bytes { size, .. } | Transfer::RegisterToBytes { size, .. },
@@ -94,7 +94,9 @@ fn signature_fits(op: &CallOp, code: &Code, function: u32) -> bool {
                 _ => false,
             })
     };
-    fits(&op.arguments, &signature.params) && fits(&op.results, &signature.results)
+    let fewest = signature.params.len() - usize::from(signature.variadic);
+    fits(&op.arguments, &signature.params, fewest)
+        && fits(&op.results, &signature.results, signature.results.len())
 }
 
 /// A transfer with the callee's own place: decoding knew it only for direct calls.
