@@ -330,6 +330,8 @@ impl BlockObserver for BlockCheck {
                 });
             }
             AsyncEvent::BulkTaken { address, bytes } => races.bulk_taken(at, address, bytes),
+            AsyncEvent::ClusterArrive { parity } => races.cluster_arrive(at, parity),
+            AsyncEvent::ClusterComplete { parity } => races.cluster_complete(at, parity),
             AsyncEvent::BulkGroupCommitted => races.bulk_group_committed(at),
             AsyncEvent::BulkGroupsAwaited { pending } => races.bulk_groups_awaited(at, pending),
             AsyncEvent::ProductIssued { pieces } => {

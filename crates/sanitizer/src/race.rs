@@ -19,6 +19,9 @@ use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
 /// Stands for a value that nobody looked at: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
 
+/// Where the barrier of a cluster has its place among those of shared memory: no address there is so high.
+const CLUSTER_BARRIER: u64 = u64::MAX;
+
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
@@ -476,6 +479,19 @@ impl BlockRaces {
             let snapshot = self.clocks.publish(at.warp * 32 + lane);
             let meeting = self.shared_meetings.entry(addresses[lane as usize]).or_default();
             meeting.phases[usize::from(parity)].put(&snapshot);
+        }
+    }
+
+    /// Lanes leave what they know at the barrier of the cluster, for the threads of this block.
+    pub fn cluster_arrive(&mut self, at: At, parity: bool) {
+        self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
+    }
+
+    /// Lanes have waited for the barrier of the cluster.
+    pub fn cluster_complete(&mut self, at: At, parity: bool) {
+        let Some(meeting) = self.shared_meetings.get_mut(&CLUSTER_BARRIER) else { return };
+        for lane in lanes(at.lanes) {
+            self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true);
         }
     }
 

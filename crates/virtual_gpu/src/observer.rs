@@ -392,6 +392,16 @@ pub enum AsyncEvent<'a> {
         /// How many.
         bytes: u32,
     },
+    /// `barrier.cluster.arrive`.
+    ClusterArrive {
+        /// Parity of the phase.
+        parity: bool,
+    },
+    /// `barrier.cluster.wait` returned: all threads of the cluster have arrived in that phase.
+    ClusterComplete {
+        /// Parity of the phase.
+        parity: bool,
+    },
     /// `cp.async.bulk.commit_group`.
     BulkGroupCommitted,
     /// `cp.async.bulk.wait_group`, with `.read` or without: of all but the latest `pending` bulk groups of these lanes the

@@ -4,7 +4,7 @@ use super::context::Raise;
 use super::extension::{Extension, ExtensionState, Machine};
 use super::registers::lanes_of;
 use super::run::Step;
-use crate::observer::At;
+use crate::observer::{AsyncEvent, At};
 
 /// State of a cluster, or of the single block that a launch without clusters has in its place.
 #[derive(Debug, Default)]
@@ -70,14 +70,24 @@ impl Extension for BarrierCluster {
             for lane in lanes_of(at.lanes) {
                 barrier.tickets[block][warp][lane] = barrier.phase;
             }
+            let parity = barrier.phase % 2 == 1;
             barrier.arrived[block][warp] |= at.lanes;
             barrier.settle(live);
+            machine.observer.asynchronous(at, &AsyncEvent::ClusterArrive { parity });
             return Ok(Step::Next);
         }
         // A thread may have exited since.
         barrier.settle(live);
         let through = lanes_of(at.lanes).all(|lane| barrier.tickets[block][warp][lane] != barrier.phase);
-        Ok(if through { Step::Next } else { Step::Retry })
+        if !through {
+            return Ok(Step::Retry);
+        }
+        // All lanes that wait here have arrived in the same phase.
+        if let Some(lane) = lanes_of(at.lanes).next() {
+            let parity = barrier.tickets[block][warp][lane] % 2 == 1;
+            machine.observer.asynchronous(at, &AsyncEvent::ClusterComplete { parity });
+        }
+        Ok(Step::Next)
     }
 }
 
