@@ -99,7 +99,8 @@ fn cut(text: &str, start: &str, end: &str) -> Option<String> {
 }
 
 fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
-    let text = cut(level.ptx, &format!(".entry {kernel}("), "\n}\n");
+    // Inline PTX has braces of its own at the start of a line; an empty line comes before that of the kernel alone.
+    let text = cut(level.ptx, &format!(".entry {kernel}("), "\n\n}\n");
     text.with_context(|| format!("`{kernel}` is not in the PTX"))
 }
 
@@ -192,6 +193,7 @@ mod tests {
             let ptx = ptx(kernel.name, level).unwrap();
             assert_eq!(ptx.matches(".entry").count(), 1, "{}", kernel.name);
             assert!(ptx.ends_with("}\n"));
+            assert_eq!(ptx.matches('{').count(), ptx.matches('}').count(), "{}", kernel.name);
             assert!(llvm(kernel.name).unwrap().starts_with("define"), "{}", kernel.name);
         }
         let (_, kernel) = registry::find("matmul_naive").unwrap();
