@@ -159,6 +159,15 @@ fn map<T: Element, S: Swizzle, B: BoxShape>(
     Ok(tensor_map(Tensor { address, extents, pitches })?)
 }
 
+/// A matrix of `lines` lines of `length` elements, in boxes of a panel.
+fn panels<T: Element, N: DeviceCopy>(
+    matrix: &DeviceBuffer<N>,
+    length: usize,
+    lines: usize,
+) -> anyhow::Result<TensorMap<T, tile::hopper::Swizzle128, T::Panel>> {
+    map(matrix.as_device_ptr().as_raw(), &[length as u64, lines as u64], &[length as u64])
+}
+
 fn boxes(device: &Device, name: &str, columns: usize) -> anyhow::Result<()> {
     use tile::hopper::{Box2, NoSwizzle, Swizzle32, Swizzle64, Swizzle128};
     let numbers: Vec<u32> = (0..(HEIGHT * PITCH) as u32).collect();
@@ -300,14 +309,8 @@ fn documented_product(device: &Device) -> anyhow::Result<()> {
     let bias: Vec<f32> = (0..n).map(|i| i as f32 - 100.0).collect();
     let (on_bias, out) =
         (DeviceBuffer::from_slice(&bias)?, DeviceBuffer::from_slice(&vec![f16(7777); m * n])?);
-    let panels = |buffer: &DeviceBuffer<F16>, lines: usize| {
-        map::<half::f16, tile::hopper::Swizzle128, <half::f16 as Element>::Panel>(
-            buffer.as_device_ptr().as_raw(),
-            &[k as u64, lines as u64],
-            &[k as u64],
-        )
-    };
-    let (mut map_a, mut map_b) = (panels(&on_a, m)?, panels(&on_b, n)?);
+    let mut map_a = panels::<half::f16, _>(&on_a, k, m)?;
+    let mut map_b = panels::<half::f16, _>(&on_b, k, n)?;
     let mut extents = [m as u32, n as u32, k as u32];
     let [m_, n_, k_] = &mut extents;
     let (mut bias_, mut c) = (on_bias.as_device_ptr(), out.as_device_ptr());
@@ -345,13 +348,7 @@ fn attention(device: &Device) -> anyhow::Result<()> {
     let [on_queries, on_keys, on_values] = buffers;
     let (on_queries, on_keys, on_values) = (on_queries?, on_keys?, on_values?);
     let out = DeviceBuffer::from_slice(&vec![F16(half::f16::NAN); queries.len()])?;
-    let panels = |buffer: &DeviceBuffer<F16>| {
-        map::<half::f16, tile::hopper::Swizzle128, <half::f16 as Element>::Panel>(
-            buffer.as_device_ptr().as_raw(),
-            &[width as u64, (heads * length) as u64],
-            &[width as u64],
-        )
-    };
+    let panels = |matrix| panels::<half::f16, F16>(matrix, width, heads * length);
     let (mut map_q, mut map_k, mut map_v) = (panels(&on_queries)?, panels(&on_keys)?, panels(&on_values)?);
     let scale = 1.0 / (width as f32).sqrt();
     let (mut length_, mut scale_) = (length as u32, scale);
@@ -450,10 +447,9 @@ fn product<T: Element, H: DeviceCopy>(
     let on_a = DeviceBuffer::from_slice(&stored(&a, 64, a_across))?;
     let on_b = DeviceBuffer::from_slice(&stored(&b, n, b_across))?;
     let out = DeviceBuffer::from_slice(&vec![OLD; 64 * n])?;
-    let panels = |buffer: &DeviceBuffer<H>, lines: usize, across: bool| {
-        let (inner, outer) = if across { (lines, k) } else { (k, lines) };
-        let address = buffer.as_device_ptr().as_raw();
-        map::<T, tile::hopper::Swizzle128, T::Panel>(address, &[inner as u64, outer as u64], &[inner as u64])
+    let panels = |matrix, lines, across| {
+        let (length, lines) = if across { (lines, k) } else { (k, lines) };
+        panels::<T, H>(matrix, length, lines)
     };
     let (mut map_a, mut map_b) = (panels(&on_a, 64, a_across)?, panels(&on_b, n, b_across)?);
     let mut pointer = out.as_device_ptr();

@@ -9,6 +9,9 @@
 use crate::llvm::{At, Module, Opcode, TargetMachine, Value};
 use std::collections::HashSet;
 
+/// What keeps a function as it is while the others are optimised.
+const KEEPS: [&str; 2] = ["noinline", "optnone"];
+
 /// Takes them apart, as far as the number of a loop's rounds is known.
 pub fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String> {
     let defined = module.functions().into_iter().filter(|function| !function.is_declaration());
@@ -19,7 +22,7 @@ pub fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String
     // The others have been optimised, and are the same in all parts of the module.
     let mut added = HashSet::new();
     for function in others {
-        for attribute in ["noinline", "optnone"] {
+        for attribute in KEEPS {
             if !function.has_enum_attribute(At::Function, attribute) {
                 function.add_enum_attribute(At::Function, attribute, 0);
                 added.insert((function.name(), attribute));
@@ -30,7 +33,7 @@ pub fn unroll(module: &Module<'_>, machine: &TargetMachine) -> Result<(), String
     machine.run_passes(module, "default<O3>")?;
     // By name: those that nothing calls any more are gone.
     for function in module.functions() {
-        for attribute in ["noinline", "optnone"] {
+        for attribute in KEEPS {
             if added.contains(&(function.name(), attribute)) {
                 function.remove_enum_attribute(At::Function, attribute);
             }

@@ -96,20 +96,14 @@ pub trait Narrow {
 }
 
 macro_rules! halves {
-    ($($t:ty, $name:literal;)*) => {$(
+    ($($t:ty)*) => {$(
         impl Narrow for $t {
             type Sum = f32;
             const NARROW: bool = true;
 
             #[inline(always)]
             fn pack(low: f32, high: f32) -> u32 {
-                let word: u32;
-                // SAFETY: computes only.
-                unsafe {
-                    ptx!(concat!("cvt.rn.", $name, "x2.f32 {word}, {high}, {low};"),
-                         word = out(u32) word, high = in(f32) high, low = in(f32) low; options(pure, nomem));
-                }
-                word
+                <$t as tile::mma::Narrow>::pack(low, high)
             }
 
             #[inline(always)]
@@ -119,10 +113,7 @@ macro_rules! halves {
         }
     )*};
 }
-halves! {
-    f16, "f16";
-    bf16, "bf16";
-}
+halves!(f16 bf16);
 
 macro_rules! words {
     ($($t:ty: $sum:ty;)*) => {$(

@@ -82,12 +82,24 @@ pub fn cuMemcpyWithAttributesAsync(
     memory::cuMemcpyAsync(to, from, size, stream)
 }
 
-fn ranges(addresses: In<CUdeviceptr>, sizes: In<usize>, count: usize) -> Answer {
-    if count == 0 {
+/// A batch over managed ranges that moves nothing, for host and device share the bytes; it takes its turn in the stream.
+/// `check` sees to the arguments of its own.
+fn over_ranges(
+    addresses: In<CUdeviceptr>,
+    sizes: In<usize>,
+    count: usize,
+    flags: u64,
+    stream: CUstream,
+    check: impl FnOnce() -> Answer,
+) -> Answer {
+    let target = stream_of_batches(stream)?;
+    if flags != 0 || count == 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    let pairs = addresses.array(count)?.into_iter().zip(sizes.array(count)?);
-    pairs.into_iter().try_for_each(|(address, size)| managed(address, size))
+    let ranges = addresses.array(count)?.into_iter().zip(sizes.array(count)?);
+    ranges.into_iter().try_for_each(|(address, size)| managed(address, size))?;
+    check()?;
+    target.issue(Op::Nothing)
 }
 
 pub fn cuMemPrefetchBatchAsync(
@@ -100,15 +112,10 @@ pub fn cuMemPrefetchBatchAsync(
     flags: u64,
     stream: CUstream,
 ) -> Answer {
-    let target = stream_of_batches(stream)?;
-    if flags != 0 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    ranges(addresses, sizes, count)?;
-    check_indices(indices, location_count, count)?;
-    locations.array(location_count)?.into_iter().try_for_each(location)?;
-    // Host and device share the bytes: there is nothing to move.
-    target.issue(Op::Nothing)
+    over_ranges(addresses, sizes, count, flags, stream, || {
+        check_indices(indices, location_count, count)?;
+        locations.array(location_count)?.into_iter().try_for_each(location)
+    })
 }
 
 pub fn cuMemDiscardAndPrefetchBatchAsync(
@@ -131,11 +138,6 @@ pub fn cuMemDiscardBatchAsync(
     flags: u64,
     stream: CUstream,
 ) -> Answer {
-    let target = stream_of_batches(stream)?;
-    if flags != 0 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    ranges(addresses, sizes, count)?;
     // What is discarded may have any value, the old one too.
-    target.issue(Op::Nothing)
+    over_ranges(addresses, sizes, count, flags, stream, || Ok(()))
 }

@@ -210,17 +210,15 @@ fn tick_powers(low: f64, high: f64) -> std::ops::RangeInclusive<i32> {
 mod tests {
     use super::*;
 
+    const LINES: Roofline = Roofline { flops: 1500e9, bandwidth: 200e9 };
+
+    fn mark(name: &str, intensity: f64) -> Mark {
+        Mark { name: name.into(), intensity, arithmetic: Arithmetic::F32, roof: LINES, measured: None }
+    }
+
     #[test]
     fn marks_at_one_place_share_a_label() {
-        let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark {
-            name: name.into(),
-            intensity,
-            arithmetic: Arithmetic::F32,
-            roof: lines,
-            measured: None,
-        };
-        let svg = roofline("test", &lines, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
+        let svg = roofline("test", &LINES, &[mark("tiled", 4.0), mark("padded", 4.05), mark("naive", 0.25)]);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains(">tiled and 1 more<") && svg.contains("padded at 4.050"), "{svg}");
     }
@@ -244,15 +242,7 @@ mod tests {
 
     #[test]
     fn marks_that_cannot_stand_are_left_out() {
-        let lines = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let mark = |name: &str, intensity| Mark {
-            name: name.into(),
-            intensity,
-            arithmetic: Arithmetic::F32,
-            roof: lines,
-            measured: None,
-        };
-        let svg = roofline("test", &lines, &[mark("naive", 0.25), mark("copy", 0.0), mark("none", f64::NAN)]);
+        let svg = roofline("test", &LINES, &[mark("naive", 0.25), mark("copy", 0.0), mark("none", f64::NAN)]);
         assert_eq!(svg.matches("<circle").count(), 1);
         assert!(svg.contains("naive: 0.250 operations per byte, at best 50.0 GFLOP/s, bound by memory"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
@@ -262,14 +252,10 @@ mod tests {
     fn a_kernel_on_tensor_cores_stands_under_a_higher_roof() {
         let lines = Roofline { flops: 60e12, bandwidth: 4e12 };
         let roof = Roofline { flops: 960e12, ..lines };
-        let mark = |name: &str, arithmetic, roof| Mark {
-            name: name.into(),
-            intensity: 1000.0,
-            arithmetic,
-            roof,
-            measured: None,
-        };
-        let marks = [mark("f32", Arithmetic::F32, lines), mark("bf16", Arithmetic::TensorF16, roof)];
+        let marks = [
+            Mark { roof: lines, ..mark("f32", 1000.0) },
+            Mark { roof, arithmetic: Arithmetic::TensorF16, ..mark("bf16", 1000.0) },
+        ];
         let svg = roofline("test", &lines, &marks);
         assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"roof\"").count()), (2, 2), "{svg}");
         assert!(svg.contains(">60.0 TFLOP/s, f32<") && svg.contains(">960 TFLOP/s, f16/bf16<"), "{svg}");

@@ -5,36 +5,9 @@ use core::marker::PhantomData;
 use cuda_std::ptx;
 use half::{bf16, f16};
 
-use super::element::Element;
 use super::operand::{Descriptor, Major};
 use super::wgmma::Multiply;
-
-/// A type of 16 bits, two of which share a register.
-pub trait Half: Element {
-    /// Both rounded to nearest, ties to even, the first in the lower half.
-    fn pack(first: f32, second: f32) -> u32;
-}
-
-macro_rules! halves {
-    ($($t:ty, $instruction:literal;)*) => {$(
-        impl Half for $t {
-            #[inline(always)]
-            fn pack(first: f32, second: f32) -> u32 {
-                let word: u32;
-                // SAFETY: computes only. The first source becomes the upper half.
-                unsafe {
-                    ptx!(concat!($instruction, " {word}, {second}, {first};"),
-                         word = out(u32) word, second = in(f32) second, first = in(f32) first; options(pure, nomem));
-                }
-                word
-            }
-        }
-    )*};
-}
-halves! {
-    f16, "cvt.rn.f16x2.f32";
-    bf16, "cvt.rn.bf16x2.f32";
-}
+use crate::mma::Narrow;
 
 /// 64 rows by 64 steps of k of the left operand, as the threads of a warpgroup hold them: where a product of 64 columns
 /// leaves its sums ([`Sums::place`](super::Sums::place)).
@@ -61,7 +34,7 @@ pub struct Rows<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Half> Rows<T> {
+impl<T: Narrow> Rows<T> {
     /// This thread's 32 elements, rounded: `element(i)` is that at row and column `<[f32; 32]>::place(thread, i)`.
     #[inline(always)]
     pub fn pack(element: impl Fn(usize) -> f32) -> Self {
@@ -88,7 +61,7 @@ impl<T: Half> Rows<T> {
 /// fn multiplies<T: MultiplyRows<128>>() {}
 /// multiplies::<i8>();
 /// ```
-pub trait MultiplyRows<const N: u32>: Multiply<N> + Half {
+pub trait MultiplyRows<const N: u32>: Multiply<N> + Narrow {
     /// Adds the product of 64 rows and a tile to `sums`, or begins with it unless `keep`, and waits until it is done: the
     /// registers of `rows` may be used again then, as may what earlier products read.
     ///
