@@ -27,6 +27,9 @@ pub struct Cli {
     )]
     pub device: Option<DeviceWish>,
 
+    #[command(flatten)]
+    output: Output,
+
     /// What to do; all demos when left out
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -137,11 +140,11 @@ pub struct Context {
     pub device: DeviceWish,
 }
 
-/// `--json`, flattened into each command that has it.
+/// `--json`, flattened into each command that has it. It may stand before the command, too.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Output {
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
 }
 
@@ -187,7 +190,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::default()));
+    let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::all(cli.output)));
     let ended = dispatch(&command, &context)
         .and_then(|outcome| warpsmith_cuda::profile::finish().map(|()| outcome).map_err(anyhow::Error::msg));
     match ended {
@@ -267,6 +270,14 @@ mod tests {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
             assert_eq!(cli.device, Some(DeviceWish::Virtual));
         }
+    }
+
+    #[test]
+    fn json_may_be_asked_for_before_the_command_or_without_one() {
+        let printed = |line: &str| format!("{:?}", Cli::try_parse_from(line.split(' ')).unwrap().command);
+        assert_eq!(printed("warpsmith --json list"), printed("warpsmith list --json"));
+        assert_ne!(printed("warpsmith list"), printed("warpsmith list --json"));
+        assert!(Cli::try_parse_from(["warpsmith", "--json"]).unwrap().output.json);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the virtual GPU counts while a kernel runs.
 
-use report::profile::{Counters, GlobalCounters, Operations, SharedCounters, TensorOperations};
+use report::profile::{BySpace, Counters, GlobalCounters, Operations, SharedCounters, TensorOperations};
 use virtual_gpu::profiler;
 use warpsmith_cuda::profile::{LaunchProfile, record};
 
@@ -25,6 +25,32 @@ pub fn sum(profiles: &[LaunchProfile]) -> Counters {
     let mut sum = Counters::default();
     for profile in profiles {
         sum += counters(&profile.counters);
+    }
+    sum
+}
+
+/// What was counted in the launches of a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    /// Wavefronts, conflicts, sectors.
+    pub counters: Counters,
+    /// Warp instructions that went to memory, by space.
+    pub memory_instructions: BySpace,
+}
+
+impl Counted {
+    /// Of several launches together.
+    pub fn of(profiles: &[LaunchProfile]) -> Self {
+        Self { counters: sum(profiles), memory_instructions: memory_instructions(profiles) }
+    }
+}
+
+/// The instructions of several launches that went to memory, together.
+pub fn memory_instructions(profiles: &[LaunchProfile]) -> BySpace {
+    let mut sum = BySpace::default();
+    for profile in profiles {
+        let profiler::BySpace { parameter, local, shared, global, constant } = profile.memory_instructions;
+        sum += BySpace { parameter, local, shared, global, constant };
     }
     sum
 }

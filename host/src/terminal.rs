@@ -87,7 +87,7 @@ pub fn heading(text: &str) -> String {
 const NARROWEST: usize = 20;
 
 /// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal. On one that is too narrow
-/// the words of the first column are broken, the numbers never are.
+/// the words of the first column are broken, the numbers never are; where that is not enough, each row becomes a paragraph.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
@@ -111,21 +111,47 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
             _ => ColumnConstraint::ContentWidth,
         });
     }
-    table.trim_fmt()
+    // Each column with its margins, and the lines between them.
+    let others = table.column_max_content_widths().into_iter().skip(1).map(|width| width + 2);
+    let least = others.sum::<u16>() + narrowest + header.len() as u16 + 1;
+    match table.width() {
+        Some(terminal) if least > terminal => paragraphs(header, rows, width()),
+        _ => table.trim_fmt(),
+    }
+}
+
+/// The rows of a table one below the other: the first cell, and indented beneath it each other with its column's name.
+fn paragraphs(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let first = row.first().map_or("", String::as_str);
+        out.push_str(&broken("", first, width));
+        let named = header.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+        let named: Vec<String> =
+            named.map(|(name, cell)| format!("{} {cell}", name.replace('\n', " "))).collect();
+        if !named.is_empty() {
+            out.push_str(&broken("    ", &named.join(", "), width));
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
 }
 
 /// The width that sentences are broken at, on a terminal that is no narrower.
 const WIDTH: usize = 100;
 
 /// The width of the terminal, up to [`WIDTH`], and that where there is none.
-fn width() -> usize {
+pub fn width() -> usize {
     Table::new().width().map_or(WIDTH, |width| usize::from(width).clamp(40, WIDTH))
 }
 
 /// A sentence broken into lines of at most 100 columns, fewer on a narrow terminal, the first after `first`, the others
 /// indented as deep.
 pub fn wrapped(first: &str, sentence: &str) -> String {
-    let width = width();
+    broken(first, sentence, width())
+}
+
+fn broken(first: &str, sentence: &str, width: usize) -> String {
     let indent = first.chars().count() - first.trim_start().chars().count() + 4;
     let mut out = first.to_owned();
     let mut column = first.chars().count();
@@ -232,6 +258,16 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
         assert_eq!(text.split_whitespace().count(), 41);
+    }
+
+    #[test]
+    fn a_table_too_wide_for_the_terminal_is_a_paragraph_for_each_row() {
+        let rows = [
+            vec!["t4".into(), "7.5".into(), "14.6 GiB".into()],
+            vec!["none".into(), String::new(), String::new()],
+        ];
+        let text = paragraphs(&["model", "compute\ncapability", "memory"], &rows, 40);
+        assert_eq!(text, "t4\n    compute capability 7.5, memory 14.6\n        GiB\nnone");
     }
 
     #[test]

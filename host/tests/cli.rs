@@ -73,6 +73,13 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["demo", "matmul", "--dynamic-tile", "4294967296"], "a whole number"),
         (&["check", "no_such_kernel"], "no kernel"),
         (&["check", "--tool", "nonsense"], "race, init, barrier"),
+        (&["roofline", "--intensity", "1e300"], "to 1e9"),
+        (&["roofline", "--intensity", "1e-300"], "from 0.000001"),
+        (&["roofline", "--intensity", "4", "--size", "4"], "cannot be used with"),
+        (&["explain", "coalescing", "--no-l1"], "for capability 2.x"),
+        (&["explain", "coalescing", "--inactive", "32"], "from 0 to 31"),
+        (&["explain", "coalescing", "--inactive", "5", "--example", "scattered"], "cannot be used with"),
+        (&["demo", "matmul", "--only", "matmul_nave"], "is `matmul_naive` meant?"),
         (&["check", "--schedules", "0"], "from 1 to 10000"),
         (&["check", "--seed", "-1"], "from 0 to 18446744073709551615"),
         (&["check", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
@@ -325,6 +332,100 @@ fn a_real_gpu_that_is_not_there_is_an_error_that_says_why() {
     let output = warpsmith(&["--device", "gpu", "demo", "banks"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("GPU"), "{}", stderr(&output));
+}
+
+/// What a person does when a check takes too long: nothing of it stays.
+#[cfg(unix)]
+#[test]
+fn a_check_that_is_interrupted_leaves_nothing_behind() {
+    use std::os::unix::process::CommandExt;
+    use std::time::{Duration, Instant};
+
+    let temporary = tempfile::tempdir().unwrap();
+    let entries = || std::fs::read_dir(temporary.path()).unwrap().count();
+    let mut check = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    check.args(["check", "matmul", "--schedules", "1000"]).env("TMPDIR", temporary.path()).process_group(0);
+    let mut check = check.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while entries() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the check makes no folder");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // To the whole group, as a terminal does.
+    let group = format!("-{}", check.id());
+    assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    assert!(!check.wait().unwrap().success());
+    assert_eq!(entries(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_for_temporary_files_that_is_not_there_is_named() {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    let output = check.args(["check", "vecadd"]).env("TMPDIR", "/no/such/folder").output().unwrap();
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("TMPDIR") && error.contains("/no/such/folder"), "{error}");
+    assert!(!std::path::Path::new("/no").exists());
+}
+
+/// Every row says what it shows, in JSON as well as in text.
+#[test]
+fn every_row_has_its_sentence() {
+    for demo in ["transpose", "coalescing", "banks", "spaces", "latency"] {
+        let size: &[&str] = if demo == "banks" { &[] } else { &["--size", "64"] };
+        let rows = json(&[&["demo", demo, "--json"], size].concat());
+        for row in rows["results"].as_array().unwrap() {
+            assert!(row["shows"].as_str().is_some_and(|shows| !shows.is_empty()), "{row}");
+        }
+    }
+}
+
+/// What each kernel of the family asks of which memory: four reads of a coefficient for each warp, from where it lives.
+#[test]
+fn spaces_are_told_apart_by_the_instructions_that_reach_them() {
+    let rows = json(&["demo", "spaces", "--size", "1024", "--json"]);
+    let of = |kernel: &str, space: &str| {
+        let rows = rows["results"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["kernel"] == kernel).unwrap();
+        row["memory_instructions"][space].as_u64().unwrap()
+    };
+    let warps = 1024 / 32;
+    // A read of x and a write of y, and what coefficients take besides.
+    assert_eq!(of("spaces_parameter", "global"), 2 * warps);
+    assert_eq!(of("spaces_constant", "global"), 2 * warps);
+    assert!(of("spaces_constant", "constant") >= warps);
+    assert_eq!(of("spaces_local", "local"), 8 * warps);
+    assert_eq!(of("spaces_parameter", "local") + of("spaces_parameter", "shared"), 0);
+    assert!(of("spaces_shared", "shared") > warps && of("spaces_global", "global") > 2 * warps);
+}
+
+/// On a terminal as narrow as a phone's no line of a table is broken by the terminal itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn tables_fit_a_narrow_terminal() {
+    for columns in [40, 60, 80] {
+        for command in [
+            "devices",
+            "list vecadd",
+            "occupancy matmul_tiled_16",
+            "roofline --example",
+            "demo matmul --size 16",
+        ] {
+            let line = format!("stty cols {columns}; {} {command}", env!("CARGO_BIN_EXE_warpsmith"));
+            let output = Command::new("script")
+                .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+                .env("WARPSMITH_DEVICE", "virtual")
+                .env("NO_COLOR", "1")
+                .env("TERM", "dumb")
+                .output();
+            let Ok(output) = output else { return }; // there is no `script`
+            let text = stdout(&output);
+            assert!(output.status.success(), "{command}: {text}");
+            let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(widest.chars().count() <= columns, "{command} at {columns}:\n{widest}\n{text}");
+        }
+    }
 }
 
 /// The top-level keys of a shape as the page writes it: quoted names outside inner brackets.

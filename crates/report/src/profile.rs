@@ -38,6 +38,9 @@ pub struct Launch {
     /// Instructions that warps executed.
     #[serde(default)]
     pub warp_instructions: u64,
+    /// Those of them that went to memory, by the space that they reached.
+    #[serde(default)]
+    pub memory_instructions: BySpace,
     /// The counters of the whole launch.
     #[serde(default)]
     pub counters: Counters,
@@ -121,6 +124,32 @@ impl AddAssign for Operations {
         self.tensor.f64 += other.tensor.f64;
         self.tensor.f8 += other.tensor.f8;
         self.tensor.s8 += other.tensor.s8;
+    }
+}
+
+/// Warp instructions by the memory that they reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BySpace {
+    /// A kernel's parameters.
+    pub parameter: u64,
+    /// A thread's own stack.
+    pub local: u64,
+    /// A block's shared memory.
+    pub shared: u64,
+    /// Global memory.
+    pub global: u64,
+    /// Constant memory.
+    pub constant: u64,
+}
+
+impl AddAssign for BySpace {
+    fn add_assign(&mut self, other: Self) {
+        self.parameter += other.parameter;
+        self.local += other.local;
+        self.shared += other.shared;
+        self.global += other.global;
+        self.constant += other.constant;
     }
 }
 

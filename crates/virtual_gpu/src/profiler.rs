@@ -7,6 +7,7 @@
 mod operations;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
@@ -36,6 +37,8 @@ pub struct LaunchProfile {
     pub shared_bytes: u32,
     /// Instructions that warps executed; a diverged warp executes an instruction once for each group of its lanes.
     pub warp_instructions: u64,
+    /// Those of them that went to memory, by the space that they reached.
+    pub memory_instructions: BySpace,
     /// The whole launch.
     pub counters: Counters,
     /// Arithmetic of all lanes.
@@ -107,6 +110,43 @@ pub struct GlobalCounters {
     pub bytes: u64,
 }
 
+/// Warp instructions by the memory that they reached; what bulk copies move is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct BySpace {
+    /// A kernel's parameters.
+    pub parameter: u64,
+    /// A thread's own stack.
+    pub local: u64,
+    /// A block's shared memory.
+    pub shared: u64,
+    /// Global memory.
+    pub global: u64,
+    /// Constant memory.
+    pub constant: u64,
+}
+
+impl BySpace {
+    fn of(&mut self, space: MemorySpace) -> &mut u64 {
+        match space {
+            MemorySpace::Param => &mut self.parameter,
+            MemorySpace::Local => &mut self.local,
+            MemorySpace::Shared => &mut self.shared,
+            MemorySpace::Global => &mut self.global,
+            MemorySpace::Const => &mut self.constant,
+        }
+    }
+}
+
+impl AddAssign for BySpace {
+    fn add_assign(&mut self, other: Self) {
+        self.parameter += other.parameter;
+        self.local += other.local;
+        self.shared += other.shared;
+        self.global += other.global;
+        self.constant += other.constant;
+    }
+}
+
 /// Instructions without a measured rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotCounted {
@@ -142,6 +182,7 @@ impl Profiler {
 struct Tally {
     /// How often each instruction was executed, and by how many lanes: side by side, since both are counted at once.
     executed: Vec<[u64; 2]>,
+    memory_instructions: BySpace,
     /// Index into `sites`, plus one; 0 is none.
     site_of: Vec<u32>,
     sites: Vec<Site>,
@@ -223,6 +264,7 @@ impl BlockObserver for BlockProfiler {
 
     #[inline]
     fn access(&mut self, at: At, access: &Access<'_>) {
+        *self.tally.memory_instructions.of(access.space) += 1;
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
             return;
         }
@@ -347,6 +389,11 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
     let mut others: BTreeMap<&'static str, u64> = BTreeMap::new();
     for tally in tallies {
         profile.warp_instructions += tally.executed.iter().map(|e| e[0]).sum::<u64>();
+        profile.memory_instructions += tally.memory_instructions;
+        // Those at a place that is known beforehand show no addresses to anybody.
+        let loads = code.ops.iter().zip(&tally.executed);
+        let loads = loads.filter(|(op, _)| matches!(op.kind, OpKind::LoadParam(_)));
+        profile.memory_instructions.parameter += loads.map(|(_, executed)| executed[0]).sum::<u64>();
         for (pc, &[_, lanes]) in tally.executed.iter().enumerate().filter(|(_, e)| e[1] > 0) {
             profile.operations.add(code.opcode(pc as u32).map(Operations::of).unwrap_or_default(), lanes);
         }

@@ -1,6 +1,6 @@
 //! The profiler's counts against closed forms and against counts measured on an H200.
 
-use virtual_gpu::profiler::{Counters, GlobalCounters, LaunchProfile, Profiler, SharedCounters};
+use virtual_gpu::profiler::{BySpace, Counters, GlobalCounters, LaunchProfile, Profiler, SharedCounters};
 use virtual_gpu::{Gpu, Launch, Options};
 
 /// Transpose of an n × n matrix of f32 through a 32×32 tile, rows `PITCH` words apart, 32×8 threads.
@@ -100,6 +100,38 @@ fn lines_carry_the_counts_of_their_instructions() {
     assert_eq!((profile.grid, profile.block, profile.shared_bytes), ([2, 2, 1], [32, 8, 1], 4224));
     // Four blocks of eight warps: 9 instructions, 4 rounds of 14, 2 between, 4 rounds of 15, 1 at the end.
     assert_eq!(profile.warp_instructions, 4 * 8 * (9 + 4 * 14 + 2 + 4 * 15 + 1));
+}
+
+#[test]
+fn instructions_are_counted_by_the_memory_that_they_reach() {
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let module = gpu
+        .load(
+            ".version 7.0 .target sm_75 .address_size 64
+            .const .align 16 .b8 table[16]; .shared .align 4 .b8 tile[128];
+            .visible .entry reach(.param .u64 p, .param .u32 n) {
+                .local .align 4 .b8 own[8];
+                .reg .b64 %d<3>; .reg .b32 %r<6>;
+                ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n];
+                ld.const.v2.u32 {%r1, %r2}, [table];
+                st.local.u32 [own], %r1;
+                cvta.local.u64 %d1, own;
+                ld.u32 %r3, [%d1];
+                st.shared.u32 [tile], %r3; ld.shared.u32 %r4, [tile]; atom.shared.add.u32 %r5, [tile], 1;
+                st.global.u32 [%d0], %r4;
+                ret;
+            }",
+        )
+        .unwrap();
+    let memory = gpu.memory().alloc(4).unwrap();
+    let mut params = memory.to_le_bytes().to_vec();
+    params.extend(7u32.to_le_bytes());
+    let mut profiler = Profiler::new();
+    let kernel = module.kernel("reach").unwrap();
+    gpu.launch(&kernel, &Launch::new(3, 64), &params, &mut profiler).unwrap();
+    // Three blocks of two warps each. A load of two words is one instruction; one that names no space reached the stack.
+    let expected = BySpace { parameter: 12, local: 12, shared: 18, global: 6, constant: 6 };
+    assert_eq!(profiler.finish().memory_instructions, expected);
 }
 
 #[test]

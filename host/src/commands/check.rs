@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use anyhow::Context as _;
 use clap::ValueEnum;
 use sanitizer::Checks;
 use serde_json::{Value, json};
@@ -97,6 +98,9 @@ fn sizes(family: &str) -> &'static [Option<&'static str>] {
     }
 }
 
+/// The exit code after Ctrl-C, as shells have it.
+const INTERRUPTED: i32 = 130;
+
 /// What the parts so far have shown.
 struct Found {
     /// Where the next run leaves its report.
@@ -111,12 +115,17 @@ impl Check {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let parts = self.parts()?;
-        let folder = std::env::temp_dir().join(format!("warpsmith-check-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let outcome = self.check(&parts, &folder);
-        // Left behind, the folder would only be litter.
-        let _ = std::fs::remove_dir_all(&folder);
-        outcome
+        let folder = tempfile::Builder::new()
+            .prefix("warpsmith-check-")
+            .tempdir()
+            .context("the reports need a folder for temporary files (TMPDIR)")?;
+        // Nothing is dropped when a signal ends this process, and the folder would stay behind.
+        let left = folder.path().to_owned();
+        ctrlc::set_handler(move || {
+            let _ = std::fs::remove_dir_all(&left);
+            std::process::exit(INTERRUPTED);
+        })?;
+        self.check(&parts, folder.path())
     }
 
     /// What is asked for, as families and kernels.
@@ -216,6 +225,11 @@ impl Check {
             .env("WARPSMITH_SEED", seed.to_string())
             .stderr(Stdio::null())
             .output()?;
+        anyhow::ensure!(
+            output.status.code().is_some(),
+            "`demo {family}` was ended from outside ({})",
+            output.status
+        );
         let kernels = demo::rows(&output).into_iter().map(|row| row.kernel).collect();
         Ok((output.status.success(), kernels))
     }

@@ -32,7 +32,7 @@ pub struct Demo {
     dynamic_tile: Edge,
 
     /// Only this kernel of the demo (for `check`)
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, value_parser = known)]
     only: Option<String>,
 
     #[command(flatten)]
@@ -59,15 +59,14 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(demos.chain(others))
 }
 
-impl Default for Demo {
-    fn default() -> Self {
-        Self {
-            which: ALL.into(),
-            size: None,
-            dynamic_tile: Edge::default(),
-            only: None,
-            output: Output::default(),
-        }
+fn known(kernel: &str) -> Result<String, String> {
+    registry::find(kernel).map(|(_, found)| found.name.to_owned()).map_err(|error| error.to_string())
+}
+
+impl Demo {
+    /// All demos as they are.
+    pub fn all(output: Output) -> Self {
+        Self { which: ALL.into(), size: None, dynamic_tile: Edge::default(), only: None, output }
     }
 }
 
@@ -104,7 +103,7 @@ impl Demo {
         );
         let device = Device::open(context.device)?;
         if !self.output.json {
-            terminal::print(&whereabouts(&device))?;
+            terminal::print(&terminal::wrapped("", &whereabouts(&device)))?;
         }
         let selected = |name: &&str| self.which == *name || self.which == ALL && *name != FIRST;
         let counted = (!device.is_virtual()).then(|| {
@@ -139,7 +138,8 @@ impl Demo {
                     true => "No kernel of this demo runs on this device.\n".to_owned(),
                     false => demos::text(name, &rows),
                 };
-                terminal::print(&format!("\n{}\n{text}", terminal::heading(&title)))?;
+                let heading = terminal::wrapped("", &terminal::heading(&title));
+                terminal::print(&format!("\n{heading}{text}"))?;
             }
             all.results.extend(rows);
         }
@@ -233,7 +233,7 @@ fn whereabouts(device: &Device) -> String {
         None => (limits.name.as_str(), ""),
     };
     format!(
-        "Running on the {kind}{name} (compute capability {}.{}, {} multiprocessors)",
+        "Running on the {kind}{name} (capability {}.{}, {} multiprocessors)",
         limits.capability.0, limits.capability.1, limits.sms
     )
 }
@@ -243,6 +243,7 @@ fn take_counters(rows: &mut [Row], from: &[Row]) {
     for row in rows.iter_mut().filter(|row| row.counters.is_none()) {
         if let Some(other) = from.iter().find(|other| other.kernel == row.kernel && other.case == row.case) {
             row.counters = other.counters;
+            row.memory_instructions = other.memory_instructions;
             row.counters_size.clone_from(&other.counters_size);
         }
     }

@@ -134,27 +134,30 @@ fn text(answer: &Answer) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", terminal::heading("Kernels run on"));
     for device in &answer.devices {
-        let _ = writeln!(
-            out,
-            "{}: capability {}, {} SMs, {:.1} GiB, {} of shared memory an SM, {} of L2",
-            device.name,
+        let what = format!(
+            "capability {}, {} SMs, {:.1} GiB, {} of shared memory an SM, {} of L2",
             device.capability,
             device.sms,
             device.memory_bytes as f64 / (1u64 << 30) as f64,
             bytes(u64::try_from(device.shared_per_sm).unwrap_or(0)),
             bytes(u64::try_from(device.l2_bytes).unwrap_or(0)),
         );
+        out.push_str(&terminal::wrapped(&format!("{}: ", device.name), &what));
     }
     let real = &answer.real_driver;
     let path = real.path.as_deref().unwrap_or_default();
-    let _ = match (&real.reason, real.devices) {
-        (Some(reason), _) => writeln!(out, "No real GPU: {reason}"),
+    out.push_str(&match (&real.reason, real.devices) {
+        (Some(reason), _) => terminal::wrapped("No real GPU: ", reason),
         (None, devices) => {
             let devices = u64::try_from(devices.unwrap_or(0)).unwrap_or(0);
-            writeln!(out, "NVIDIA driver {path}: {}", report::text::counted(devices, "GPU", "GPUs"))
+            terminal::wrapped(
+                &format!("NVIDIA driver {path}: "),
+                &report::text::counted(devices, "GPU", "GPUs"),
+            )
         }
-    };
-    let _ = writeln!(out, "\nThe virtual GPU stands for one of these (WARPSMITH_MODEL):");
+    });
+    out.push('\n');
+    out.push_str(&terminal::wrapped("", "The virtual GPU stands for one of these (WARPSMITH_MODEL):"));
     let rows: Vec<Vec<String>> = answer
         .models
         .iter()

@@ -176,20 +176,23 @@ fn text(findings: &Findings, builds: bool) -> String {
             (false, true) => "✗",
             (false, false) => "–",
         };
-        out.push_str(&format!("{mark} {}: {}\n", terminal::heading(finding.part), finding.what));
+        let part = format!("{mark} {}: ", terminal::heading(finding.part));
+        out.push_str(&terminal::wrapped(&part, &finding.what));
         if !finding.present {
-            out.push_str(&format!("    without it: {}\n    to get it: {}\n", finding.costs, finding.remedy));
+            out.push_str(&terminal::wrapped("    without it: ", finding.costs));
+            out.push_str(&terminal::wrapped("    to get it: ", finding.remedy));
         }
     }
-    out.push_str(match (findings.healthy, builds) {
-        (false, _) => "\nSomething that is needed is missing (✗).\n",
-        (true, true) => "\nAll that is needed is here.\n",
+    let sentence = match (findings.healthy, builds) {
+        (false, _) => "Something that is needed is missing (✗).",
+        (true, true) => "All that is needed is here.",
         (true, false) => {
-            "\nAll that this program needs is here: its kernels and the virtual GPU are in it. To change kernels, build it from \
-             its repository.\n"
+            "All that this program needs is here: its kernels and the virtual GPU are in it. To change kernels, build it from \
+             its repository."
         }
-    });
-    out
+    };
+    out.push('\n');
+    out + &terminal::wrapped("", sentence)
 }
 
 #[cfg(test)]

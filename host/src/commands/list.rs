@@ -60,11 +60,15 @@ impl List {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let filter = self.filter.as_deref().unwrap_or("");
+        let spelt = filter.to_lowercase().replace('-', "_");
         let kernels = registry::kernels()
-            .filter(|(family, kernel)| family.contains(filter) || kernel.name.contains(filter))
+            .filter(|(family, kernel)| family.contains(&spelt) || kernel.name.contains(&spelt))
             .map(|(family, kernel)| Entry::new(family, kernel))
             .collect::<anyhow::Result<Vec<_>>>()?;
-        anyhow::ensure!(!kernels.is_empty(), "no kernel's name or family contains `{filter}`");
+        anyhow::ensure!(
+            !kernels.is_empty(),
+            "no kernel's name or family contains `{filter}`; `warpsmith list` has them all"
+        );
         self.output.print(&Kernels { kernels }, text)?;
         Ok(Outcome::Well)
     }

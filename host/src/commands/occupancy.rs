@@ -1,7 +1,5 @@
 //! `warpsmith occupancy`: blocks and warps per multiprocessor.
 
-use std::fmt::Write;
-
 use gpu_model::chips::{self, Chip};
 use gpu_model::occupancy::{self, Advice, BlockNeeds, Example, Occupancy as Model};
 use gpu_model::{Capability, SmLimits};
@@ -9,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::{Context, Outcome, Output, whole};
 use crate::device::Device;
+use crate::modules::level_of;
 use crate::registry::{self, Description};
 use crate::resources::Resources;
 use crate::size::Size;
@@ -202,17 +201,14 @@ fn text(answer: &Answer) -> String {
             }
             (count, _) => format!("{count} registers a thread (as asked for)"),
         };
-        let _ = writeln!(
-            out,
-            "{}: {registers}, {} bytes of static and {} of dynamic shared memory",
-            terminal::heading(kernel),
-            resources.static_shared,
-            found.needs.dynamic_shared
+        let needs = format!(
+            "{registers}, {} bytes of static and {} of dynamic shared memory",
+            resources.static_shared, found.needs.dynamic_shared
         );
+        out.push_str(&terminal::wrapped(&format!("{}: ", terminal::heading(kernel)), &needs));
     }
-    let _ = writeln!(
-        out,
-        "{} of {} threads on a multiprocessor of capability {} ({}): {} of {} warps, {:.0} %\n",
+    let blocks = format!(
+        "{} of {} threads on a multiprocessor of capability {} ({}): {} of {} warps, {:.0} %",
         report::text::counted(found.blocks.into(), "block", "blocks"),
         found.needs.threads,
         answer.capability,
@@ -221,24 +217,36 @@ fn text(answer: &Answer) -> String {
         answer.limits.warps,
         found.fraction * 100.0
     );
-    out.push_str(&report::text::occupancy(found, answer.limits, paint));
+    out.push_str(&terminal::wrapped("", &blocks));
+    out.push('\n');
+    out.push_str(&report::text::occupancy(found, answer.limits, terminal::width(), paint));
     if found.needs.registers_per_thread == 0 {
         let reason = answer.resources.as_ref().map_or("none were given", |own| own.registers_from.as_str());
-        let _ = writeln!(out, "\nRegisters are unknown ({reason}): fewer blocks may fit in truth.");
+        let sentence = format!("Registers are unknown ({reason}): fewer blocks may fit in truth.");
+        note(&mut out, &sentence);
     }
     if found.needs.dynamic_shared == 0
         && answer.resources.as_ref().is_some_and(|resources| resources.uses_dynamic_shared)
     {
-        out.push_str(
-            "\nIt takes dynamic shared memory, of which each launch says how much and none is reckoned with: add \
-             --shared BYTES.\n`warpsmith profile` of it with --json says what its demo gives (shared_bytes).\n",
+        note(
+            &mut out,
+            "It takes dynamic shared memory, of which each launch says how much and none is reckoned with: add --shared \
+             BYTES. `warpsmith profile` of it with --json says what its demo gives (shared_bytes).",
         );
     }
     if found.needs_opt_in {
-        let _ = writeln!(
-            out,
-            "\nMore than {} bytes of shared memory: the kernel must opt in before its launch.",
+        let sentence = format!(
+            "More than {} bytes of shared memory: the kernel must opt in before its launch.",
             answer.limits.shared_per_block
+        );
+        note(&mut out, &sentence);
+    }
+    if let Some(reason) = answer.kernel.as_deref().and_then(|kernel| refusal(kernel, answer.capability)) {
+        note(
+            &mut out,
+            &format!(
+                "Reckoned with that chip's limits, but as it is the kernel does not run there: {reason}."
+            ),
         );
     }
     if answer.advice.is_empty() {
@@ -246,17 +254,30 @@ fn text(answer: &Answer) -> String {
     } else {
         out.push_str("\nWhat would help:\n");
         for advice in &answer.advice {
-            let _ = writeln!(out, "  {advice}");
+            out.push_str(&terminal::wrapped("  ", &advice.to_string()));
         }
     }
     out
 }
 
+/// A sentence of its own.
+fn note(out: &mut String, sentence: &str) {
+    out.push('\n');
+    out.push_str(&terminal::wrapped("", sentence));
+}
+
+/// Why chips of that capability do not run the kernel as it was compiled.
+fn refusal(kernel: &str, capability: Capability) -> Option<String> {
+    let level = level_of(kernel).ok().flatten()?;
+    level.refusal((capability.major.into(), capability.minor.into()))
+}
+
 fn example_text(examples: &Examples) -> String {
     let mut out = String::new();
     for example in &examples.examples {
-        let _ = writeln!(out, "{}", terminal::heading(example.question));
-        let _ = writeln!(out, "  {}: {}\n", example.reasoning, example.answer);
+        out.push_str(&terminal::wrapped("", &terminal::heading(example.question)));
+        out.push_str(&terminal::wrapped("  ", &format!("{}: {}", example.reasoning, example.answer)));
+        out.push('\n');
     }
     out
 }

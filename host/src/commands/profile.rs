@@ -7,7 +7,7 @@ use serde::Serialize;
 use warpsmith_cuda::profile::LaunchProfile;
 
 use crate::cli::{Context, DeviceWish, Outcome, Output};
-use crate::counters::{counters, sum};
+use crate::counters::{counters, memory_instructions, sum};
 use crate::profiling;
 use crate::registry;
 use crate::size::Size;
@@ -87,6 +87,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         ("global atomics", all.global_atomic),
     ];
     let _ = writeln!(out, "  {} warp instructions", grouped(warps));
+    out.push_str(&to_memory(launches));
     for (name, s) in shared.into_iter().filter(|(_, s)| s.instructions > 0) {
         let _ = writeln!(
             out,
@@ -134,6 +135,24 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         let _ = writeln!(out, "Source: {}:{}", description.source(), description.line);
     });
     out
+}
+
+/// How many of the instructions went to which memory.
+fn to_memory(launches: &[LaunchProfile]) -> String {
+    let by = memory_instructions(launches);
+    let spaces = [
+        (by.parameter, "parameters"),
+        (by.local, "local"),
+        (by.shared, "shared"),
+        (by.global, "global"),
+        (by.constant, "constant"),
+    ];
+    let reached: Vec<String> = spaces
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, space)| format!("{space} {}", grouped(*count)))
+        .collect();
+    if reached.is_empty() { String::new() } else { format!("  of them to memory: {}\n", reached.join(", ")) }
 }
 
 /// The lines that touch memory, worst first, each with its source and what to do about it.

@@ -25,7 +25,7 @@ pub struct Roofline {
     kernels: Vec<String>,
 
     /// Problem size: N, MxN or MxNxK
-    #[arg(long, allow_hyphen_values = true, requires = "kernels")]
+    #[arg(long, allow_hyphen_values = true, requires = "kernels", conflicts_with = "intensity")]
     size: Option<Size>,
 
     /// Operations per byte of a kernel that you have counted yourself
@@ -53,8 +53,10 @@ Examples:
 
 fn intensity(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("operations per byte are a number above 0, for example 0.25".to_owned()),
+        Ok(value) if (1e-6..=1e9).contains(&value) => Ok(value),
+        _ => {
+            Err("operations per byte are a number above 0, from 0.000001 to 1e9, for example 0.25".to_owned())
+        }
     }
 }
 
@@ -170,14 +172,18 @@ fn text(answer: &Answer) -> String {
     let paint = report::text::Paint { colour: terminal::colour(&std::io::stdout()) };
     let mut out = String::new();
     let lines = &answer.roofline;
-    let _ = writeln!(
-        out,
-        "{}: {} of memory, {} of f32 arithmetic\nThe two lines meet at {:.1} operations per byte\n",
-        answer.chip.unwrap_or("The chip of the texts"),
+    let chip = format!("{}: ", answer.chip.unwrap_or("The chip of the texts"));
+    let limits = format!(
+        "{} of memory, {} of f32 arithmetic",
         rate(lines.bandwidth, "B/s"),
-        rate(lines.flops, "FLOP/s"),
-        answer.ridge
+        rate(lines.flops, "FLOP/s")
     );
+    out.push_str(&terminal::wrapped(&chip, &limits));
+    out.push_str(&terminal::wrapped(
+        "",
+        &format!("The two lines meet at {:.1} operations per byte", answer.ridge),
+    ));
+    out.push('\n');
     let marks = 'a'..='z';
     let points: Vec<Point> = answer
         .kernels
@@ -190,25 +196,26 @@ fn text(answer: &Answer) -> String {
             roof: Lines { flops: kernel.roof_flops, ..*lines },
         })
         .collect();
-    out.push_str(&report::text::roofline(lines, &points, paint));
+    out.push_str(&report::text::roofline(lines, &points, terminal::width(), paint));
     out.push('\n');
     if let Some(example) = &answer.example {
         let operands = example.operands / 1e9;
-        let _ = writeln!(out, "{} feed {operands} G operands (f32) a second.", rate(lines.bandwidth, "B/s"));
-        let _ = writeln!(
-            out,
+        let fed = format!("{} feed {operands} G operands (f32) a second.", rate(lines.bandwidth, "B/s"));
+        let naive = format!(
             "Naive matmul does a multiply and an add for two loads: CGMA {}, so at most {}.",
             example.naive_cgma,
             rate(example.naive_attainable, "FLOP/s")
         );
-        let _ = writeln!(
-            out,
+        let tiled = format!(
             "All {} need a CGMA of {}; 16×16 tiles bring {}: at most {}.",
             rate(lines.flops, "FLOP/s"),
             example.needed_cgma,
             example.tiled_cgma,
             rate(example.tiled_attainable, "FLOP/s")
         );
+        for sentence in [fed, naive, tiled] {
+            out.push_str(&terminal::wrapped("", &sentence));
+        }
     } else {
         for kernel in &answer.kernels {
             let by = match kernel.bound {
@@ -219,21 +226,20 @@ fn text(answer: &Answer) -> String {
                 Arithmetic::F32 => "the peak".to_owned(),
                 other => format!("the {} of {}", rate(kernel.roof_flops, "FLOP/s"), other.name()),
             };
-            let _ = writeln!(
-                out,
-                "{}: {:.3} operations per 4-byte access (CGMA), bound by {by}, at best {:.1} % of {roof}.",
-                kernel.name,
+            let sentence = format!(
+                "{:.3} operations per 4-byte access (CGMA), bound by {by}, at best {:.1} % of {roof}.",
                 kernel.cgma,
                 kernel.attainable_flops / kernel.roof_flops * 100.0
             );
+            out.push_str(&terminal::wrapped(&format!("{}: ", kernel.name), &sentence));
             if let Some(work) = kernel.work {
-                let _ = writeln!(
-                    out,
-                    "  counted: {} operations, {} bytes asked for, {} bytes moved in sectors",
+                let counts = format!(
+                    "{} operations, {} bytes asked for, {} bytes moved in sectors",
                     terminal::grouped(work.operations as u64),
                     terminal::grouped(work.requested_bytes as u64),
                     terminal::grouped(work.moved_bytes as u64)
                 );
+                out.push_str(&terminal::wrapped("  counted: ", &counts));
             }
         }
     }

@@ -5,6 +5,7 @@ use kernels_gpu::banks as k;
 use report::profile::Counters;
 
 use super::{Row, Stage};
+use crate::counters::Counted;
 use crate::device::Device;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -73,6 +74,22 @@ impl Pattern {
         Self { name: name.into(), index: std::array::from_fn(|lane| index(lane as u32)) }
     }
 
+    /// What a read of elements of that many bytes shows.
+    fn shows(&self, bytes: u32) -> String {
+        match (self.name.as_str(), self.index[1]) {
+            ("broadcast" | "stride 0", _) => "all lanes want one element: a broadcast".into(),
+            ("multicast, 4 words", _) => "neighbouring elements, each for eight lanes: a multicast".into(),
+            ("multicast, one bank", _) => {
+                format!("four elements, {} bytes apart, each for eight lanes", 32 * bytes)
+            }
+            ("column of 32×33", _) => format!("one column of padding: lanes {} bytes apart", 33 * bytes),
+            (_, stride) if bytes == 4 && self.name.starts_with("stride") => {
+                format!("lanes {stride} words apart: gcd({stride}, 32) lanes want one bank")
+            }
+            _ => format!("lanes {} bytes apart", (self.index[1] - self.index[0]) * bytes),
+        }
+    }
+
     /// Every pattern that the demo shows.
     pub fn all() -> Vec<Self> {
         let mut all: Vec<Self> =
@@ -123,8 +140,11 @@ fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
         row.cycles = cycles.first().map(|&cycles| cycles as f64 / f64::from(TIMED_ROUNDS));
     }
     // The one read is all that loads from shared memory; the stores that fill the array are not the lesson.
-    let read = counters.map(|all| Counters { shared_load: all.shared_load, ..Counters::default() });
-    Ok(row.counted(read))
+    let read = counters.map(|all| Counted {
+        counters: Counters { shared_load: all.counters.shared_load, ..Counters::default() },
+        ..all
+    });
+    Ok(row.counted(read).shows(pattern.shows(size_of::<T>() as u32)))
 }
 
 /// A line for each pattern, strides with the same cells in one.

@@ -113,9 +113,8 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let row = row(stage, "copy_shifted", format!("by {shift}"), n);
         let shows = match shift {
             0 => "aligned: 4 sectors for a warp's 128 bytes; the yardstick",
-            1 => "one element off: a warp touches 5 sectors, 80 % used",
-            8 => "8 elements are a sector: aligned again",
-            _ => "",
+            _ if shift % 8 == 0 => "8 elements are a sector: aligned again",
+            _ => "off the sectors' starts: a warp touches 5 sectors, 80 % used",
         };
         let row = moved_into(stage, row, &mut to, &numbers[shift..shift + n], 8 * n, launch)?;
         rows.push(row.shows(shows));
@@ -130,11 +129,12 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
             false => Vec::new(),
         };
         let shows = match stride {
+            1 => "contiguous: 4 sectors, all used",
             2 => "every other element: 8 sectors, half of each used",
-            8 => {
+            3..8 => "each step further costs 4 sectors more, and less of each is used",
+            _ => {
                 "a sector for each lane, 4 of 32 bytes used: no more sectors beyond, but ever further apart in memory"
             }
-            _ => "",
         };
         rows.push(moved_into(stage, row, &mut to, &expected, 8 * n, launch)?.shows(shows));
     }
@@ -302,7 +302,8 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
         moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
             device.kernel::<arrays_to_quads>()?.launch(shape, (count, pitch, &from_four, to))
-        })?,
+        })?
+        .shows("and back, through the same chunks"),
     ];
     row::against_first(&mut rows);
     Ok(rows)
@@ -320,11 +321,14 @@ pub fn text(rows: &[Row]) -> String {
     let header = ["copy_shifted", "result", read, "copy_strided", "result", read];
     let mut out = crate::terminal::table(&header, &body);
     out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
-    let grids = [shifted, strided].concat();
-    for row in grids.iter().filter(|row| !row.shows.is_empty()) {
-        out.push_str(&crate::terminal::wrapped(&format!("  {}: ", row.name()), &row.shows));
+    for (kernel, word, rows) in [("copy_shifted", "by", &shifted), ("copy_strided", "stride", &strided)] {
+        for (rows, shows) in row::shown_by(rows) {
+            let cases: Vec<u32> = rows.into_iter().map(case).collect();
+            let first = format!("  {kernel} ({word} {}): ", ranges(&cases));
+            out.push_str(&crate::terminal::wrapped(&first, shows));
+        }
     }
-    out.push_str(&row::wrong(&grids));
+    out.push_str(&row::wrong(&[shifted, strided].concat()));
     let others = rows.iter().filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided");
     let (copies, structs): (Vec<Row>, Vec<Row>) =
         others.cloned().partition(|row| row.kernel.starts_with("copy"));
@@ -349,7 +353,7 @@ fn grid(word: &str, rows: &[Row]) -> Vec<[String; 3]> {
     for row in rows {
         let result = if row.ok { crate::terminal::RIGHT } else { crate::terminal::WRONG };
         let read = read(row);
-        let case = row.case.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        let case = case(row);
         let widened = |(least, most): (f64, f64), rate: f64| (f64::min(least, rate), f64::max(most, rate));
         let takes = |line: &&mut Alike| {
             let near = match (line.rates, row.gb_per_s) {
@@ -384,6 +388,11 @@ fn grid(word: &str, rows: &[Row]) -> Vec<[String; 3]> {
         [format!("{word} {}", ranges(&line.cases)), line.result.to_owned(), parts.join(", ")]
     };
     lines.into_iter().map(line).collect()
+}
+
+/// The shift or the stride of a row.
+fn case(row: &Row) -> u32 {
+    row.case.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// What a warp's read takes.

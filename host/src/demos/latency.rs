@@ -133,7 +133,10 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         rows.push(row.checked(verdict).counted(counters).timed(time, work));
     }
     super::row::against_first(&mut rows);
-    if let [few, .., many] = &mut rows[..] {
+    if let [few, between @ .., many] = &mut rows[..] {
+        for row in between {
+            row.shows = "twice the warps, twice the accesses under way".into();
+        }
         few.shows = "one warp waits out every access: few bytes are under way".into();
         many.shows = "while some warps wait, others ask: the same latency, hidden".into();
     }

@@ -18,10 +18,9 @@ use std::time::{Duration, Instant};
 
 use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, DeviceCopy};
-use report::profile::Counters;
 use warpsmith_cuda::profile::LaunchProfile;
 
-use crate::counters;
+use crate::counters::{self, Counted};
 use crate::device::Device;
 use crate::error::{Doing, Error};
 use crate::size::Size;
@@ -84,6 +83,7 @@ pub fn text(demo: &str, rows: &[Row]) -> String {
     match demo {
         "banks" => banks::text(rows),
         "coalescing" => coalescing::text(rows),
+        "spaces" => spaces::text(rows),
         "transpose" => transpose::text(rows),
         _ => row::text(rows),
     }
@@ -129,7 +129,7 @@ impl<'a> Stage<'a> {
         &self,
         kernel: &str,
         launch: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<Option<Counters>, Error> {
+    ) -> Result<Option<Counted>, Error> {
         if !self.wants(kernel) {
             return Ok(None);
         }
@@ -138,7 +138,7 @@ impl<'a> Stage<'a> {
         }
         self.progress.step(kernel);
         let profiles = counters::profiled(self.device, launch)?;
-        let counted = counters::sum(&profiles);
+        let counted = Counted::of(&profiles);
         self.profiles.borrow_mut().extend(profiles);
         Ok(self.device.is_virtual().then_some(counted))
     }

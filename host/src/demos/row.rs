@@ -1,8 +1,9 @@
 //! One row of a demo: what ran, whether it was right, and what was measured or counted.
 
-use report::profile::Counters;
+use report::profile::{BySpace, Counters};
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Counted;
 use crate::terminal::{RIGHT, WRONG, grouped, table, wrapped};
 use crate::verify::Verdict;
 
@@ -41,6 +42,8 @@ pub struct Row {
     pub cycles: Option<f64>,
     /// Counts over PTX instructions, from the virtual GPU.
     pub counters: Option<Counters>,
+    /// Warp instructions that went to memory, by space, from the virtual GPU, too.
+    pub memory_instructions: Option<BySpace>,
     /// The size at which the counters were taken.
     pub counters_size: Option<String>,
     /// What the row shows, in one sentence.
@@ -76,6 +79,7 @@ impl Row {
             speed_up: None,
             cycles: None,
             counters: None,
+            memory_instructions: None,
             counters_size: None,
             shows: String::new(),
         }
@@ -92,9 +96,10 @@ impl Row {
     }
 
     /// With counters, taken at this row's own size.
-    pub fn counted(mut self, counters: Option<Counters>) -> Self {
-        self.counters_size = counters.is_some().then(|| self.size.clone());
-        self.counters = counters;
+    pub fn counted(mut self, counted: Option<Counted>) -> Self {
+        self.counters_size = counted.is_some().then(|| self.size.clone());
+        self.counters = counted.map(|counted| counted.counters);
+        self.memory_instructions = counted.map(|counted| counted.memory_instructions);
         self
     }
 
@@ -164,7 +169,8 @@ pub fn text(rows: &[Row]) -> String {
     out.push('\n');
     out.push_str(&counted_where(rows));
     out.push_str(&checked(rows));
-    for (names, shows) in shown_by(rows) {
+    for (rows, shows) in shown_by(rows) {
+        let names: Vec<String> = rows.into_iter().map(Row::name).collect();
         out.push_str(&wrapped("  ", &format!("{}: {shows}", together(&names))));
     }
     out.push_str(&wrong(rows));
@@ -187,7 +193,10 @@ fn counted_where(rows: &[Row]) -> String {
     match bulk {
         true => {
             place
-                + "Those of tensor copies are the sectors of the lines that they move: computed, not measured.\n"
+                + &wrapped(
+                    "",
+                    "Those of tensor copies are the sectors of the lines that they move: computed, not measured.",
+                )
         }
         false => place,
     }
@@ -196,13 +205,16 @@ fn counted_where(rows: &[Row]) -> String {
 fn counted_at(rows: &[Row]) -> String {
     let elsewhere = rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
     match elsewhere.and_then(|row| row.counters_size.as_deref()) {
-        Some(size) => format!(
-            "Wavefronts, conflicts and sectors: the same kernels on the virtual GPU at {size}, per PTX instruction.\n"
+        Some(size) => wrapped(
+            "",
+            &format!(
+                "Wavefronts, conflicts and sectors: the same kernels on the virtual GPU at {size}, per PTX instruction."
+            ),
         ),
-        None if rows.iter().any(|row| row.counters.is_some()) => {
-            "Wavefronts, conflicts and sectors are counted per PTX instruction on the virtual GPU.\n"
-                .to_owned()
-        }
+        None if rows.iter().any(|row| row.counters.is_some()) => wrapped(
+            "",
+            "Wavefronts, conflicts and sectors are counted per PTX instruction on the virtual GPU.",
+        ),
         None => String::new(),
     }
 }
@@ -241,12 +253,12 @@ fn checked(rows: &[Row]) -> String {
 }
 
 /// What rows show, each sentence once, with the rows that share it.
-fn shown_by(rows: &[Row]) -> Vec<(Vec<String>, &str)> {
-    let mut sentences: Vec<(Vec<String>, &str)> = Vec::new();
+pub fn shown_by(rows: &[Row]) -> Vec<(Vec<&Row>, &str)> {
+    let mut sentences: Vec<(Vec<&Row>, &str)> = Vec::new();
     for row in rows.iter().filter(|row| !row.shows.is_empty()) {
         match sentences.iter_mut().find(|(_, shows)| *shows == row.shows) {
-            Some((names, _)) => names.push(row.name()),
-            None => sentences.push((vec![row.name()], &row.shows)),
+            Some((rows, _)) => rows.push(row),
+            None => sentences.push((vec![row], &row.shows)),
         }
     }
     sentences

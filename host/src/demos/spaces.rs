@@ -10,11 +10,12 @@ use kernels_gpu::spaces::{
 };
 use rayon::prelude::*;
 
-use super::{Fill, Row, Stage, Work};
+use super::{Fill, Row, Stage, Work, row};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
 use crate::size::Size;
+use crate::terminal::{self, grouped};
 use crate::verify::{Verdict, exact};
 
 const COEFFICIENTS: Coefficients = [0.25, -1.5, 0.75, 2.0];
@@ -99,6 +100,23 @@ fn polynomial(
 fn values(points: &[f32]) -> Vec<f64> {
     let [c0, c1, c2, c3] = COEFFICIENTS.map(f64::from);
     points.par_iter().map(|&x| f64::from(x)).map(|x| c0 + x * (c1 + x * (c2 + x * c3))).collect()
+}
+
+/// The rows, then what each kernel's warps asked of which memory.
+pub fn text(rows: &[Row]) -> String {
+    let counted = rows.iter().filter_map(|row| {
+        let by = row.memory_instructions?;
+        let counts = [by.parameter, by.local, by.shared, by.global, by.constant];
+        Some([vec![row.kernel.clone()], counts.map(grouped).to_vec()].concat())
+    });
+    let counted: Vec<Vec<String>> = counted.collect();
+    let mut out = row::text(rows);
+    if !counted.is_empty() {
+        let heading = terminal::heading("Memory instructions of all warps, by space");
+        let header = ["kernel", "parameter", "local", "shared", "global", "constant"];
+        out.push_str(&format!("\n{heading}\n{}\n", terminal::table(&header, &counted)));
+    }
+    out
 }
 
 /// Who sees what, and how long it lives: two launches, one after the other.

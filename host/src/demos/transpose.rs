@@ -48,15 +48,37 @@ impl Step {
         }
     }
 
-    fn shows(self) -> &'static str {
+    /// What it shows with elements of that many bytes.
+    fn shows(self, bytes: usize) -> String {
         match self {
-            Self::Copy => "the yardstick: the same elements, not turned",
-            Self::Naive => "a warp writes down a column: one sector for every 4 bytes, 8 times the copy's",
-            Self::Tile => "both sides contiguous; reading the tile's columns puts 32 lanes in one bank",
-            Self::Padded => "one unused column: no conflict is left",
-            Self::Swizzled => "columns permuted by row: no conflict either, and no memory unused",
-            Self::Vectorised => "16 bytes a thread on both sides: a quarter of the accesses",
-            Self::Shifted => "the same for rows that begin anywhere: shifted in shared memory",
+            Self::Copy => "the yardstick: the same elements, not turned".into(),
+            Self::Naive => format!(
+                "a warp writes down a column: one sector for every {bytes} byte{}, {} times the copy's",
+                if bytes == 1 { "" } else { "s" },
+                32 / bytes
+            ),
+            Self::Tile => {
+                let banks = match bytes {
+                    1 => "4 banks",
+                    2 => "2 banks",
+                    4 => "one bank",
+                    _ => "one pair of banks",
+                };
+                format!("both sides contiguous; reading the tile's columns puts 32 lanes in {banks}")
+            }
+            Self::Padded => "one unused column: no conflict is left".into(),
+            Self::Swizzled => "columns permuted by row: no conflict either, and no memory unused".into(),
+            Self::Vectorised => {
+                let accesses = match bytes {
+                    1 => "a sixteenth of the accesses",
+                    2 => "an eighth of the accesses",
+                    4 => "a quarter of the accesses",
+                    8 => "half of the accesses",
+                    _ => "one element each",
+                };
+                format!("16 bytes a thread on both sides: {accesses}")
+            }
+            Self::Shifted => "the same for rows that begin anywhere: shifted in shared memory".into(),
         }
     }
 }
@@ -246,9 +268,8 @@ fn steps<T: Element>(
             _ => exact_turned(to.read()?, &elements, extents),
         };
         let shows = match launch {
-            Launch::Step(step) if size_of::<T>() == 4 => step.shows(),
-            Launch::Step(_) => "",
-            Launch::Choice(_) => "launches overlap",
+            Launch::Step(step) => step.shows(size_of::<T>()),
+            Launch::Choice(_) => "launches overlap".into(),
         };
         let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
@@ -259,9 +280,9 @@ fn steps<T: Element>(
 
 /// The steps of f32 with what each shows, then the same steps for elements of other widths.
 pub fn text(rows: &[Row]) -> String {
-    let f32_only = |row: &&Row| !row.shows.is_empty();
-    let others: Vec<Row> = rows.iter().filter(|row| !f32_only(row)).cloned().collect();
-    let mut out = row::text(&rows.iter().filter(f32_only).cloned().collect::<Vec<_>>());
+    let named = |row: &Row| Step::ALL.iter().any(|&step| f32::name(step) == Some(&row.kernel));
+    let (f32s, others): (Vec<Row>, Vec<Row>) = rows.iter().cloned().partition(named);
+    let mut out = row::text(&f32s);
     if !others.is_empty() {
         let heading = crate::terminal::heading("The same steps for elements of 8, 2, 1 and 16 bytes");
         out.push_str(&format!("\n{heading}\n{}", row::text(&others)));

@@ -1,4 +1,4 @@
-//! Drawings for the terminal, at most 80 columns wide.
+//! Drawings for the terminal, at most 80 columns wide; those whose words or axes can be shorter follow a narrower one.
 
 mod banks;
 mod memory;

@@ -7,8 +7,9 @@ use gpu_model::occupancy::{Occupancy, Resource};
 
 use super::Paint;
 
-/// Draws how much of each resource the resident blocks use, and how many blocks each admits.
-pub fn occupancy(found: &Occupancy, sm: &SmLimits, paint: Paint) -> String {
+/// Draws how much of each resource the resident blocks use, and how many blocks each admits. On a terminal of less than 80
+/// columns the words stand below their bar.
+pub fn occupancy(found: &Occupancy, sm: &SmLimits, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     let rows = [
         (Resource::Warps, found.blocks * found.needs.threads.div_ceil(32), sm.warps, "warps"),
@@ -31,7 +32,10 @@ pub fn occupancy(found: &Occupancy, sm: &SmLimits, paint: Paint) -> String {
             Some(blocks) => format!("admits {}", super::counted(blocks.into(), "block", "blocks")),
         };
         let mark = if limits { " ← limits" } else { "" };
-        let _ = writeln!(out, "{bar} {used:>6} of {total:>6} {unit}: {admits}{mark}");
+        let _ = match width {
+            0..80 => writeln!(out, "{bar}\n  {used} of {total} {unit}\n  {admits}{mark}"),
+            _ => writeln!(out, "{bar} {used:>6} of {total:>6} {unit}: {admits}{mark}"),
+        };
     }
     out
 }
@@ -46,9 +50,12 @@ mod tests {
     fn the_limit_is_marked_in_words() {
         let needs =
             BlockNeeds { threads: 256, registers_per_thread: 64, static_shared: 0, dynamic_shared: 0 };
-        let text = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, Paint::default());
+        let text = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, 80, Paint::default());
         let marked: Vec<&str> = text.lines().filter(|line| line.contains("← limits")).collect();
         assert_eq!(marked.len(), 1, "{text}");
         assert!(marked[0].contains("65536 of  65536 registers: admits 4 blocks"), "{text}");
+        let narrow = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, 40, Paint::default());
+        assert!(narrow.contains("\n  65536 of 65536 registers\n  admits 4 blocks ← limits\n"), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }
 }

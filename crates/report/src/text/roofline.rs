@@ -20,12 +20,16 @@ pub struct Point {
     pub roof: Roofline,
 }
 
-const COLUMNS: usize = 60;
+/// What the heights' labels take to the left of the picture.
+const MARGIN: usize = 17;
 const ROWS: usize = 14;
 
 /// Draws the two lines of a chip, a level for each other roof, and where kernels stand under theirs, at the height that
 /// they could attain.
-pub fn roofline(lines: &Roofline, points: &[Point], paint: Paint) -> String {
+///
+/// The picture is as wide as the terminal, from 37 to 77 columns.
+pub fn roofline(lines: &Roofline, points: &[Point], width: usize, paint: Paint) -> String {
+    let columns = width.saturating_sub(MARGIN).clamp(20, 60);
     let mut roofs = vec![*lines];
     for point in points {
         if !roofs.contains(&point.roof) {
@@ -36,17 +40,17 @@ pub fn roofline(lines: &Roofline, points: &[Point], paint: Paint) -> String {
     let highest = roofs.last().copied().unwrap_or(*lines);
     let least = points.iter().map(|point| point.intensity).fold(lines.ridge() / 16.0, f64::min) / 2.0;
     let most = points.iter().map(|point| point.intensity).fold(highest.ridge() * 4.0, f64::max) * 2.0;
-    let intensity_at = |column: usize| least * (most / least).powf(column as f64 / (COLUMNS - 1) as f64);
+    let intensity_at = |column: usize| least * (most / least).powf(column as f64 / (columns - 1) as f64);
     let column_of = |intensity: f64| {
-        ((intensity / least).ln() / (most / least).ln() * (COLUMNS - 1) as f64).round() as usize
+        ((intensity / least).ln() / (most / least).ln() * (columns - 1) as f64).round() as usize
     };
     let (bottom, top) = (lines.attainable(least) / 1.5, highest.flops * 1.5);
     let row_of = |flops: f64| {
         let height = (flops / bottom).ln() / (top / bottom).ln();
         ROWS - 1 - ((height * (ROWS - 1) as f64).round() as usize).min(ROWS - 1)
     };
-    let mut grid = vec![vec![' '; COLUMNS]; ROWS];
-    for (column, intensity) in (0..COLUMNS).map(|column| (column, intensity_at(column))) {
+    let mut grid = vec![vec![' '; columns]; ROWS];
+    for (column, intensity) in (0..columns).map(|column| (column, intensity_at(column))) {
         for roof in roofs.iter().filter(|roof| intensity >= roof.ridge()) {
             grid[row_of(roof.flops)][column] = '─';
         }
@@ -55,7 +59,7 @@ pub fn roofline(lines: &Roofline, points: &[Point], paint: Paint) -> String {
         }
     }
     for point in points {
-        let column = column_of(point.intensity).min(COLUMNS - 1);
+        let column = column_of(point.intensity).min(columns - 1);
         let top = row_of(point.roof.attainable(point.intensity));
         for row in grid.iter_mut().skip(top + 1).filter(|row| row[column] == ' ') {
             row[column] = '┊';
@@ -76,13 +80,21 @@ pub fn roofline(lines: &Roofline, points: &[Point], paint: Paint) -> String {
             .collect();
         let _ = writeln!(out, "{label:>15} │{}", drawn.trim_end());
     }
-    let _ = writeln!(out, "{:>15} └{}", "", "─".repeat(COLUMNS));
-    let _ =
-        writeln!(out, "{:>17}{least:<12.3}{:^36}{most:>12.1}", "", "operations per byte of global memory");
+    let _ = writeln!(out, "{:>15} └{}", "", "─".repeat(columns));
+    let axis = "operations per byte of global memory";
+    let ends = [format!("{least:.3}"), format!("{most:.1}")];
+    let between = columns.saturating_sub(ends[0].len() + ends[1].len());
+    let (inside, beneath) = if between > axis.len() + 1 { (axis, None) } else { ("", Some(axis)) };
+    let _ = writeln!(out, "{:MARGIN$}{}{inside:^between$}{}", "", ends[0], ends[1]);
+    if let Some(axis) = beneath {
+        let right = MARGIN + columns;
+        let _ = writeln!(out, "{axis:>right$}");
+    }
     for point in points {
+        let (first, then) = if width < 80 { ("\n    ", "\n    ") } else { (" ", " ") };
         let _ = writeln!(
             out,
-            "  {} {}: {:.3} operations per byte, at best {}",
+            "  {} {}:{first}{:.3} operations per byte,{then}at best {}",
             paint.bad(&point.mark.to_string()),
             point.name,
             point.intensity,
@@ -103,11 +115,18 @@ mod tests {
             Point { mark: 'a', name: "naive".into(), intensity: 0.25, roof: lines },
             Point { mark: 'b', name: "tiled".into(), intensity: 4.0, roof: lines },
         ];
-        let text = roofline(&lines, &points, Paint::default());
+        let text = roofline(&lines, &points, 80, Paint::default());
         assert!(text.contains("a naive: 0.250 operations per byte, at best 50.0 GFLOP/s"), "{text}");
         assert!(text.contains("b tiled: 4.000 operations per byte, at best 800 GFLOP/s"), "{text}");
         assert!(text.contains("1.50 TFLOP/s │"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let narrow = roofline(&lines, &points, 40, Paint::default());
+        let drawn =
+            narrow.lines().filter(|line| line.contains(['│', '└']) || line.ends_with("global memory"));
+        assert!(
+            drawn.clone().count() > 14 && drawn.clone().all(|line| line.chars().count() <= 40),
+            "{narrow}"
+        );
     }
 
     #[test]
@@ -119,7 +138,7 @@ mod tests {
             Point { mark: 'b', name: "bf16".into(), intensity: 100.0, roof },
             Point { mark: 'c', name: "large".into(), intensity: 1000.0, roof },
         ];
-        let text = roofline(&lines, &points, Paint::default());
+        let text = roofline(&lines, &points, 80, Paint::default());
         assert!(text.contains("60.0 TFLOP/s │") && text.contains("960 TFLOP/s │"), "{text}");
         assert!(text.contains("a f32: 1000.000 operations per byte, at best 60.0 TFLOP/s"), "{text}");
         assert!(text.contains("b bf16: 100.000 operations per byte, at best 400 TFLOP/s"), "{text}");

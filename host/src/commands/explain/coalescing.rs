@@ -27,6 +27,10 @@ pub struct Coalescing {
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 24))]
     base: u32,
 
+    /// Lanes that take no part, from 0 to 31, such as 5 or 1,3,5
+    #[arg(long, value_name = "LANES", value_delimiter = ',', allow_hyphen_values = true, value_parser = whole(0, 31))]
+    inactive: Vec<u32>,
+
     /// The chip generation to draw, 1.0 to 12.1
     #[arg(long, default_value = "9.0")]
     capability: Capability,
@@ -36,7 +40,7 @@ pub struct Coalescing {
     no_l1: bool,
 
     /// A worked example instead of a stride
-    #[arg(long, value_enum, conflicts_with_all = ["stride", "bytes", "base"])]
+    #[arg(long, value_enum, conflicts_with_all = ["stride", "bytes", "base", "inactive"])]
     example: Option<Example>,
 
     #[command(flatten)]
@@ -47,6 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith explain coalescing --stride 2
   warpsmith explain coalescing --base 4 --capability 2.0
+  warpsmith explain coalescing --capability 1.0 --inactive 5     a lane left out costs nothing
   warpsmith explain coalescing --example misaligned      50 % by lines, 80 % by sectors
   warpsmith explain coalescing --example scattered       33 % by lines, 67 % by sectors
   warpsmith explain coalescing --example structs         12-byte structs and their remedies";
@@ -112,12 +117,25 @@ impl Coalescing {
             None => {
                 let bytes = self.bytes.count();
                 super::check_alignment(self.base, bytes)?;
-                vec![coalescing::strided(bytes, u64::from(self.stride), u64::from(self.base))]
+                let mut pattern = coalescing::strided(bytes, u64::from(self.stride), u64::from(self.base));
+                for &lane in &self.inactive {
+                    pattern.addresses[lane as usize] = None;
+                }
+                if !self.inactive.is_empty() {
+                    let lanes: Vec<String> = self.inactive.iter().map(u32::to_string).collect();
+                    pattern.name += &format!(", without lane {}", lanes.join(", "));
+                }
+                vec![pattern]
             }
         })
     }
 
     fn answer(&self) -> anyhow::Result<Answer> {
+        anyhow::ensure!(
+            !self.no_l1 || self.capability.major == 2,
+            "--no-l1 is for capability 2.x, whose global loads go through L1 unless the compiler is told otherwise; this is {}",
+            self.capability
+        );
         let rule = Rule::of(self.capability, !self.no_l1)?;
         let patterns = self.patterns()?;
         let misalignments = if self.example == Some(Example::Misaligned) {
