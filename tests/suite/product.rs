@@ -171,7 +171,7 @@ fn no_bank_conflicts(device: &Device, tiles: Tiles, transposed: (bool, bool)) ->
     let stage = Stage::new(device, &progress);
     let launch = || products.launch(&plan, Factors::PRODUCT, a, b, Target::dense(&mut c, n));
     let counted = stage.once(plan.kernel(), launch)?;
-    let counted = counted.ok_or_else(|| anyhow::anyhow!("the virtual GPU counts"))?;
+    let counted = counted.ok_or_else(|| anyhow::anyhow!("the virtual GPU counts"))?.counters;
     for (what, shared) in [("loads", counted.shared_load), ("stores", counted.shared_store)] {
         let conflicts = shared.bank_conflicts;
         anyhow::ensure!(conflicts == 0, "{}: {conflicts} bank conflicts in {what}", plan.kernel());

@@ -1,7 +1,5 @@
 //! `warpsmith roofline`: operations per byte against the device's limits.
 
-use std::fmt::Write;
-
 use anyhow::Context as _;
 use gpu_model::Chip;
 use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, Work};
