@@ -114,6 +114,11 @@ impl Clocks {
         self.block
     }
 
+    /// How many threads there are.
+    pub fn threads(&self) -> u32 {
+        self.minds.len() as u32
+    }
+
     /// The thread's current step.
     #[inline]
     pub fn step(&self, thread: u32) -> Step {

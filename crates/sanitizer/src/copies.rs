@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::clock::Snapshot;
+use crate::shadow::Stamp;
+
 /// A `cp.async` of one thread.
 #[derive(Debug)]
 struct Copy {
@@ -19,20 +22,25 @@ struct OfThread {
     committed: u32,
 }
 
-/// A bulk copy: by which thread, where to, and the `mbarrier` that it completes on.
+/// A bulk copy into shared memory that is under way.
 #[derive(Debug)]
-struct Bulk {
-    thread: u32,
-    address: u64,
-    bytes: u32,
-    barrier: u64,
+pub struct Bulk {
+    /// Whose write it is when it has landed.
+    pub by: Stamp,
+    /// What its thread knew when it issued the copy.
+    pub passes_on: Snapshot,
+    /// Where to.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u32,
+    /// The `mbarrier` that it completes on.
+    pub barrier: u64,
 }
 
 /// The copies of one block.
 #[derive(Debug, Default)]
 pub struct Copies {
     by_thread: HashMap<u32, OfThread>,
-    bulk: Vec<Bulk>,
     /// Copies that are to land in a phase of an `mbarrier`.
     tied: usize,
 }
@@ -98,17 +106,5 @@ impl Copies {
         }
         self.tied -= landed.len();
         landed
-    }
-
-    /// A thread has started a bulk copy.
-    pub fn bulk_started(&mut self, thread: u32, address: u64, bytes: u32, barrier: u64) {
-        self.bulk.push(Bulk { thread, address, bytes, barrier });
-    }
-
-    /// A bulk copy has landed: whose it was, and its `mbarrier`.
-    pub fn bulk_landed(&mut self, address: u64, bytes: u32) -> Option<(u32, u64)> {
-        let at = self.bulk.iter().position(|bulk| (bulk.address, bulk.bytes) == (address, bytes))?;
-        let bulk = self.bulk.remove(at);
-        Some((bulk.thread, bulk.barrier))
     }
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::observer::{Access, AccessKind, At, Carrier, Entered, MemorySpace, Operands, Register};
 use virtual_gpu::{Code, Opcode};
 
+use crate::cluster::{Member, Shared, named};
 use crate::flow::{self, Value, all_of};
 use crate::race::lanes;
 use crate::reached::Reached;
@@ -94,7 +95,9 @@ impl WarpRegisters {
 pub struct BlockInit {
     code: Arc<Code>,
     warps: Vec<WarpRegisters>,
-    shared: Written,
+    shared: Shared<Written>,
+    /// Its rank, in a cluster.
+    rank: Option<u32>,
     local: HashMap<u32, Written>,
     global: Arc<Mutex<Written>>,
     /// Pages of global memory that were seen to be written throughout, by their numbers, as of `seen_at`.
@@ -105,7 +108,13 @@ pub struct BlockInit {
 
 impl BlockInit {
     /// For a block that is about to start `function`.
-    pub fn new(code: Arc<Code>, function: u32, threads: u32, global: Arc<Mutex<Written>>) -> Self {
+    pub fn new(
+        code: Arc<Code>,
+        function: u32,
+        threads: u32,
+        member: Option<Member>,
+        global: Arc<Mutex<Written>>,
+    ) -> Self {
         let unset = code.unset(function);
         let warps = (0..threads.div_ceil(32))
             .map(|_| {
@@ -115,10 +124,15 @@ impl BlockInit {
             })
             .collect();
         let unset = global.lock().unwrap_or_else(PoisonError::into_inner).unset();
+        let (rank, shared) = match member {
+            None => (None, Shared::Own(Written::default())),
+            Some(Member { team, rank }) => (Some(rank), Shared::Team(team)),
+        };
         BlockInit {
             code,
             warps,
-            shared: Written::default(),
+            shared,
+            rank,
             local: HashMap::new(),
             global,
             seen: [u64::MAX; 16],
@@ -129,12 +143,13 @@ impl BlockInit {
 
     /// A part of the block's shared memory that starts defined.
     pub fn shared_is_defined(&mut self, part: &Range<u32>) {
-        self.shared.set(part.start.into(), u64::from(part.end - part.start), true);
+        let start = named(self.rank, part.start.into());
+        self.shared.hold().set(start, u64::from(part.end - part.start), true);
     }
 
     /// Bytes of the block's own shadow.
-    pub fn bytes(&self) -> usize {
-        self.shared.bytes() + self.local.values().map(Written::bytes).sum::<usize>()
+    pub fn bytes(&mut self) -> usize {
+        self.shared.hold().bytes() + self.local.values().map(Written::bytes).sum::<usize>()
     }
 
     /// Whether a warp has an undefined register, so that its instructions must be looked at.
@@ -294,7 +309,7 @@ impl BlockInit {
                 }
             }
             MemorySpace::Shared => {
-                touch(warp, &mut self.shared, access.lanes, access, reached, &mut report);
+                touch(warp, &mut self.shared.hold(), access.lanes, access, reached, &mut report);
             }
             MemorySpace::Global => {
                 // The common case: a warp without undefined registers at memory that is written throughout.
@@ -329,7 +344,7 @@ impl BlockInit {
     /// A bulk copy has written; it brings whole boxes, so what it read is taken as written.
     pub fn moved(&mut self, space: MemorySpace, address: u64, bytes: u32) {
         match space {
-            MemorySpace::Shared => self.shared.set(address, bytes.into(), true),
+            MemorySpace::Shared => self.shared.hold().set(address, bytes.into(), true),
             _ => {
                 let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
                 global.set(address, bytes.into(), true);
@@ -341,8 +356,9 @@ impl BlockInit {
     pub fn copied(&mut self, shared: u64, global: u64, bytes: u32) {
         let mut source = self.global.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = source.missing(global, bytes);
+        let mut written = self.shared.hold();
         for byte in 0..bytes {
-            self.shared.set(shared.wrapping_add(byte.into()), 1, missing >> byte & 1 == 0);
+            written.set(shared.wrapping_add(byte.into()), 1, missing >> byte & 1 == 0);
         }
     }
 }
@@ -520,7 +536,7 @@ mod tests {
 
     #[test]
     fn an_undefined_value_is_found_where_it_decides_and_not_before() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
         assert!(!init.follows(0), "all that is never read before it is written is defined");
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
         assert!(init.follows(0));
@@ -533,20 +549,20 @@ mod tests {
 
     #[test]
     fn a_byte_that_was_never_written_goes_along_with_a_copy() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
         let (first, mut second) = ([0; 32], [0; 32]);
         second[0] = 16;
-        init.shared.set(0, 3, true);
+        init.shared.hold().set(0, 3, true);
         run(&mut init, &access(AccessKind::Load, &first, &[A.slot]));
         init.registers(at(1), &[A], &[], &Operands::default());
         run(&mut init, &access(AccessKind::Store, &second, &[A.slot]));
-        assert_eq!(init.shared.missing(16, 4), 0b1000);
+        assert_eq!(init.shared.hold().missing(16, 4), 0b1000);
     }
 
     #[test]
     fn what_a_function_is_given_is_as_defined_as_it_was() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, Arc::default());
-        init.shared.set(0, 3, true);
+        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
+        init.shared.hold().set(0, 3, true);
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
         init.passed(at(1), Carrier::Register(A), Carrier::Local(8), 4);
         init.passed(at(1), Carrier::Local(8), Carrier::Register(B), 4);

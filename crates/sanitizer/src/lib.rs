@@ -7,6 +7,7 @@
 mod barrier;
 mod checks;
 mod clock;
+mod cluster;
 mod copies;
 mod finding;
 mod flow;
@@ -84,6 +85,8 @@ impl Sanitizer {
             report: self.report.clone(),
             faulted: self.faulted.clone(),
             races: Arc::new(Mutex::new(GlobalRaces::new(self.spare.clone()))),
+            spare: self.spare.clone(),
+            teams: None,
             launch: None,
             findings: Findings::default(),
             block_bytes: 0,

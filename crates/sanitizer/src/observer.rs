@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use virtual_gpu::memory::window::SHARED_OFFSET_BITS;
 use virtual_gpu::observer::{
     Access, AccessKind, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace,
     Operands, Order, Register, Scope,
@@ -12,6 +13,7 @@ use virtual_gpu::{BlockObserver, Code, Fault, LaunchObserver, SharedArray};
 
 use crate::barrier::BlockBarriers;
 use crate::checks::Checks;
+use crate::cluster::{Room, Teams, named, renamed};
 use crate::finding::{Finding, Findings};
 use crate::init::BlockInit;
 use crate::objects::Objects;
@@ -19,6 +21,7 @@ use crate::place::{self, Shape};
 use crate::race::{BlockRaces, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
+use crate::shadow::Spare;
 use crate::streams;
 use crate::written::Written;
 
@@ -31,6 +34,8 @@ pub struct LaunchCheck {
     pub(crate) report: Arc<Mutex<Vec<Finding>>>,
     pub(crate) faulted: Arc<AtomicBool>,
     pub(crate) races: Arc<Mutex<GlobalRaces>>,
+    pub(crate) spare: Spare,
+    pub(crate) teams: Option<Teams>,
     pub(crate) launch: Option<Arc<Launched>>,
     pub(crate) findings: Findings,
     /// Most bytes that shadows of one block took.
@@ -66,6 +71,7 @@ impl LaunchObserver for LaunchCheck {
     }
 
     fn begin(&mut self, launch: &LaunchInfo) {
+        self.teams = Teams::of(launch);
         self.launch = Some(Arc::new(Launched {
             kernel: launch.kernel.clone(),
             shape: Shape::new(launch),
@@ -81,13 +87,19 @@ impl LaunchObserver for LaunchCheck {
         let linear = place::linear(block);
         let launched = self.launch.clone().expect("`begin` comes before the first block");
         let code = launched.code.clone();
+        let member = self.teams.as_ref().map(|teams| teams.member(block, &self.spare));
         BlockCheck {
             objects: self.objects.clone(),
             block: linear,
+            rank: member.as_ref().map(|member| member.rank),
             memory: self.checks.memory,
-            races: self.checks.race.then(|| BlockRaces::new(linear, block.threads, self.races.clone())),
+            races: self
+                .checks
+                .race
+                .then(|| BlockRaces::new(linear, block.threads, member.clone(), self.races.clone())),
             init: self.checks.init.then(|| {
-                let mut init = BlockInit::new(code, launched.function, block.threads, self.written.clone());
+                let written = self.written.clone();
+                let mut init = BlockInit::new(code, launched.function, block.threads, member, written);
                 init.shared_is_defined(&launched.reserved);
                 init
             }),
@@ -97,9 +109,9 @@ impl LaunchObserver for LaunchCheck {
         }
     }
 
-    fn merge(&mut self, block: BlockCheck) {
-        let bytes = block.races.as_ref().map_or(0, BlockRaces::bytes)
-            + block.init.as_ref().map_or(0, BlockInit::bytes);
+    fn merge(&mut self, mut block: BlockCheck) {
+        let bytes = block.races.as_mut().map_or(0, BlockRaces::bytes)
+            + block.init.as_mut().map_or(0, BlockInit::bytes);
         self.block_bytes = self.block_bytes.max(bytes);
         self.findings.merge(block.findings);
     }
@@ -123,6 +135,8 @@ pub struct BlockCheck {
     launched: Arc<Launched>,
     objects: Arc<Objects>,
     block: u32,
+    /// Its rank, in a cluster.
+    rank: Option<u32>,
     memory: bool,
     races: Option<BlockRaces>,
     init: Option<BlockInit>,
@@ -141,6 +155,25 @@ impl BlockCheck {
             findings: &mut self.findings,
         };
         (reporter, &mut self.races, &mut self.init, &mut self.barriers)
+    }
+
+    /// An access for those tools to which a cluster's blocks are one.
+    fn check(&mut self, at: At, access: &Access<'_>, reached: &Reached) {
+        let (mut reporter, races, init, barriers) = self.parts();
+        if let Some(barriers) = barriers {
+            barriers.access(at);
+        }
+        let first = access.addresses[(access.lanes.trailing_zeros() & 31) as usize];
+        if let Some(init) = init {
+            init.access(at, access, reached, |decides, lanes| {
+                reporter.undefined(at, Some((access.space, first)), decides, lanes);
+            });
+        }
+        if let Some(races) = races {
+            let strong = access.order != Order::Weak
+                || matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+            races.access(at, access, reached, |race| reporter.race(at, access.space, race, strong));
+        }
     }
 
     /// An access to shared memory outside the array that its address was made from.
@@ -206,21 +239,14 @@ impl BlockObserver for BlockCheck {
         if self.memory && access.space == MemorySpace::Shared {
             self.check_array(at, access, &reached);
         }
-        let (mut reporter, races, init, barriers) = self.parts();
-        if let Some(barriers) = barriers {
-            barriers.access(at);
+        if access.space == MemorySpace::Shared
+            && (self.rank.is_some() || reached.end >> SHARED_OFFSET_BITS != 0)
+        {
+            let addresses = access.addresses.map(|address| named(self.rank, address));
+            let access = Access { addresses: &addresses, ..*access };
+            return self.check(at, &access, &Reached::of(&access));
         }
-        let first = access.addresses[(access.lanes.trailing_zeros() & 31) as usize];
-        if let Some(init) = init {
-            init.access(at, access, &reached, |decides, lanes| {
-                reporter.undefined(at, Some((access.space, first)), decides, lanes);
-            });
-        }
-        if let Some(races) = races {
-            let strong = access.order != Order::Weak
-                || matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-            races.access(at, access, &reached, |race| reporter.race(at, access.space, race, strong));
-        }
+        self.check(at, access, &reached);
     }
 
     fn barrier(&mut self, at: At, barrier: u32, threads: u32, step: BarrierStep, aligned: bool) {
@@ -291,12 +317,18 @@ impl BlockObserver for BlockCheck {
     }
 
     fn exit(&mut self, at: At) {
-        if let Some(barriers) = &mut self.barriers {
+        let (mut reporter, races, _, barriers) = self.parts();
+        if let Some(races) = races {
+            races.exit(at).into_iter().for_each(|late| reporter.block_gone(&late));
+        }
+        if let Some(barriers) = barriers {
             barriers.exit(at);
         }
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
+        let mut room = Room::default();
+        let event = &renamed(event, self.rank, &mut room);
         let (mut reporter, races, init, _) = self.parts();
         match (init, event) {
             (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
@@ -330,7 +362,7 @@ impl BlockObserver for BlockCheck {
                 });
             }
             AsyncEvent::BulkTaken { address, bytes } => races.bulk_taken(at, address, bytes),
-            AsyncEvent::ClusterArrive { parity } => races.cluster_arrive(at, parity),
+            AsyncEvent::ClusterArrive { parity, releases } => races.cluster_arrive(at, parity, releases),
             AsyncEvent::ClusterComplete { parity } => races.cluster_complete(at, parity),
             AsyncEvent::BulkGroupCommitted => races.bulk_group_committed(at),
             AsyncEvent::BulkGroupsAwaited { pending } => races.bulk_groups_awaited(at, pending),

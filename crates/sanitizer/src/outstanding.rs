@@ -37,20 +37,20 @@ impl Queue {
     }
 }
 
-/// What a block's shared memory may still be read for.
+/// What shared memory may still be read for.
 #[derive(Debug, Default)]
 pub struct Outstanding {
-    /// By thread.
-    copies: HashMap<u32, Queue>,
-    /// By warp.
-    products: HashMap<u32, Queue>,
+    /// By block and thread.
+    copies: HashMap<(u32, u32), Queue>,
+    /// By block and warp.
+    products: HashMap<(u32, u32), Queue>,
     /// The bytes that all of them lie in; empty if there are none.
     within: (u64, u64),
 }
 
 impl Outstanding {
     /// A thread has issued a bulk copy out of shared memory.
-    pub fn taken(&mut self, thread: u32, by: Stamp, address: u64, bytes: u32) {
+    pub fn taken(&mut self, thread: (u32, u32), by: Stamp, address: u64, bytes: u32) {
         let range = (address, address + u64::from(bytes));
         let read = Read { by, group: None, ranges: vec![range] };
         self.copies.entry(thread).or_default().reads.push(read);
@@ -58,12 +58,12 @@ impl Outstanding {
     }
 
     /// A thread closes its bulk copies into a group.
-    pub fn copies_committed(&mut self, thread: u32) {
+    pub fn copies_committed(&mut self, thread: (u32, u32)) {
         self.copies.entry(thread).or_default().commit();
     }
 
     /// A thread has waited for its bulk copies: the ranges that have been read.
-    pub fn copies_awaited(&mut self, thread: u32, pending: u32) -> Vec<(u64, u64)> {
+    pub fn copies_awaited(&mut self, thread: (u32, u32), pending: u32) -> Vec<(u64, u64)> {
         let Some(queue) = self.copies.get_mut(&thread) else { return Vec::new() };
         let done = queue.done(pending);
         self.narrow();
@@ -71,7 +71,7 @@ impl Outstanding {
     }
 
     /// A warp has issued a product that reads pieces of 16 bytes.
-    pub fn product(&mut self, warp: u32, by: Stamp, pieces: &[u32]) {
+    pub fn product(&mut self, warp: (u32, u32), by: Stamp, pieces: &[u32]) {
         let mut pieces = pieces.to_vec();
         pieces.sort_unstable();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -86,16 +86,17 @@ impl Outstanding {
     }
 
     /// A warp closes its products into a group.
-    pub fn products_committed(&mut self, warp: u32) {
+    pub fn products_committed(&mut self, warp: (u32, u32)) {
         self.products.entry(warp).or_default().commit();
     }
 
     /// A warp has waited for its products. A product is its whole warpgroup's: one warp that sees it done, and tells so,
     /// speaks for the four.
-    pub fn products_awaited(&mut self, warp: u32, pending: u32) {
+    pub fn products_awaited(&mut self, warp: (u32, u32), pending: u32) {
+        let (block, warp) = warp;
         let group = warp / 4 * 4;
         for warp in group..group + 4 {
-            if let Some(queue) = self.products.get_mut(&warp) {
+            if let Some(queue) = self.products.get_mut(&(block, warp)) {
                 queue.done(pending);
             }
         }
@@ -148,15 +149,15 @@ mod tests {
     #[test]
     fn the_source_of_a_copy_is_in_use_until_its_group_is_awaited() {
         let mut outstanding = Outstanding::default();
-        outstanding.taken(3, by(0), 256, 64);
-        outstanding.copies_committed(3);
-        outstanding.taken(3, by(0), 512, 64);
-        outstanding.copies_committed(3);
+        outstanding.taken((0, 3), by(0), 256, 64);
+        outstanding.copies_committed((0, 3));
+        outstanding.taken((0, 3), by(0), 512, 64);
+        outstanding.copies_committed((0, 3));
         assert!(outstanding.reader(319, 1).is_some());
         assert!(outstanding.reader(320, 4).is_none(), "between the two");
-        assert_eq!(outstanding.copies_awaited(3, 1), [(256, 320)]);
+        assert_eq!(outstanding.copies_awaited((0, 3), 1), [(256, 320)]);
         assert!(outstanding.reader(256, 64).is_none() && outstanding.reader(575, 8).is_some());
-        assert_eq!(outstanding.copies_awaited(3, 0), [(512, 576)]);
+        assert_eq!(outstanding.copies_awaited((0, 3), 0), [(512, 576)]);
         assert!(outstanding.reader(0, 4096).is_none());
     }
 
@@ -164,17 +165,17 @@ mod tests {
     fn one_warp_waits_for_its_warpgroup() {
         let mut outstanding = Outstanding::default();
         for warp in [0, 1, 4] {
-            outstanding.product(warp, by(warp), &[64, 32, 48, 128]);
-            outstanding.products_committed(warp);
+            outstanding.product((0, warp), by(warp), &[64, 32, 48, 128]);
+            outstanding.products_committed((0, warp));
         }
         assert!(outstanding.reader(79, 1).is_some() && outstanding.reader(80, 48).is_none());
-        outstanding.products_awaited(1, 0);
+        outstanding.products_awaited((0, 1), 0);
         assert_eq!(
             outstanding.reader(128, 4).map(|by| by.warp()),
             Some(4),
             "the other warpgroup has not waited"
         );
-        outstanding.products_awaited(4, 0);
+        outstanding.products_awaited((0, 4), 0);
         assert!(outstanding.reader(128, 4).is_none());
     }
 }

@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope};
 
 use crate::clock::{Clocks, Gathered, Meet, Met, Step};
-use crate::copies::Copies;
+use crate::cluster::{self, Member, Shared};
+use crate::copies::{Bulk, Copies};
 use crate::outstanding::Outstanding;
 use crate::reached::Reached;
-use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch};
+use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
 
 /// Stands for a value that nobody looked at: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
@@ -78,40 +79,79 @@ struct Barrier {
     waiting: u32,
 }
 
+/// What was done to shared memory: of a block, or of the blocks of a cluster.
+#[derive(Debug)]
+pub struct SharedRaces {
+    shadow: Shadow,
+    meetings: Numbered<Meeting>,
+    outstanding: Outstanding,
+    /// Bulk copies into it that are under way.
+    bulk: Vec<Bulk>,
+    /// Ranks of blocks that have ended, a bit each.
+    left: u32,
+}
+
+impl SharedRaces {
+    /// Whose shadow takes its pages from `spare`.
+    pub fn new(spare: Spare) -> Self {
+        SharedRaces {
+            shadow: Shadow::of_shared(spare),
+            meetings: Numbered::default(),
+            outstanding: Outstanding::default(),
+            bulk: Vec::new(),
+            left: 0,
+        }
+    }
+
+    /// A write to it, which an asynchronous instruction may still have to read.
+    #[inline]
+    fn overwritten(&self, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
+        if let Some(earlier) = self.outstanding.reader(address, bytes.into()) {
+            report(Race { lane, address, earlier, write: true, clash: Clash::Unordered });
+        }
+    }
+}
+
 /// The race check of one block.
 #[derive(Debug)]
 pub struct BlockRaces {
     block: u32,
+    /// Its rank, in a cluster.
+    rank: Option<u32>,
     clocks: Clocks,
-    shared: Shadow,
-    shared_meetings: Numbered<Meeting>,
+    shared: Shared<SharedRaces>,
     global: Arc<Mutex<GlobalRaces>>,
     barriers: HashMap<u32, Barrier>,
     copies: Copies,
-    outstanding: Outstanding,
+    /// Threads that have not ended.
+    alive: u32,
 }
 
 impl BlockRaces {
     /// For a block that is about to start.
-    pub fn new(block: u32, threads: u32, global: Arc<Mutex<GlobalRaces>>) -> Self {
+    pub fn new(block: u32, threads: u32, member: Option<Member>, global: Arc<Mutex<GlobalRaces>>) -> Self {
         // Warps are whole here: a lane beyond the block's threads never touches anything.
         let clocks = Clocks::new(block, threads.next_multiple_of(32) as usize);
         let spare = global.lock().unwrap_or_else(PoisonError::into_inner).spare.clone();
+        let (rank, shared) = match member {
+            None => (None, Shared::Own(SharedRaces::new(spare))),
+            Some(Member { team, rank }) => (Some(rank), Shared::Team(team)),
+        };
         BlockRaces {
             block,
+            rank,
             clocks,
-            shared: Shadow::of_shared(spare),
-            shared_meetings: Numbered::default(),
+            shared,
             global,
             barriers: HashMap::new(),
             copies: Copies::default(),
-            outstanding: Outstanding::default(),
+            alive: threads,
         }
     }
 
-    /// Bytes of the block's own shadow.
-    pub fn bytes(&self) -> usize {
-        self.shared.bytes()
+    /// Bytes of the shadow of the block's shared memory, or of its cluster's.
+    pub fn bytes(&mut self) -> usize {
+        self.shared.hold().shadow.bytes()
     }
 
     /// A memory access; `report` is called for each lane and word that races.
@@ -132,21 +172,28 @@ impl BlockRaces {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         };
-        if touch.write && global.is_none() && self.outstanding.meets(reached.low, reached.end) {
-            for lane in lanes(access.lanes) {
-                self.overwritten(lane, access.addresses[lane as usize], access.bytes(), &mut report);
+        let mut shared = self.shared.hold();
+        let shared = &mut *shared;
+        if global.is_none() {
+            if touch.write && shared.outstanding.meets(reached.low, reached.end) {
+                for lane in lanes(access.lanes) {
+                    shared.overwritten(lane, access.addresses[lane as usize], access.bytes(), &mut report);
+                }
+            }
+            if shared.left != 0 {
+                to_the_ended(shared.left, self.block, at, access, touch, &mut report);
             }
         }
         if touch.strong {
             let meetings = match &mut global {
                 Some(global) => &mut global.meetings,
-                None => &mut self.shared_meetings,
+                None => &mut shared.meetings,
             };
             meet(self.block, &mut self.clocks, meetings, at, access);
         }
         let shadow = match &mut global {
             Some(global) => &mut global.shadow,
-            None => &mut self.shared,
+            None => &mut shared.shadow,
         };
         let bytes = u64::from(access.bytes());
         let one_word = bytes == 4;
@@ -228,12 +275,9 @@ impl BlockRaces {
         touch: Touch,
         mut report: impl FnMut(Race),
     ) {
+        let mut shared = self.shared.hold();
         for lane in lanes(at.lanes) {
             let (thread, address) = (at.warp * 32 + lane, addresses[lane as usize]);
-            // The barriers of other blocks of the cluster are not in this block's shadow.
-            if address >> virtual_gpu::memory::window::SHARED_OFFSET_BITS != 0 {
-                continue;
-            }
             let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
             for (word, mask) in words(address, 8) {
                 let asking = Asking {
@@ -242,8 +286,8 @@ impl BlockRaces {
                     clocks: &self.clocks,
                 };
                 let found = match touch.write {
-                    true => self.shared.write(word, &asking, None),
-                    false => self.shared.read(word, &asking),
+                    true => shared.shadow.write(word, &asking, None),
+                    false => shared.shadow.read(word, &asking),
                 };
                 if let Some((earlier, clash)) = found {
                     report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
@@ -309,7 +353,8 @@ impl BlockRaces {
     fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
         let touch = Touch { write: true, asynchronous: true, ..Touch::default() };
         let thread = at.warp * 32 + lane;
-        self.overwritten(lane, address, bytes, report);
+        let mut shared = self.shared.hold();
+        shared.overwritten(lane, address, bytes, report);
         let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
         for (word, mask) in words(address, bytes.into()) {
             let asking = Asking {
@@ -317,7 +362,7 @@ impl BlockRaces {
                 floor: self.clocks.floor(thread),
                 clocks: &self.clocks,
             };
-            if let Some((earlier, clash)) = self.shared.write(word, &asking, None) {
+            if let Some((earlier, clash)) = shared.shadow.write(word, &asking, None) {
                 report(Race { lane, address: word * 4, earlier, write: true, clash });
             }
         }
@@ -332,8 +377,9 @@ impl BlockRaces {
     pub fn groups_awaited(&mut self, at: At, pending: u32) {
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
+            let by = landed_by(&self.clocks, thread);
             for (address, bytes) in self.copies.landed(thread, pending) {
-                land(&mut self.shared, &self.clocks, thread, address, bytes);
+                land(&mut self.shared.hold().shadow, &by, address, bytes);
             }
         }
     }
@@ -349,30 +395,31 @@ impl BlockRaces {
     ) {
         let lane = at.lanes.trailing_zeros() & 31;
         self.write_later(at, lane, address, bytes, &mut report);
-        self.copies.bulk_started(at.warp * 32 + lane, address, bytes, barrier);
+        let thread = at.warp * 32 + lane;
+        let by = landed_by(&self.clocks, thread);
+        let passes_on = self.clocks.publish(thread);
+        self.shared.hold().bulk.push(Bulk { by, passes_on, address, bytes, barrier });
     }
 
-    /// It has landed: who waits for its `mbarrier` knows of it from here on.
+    /// It has landed: who waits for its `mbarrier` knows of it from here on, and of what its thread knew.
     pub fn bulk_landed(&mut self, address: u64, bytes: u32) {
-        let Some((thread, barrier)) = self.copies.bulk_landed(address, bytes) else { return };
-        land(&mut self.shared, &self.clocks, thread, address, bytes);
-        let snapshot = self.clocks.publish(thread);
-        self.shared_meetings.entry(barrier).or_default().wide.put(&snapshot);
-    }
-
-    /// A write to shared memory, which an asynchronous instruction may still have to read.
-    #[inline]
-    fn overwritten(&self, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
-        if let Some(earlier) = self.outstanding.reader(address, bytes.into()) {
-            report(Race { lane, address, earlier, write: true, clash: Clash::Unordered });
-        }
+        let mut shared = self.shared.hold();
+        let shared = &mut *shared;
+        let Some(at) = shared.bulk.iter().position(|bulk| (bulk.address, bulk.bytes) == (address, bytes))
+        else {
+            return;
+        };
+        let bulk = shared.bulk.remove(at);
+        land(&mut shared.shadow, &bulk.by, address, bytes);
+        shared.meetings.entry(bulk.barrier).or_default().wide.put(&bulk.passes_on);
     }
 
     /// The lane of `at` has issued a bulk copy out of shared memory, which may read its source later.
     pub fn bulk_taken(&mut self, at: At, address: u64, bytes: u32) {
         let lane = at.lanes.trailing_zeros() & 31;
         let thread = at.warp * 32 + lane;
-        self.outstanding.taken(thread, self.reads_later(at, lane), address, bytes);
+        let by = self.reads_later(at, lane);
+        self.shared.hold().outstanding.taken((self.block, thread), by, address, bytes);
     }
 
     fn reads_later(&self, at: At, lane: u32) -> Stamp {
@@ -382,13 +429,17 @@ impl BlockRaces {
 
     /// `cp.async.bulk.commit_group`.
     pub fn bulk_group_committed(&mut self, at: At) {
-        lanes(at.lanes).for_each(|lane| self.outstanding.copies_committed(at.warp * 32 + lane));
+        let mut shared = self.shared.hold();
+        lanes(at.lanes)
+            .for_each(|lane| shared.outstanding.copies_committed((self.block, at.warp * 32 + lane)));
     }
 
     /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits.
     pub fn bulk_groups_awaited(&mut self, at: At, pending: u32) {
         for lane in lanes(at.lanes) {
-            for (start, end) in self.outstanding.copies_awaited(at.warp * 32 + lane, pending) {
+            let thread = (self.block, at.warp * 32 + lane);
+            let taken = self.shared.hold().outstanding.copies_awaited(thread, pending);
+            for (start, end) in taken {
                 let of = (start, (end - start) as u32);
                 // What it could race with was told when the copy was issued, or when it was overwritten.
                 let touch = Touch::default();
@@ -403,24 +454,25 @@ impl BlockRaces {
         let lane = at.lanes.trailing_zeros() & 31;
         let thread = at.warp * 32 + lane;
         let stamp = self.reads_later(at, lane);
+        let mut shared = self.shared.hold();
         for word in pieces.iter().flat_map(|&piece| u64::from(piece / 4)..u64::from(piece / 4 + 4)) {
             let asking =
                 Asking { stamp: stamp.of_bytes(0xF), floor: self.clocks.floor(thread), clocks: &self.clocks };
-            if let Some((earlier, clash)) = self.shared.look(word, &asking) {
+            if let Some((earlier, clash)) = shared.shadow.look(word, &asking) {
                 report(Race { lane, address: word * 4, earlier, write: false, clash });
             }
         }
-        self.outstanding.product(at.warp, stamp, pieces);
+        shared.outstanding.product((self.block, at.warp), stamp, pieces);
     }
 
     /// `wgmma.commit_group`.
     pub fn products_committed(&mut self, at: At) {
-        self.outstanding.products_committed(at.warp);
+        self.shared.hold().outstanding.products_committed((self.block, at.warp));
     }
 
     /// `wgmma.wait_group`.
     pub fn products_awaited(&mut self, at: At, pending: u32) {
-        self.outstanding.products_awaited(at.warp, pending);
+        self.shared.hold().outstanding.products_awaited((self.block, at.warp), pending);
     }
 
     /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue; a reduction is atomic for
@@ -453,9 +505,10 @@ impl BlockRaces {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         };
+        let mut shared = self.shared.hold();
         let shadow = match &mut global {
             Some(global) => &mut global.shadow,
-            None => &mut self.shared,
+            None => &mut shared.shadow,
         };
         for (word, mask) in words(address, bytes.into()) {
             let asking = Asking {
@@ -475,24 +528,61 @@ impl BlockRaces {
 
     /// Lanes leave what they know at an `mbarrier`, for who waits for this phase.
     pub fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
+        let mut shared = self.shared.hold();
         for lane in lanes(at.lanes) {
             let snapshot = self.clocks.publish(at.warp * 32 + lane);
-            let meeting = self.shared_meetings.entry(addresses[lane as usize]).or_default();
+            let meeting = shared.meetings.entry(addresses[lane as usize]).or_default();
             meeting.phases[usize::from(parity)].put(&snapshot);
         }
     }
 
-    /// Lanes leave what they know at the barrier of the cluster, for the threads of this block.
-    pub fn cluster_arrive(&mut self, at: At, parity: bool) {
-        self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
+    /// Lanes come to the barrier of the cluster. If that releases they leave all that they know there, else what their
+    /// last fence covers.
+    pub fn cluster_arrive(&mut self, at: At, parity: bool, releases: bool) {
+        if releases {
+            return self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
+        }
+        let mut shared = self.shared.hold();
+        let phase = &mut shared.meetings.entry(CLUSTER_BARRIER).or_default().phases[usize::from(parity)];
+        lanes(at.lanes).for_each(|lane| self.clocks.pass_on(at.warp * 32 + lane, true, phase));
     }
 
     /// Lanes have waited for the barrier of the cluster.
     pub fn cluster_complete(&mut self, at: At, parity: bool) {
-        let Some(meeting) = self.shared_meetings.get_mut(&CLUSTER_BARRIER) else { return };
+        let mut shared = self.shared.hold();
+        let Some(meeting) = shared.meetings.get_mut(&CLUSTER_BARRIER) else { return };
         for lane in lanes(at.lanes) {
             self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true);
         }
+    }
+
+    /// Lanes have ended. When all of the block's have, its shared memory is gone, and nobody of the cluster may have
+    /// something to do with it any more: those accesses by other blocks that no thread of this one knew to be over.
+    pub fn exit(&mut self, at: At) -> Vec<Stamp> {
+        self.alive = self.alive.saturating_sub(at.lanes.count_ones());
+        let (0, Some(rank)) = (self.alive, self.rank) else { return Vec::new() };
+        let mut shared = self.shared.hold();
+        shared.left |= 1 << rank;
+        let threads = self.clocks.threads();
+        let known = |stamp: &Stamp| {
+            (0..threads).any(|thread| {
+                [stamp.first(), stamp.last()]
+                    .into_iter()
+                    .all(|lane| self.clocks.knows(thread, stamp.block, stamp.warp() * 32 + lane, stamp.step))
+            })
+        };
+        let mut late: Vec<Stamp> = Vec::new();
+        for page in
+            shared.shadow.pages().filter(|page| cluster::rank(words_of(*page).start * 4) == Some(rank))
+        {
+            let stamps = words_of(page).flat_map(|word| shared.shadow.stamps(word)).map(|(stamp, _)| stamp);
+            for stamp in stamps.filter(|stamp| stamp.block != self.block) {
+                if late.iter().all(|other| other.pc != stamp.pc) && !known(&stamp) {
+                    late.push(stamp);
+                }
+            }
+        }
+        late
     }
 
     /// What a lane has copied so far lands in a phase of an `mbarrier`, for who waits for that.
@@ -502,19 +592,21 @@ impl BlockRaces {
 
     /// Lanes saw a phase of an `mbarrier` complete and know what was left there.
     pub fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
+        let mut shared = self.shared.hold();
+        let shared = &mut *shared;
         for lane in lanes(at.lanes) {
             let barrier = addresses[lane as usize];
             let landed = self.copies.completed(barrier, parity);
             for (i, &(thread, address, bytes)) in landed.iter().enumerate() {
-                land(&mut self.shared, &self.clocks, thread, address, bytes);
+                land(&mut shared.shadow, &landed_by(&self.clocks, thread), address, bytes);
                 // A thread's copies come one after the other.
                 if landed.get(i + 1).is_none_or(|next| next.0 != thread) {
                     let snapshot = self.clocks.publish(thread);
-                    let meeting = self.shared_meetings.entry(barrier).or_default();
+                    let meeting = shared.meetings.entry(barrier).or_default();
                     meeting.phases[usize::from(parity)].put(&snapshot);
                 }
             }
-            if let Some(meeting) = self.shared_meetings.get_mut(&addresses[lane as usize]) {
+            if let Some(meeting) = shared.meetings.get_mut(&addresses[lane as usize]) {
                 let thread = at.warp * 32 + lane;
                 self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true);
                 self.clocks.read_of(thread, &mut meeting.wide, true);
@@ -523,11 +615,36 @@ impl BlockRaces {
     }
 }
 
-fn land(shadow: &mut Shadow, clocks: &Clocks, thread: u32, address: u64, bytes: u32) {
+/// Whose writes copies of a thread are when they have landed: the thread's, at its present step.
+fn landed_by(clocks: &Clocks, thread: u32) -> Stamp {
     let touch = Touch { write: true, ..Touch::default() };
     let lane = thread % 32;
-    let by = Stamp::new(clocks.block(), clocks.step(thread), 0, thread / 32, (lane, lane), touch);
-    words(address, bytes.into()).for_each(|(word, _)| shadow.land(word, &by));
+    Stamp::new(clocks.block(), clocks.step(thread), 0, thread / 32, (lane, lane), touch)
+}
+
+fn land(shadow: &mut Shadow, by: &Stamp, address: u64, bytes: u32) {
+    words(address, bytes.into()).for_each(|(word, _)| shadow.land(word, by));
+}
+
+/// Accesses to the shared memory of blocks of the cluster that have ended.
+#[cold]
+fn to_the_ended(
+    left: u32,
+    block: u32,
+    at: At,
+    access: &Access<'_>,
+    touch: Touch,
+    report: &mut impl FnMut(Race),
+) {
+    let ended = |lane: &u32| {
+        let rank = cluster::rank(access.addresses[*lane as usize]);
+        rank.is_some_and(|rank| left.checked_shr(rank).is_some_and(|left| left & 1 != 0))
+    };
+    if let Some(lane) = lanes(access.lanes).find(ended) {
+        let earlier = Stamp::new(block, 1, at.pc, at.warp, (lane, lane), touch);
+        let address = access.addresses[lane as usize];
+        report(Race { lane, address, earlier, write: touch.write, clash: Clash::Gone });
+    }
 }
 
 /// Atomics and volatile accesses carry knowledge from thread to thread.

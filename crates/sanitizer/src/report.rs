@@ -10,7 +10,7 @@ use crate::init::Decides;
 use crate::objects::Objects;
 use crate::observer::Launched;
 use crate::race::Race;
-use crate::shadow::Clash;
+use crate::shadow::{Clash, Stamp};
 
 /// Where in the block something was found, for making sites.
 pub(crate) struct Reporter<'a> {
@@ -58,6 +58,7 @@ impl Reporter<'_> {
 
     /// The shared array that holds an address, or else the block's shared memory.
     fn shared_object(&self, address: u64) -> Object {
+        let address = crate::cluster::within(address);
         let holds = |array: &&SharedArray| {
             let start = u64::from(array.offset);
             (start..start + u64::from(array.size)).contains(&address)
@@ -92,6 +93,9 @@ impl Reporter<'_> {
         };
         if other_is_strong && read.is_some_and(|pc| self.launched.code.guesses(pc)) {
             return;
+        }
+        if race.clash == Clash::Gone {
+            return self.block_gone(&race.earlier);
         }
         let verb = |write: bool, strong: bool| match (write, strong) {
             (true, true) => "atomic write",
@@ -152,7 +156,9 @@ impl Reporter<'_> {
         let space = object.space;
         let race = |what: &str| format!("race in {space} memory: {what}");
         let (severity, message) = match race_clash {
-            Clash::Unordered => (Severity::Error, race(&format!("{kind}, and nothing orders the two"))),
+            Clash::Unordered | Clash::Gone => {
+                (Severity::Error, race(&format!("{kind}, and nothing orders the two")))
+            }
             Clash::NoAcquire => (Severity::Error, race("a flag was read, and no fence makes it count")),
             Clash::Equal if one_instruction => (
                 Severity::Note,
@@ -168,6 +174,29 @@ impl Reporter<'_> {
             object: Some(object),
             sites,
             help,
+            count: 1,
+        });
+    }
+
+    /// The shared memory of another block of the cluster was used by this access, and that block may have ended before.
+    pub fn block_gone(&mut self, access: &Stamp) {
+        let key = Key { check: Check::Race, kind: "ended", pcs: [access.pc, access.pc] };
+        if self.findings.again(&key) {
+            return;
+        }
+        let what = if access.writes() { "write" } else { "read" };
+        let site = self.site(what, access.pc, access.block, access.warp(), access.first());
+        let kernel = self.launched.kernel.clone();
+        self.findings.note(key, || Finding {
+            check: Check::Race,
+            severity: Severity::Error,
+            message: format!(
+                "{what} of the shared memory of another block of the cluster, which may have ended"
+            ),
+            kernel,
+            object: None,
+            sites: vec![site],
+            help: "let the blocks of the cluster meet behind the last such access, before any of them ends",
             count: 1,
         });
     }

@@ -26,6 +26,8 @@ pub enum Clash {
     NoAcquire,
     /// Nothing orders them, and both write the same.
     Equal,
+    /// The memory is that of a block of the cluster that may have ended.
+    Gone,
 }
 
 /// One word.
@@ -144,7 +146,8 @@ impl Asking<'_> {
         let both = earlier.who & later.who;
         if both & STRONG != 0 && (earlier.block == later.block || both & WIDE != 0) {
             // Lanes that keep in step by `volatile` alone did so on chips that ran a warp as one.
-            let in_step = shared && both & VOLATILE != 0 && earlier.warp() == later.warp();
+            let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
+            let in_step = shared && both & VOLATILE != 0 && one_warp;
             if !in_step {
                 return None;
             }
@@ -501,7 +504,10 @@ impl Shadow {
         let covered = old.is_empty()
             || old.is_strong() && old.bytes() & !stamp.bytes() == 0
             // All who could touch this memory know of it.
-            || shared && !old.is_asynchronous() && old.step <= asking.clocks.floor_of_all();
+            || shared
+                && old.block == stamp.block
+                && !old.is_asynchronous()
+                && old.step <= asking.clocks.floor_of_all();
         let (before, was) = (old, at.value);
         at.write = *stamp;
         at.value = value;

@@ -396,6 +396,8 @@ pub enum AsyncEvent<'a> {
     ClusterArrive {
         /// Parity of the phase.
         parity: bool,
+        /// Not `.relaxed`.
+        releases: bool,
     },
     /// `barrier.cluster.wait` returned: all threads of the cluster have arrived in that phase.
     ClusterComplete {
@@ -447,7 +449,8 @@ pub enum AsyncEvent<'a> {
         /// Parity of the phase that is complete.
         parity: bool,
     },
-    /// A bulk copy into shared memory was issued by the one lane of `at`; [`AsyncEvent::Moved`] tells when it landed.
+    /// A bulk copy into shared memory, of this block or of another of the cluster, was issued by the one lane of `at`;
+    /// [`AsyncEvent::Moved`] tells when it landed. A copy to several blocks is several.
     BulkStarted {
         /// The first byte.
         address: u64,

@@ -23,7 +23,7 @@ pub struct Stamp {
     /// Block.
     pub block: u32,
     /// Step of the lanes; 0 marks an empty stamp.
-    pub(super) step: Step,
+    pub(crate) step: Step,
     /// The instruction.
     pub pc: u32,
     /// First lane, last lane, warp, bytes of the word, and how.
@@ -71,7 +71,7 @@ impl Stamp {
     }
 
     #[inline]
-    pub(super) fn last(&self) -> u32 {
+    pub(crate) fn last(&self) -> u32 {
         self.who >> LAST & 31
     }
 

@@ -11,12 +11,16 @@ use gpu_model::chips::H200;
 use sanitizer::{Check, Checks, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
-const NAMES: [&str; 4] = ["synchronisation", "memory_and_copies", "suites", "unoptimised"];
-const FILES: [(&str, &str); 4] = [
+const NAMES: [&str; 7] =
+    ["synchronisation", "memory_and_copies", "suites", "unoptimised", "clusters", "libraries", "spaces"];
+const FILES: [(&str, &str); 7] = [
     (include_str!("synchronisation.cu"), include_str!("synchronisation.ptx")),
     (include_str!("memory_and_copies.cu"), include_str!("memory_and_copies.ptx")),
     (include_str!("suites.cu"), include_str!("suites.ptx")),
     (include_str!("unoptimised.cu"), include_str!("unoptimised.ptx")),
+    (include_str!("clusters.cu"), include_str!("clusters.ptx")),
+    (include_str!("libraries.cu"), include_str!("libraries.ptx")),
+    (include_str!("spaces.cu"), include_str!("spaces.ptx")),
 ];
 const WORDS: usize = 1024;
 const BYTES: u64 = 4 * WORDS as u64;

@@ -15,7 +15,7 @@ use crate::exec::extension::Extension;
 use crate::exec::mbarrier::{Action, PendingCount, Phase, Test, Update};
 use crate::exec::registers::{NONE, Slot};
 use crate::exec::tensormap::{Field, Publish, Replace};
-use crate::observer::MemorySpace;
+use crate::observer::{MemorySpace, Order};
 use crate::op::{AddressOperand, OpKind, SpaceOperand};
 
 fn extension(made: impl Extension + 'static) -> OpKind {
@@ -423,11 +423,11 @@ pub(super) fn barrier_cluster(form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let known = m.take("cluster");
     let wait = m.take("wait");
     let arrive = m.take("arrive");
-    m.order();
+    let releases = m.order() != Some(Order::Relaxed);
     m.take("aligned");
     form.operands::<0>()?;
     if !known || wait == arrive {
         return Err(Refusal::new("there is no such form"));
     }
-    Ok(extension(BarrierCluster { wait }))
+    Ok(extension(BarrierCluster { wait, releases }))
 }

@@ -209,11 +209,9 @@ impl Landing {
                     .collect()
             }
         };
-        if self.blocks.is_none() && target >> window::SHARED_OFFSET_BITS == 0 {
+        for (target, barrier) in places {
             let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier };
             machine.observer.asynchronous(at, &event);
-        }
-        for (target, barrier) in places {
             let place = machine.reach(SHARED, target, length, WHAT, lane)?;
             if let Some(span) = swizzle.span() {
                 check_swizzle(machine, start, length, span, lane)?;

@@ -58,6 +58,8 @@ impl ClusterBarrier {
 #[derive(Debug)]
 pub(crate) struct BarrierCluster {
     pub wait: bool,
+    /// An arrival that is not `.relaxed`.
+    pub releases: bool,
 }
 
 impl Extension for BarrierCluster {
@@ -73,7 +75,7 @@ impl Extension for BarrierCluster {
             let parity = barrier.phase % 2 == 1;
             barrier.arrived[block][warp] |= at.lanes;
             barrier.settle(live);
-            machine.observer.asynchronous(at, &AsyncEvent::ClusterArrive { parity });
+            machine.observer.asynchronous(at, &AsyncEvent::ClusterArrive { parity, releases: self.releases });
             return Ok(Step::Next);
         }
         // A thread may have exited since.

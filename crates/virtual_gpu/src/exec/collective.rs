@@ -132,7 +132,8 @@ fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc
         _ => 1,
     };
     let home = warp.regs(first_frame);
-    let reads = [(op.a, rows), (op.b, 1), (op.c, 1)];
+    // The mask is read of the first lane, which may be of any frame.
+    let reads = [(op.members, 1), (op.a, rows), (op.b, 1), (op.c, 1)];
     for &i in &here[1..] {
         let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
         let away = warp.regs(frame);
