@@ -221,6 +221,16 @@ impl CudaBuilder {
 
     /// Compiles, and returns the path of the PTX: the copy's if [`Self::copy_to`] was called.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
+        let result = self.compile();
+        if result.is_err() {
+            // A build script may go on after an error. A file that is not there makes cargo run it again the next time,
+            // whichever file is mended until then.
+            println!("cargo:rerun-if-changed=the-device-build-failed");
+        }
+        result
+    }
+
+    fn compile(self) -> Result<PathBuf, CudaBuilderError> {
         let crate_path = fs::canonicalize(&self.path_to_crate)
             .ok()
             .filter(|path| path.join("Cargo.toml").is_file())

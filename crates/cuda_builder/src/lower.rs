@@ -11,7 +11,7 @@ use crate::{
     assembly, atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, link,
     mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces, unroll,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the lowering is asked for.
 #[derive(Debug, Clone)]
@@ -91,7 +91,10 @@ pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Re
     sizes::check_constants(&constants)?;
     let (ptx, version) = assembly::join(&plan, &parts)?;
     let ptx = ptx_version::raise(&ptx, options.arch.first_ptx_version(), version);
-    let mut output = Output { ptx, ..Output::default() };
+    // A function that several kernels call is in the parts of each.
+    let warnings: BTreeSet<&str> = parts.iter().flat_map(|part| part.warnings.lines()).collect();
+    let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
+    let mut output = Output { ptx, warnings, ..Output::default() };
     if options.keep_functions {
         output.functions = assembly::join_functions(parts.iter().map(|part| part.functions.as_str()));
     }

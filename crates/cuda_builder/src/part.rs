@@ -5,7 +5,9 @@ use crate::lines::{self, Chains};
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
-use crate::{assembly, atomics, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version, sizes};
+use crate::{
+    assembly, atomics, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version, sizes, unroll,
+};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +27,8 @@ pub struct Part {
     pub bitcode: Vec<u8>,
     /// Its functions in LLVM's assembly language, if they are kept.
     pub functions: String,
+    /// What the user should know, a line each.
+    pub warnings: String,
 }
 
 /// Lowers all parts of a plan, on all cores. `key` stands for everything but the parts' own content.
@@ -72,8 +76,10 @@ fn lower(plan: &Plan, which: Which, options: &Options, earlier: (&Cache, Key)) -
 fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Options) -> Result<Part, String> {
     let machine = options.machine()?;
     machine.run_passes(module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+    let mut warnings = String::new();
     if options.optimise {
         local_arrays::unroll(module, &machine)?;
+        warnings = unroll::not_done(context, module, &machine)?;
     }
     // What the optimiser understands and the back end does badly.
     if local_atomics::make_plain(module) {
@@ -104,7 +110,7 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     let chains = lines::number(context, module);
     let text = emit(context, module, &machine)?;
     let version = ptx_version::required(&text);
-    Ok(Part { text, chains, version, constants, bitcode, functions })
+    Ok(Part { text, chains, version, constants, bitcode, functions, warnings })
 }
 
 fn emit(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Result<String, String> {
@@ -127,11 +133,13 @@ impl Part {
             &constants,
             &self.bitcode,
             self.functions.as_bytes(),
+            self.warnings.as_bytes(),
         ])
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let [text, chains, version, constants, bitcode, functions] = parcel::unpack(bytes)?[..] else {
+        let [text, chains, version, constants, bitcode, functions, warnings] = parcel::unpack(bytes)?[..]
+        else {
             return None;
         };
         let constant = |[name, size]: &[&[u8]; 2]| {
@@ -149,6 +157,7 @@ impl Part {
                 .collect::<Option<_>>()?,
             bitcode: bitcode.to_vec(),
             functions: String::from_utf8(functions.to_vec()).ok()?,
+            warnings: String::from_utf8(warnings.to_vec()).ok()?,
         })
     }
 }

@@ -58,6 +58,9 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
                 global.set_externally_initialized();
             }
             global.clear_section();
+        } else if is_exported_variable(global) {
+            // As `__device__` variables are in C++: the host finds it by its name, and may write it.
+            global.set_externally_initialized();
         } else if !global.is_global_constant()
             && !global.is_declaration()
             && global.name().starts_with("_R")
@@ -85,6 +88,14 @@ const WORD: u64 = 4;
 fn padded(context: &Context, module: &Module<'_>, global: Value) -> Option<Type> {
     let missing = module.size_of(global.value_type()).wrapping_neg() % WORD;
     (missing != 0).then(|| context.structure(&[global.value_type(), context.int(8).array(missing)]))
+}
+
+/// A variable with `#[no_mangle]` or a name of its choice for the linker; all others have rustc's.
+fn is_exported_variable(global: Value) -> bool {
+    !global.is_global_constant()
+        && !global.is_declaration()
+        && !global.is_internal()
+        && !global.name().starts_with("_R")
 }
 
 /// A `static` of the user's: rustc's own constants have names without a path.

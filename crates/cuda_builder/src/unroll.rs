@@ -4,7 +4,7 @@
 //! loop metadata that Clang makes of `#pragma unroll`, on the latches of the innermost loop around the call. Must come
 //! before the optimiser, which would not find the loop as it was written.
 
-use crate::llvm::{Block, Context, Module, Opcode, Value};
+use crate::llvm::{Block, Context, Module, Opcode, TargetMachine, Value};
 use crate::marks;
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +21,7 @@ pub fn resolve(context: &Context, module: &Module<'_>) {
             if call.as_instruction().is_none() || call.opcode() != Opcode::Call {
                 continue;
             }
-            let metadata = context.loop_metadata(&[property]);
+            let metadata = context.loop_metadata(call.location(), &[property]);
             for latch in innermost_latches(call.block()) {
                 if let Some(branch) = latch.terminator() {
                     branch.set_metadata(context.metadata_kind("llvm.loop"), metadata);
@@ -33,6 +33,23 @@ pub fn resolve(context: &Context, module: &Module<'_>) {
             marker.delete_function();
         }
     }
+}
+
+/// Says, a line each, which loops are left that `unroll!` asked to unroll. Must come after the optimiser.
+pub fn not_done(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Result<String, String> {
+    // What was said of loops that a later pass did unroll.
+    context.take_warnings();
+    machine.run_passes(module, "function(transform-warning)")?;
+    let warnings = context.take_warnings();
+    let left = warnings.iter().filter_map(|warning| warning.split_once(": loop not unrolled"));
+    let lines = left.map(|(place, _)| {
+        let place = if place.starts_with("<unknown>") { String::new() } else { format!("{place}: ") };
+        format!(
+            "{place}this loop is not unrolled as `unroll!` asks. `full` needs a number of turns that is known when the kernel \
+             is compiled; a number N needs that, too, where the loop holds a barrier or a shuffle"
+        )
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// The blocks that jump back to the head of the smallest loop around a block; none if it is in no loop.

@@ -127,6 +127,34 @@ fn endless_recursion_overflows_the_stack() {
     }
 }
 
+/// Counts in the byte at `p` as compilers do it, by compare-and-swap of the word around it.
+const COUNT_IN_A_BYTE: &str = ".reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n.reg .pred %q;\n\
+    ld.param.u64 %rd0, [p];\nand.b64 %rd1, %rd0, -4;\ncvt.u32.u64 %r0, %rd0;\nand.b32 %r0, %r0, 3;\nshl.b32 %r0, %r0, 3;\n\
+    mov.b32 %r1, 255;\nshl.b32 %r1, %r1, %r0;\nnot.b32 %r2, %r1;\nmov.b32 %r3, 1;\nshl.b32 %r3, %r3, %r0;\n\
+    ld.global.b32 %r8, [%rd1];\nL:\nadd.s32 %r4, %r8, %r3;\nand.b32 %r4, %r4, %r1;\nand.b32 %r5, %r8, %r2;\nor.b32 %r5, %r5, %r4;\n\
+    atom.relaxed.sys.global.cas.b32 %r6, [%rd1], %r8, %r5;\nsetp.ne.b32 %q, %r6, %r8;\nmov.b32 %r8, %r6;\n@%q bra L;\nret;";
+
+#[test]
+fn atomic_bytes_may_end_an_allocation() {
+    let device = Device::new(&kernel(COUNT_IN_A_BYTE));
+    for size in [1, 2, 5, 7] {
+        let bytes = device.upload(&vec![9u8; size]);
+        let last = bytes + size as u64 - 1;
+        device.launch("k", Launch::new(3, 64), &[harness::Arg::Pointer(last)]);
+        let after: Vec<u8> = device.download(bytes, size);
+        assert_eq!(after[size - 1], 9 + 192);
+        assert!(after[..size - 1].iter().all(|byte| *byte == 9));
+    }
+    // A word that only is loaded, or begins behind the end, is as wrong as ever.
+    let bytes = device.upload(&[0u8; 5]);
+    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 8)]).is_err());
+    let device = Device::new(&kernel(
+        ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd0, [p];\nld.global.b32 %r0, [%rd0];\nst.global.b32 [%rd0], %r0;",
+    ));
+    let bytes = device.upload(&[0u8; 5]);
+    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 4)]).is_err());
+}
+
 /// Runs a body with a buffer of 64 bytes as its parameter and gives the fault.
 fn fault(body: &str) -> virtual_gpu::Fault {
     let device = Device::new(&kernel(body));

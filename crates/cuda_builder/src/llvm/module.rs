@@ -1,5 +1,6 @@
 //! Contexts and modules.
 
+use super::location::Location;
 use super::types::Type;
 use super::value::{Linkage, Value};
 use super::{Ref, c, ffi, take_message};
@@ -11,22 +12,32 @@ use std::mem::ManuallyDrop;
 /// A context, and the messages that LLVM reported in it.
 pub struct Context {
     pub(super) raw: Ref,
-    diagnostics: Box<RefCell<Vec<String>>>,
+    diagnostics: Box<Diagnostics>,
 }
 
-extern "C" fn on_diagnostic(info: Ref, errors: *mut c_void) {
-    // Severity 0 is an error; warnings, remarks (one for each function) and notes are of no use to a user.
-    if ffi!(GetDiagInfoSeverity(info)) == 0 {
-        // SAFETY: `Context::new` passed this box, which lives as long as the context.
-        let errors = unsafe { &*errors.cast::<RefCell<Vec<String>>>() };
-        errors.borrow_mut().push(take_message(ffi!(GetDiagInfoDescription(info))));
-    }
+/// What LLVM said in a context.
+#[derive(Default)]
+struct Diagnostics {
+    errors: RefCell<Vec<String>>,
+    warnings: RefCell<Vec<String>>,
+}
+
+extern "C" fn on_diagnostic(info: Ref, diagnostics: *mut c_void) {
+    // SAFETY: `Context::new` passed this box, which lives as long as the context.
+    let diagnostics = unsafe { &*diagnostics.cast::<Diagnostics>() };
+    let list = match ffi!(GetDiagInfoSeverity(info)) {
+        0 => &diagnostics.errors,
+        1 => &diagnostics.warnings,
+        // Remarks (one for each function) and notes are of no use to a user.
+        _ => return,
+    };
+    list.borrow_mut().push(take_message(ffi!(GetDiagInfoDescription(info))));
 }
 
 impl Context {
     pub fn new() -> Self {
         let raw = ffi!(ContextCreate());
-        let diagnostics = Box::new(RefCell::new(Vec::new()));
+        let diagnostics = Box::<Diagnostics>::default();
         let slot = (&raw const *diagnostics).cast_mut().cast();
         ffi!(ContextSetDiagnosticHandler(raw, on_diagnostic, slot));
         Self { raw, diagnostics }
@@ -34,7 +45,12 @@ impl Context {
 
     /// The errors reported since the last call.
     pub fn take_errors(&self) -> Vec<String> {
-        self.diagnostics.take()
+        self.diagnostics.errors.take()
+    }
+
+    /// The warnings reported since the last call.
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.diagnostics.warnings.take()
     }
 
     pub fn parse(&self, bitcode: &[u8], name: &str) -> Result<Module<'_>, String> {
@@ -141,11 +157,13 @@ impl Context {
         ffi!(GetMDKindIDInContext(self.raw, name.as_ptr().cast(), name.len() as u32))
     }
 
-    /// A distinct loop identifier with these properties, for the latch of a loop (metadata kind `llvm.loop`).
-    pub fn loop_metadata(&self, properties: &[(&str, Option<u32>)]) -> Value {
+    /// A distinct loop identifier with these properties, for the latch of a loop (metadata kind `llvm.loop`). The place is
+    /// where LLVM says that the loop is.
+    pub fn loop_metadata(&self, place: Option<Location>, properties: &[(&str, Option<u32>)]) -> Value {
         let string = |text: &str| ffi!(MDStringInContext2(self.raw, text.as_ptr().cast(), text.len()));
         // The first operand of a loop identifier is itself; a node with a unique temporary becomes that.
         let mut operands: Vec<Ref> = vec![string("self")];
+        operands.extend(place.map(|place| place.0));
         for (name, value) in properties {
             let mut property = vec![string(name)];
             if let Some(value) = value {

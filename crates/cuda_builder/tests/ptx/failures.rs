@@ -1,6 +1,7 @@
 //! What the builder says when it cannot.
 
-use crate::compile::{build, builder};
+use crate::compile::{build, builder, fixture};
+use crate::surroundings::said_in_child;
 use cuda_builder::NvvmArch::Compute75;
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 
@@ -68,4 +69,20 @@ pub fn shared_memory() {
 
 pub fn constant_memory() {
     says("large_constant", &["69632 bytes", "65536", "TABLE", "address_space(global)"]);
+}
+
+/// A build script may go on after an error, and must not then be taken for up to date.
+pub fn failed_builds_are_repeated() {
+    let said = said_in_child("repeated", &fixture("no such crate"));
+    let file = said.lines().find_map(|line| line.strip_prefix("cargo:rerun-if-changed="));
+    assert!(file.is_some_and(|file| !std::path::Path::new(file).exists()), "{said}");
+}
+
+pub fn loops_that_stay_are_told() {
+    let said = said_in_child("unrolled", &fixture("kernels"));
+    let told: Vec<_> = said.lines().filter(|line| line.contains("unroll!")).collect();
+    assert!(
+        matches!(told[..], [line] if line.starts_with("cargo:warning=") && line.contains("src/memory.rs:")),
+        "{said}"
+    );
 }

@@ -56,7 +56,7 @@ fn main() {
         parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, undefined_symbols, host_assembly, host_intrinsics, shared_memory,
-            constant_memory;
+            constant_memory, failed_builds_are_repeated, loops_that_stay_are_told;
     };
     tests.extend(assembler::trials());
     tests.push(

@@ -37,6 +37,8 @@ pub fn statics_are_placed() {
         "named and settable"
     );
     assert_eq!(count(&ptx, "constants", "ld.const"), 1);
+    assert!(ptx.contains(".visible .global .align 4 .b8 STEP[4] = {3};"), "the host finds it by its name");
+    assert_eq!(count(&ptx, "variables", "ld.global"), 2, "the host may have written another value");
     assert_eq!(count(&ptx, "plain_static", "ld.global.nc"), 1);
 }
 

@@ -8,15 +8,18 @@ use libtest_mimic::Failed;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const CRATE: &str = "CUDA_BUILDER_TEST_CRATE";
 const OUT: &str = "CUDA_BUILDER_TEST_OUT";
+/// Set where the PTX is to name source lines, and with them paths.
+const LINES: &str = "CUDA_BUILDER_TEST_LINES";
 
 /// In a child: builds what the variables say. Returns whether this is a child.
 pub fn build_if_asked() -> bool {
     let (Some(path), Some(out)) = (std::env::var_os(CRATE), std::env::var_os(OUT)) else { return false };
-    match CudaBuilder::new(path).arch(NvvmArch::Compute75).generate_line_info(false).copy_to(out).build() {
+    let lines = std::env::var_os(LINES).is_some();
+    match CudaBuilder::new(path).arch(NvvmArch::Compute75).generate_line_info(lines).copy_to(out).build() {
         Ok(_) => true,
         Err(error) => {
             eprintln!("{error}");
@@ -30,15 +33,31 @@ pub fn build_in_child(label: &str, crate_path: &Path, variables: &[(&str, &OsStr
     build_by(child, label, crate_path, variables)
 }
 
+/// What a build says to cargo, whether it succeeds or not.
+pub fn said_in_child(label: &str, crate_path: &Path) -> String {
+    let child = Command::new(std::env::current_exe().expect("this program"));
+    let (output, _) = run_by(child, label, crate_path, &[(LINES, OsStr::new("1"))]);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// [`build_in_child`] by a command that starts this program.
-fn build_by(mut child: Command, label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
+fn build_by(child: Command, label: &str, crate_path: &Path, variables: &[(&str, &OsStr)]) -> String {
+    let (output, out) = run_by(child, label, crate_path, variables);
+    assert!(output.status.success(), "{label}: {}", String::from_utf8_lossy(&output.stderr));
+    fs::read_to_string(out).expect("the PTX was written")
+}
+
+fn run_by(
+    mut child: Command,
+    label: &str,
+    crate_path: &Path,
+    variables: &[(&str, &OsStr)],
+) -> (Output, PathBuf) {
     let out = scratch().join(format!("surroundings-{label}.ptx"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     child.env(CRATE, crate_path).env(OUT, &out).env("OUT_DIR", target.join("tests/build/cuda_builder/out"));
     child.envs(variables.iter().copied());
-    let output = child.output().expect("this program starts");
-    assert!(output.status.success(), "{label}: {}", String::from_utf8_lossy(&output.stderr));
-    fs::read_to_string(out).expect("the PTX was written")
+    (child.output().expect("this program starts"), out)
 }
 
 /// Symbols of statics and functions carry a hash of where the crate lies; the kernels' code does not.

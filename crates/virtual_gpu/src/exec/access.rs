@@ -293,10 +293,15 @@ fn resolve_device<O>(
             return Err(raise(FaultKind::WriteToConstant { address: addresses[first] }, 1 << first));
         }
         let (start, size, host) = (allocation.address(), allocation.size(), allocation.as_ptr());
-        if bytes > size {
+        // Of an allocation smaller than that, only its first byte may begin an access, and no word is inside.
+        let Some(limit) = size.checked_sub(bytes) else {
+            if is_last_word(cx, shape, at, addresses[first], start + size) {
+                pointers[first] = host.wrapping_add((addresses[first] - start) as usize);
+                rest &= rest - 1;
+                continue;
+            }
             return Err(unmapped(cx, space, addresses[first], shape, first));
-        }
-        let limit = size - bytes;
+        };
         let mut outside = 0u32;
         for i in 0..32 {
             let offset = addresses[i].wrapping_sub(start);
@@ -304,11 +309,22 @@ fn resolve_device<O>(
             pointers[i] = if rest >> i & 1 != 0 { host.wrapping_add(offset as usize) } else { pointers[i] };
         }
         if outside >> first & 1 != 0 {
-            return Err(unmapped(cx, space, addresses[first], shape, first));
+            if !is_last_word(cx, shape, at, addresses[first], start + size) {
+                return Err(unmapped(cx, space, addresses[first], shape, first));
+            }
+            outside &= !(1 << first);
         }
         rest &= outside;
     }
     Ok(())
+}
+
+/// Whether an access of the word that an allocation ends in is one that the hardware's lack of narrow atomic operations
+/// forces: a byte's own is a compare-and-swap of the word around it, and a load that guesses what that finds.
+#[cold]
+fn is_last_word<O>(cx: &Cx<'_, O>, shape: Shape, at: At, address: u64, end: u64) -> bool {
+    let swaps = shape.kind == AccessKind::Atomic || cx.launch.code.guesses(at.pc);
+    shape.bytes() == 4 && address < end && swaps
 }
 
 #[cold]

@@ -41,8 +41,9 @@ impl Backing {
     }
 }
 
+/// In whole words, since an atomic operation on the last byte reads and writes the word around it.
 fn layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size, 64).ok()
+    Layout::from_size_align(size.checked_next_multiple_of(4)?, 64).ok()
 }
 
 #[cfg(unix)]
