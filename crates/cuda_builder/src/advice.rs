@@ -17,6 +17,12 @@ fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
              shuffles and all that is `.sync`",
         );
     }
+    if message.starts_with("symbol `warpsmith.") && message.ends_with("is already defined") {
+        return Some(
+            "Two kernels have the same name. The host finds a kernel by its function's name alone, without the modules around \
+             it: rename one of them",
+        );
+    }
     match code {
         Some("E0725") => Some(
             "Device crates are compiled as stable Rust: delete the line `#![feature(…)]`. `cuda_std` needs none, and what \

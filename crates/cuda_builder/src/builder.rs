@@ -256,7 +256,7 @@ impl CudaBuilder {
             }
             error => error,
         })?;
-        project::print_dependencies(&artifact.archive, &crate_path);
+        let dependencies = project::dependencies_of(&artifact.archive, &crate_path);
         let archive = Archive::read(&artifact.archive)?;
         drop(lock);
         let library = llvm_library::of(toolchain)?;
@@ -324,6 +324,10 @@ impl CudaBuilder {
         }
         if let Some(path) = self.llvm_functions_path {
             write(path, output.functions.as_bytes())?;
+        }
+        // At the very end: cargo shows all that a failed build script printed, and these would stand above the error.
+        for file in dependencies {
+            println!("cargo:rerun-if-changed={}", file.display());
         }
         Ok(path)
     }

@@ -1,10 +1,14 @@
 //! What can go wrong in a device build.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 /// Why a device crate did not become PTX.
-#[derive(Debug, thiserror::Error)]
+///
+/// [`Debug`](fmt::Debug) writes the same text as [`Display`](fmt::Display): what a build script's `unwrap()` shows is made
+/// to be read.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) has no crate.
@@ -94,4 +98,21 @@ pub enum CudaBuilderError {
         /// What it last wrote.
         stderr: String,
     },
+}
+
+impl fmt::Debug for CudaBuilderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_unwrap_shows_has_its_line_breaks() {
+        let error = CudaBuilderError::Lowering("`f` is used\n  in `g`".to_owned());
+        assert_eq!(format!("{error:?}"), "`f` is used\n  in `g`");
+    }
 }

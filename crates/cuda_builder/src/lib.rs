@@ -15,6 +15,7 @@ mod assembly;
 mod atomics;
 mod builder;
 mod cache;
+mod capability;
 mod clean;
 mod convergence;
 mod debug_info;

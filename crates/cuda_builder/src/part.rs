@@ -6,7 +6,8 @@ use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
 use crate::{
-    assembly, atomics, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version, sizes, unroll,
+    assembly, atomics, capability, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version,
+    sizes, unroll,
 };
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -109,6 +110,7 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     plan.settle(module);
     let chains = lines::number(context, module);
     let text = emit(context, module, &machine)?;
+    capability::check(&text, options.arch.capability_value())?;
     let version = ptx_version::required(&text);
     Ok(Part { text, chains, version, constants, bitcode, functions, warnings })
 }

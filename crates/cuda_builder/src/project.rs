@@ -45,10 +45,10 @@ pub fn foreign_cuda_std(toolchain: &Toolchain, crate_path: &Path) -> Option<Cuda
     })
 }
 
-/// Tells cargo which files the PTX was made from: the sources of the crate and its path dependencies, as rustc listed
+/// The files that the PTX was made from: the sources of the crate and its path dependencies, as rustc listed
 /// them, their manifests, and the lock file. Whole folders would make every build a new one when they hold a target
 /// folder.
-pub fn print_dependencies(archive: &Path, crate_path: &Path) {
+pub fn dependencies_of(archive: &Path, crate_path: &Path) -> Vec<PathBuf> {
     let mut files = vec![crate_path.join("Cargo.toml")];
     let listed = fs::read_to_string(archive.with_extension("d")).unwrap_or_default();
     files.extend(listed.lines().flat_map(dependencies));
@@ -57,9 +57,7 @@ pub fn print_dependencies(archive: &Path, crate_path: &Path) {
     files.extend(crate_path.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file()));
     files.sort();
     files.dedup();
-    for file in files {
-        println!("cargo:rerun-if-changed={}", file.display());
-    }
+    files
 }
 
 /// The files after the colon of one line of a dep-info file, in which blanks are escaped.

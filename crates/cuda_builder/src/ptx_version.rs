@@ -64,13 +64,17 @@ pub fn raise(ptx: &str, first: u32, version: u32) -> String {
     ptx.replacen(&written, &format!(".version {}.{}\n", version / 10, version % 10), 1)
 }
 
-fn required_by_line(line: &str) -> u32 {
+/// The instruction of a line, from its name on: a brace or a guard may stand before it.
+pub fn instruction(line: &str) -> &str {
     let mut code = line.trim_start();
-    // `{`, a guard, or `%p = ` may stand before the instruction.
     if let Some(rest) = code.strip_prefix('@') {
         code = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
     }
-    let code = code.trim_start_matches(['{', ' ', '\t']);
+    code.trim_start_matches(['{', ' ', '\t'])
+}
+
+fn required_by_line(line: &str) -> u32 {
+    let code = instruction(line);
     let matches = INSTRUCTIONS.iter().filter(|(begin, _)| code.starts_with(begin));
     let instruction = matches.max_by_key(|(begin, _)| begin.len()).map_or(0, |(_, version)| *version);
     let mut required = instruction;

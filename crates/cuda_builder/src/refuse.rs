@@ -4,6 +4,7 @@
 
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use crate::{link, marks, names};
+use std::collections::{HashSet, VecDeque};
 
 /// What the driver provides.
 const SYSTEM_CALLS: [&str; 4] = ["__assertfail", "vprintf", "malloc", "free"];
@@ -50,28 +51,76 @@ pub fn check(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// In which function, and who calls it.
+/// In which function, and who calls it, up to the kernel.
 fn place(user: Value) -> String {
     let Some(instruction) = user.as_instruction() else { return String::new() };
-    let function = instruction.function();
-    let name = names::of(function);
-    let mut text = format!("\n  in `{}`", name.strip_prefix(marks::ENTRY).unwrap_or(&name));
-    if let Some((file, directory, line)) = function.source() {
-        let file = if file.starts_with('/') { file } else { format!("{directory}/{file}") };
-        text.push_str(&format!(" ({file}:{line})"));
-    }
-    let mut callee = function;
-    for _ in 0..8 {
-        let Some(call) = callee.users().into_iter().find(|u| u.as_instruction().is_some()) else { break };
-        callee = call.function();
-        let name = callee.name();
-        let name = name.strip_prefix(marks::ENTRY).map_or_else(|| names::readable(&name), str::to_owned);
-        let line = format!("\n  called by `{name}`");
-        if !text.ends_with(&line) {
-            text.push_str(&line);
+    let mut steps: Vec<(String, Option<String>)> = Vec::new();
+    for function in way_from_kernel(instruction.function()) {
+        // The first source that the reader has: the standard library's path is the one of where it was compiled.
+        let known = steps.iter().any(|(_, place)| place.is_some());
+        let place = source(function).filter(|place| !known && !place.starts_with("/rustc/"));
+        let name = shown(function);
+        match steps.last_mut() {
+            // The step from a kernel's entry to the user's function of the same name is no call of the user's.
+            Some(last) if last.0 == name || last.0.ends_with(&format!("::{name}")) => {
+                *last = (name, last.1.take().or(place));
+            }
+            _ => steps.push((name, place)),
         }
     }
-    text
+    let lines = steps.into_iter().enumerate().map(|(at, (name, place))| {
+        let how = if at == 0 { "in" } else { "called by" };
+        let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+        format!("\n  {how} `{name}`{place}")
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if lines.len() > MOST {
+        let left_out = lines.len() - MOST;
+        lines.splice(MOST - 1..lines.len() - 1, [format!("\n  … and {left_out} more")]);
+    }
+    lines.concat()
+}
+
+/// As many functions are named on the way to the kernel.
+const MOST: usize = 6;
+
+/// Where a function stands: `FILE:LINE`.
+fn source(function: Value) -> Option<String> {
+    let (file, directory, line) = function.source()?;
+    Some(if file.starts_with('/') { format!("{file}:{line}") } else { format!("{directory}/{file}:{line}") })
+}
+
+/// The shortest way of calls to a function from a kernel: the function first, the kernel's entry last.
+fn way_from_kernel(function: Value) -> Vec<Value> {
+    let mut ways = VecDeque::from([vec![function]]);
+    let mut seen = HashSet::from([function]);
+    let mut longest = vec![function];
+    while let Some(way) = ways.pop_front() {
+        let last = way[way.len() - 1];
+        if way.len() > longest.len() {
+            longest.clone_from(&way);
+        }
+        if last.name().starts_with(marks::ENTRY) {
+            return way;
+        }
+        for caller in last.users().into_iter().filter_map(Value::as_instruction).map(Value::function) {
+            if seen.insert(caller) {
+                ways.push_back(way.iter().copied().chain([caller]).collect());
+            }
+        }
+    }
+    longest
+}
+
+/// A function's name for people: a kernel's own for its entry, and not all of what generics make of a name.
+fn shown(function: Value) -> String {
+    const LONGEST: usize = 120;
+    let name = names::of(function);
+    let name = name.strip_prefix(marks::ENTRY).unwrap_or(&name);
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 fn undefined(module: &Module<'_>) -> Result<(), String> {
@@ -91,9 +140,18 @@ fn undefined(module: &Module<'_>) -> Result<(), String> {
             n if n.starts_with("std::") => {
                 "the standard library is not on the device: switch off the dependency's feature `std` (often `default-features = false`)"
             }
-            _ => {
-                "no crate of the device build defines it. If it is a function of C or of the host's system, the device has none: guard its use with `#[cfg(not(target_os = \"cuda\"))]`"
-            }
+            _ => match user.and_then(library_of) {
+                Some(library) => {
+                    return Err(format!(
+                        "`{readable}` is used but defined nowhere: the crate `{library}` has it from C or assembly for the host's \
+                         processor. Switch that off by a feature of the crate (such as `pure` or `no_asm`; often \
+                         `default-features = false`){place}"
+                    ));
+                }
+                None => {
+                    "no crate of the device build defines it. If it is a function of C or of the host's system, the device has none: guard its use with `#[cfg(not(target_os = \"cuda\"))]`"
+                }
+            },
         };
         return Err(format!("`{readable}` is used but defined nowhere: {advice}{place}"));
     }
@@ -108,20 +166,32 @@ fn problem(instruction: Value) -> Option<String> {
     if let Some(callee) = instruction.called() {
         if callee.is_inline_asm() && !instruction.has_call_string_attribute(OWN_ASSEMBLY) {
             let text = callee.inline_asm_text();
-            let krate = crate_of(instruction);
+            let advice = match library_of(instruction) {
+                Some(library) => format!(
+                    "the crate `{library}` takes a path of its own for it. Switch that off (a feature such as `arch`, `asm` or \
+                     `simd`, often on by default)"
+                ),
+                None => "for PTX there is `cuda_std::ptx!`; code for the host alone stands behind \
+                         `#[cfg(not(target_os = \"cuda\"))]`"
+                    .to_owned(),
+            };
             return Some(format!(
-                "inline assembly for the host's processor (`{}`) cannot run on the GPU: the crate `{krate}` takes a path of its own for it. \
-                 Switch that off (a feature such as `arch`, `asm` or `simd`, often on by default), or use `cuda_std::ptx!` for PTX",
+                "inline assembly for the host's processor (`{}`) cannot run on the GPU: {advice}",
                 text.lines().next().unwrap_or_default().trim()
             ));
         }
         let name = callee.as_function().map(Value::name).unwrap_or_default();
         for processor in ["llvm.x86.", "llvm.aarch64.", "llvm.arm."] {
             if let Some(rest) = name.strip_prefix(processor) {
-                let krate = crate_of(instruction);
+                let advice = match library_of(instruction) {
+                    Some(library) => format!(
+                        "the crate `{library}` takes a path of its own for it. Switch that off by a feature of the crate (often \
+                         `default-features = false`)"
+                    ),
+                    None => "write it in plain Rust, or keep it for the host by `#[cfg(not(target_os = \"cuda\"))]`".to_owned(),
+                };
                 return Some(format!(
-                    "the host processor's instruction `{rest}` cannot run on the GPU: the crate `{krate}` takes a path of its own for it. \
-                     Switch that off by a feature of the crate (often `default-features = false`)"
+                    "the host processor's instruction `{rest}` cannot run on the GPU: {advice}"
                 ));
             }
         }
@@ -150,21 +220,25 @@ fn problem(instruction: Value) -> Option<String> {
     }
 }
 
-/// The crate that an instruction is in; for one of `core`'s, the crate that called it.
-fn crate_of(instruction: Value) -> String {
-    let mut function = instruction.function();
-    for _ in 0..8 {
-        let name = names::of(function);
-        let caller =
-            || function.users().into_iter().find(|u| u.as_instruction().is_some()).map(Value::function);
-        if name.starts_with(marks::ENTRY) {
-            break;
-        }
-        let first = name.trim_start_matches(['<', '&']).split("::").next().unwrap_or(&name).to_owned();
-        match (first.as_str(), caller()) {
-            ("core" | "alloc", Some(caller)) => function = caller,
-            _ => return first,
-        }
-    }
-    "of the kernel".to_owned()
+/// The library that an instruction is in; for one of `core`'s, the library that called it. `None` where that is the package
+/// of the kernel, whose author is the reader.
+fn library_of(instruction: Value) -> Option<String> {
+    let way = way_from_kernel(instruction.function());
+    let kernel = way.last().and_then(|kernel| package_folder(*kernel));
+    let of_core = |name: &str| name == "core" || name == "alloc";
+    let function = *way.iter().find(|function| !of_core(&crate_of(**function)))?;
+    let folder = package_folder(function)?;
+    (kernel.is_some_and(|kernel| kernel != folder)).then(|| crate_of(function))
+}
+
+/// The first word of a function's path.
+fn crate_of(function: Value) -> String {
+    let name = names::of(function);
+    name.trim_start_matches(['<', '&']).split("::").next().unwrap_or(&name).to_owned()
+}
+
+/// Where the package lies that a function's source is in.
+fn package_folder(function: Value) -> Option<String> {
+    let file = source(function)?;
+    Some(file.rsplit_once("/src/").map_or(file.clone(), |(folder, _)| folder.to_owned()))
 }

@@ -51,15 +51,28 @@ pub fn undefined_symbols() {
     );
 }
 
+pub fn instructions_of_newer_devices() {
+    says("newer", &["`redux.sync.add.u32`", "compute_80", "compiled for compute_75", "in `reduces`"]);
+}
+
+pub fn kernels_of_one_name() {
+    says("twice", &["Two kernels have the same name", "rename one"]);
+}
+
 pub fn host_assembly() {
     if cfg!(target_arch = "x86_64") {
         says("host_assembly", &["lea", "in `assembles`", "lib.rs:", "cuda_std::ptx!"]);
+        let said = message("host_assembly");
+        assert!(
+            !said.contains("called by") && !said.contains("the crate"),
+            "the kernel itself has it:\n{said}"
+        );
     }
 }
 
 pub fn host_intrinsics() {
     if cfg!(target_arch = "x86_64") {
-        says("host_intrinsic", &["sse2", "called by `encrypts`", "default-features = false"]);
+        says("host_intrinsic", &["sse2", "called by `encrypts`", "plain Rust"]);
     }
 }
 
