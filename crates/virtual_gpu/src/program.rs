@@ -111,6 +111,7 @@ pub(crate) enum Init {
         offset: i64,
         form: AddressForm,
     },
+    Zero,
     Tid(u8),
     Ntid(u8),
     Ctaid(u8),

@@ -106,6 +106,31 @@ fn calls() {
     }
 }
 
+/// Each is refused by ptxas too.
+#[test]
+fn types_and_forms() {
+    let registers = ".reg .b16 %h<4>; .reg .u32 %u<4>; .reg .f64 %d<4>;";
+    for (body, part) in [
+        ("add.u32 %r1, %f1, 1;", "`%f1` is `.f32`, the instruction takes `.u32`"),
+        ("add.f32 %f1, %f2, %u1;", "`%u1` is `.u32`"),
+        ("add.u32 %r1, %h1, 1;", "`%h1` is `.b16`"),
+        ("add.u16 %r1, %h1, 1;", "`%r1` is `.b32`"),
+        ("fma.rn.f32 %f1, %f2, 2, %f1;", "a whole number where `.f32`"),
+        ("mov.f64 %d1, 0;", "a whole number where `.f64`"),
+        ("ld.shared.u32 %r1, [%f1];", "cannot hold an address"),
+        ("ld.global.u32 %r1, [%r2];", "64 bits"),
+        ("atom.add.u32 %r1, [%r2], 1;", "64 bits"),
+        ("shl.u32 %r1, %r2, 3;", "shl.{b16,b32,b64}"),
+        ("setp.lt.b32 %p1, %r1, %r2;", "no such form"),
+        ("cvt.f32.s32 %f1, %r1;", "needs"),
+        ("st.relaxed.global.u32 [%rd1], %r1;", "it needs `.cta`"),
+        ("atom.global.and.u32 %r1, [%rd1], 1;", "no such form"),
+    ] {
+        let text = refusal("", &format!("{registers}\n{body}"));
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+}
+
 /// What is known and not executed is refused by what it is, with what to do instead.
 #[test]
 fn what_is_not_executed() {

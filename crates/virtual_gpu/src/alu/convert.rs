@@ -187,6 +187,11 @@ pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
         return 0;
     }
     let largest = format.largest as u16;
+    if format.only_numbers() {
+        // There is nothing above the largest, which `.satfinite` always stands for.
+        let most = tiny_to_f64(largest as u8, format);
+        return Exact::from_f64(a.clamp(-most, most)).round(format, mode.round) as u16;
+    }
     let bits = if mode.round == Round::Nearest && format == Format::F16 {
         half::from_f64::<F16>(a)
     } else if mode.round == Round::Nearest && format == Format::BF16 {
@@ -235,10 +240,12 @@ pub fn f32_to_tf32(a: f32, mode: Narrow) -> u32 {
     if mode.satfinite && bits & 0x7fff_ffff == 0x7f80_0000 { bits & 0x8000_0000 | 0x7f7f_e000 } else { bits }
 }
 
-/// Widens `.e4m3` or `.e5m2` (one byte) to the `.f16` pattern; both fit exactly.
-pub fn fp8_to_f16(a: u8, format: Format) -> u16 {
-    let sign = ((a & 0x80) as u16) << 8;
-    let magnitude = (a & 0x7f) as u64;
+/// Widens a format of eight bits or fewer to the `.f16` pattern; all fit exactly.
+pub fn tiny_to_f16(a: u8, format: Format) -> u16 {
+    let width = if format.only_numbers() { 64 - format.largest.leading_zeros() } else { 7 };
+    let negative = a >> width & 1 != 0;
+    let sign = (negative as u16) << 15;
+    let magnitude = a as u64 & ((1 << width) - 1);
     if magnitude > format.largest {
         let infinite = format == Format::E5M2 && magnitude == format.largest + 1;
         return if infinite { sign | F16::INFINITY } else { half::NAN };
@@ -248,6 +255,38 @@ pub fn fp8_to_f16(a: u8, format: Format) -> u16 {
     let significand = if field == 0 { fraction } else { fraction | 1 << format.fraction };
     let exponent = field.max(1) as i32 - format.bias - format.fraction as i32;
     sign | Exact::new(false, significand as u128, exponent).round(Format::F16, Round::Nearest) as u16
+}
+
+/// The value of such a float.
+pub fn tiny_to_f64(a: u8, format: Format) -> f64 {
+    half::to_f64::<F16>(tiny_to_f16(a, format))
+}
+
+/// `cvt` to `.ue8m0`: the exponent of the magnitude, biased by 127; 0xff is NaN.
+pub fn to_power(a: f64, round: Round, satfinite: bool) -> u8 {
+    if a.is_nan() {
+        return 0xff;
+    }
+    let a = a.abs();
+    // Every power of two from 2^-127 on is a normal f64.
+    let (exponent, exact) = ((a.to_bits() >> 52) as i32 - 1023, a.to_bits() << 12 == 0);
+    let up = round == Round::Up && !exact && a > 2f64.powi(-127);
+    let power = exponent.saturating_add(127 + i32::from(up));
+    match u8::try_from(power.max(0)) {
+        Ok(power) if power < 0xff => power,
+        _ if satfinite => 0xfe,
+        _ => 0xff,
+    }
+}
+
+/// Widens `.ue8m0` to the `.bf16` pattern.
+pub fn power_to_bf16(a: u8) -> u16 {
+    match a {
+        // 2^-127 is subnormal.
+        0 => 0x40,
+        0xff => half::NAN,
+        a => (a as u16) << 7,
+    }
 }
 
 /// `cvt.pack.sat.ty.s32 d, a, b`: `a` saturated into the high part, `b` into the low; `c` supplies the rest, shifted up,
@@ -356,20 +395,62 @@ mod tests {
                 0 => fraction / 8.0 * 2f64.powi(-6),
                 _ => (1.0 + fraction / 8.0) * 2f64.powi(field - 7),
             };
-            let got = fp8_to_f16(a, Format::E4M3);
+            let got = tiny_to_f16(a, Format::E4M3);
             if a & 0x7f == 0x7f {
                 assert_eq!(got, half::NAN);
             } else {
                 assert_eq!(half::to_f64::<F16>(got), sign * e4m3);
                 assert_eq!(to_narrow(sign * e4m3, Format::E4M3, Narrow::default()), a as u16);
             }
-            let got = fp8_to_f16(a, Format::E5M2);
+            let got = tiny_to_f16(a, Format::E5M2);
             if a & 0x7f <= 0x7c {
                 assert_eq!(got, (a as u16) << 8);
             } else {
                 assert_eq!(got, half::NAN);
             }
         }
+    }
+
+    /// The values are those of the formats' definition (OCP Microscaling, section 5.3).
+    #[test]
+    fn six_and_four_bit_floats() {
+        let e2m1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+        for (a, value) in e2m1.into_iter().enumerate() {
+            assert_eq!(half::to_f64::<F16>(tiny_to_f16(a as u8, Format::E2M1)), value);
+            assert_eq!(half::to_f64::<F16>(tiny_to_f16(a as u8 | 8, Format::E2M1)), -value);
+        }
+        let to = |a: f64, format| to_narrow(a, format, Narrow { satfinite: true, ..Narrow::default() });
+        assert_eq!(to(2.5, Format::E2M1), 4, "to even");
+        assert_eq!(to(-100.0, Format::E2M1), 15);
+        assert_eq!(to(f64::NAN, Format::E2M1), 7);
+        assert_eq!(to(0.25, Format::E2M1), 0);
+        assert_eq!(to(7.6, Format::E2M3), 0x1f);
+        assert_eq!(to(-7.5, Format::E2M3), 0x3f);
+        assert_eq!(to(0.125, Format::E2M3), 1);
+        assert_eq!(to(28.0, Format::E3M2), 0x1f);
+        assert_eq!(to(f64::NEG_INFINITY, Format::E3M2), 0x3f);
+        assert_eq!(to(0.0625, Format::E3M2), 1);
+        for a in 0..64u8 {
+            for format in [Format::E2M3, Format::E3M2] {
+                assert_eq!(to(half::to_f64::<F16>(tiny_to_f16(a, format)), format), a.into());
+            }
+        }
+    }
+
+    #[test]
+    fn powers() {
+        assert_eq!(to_power(1.0, Round::Zero, true), 127);
+        assert_eq!(to_power(-3.0, Round::Zero, true), 128);
+        assert_eq!(to_power(3.0, Round::Up, true), 129);
+        assert_eq!(to_power(f64::INFINITY, Round::Zero, true), 254);
+        assert_eq!(to_power(f64::INFINITY, Round::Zero, false), 255);
+        assert_eq!(to_power(f64::NAN, Round::Up, true), 255);
+        assert_eq!(to_power(0.0, Round::Up, true), 0);
+        assert_eq!(to_power(f32::MAX.into(), Round::Up, true), 254);
+        assert_eq!(to_power(2f64.powi(-149), Round::Up, true), 0);
+        assert_eq!(power_to_bf16(127), 0x3f80);
+        assert_eq!(power_to_bf16(0), 0x0040);
+        assert_eq!(power_to_bf16(255), 0x7fff);
     }
 
     #[test]

@@ -32,6 +32,18 @@ impl Format {
     /// 8 bits, four of exponent, no infinity: the top exponent counts, and only its last pattern is NaN.
     pub const E4M3: Self = Self { fraction: 3, bias: 7, largest: 0x7e };
 
+    /// Six bits, two of exponent; all are numbers.
+    pub const E2M3: Self = Self { fraction: 3, bias: 1, largest: 0x1f };
+    /// Six bits, three of exponent; all are numbers.
+    pub const E3M2: Self = Self { fraction: 2, bias: 3, largest: 0x1f };
+    /// Four bits; all are numbers.
+    pub const E2M1: Self = Self { fraction: 1, bias: 1, largest: 7 };
+
+    /// Whether every pattern is a number.
+    pub fn only_numbers(self) -> bool {
+        (self.largest + 1).is_power_of_two()
+    }
+
     const fn ieee(fraction: u32, exponent_bits: u32) -> Self {
         let largest = (((1u64 << exponent_bits) - 1) << fraction) - 1;
         Self { fraction, bias: (1 << (exponent_bits - 1)) - 1, largest }

@@ -392,7 +392,9 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
 /// `st.async`, `red.async`
 pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut form.modifiers;
-    let known = m.take("async") && m.take("shared::cluster") && m.take("mbarrier::complete_tx::bytes");
+    let known = m.take("async") && m.take("mbarrier::complete_tx::bytes");
+    // Without a space the address leads there all the same.
+    m.take("shared::cluster");
     m.order();
     m.scope();
     let count = m.take_any(&[("v2", 2), ("v4", 4)]).unwrap_or(1);

@@ -57,6 +57,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         _ => return Err(Refusal::new("its operands do not fit")),
     };
     let (address, _) = d.address(address)?;
+    data::wide_enough(address, space)?;
     let list = |operand: &Operand| match operand {
         Operand::Vector(parts) => parts.to_vec(),
         one => vec![one.clone()],

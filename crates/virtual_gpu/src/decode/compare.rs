@@ -213,9 +213,12 @@ fn packed_setp(
     what: &Test,
     third: Option<(BoolOp, (Slot, bool))>,
 ) -> Result<Alu, Refusal> {
-    let Operand::Pair(pair) = target else { return Err(Refusal::new("it writes two predicates")) };
-    let p = d.real_target(&pair[0], ScalarType::Pred)?;
-    let q = d.real_target(&pair[1], ScalarType::Pred)?;
+    let (low, high) = match target {
+        Operand::Pair(pair) => (&pair[0], &pair[1]),
+        low => (low, &Operand::Sink),
+    };
+    let p = d.real_target(low, ScalarType::Pred)?;
+    let q = d.real_target(high, ScalarType::Pred)?;
     let (cmp, ftz) = (what.comparison.float()?, what.ftz);
     let bf16 = ty == ScalarType::Bf16x2;
     let one = move |a: u32, b: u32| {

@@ -14,8 +14,9 @@ use crate::exec::lanewise::{Alu, each1, each2, each3, map1};
 use crate::exec::registers::Slot;
 use crate::op::OpKind;
 
-/// The formats that `cvt` knows beside the types of registers.
-const FP8: [(&str, Format); 2] = [("e4m3x2", Format::E4M3), ("e5m2x2", Format::E5M2)];
+mod tiny;
+
+use tiny::Tiny;
 
 struct Modes {
     round: Option<Round>,
@@ -31,15 +32,15 @@ struct Modes {
 enum Type {
     /// A type of registers.
     Register(ScalarType),
-    /// Two of an fp8 format.
-    Fp8(Format),
+    /// Two of a format of eight bits or fewer.
+    Tiny(Tiny),
 }
 
-/// Takes the first type or fp8 format.
+/// Takes the first type or tiny format.
 fn narrow_or_type(m: &mut Modifiers<'_>) -> Result<Type, Refusal> {
     m.take_map(|word| {
-        let fp8 = FP8.iter().find(|(name, _)| *name == word).map(|&(_, format)| Type::Fp8(format));
-        fp8.or_else(|| ScalarType::from_word(word).map(Type::Register))
+        let tiny = Tiny::from_word(word).map(Type::Tiny);
+        tiny.or_else(|| ScalarType::from_word(word).map(Type::Register))
     })
     .ok_or_else(|| Refusal::new("it names no type"))
 }
@@ -49,6 +50,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let m = &mut f.modifiers;
     if m.take("pack") {
         return pack(d, f).map(OpKind::Alu);
+    }
+    if m.take("rs") {
+        return Err(Refusal::new(
+            "how Blackwell rounds by random bits is not known well enough to give its bits",
+        ));
     }
     let modes = Modes {
         round: m.round(),
@@ -66,14 +72,16 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     // The destination comes first.
     let (to, from) = (narrow_or_type(m)?, narrow_or_type(m)?);
     let (to, from) = match (to, from) {
-        (Type::Fp8(format), Type::Register(from)) => {
-            return to_fp8(d, f, from, format, &modes).map(OpKind::Alu);
+        (Type::Tiny(format), Type::Register(from)) => {
+            return tiny::narrow(d, f, from, format, &modes).map(OpKind::Alu);
         }
-        (Type::Register(to), Type::Fp8(format)) => {
-            return from_fp8(d, f, to, format, &modes).map(OpKind::Alu);
+        (Type::Register(to), Type::Tiny(format)) => {
+            return tiny::widen(d, f, to, format, &modes).map(OpKind::Alu);
         }
         (Type::Register(to), Type::Register(from)) => (to, from),
-        (Type::Fp8(_), Type::Fp8(_)) => return Err(Refusal::new("fp8 is not converted to fp8")),
+        (Type::Tiny(_), Type::Tiny(_)) => {
+            return Err(Refusal::new("one of its types must be of 16 or 32 bits"));
+        }
     };
     if matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2) {
         return packed(d, f, to, from, &modes).map(OpKind::Alu);
@@ -280,59 +288,6 @@ fn packed(
         let high = convert::to_narrow(a.into(), format, narrow);
         let low = convert::to_narrow(b.into(), format, narrow);
         u32::from(high) << 16 | u32::from(low)
-    }))
-}
-
-/// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and `…e4m3x2.f16x2 d, a`.
-fn to_fp8(
-    d: &mut Decoder<'_>,
-    f: &Form<'_>,
-    from: ScalarType,
-    format: Format,
-    m: &Modes,
-) -> Result<Alu, Refusal> {
-    let narrow = Narrow { round: Round::Nearest, relu: m.relu, satfinite: m.satfinite, sat: false };
-    let byte = move |a: f64| convert::to_narrow(a, format, narrow) & 0xff;
-    match (from, f.operands) {
-        (ScalarType::F32, [t, a, b]) => {
-            let (a, b) = (d.source(a, from)?, d.source(b, from)?);
-            let t = d.real_target(t, ScalarType::B16)?;
-            Ok(each2(t, a, b, move |a: f32, b: f32| byte(a.into()) << 8 | byte(b.into())))
-        }
-        (ScalarType::F16x2 | ScalarType::Bf16x2, [t, a]) => {
-            let a = d.source(a, from)?;
-            let t = d.real_target(t, ScalarType::B16)?;
-            let bf16 = from == ScalarType::Bf16x2;
-            Ok(each1(t, a, move |a: u32| {
-                let part = |a: u32| byte(convert::half_to_f64(a as u16, bf16));
-                part(a >> 16) << 8 | part(a)
-            }))
-        }
-        _ => Err(Refusal::new("its operands do not fit")),
-    }
-}
-
-/// `cvt.rn.f16x2.e4m3x2 d, a`.
-fn from_fp8(
-    d: &mut Decoder<'_>,
-    f: &Form<'_>,
-    to: ScalarType,
-    format: Format,
-    m: &Modes,
-) -> Result<Alu, Refusal> {
-    if to != ScalarType::F16x2 {
-        return Err(Refusal(format!("a conversion from fp8 to `{to}` is not known")));
-    }
-    let relu = m.relu;
-    let [t, a] = f.operands()?;
-    let a = d.source(a, ScalarType::B16)?;
-    let t = d.real_target(t, to)?;
-    Ok(each1(t, a, move |a: u16| {
-        let part = |a: u8| {
-            let bits = convert::fp8_to_f16(a, format);
-            if relu { half::relu::<half::F16>(bits) } else { bits }
-        };
-        u32::from(part((a >> 8) as u8)) << 16 | u32::from(part(a as u8))
     }))
 }
 

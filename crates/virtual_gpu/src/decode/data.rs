@@ -40,9 +40,13 @@ fn copy(t: Slot, a: Slot, rows: u32) -> Alu {
 }
 
 fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let count = f.modifiers.take_any(&[("v2", 2), ("v4", 4)]);
     let ty = f.modifiers.ty()?;
     let rows = rows_of(ty);
     let [target, source] = f.operands()?;
+    if let Some(count) = count {
+        return copy_parts(d, ty, count, target, source).map(OpKind::Alu);
+    }
     match (target, source) {
         (Operand::Vector(parts), source) => return unpack(d, ty, parts, source).map(OpKind::Alu),
         (target, Operand::Vector(parts)) => return pack(d, ty, target, parts).map(OpKind::Alu),
@@ -71,6 +75,36 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     };
     let t = d.real_target(target, ty)?;
     Ok(OpKind::Alu(copy(t, a, rows)))
+}
+
+/// `mov.v4.u32 {a, b, c, d}, %tid`, and between vector registers.
+fn copy_parts(
+    d: &mut Decoder<'_>,
+    ty: ScalarType,
+    count: usize,
+    target: &Operand,
+    source: &Operand,
+) -> Result<Alu, Refusal> {
+    let parts = |whole: &Operand| match whole {
+        Operand::Vector(parts) if parts.len() == count => Ok(parts.to_vec()),
+        Operand::Name(name) => Ok(["x", "y", "z", "w"][..count]
+            .iter()
+            .map(|&p| Operand::Component(name.clone(), p.into()))
+            .collect()),
+        other => Err(Refusal(format!("`{other}` has not {count} parts"))),
+    };
+    let rows = rows_of(ty);
+    let mut moves = Vec::new();
+    // All are read before any is written.
+    for (to, from) in parts(target)?.iter().zip(parts(source)?) {
+        let a = d.source(&from, ty)?;
+        let between = d.scratch(rows)?;
+        moves.push((copy(between, a, rows), copy(d.real_target(to, ty)?, between, rows)));
+    }
+    Ok(Box::new(move |r, mask| {
+        moves.iter().for_each(|(read, _)| read(r, mask));
+        moves.iter().for_each(|(_, write)| write(r, mask));
+    }))
 }
 
 /// The address of a variable or function as a register; `None` if the name is something else.
@@ -255,7 +289,17 @@ fn place(
         }
         (space, _) => space,
     };
+    wide_enough(address, space)?;
     Ok((address, space, symbol))
+}
+
+/// Addresses of shared memory, constants, parameters and the stack may have 32 bits; others have 64.
+pub(super) fn wide_enough(address: AddressOperand, space: SpaceOperand) -> Result<(), Refusal> {
+    let anywhere = matches!(space, SpaceOperand::Generic | SpaceOperand::In(MemorySpace::Global));
+    if anywhere && !address.wide && address.base != NONE {
+        return Err(Refusal::new("an address has 64 bits here"));
+    }
+    Ok(())
 }
 
 fn elements(operand: &Operand, count: usize) -> Result<&[Operand], Refusal> {
@@ -478,7 +522,15 @@ fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     f.modifiers.take("shared::cluster");
     let ty = f.modifiers.ty()?;
     let [t, a] = f.operands()?;
-    let a = d.source(a, ty)?;
+    let variable = match a {
+        Operand::Name(name) => address_of(d, name, 0, false, rows_of(ty))?,
+        Operand::Symbol(symbol) => address_of(d, &symbol.name, symbol.offset, symbol.generic, rows_of(ty))?,
+        _ => None,
+    };
+    let a = match variable {
+        Some(slot) => slot,
+        None => d.source(a, ty)?,
+    };
     let own = d.init(crate::program::Init::ClusterCtaRank, 1)?;
     let t = d.real_target(t, ScalarType::U32)?;
     let rank = |a: u64, own: u32| match (a >> window::SHARED_OFFSET_BITS) as u32 & 0xff {

@@ -5,8 +5,8 @@ use ptx::{Instruction, Operand};
 use super::function::Decoder;
 use super::modifiers::Modifiers;
 use super::{
-    Refusal, arithmetic, asynchronous, atomics, compare, control, convert, data, extension, float, half,
-    video, warp,
+    Refusal, arithmetic, asynchronous, atomics, compare, control, convert, data, extension, float, forms,
+    half, video, warp,
 };
 use crate::op::OpKind;
 
@@ -72,6 +72,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         },
     };
     form.done()?;
+    // Last, because what a decoder says is more to the point.
+    forms::check(&i.opcode)?;
     Ok(kind)
 }
 

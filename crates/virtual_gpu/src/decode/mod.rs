@@ -13,6 +13,7 @@ mod data;
 pub(crate) mod extension;
 mod float;
 mod flow;
+mod forms;
 mod function;
 mod half;
 mod instruction;

@@ -9,10 +9,17 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
         Some("x") => Some(0),
         Some("y") => Some(1),
         Some("z") => Some(2),
+        Some("w") => Some(3),
         Some(_) => return None,
         None => None,
     };
     let init = match (name, dimension) {
+        // The vectors have four parts, of which the last is zero.
+        (
+            "%tid" | "%ntid" | "%ctaid" | "%nctaid" | "%clusterid" | "%nclusterid" | "%cluster_ctaid"
+            | "%cluster_nctaid",
+            Some(3),
+        ) => Init::Zero,
         ("%tid", Some(d)) => Init::Tid(d),
         ("%ntid", Some(d)) => Init::Ntid(d),
         ("%ctaid", Some(d)) => Init::Ctaid(d),

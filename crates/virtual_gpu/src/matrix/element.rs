@@ -76,7 +76,7 @@ impl Element {
             // The hardware reads 19 bits of the register.
             Self::Tf32 => f32::from_bits(bits & 0xFFFF_E000),
             Self::E4m3 => {
-                half::f16::from_bits(convert::fp8_to_f16(bits as u8, crate::alu::exact::Format::E4M3))
+                half::f16::from_bits(convert::tiny_to_f16(bits as u8, crate::alu::exact::Format::E4M3))
                     .to_f32()
             }
             Self::E5m2 => half::f16::from_bits((bits as u16) << 8).to_f32(),

@@ -5,4 +5,5 @@ mod barriers;
 mod device;
 mod flow;
 mod matrix;
+mod narrow;
 mod spaces;

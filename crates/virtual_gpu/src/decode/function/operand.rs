@@ -13,6 +13,9 @@ impl Decoder<'_> {
     pub fn bits(constant: Constant, ty: ScalarType) -> Result<u128, Refusal> {
         use ScalarType::*;
         Ok(match (ty, constant) {
+            (F32 | F64 | Tf32, Constant::Integer { .. }) => {
+                return Err(Refusal(format!("a whole number where `{ty}` is wanted")));
+            }
             (F32 | Tf32, c) => c.to_f32_bits().into(),
             (F64, c) => c.to_f64_bits().into(),
             (_, Constant::Integer { bits, .. }) => match ty.size() {
@@ -96,7 +99,13 @@ impl Decoder<'_> {
         if (has == ScalarType::Pred) != (wants == ScalarType::Pred) {
             return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
         }
-        self.check_width(name, rows_of(has), rows_of(wants))
+        self.check_width(name, rows_of(has), rows_of(wants))?;
+        // Sixteen bits lie in a row as thirty-two do.
+        let narrow = |ty: ScalarType| ty != ScalarType::Pred && ty.size() == 2;
+        if narrow(has) != narrow(wants) && has.size() > 1 && wants.size() > 1 || !same_kind(has, wants) {
+            return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
+        }
+        Ok(())
     }
 
     fn check_width(&self, name: &Name, has: u32, wants: u32) -> Result<(), Refusal> {
@@ -253,7 +262,7 @@ impl Decoder<'_> {
                 }
                 let (base, ty) = self.register(name)?;
                 let rows = rows_of(ty);
-                if ty == ScalarType::Pred || rows > 2 {
+                if ty == ScalarType::Pred || ty.is_float() || rows > 2 {
                     return Err(Refusal(format!("`{name}` cannot hold an address")));
                 }
                 self.reads.push((base, rows));
@@ -274,4 +283,13 @@ impl Decoder<'_> {
             Some(_) => Err(Refusal(format!("`{name}` has no address"))),
         }
     }
+}
+
+/// Whether a register of a type may stand where an instruction wants another of its size: untyped ones may anywhere, and the
+/// sign does not matter.
+fn same_kind(has: ScalarType, wants: ScalarType) -> bool {
+    use ScalarType::*;
+    let integer = |ty| matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64);
+    let float = |ty| matches!(ty, F16 | Bf16 | F32 | F64);
+    !(integer(has) && float(wants) || float(has) && integer(wants))
 }

@@ -1,0 +1,250 @@
+//! Whether PTX has a form of an instruction: its modifiers and types together.
+//!
+//! The decoders ask for what they need and would pass over much that no PTX has (`shl.u32`, `setp.lt.b32`,
+//! `st.relaxed` without a scope); the real driver refuses it, so a program that runs here must not depend on it. What there
+//! is stands in `forms.txt`.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use ptx::{Opcode, ScalarType};
+
+use super::Refusal;
+
+/// One modifier: the words that may stand there, and whether none may.
+#[derive(Debug)]
+struct Slot {
+    words: Vec<&'static str>,
+    optional: bool,
+}
+
+/// One syntax line, less the instruction's name.
+#[derive(Debug)]
+struct Form {
+    text: String,
+    /// Types, in order.
+    types: Vec<Slot>,
+    /// Other words, in any order.
+    others: Vec<Slot>,
+}
+
+type Table = HashMap<&'static str, Vec<Form>>;
+
+/// Refuses an instruction whose modifiers do not go together.
+pub(super) fn check(opcode: &Opcode) -> Result<(), Refusal> {
+    let Some(forms) = table().get(opcode.name.as_str()) else { return Ok(()) };
+    let words: Vec<&str> = opcode.modifiers.iter().map(|m| m.as_str()).collect();
+    if forms.iter().any(|form| form.admits(&words)) {
+        return Ok(());
+    }
+    Err(Refusal(describe(&opcode.name, forms, &words)))
+}
+
+/// What is wrong: a word too few or too many, if that is all.
+fn describe(name: &str, forms: &[Form], words: &[&str]) -> String {
+    let missing = forms.iter().find_map(|form| {
+        form.types.iter().chain(&form.others).filter(|slot| !slot.optional).find(|slot| {
+            slot.words.iter().any(|&word| {
+                let more: Vec<&str> = words.iter().copied().chain([word]).collect();
+                form.admits(&more)
+            })
+        })
+    });
+    if let Some(slot) = missing {
+        return format!("it needs `.{}`", slot.words.join("` or `."));
+    }
+    for (i, word) in words.iter().enumerate() {
+        let rest: Vec<&str> = words.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, w)| *w).collect();
+        if forms.iter().any(|form| form.admits(&rest)) {
+            return format!("`.{word}` is not possible in this form");
+        }
+    }
+    let types = words.iter().rev().find(|word| is_type(word));
+    let near = |form: &&Form| types.is_some_and(|ty| form.types.iter().any(|slot| slot.words.contains(ty)));
+    match forms.iter().find(near).or(forms.first()) {
+        Some(form) => format!("there is no such form; one that there is: `{name}{}`", form.text),
+        None => "there is no such form".to_owned(),
+    }
+}
+
+impl Form {
+    fn admits(&self, words: &[&str]) -> bool {
+        let mut types = self.types.iter();
+        let mut taken = 0u64;
+        for word in words {
+            if is_type(word) {
+                loop {
+                    match types.next() {
+                        Some(slot) if slot.words.contains(word) => break,
+                        Some(slot) if slot.optional => {}
+                        _ => return false,
+                    }
+                }
+            } else {
+                let free = |&(k, slot): &(usize, &Slot)| taken >> k & 1 == 0 && slot.words.contains(word);
+                match self.others.iter().enumerate().find(free) {
+                    Some((k, _)) => taken |= 1 << k,
+                    None => return false,
+                }
+            }
+        }
+        types.all(|slot| slot.optional)
+            && self.others.iter().enumerate().all(|(k, slot)| slot.optional || taken >> k & 1 != 0)
+    }
+}
+
+/// Types of registers, and those that only `cvt` knows.
+fn is_type(word: &str) -> bool {
+    ScalarType::from_word(word).is_some()
+        || matches!(word, "u4" | "s4" | "u2" | "s2" | "ue8m0x2")
+        || (word.starts_with('e') && (word.ends_with("x2") || word.ends_with("x4")))
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| parse(include_str!("forms.txt")))
+}
+
+fn parse(text: &'static str) -> Table {
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    let mut table = Table::new();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(definition) = line.split_once(" = ") {
+            names.push(definition);
+            continue;
+        }
+        let (opcodes, rest) = head(line);
+        let mut form = Form { text: String::new(), types: Vec::new(), others: Vec::new() };
+        pieces(rest, &names, &mut form);
+        for opcode in opcodes {
+            let form =
+                Form { text: form.text.clone(), types: copies(&form.types), others: copies(&form.others) };
+            table.entry(opcode).or_default().push(form);
+        }
+    }
+    table
+}
+
+fn copies(slots: &[Slot]) -> Vec<Slot> {
+    slots.iter().map(|slot| Slot { words: slot.words.clone(), optional: slot.optional }).collect()
+}
+
+/// The names that a line begins with, and the rest.
+fn head(line: &'static str) -> (Vec<&'static str>, &'static str) {
+    if let Some((names, rest)) = line.strip_prefix('{').and_then(|line| line.split_once('}')) {
+        return (names.split(',').collect(), rest);
+    }
+    let end = line.find(['.', '{', '$']).unwrap_or(line.len());
+    (vec![&line[..end]], &line[end..])
+}
+
+/// Reads `.word`, `.{a,b}`, `{,.a,.b}` and `$name`, one after the other.
+fn pieces(mut rest: &'static str, names: &[(&'static str, &'static str)], form: &mut Form) {
+    while !rest.is_empty() {
+        if let Some(name) = rest.strip_prefix('$') {
+            let end = name.find(['.', '{', '$']).unwrap_or(name.len());
+            let meaning = names.iter().find(|(known, _)| known[1..] == name[..end]);
+            pieces(meaning.map_or("", |(_, meaning)| meaning), names, form);
+            rest = &name[end..];
+            continue;
+        }
+        let group = rest.strip_prefix('.').unwrap_or(rest).strip_prefix('{');
+        let (words, end): (Vec<&str>, usize) = match group.and_then(|group| group.split_once('}')) {
+            Some((words, behind)) => (words.split(',').collect(), rest.len() - behind.len()),
+            None => {
+                let end = rest[1..].find(['.', '{', '$']).map_or(rest.len(), |end| end + 1);
+                (vec![&rest[..end]], end)
+            }
+        };
+        let words: Vec<&str> = words.into_iter().map(|word| word.trim_start_matches('.')).collect();
+        let optional = words.contains(&"");
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let slot = Slot { optional, words };
+        if slot.words.iter().all(|word| is_type(word)) {
+            form.types.push(slot)
+        } else {
+            form.others.push(slot)
+        }
+        form.text.push_str(&rest[..end]);
+        rest = &rest[end..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(opcode: &str) -> Option<String> {
+        let mut words = opcode.split('.');
+        let name = words.next().unwrap();
+        describe_or_none(name, &words.collect::<Vec<_>>())
+    }
+
+    fn describe_or_none(name: &str, words: &[&str]) -> Option<String> {
+        let forms = table().get(name)?;
+        (!forms.iter().any(|form| form.admits(words))).then(|| describe(name, forms, words))
+    }
+
+    /// Each was put to ptxas of CUDA 13.5.
+    #[test]
+    fn forms_that_there_are() {
+        for opcode in [
+            "add.u32",
+            "add.sat.s32",
+            "add.rn.ftz.sat.f32",
+            "add.cc.u64",
+            "mad.hi.sat.s32",
+            "shr.s16",
+            "shl.b64",
+            "setp.lt.and.ftz.f32",
+            "setp.hs.u64",
+            "set.eq.u32.f16x2",
+            "cvt.rn.f32.s64",
+            "cvt.rzi.ftz.s32.f32",
+            "cvt.rn.relu.satfinite.e4m3x2.f32",
+            "cvt.u64.u8",
+            "ld.global.nc.L1::no_allocate.L2::128B.v4.f32",
+            "ld.relaxed.gpu.global.u32",
+            "st.volatile.shared.u8",
+            "atom.acq_rel.sys.global.cas.b128",
+            "red.global.add.noftz.v4.f16x2",
+            "prmt.b32.f4e",
+            "bar.sync",
+            "barrier.cta.red.popc.aligned.u32",
+            "redux.sync.max.s32",
+            "mov.b128",
+            "min.ftz.NaN.xorsign.abs.f32",
+            "slct.ftz.f64.f32",
+            "st.weak.param::func.b8",
+        ] {
+            assert_eq!(says(opcode), None, "{opcode}");
+        }
+    }
+
+    #[test]
+    fn forms_that_there_are_not() {
+        for (opcode, part) in [
+            ("add.b32", "no such form"),
+            ("add.sat.u32", "`.sat` is not possible"),
+            ("add.ftz.bf16", "`.ftz` is not possible"),
+            ("shl.u32", "shl.{b16,b32,b64}"),
+            ("setp.lt.b32", "no such form"),
+            ("setp.ftz.eq.u32", "`.ftz` is not possible"),
+            ("cvt.f32.s32", "it needs `.rn` or `.rz` or `.rm` or `.rp`"),
+            ("cvt.rn.s32.f32", "no such form"),
+            ("cvt.rn.f64.f32", "`.rn` is not possible"),
+            ("st.relaxed.global.u32", "it needs `.cta` or `.cluster` or `.gpu` or `.sys`"),
+            ("st.wt.const.u32", "`.const` is not possible"),
+            ("ld.gpu.global.u32", "it needs `.relaxed` or `.acquire`"),
+            ("atom.global.and.u32", "no such form"),
+            ("atom.global.add.f16", "it needs `.noftz`"),
+            ("atom.local.add.u32", "`.local` is not possible"),
+            ("and.u32", "no such form"),
+            ("bar.sync.aligned", "`.aligned` is not possible"),
+            ("prmt.u32", "no such form"),
+        ] {
+            let text = says(opcode).unwrap_or_else(|| panic!("{opcode} is taken"));
+            assert!(text.contains(part), "{opcode}: {text}");
+        }
+    }
+}

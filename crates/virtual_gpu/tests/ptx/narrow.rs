@@ -1,0 +1,54 @@
+//! Floats of fewer than eight bits, and special registers as vectors.
+
+use gpu_model::chips::B200;
+use virtual_gpu::{Gpu, Launch, Options};
+
+fn run<const N: usize>(kernel: &str, launch: Launch, input: &[f32]) -> [u32; N] {
+    let gpu = Gpu::with_options(&B200, Options { threads: 1, ..Options::default() });
+    let module = gpu.load(include_str!("narrow.ptx")).unwrap_or_else(|e| panic!("{e}"));
+    let buffer = |bytes: u64| gpu.memory().alloc(bytes).unwrap();
+    let (values, out) = (buffer(1024), buffer(4 * N as u64));
+    gpu.memory().write(values, bytemuck::cast_slice(input)).unwrap();
+    let kernel = module.kernel(kernel).unwrap();
+    let mut params = Vec::new();
+    if kernel.param_bytes() == 16 {
+        params.extend(values.to_le_bytes());
+    }
+    params.extend(out.to_le_bytes());
+    gpu.launch(&kernel, &launch, &params, &mut ()).unwrap_or_else(|e| panic!("{e}"));
+    let mut result = [0; N];
+    gpu.memory().read(out, bytemuck::cast_slice_mut(&mut result)).unwrap();
+    result
+}
+
+/// The patterns are those of the Microscaling specification's tables; the first of a pair lies in the low half.
+#[test]
+fn floats_of_fewer_than_eight_bits() {
+    let got: [u32; 21] = run("narrow", Launch::new(1, 3), &[1.5, -4.0, 0.0625, 100.0, f32::NAN, -0.0]);
+    // 1.5 is 0 01 1 in e2m1, 0 01 100 in e2m3, 0 011 10 in e3m2; -4.0 is 1 11 0, 1 11 000 and with `.relu` nothing.
+    assert_eq!(
+        got[..7],
+        [0xe3, 0xc400_3e00, 0x000e_380c, 0xc400_3e00, 0x0000_3e00, 0x8180_817f, 0x4080_3f80]
+    );
+    // 1/16 is too small for e2m1 and to even nothing in e2m3; in e3m2 it is the least. 100 becomes the largest.
+    assert_eq!(
+        got[7..14],
+        [0x70, 0x4600_0000, 0x1f01_1f00, 0x4780_0000, 0x4f00_2c00, 0x867b_857b, 0x4280_3d80]
+    );
+    // No NaN but in the powers; zero's power is the least.
+    assert_eq!(
+        got[14..],
+        [0x87, 0x8000_4600, 0x001f_201f, 0x8000_4780, 0x0000_4f00, 0x00ff_00ff, 0x0040_7fff]
+    );
+}
+
+#[test]
+fn special_registers_are_vectors_of_four() {
+    let got: [u32; 64] = run("vectors", Launch::new(1, (4, 2, 2)), &[]);
+    for (thread, values) in got[..32].chunks(4).enumerate() {
+        // Both layers write to one place; the value of the last to come stays.
+        assert_eq!(values[0] % 100, 0, "the fourth part is zero");
+        assert_eq!(values[1..3], [42, 0]);
+        assert_eq!(values[3], u32::from(thread % 4 != 2));
+    }
+}
