@@ -126,6 +126,20 @@ fn links_lead_somewhere_and_names_are_unique() {
     }
 }
 
+/// On a phone the head of the table is not to be seen.
+#[test]
+fn each_number_of_the_summary_says_what_it_is() {
+    let page = page();
+    let summary = page.split("<section").find(|part| part.starts_with(" id=\"summary\"")).unwrap();
+    let (head, body) = summary.split_once("<tbody>").unwrap();
+    let cells: Vec<&str> = body.split("<td").skip(1).collect();
+    assert!(!cells.is_empty());
+    for cell in cells {
+        let label = cell.split("data-label=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        assert!(head.contains(&format!(">{label}</th>")), "{label} is no column");
+    }
+}
+
 #[test]
 fn nothing_comes_from_elsewhere() {
     let page = page();

@@ -33,39 +33,54 @@ fn waste_cell(out: &mut String, count: u64) {
     let _ = write!(out, "<td{class}>{}</td>", grouped(count));
 }
 
-/// One row for each kernel.
+/// What the summary says of a kernel, a column each.
+const COLUMNS: [&str; 6] =
+    ["size", "shared wavefronts", "bank conflicts", "global sectors", "used", "occupancy"];
+
+/// One row for each kernel. On a phone a row is a block, whose cells say their column's name; the roles keep it a table for
+/// those who listen to it.
 pub(super) fn summary(out: &mut String, kernels: &[Kernel]) {
     out.push_str("<section id=\"summary\" aria-labelledby=\"summary-title\">\n");
     out.push_str("<h2 id=\"summary-title\">Summary</h2>\n");
     out.push_str(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels and their counters\">",
     );
-    out.push_str("<table><caption>Kernels and their counters</caption><thead><tr>");
-    for head in
-        ["kernel", "size", "shared wavefronts", "bank conflicts", "global sectors", "used", "occupancy"]
-    {
-        // On a phone the size gives its place to the counters; the kernel's own part has it, too.
-        let class = if head == "size" { " class=\"wrap\"" } else { "" };
-        let _ = write!(out, "<th scope=\"col\"{class}>{head}</th>");
+    out.push_str(
+        "<table role=\"table\"><caption>Kernels and their counters</caption><thead><tr role=\"row\">",
+    );
+    for head in ["kernel"].iter().chain(&COLUMNS) {
+        let _ = write!(out, "<th scope=\"col\" role=\"columnheader\">{head}</th>");
     }
     out.push_str("</tr></thead><tbody>\n");
     for kernel in kernels {
-        let (shared, global) = (kernel.launch.counters.shared(), kernel.launch.counters.global());
         let _ = write!(
             out,
-            "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"wrap\">{}</td><td>{}</td>",
+            "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\"><a href=\"#{}\">{}</a></th>",
             kernel.id(),
-            escape(&kernel.launch.kernel),
-            escape(&kernel.size),
-            grouped(shared.wavefronts)
+            escape(&kernel.launch.kernel)
         );
-        waste_cell(out, shared.bank_conflicts);
+        let (shared, global) = (kernel.launch.counters.shared(), kernel.launch.counters.global());
         let occupancy = match &kernel.occupancy {
             Ok(found) => format!("{:.0} %", found.fraction * 100.0),
             Err(_) => "–".to_owned(),
         };
-        let used = percent(&global);
-        let _ = writeln!(out, "<td>{}</td><td>{used}</td><td>{occupancy}</td></tr>", grouped(global.sectors));
+        let cells = [
+            escape(&kernel.size),
+            grouped(shared.wavefronts),
+            grouped(shared.bank_conflicts),
+            grouped(global.sectors),
+            percent(&global),
+            occupancy,
+        ];
+        for (column, cell) in COLUMNS.into_iter().zip(cells) {
+            let class = match column {
+                "size" => " class=\"wrap\"",
+                "bank conflicts" if shared.bank_conflicts > 0 => " class=\"bad\"",
+                _ => "",
+            };
+            let _ = write!(out, "<td role=\"cell\" data-label=\"{column}\"{class}>{cell}</td>");
+        }
+        out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n</section>\n");
 }

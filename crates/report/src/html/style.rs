@@ -28,7 +28,15 @@ caption{text-align:left;padding:.5rem .75rem;color:var(--muted)}
 th,td{padding:.3rem .6rem;text-align:right;white-space:nowrap;border-top:1px solid var(--rule)}
 th:last-child,td:last-child{padding-right:.9rem}
 td.wrap{white-space:normal;min-width:7rem}
-@media (max-width:40rem){th,td{padding-inline:.35rem}th.wrap,td.wrap{display:none}}
+@media (max-width:40rem){
+th,td{padding-inline:.35rem}
+#summary thead{position:absolute;left:-100vw}
+#summary tr{display:grid;grid-template-columns:repeat(3,1fr);padding:.4rem .6rem;border-top:1px solid var(--rule)}
+#summary :is(th,td){border:0;padding:0;text-align:left;white-space:normal}
+#roofline tbody th{white-space:normal;overflow-wrap:anywhere}
+#summary tbody th{grid-column:1/-1;overflow-wrap:anywhere}
+#summary td::before{content:attr(data-label);display:block;color:var(--muted);font-size:.8rem;font-weight:400}
+}
 th{font-weight:600}
 thead th{white-space:normal;vertical-align:bottom}
 th:first-child,.source td:last-child,.source thead th:last-child{text-align:left}

@@ -48,7 +48,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     let x = |intensity: f64| LEFT + (intensity / least).ln() / (most / least).ln() * (WIDTH - LEFT - RIGHT);
     let y = |flops: f64| HEIGHT - BOTTOM - (flops / low).ln() / (high / low).ln() * (HEIGHT - TOP - BOTTOM);
 
-    let mut drawing = Drawing::new(WIDTH, HEIGHT).readable_from(480.0);
+    let mut drawing = Drawing::new(WIDTH, HEIGHT).readable_from(640.0);
     for power in tick_powers(least, most) {
         let at = 10f64.powi(power);
         drawing.line("grid", &[(x(at), TOP), (x(at), HEIGHT - BOTTOM)]);
