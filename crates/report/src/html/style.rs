@@ -30,9 +30,10 @@ th:last-child,td:last-child{padding-right:.9rem}
 td.wrap{white-space:normal;min-width:7rem}
 @media (max-width:40rem){
 th,td{padding-inline:.35rem}
-#summary thead{position:absolute;left:-100vw}
-#summary tr{display:grid;grid-template-columns:repeat(3,1fr);padding:.4rem .6rem;border-top:1px solid var(--rule)}
-#summary :is(th,td){border:0;padding:0;text-align:left;white-space:normal}
+#summary thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+#summary tr{display:grid;grid-template-columns:repeat(3,1fr);gap:0 .5rem;padding:.4rem .6rem;border-top:1px solid var(--rule)}
+#summary :is(th,td){border:0;padding:0;text-align:left;white-space:normal;min-width:0}
+#summary td{font-size:.85rem;overflow-wrap:anywhere}
 #roofline tbody th{white-space:normal;overflow-wrap:anywhere}
 #summary tbody th{grid-column:1/-1;overflow-wrap:anywhere}
 #summary td::before{content:attr(data-label);display:block;color:var(--muted);font-size:.8rem;font-weight:400}
