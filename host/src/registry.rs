@@ -161,6 +161,10 @@ kernels! {
         hopper_tf32_nt_128 hopper_s8_nt_128
         hopper_f16_nn_64 hopper_f16_nt_64 hopper_f16_tn_64 hopper_f16_tt_64
         hopper_bf16_nn_64 hopper_bf16_nt_64 hopper_bf16_tn_64 hopper_bf16_tt_64
+        hopper_f16_nn_small hopper_f16_nt_small hopper_f16_tn_small hopper_f16_tt_small
+        hopper_f16_nn_small_down hopper_f16_nt_small_down hopper_f16_tn_small_down hopper_f16_tt_small_down
+        hopper_bf16_nn_small hopper_bf16_nt_small hopper_bf16_tn_small hopper_bf16_tt_small
+        hopper_bf16_nn_small_down hopper_bf16_nt_small_down hopper_bf16_tn_small_down hopper_bf16_tt_small_down
         hopper_tf32_nt_64 hopper_s8_nt_64
     }
     "latency": latency { chase_global chase_shared copy_by_few }

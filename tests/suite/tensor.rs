@@ -157,6 +157,15 @@ pub fn cases() -> Vec<Case> {
         both::<Bf16, f32>(device, "hopper-64-shared", Place::Aligned, problem)?;
         Ok(())
     }));
+    // A block stores several tiles in turn, so soon after each other that none is stored while the next is multiplied.
+    for name in ["hopper-alone", "hopper-192", "hopper-128", "hopper-64"] {
+        on_hopper.push(Case::new(format!("tensor::tile_after_tile::{name}"), move |device| {
+            let shape = if device.is_virtual() { (8704, 384, 64) } else { (40_000, 768, 128) };
+            let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
+            both::<Bf16, Bf16>(device, name, Place::Aligned, problem)?;
+            Ok(())
+        }));
+    }
     cases.extend(on_hopper.into_iter().map(|case| case.needs(HOPPER)));
     cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
         let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
@@ -310,7 +319,8 @@ fn exactly<I: InputElement, O: OutputElement>(
 }
 
 /// Variants whose blocks depend on each other in one way each.
-const REPEATED: [&str; 4] = ["hopper-pairs", "hopper-pairs-shared", "hopper-128-shared", "hopper-64-shared"];
+const REPEATED: [&str; 5] =
+    ["hopper-pairs", "hopper-pairs-shared", "hopper-128-shared", "hopper-64-shared", "hopper-small-shared"];
 
 /// The same product on each stream again and again, all streams at once, without a wait between launches but one that compares
 /// every bit.

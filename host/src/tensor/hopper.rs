@@ -64,6 +64,22 @@ pub(super) const VARIANTS: &[Variant] = &[
     variant!("hopper-128-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Wide128], Some(true)),
     variant!("hopper-64", "128 x 64 a block, two share A", Automatic::Never, &[Tiles::Wide64], Some(false)),
     variant!("hopper-64-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Wide64], Some(true)),
+    variant!("hopper-small", "64 x 64 a block, two share A", Automatic::Never, &[Tiles::Small], Some(false)),
+    variant!("hopper-small-shared", "the same, tiles shared", Automatic::Never, &[Tiles::Small], Some(true)),
+    variant!(
+        "hopper-small-down",
+        "the same, two share B",
+        Automatic::Never,
+        &[Tiles::SmallDown],
+        Some(false)
+    ),
+    variant!(
+        "hopper-small-down-shared",
+        "the same, tiles shared",
+        Automatic::Never,
+        &[Tiles::SmallDown],
+        Some(true)
+    ),
 ];
 
 fn refusal(
@@ -190,13 +206,28 @@ pub(super) fn prepare<'d>(
         (Tiles::Wide64, Input::Bf16) => {
             halves!(bf16: hopper_bf16_nn_64 hopper_bf16_nt_64 hopper_bf16_tn_64 hopper_bf16_tt_64)
         }
+        (Tiles::Small, Input::F16) => {
+            halves!(f16: hopper_f16_nn_small hopper_f16_nt_small hopper_f16_tn_small hopper_f16_tt_small)
+        }
+        (Tiles::Small, Input::Bf16) => {
+            halves!(bf16: hopper_bf16_nn_small hopper_bf16_nt_small hopper_bf16_tn_small hopper_bf16_tt_small)
+        }
+        (Tiles::SmallDown, Input::F16) => halves!(
+            f16: hopper_f16_nn_small_down hopper_f16_nt_small_down hopper_f16_tn_small_down hopper_f16_tt_small_down
+        ),
+        (Tiles::SmallDown, Input::Bf16) => halves!(
+            bf16: hopper_bf16_nn_small_down hopper_bf16_nt_small_down hopper_bf16_tn_small_down
+                hopper_bf16_tt_small_down
+        ),
         (Tiles::Pairs, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt>(),
         (Tiles::Pairs, Input::S8) => launch.of::<i8, hopper_s8_nt>(),
         (Tiles::Wide128, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_128>(),
         (Tiles::Wide128, Input::S8) => launch.of::<i8, hopper_s8_nt_128>(),
         (Tiles::Wide64, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_64>(),
         (Tiles::Wide64, Input::S8) => launch.of::<i8, hopper_s8_nt_64>(),
-        (Tiles::Alone | Tiles::Wide192, Input::Tf32 | Input::S8) => Err(none()),
+        (Tiles::Alone | Tiles::Wide192 | Tiles::Small | Tiles::SmallDown, Input::Tf32 | Input::S8) => {
+            Err(none())
+        }
     }
 }
 
@@ -229,7 +260,8 @@ impl<'d> Launch<'d, '_> {
             group: plan.tiles.group(),
         };
         let shared = plan.tiles.form().shared_bytes();
-        let shape = Shape { grid: [plan.blocks(), 1, 1], block: [THREADS, 1, 1], shared };
+        let threads = plan.tiles.form().threads();
+        let shape = Shape { grid: [plan.blocks(), 1, 1], block: [threads, 1, 1], shared };
         let a = panels::<T>("A", operands.a, problem.layout.a(), (problem.m, problem.k), problem.lda)?;
         // B's columns are what A's rows are.
         let b_order = if problem.layout.b() == Order::Rows { Order::Columns } else { Order::Rows };

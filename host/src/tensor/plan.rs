@@ -1,8 +1,8 @@
 //! How a product is dealt out to a Hopper's multiprocessors: which tiles, and whether some of them are shared.
 
-use kernels_gpu::hopper::block::{CONSUMERS, Form};
+use kernels_gpu::hopper::block::Form;
 use kernels_gpu::hopper::parts::Parts;
-use kernels_gpu::hopper::product::{ALONE, PAIRS, WIDE_64, WIDE_128, WIDE_192};
+use kernels_gpu::hopper::product::{ALONE, PAIRS, SMALL, SMALL_DOWN, WIDE_64, WIDE_128, WIDE_192};
 use kernels_gpu::hopper::work::Split;
 
 use super::{Input, Problem};
@@ -20,11 +20,16 @@ pub(super) enum Tiles {
     Wide128,
     /// 128 × 64.
     Wide64,
+    /// 64 × 64.
+    Small,
+    /// The same; two blocks share B.
+    SmallDown,
 }
 
 impl Tiles {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pairs, Self::Alone, Self::Wide192, Self::Wide128, Self::Wide64];
+    pub const ALL: [Self; 7] =
+        [Self::Pairs, Self::Alone, Self::Wide192, Self::Wide128, Self::Wide64, Self::Small, Self::SmallDown];
 
     pub fn form(self) -> Form {
         match self {
@@ -33,31 +38,47 @@ impl Tiles {
             Self::Wide192 => WIDE_192,
             Self::Wide128 => WIDE_128,
             Self::Wide64 => WIDE_64,
+            Self::Small => SMALL,
+            Self::SmallDown => SMALL_DOWN,
         }
     }
 
     /// Whether there are kernels of this form for the type.
     pub fn takes(self, input: Input) -> bool {
-        matches!(input, Input::F16 | Input::Bf16) || !matches!(self, Self::Alone | Self::Wide192)
+        matches!(input, Input::F16 | Input::Bf16)
+            || !matches!(self, Self::Alone | Self::Wide192 | Self::Small | Self::SmallDown)
     }
 
     /// Rows of clusters' tiles that run together: those that make the squarest piece of C of 66 clusters, or 132 blocks.
     pub fn group(self) -> u32 {
         match self {
-            Self::Pairs | Self::Alone | Self::Wide64 => 8,
+            Self::Pairs | Self::Alone | Self::Wide64 | Self::Small | Self::SmallDown => 8,
             Self::Wide128 => 12,
             Self::Wide192 => 14,
         }
     }
 
-    /// Cycles that a step of 128 bytes of k takes, fitted to times of an H200.
+    /// Cycles that a step of 128 bytes of k takes, fitted to times of an H200: what a multiprocessor can take in counts for
+    /// small tiles, what the tensor cores can multiply for large ones.
     fn step_cycles(self) -> f64 {
         match self {
-            Self::Pairs => 1180.0,
-            Self::Alone => 1175.0,
-            Self::Wide192 => 950.0,
-            Self::Wide128 => 650.0,
+            Self::Pairs => 1370.0,
+            Self::Alone => 1385.0,
+            Self::Wide192 => 1060.0,
+            Self::Wide128 => 700.0,
             Self::Wide64 => 480.0,
+            Self::Small | Self::SmallDown => 320.0,
+        }
+    }
+
+    /// Cycles from launch to launch beside the steps, fitted likewise: until the first stage is there, and after the last.
+    fn other_cycles(self) -> f64 {
+        match self {
+            Self::Pairs | Self::Alone => 7100.0,
+            Self::Wide192 => 6500.0,
+            Self::Wide128 => 5700.0,
+            Self::Wide64 => 4450.0,
+            Self::Small | Self::SmallDown => 3960.0,
         }
     }
 }
@@ -75,15 +96,19 @@ pub(super) struct Plan {
     pub split: Split,
     /// Whether a tile is stored while the next is multiplied.
     deferred: bool,
+    /// Bytes of A and of B.
+    operand_bytes: f64,
+    /// How often the larger operand is read.
+    passes: usize,
 }
 
 impl Plan {
-    /// The plan with the fewest cycles, by estimate; of plans that share tiles, or of plans that do not, if `shared` says so.
+    /// The plan with the fewest cycles, by estimate, and of those the one that reads the larger operand least often; of plans that share tiles, or of plans that do not, if `shared` says so.
     pub fn choose(problem: &Problem, sms: u32, among: &[Tiles], shared: Option<bool>) -> Option<Self> {
         let among = among.iter().filter(|tiles| tiles.takes(problem.input));
         let plans = among.flat_map(|&tiles| Self::of(problem, sms, tiles));
         let plans = plans.filter(|plan| shared.is_none_or(|shared| shared == (plan.split.tiles > 0)));
-        plans.min_by(|a, b| a.cycles().total_cmp(&b.cycles()))
+        plans.min_by(|a, b| a.cycles().total_cmp(&b.cycles()).then(a.passes.cmp(&b.passes)))
     }
 
     /// All plans of one form.
@@ -94,6 +119,12 @@ impl Plan {
         let steps = problem.k.div_ceil(128 / problem.input.size()) as u32;
         let most = (sms / form.blocks()).max(1);
         let deferred = problem.output.size() == 2 && problem.beta == 0.0;
+        let lines = problem.m + problem.n;
+        let passes = if problem.m > problem.n {
+            problem.n.div_ceil(cols as usize)
+        } else {
+            problem.m.div_ceil(rows as usize)
+        };
         let whole = Self {
             tiles,
             clusters: count.clamp(1, u64::from(most)) as u32,
@@ -101,6 +132,8 @@ impl Plan {
             steps,
             split: Split::default(),
             deferred,
+            operand_bytes: lines as f64 * problem.k as f64 * problem.input.size() as f64,
+            passes,
         };
         let mut plans = vec![whole];
         // The last round, or all tiles if there is but one: in so many parts each or, as the last, dealt out to all clusters.
@@ -126,16 +159,17 @@ impl Plan {
         // What is not hidden of storing a tile, if another follows, and of the last.
         let store = if self.deferred { 300.0 } else { 12.0 * n };
         let rounds = (self.count - u64::from(self.split.tiles)).div_ceil(u64::from(self.clusters)) as f64;
-        let shared = if self.split.tiles > 0 {
+        let (length, shared) = if self.split.tiles > 0 {
             let length = f64::from(self.split.steps);
-            // Sums are written and read through L2, and each part is waited for.
+            // Sums are written and read through L2, and waited for: cycles fitted to times of an H200.
             let others = (steps / length).ceil().max(2.0) - 1.0;
-            let moved = 0.1 * n * n;
-            length * step + 2000.0 + moved + others * (100.0 + moved)
+            (length, 2500.0 + 50.0 * n + others * (500.0 + 0.09 * n * n))
         } else {
-            0.0
+            (0.0, 0.0)
         };
-        3000.0 + 16.0 * n + rounds * (steps * step + store) + shared
+        // Memory brings 2,270 bytes a cycle, however many multiprocessors ask.
+        let multiplied = ((rounds * steps + length) * step).max(self.operand_bytes / 2270.0);
+        self.tiles.other_cycles() + multiplied + (rounds - 1.0).max(0.0) * store + shared
     }
 
     /// Blocks that are launched.
@@ -148,7 +182,7 @@ impl Plan {
         if self.split.tiles == 0 {
             return 0;
         }
-        Parts::words(self.blocks() * CONSUMERS, self.tiles.form().n / 2)
+        Parts::words(self.blocks() * self.tiles.form().consumers(), self.tiles.form().n / 2)
     }
 
     /// Tiles of a cluster, in all.
@@ -197,6 +231,29 @@ mod tests {
         assert!(matches!(plan(8192, 8192, 8192).tiles, Tiles::Pairs));
         assert!(plan(1024, 1024, 1024).tiles.form().n <= 128);
         assert!(plan(512, 512, 512).clusters > 8);
+    }
+
+    #[test]
+    fn what_was_fastest_on_an_h200_is_chosen() {
+        for ((m, n, k), tiles, shared) in [
+            ((512, 512, 512), Tiles::SmallDown, false),
+            ((64, 8192, 1024), Tiles::Small, false),
+            ((128, 4096, 4096), Tiles::SmallDown, false),
+            ((1024, 1024, 1024), Tiles::Wide64, false),
+            ((1280, 1280, 1280), Tiles::Wide128, false),
+            ((2048, 2048, 2048), Tiles::Wide128, false),
+            ((3072, 3072, 3072), Tiles::Wide192, false),
+            ((4096, 4096, 4096), Tiles::Pairs, false),
+            ((8192, 8192, 8192), Tiles::Pairs, true),
+        ] {
+            let plan = plan(m, n, k);
+            assert_eq!(
+                (plan.tiles, plan.split.tiles > 0),
+                (tiles, shared),
+                "{m} x {n} x {k}: {}",
+                plan.why()
+            );
+        }
     }
 
     #[test]

@@ -6,16 +6,13 @@ use tile::hopper::{Barrier, Element, KTile, Major, Ring, SharedAddress, cluster}
 use super::HopperGemm;
 use super::epilogue::STAGING;
 use super::raster::Raster;
-use super::work::{Split, Works};
-
-/// Rows of C a block computes.
-pub const BLOCK_M: u32 = 128;
-/// Warps that multiply.
-pub const CONSUMERS: u32 = 8;
+use super::work::{Split, Work, Works};
 
 /// A form of the product: what a block computes, and with whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
+    /// Rows of C a block computes: 64 for each warpgroup that multiplies.
+    pub m: u32,
     /// Columns of C a block computes.
     pub n: u32,
     /// Stages of 128 bytes of k.
@@ -34,37 +31,52 @@ impl Form {
 
     /// Rows and columns of C that a cluster computes.
     pub const fn tile(self) -> (u32, u32) {
-        (self.down * BLOCK_M, self.across * self.n)
+        (self.down * self.m, self.across * self.n)
+    }
+
+    /// Warps of a block that multiply.
+    pub const fn consumers(self) -> u32 {
+        consumers(self.m)
+    }
+
+    /// Threads of a block: a warpgroup that copies, and those that multiply.
+    pub const fn threads(self) -> u32 {
+        128 + 32 * self.consumers()
     }
 
     /// Bytes of dynamic shared memory of a block.
     pub const fn shared_bytes(self) -> u32 {
         // 1024 to align the first stage.
-        1024 + self.stages * (BLOCK_M + self.n) * 128
-            + CONSUMERS * STAGING
-            + (2 * self.stages + CONSUMERS) * Barrier::BYTES
+        1024 + self.stages * (self.m + self.n) * 128
+            + self.consumers() * STAGING
+            + (2 * self.stages + self.consumers()) * Barrier::BYTES
     }
 }
 
+/// Warps that multiply `m` rows.
+pub const fn consumers(m: u32) -> u32 {
+    m / 16
+}
+
 /// Where everything lies in shared memory.
-pub struct Room<const N: u32, const S: u32> {
+pub struct Room<const M: u32, const N: u32, const S: u32> {
     /// The first stage.
     pub stages: SharedAddress,
 }
 
-impl<const N: u32, const S: u32> Room<N, S> {
+impl<const M: u32, const N: u32, const S: u32> Room<M, N, S> {
     /// Bytes of a stage.
-    pub const STAGE: u32 = (BLOCK_M + N) * 128;
+    pub const STAGE: u32 = (M + N) * 128;
 
     /// A's and B's part of a stage.
     #[inline(always)]
     pub fn stage<T: Element, A: Major<T>, B: Major<T>>(
         &self,
         stage: u32,
-    ) -> (KTile<T, A, BLOCK_M>, KTile<T, B, N>) {
+    ) -> (KTile<T, A, M>, KTile<T, B, N>) {
         let first = self.stages.plus(stage * Self::STAGE);
         // SAFETY: every stage is a multiple of 1024 bytes, and begins at one.
-        unsafe { (KTile::at(first), KTile::at(first.plus(BLOCK_M * 128))) }
+        unsafe { (KTile::at(first), KTile::at(first.plus(M * 128))) }
     }
 
     /// The two pieces of a warp's epilogue.
@@ -75,7 +87,7 @@ impl<const N: u32, const S: u32> Room<N, S> {
 
     #[inline(always)]
     fn barriers(&self) -> SharedAddress {
-        self.stages.plus(S * Self::STAGE + CONSUMERS * STAGING)
+        self.stages.plus(S * Self::STAGE + consumers(M) * STAGING)
     }
 
     /// The stages' barriers.
@@ -95,7 +107,7 @@ impl<const N: u32, const S: u32> Room<N, S> {
 
 /// A block in its cluster, which has `CM` blocks one below the other and `CN` side by side.
 #[derive(Clone, Copy)]
-pub struct Place<const N: u32, const CM: u32, const CN: u32> {
+pub struct Place<const M: u32, const N: u32, const CM: u32, const CN: u32> {
     /// The product.
     pub p: HopperGemm,
     split: Split,
@@ -104,7 +116,7 @@ pub struct Place<const N: u32, const CM: u32, const CN: u32> {
     pub across: u32,
 }
 
-impl<const N: u32, const CM: u32, const CN: u32> Place<N, CM, CN> {
+impl<const M: u32, const N: u32, const CM: u32, const CN: u32> Place<M, N, CM, CN> {
     const BLOCKS: u32 = CM * CN;
     /// Blocks that copy into a block's stages, itself included; also those that it copies into.
     pub const PARTNERS: u32 = CM + CN - 1;
@@ -137,21 +149,28 @@ impl<const N: u32, const CM: u32, const CN: u32> Place<N, CM, CN> {
     /// Tiles of clusters in a column of C, and in a row.
     #[inline(always)]
     pub fn tiles(self) -> (u32, u32) {
-        (self.p.m.div_ceil(BLOCK_M * CM), self.p.n.div_ceil(N * CN))
+        (self.p.m.div_ceil(M * CM), self.p.n.div_ceil(N * CN))
     }
 
     /// What its cluster computes.
     #[inline(always)]
     pub fn works<T: Element>(self) -> Works {
-        let raster = Raster::new(self.p, BLOCK_M * CM, N * CN);
+        let raster = Raster::new(self.p, M * CM, N * CN);
         let cluster = (thread::block_idx_x() / Self::BLOCKS, thread::grid_dim_x() / Self::BLOCKS);
         Works::new(raster, self.split, self.steps::<T>(), cluster)
+    }
+
+    /// A tile below C that has no steps left.
+    #[inline(always)]
+    pub fn below<T: Element>(self, cluster: u32) -> Work {
+        let steps = self.steps::<T>();
+        Work { row: self.tiles().0, col: 0, from: steps, to: steps, first: cluster }
     }
 
     /// Row and column of this block's first element of a tile of the cluster.
     #[inline(always)]
     pub fn first(self, row: u32, col: u32) -> (u32, u32) {
-        ((row * CM + self.down) * BLOCK_M, (col * CN + self.across) * N)
+        ((row * CM + self.down) * M, (col * CN + self.across) * N)
     }
 
     /// The number in the grid of the block of cluster `cluster` that is at this block's place.

@@ -243,7 +243,8 @@ impl<'a> Epilogue<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             let packed: [u32; 16] = self.pack::<T, S, _>(sums, 0);
-            let piece = self.free_piece(0);
+            // The tile before may have ended with this very piece; it is long since read.
+            let piece = self.free_piece::<0>(0);
             self.send_packed(&packed, 0, piece, row, col);
         }
     }
@@ -256,30 +257,47 @@ impl<'a> Epilogue<'a> {
     pub unsafe fn store_packed<W: Packed>(&mut self, j: usize, packed: &W, row: u32, col: u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            let piece = self.free_piece(j);
+            let piece = self.free_piece::<1>(j);
             self.send_packed(packed, j - 1, piece, row, col + j as u32 * 64);
         }
     }
 
-    /// The same through other shared memory, without a wait.
+    /// Stores all pieces but the first through other shared memory, without a wait: piece `j` through what lies `j` ·
+    /// `stride` bytes behind `room`.
     ///
     /// # Safety
-    /// As [`store_packed`](Self::store_packed); nothing else uses the 2 KiB at `room`, a multiple of 1024, any more.
+    /// All lanes of the warp call it; nothing else uses 2 KiB in each of these places any more, multiples of 1024.
     #[inline(always)]
-    pub unsafe fn store_packed_through<W: Packed>(
+    pub unsafe fn store_rest_through<W: Packed>(
         &mut self,
-        room: SharedAddress,
-        j: usize,
+        (room, stride): (SharedAddress, u32),
         packed: &W,
         row: u32,
         col: u32,
     ) {
+        let pieces = 1 + W::COUNT as u32 / 16;
         // SAFETY: the caller's promise.
-        unsafe { self.send_packed(packed, j - 1, Piece::at(room), row, col + j as u32 * 64) }
+        unsafe {
+            let piece = |j: u32| Piece::at(room.plus(j * stride));
+            for j in 1..pieces {
+                cuda_std::unroll!(full);
+                self.write_packed(packed, j as usize - 1, piece(j));
+            }
+            // One fence for all of them: each takes as long as a piece.
+            fence_tensor_copies();
+            sync_warp(u32::MAX);
+            if lane_id() == 0 {
+                for j in 1..pieces {
+                    cuda_std::unroll!(full);
+                    self.map.store(piece(j), [((col + j * 64) * 2) as i32, row as i32]);
+                }
+                commit_stores();
+            }
+        }
     }
 
     #[inline(always)]
-    unsafe fn send_packed<W: Packed>(&mut self, packed: &W, of: usize, piece: Piece, row: u32, col: u32) {
+    unsafe fn write_packed<W: Packed>(&self, packed: &W, of: usize, piece: Piece) {
         let lane = lane_id();
         let (line, right) = (lane % 16, lane / 16);
         // SAFETY: the caller's promise; a thread has 16 words of 64 columns.
@@ -289,17 +307,25 @@ impl<'a> Epilogue<'a> {
                 let word = |i: usize| packed.get(16 * of + 4 * q as usize + i);
                 store_matrices(piece.piece(line, 2 * q + right), [word(0), word(1), word(2), word(3)]);
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn send_packed<W: Packed>(&mut self, packed: &W, of: usize, piece: Piece, row: u32, col: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.write_packed(packed, of, piece);
             self.end(piece, [(col * 2) as i32, row as i32]);
         }
     }
 
-    /// A piece that may be written.
+    /// A piece that may be written once at most `READING` stores still read.
     #[inline(always)]
-    unsafe fn free_piece(&self, index: usize) -> Piece {
+    unsafe fn free_piece<const READING: u32>(&self, index: usize) -> Piece {
         // SAFETY: the warp's own memory, two pieces; all lanes come here.
         unsafe {
             if lane_id() == 0 {
-                wait_stores_read::<1>();
+                wait_stores_read::<READING>();
             }
             sync_warp(u32::MAX);
             Piece::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES))
@@ -325,7 +351,9 @@ impl<'a> Epilogue<'a> {
             // SAFETY: the caller's promise; a thread has 32 sums of 64 columns.
             unsafe {
                 let at = [((col + j as u32 * 64) * 2) as i32, row as i32];
-                let piece = self.begin(j, at);
+                // After an odd number of pieces, the same one comes twice.
+                let again = j == 0 && (S::COUNT / 32) % 2 == 1;
+                let piece = self.begin(j, at, again);
                 for q in 0..4 {
                     cuda_std::unroll!(full);
                     let place = piece.piece(line, 2 * q + right);
@@ -367,7 +395,7 @@ impl<'a> Epilogue<'a> {
             // SAFETY: the caller's promise; a thread has 16 sums of 32 columns.
             unsafe {
                 let at = [((col + j as u32 * 32) * 4) as i32, row as i32];
-                let piece = self.begin(j, at);
+                let piece = self.begin(j, at, false);
                 for q in 0..4 {
                     cuda_std::unroll!(full);
                     for below in 0..2 {
@@ -392,14 +420,19 @@ impl<'a> Epilogue<'a> {
         }
     }
 
-    /// A piece that may be written; it holds what C holds if that is needed. Each thread then reads only what it writes.
+    /// A piece that may be written, the one before it too if it is the same `again`; it holds what C holds if that is needed.
+    /// Each thread then reads only what it writes.
     #[inline(always)]
-    unsafe fn begin(&mut self, index: usize, at: [i32; 2]) -> Piece {
+    unsafe fn begin(&mut self, index: usize, at: [i32; 2], again: bool) -> Piece {
         // SAFETY: the warp's own memory, two pieces; all lanes come here.
         unsafe {
             let piece = Piece::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES));
             if lane_id() == 0 {
-                wait_stores_read::<1>();
+                if again {
+                    wait_stores_read::<0>();
+                } else {
+                    wait_stores_read::<1>();
+                }
                 if self.p.beta != 0.0 {
                     self.loaded.arrive_expecting(OutputMap::BOX_BYTES);
                     self.map.load(piece, at, self.loaded);

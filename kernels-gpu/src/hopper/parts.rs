@@ -5,7 +5,7 @@
 
 use core::sync::atomic::Ordering;
 
-use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device, device_thread_fence};
+use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::warp::sync_warp;
 use tile::Vector;
 use tile::hopper::{Sums, lane_here};
@@ -58,8 +58,7 @@ impl Parts {
                 let word = |which: usize| sums.get(4 * i + which).word();
                 Vector::of_words([word(0), word(1), word(2), word(3)]).store(to.add(128 * i));
             }
-            // Each lane's words come before what follows, and all lanes before the flag.
-            device_thread_fence(Ordering::AcqRel);
+            // All lanes' words come before the flag: a release reaches back over the barrier.
             sync_warp(u32::MAX);
             if lane == 0 {
                 atomic_store_32_device(self.words.add(warp as usize), Ordering::Release, 1);
@@ -67,33 +66,66 @@ impl Parts {
         }
     }
 
-    /// Waits for what warp `warp` leaves, and adds it.
+    /// Waits for what `count` warps leave, `stride` apart from `first` on, and adds it, in this order.
     ///
     /// # Safety
-    /// All lanes of a warp call it, once in a launch for each that leaves its sums.
+    /// All lanes of a warp call it, once in a launch for those that leave their sums.
     #[inline(always)]
-    pub unsafe fn add<S: Sums<Sum: Sum>>(self, warp: u32, sums: &mut S) {
+    pub unsafe fn add<S: Sums<Sum: Sum>>(self, first: u32, stride: u32, count: u32, sums: &mut S) {
+        // So many at a time: one after the other, each would be waited for as long as memory takes to answer.
+        const TOGETHER: u32 = 4;
         let lane = lane_here();
-        let from = self.sums::<S>(warp, lane);
-        // SAFETY: the flag says that the sums are there.
+        // SAFETY: the flags say that the sums are there.
         unsafe {
-            let flag = self.words.add(warp as usize);
-            while atomic_load_32_device(flag, Ordering::Acquire) == 0 {
+            let mut part = lane;
+            while part < count {
                 cuda_std::unroll!(none);
+                let flag = self.words.add((first + part * stride) as usize);
+                while atomic_load_32_device(flag, Ordering::Acquire) == 0 {
+                    cuda_std::unroll!(none);
+                }
+                // For the next launch.
+                atomic_store_32_device(flag, Ordering::Relaxed, 0);
+                part += 32;
             }
             sync_warp(u32::MAX);
-            for i in 0..S::COUNT / 4 {
-                cuda_std::unroll!(full);
-                let words = Vector::load(from.add(128 * i)).words();
-                for which in 0..4 {
-                    cuda_std::unroll!(full);
-                    let sum = sums.get(4 * i + which).plus(1.0, S::Sum::of_word(words[which]));
-                    sums.set(4 * i + which, sum);
-                }
+            let mut part = 0;
+            while S::COUNT <= 32 && part + TOGETHER <= count {
+                cuda_std::unroll!(none);
+                self.add_some::<S, { TOGETHER as usize }>(first + part * stride, stride, lane, sums);
+                part += TOGETHER;
             }
-            // For the next launch; all lanes have seen it.
-            if lane == 0 {
-                atomic_store_32_device(flag, Ordering::Relaxed, 0);
+            while part < count {
+                cuda_std::unroll!(none);
+                self.add_some::<S, 1>(first + part * stride, stride, lane, sums);
+                part += 1;
+            }
+        }
+    }
+
+    /// Adds what `COUNT` warps have left.
+    #[inline(always)]
+    unsafe fn add_some<S: Sums<Sum: Sum>, const COUNT: usize>(
+        self,
+        first: u32,
+        stride: u32,
+        lane: u32,
+        sums: &mut S,
+    ) {
+        for i in 0..S::COUNT / 4 {
+            cuda_std::unroll!(full);
+            for part in 0..COUNT {
+                cuda_std::unroll!(full);
+                // SAFETY: the room of a warp, which has left its sums.
+                unsafe {
+                    let from = self.sums::<S>(first + part as u32 * stride, lane);
+                    let words = Vector::load(from.add(128 * i)).words();
+                    for which in 0..4 {
+                        cuda_std::unroll!(full);
+                        let sum = sums.get(4 * i + which).plus(1.0, S::Sum::of_word(words[which]));
+                        sums.set(4 * i + which, sum);
+                    }
+                }
             }
         }
     }

@@ -20,24 +20,25 @@ use tile::hopper::{
 };
 
 use super::HopperGemm;
-use super::block::{BLOCK_M, CONSUMERS, Form, Place, Room};
+use super::block::{Form, Place, Room, consumers};
 use super::epilogue::{Epilogue, Narrow, OutputMap, Packed};
 use super::parts::Parts;
 use super::work::Split;
 
-/// Threads of a block: three warpgroups.
-pub const THREADS: u32 = 384;
-
 /// Two blocks one below the other share B.
-pub const PAIRS: Form = Form { n: 256, stages: 4, down: 2, across: 1 };
+pub const PAIRS: Form = Form { m: 128, n: 256, stages: 4, down: 2, across: 1 };
 /// The same tiles, without clusters.
 pub const ALONE: Form = Form { down: 1, ..PAIRS };
 /// Two blocks side by side share A.
-pub const WIDE_192: Form = Form { n: 192, stages: 4, down: 1, across: 2 };
+pub const WIDE_192: Form = Form { m: 128, n: 192, stages: 4, down: 1, across: 2 };
 /// The same with 128 columns, for a smaller C.
 pub const WIDE_128: Form = Form { n: 128, stages: 6, ..WIDE_192 };
 /// Two blocks side by side with 64 columns each, for a small C.
 pub const WIDE_64: Form = Form { n: 64, stages: 8, ..WIDE_192 };
+/// Two blocks side by side with 64 × 64 elements each, for the smallest C, or one of few rows.
+pub const SMALL: Form = Form { m: 64, n: 64, stages: 12, down: 1, across: 2 };
+/// The same one below the other, for few columns.
+pub const SMALL_DOWN: Form = Form { down: 2, across: 1, ..SMALL };
 
 /// Steps after those that fill the ring that a small product has fetched into L2 at once, each by one of the clusters that
 /// will need it: memory answers in 1.4 µs, which a product of 16 steps waits for twice. At 1024 it gains 3 %; with 192 columns
@@ -49,7 +50,7 @@ const AHEAD: u32 = 8;
 /// # Safety
 /// As the kernels below.
 #[inline(always)]
-unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const CN: u32>(
+unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM: u32, const CN: u32>(
     (p, split): (HopperGemm, Split),
     a: &PanelMap<T>,
     b: &PanelMap<T>,
@@ -61,8 +62,8 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
     B: Major<T>,
     W: Packed,
 {
-    let place = Place::<N, CM, CN>::new(p, split);
-    let room = Room::<N, S> { stages: SharedAddress::dynamic() };
+    let place = Place::<M, N, CM, CN>::new(p, split);
+    let room = Room::<M, N, S> { stages: SharedAddress::dynamic() };
     let ring = room.ring();
     let warp = warp_of_block();
     // SAFETY: shared memory is as large as `shared_bytes` says, every part of it is used as its type says, and roles
@@ -72,15 +73,15 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
             a.prefetch();
             b.prefetch();
             c.prefetch();
-            ring.init(CONSUMERS * Place::<N, CM, CN>::PARTNERS);
-            for warp in 0..CONSUMERS {
+            ring.init(consumers(M) * Place::<M, N, CM, CN>::PARTNERS);
+            for warp in 0..consumers(M) {
                 cuda_std::unroll!(full);
                 room.loaded(warp).init(1);
             }
             cluster::publish_barriers();
         }
         if CM * CN > 1 {
-            cluster::sync();
+            cluster::sync_barriers();
         } else {
             thread::sync_threads();
         }
@@ -92,10 +93,7 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
                 give_registers::<40>();
             }
             if warp == 0 && in_one_thread() {
-                produce::<T, A, B, N, S, CM, CN>(place, a, b, &room);
-            }
-            if CM * CN > 1 {
-                cluster::begin_leaving();
+                produce::<T, A, B, M, N, S, CM, CN>(place, a, b, &room);
             }
         } else {
             // 32 sums a thread fit in what each has anyway.
@@ -103,39 +101,73 @@ unsafe fn product<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
                 take_registers::<232>();
             }
             // Every warp that multiplies has room for its sums.
-            let parts = Parts::at(parts, thread::grid_dim_x() * CONSUMERS);
-            consume::<T, A, B, W, N, S, CM, CN>(place, c, &room, parts, warp - 4);
-        }
-        if CM * CN > 1 {
-            cluster::wait_leaving();
+            let parts = Parts::at(parts, thread::grid_dim_x() * consumers(M));
+            consume::<T, A, B, W, M, N, S, CM, CN>(place, c, &room, parts, warp - 4);
         }
     }
 }
 
-/// How many panels of A and of B a block copies for itself and those that share them.
-#[inline(always)]
-const fn shares<const N: u32, const CM: u32, const CN: u32>() -> (u32, u32) {
-    const {
-        assert!((BLOCK_M / PANEL_LINES).is_multiple_of(CN) && (N / PANEL_LINES).is_multiple_of(CM));
+/// What a block copies of an operand, for itself and for the others that share it.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Its first panel.
+    first: u32,
+    /// How many.
+    panels: u32,
+    /// In which steps, where there are fewer panels than blocks: it takes turns with so many.
+    turns: u32,
+    turn: u32,
+}
+
+impl Share {
+    /// That of the block with number `block` of `BLOCKS` that share `LINES` lines.
+    #[inline(always)]
+    fn of<const LINES: u32, const BLOCKS: u32>(block: u32) -> Self {
+        let all = LINES / PANEL_LINES;
+        const {
+            assert!(
+                (LINES / PANEL_LINES).is_multiple_of(BLOCKS) || BLOCKS.is_multiple_of(LINES / PANEL_LINES)
+            )
+        }
+        if all >= BLOCKS {
+            let panels = all / BLOCKS;
+            Self { first: block * panels, panels, turns: 1, turn: 0 }
+        } else {
+            Self { first: block % all, panels: 1, turns: BLOCKS / all, turn: block / all }
+        }
     }
-    (BLOCK_M / PANEL_LINES / CN, N / PANEL_LINES / CM)
+
+    /// Whether it copies in this step.
+    #[inline(always)]
+    fn has(self, step: u32) -> bool {
+        self.turns == 1 || step % self.turns == self.turn
+    }
+}
+
+/// Where a tile would have to begin for its panel `panel` to be the matrix's first, if the panel is beyond the matrix; else
+/// `first`.
+///
+/// What is multiplied there is not stored, so any numbers will do; but the zeros that a copy fills in for what is not there
+/// take it longer than numbers: 1408 columns, of which the last block has none, took 9 % longer.
+#[inline(always)]
+fn inside(first: u32, panel: u32, extent: u32) -> u32 {
+    if first + panel * PANEL_LINES < extent { first } else { 0u32.wrapping_sub(panel * PANEL_LINES) }
 }
 
 /// One thread starts all copies of its block.
 #[inline(always)]
-unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    place: Place<N, CM, CN>,
+unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u32, const CN: u32>(
+    place: Place<M, N, CM, CN>,
     a: &PanelMap<T>,
     b: &PanelMap<T>,
-    room: &Room<N, S>,
+    room: &Room<M, N, S>,
 ) where
     T: Multiply<N>,
     A: Major<T>,
     B: Major<T>,
 {
     let ring = room.ring();
-    let (share_a, share_b) = shares::<N, CM, CN>();
-    let (first_a, first_b) = (place.across * share_a, place.down() * share_b);
+    let (share_a, share_b) = (Share::of::<M, CN>(place.across), Share::of::<N, CM>(place.down()));
     let (to_row, to_column) = place.masks();
     let mut turn = Turn::<S>::default();
     // At least 1: a division by zero would be checked for.
@@ -143,7 +175,7 @@ unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: 
     let mut fetch = N <= 128 && place.shares_no_tile();
     for work in place.works::<T>() {
         let (row, col) = place.first(work.row, work.col);
-        let mut k = work.from * KTile::<T, A, BLOCK_M>::DEPTH;
+        let mut k = work.from * KTile::<T, A, M>::DEPTH;
         for step in work.from..work.to {
             // SAFETY: the stage is empty in all blocks that these copies reach: their consumers arrived here.
             unsafe {
@@ -151,14 +183,20 @@ unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: 
                 let full = ring.full(turn.stage);
                 ring.empty(turn.stage).wait(turn.parity ^ 1);
                 // All that lands here, whoever copies it.
-                full.arrive_expecting(Room::<N, S>::STAGE);
-                for panel in 0..share_a {
-                    cuda_std::unroll!(full);
-                    to_a.load_panel(a, first_a + panel, (row, k), full, to_row);
+                full.arrive_expecting(Room::<M, N, S>::STAGE);
+                if share_a.has(step) {
+                    for i in 0..share_a.panels {
+                        cuda_std::unroll!(full);
+                        let panel = share_a.first + i;
+                        to_a.load_panel(a, panel, (inside(row, panel, place.p.m), k), full, to_row);
+                    }
                 }
-                for panel in 0..share_b {
-                    cuda_std::unroll!(full);
-                    to_b.load_panel(b, first_b + panel, (col, k), full, to_column);
+                if share_b.has(step) {
+                    for i in 0..share_b.panels {
+                        cuda_std::unroll!(full);
+                        let panel = share_b.first + i;
+                        to_b.load_panel(b, panel, (inside(col, panel, place.p.n), k), full, to_column);
+                    }
                 }
             }
             if fetch && step == work.from + S - 1 {
@@ -167,32 +205,36 @@ unsafe fn produce<T, A, B, const N: u32, const S: u32, const CM: u32, const CN: 
                 unsafe {
                     for next in step + 1..work.to.min(step + 1 + AHEAD) {
                         cuda_std::unroll!(none);
-                        let k = next * KTile::<T, A, BLOCK_M>::DEPTH;
-                        if next % tiles_across == work.col {
-                            for panel in 0..share_a {
-                                KTile::<T, A, BLOCK_M>::prefetch_panel(a, first_a + panel, (row, k));
+                        let k = next * KTile::<T, A, M>::DEPTH;
+                        if next % tiles_across == work.col && share_a.has(next) {
+                            for panel in 0..share_a.panels {
+                                KTile::<T, A, M>::prefetch_panel(a, share_a.first + panel, (row, k));
                             }
                         }
-                        if next % tiles_down == work.row {
-                            for panel in 0..share_b {
-                                KTile::<T, B, N>::prefetch_panel(b, first_b + panel, (col, k));
+                        if next % tiles_down == work.row && share_b.has(next) {
+                            for panel in 0..share_b.panels {
+                                KTile::<T, B, N>::prefetch_panel(b, share_b.first + panel, (col, k));
                             }
                         }
                     }
                 }
             }
             turn.advance();
-            k += KTile::<T, A, BLOCK_M>::DEPTH;
+            k += KTile::<T, A, M>::DEPTH;
         }
+    }
+    if CM * CN > 1 {
+        // SAFETY: every stage was waited for above.
+        unsafe { ring.drain(turn) };
     }
 }
 
 /// A warpgroup multiplies 64 rows and stores them.
 #[inline(always)]
-unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    place: Place<N, CM, CN>,
+unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM: u32, const CN: u32>(
+    place: Place<M, N, CM, CN>,
     c: &OutputMap,
-    room: &Room<N, S>,
+    room: &Room<M, N, S>,
     parts: Parts,
     warp: u32,
 ) where
@@ -214,7 +256,7 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         unsafe {
             if CM * CN == 1 && lane == 0 {
                 ring.empty(stage).arrive();
-            } else if CM * CN > 1 && lane < Place::<N, CM, CN>::PARTNERS {
+            } else if CM * CN > 1 && lane < Place::<M, N, CM, CN>::PARTNERS {
                 ring.empty(stage).arrive_at(partner);
             }
         }
@@ -227,7 +269,16 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
     let mut packed = W::EMPTY;
     let (mut old_row, mut old_col) = (0, 0);
     let mut left = pieces;
-    for work in place.works::<T>() {
+    let this_cluster = thread::block_idx_x() / (CM * CN);
+    let mut works = place.works::<T>();
+    // A tile without steps, below C, where nothing is stored: while the first stage is on its way, the instructions that
+    // store come into the cache. Large tiles would take longer for it than the stage. M is not 0, which the compiler
+    // does not know: it would make a second copy of those instructions.
+    let mut rehearse = W::COUNT == 0 && N <= 64 && place.p.m > 0;
+    loop {
+        let work = if rehearse { Some(place.below::<T>(this_cluster)) } else { works.next() };
+        let Some(work) = work else { break };
+        rehearse = false;
         let mut before = 0;
         for step in work.from..work.to {
             let keep = step > work.from;
@@ -257,10 +308,12 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
         }
         // SAFETY: four warps of a group.
         unsafe { T::finish(&mut sums) };
-        give_back(before);
+        // But for the rehearsal, `before` is a stage.
+        if work.from < work.to {
+            give_back(before);
+        }
         // The same warp of the same block of another cluster.
-        let of_cluster = |cluster: u32| place.counterpart(cluster) * CONSUMERS + warp;
-        let this_cluster = thread::block_idx_x() / (CM * CN);
+        let of_cluster = |cluster: u32| place.counterpart(cluster) * consumers(M) + warp;
         // SAFETY: the product is finished, and whole warps come here.
         unsafe {
             if work.to < steps {
@@ -268,10 +321,8 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
                 continue;
             }
             if work.from > 0 {
-                for cluster in work.first..this_cluster {
-                    cuda_std::unroll!(none);
-                    parts.add(of_cluster(cluster), &mut sums);
-                }
+                let stride = CM * CN * consumers(M);
+                parts.add(of_cluster(work.first), stride, this_cluster - work.first, &mut sums);
             }
         }
         let (row, col) = place.first(work.row, work.col);
@@ -288,27 +339,21 @@ unsafe fn consume<T, A, B, W, const N: u32, const S: u32, const CM: u32, const C
             }
         }
     }
-    // SAFETY: this thread waits for no copy and gives nothing back any more; whole warps come here.
+    // SAFETY: whole warps come here.
     unsafe {
-        if CM * CN > 1 {
-            cluster::begin_leaving();
-        }
         // No copy lands any more, so the last tile goes through the stages: this warpgroup's part of A in each, once its
         // four warps have done with it.
         if W::COUNT > 0 && left == 1 {
             sync_group::<128>(1 + warp / 4);
-            for j in 1..pieces {
-                cuda_std::unroll!(full);
-                let own = room.stages.plus(j * Room::<N, S>::STAGE + (half + warp % 4 * 16) * 128);
-                epilogue.store_packed_through(own, j as usize, &packed, old_row, old_col);
-            }
+            let own = room.stages.plus((half + warp % 4 * 16) * 128);
+            epilogue.store_rest_through((own, Room::<M, N, S>::STAGE), &packed, old_row, old_col);
         }
     }
     epilogue.finish();
 }
 
 macro_rules! kernels {
-    ($($form:ident: $blocks:literal blocks, $packed:literal words { $($name:ident: $t:ty, $a:ty, $b:ty;)* })*) => {$($(
+    ($($form:ident: $blocks:literal blocks, $threads:literal threads, $packed:literal words { $($name:ident: $t:ty, $a:ty, $b:ty;)* })*) => {$($(
         /// C = alpha · A · B + beta · C, as the module says.
         ///
         /// # Safety
@@ -316,7 +361,7 @@ macro_rules! kernels {
         /// whole clusters. If tiles are shared, all their steps are dealt out, none of them twice to one cluster, and
         /// `parts` is [`Parts`]' room for all blocks' warps.
         #[kernel]
-        #[block_dim(384, 1, 1)]
+        #[block_dim($threads, 1, 1)]
         #[cluster_dim($blocks, 1, 1)]
         pub unsafe fn $name(
             p: HopperGemm,
@@ -326,19 +371,19 @@ macro_rules! kernels {
             #[grid_constant] c: &OutputMap,
             parts: *mut u32,
         ) {
-            const { assert!($form.blocks() == $blocks) }
+            const { assert!($form.blocks() == $blocks && $form.threads() == $threads) }
             // SAFETY: the kernel's own contract.
             unsafe {
                 product::<
                     $t, $a, $b, [u32; $packed],
-                    { $form.n }, { $form.stages }, { $form.down }, { $form.across },
+                    { $form.m }, { $form.n }, { $form.stages }, { $form.down }, { $form.across },
                 >((p, split), a, b, c, parts)
             }
         }
     )*)*};
 }
 kernels! {
-    PAIRS: 2 blocks, 48 words {
+    PAIRS: 2 blocks, 384 threads, 48 words {
         hopper_f16_nn: f16, KMajor, MnMajor;
         hopper_f16_nt: f16, KMajor, KMajor;
         hopper_f16_tn: f16, MnMajor, MnMajor;
@@ -348,7 +393,7 @@ kernels! {
         hopper_bf16_tn: bf16, MnMajor, MnMajor;
         hopper_bf16_tt: bf16, MnMajor, KMajor;
     }
-    ALONE: 1 blocks, 48 words {
+    ALONE: 1 blocks, 384 threads, 48 words {
         hopper_f16_nn_alone: f16, KMajor, MnMajor;
         hopper_f16_nt_alone: f16, KMajor, KMajor;
         hopper_f16_tn_alone: f16, MnMajor, MnMajor;
@@ -358,7 +403,7 @@ kernels! {
         hopper_bf16_tn_alone: bf16, MnMajor, MnMajor;
         hopper_bf16_tt_alone: bf16, MnMajor, KMajor;
     }
-    WIDE_192: 2 blocks, 32 words {
+    WIDE_192: 2 blocks, 384 threads, 32 words {
         hopper_f16_nn_192: f16, KMajor, MnMajor;
         hopper_f16_nt_192: f16, KMajor, KMajor;
         hopper_f16_tn_192: f16, MnMajor, MnMajor;
@@ -368,7 +413,7 @@ kernels! {
         hopper_bf16_tn_192: bf16, MnMajor, MnMajor;
         hopper_bf16_tt_192: bf16, MnMajor, KMajor;
     }
-    WIDE_128: 2 blocks, 16 words {
+    WIDE_128: 2 blocks, 384 threads, 16 words {
         hopper_f16_nn_128: f16, KMajor, MnMajor;
         hopper_f16_nt_128: f16, KMajor, KMajor;
         hopper_f16_tn_128: f16, MnMajor, MnMajor;
@@ -378,7 +423,7 @@ kernels! {
         hopper_bf16_tn_128: bf16, MnMajor, MnMajor;
         hopper_bf16_tt_128: bf16, MnMajor, KMajor;
     }
-    WIDE_64: 2 blocks, 0 words {
+    WIDE_64: 2 blocks, 384 threads, 0 words {
         hopper_f16_nn_64: f16, KMajor, MnMajor;
         hopper_f16_nt_64: f16, KMajor, KMajor;
         hopper_f16_tn_64: f16, MnMajor, MnMajor;
@@ -388,16 +433,36 @@ kernels! {
         hopper_bf16_tn_64: bf16, MnMajor, MnMajor;
         hopper_bf16_tt_64: bf16, MnMajor, KMajor;
     }
+    SMALL: 2 blocks, 256 threads, 0 words {
+        hopper_f16_nn_small: f16, KMajor, MnMajor;
+        hopper_f16_nt_small: f16, KMajor, KMajor;
+        hopper_f16_tn_small: f16, MnMajor, MnMajor;
+        hopper_f16_tt_small: f16, MnMajor, KMajor;
+        hopper_bf16_nn_small: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_small: bf16, KMajor, KMajor;
+        hopper_bf16_tn_small: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_small: bf16, MnMajor, KMajor;
+    }
+    SMALL_DOWN: 2 blocks, 256 threads, 0 words {
+        hopper_f16_nn_small_down: f16, KMajor, MnMajor;
+        hopper_f16_nt_small_down: f16, KMajor, KMajor;
+        hopper_f16_tn_small_down: f16, MnMajor, MnMajor;
+        hopper_f16_tt_small_down: f16, MnMajor, KMajor;
+        hopper_bf16_nn_small_down: bf16, KMajor, MnMajor;
+        hopper_bf16_nt_small_down: bf16, KMajor, KMajor;
+        hopper_bf16_tn_small_down: bf16, MnMajor, MnMajor;
+        hopper_bf16_tt_small_down: bf16, MnMajor, KMajor;
+    }
     // Sums of 32 bits are not packed.
-    PAIRS: 2 blocks, 0 words {
+    PAIRS: 2 blocks, 384 threads, 0 words {
         hopper_tf32_nt: Tf32, KMajor, KMajor;
         hopper_s8_nt: i8, KMajor, KMajor;
     }
-    WIDE_128: 2 blocks, 0 words {
+    WIDE_128: 2 blocks, 384 threads, 0 words {
         hopper_tf32_nt_128: Tf32, KMajor, KMajor;
         hopper_s8_nt_128: i8, KMajor, KMajor;
     }
-    WIDE_64: 2 blocks, 0 words {
+    WIDE_64: 2 blocks, 384 threads, 0 words {
         hopper_tf32_nt_64: Tf32, KMajor, KMajor;
         hopper_s8_nt_64: i8, KMajor, KMajor;
     }

@@ -125,7 +125,7 @@ impl<T: Element, M: Major<T>, const LINES: u32> KTile<T, M, LINES> {
     /// Where panel `panel` of the tile at row (or column) `line` and step `k` lies in the operand.
     #[inline(always)]
     fn place(panel: u32, (line, k): (u32, u32)) -> [i32; 2] {
-        let along = (line + panel * PANEL_LINES) as i32;
+        let along = line.wrapping_add(panel * PANEL_LINES) as i32;
         if M::ACROSS { [along, k as i32] } else { [k as i32, along] }
     }
 

@@ -45,6 +45,23 @@ impl<const STAGES: u32> Ring<STAGES> {
         unsafe { Barrier::at(self.first.plus(stage * Barrier::BYTES)) }
     }
 
+    /// Waits until every stage has been given back, the last one filled being that before `turn`.
+    ///
+    /// A producer's last step where other blocks' consumers give its stages back: a block that ended before would take
+    /// the barriers with it that they arrive at.
+    ///
+    /// # Safety
+    /// The barriers are made, and the producer waited for every stage before it filled it.
+    #[inline(always)]
+    pub unsafe fn drain(self, mut turn: Turn<STAGES>) {
+        for _ in 0..STAGES {
+            cuda_std::unroll!(none);
+            // SAFETY: the caller's promise.
+            unsafe { self.empty(turn.stage).wait(turn.parity ^ 1) };
+            turn.advance();
+        }
+    }
+
     /// The barrier of an empty stage.
     #[inline(always)]
     pub fn empty(self, stage: u32) -> Barrier {
