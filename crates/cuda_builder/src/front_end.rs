@@ -149,15 +149,17 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
     for (key, value) in [
         // Of no effect beside our flags, but cargo would tell dependencies apart by them.
         ("OPT_LEVEL", if request.release { "3" } else { "0" }),
-        ("DEBUG", "line-tables-only"),
+        // What runs while the device build does, macros and build scripts, is compiled sooner without.
+        ("DEBUG", "none"),
         ("LTO", "off"),
         ("PANIC", "abort"),
         ("CODEGEN_UNITS", "1"),
-        ("INCREMENTAL", "false"),
         ("STRIP", "none"),
     ] {
         cargo.env(format!("CARGO_PROFILE_{profile}_{key}"), value);
     }
+    // rustc inlines less of what it compiles incrementally. Unlike a profile's setting, this holds against one for a package.
+    cargo.env("CARGO_INCREMENTAL", "0");
     let mut flags = rustc_flags(request);
     cargo.env_remove(wrapper::GATES_VARIABLE);
     match levels::gated(request.crate_path, &request.target_folder.join("gated_packages")) {

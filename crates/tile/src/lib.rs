@@ -13,7 +13,6 @@
 mod block;
 pub mod hopper;
 mod layout;
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod mma;
 mod shared;
 mod tf32;

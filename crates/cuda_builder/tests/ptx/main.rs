@@ -53,7 +53,8 @@ fn main() {
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
             configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are,
             cargo_commands_do_not_reach_the_device_build;
-        parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
+        parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes,
+            what_is_kept_gives_the_bits_of_a_build_from_nothing;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, host_assembly, host_intrinsics, shared_memory,
             constant_memory, failed_builds_are_repeated, loops_that_stay_are_told;

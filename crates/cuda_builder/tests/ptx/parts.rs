@@ -1,9 +1,11 @@
 //! Each kernel is lowered by itself, or taken from an earlier build, and the module is as if they had been one.
 
 use crate::compile::{count, function, kernels, scratch};
-use crate::surroundings::{build_in_child, copy_of_gates};
+use crate::surroundings::{LINES, build_in_child, copy_of_gates};
 use cuda_builder::NvvmArch::Compute75;
+use std::ffi::OsStr;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// How many lines define a symbol whose name ends so.
 fn definitions(ptx: &str, what: &str, name: &str) -> usize {
@@ -59,4 +61,56 @@ pub fn edits_are_seen_and_nothing_else_changes() {
     assert_eq!(before.replace(", 75;", ", 76;"), after);
     fs::write(&source, &text).expect("the edit is taken back");
     assert_eq!(build_in_child("taken-back", &crate_path, &[]), before);
+}
+
+fn folders(of: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(of).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.is_dir()).collect()
+}
+
+/// What is kept of earlier builds never shows: not after an edit, not when it is damaged, not when two builds share it.
+pub fn what_is_kept_gives_the_bits_of_a_build_from_nothing() {
+    let folder = scratch().join("kept");
+    let crate_path = copy_of_gates(&folder);
+    let source = crate_path.join("src/lib.rs");
+    let build = |label: &str, target: &Path| {
+        let out = target.join("release/build/host/out");
+        build_in_child(label, &crate_path, &[("OUT_DIR", out.as_os_str()), (LINES, OsStr::new("yes"))])
+    };
+    let (warm, nothing) = (folder.join("warm"), folder.join("nothing"));
+    let before = build("kept-before", &warm);
+    assert!(before.contains("\t.loc\t"), "the source's lines belong to the bits");
+    // Moves all lines below it, and changes what one kernel does.
+    let text = fs::read_to_string(&source).expect("the kernels");
+    let edited = format!("// One line more.\n{}", text.replace("*out = 75", "*out = 76"));
+    fs::write(&source, edited).expect("an edit");
+    let fresh = build("kept-fresh", &nothing);
+    // The crate's profile asks for it, and rustc would inline less.
+    let incremental =
+        folders(&nothing.join("cuda-builder")).into_iter().map(|f| f.join("release/incremental"));
+    assert_eq!(incremental.flat_map(|f| folders(&f)).count(), 0, "incremental compilation");
+    assert_ne!(fresh, before);
+    assert_eq!(build("kept-after", &warm), fresh, "after an edit");
+
+    let kept = warm.join("cuda-builder/lowered");
+    let entries = || fs::read_dir(&kept).expect("what is kept").flatten().map(|entry| entry.path());
+    assert!(entries().count() > 4, "whole modules and parts, before and after");
+    for (number, entry) in entries().enumerate() {
+        let mut bytes = fs::read(&entry).expect("an entry");
+        match number % 3 {
+            0 => bytes.truncate(bytes.len() / 2),
+            1 => *bytes.last_mut().expect("content") ^= 1,
+            _ => bytes.clear(),
+        }
+        fs::write(entry, bytes).expect("the damage");
+    }
+    assert_eq!(build("kept-damaged", &warm), fresh, "with damaged entries");
+
+    fs::remove_dir_all(&kept).expect("what is kept");
+    std::thread::scope(|scope| {
+        let builds = ["kept-first", "kept-second"].map(|label| scope.spawn(|| build(label, &warm)));
+        for build in builds {
+            assert_eq!(build.join().expect("a build"), fresh, "two builds at once");
+        }
+    });
 }

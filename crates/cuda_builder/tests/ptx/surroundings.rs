@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 const CRATE: &str = "CUDA_BUILDER_TEST_CRATE";
 const OUT: &str = "CUDA_BUILDER_TEST_OUT";
 /// Set where the PTX is to name source lines, and with them paths.
-const LINES: &str = "CUDA_BUILDER_TEST_LINES";
+pub const LINES: &str = "CUDA_BUILDER_TEST_LINES";
 
 /// In a child: builds what the variables say. Returns whether this is a child.
 pub fn build_if_asked() -> bool {
@@ -122,7 +122,8 @@ pub fn copy_of_gates(folder: &Path) -> PathBuf {
     let manifest = format!(
         "[package]\nname = \"upstream-b\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n\n\
          [features]\nextra = []\n\n[dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n\n[workspace]\n\n\
-         [profile.release]\nlto = \"fat\"\npanic = \"unwind\"\nstrip = true\n"
+         [profile.release]\nlto = \"fat\"\npanic = \"unwind\"\nstrip = true\n\n\
+         [profile.release.package.upstream-b]\nincremental = true\nopt-level = 0\ncodegen-units = 16\n"
     );
     fs::write(copied.join("Cargo.toml"), manifest).expect("the manifest");
     copied

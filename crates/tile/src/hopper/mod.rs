@@ -107,7 +107,6 @@ mod grid;
 mod operand;
 mod ring;
 mod roles;
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 mod rows;
 mod shared;
 mod staging;
@@ -120,7 +119,6 @@ pub use grid::{admit_next_grid, await_previous_grid};
 pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelMap};
 pub use ring::{Ring, Turn};
 pub use roles::{give_registers, in_one_thread, lane_here, sync_group, take_registers, warp_of_block};
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub use rows::{MultiplyRows, Rows};
 pub use shared::SharedAddress;
 pub use staging::{load_matrices, store_matrices};
