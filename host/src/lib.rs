@@ -24,6 +24,7 @@ pub mod half;
 #[cfg(feature = "ladder")]
 pub mod ladder;
 pub mod launch;
+pub mod merging;
 pub mod modules;
 pub mod product;
 pub mod profiling;

@@ -456,15 +456,18 @@ fn add_global(to: &mut GlobalCounters, from: &GlobalCounters) {
     to.bytes += from.bytes;
 }
 
+/// Whether a file is of the standard libraries or of the building blocks.
+pub fn is_library(file: &str) -> bool {
+    ["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/", "/crates/tile/"]
+        .iter()
+        .any(|library| file.contains(library))
+}
+
 /// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`crates/tile`),
 /// whose every user would otherwise share one line.
 fn line_of(code: &Code, pc: u32) -> (String, u32) {
     let frames = code.frames(pc);
-    let own = |frame: &&SourceFrame| {
-        !["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/", "/crates/tile/"]
-            .iter()
-            .any(|library| frame.file.contains(library))
-    };
+    let own = |frame: &&SourceFrame| !is_library(&frame.file);
     match frames.iter().find(own).or(frames.first()) {
         Some(frame) => (frame.file.clone(), frame.line),
         None => (String::new(), code.ptx_line(pc)),
