@@ -43,7 +43,7 @@ pub enum EmitOption {
 ///   each.
 /// - *What it says.* rustc's messages go to stderr as they come, and cargo shows what a build script wrote only when it
 ///   fails; until then cargo's progress names the package of the build script with `(build)`. What cannot be PTX is an error
-///   that names the construct, the function and its caller: return it from `main`, or print it and exit.
+///   that names the construct, the function and its caller, and reads the same from `unwrap()` as from a `main` that returns it.
 #[derive(Debug, Clone)]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,

@@ -234,6 +234,10 @@ fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) 
     match short {
         "panic_bounds_check" => with("index out of bounds: the len is {} but the index is {}", &[1, 0]),
         "slice_index_fail" => with("range {}..{} out of range for slice of length {}", &[0, 1, 2]),
+        "slice_error_fail" => with(
+            "byte range {}..{} of a `str` of {} bytes is out of bounds or splits a character",
+            &[2, 3, 1],
+        ),
         "len_mismatch_fail" => with(
             "copy_from_slice: source slice length ({}) does not match destination slice length ({})",
             &[1, 0],

@@ -130,7 +130,7 @@ fn panic_of(gpu: &Gpu, which: u32) -> String {
 }
 
 /// What each way to panic says, and the function that it names if that is not the kernel.
-const PANICS: [(&str, &str); 36] = [
+const PANICS: [(&str, &str); 37] = [
     ("2.250 at     7 of   1.00e6", ""),
     ("2.25 and 1000000.0, 0x0007 true 'é'", ""),
     ("index out of bounds: the len is 4 but the index is 7", ""),
@@ -174,6 +174,7 @@ const PANICS: [(&str, &str); 36] = [
     ("attempt to divide with overflow", ""),
     ("called `Option::unwrap()` on a `None` value", ""),
     ("from_digit: radix is too high (maximum 36)", "from_digit"),
+    ("byte range 3..8 of a `str` of 8 bytes is out of bounds or splits a character", ""),
 ];
 
 #[test]

@@ -278,11 +278,13 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        write!(
-            f,
-            "{} in kernel `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz}), {}",
-            self.kind, self.kernel, self.location
-        )
+        let (kind, kernel) = (&self.kind, &self.kernel);
+        write!(f, "{kind} in kernel `{kernel}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})")?;
+        match kind {
+            // It has its own file and line; the call of `__assertfail` is in the code that reports panics.
+            FaultKind::Assert(_) => Ok(()),
+            _ => write!(f, ", {}", self.location),
+        }
     }
 }
 
