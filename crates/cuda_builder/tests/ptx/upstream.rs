@@ -20,6 +20,10 @@ pub fn generation_a_compiles_unchanged() {
     assert_eq!(parameters(&ptx, "nearest").len(), 5, "a tuple and a borrowed list are one parameter each");
     assert_eq!((count(&ptx, "mirrored", "ld.shared"), count(&ptx, "mirrored", "bar.sync")), (1, 1));
     function(&ptx, "saxpy");
+    assert!(
+        count(&ptx, "tables", "ld.const") > 0,
+        "a borrowed text lies in constant memory, its bytes do not"
+    );
     assert!(ptx.contains("malloc"), "a text is put together on the device's heap");
 }
 

@@ -136,3 +136,27 @@ pub unsafe fn mirrored(out: *mut f32) {
     thread::sync_threads();
     *out.add(i) = *tile.add(63 - i);
 }
+
+/// Constant memory that holds a pointer to other memory.
+#[address_space(constant)]
+static ALPHABET: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/// A list that lies in statics, and a table of closures.
+struct Node {
+    value: u32,
+    next: Option<&'static Node>,
+}
+static TAIL: Node = Node { value: 3, next: None };
+static HEAD: Node = Node { value: 1, next: Some(&Node { value: 2, next: Some(&TAIL) }) };
+static OPERATIONS: [fn(u32, u32) -> u32; 2] = [|a, b| a + b, |a, b| a ^ b];
+
+#[kernel]
+pub unsafe fn tables(out: *mut u32) {
+    let i = thread::index_1d() as usize;
+    let (mut node, mut sum) = (Some(&HEAD), ALPHABET[i % 58] as u32);
+    while let Some(Node { value, next }) = node {
+        sum = OPERATIONS[i % 2](sum, *value);
+        node = *next;
+    }
+    *out.add(i) = sum;
+}
