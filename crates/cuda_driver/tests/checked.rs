@@ -8,6 +8,7 @@ use warpsmith_cuda::abi::{CUresult, Out};
 use warpsmith_cuda::entry::graphs::{
     cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
 };
+use warpsmith_cuda::entry::memory::{cuMemAllocAsync, cuMemFreeAsync, cuMemsetD8_v2};
 
 /// Writes `p[tid]`; with `skip` not 0 also reads its neighbour's without a barrier, through shared memory.
 const KERNEL: &str = "
@@ -185,4 +186,50 @@ fn two_nodes_without_an_edge_fail_the_test() {
 fn two_nodes_with_an_edge_pass() {
     let _checked = warpsmith_cuda::checked();
     graph(true);
+}
+
+/// A launch on memory that a stream's pool gave: on that stream, or on another that does not wait for it. It is freed so
+/// many times.
+fn of_a_pool(user: usize, frees: usize) {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let streams = [0, 1].map(|_| Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
+    let owner = streams[0].as_inner() as usize;
+    let function = module.get_function("shift").unwrap();
+    let mut place = 0;
+    // SAFETY: the place for the address lives longer than the call; the memory has an element for each thread.
+    unsafe {
+        assert_eq!(cuMemAllocAsync(Out::new(&mut place), 256, owner), CUresult::SUCCESS);
+        let stream = &streams[user];
+        launch!(function<<<1, 64, 0, stream>>>(place, 0)).unwrap();
+        stream.synchronize().unwrap();
+        for _ in 0..frees {
+            cuMemFreeAsync(place, owner);
+        }
+    }
+    // A second free that was under way breaks the context, as it should.
+    let _ = streams[0].synchronize();
+}
+
+#[test]
+fn memory_of_a_pool_is_its_streams() {
+    let _checked = warpsmith_cuda::checked();
+    of_a_pool(0, 1);
+}
+
+#[test]
+#[should_panic(expected = "across streams")]
+fn memory_of_a_pool_is_not_another_streams() {
+    let _checked = warpsmith_cuda::checked();
+    of_a_pool(1, 1);
+}
+
+#[test]
+#[should_panic(expected = "goes beyond its buffer")]
+fn a_fill_beyond_its_buffer_fails_the_test() {
+    let _checked = warpsmith_cuda::checked();
+    let _context = cust::quick_init().unwrap();
+    let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    // SAFETY: nothing is written: the range is refused.
+    assert_ne!(unsafe { cuMemsetD8_v2(out.as_device_ptr().as_raw(), 0, 257) }, CUresult::SUCCESS);
 }

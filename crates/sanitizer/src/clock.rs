@@ -71,6 +71,8 @@ struct Mind {
     wide: Option<Snapshot>,
     /// What others had fenced for the whole device before a barrier at which they met.
     heard: Option<Arc<Known>>,
+    /// What its last fence between the proxies covers.
+    proxied: Option<Snapshot>,
 }
 
 /// The clocks of one block's threads.
@@ -104,7 +106,7 @@ impl Clocks {
     /// Clocks of a block at its start: nobody knows of anybody.
     pub fn new(block: u32, threads: usize) -> Self {
         let known = Arc::new(Known { own: vec![0; threads].into(), floor: 0, others: Arc::default() });
-        let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None };
+        let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None, proxied: None };
         Clocks { block, minds: vec![mind; threads], steps: vec![1; threads], floors: vec![0; threads] }
     }
 
@@ -189,6 +191,24 @@ impl Clocks {
             mind.wide = Some(snapshot.clone());
         }
         mind.narrow = Some(snapshot);
+    }
+
+    /// A fence between plain accesses and those of bulk copies and products.
+    pub fn proxy_fence(&mut self, thread: u32) {
+        let snapshot = self.publish(thread);
+        self.minds[thread as usize].proxied = Some(snapshot);
+    }
+
+    /// Whether a fence between the proxies, by any thread of the block, covers this step of one of its threads. Which
+    /// thread makes it does not matter, as long as it lies on the way from the store to the copy; that it does is taken
+    /// for granted.
+    pub fn is_proxied(&self, of: u32, step: Step) -> bool {
+        let covers = |mind: &Mind| {
+            mind.proxied.as_ref().is_some_and(|fence| {
+                fence.known.own[of as usize] >= step || fence.thread == of && fence.step >= step
+            })
+        };
+        covers(&self.minds[of as usize]) || self.minds.iter().any(covers)
     }
 
     /// Whether a relaxed write of the thread would pass anything on.
@@ -451,6 +471,19 @@ mod tests {
         assert!(second.knows(1, 0, 3, written));
         assert!(!second.knows(2, 0, 3, written), "only the thread that read it knows");
         assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met nobody");
+    }
+
+    #[test]
+    fn a_proxy_fence_covers_what_its_thread_knows() {
+        let mut clocks = Clocks::new(0, 4);
+        let written = [0, 1].map(|thread| clocks.step(thread));
+        clocks.proxy_fence(0);
+        assert!(clocks.is_proxied(0, written[0]) && !clocks.is_proxied(1, written[1]));
+        meet(&mut clocks, 0..2);
+        assert!(!clocks.is_proxied(1, written[1]));
+        clocks.proxy_fence(0);
+        assert!(clocks.is_proxied(1, written[1]), "the thread that met the writer made it");
+        assert!(!clocks.is_proxied(0, clocks.step(0)));
     }
 
     #[test]

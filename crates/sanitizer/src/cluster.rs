@@ -111,7 +111,7 @@ pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, room: &'a mut Room) 
         E::BulkStarted { address, barrier, .. } => {
             (*address, *barrier) = (one(*address), one(*barrier));
         }
-        E::ProductIssued { pieces } if of.is_some() => {
+        E::ProductIssued { pieces, .. } if of.is_some() => {
             room.pieces = pieces.iter().map(|&piece| one(piece.into()) as u32).collect();
             *pieces = &room.pieces;
         }

@@ -17,6 +17,7 @@ mod observer;
 mod origin;
 mod outstanding;
 mod place;
+mod products;
 mod race;
 mod reached;
 mod render;
@@ -140,6 +141,32 @@ impl Sanitizer {
             help: "free each buffer once, by the address that the allocation returned",
             count: 1,
         });
+    }
+
+    /// The host was refused a copy or fill of a range that is not all memory.
+    pub fn host_went_beyond(&self, address: u64, bytes: u64) {
+        if !self.checks.memory {
+            return;
+        }
+        let object = self.objects.global(address);
+        let freed = if self.objects.is_freed(address) { ", in a buffer that was freed" } else { "" };
+        self.note(Finding {
+            check: Check::Memory,
+            severity: Severity::Error,
+            message: format!(
+                "a copy or fill of {bytes} bytes from the host's side goes beyond its buffer{freed}"
+            ),
+            kernel: String::new(),
+            object: Some(object).filter(|object| object.size.is_some()),
+            sites: Vec::new(),
+            help: "compare the number of bytes, not of elements, with what was allocated",
+            count: 1,
+        });
+    }
+
+    /// A stream was given memory in its turn: who uses it on another must come after that.
+    pub fn stream_took(&self, address: u64, bytes: u64) {
+        streams::bytes("the allocation", address, bytes, true);
     }
 
     /// The host wrote device memory.

@@ -18,6 +18,7 @@ use crate::finding::{Finding, Findings};
 use crate::init::BlockInit;
 use crate::objects::Objects;
 use crate::place::{self, Shape};
+use crate::products::Products;
 use crate::race::{BlockRaces, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
@@ -103,6 +104,7 @@ impl LaunchObserver for LaunchCheck {
                 init.shared_is_defined(&launched.reserved);
                 init
             }),
+            products: Products::default(),
             barriers: self.checks.barrier.then(|| BlockBarriers::new(block.threads)),
             launched,
             findings: Findings::default(),
@@ -139,6 +141,7 @@ pub struct BlockCheck {
     rank: Option<u32>,
     memory: bool,
     races: Option<BlockRaces>,
+    products: Products,
     init: Option<BlockInit>,
     barriers: Option<BlockBarriers>,
     findings: Findings,
@@ -219,12 +222,19 @@ impl BlockObserver for BlockCheck {
 
     #[inline]
     fn follows(&self, warp: u32) -> bool {
-        self.init.as_ref().is_some_and(|init| init.follows(warp))
+        self.init.as_ref().is_some_and(|init| init.follows(warp)) || self.products.follows(warp)
     }
 
     #[inline]
     fn registers(&mut self, at: At, reads: &[Register], writes: &[Register], operands: &Operands<'_>) {
+        if self.products.follows(at.warp)
+            && let Some(opcode) = self.launched.code.opcode(at.pc)
+            && self.products.looks(at.warp, opcode, reads, writes)
+        {
+            self.parts().0.result_too_early(at);
+        }
         if let Some(init) = &mut self.init
+            && init.follows(at.warp)
             && let Some((decides, lanes)) = init.registers(at, reads, writes, operands)
         {
             self.parts().0.undefined(at, None, decides, lanes);
@@ -329,6 +339,9 @@ impl BlockObserver for BlockCheck {
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
         let mut room = Room::default();
         let event = &renamed(event, self.rank, &mut room);
+        if self.races.is_some() {
+            self.products.follow(at.warp, event);
+        }
         let (mut reporter, races, init, _) = self.parts();
         match (init, event) {
             (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
@@ -365,8 +378,11 @@ impl BlockObserver for BlockCheck {
             AsyncEvent::ClusterArrive { parity, releases } => races.cluster_arrive(at, parity, releases),
             AsyncEvent::ClusterComplete { parity } => races.cluster_complete(at, parity),
             AsyncEvent::BulkGroupCommitted => races.bulk_group_committed(at),
-            AsyncEvent::BulkGroupsAwaited { pending } => races.bulk_groups_awaited(at, pending),
-            AsyncEvent::ProductIssued { pieces } => {
+            AsyncEvent::BulkGroupsAwaited { pending, written } => {
+                races.bulk_groups_awaited(at, pending, written)
+            }
+            AsyncEvent::ProxyFence => races.proxy_fence(at),
+            AsyncEvent::ProductIssued { pieces, .. } => {
                 races.product_issued(at, pieces, |race| reporter.race(at, MemorySpace::Shared, race, false))
             }
             AsyncEvent::ProductsCommitted => races.products_committed(at),

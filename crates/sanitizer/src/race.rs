@@ -105,8 +105,16 @@ impl SharedRaces {
 
     /// A write to it, which an asynchronous instruction may still have to read.
     #[inline]
-    fn overwritten(&self, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
-        if let Some(earlier) = self.outstanding.reader(address, bytes.into()) {
+    fn overwritten(
+        &mut self,
+        clocks: &Clocks,
+        (thread, address, bytes): (u32, u64, u32),
+        report: &mut impl FnMut(Race),
+    ) {
+        let (lane, wide) = (thread % 32, u64::from(bytes));
+        let outstanding = &mut self.outstanding;
+        let reader = outstanding.reader(address, wide);
+        if let Some(earlier) = reader.or_else(|| outstanding.operand_of(clocks, thread, address, wide)) {
             report(Race { lane, address, earlier, write: true, clash: Clash::Unordered });
         }
     }
@@ -166,6 +174,7 @@ impl BlockRaces {
             wide: access.scope >= Scope::Cluster,
             volatile: access.order == Order::Volatile && !atomic,
             asynchronous: false,
+            copies: false,
         };
         let global = self.global.clone();
         let mut global = match access.space {
@@ -177,7 +186,8 @@ impl BlockRaces {
         if global.is_none() {
             if touch.write && shared.outstanding.meets(reached.low, reached.end) {
                 for lane in lanes(access.lanes) {
-                    shared.overwritten(lane, access.addresses[lane as usize], access.bytes(), &mut report);
+                    let of = (at.warp * 32 + lane, access.addresses[lane as usize], access.bytes());
+                    shared.overwritten(&self.clocks, of, &mut report);
                 }
             }
             if shared.left != 0 {
@@ -307,6 +317,11 @@ impl BlockRaces {
         lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
     }
 
+    /// A fence between plain accesses and those of bulk copies and products.
+    pub fn proxy_fence(&mut self, at: At) {
+        lanes(at.lanes).for_each(|lane| self.clocks.proxy_fence(at.warp * 32 + lane));
+    }
+
     /// A block barrier.
     pub fn barrier(&mut self, at: At, index: u32, step: BarrierStep) {
         let barrier = self.barriers.entry(index).or_default();
@@ -351,10 +366,10 @@ impl BlockRaces {
     }
 
     fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
-        let touch = Touch { write: true, asynchronous: true, ..Touch::default() };
+        let touch = Touch { write: true, asynchronous: true, copies: true, ..Touch::default() };
         let thread = at.warp * 32 + lane;
         let mut shared = self.shared.hold();
-        shared.overwritten(lane, address, bytes, report);
+        shared.overwritten(&self.clocks, (thread, address, bytes), report);
         let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
         for (word, mask) in words(address, bytes.into()) {
             let asking = Asking {
@@ -434,9 +449,19 @@ impl BlockRaces {
             .for_each(|lane| shared.outstanding.copies_committed((self.block, at.warp * 32 + lane)));
     }
 
-    /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits.
-    pub fn bulk_groups_awaited(&mut self, at: At, pending: u32) {
+    /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits, and
+    /// what they write may have been `written`.
+    pub fn bulk_groups_awaited(&mut self, at: At, pending: u32, written: bool) {
         for lane in lanes(at.lanes) {
+            if written {
+                let thread = at.warp * 32 + lane;
+                let stores = self.shared.hold().outstanding.stores_awaited((self.block, thread), pending);
+                let by = landed_by(&self.clocks, thread);
+                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+                stores.into_iter().for_each(|(start, end)| {
+                    land(&mut global.shadow, &by, start, (end - start) as u32);
+                });
+            }
             let thread = (self.block, at.warp * 32 + lane);
             let taken = self.shared.hold().outstanding.copies_awaited(thread, pending);
             for (start, end) in taken {
@@ -458,7 +483,9 @@ impl BlockRaces {
         for word in pieces.iter().flat_map(|&piece| u64::from(piece / 4)..u64::from(piece / 4 + 4)) {
             let asking =
                 Asking { stamp: stamp.of_bytes(0xF), floor: self.clocks.floor(thread), clocks: &self.clocks };
-            if let Some((earlier, clash)) = shared.shadow.look(word, &asking) {
+            let found = shared.shadow.look(word, &asking);
+            let found = found.or_else(|| unseen(&mut shared.shadow, &self.clocks, thread, word));
+            if let Some((earlier, clash)) = found {
                 report(Race { lane, address: word * 4, earlier, write: false, clash });
             }
         }
@@ -472,7 +499,8 @@ impl BlockRaces {
 
     /// `wgmma.wait_group`.
     pub fn products_awaited(&mut self, at: At, pending: u32) {
-        self.shared.hold().outstanding.products_awaited((self.block, at.warp), pending);
+        let steps = std::array::from_fn(|lane| self.clocks.step(at.warp * 32 + lane as u32));
+        self.shared.hold().outstanding.products_awaited((self.block, at.warp), pending, steps);
     }
 
     /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue; a reduction is atomic for
@@ -483,9 +511,25 @@ impl BlockRaces {
         space: MemorySpace,
         (write, reduces): (bool, bool),
         of: (u64, u32),
-        report: impl FnMut(Race),
+        mut report: impl FnMut(Race),
     ) {
-        let touch = Touch { write, strong: reduces, wide: reduces, ..Touch::default() };
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let to_global = write && space == MemorySpace::Global;
+        if to_global {
+            let by = self.reads_later(at, lane);
+            self.shared.hold().outstanding.stores((self.block, thread), by, of.0, of.1);
+        }
+        if !write && space == MemorySpace::Shared {
+            let mut shared = self.shared.hold();
+            for (word, _) in words(of.0, of.1.into()) {
+                if let Some((earlier, clash)) = unseen(&mut shared.shadow, &self.clocks, thread, word) {
+                    report(Race { lane, address: word * 4, earlier, write, clash });
+                }
+            }
+        }
+        let (strong, wide, asynchronous, copies) = (reduces, reduces, to_global, true);
+        let touch = Touch { write, strong, wide, asynchronous, copies, ..Touch::default() };
         self.moved(at, space, touch, of, report);
     }
 
@@ -613,6 +657,17 @@ impl BlockRaces {
             }
         }
     }
+}
+
+/// A plain store to a word that a bulk copy or product reads for a thread: it is ordered before it, yet no fence between the
+/// proxies covers it. Of what other blocks of the cluster have stored nothing is said.
+fn unseen(shadow: &mut Shadow, clocks: &Clocks, thread: u32, word: u64) -> Option<(Stamp, Clash)> {
+    let write = shadow.last_write(word)?;
+    let of = write.warp() * 32 + write.first();
+    let plain = !write.copies() && write.block == clocks.block();
+    let missing =
+        plain && clocks.knows(thread, write.block, of, write.step) && !clocks.is_proxied(of, write.step);
+    missing.then_some((write, Clash::NoProxyFence))
 }
 
 /// Whose writes copies of a thread are when they have landed: the thread's, at its present step.

@@ -24,7 +24,27 @@ pub(crate) struct Reporter<'a> {
 fn readable(name: &str) -> String {
     let whole = format!("{:#}", rustc_demangle::demangle(name));
     let short = whole.strip_suffix("::shared_array::ARRAY").unwrap_or(&whole);
-    if short.starts_with("_Z") { name.to_owned() } else { short.to_owned() }
+    if !short.starts_with("_Z") {
+        return short.to_owned();
+    }
+    local_in_cpp(name).unwrap_or(name).to_owned()
+}
+
+/// The name of a variable that C++ has inside a function: `_ZZ`, the function, `E`, and the length of the name before it. The
+/// second of a name in one function has `_0` behind it, and so on.
+fn local_in_cpp(mangled: &str) -> Option<&str> {
+    let rest = mangled.strip_prefix("_ZZ")?;
+    let numbered =
+        rest.rsplit_once('_').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    [numbered.map(|(before, _)| before), Some(rest)].into_iter().flatten().find_map(|rest| {
+        let ends = (1..rest.len()).filter(|&at| rest.is_char_boundary(at));
+        ends.rev().find_map(|at| {
+            let (before, name) = rest.split_at(at);
+            let digits = name.len().to_string();
+            let starts = !name.starts_with(|first: char| first.is_ascii_digit());
+            (starts && before.strip_suffix(&digits)?.ends_with('E')).then_some(name)
+        })
+    })
 }
 
 impl Reporter<'_> {
@@ -109,6 +129,7 @@ impl Reporter<'_> {
         let one_instruction = race.clash == Clash::Equal && same_warp && earlier.pc == at.pc;
         let kind = match (race.clash, earlier.writes(), race.write) {
             (Clash::NoAcquire, ..) => "read without acquire",
+            (Clash::NoProxyFence, ..) => "read without a proxy fence",
             (Clash::Equal, ..) if one_instruction => "writes of equal values by lanes of one warp",
             (Clash::Equal, ..) => "writes of equal values",
             (_, true, true) => "write after write",
@@ -121,7 +142,10 @@ impl Reporter<'_> {
         if self.findings.again(&key) {
             return;
         }
-        let help = if earlier.is_asynchronous() && !earlier.writes() {
+        let help = if race.clash == Clash::NoProxyFence {
+            "put `fence.proxy.async` behind the stores, by the threads that make them, before the barrier that comes before \
+             the copy or product"
+        } else if earlier.is_asynchronous() && !earlier.writes() {
             "what was issued may still read its source: wait for its group (`cp.async.bulk.wait_group.read`, \
              `wgmma.wait_group`), and meet at a barrier if another thread writes, first"
         } else if earlier.is_asynchronous() {
@@ -132,6 +156,8 @@ impl Reporter<'_> {
             "the outcome is defined; let one lane write to say so"
         } else if race.clash == Clash::Equal {
             "the outcome is the same, yet undefined: let one thread write, or use an atomic"
+        } else if earlier.block != self.block && space == MemorySpace::Shared {
+            "let the blocks of the cluster meet between the two: `barrier.cluster`, and not only the block's own barrier"
         } else if earlier.block != self.block {
             "nothing orders blocks of one launch: use an atomic, or a device fence and a flag, or a second launch"
         } else if same_warp && earlier.pc == at.pc {
@@ -159,6 +185,12 @@ impl Reporter<'_> {
             Clash::Unordered | Clash::Gone => {
                 (Severity::Error, race(&format!("{kind}, and nothing orders the two")))
             }
+            Clash::NoProxyFence => (
+                Severity::Error,
+                race(
+                    "a bulk copy or `wgmma` reads what plain stores wrote, and no fence between the proxies is behind them",
+                ),
+            ),
             Clash::NoAcquire => (Severity::Error, race("a flag was read, and no fence makes it count")),
             Clash::Equal if one_instruction => (
                 Severity::Note,
@@ -174,6 +206,26 @@ impl Reporter<'_> {
             object: Some(object),
             sites,
             help,
+            count: 1,
+        });
+    }
+
+    /// A register was read that a product may still have to write.
+    pub fn result_too_early(&mut self, at: At) {
+        let key = Key { check: Check::Race, kind: "result", pcs: [at.pc, at.pc] };
+        if self.findings.again(&key) {
+            return;
+        }
+        let site = self.site("read", at.pc, self.block, at.warp, at.lanes.trailing_zeros() & 31);
+        let kernel = self.launched.kernel.clone();
+        self.findings.note(key, || Finding {
+            check: Check::Race,
+            severity: Severity::Error,
+            message: "the result of a `wgmma` is read, and nobody has waited for it".to_owned(),
+            kernel,
+            object: None,
+            sites: vec![site],
+            help: "commit the product's group and wait for it (`wgmma.wait_group`) before its registers are used",
             count: 1,
         });
     }
@@ -405,4 +457,19 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
         help,
         count: 1,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_has_its_name_of_the_source() {
+        assert_eq!(readable("_ZZ16dsm_read_no_syncE1s"), "s");
+        assert_eq!(readable("_ZZ6reducePfS_E7partial"), "partial");
+        assert_eq!(readable("_ZZ6reducePfS_E7partial_0"), "partial");
+        assert_eq!(readable("_ZZN3foo3barEiE9tile_12_a"), "tile_12_a");
+        assert_eq!(readable("_Z6global"), "_Z6global");
+        assert_eq!(readable("dynamic"), "dynamic");
+    }
 }

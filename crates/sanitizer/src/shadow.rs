@@ -28,6 +28,8 @@ pub enum Clash {
     Equal,
     /// The memory is that of a block of the cluster that may have ended.
     Gone,
+    /// A plain store, which the bulk copy or product may not see without a fence between the proxies.
+    NoProxyFence,
 }
 
 /// One word.
@@ -324,6 +326,13 @@ impl Shadow {
             return found;
         }
         self.read_more(page, word, asking, found)
+    }
+
+    /// Who wrote a word last.
+    pub fn last_write(&mut self, word: u64) -> Option<Stamp> {
+        let page = self.page(word / PAGE) as usize;
+        let write = self.pages[page][(word % PAGE) as usize].write;
+        (!write.is_empty()).then_some(write)
     }
 
     /// What a read of the word would race with, without a note of the read.

@@ -1,7 +1,7 @@
 //! Pipelines and bulk copies that are right give no findings, a forgotten wait gives one.
 
 use gpu_model::chips::H200;
-use sanitizer::{Check, Checks, Finding, Sanitizer};
+use sanitizer::{Check, Checks, Finding, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
 const NVCC: &str = include_str!("../../virtual_gpu/tests/hopper/nvcc.ptx");
@@ -170,5 +170,70 @@ fn the_operands_of_a_warpgroups_product_may_be_overwritten_when_it_was_awaited()
             races,
             "{barrier}{wait} {found:#?}"
         );
+    }
+}
+
+#[test]
+fn a_copy_sees_plain_stores_behind_a_fence_between_the_proxies() {
+    const FENCE: &str = "    fence.proxy.async.shared::cta;\n";
+    for (before, after, races) in [(FENCE, "", false), ("", FENCE, false), ("", "", true)] {
+        let ptx = OUT_OF_SHARED
+            .replace(&format!("{FENCE}    bar.sync 0;\n"), &format!("{before}    bar.sync 0;\n{after}"))
+            .replace("WAIT", "cp.async.bulk.wait_group 0;")
+            .replace("BARRIER", "bar.sync 0;");
+        let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
+        assert_eq!(!found.is_empty(), races, "{before}{after} {found:#?}");
+        let product = PRODUCT
+            .replace(FENCE, before)
+            .replace("WAIT", "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;")
+            .replace("BARRIER", &format!("bar.sync 0;\n{after}"));
+        let found = findings(&product, "product", Launch::new(1, 128), 64, None);
+        assert_eq!(!found.is_empty(), races, "{before}{after} {found:#?}");
+    }
+}
+
+#[test]
+fn what_a_bulk_copy_writes_is_there_when_it_was_awaited_and_not_only_read() {
+    for (wait, races) in [("cp.async.bulk.wait_group 0;", false), ("cp.async.bulk.wait_group.read 0;", true)]
+    {
+        let ptx =
+            OUT_OF_SHARED.replace("WAIT", wait).replace("BARRIER", "bar.sync 0;\nld.global.u32 %r2, [%rd1];");
+        let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
+        assert_eq!(!found.is_empty(), races, "{wait} {found:#?}");
+    }
+}
+
+#[test]
+fn another_warpgroup_writes_an_operand_when_it_has_met_the_one_that_waited() {
+    for (meet, races) in [("bar.sync 1, 256;", false), ("", true)] {
+        let ptx = PRODUCT
+            .replace("mov.u32 %r2, a;", "setp.gt.u32 %p, %r1, 127;\n@%p bra other;\nmov.u32 %r2, a;")
+            .replace("BARRIER", "bar.sync 0;")
+            .replace(
+                "WAIT",
+                &format!(
+                    "wgmma.wait_group.sync.aligned 0;\n{meet}\nret;\n\
+                     other:\nbar.sync 0;\n{meet}\nst.shared.u16 [b], 1;\nret;"
+                ),
+            );
+        let found = findings(&ptx, "product", Launch::new(1, 256), 64, None);
+        // Its lanes write the same, which is no error.
+        let race = |finding: &Finding| (finding.check, finding.severity) == (Check::Race, Severity::Error);
+        assert_eq!(found.iter().any(race), races, "{meet} {found:#?}");
+    }
+}
+
+#[test]
+fn the_result_of_a_product_is_used_when_it_was_awaited_and_only_moved_before() {
+    for (before, after, races) in [
+        ("", "add.f32 %f1, %f1, %f2;", false),
+        ("mov.f32 %f2, %f1;", "add.f32 %f1, %f1, %f2;", false),
+        ("add.f32 %f1, %f1, %f2;", "", true),
+        ("mov.f32 %f2, %f1;\nadd.f32 %f1, %f2, %f2;", "", true),
+    ] {
+        let wait = format!("{before}\nwgmma.wait_group.sync.aligned 0;\n{after}\nbar.sync 0;");
+        let ptx = PRODUCT.replace("WAIT", &wait).replace("BARRIER", "bar.sync 0;");
+        let found = findings(&ptx, "product", Launch::new(1, 128), 64, None);
+        assert_eq!(!found.is_empty(), races, "{before}{after} {found:#?}");
     }
 }

@@ -406,17 +406,22 @@ pub enum AsyncEvent<'a> {
     },
     /// `cp.async.bulk.commit_group`.
     BulkGroupCommitted,
-    /// `cp.async.bulk.wait_group`, with `.read` or without: of all but the latest `pending` bulk groups of these lanes the
-    /// sources have been read.
+    /// `cp.async.bulk.wait_group`: of all but the latest `pending` bulk groups of these lanes the sources have been read.
     BulkGroupsAwaited {
         /// Groups that may still be under way.
         pending: u32,
+        /// Without `.read`: what they write has been written, too.
+        written: bool,
     },
+    /// `fence.proxy.async`: bulk copies and `wgmma` behind it see what plain stores before it have written.
+    ProxyFence,
     /// A warp issued its part of `wgmma.mma_async`, which may read these pieces of shared memory, of 16 bytes each, until a
     /// warp of the warpgroup has waited for the product's group.
     ProductIssued {
         /// Offsets in the block's shared memory.
         pieces: &'a [u32],
+        /// The registers that hold the result when somebody has waited for it.
+        result: Named<'a>,
     },
     /// `wgmma.commit_group`.
     ProductsCommitted,

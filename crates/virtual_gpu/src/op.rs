@@ -55,6 +55,8 @@ pub(crate) enum OpKind {
     Fence {
         order: Order,
         scope: Scope,
+        /// Whether it stands between plain accesses and those of bulk copies and `wgmma`, too.
+        proxies: bool,
     },
     /// A special register whose value changes while the warp runs.
     Special {

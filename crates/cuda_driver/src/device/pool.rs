@@ -73,9 +73,13 @@ fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: C
         capture.add(&target, op)?;
         return place.set(address);
     }
-    place.set(memory::allocate(bytes, Origin::Pool(pool))?)?;
+    let address = memory::allocate(bytes, Origin::Pool(pool))?;
+    place.set(address)?;
     known.count(bytes as u64);
-    Ok(())
+    match check::sanitizer() {
+        Some(_) => target.issue(Op::Take { address, bytes: bytes as u64 }),
+        None => Ok(()),
+    }
 }
 
 pub fn cuMemAllocAsync(place: Out<CUdeviceptr>, bytes: usize, stream: CUstream) -> Answer {
@@ -262,7 +266,10 @@ pub fn cuMemPoolGetAccess(flags: Out<u32>, pool: CUmemoryPool, location: Out<CUm
 
 /// Frees an allocation in its stream's turn.
 pub fn free_in_turn(address: CUdeviceptr) -> Answer {
-    let (owner, origin) = owner_of(address).ok_or(CUresult::INVALID_VALUE)?;
+    let (owner, origin) = owner_of(address).ok_or_else(|| {
+        check::tell(|sanitizer| sanitizer.host_free_failed(address));
+        CUresult::INVALID_VALUE
+    })?;
     let bytes = gpu().memory().find(address).map_or(0, |allocation| allocation.size());
     owner.owned().remove(&address);
     gpu().memory().free(address).map_err(|error| crate::device::code_of(&error))?;

@@ -81,7 +81,10 @@ pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
     let end = address.checked_add(bytes as u64).ok_or(CUresult::INVALID_VALUE)?;
     let mut at = address;
     loop {
-        let allocation = gpu().memory().find(at).ok_or(CUresult::INVALID_VALUE)?;
+        let allocation = gpu().memory().find(at).ok_or_else(|| {
+            check::tell(|sanitizer| sanitizer.host_went_beyond(address, bytes as u64));
+            CUresult::INVALID_VALUE
+        })?;
         if end <= allocation.end() {
             return Ok(());
         }

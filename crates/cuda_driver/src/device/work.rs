@@ -44,6 +44,13 @@ pub enum Op {
         /// 4 or 8.
         bytes: usize,
     },
+    /// Take what a pool gave: from here on it is the stream's.
+    Take {
+        /// Where.
+        address: u64,
+        /// How much.
+        bytes: u64,
+    },
     /// Free what a pool gave.
     Free(u64),
     /// Run a graph.
@@ -159,6 +166,10 @@ impl Op {
                 check::tell(|sanitizer| sanitizer.host_wrote(*address, *bytes as u64));
                 let value = &value.to_le_bytes()[..*bytes];
                 gpu().memory().write(*address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)
+            }
+            Self::Take { address, bytes } => {
+                check::tell(|sanitizer| sanitizer.stream_took(*address, *bytes));
+                Ok(())
             }
             // Freed twice: the second free was refused when it was issued, unless both were under way.
             Self::Free(address) => pool::free_in_turn(*address),

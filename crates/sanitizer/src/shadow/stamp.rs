@@ -15,6 +15,8 @@ pub struct Touch {
     pub volatile: bool,
     /// Whether an asynchronous copy does it, at a time nobody knows until somebody has waited for it.
     pub asynchronous: bool,
+    /// Whether a copy does it, and not a plain store.
+    pub copies: bool,
 }
 
 /// Lanes of one warp that touched a word at one step by one instruction.
@@ -39,6 +41,7 @@ pub(super) const STRONG: u32 = 1 << 21;
 pub(super) const WIDE: u32 = 1 << 22;
 pub(super) const VOLATILE: u32 = 1 << 23;
 pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
+const COPIES: u32 = 1 << 25;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -54,7 +57,8 @@ impl Stamp {
             | flag(touch.strong, STRONG)
             | flag(touch.wide, WIDE)
             | flag(touch.volatile, VOLATILE)
-            | flag(touch.asynchronous, ASYNCHRONOUS);
+            | flag(touch.asynchronous, ASYNCHRONOUS)
+            | flag(touch.copies, COPIES);
         Stamp { block, step, pc, who }
     }
 
@@ -94,6 +98,11 @@ impl Stamp {
     /// Whether the access is atomic or volatile.
     pub fn is_strong(&self) -> bool {
         self.who & STRONG != 0
+    }
+
+    /// Whether a copy did it.
+    pub fn copies(&self) -> bool {
+        self.who & COPIES != 0
     }
 
     /// Whether it is a copy that nobody has waited for.

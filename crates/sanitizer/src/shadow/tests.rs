@@ -2,7 +2,8 @@
 
 use super::*;
 
-const READ: Touch = Touch { write: false, strong: false, wide: false, volatile: false, asynchronous: false };
+const READ: Touch =
+    Touch { write: false, strong: false, wide: false, volatile: false, asynchronous: false, copies: false };
 const WRITE: Touch = Touch { write: true, ..READ };
 const ATOMIC: Touch = Touch { write: true, strong: true, wide: true, ..READ };
 

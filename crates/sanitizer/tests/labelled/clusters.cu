@@ -352,6 +352,33 @@ K bulk_store_ok(int *a, int *b, int n) {
     __syncthreads();
     s[threadIdx.x] = 0;
 }
+// @bulk_store_no_proxy_fence race
+K bulk_store_no_proxy_fence(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    s[threadIdx.x] = a[TID] + 1;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, b + blockIdx.x * 128, s, 512);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+    __syncthreads();
+    s[threadIdx.x] = 0;
+}
+// @bulk_store_read_back_wait_read_only race
+K bulk_store_read_back_wait_read_only(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    s[threadIdx.x] = a[TID] + 1;
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, b + blockIdx.x * 128, s, 512);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+    __syncthreads();
+    b[512 + TID] = b[blockIdx.x * 128 + 127 - threadIdx.x];
+}
 // @bulk_store_no_wait race
 K bulk_store_no_wait(int *a, int *b, int n) {
     __shared__ alignas(128) int s[128];

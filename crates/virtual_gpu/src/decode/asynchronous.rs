@@ -201,8 +201,8 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
         return Ok(extension(BulkGroup::Commit));
     }
     if m.take("wait_group") {
-        m.take("read");
-        return Ok(extension(BulkGroup::Wait(group_count(form)?)));
+        let written = !m.take("read");
+        return Ok(extension(BulkGroup::Wait { pending: group_count(form)?, written }));
     }
     if m.take("prefetch") {
         m.take_all();

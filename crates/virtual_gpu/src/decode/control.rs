@@ -62,10 +62,11 @@ fn fence(f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut f.modifiers;
     if m.take_map(|w| (w.starts_with("proxy") || w == "mbarrier_init").then_some(())).is_some() {
         // Between proxies: memory here is one. The order that it also gives is that of the rest of its name.
+        let proxies = m.take_map(|w| w.starts_with("async").then_some(())).is_some();
         let order = m.order().unwrap_or(Order::AcquireRelease);
         let scope = m.scope().unwrap_or(Scope::Block);
         while m.take_map(|_| Some(())).is_some() {}
-        return Ok(OpKind::Fence { order, scope });
+        return Ok(OpKind::Fence { order, scope, proxies });
     }
     let order = m.order().unwrap_or(if f.name == "fence" {
         Order::AcquireRelease
@@ -77,7 +78,7 @@ fn fence(f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     // `.sync_restrict::…` narrows what is ordered; ordering more is within the rules.
     m.take_map(|w| w.starts_with("sync_restrict").then_some(()));
     f.operands::<0>()?;
-    Ok(OpKind::Fence { order, scope })
+    Ok(OpKind::Fence { order, scope, proxies: false })
 }
 
 fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

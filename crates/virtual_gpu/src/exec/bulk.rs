@@ -339,15 +339,19 @@ impl Extension for Linear {
 #[derive(Debug)]
 pub(crate) enum BulkGroup {
     Commit,
-    /// Groups that may be under way.
-    Wait(u32),
+    Wait {
+        /// Groups that may be under way.
+        pending: u32,
+        /// Without `.read`.
+        written: bool,
+    },
 }
 
 impl Extension for BulkGroup {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let event = match *self {
             BulkGroup::Commit => AsyncEvent::BulkGroupCommitted,
-            BulkGroup::Wait(pending) => AsyncEvent::BulkGroupsAwaited { pending },
+            BulkGroup::Wait { pending, written } => AsyncEvent::BulkGroupsAwaited { pending, written },
         };
         machine.observer.asynchronous(at, &event);
         Ok(Step::Next)

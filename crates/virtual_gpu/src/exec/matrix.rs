@@ -11,7 +11,7 @@ use crate::matrix::mma::{Mma, Row};
 use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::{ReadShared, Wgmma};
 use crate::matrix::wmma::Wmma;
-use crate::observer::{AsyncEvent, At};
+use crate::observer::{AsyncEvent, At, Named};
 
 /// Registers of D, A, B and C.
 #[derive(Debug)]
@@ -186,7 +186,8 @@ impl Extension for GroupMultiply {
         };
         let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
         if let Some(pieces) = shared.pieces {
-            machine.observer.asynchronous(at, &AsyncEvent::ProductIssued { pieces: &pieces });
+            let result = Named::new(machine.warp.base_of(regs), 4, &self.d);
+            machine.observer.asynchronous(at, &AsyncEvent::ProductIssued { pieces: &pieces, result });
         }
         let mut d = rows(regs, &self.d);
         self.form.execute(&a, &b, &mut d, scale != self.accumulate.1);

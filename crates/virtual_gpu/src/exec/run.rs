@@ -6,7 +6,7 @@ use super::values::Operands;
 use super::warp::{Group, Stop, Wait, Warp};
 use super::{atomic, call, collective, load_store, system};
 use crate::fault::FaultKind;
-use crate::observer::{At, BlockObserver, Order, Register};
+use crate::observer::{AsyncEvent, At, BlockObserver, Order, Register};
 use crate::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
 use crate::program::Code;
 
@@ -219,11 +219,14 @@ pub(crate) fn run<O: BlockObserver>(
                     collective::park(warp, code, cx, running, op, active).map_err(failed)?;
                     continue 'pick;
                 }
-                &OpKind::Fence { order, scope } => {
+                &OpKind::Fence { order, scope, proxies } => {
                     if active != 0 {
                         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
                         if O::SYNCHRONISATION {
                             cx.observer.fence(at, order, scope);
+                            if proxies {
+                                cx.observer.asynchronous(at, &AsyncEvent::ProxyFence);
+                            }
                         }
                     }
                     pc += 1;

@@ -170,7 +170,7 @@ impl Node {
             Op::Graph(_) => 4,
             Op::WaitEvent(_) => 6,
             Op::Record(_) | Op::RecordEvent(_) => 7,
-            Op::Allocate(_) => 10,
+            Op::Allocate(_) | Op::Take { .. } => 10,
             Op::Free(_) | Op::Release(_) => 11,
             Op::WaitValue(_) | Op::WriteValue { .. } => 12,
             Op::Nothing => 5,

@@ -142,7 +142,7 @@ pub fn cuGraphDebugDotPrint(graph: CUgraph, path: Text, _flags: u32) -> Answer {
             Op::Graph(_) => "GRAPH".to_owned(),
             Op::Record(_) | Op::RecordEvent(_) => "EVENT_RECORD".to_owned(),
             Op::WaitEvent(_) => "EVENT_WAIT".to_owned(),
-            Op::Allocate(_) => "MEM_ALLOC".to_owned(),
+            Op::Allocate(_) | Op::Take { .. } => "MEM_ALLOC".to_owned(),
             Op::WaitValue(_) | Op::WriteValue { .. } => "BATCH_MEM_OP".to_owned(),
             Op::Free(_) | Op::Release(_) => "MEM_FREE".to_owned(),
             Op::Nothing => "EMPTY".to_owned(),
