@@ -112,7 +112,11 @@ pub fn text(rows: &[Row]) -> String {
     let counted: Vec<Vec<String>> = counted.collect();
     let mut out = row::text(rows);
     if !counted.is_empty() {
-        let heading = terminal::heading("Memory instructions of all warps, by space");
+        let elsewhere =
+            rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
+        let place = elsewhere.and_then(|row| row.counters_size.as_deref());
+        let place = place.map_or(String::new(), |size| format!(" (virtual GPU, size {size})"));
+        let heading = terminal::heading(&format!("Memory instructions of all warps, by space{place}"));
         let header = ["kernel", "parameter", "local", "shared", "global", "constant"];
         out.push_str(&format!("\n{heading}\n{}\n", terminal::table(&header, &counted)));
     }
