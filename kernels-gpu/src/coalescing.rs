@@ -103,7 +103,9 @@ pub unsafe fn copy_scattered(n: u32, order: &[u32], from: &[f32], to: *mut f32) 
 /// `from` and `to` hold n elements.
 #[kernel]
 pub unsafe fn copy_some_lanes(n: u32, lanes: u32, from: &[f32], to: *mut f32) {
-    let i = index();
+    // In 64 bits: places then come by shifts, which take a parameter where it lies; a wide multiplication would have it fetched into
+    // a register first, which takes 2 % longer here.
+    let i = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
     // Both tests before the only branch: parameters are then fetched side by side, not one after the other.
     if (i < n as usize) & (lanes & 1u32.rotate_left(i as u32) != 0) {
         // SAFETY: i < n.
