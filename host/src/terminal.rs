@@ -140,7 +140,7 @@ fn paragraphs(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
 /// The width that sentences are broken at, on a terminal that is no narrower.
 const WIDTH: usize = 100;
 
-/// The width of the terminal, up to [`WIDTH`], and that where there is none.
+/// The width of the terminal, up to 100 columns, and that where there is none.
 pub fn width() -> usize {
     Table::new().width().map_or(WIDTH, |width| usize::from(width).clamp(40, WIDTH))
 }

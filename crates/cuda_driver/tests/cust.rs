@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use cust::context::{Context, ContextFlags, CurrentContext};
+use cust::context::{CacheConfig, Context, ContextFlags, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::event::{Event, EventFlags};
 use cust::function::FunctionAttribute;
@@ -126,7 +126,7 @@ fn refused_modules_and_names_are_errors() -> Outcome {
 fn function_attributes_and_occupancy() -> Outcome {
     let _context = context()?;
     let module = Module::from_ptx(SAXPY, &[])?;
-    let function = module.get_function("saxpy")?;
+    let mut function = module.get_function("saxpy")?;
     assert_eq!(function.get_attribute(FunctionAttribute::MaxThreadsPerBlock)?, 1024);
     assert_eq!(function.get_attribute(FunctionAttribute::PtxVersion)?, 75);
     assert_eq!(function.get_attribute(FunctionAttribute::SharedMemorySizeBytes)?, 0);
@@ -134,6 +134,11 @@ fn function_attributes_and_occupancy() -> Outcome {
     assert_eq!(function.max_active_blocks_per_multiprocessor(256.into(), 0)?, 8);
     let (grid, block) = function.suggested_launch_configuration(0, 0.into())?;
     assert!((32..=1024).contains(&block) && grid >= 132, "{grid} {block}");
+    // As an H200 answers: most blocks by default, and with L1 preferred what the smallest step holds of 2 KiB and the system's.
+    assert_eq!(function.max_active_blocks_per_multiprocessor(32.into(), 2048)?, 32);
+    function.set_cache_config(CacheConfig::PreferL1)?;
+    assert_eq!(function.max_active_blocks_per_multiprocessor(32.into(), 2048)?, 2);
+    assert_eq!(function.max_active_blocks_per_multiprocessor(32.into(), 40 << 10)?, 1);
     Ok(())
 }
 

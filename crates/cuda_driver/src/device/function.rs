@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gpu_model::cache::{self, Preference};
 use virtual_gpu::Kernel;
 
 use crate::abi::attributes::function as attribute;
@@ -34,6 +35,8 @@ pub struct Settings {
     /// Most dynamic shared memory that a launch may ask for.
     pub dynamic_shared: u32,
     carveout: i32,
+    /// A `CUfunc_cache`; 0 leaves it to the context.
+    cache: u32,
     cluster: [u32; 3],
     cluster_must_be_set: bool,
     non_portable_cluster: bool,
@@ -53,6 +56,7 @@ impl Function {
         let settings = Mutex::new(Settings {
             dynamic_shared: limit.saturating_sub(kernel.static_shared()),
             carveout: -1,
+            cache: 0,
             cluster: kernel.required_cluster().unwrap_or([0; 3]),
             cluster_must_be_set: false,
             non_portable_cluster: false,
@@ -64,6 +68,19 @@ impl Function {
     /// What the program has set.
     pub fn settings(&self) -> Settings {
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of a multiprocessor's shared memory as the program wishes them, for a context of cache preference `of_context`.
+    pub fn shared_wish(&self, of_context: u32) -> u32 {
+        let Settings { carveout, cache, .. } = self.settings();
+        let limits = chip().sm;
+        match u32::try_from(carveout) {
+            Ok(percent) => cache::carve_out(limits, percent),
+            Err(_) => {
+                let preference = if cache == 0 { of_context } else { cache };
+                cache::preferred_shared(limits, Preference::ALL[preference as usize])
+            }
+        }
     }
 
     /// Most threads of a block.
@@ -154,8 +171,12 @@ pub fn cuFuncSetAttribute(function: CUfunction, number: u32, value: i32) -> Answ
 
 pub fn cuFuncSetCacheConfig(function: CUfunction, config: u32) -> Answer {
     current_if_any()?;
-    get(function)?;
-    if config > 3 { Err(CUresult::INVALID_VALUE) } else { Ok(()) }
+    let function = get(function)?;
+    if config > 3 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    function.settings.lock().unwrap_or_else(PoisonError::into_inner).cache = config;
+    Ok(())
 }
 
 pub fn cuFuncSetSharedMemConfig(function: CUfunction, config: u32) -> Answer {

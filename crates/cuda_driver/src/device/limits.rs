@@ -73,9 +73,14 @@ pub fn cuCtxGetLimit(value: Out<usize>, number: u32) -> Answer {
     with_limits(|limits| value.set(*limits.place(number).ok_or(unknown(number))?))
 }
 
+/// The current context's `CUfunc_cache`.
+pub fn cache_preference() -> Answer<u32> {
+    with_limits(|limits| Ok(limits.cache))
+}
+
 pub fn cuCtxGetCacheConfig(config: Out<u32>) -> Answer {
     config.required()?;
-    with_limits(|limits| config.set(limits.cache))
+    config.set(cache_preference()?)
 }
 
 pub fn cuCtxSetCacheConfig(config: u32) -> Answer {

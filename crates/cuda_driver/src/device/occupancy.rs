@@ -1,5 +1,6 @@
 //! How many blocks of a kernel a multiprocessor holds, and what follows from it.
 
+use gpu_model::cache::effective_shared;
 use gpu_model::occupancy::{BlockNeeds, Occupancy};
 use virtual_gpu::Launch;
 
@@ -8,6 +9,7 @@ use crate::device::chip;
 use crate::device::context::current;
 use crate::device::function::{self, Function};
 use crate::device::launch::attributes;
+use crate::device::limits::cache_preference;
 
 /// Resident blocks of one multiprocessor; none when a block does not fit.
 fn blocks_per_sm(function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
@@ -19,6 +21,19 @@ fn blocks_per_sm(function: &Function, threads: u32, dynamic_shared: u32) -> u32 
         dynamic_shared,
     };
     Occupancy::new(chip().sm, needs).map_or(0, |occupancy| occupancy.blocks)
+}
+
+/// The same with as much shared memory as the program wishes, and at least enough for a block.
+fn blocks_as_wished(function: &Function, threads: u32, dynamic_shared: u32) -> Answer<u32> {
+    let blocks = blocks_per_sm(function, threads, dynamic_shared);
+    let limits = chip().sm;
+    let shared = function.kernel.static_shared().saturating_add(dynamic_shared);
+    if shared == 0 || blocks == 0 {
+        return Ok(blocks);
+    }
+    let block = (shared + limits.shared_reserved_per_block).next_multiple_of(limits.shared_granularity);
+    let wish = function.shared_wish(cache_preference()?);
+    Ok(blocks.min(effective_shared(limits, wish, block) / block))
 }
 
 /// Blocks of a launch that the whole device holds at once.
@@ -53,7 +68,7 @@ pub fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     }
     let fits = threads <= function.max_threads();
     let dynamic_shared = u32::try_from(dynamic_shared).unwrap_or(u32::MAX);
-    blocks.set(if fits { blocks_per_sm(&function, threads, dynamic_shared) as i32 } else { 0 })
+    blocks.set(if fits { blocks_as_wished(&function, threads, dynamic_shared)? as i32 } else { 0 })
 }
 
 pub fn cuOccupancyMaxPotentialBlockSize(

@@ -76,8 +76,9 @@
 //!             }
 //!             ring.advance();
 //!         }
-//!         for (i, j, element) in (0..2).flat_map(|i| (0..4).flat_map(move |j| (0..4).map(move |e| (i, j, e)))) {
+//!         for sum in 0..32 {
 //!             cuda_std::unroll!(full);
+//!             let (i, j, element) = (sum / 16, sum / 4 % 4, sum % 4);
 //!             let (down, right) = Sums::<i8>::place(lane, element);
 //!             let (down, right) = (row + warp / 2 * 32 + 16 * i + down, col + warp % 2 * 32 + 8 * j + right);
 //!             if down < m && right < n {
