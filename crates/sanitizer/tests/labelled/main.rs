@@ -71,7 +71,14 @@ impl<'a> Labelled<'a> {
 
     /// The tools that found something under a schedule, with the first thing that each said.
     fn run(&self, ptx: &str, seed: Option<u64>) -> Vec<(Check, String)> {
-        let options = Options { seed, threads: 1, spin_limit: Some(1_000_000), ..Options::default() };
+        // No program runs on without end, whatever it was found to be.
+        let options = Options {
+            seed,
+            threads: 1,
+            spin_limit: Some(1_000_000),
+            watchdog: Some(100_000_000),
+            ..Options::default()
+        };
         let gpu = Gpu::with_options(&H200, options);
         let module = gpu.load(ptx).expect("nvcc's PTX");
         let kernel = module.kernel(self.name).expect(self.name);
