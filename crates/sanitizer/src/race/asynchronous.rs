@@ -1,0 +1,256 @@
+//! What goes on beside the threads: copies and products that a thread starts, that touch memory later, and that somebody has to
+//! wait for.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use virtual_gpu::observer::{At, MemorySpace};
+
+use super::{BlockRaces, Race, UNKNOWN, lanes, words};
+use crate::clock::Clocks;
+use crate::copies::Bulk;
+use crate::shadow::{Asking, Clash, Shadow, Stamp, Touch};
+
+impl BlockRaces {
+    /// `cp.async`: shared memory will be written by nobody knows when.
+    pub fn copy_started(&mut self, at: At, shared: &[u64; 32], bytes: u32, mut report: impl FnMut(Race)) {
+        for lane in lanes(at.lanes) {
+            let address = shared[lane as usize];
+            self.write_later(at, lane, address, bytes, &mut report);
+            self.copies.started(at.warp * 32 + lane, address, bytes);
+        }
+    }
+
+    fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
+        let touch = Touch { write: true, asynchronous: true, copies: true, ..Touch::default() };
+        let thread = at.warp * 32 + lane;
+        let mut shared = self.shared.hold();
+        shared.overwritten(&self.clocks, (thread, address, bytes), report);
+        let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+        for (word, mask) in words(address, bytes.into()) {
+            let asking = Asking {
+                stamp: stamp.of_bytes(mask),
+                floor: self.clocks.floor(thread),
+                clocks: &self.clocks,
+            };
+            if let Some((earlier, clash)) = shared.shadow.write(word, &asking, None) {
+                report(Race { lane, address: word * 4, earlier, write: true, clash });
+            }
+        }
+    }
+
+    /// `cp.async.commit_group`.
+    pub fn group_committed(&mut self, at: At) {
+        lanes(at.lanes).for_each(|lane| self.copies.committed(at.warp * 32 + lane));
+    }
+
+    /// `cp.async.wait_group`: all but the latest `pending` groups have landed.
+    pub fn groups_awaited(&mut self, at: At, pending: u32) {
+        for lane in lanes(at.lanes) {
+            let thread = at.warp * 32 + lane;
+            let by = landed_by(&self.clocks, thread);
+            for (address, bytes) in self.copies.landed(thread, pending) {
+                land(&mut self.shared.hold().shadow, &by, address, bytes);
+            }
+        }
+    }
+
+    /// A bulk copy into shared memory was issued by the lane of `at`, to complete on an `mbarrier`.
+    pub fn bulk_started(
+        &mut self,
+        at: At,
+        address: u64,
+        bytes: u32,
+        barrier: u64,
+        mut report: impl FnMut(Race),
+    ) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        self.write_later(at, lane, address, bytes, &mut report);
+        let thread = at.warp * 32 + lane;
+        let by = landed_by(&self.clocks, thread);
+        let passes_on = self.clocks.publish(thread);
+        self.shared.hold().bulk.push(Bulk { by, passes_on, address, bytes, barrier });
+    }
+
+    /// It has landed: who waits for its `mbarrier` knows of it from here on, and of what its thread knew.
+    pub fn bulk_landed(&mut self, address: u64, bytes: u32) {
+        let mut shared = self.shared.hold();
+        let shared = &mut *shared;
+        let Some(at) = shared.bulk.iter().position(|bulk| (bulk.address, bulk.bytes) == (address, bytes))
+        else {
+            return;
+        };
+        let bulk = shared.bulk.remove(at);
+        land(&mut shared.shadow, &bulk.by, address, bytes);
+        shared.meetings.entry(bulk.barrier).or_default().wide.put(&bulk.passes_on);
+    }
+
+    /// The lane of `at` has issued a bulk copy out of shared memory, which may read its source later.
+    pub fn bulk_taken(&mut self, at: At, address: u64, bytes: u32) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let by = self.reads_later(at, lane);
+        self.shared.hold().outstanding.taken((self.block, thread), by, address, bytes);
+    }
+
+    fn reads_later(&self, at: At, lane: u32) -> Stamp {
+        let touch = Touch { asynchronous: true, ..Touch::default() };
+        Stamp::new(self.block, self.clocks.step(at.warp * 32 + lane), at.pc, at.warp, (lane, lane), touch)
+    }
+
+    /// `cp.async.bulk.commit_group`.
+    pub fn bulk_group_committed(&mut self, at: At) {
+        let mut shared = self.shared.hold();
+        lanes(at.lanes)
+            .for_each(|lane| shared.outstanding.copies_committed((self.block, at.warp * 32 + lane)));
+    }
+
+    /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits, and
+    /// what they write may have been `written`.
+    pub fn bulk_groups_awaited(&mut self, at: At, pending: u32, written: bool) {
+        for lane in lanes(at.lanes) {
+            if written {
+                let thread = at.warp * 32 + lane;
+                let stores = self.shared.hold().outstanding.stores_awaited((self.block, thread), pending);
+                let by = landed_by(&self.clocks, thread);
+                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+                stores.into_iter().for_each(|(start, end)| {
+                    land(&mut global.shadow, &by, start, (end - start) as u32);
+                });
+            }
+            let thread = (self.block, at.warp * 32 + lane);
+            let taken = self.shared.hold().outstanding.copies_awaited(thread, pending);
+            for (start, end) in taken {
+                let of = (start, (end - start) as u32);
+                // What it could race with was told when the copy was issued, or when it was overwritten.
+                let touch = Touch::default();
+                self.moved(At { lanes: 1 << lane, ..at }, MemorySpace::Shared, touch, of, |_| ());
+            }
+        }
+    }
+
+    /// A warp has issued `wgmma.mma_async`, which may read these pieces later. What it finds there must have been written
+    /// before.
+    pub fn product_issued(&mut self, at: At, pieces: &[u32], mut report: impl FnMut(Race)) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let stamp = self.reads_later(at, lane);
+        let mut shared = self.shared.hold();
+        for word in pieces.iter().flat_map(|&piece| u64::from(piece / 4)..u64::from(piece / 4 + 4)) {
+            let asking =
+                Asking { stamp: stamp.of_bytes(0xF), floor: self.clocks.floor(thread), clocks: &self.clocks };
+            let found = shared.shadow.look(word, &asking);
+            let found = found.or_else(|| unseen(&mut shared.shadow, &self.clocks, thread, word));
+            if let Some((earlier, clash)) = found {
+                report(Race { lane, address: word * 4, earlier, write: false, clash });
+            }
+        }
+        shared.outstanding.product((self.block, at.warp), stamp, pieces);
+    }
+
+    /// `wgmma.commit_group`.
+    pub fn products_committed(&mut self, at: At) {
+        self.shared.hold().outstanding.products_committed((self.block, at.warp));
+    }
+
+    /// `wgmma.wait_group`.
+    pub fn products_awaited(&mut self, at: At, pending: u32) {
+        let steps = std::array::from_fn(|lane| self.clocks.step(at.warp * 32 + lane as u32));
+        self.shared.hold().outstanding.products_awaited((self.block, at.warp), pending, steps);
+    }
+
+    /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue; a reduction is atomic for
+    /// each element, for the whole device.
+    pub fn bulk_moved(
+        &mut self,
+        at: At,
+        space: MemorySpace,
+        (write, reduces): (bool, bool),
+        of: (u64, u32),
+        mut report: impl FnMut(Race),
+    ) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let to_global = write && space == MemorySpace::Global;
+        if to_global {
+            let by = self.reads_later(at, lane);
+            self.shared.hold().outstanding.stores((self.block, thread), by, of.0, of.1);
+        }
+        if !write && space == MemorySpace::Shared {
+            let mut shared = self.shared.hold();
+            for (word, _) in words(of.0, of.1.into()) {
+                if let Some((earlier, clash)) = unseen(&mut shared.shadow, &self.clocks, thread, word) {
+                    report(Race { lane, address: word * 4, earlier, write, clash });
+                }
+            }
+        }
+        let (strong, wide, asynchronous, copies) = (reduces, reduces, to_global, true);
+        let touch = Touch { write, strong, wide, asynchronous, copies, ..Touch::default() };
+        self.moved(at, space, touch, of, report);
+    }
+
+    fn moved(
+        &mut self,
+        at: At,
+        space: MemorySpace,
+        touch: Touch,
+        (address, bytes): (u64, u32),
+        mut report: impl FnMut(Race),
+    ) {
+        let lane = at.lanes.trailing_zeros() & 31;
+        let thread = at.warp * 32 + lane;
+        let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+        let global = self.global.clone();
+        let mut global = match space {
+            MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
+            _ => None,
+        };
+        let mut shared = self.shared.hold();
+        let shadow = match &mut global {
+            Some(global) => &mut global.shadow,
+            None => &mut shared.shadow,
+        };
+        for (word, mask) in words(address, bytes.into()) {
+            let asking = Asking {
+                stamp: stamp.of_bytes(mask),
+                floor: self.clocks.floor(thread),
+                clocks: &self.clocks,
+            };
+            let found = match touch.write {
+                true => shadow.write(word, &asking, Some(UNKNOWN.fetch_add(1, Ordering::Relaxed))),
+                false => shadow.read(word, &asking),
+            };
+            if let Some((earlier, clash)) = found {
+                report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+            }
+        }
+    }
+
+    /// What a lane has copied so far lands in a phase of an `mbarrier`, for who waits for that.
+    pub fn copies_tied(&mut self, at: At, barrier: u64, parity: bool) {
+        lanes(at.lanes).for_each(|lane| self.copies.tied(at.warp * 32 + lane, barrier, parity));
+    }
+}
+
+/// A plain store to a word that a bulk copy or product reads for a thread: it is ordered before it, yet no fence between the
+/// proxies covers it. Of what other blocks of the cluster have stored nothing is said.
+fn unseen(shadow: &mut Shadow, clocks: &Clocks, thread: u32, word: u64) -> Option<(Stamp, Clash)> {
+    let write = shadow.last_write(word)?;
+    let of = write.warp() * 32 + write.first();
+    let plain = !write.copies() && write.block == clocks.block();
+    let missing =
+        plain && clocks.knows(thread, write.block, of, write.step) && !clocks.is_proxied(of, write.step);
+    missing.then_some((write, Clash::NoProxyFence))
+}
+
+/// Whose writes copies of a thread are when they have landed: the thread's, at its present step.
+pub(super) fn landed_by(clocks: &Clocks, thread: u32) -> Stamp {
+    let touch = Touch { write: true, ..Touch::default() };
+    let lane = thread % 32;
+    Stamp::new(clocks.block(), clocks.step(thread), 0, thread / 32, (lane, lane), touch)
+}
+
+/// Makes a range the writes of `by`.
+pub(super) fn land(shadow: &mut Shadow, by: &Stamp, address: u64, bytes: u32) {
+    words(address, bytes.into()).for_each(|(word, _)| shadow.land(word, by));
+}
