@@ -31,7 +31,7 @@ fn blocks_as_wished(function: &Function, threads: u32, dynamic_shared: u32) -> A
     if shared == 0 || blocks == 0 {
         return Ok(blocks);
     }
-    let block = (shared + limits.shared_reserved_per_block).next_multiple_of(limits.shared_granularity);
+    let block = limits.shared_of_block(shared);
     let wish = function.shared_wish(cache_preference()?);
     Ok(blocks.min(effective_shared(limits, wish, block) / block))
 }

@@ -186,6 +186,11 @@ pub fn generations() -> &'static [SmLimits] {
 }
 
 impl SmLimits {
+    /// Bytes of shared memory that a block takes which asks for so many: the system's share and the rounding included.
+    pub fn shared_of_block(&self, asked: u32) -> u32 {
+        (asked + self.shared_reserved_per_block).next_multiple_of(self.shared_granularity)
+    }
+
     /// The limits of a generation, if it has published ones.
     ///
     /// ```

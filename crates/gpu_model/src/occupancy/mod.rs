@@ -234,6 +234,6 @@ fn shared(sm: &'static SmLimits, needs: BlockNeeds) -> Result<(u32, Option<u32>)
     if asked > u64::from(sm.shared_per_block_optin) {
         return Err(OccupancyError::SharedMemory { asked, limits: sm });
     }
-    let taken = (asked as u32 + sm.shared_reserved_per_block).next_multiple_of(sm.shared_granularity);
+    let taken = sm.shared_of_block(asked as u32);
     if taken == 0 { Ok((0, None)) } else { Ok((taken, Some(sm.shared / taken))) }
 }

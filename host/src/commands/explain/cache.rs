@@ -85,8 +85,7 @@ impl Cache {
             self.capability,
             limits.shared_per_block_optin
         );
-        let block =
-            (self.shared + limits.shared_reserved_per_block).next_multiple_of(limits.shared_granularity);
+        let block = limits.shared_of_block(self.shared);
         let row = |wish: String, shared_bytes: u32| {
             let given_bytes = cache::effective_shared(limits, shared_bytes, block);
             let blocks = given_bytes.checked_div(block).map_or(limits.blocks, |fit| fit.min(limits.blocks));
