@@ -345,12 +345,22 @@ fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -
     ])
 }
 
-/// Holds the folder of device builds for this process, until the file is dropped.
-fn lock(folder: &Path) -> Result<fs::File, CudaBuilderError> {
+/// The folder of device builds, held for this process until this is dropped.
+struct Held(fs::File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing is not enough: a lowering that was forked meanwhile has the file open, too, and would hold it to its end.
+        // Should this fail, it is only late that others may build.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock(folder: &Path) -> Result<Held, CudaBuilderError> {
     let path = folder.join("cuda_builder.lock");
     let locked = fs::create_dir_all(folder).and_then(|()| fs::File::create(&path)).and_then(|file| {
         file.lock()?;
-        Ok(file)
+        Ok(Held(file))
     });
     locked.map_err(|cause| CudaBuilderError::File { what: "cannot lock", path, cause })
 }

@@ -1,8 +1,10 @@
 //! `#[gpu_only]`, `#[externally_visible]` and `#[address_space]`: items that mean something to the device build.
 
+use crate::function::Function;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Error, FnArg, Ident, ItemFn, ItemStatic, Pat, Result, parse_quote};
+use syn::parse::{ParseStream, Parser};
+use syn::{Attribute, Error, Ident, Result, Token, Visibility, parse_quote};
 
 /// Sections are spelled so that every object format accepts them (Mach-O wants "segment,section", at most 16 letters
 /// each), although the device build never writes an object file.
@@ -13,21 +15,19 @@ const SECTIONS: [(&str, &str); 3] = [
 ];
 
 pub fn gpu_only(item: TokenStream) -> TokenStream {
-    let function = match syn::parse2::<ItemFn>(item) {
+    let function = match syn::parse2::<Function>(item) {
         Ok(function) => function,
         Err(error) => return error.into_compile_error(),
     };
     let mut stub = function.clone();
-    let message = format!("`{}` runs only on the GPU", function.sig.ident);
+    let message = format!("`{}` runs only on the GPU", function.ident);
     // Parameter patterns may bind by `mut`, which the body of the stub would not use.
-    for input in &mut stub.sig.inputs {
-        if let FnArg::Typed(typed) = input
-            && let Pat::Ident(pattern) = &mut *typed.pat
-        {
-            pattern.mutability = None;
+    for input in &mut stub.inputs {
+        if let Some(name) = input.name() {
+            input.pattern = name.into_token_stream();
         }
     }
-    stub.block = parse_quote!({ ::core::panic!(#message) });
+    stub.body = parse_quote!({ ::core::panic!(#message) });
     quote! {
         #[cfg(not(target_os = "cuda"))]
         #[allow(unused_variables, unreachable_code, clippy::missing_safety_doc)]
@@ -38,10 +38,10 @@ pub fn gpu_only(item: TokenStream) -> TokenStream {
 }
 
 pub fn externally_visible(item: TokenStream) -> TokenStream {
-    let result = syn::parse2::<ItemFn>(item).and_then(|function| {
+    let result = syn::parse2::<Function>(item).and_then(|function| {
         if !function.attrs.iter().any(is_no_mangle) {
             return Err(Error::new_spanned(
-                &function.sig,
+                function.signature(),
                 "an externally visible function needs a name of its own in the PTX: add `#[unsafe(no_mangle)]`",
             ));
         }
@@ -67,7 +67,7 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let wrong = |span: Span| Error::new(span, "an address space is `shared`, `global` or `constant`");
     let space: Ident = syn::parse2(space).map_err(|error| wrong(error.span()))?;
-    let item: ItemStatic = syn::parse2(item).map_err(|error| {
+    check_static.parse2(item.clone()).map_err(|error| {
         Error::new(
             error.span(),
             "an address space is given to a `static`, such as `static mut TILE: [MaybeUninit<f32>; 256]`",
@@ -85,4 +85,13 @@ fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStre
         #item
     }
     .into_token_stream())
+}
+
+/// What follows the word is rustc's to read.
+fn check_static(input: ParseStream) -> Result<()> {
+    input.call(Attribute::parse_outer)?;
+    input.parse::<Visibility>()?;
+    input.parse::<Token![static]>()?;
+    input.parse::<TokenStream>()?;
+    Ok(())
 }

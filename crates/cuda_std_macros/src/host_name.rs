@@ -9,8 +9,8 @@
 //! Kernel crates that know nothing of the type are written so, upstream's own among them. Both are looked for in the
 //! kernel's file and in the file that declares its module; the macro sees no more than one item by itself.
 
+use proc_macro2::{TokenStream, TokenTree};
 use std::path::{Path, PathBuf};
-use syn::{Ident, Item, ItemUse, UseTree};
 
 /// What became of the name.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub fn of(name: &str, file: Option<&Path>) -> HostName {
     let texts = [Some(file.to_owned()), declaring_file(file)].into_iter().flatten();
     let mut found = HostName::Free;
     for (index, path) in texts.enumerate() {
-        // Reading is cheap beside parsing; few files have a module with a kernel's name.
+        // Few files have a module with a kernel's name.
         let Some(text) = std::fs::read_to_string(path).ok().filter(|text| may_declare(text, name)) else {
             continue;
         };
-        let Ok(parsed) = syn::parse_file(&text) else { continue };
-        match search(name, &parsed, index == 0) {
+        let Ok(items) = text.parse() else { continue };
+        match search(name, items, index == 0) {
             HostName::Free => {}
             other => found = other,
         }
@@ -60,55 +60,53 @@ fn may_declare(text: &str, name: &str) -> bool {
     })
 }
 
-fn search(name: &str, file: &syn::File, own: bool) -> HostName {
-    in_scope(name, &file.items, own)
-}
-
 /// Each of the two conflicts needs the name as a type and as a function in the same scope. `own`: the file holds the
 /// kernel itself.
-fn in_scope(name: &str, items: &[Item], own: bool) -> HostName {
-    let is_type = items.iter().filter_map(type_name).any(|ident| ident == name);
+fn search(name: &str, items: TokenStream, own: bool) -> HostName {
+    const TYPES: [&str; 6] = ["mod", "struct", "enum", "union", "trait", "type"];
+    let items: Vec<TokenTree> = items.into_iter().collect();
+    let is_word = |at: usize, word: &str| matches!(items.get(at), Some(TokenTree::Ident(it)) if it == word);
+    // Bodies are one token each here, so that these are the items of this scope alone.
+    let declares = |keyword| (0..items.len()).any(|at| is_word(at, keyword) && is_word(at + 1, name));
+    let is_type = TYPES.into_iter().any(declares);
+    if is_type && own && declares("fn") {
+        return HostName::Taken;
+    }
     let mut found = HostName::Free;
-    for item in items {
-        match item {
-            Item::Fn(function) if is_type && own && function.sig.ident == name => return HostName::Taken,
-            Item::Use(ItemUse { tree, .. }) if is_type && imports(tree, name, false) => {
-                found = HostName::Imported
+    for at in 0..items.len() {
+        if is_word(at, "use") && is_type {
+            let tree = items[at + 1..].split(|token| is_punct(token, ';')).next().unwrap_or_default();
+            if imports(tree, name, false) {
+                found = HostName::Imported;
             }
-            Item::Mod(module) => {
-                let inner = module.content.as_ref().map(|(_, items)| in_scope(name, items, own));
-                if let Some(inner @ (HostName::Imported | HostName::Taken)) = inner {
-                    found = inner;
-                }
+        } else if is_word(at, "mod")
+            && let Some(TokenTree::Group(inner)) = items.get(at + 2)
+        {
+            match search(name, inner.stream(), own) {
+                HostName::Free => {}
+                other => found = other,
             }
-            _ => {}
         }
     }
     found
 }
 
-/// The name that an item has among types.
-fn type_name(item: &Item) -> Option<&Ident> {
-    Some(match item {
-        Item::Mod(item) => &item.ident,
-        Item::Struct(item) => &item.ident,
-        Item::Enum(item) => &item.ident,
-        Item::Union(item) => &item.ident,
-        Item::Trait(item) => &item.ident,
-        Item::Type(item) => &item.ident,
-        _ => return None,
+/// Whether a `use` brings `…::name` into scope under that name. `below`: a path stands before the braces around this.
+fn imports(tree: &[TokenTree], name: &str, below: bool) -> bool {
+    tree.split(|token| is_punct(token, ',')).any(|leaf| {
+        let below = below || leaf.len() > 1;
+        match leaf.last() {
+            Some(TokenTree::Group(group)) => {
+                imports(&group.stream().into_iter().collect::<Vec<_>>(), name, below)
+            }
+            Some(TokenTree::Ident(last)) => below && last == name,
+            _ => false,
+        }
     })
 }
 
-/// Whether a `use` brings `…::name` into scope under that name.
-fn imports(tree: &UseTree, name: &str, below: bool) -> bool {
-    match tree {
-        UseTree::Path(path) => imports(&path.tree, name, true),
-        UseTree::Group(group) => group.items.iter().any(|tree| imports(tree, name, below)),
-        UseTree::Name(leaf) => below && leaf.ident == name,
-        UseTree::Rename(leaf) => leaf.rename == name,
-        UseTree::Glob(_) => false,
-    }
+fn is_punct(token: &TokenTree, c: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
 #[cfg(test)]
@@ -116,7 +114,7 @@ mod tests {
     use super::*;
 
     fn in_own(text: &str) -> HostName {
-        search("gemm", &syn::parse_file(text).expect("the test's own text parses"), true)
+        search("gemm", text.parse().expect("the test's own text parses"), true)
     }
 
     #[test]
@@ -127,6 +125,7 @@ mod tests {
         assert_eq!(in_own("mod gemm { pub unsafe fn gemm() {} }"), HostName::Free);
         assert_eq!(in_own("mod gemm; pub use gemm::gemm as naive;"), HostName::Free);
         assert_eq!(in_own("mod gemm; pub use gemm::*;"), HostName::Free, "what a glob imports gives way");
+        assert_eq!(in_own("mod gemm; fn other() { fn gemm() {} }"), HostName::Free, "a scope of its own");
     }
 
     #[test]
@@ -141,8 +140,8 @@ mod tests {
     fn items_beside_the_kernel_are_found() {
         assert_eq!(in_own("mod gemm; unsafe fn gemm() {}"), HostName::Taken);
         assert_eq!(in_own("struct gemm { x: u8 } unsafe fn gemm() {}"), HostName::Taken);
-        let above = syn::parse_file("mod gemm; fn gemm() {}").expect("it parses");
-        assert_eq!(search("gemm", &above, false), HostName::Free, "another function, in another file");
+        let above = "mod gemm; fn gemm() {}".parse().expect("it parses");
+        assert_eq!(search("gemm", above, false), HostName::Free, "another function, in another file");
     }
 
     #[test]

@@ -1,18 +1,17 @@
 //! `#[kernel]`: the user's function, a device entry that describes itself, and a host type that describes it.
 
 use crate::crate_path;
+use crate::function::{Function, Input};
 use crate::host_name::{self, HostName};
 use crate::launch_hints::LaunchHints;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
-use syn::{
-    Attribute, Error, FnArg, GenericParam, ItemFn, Lifetime, Pat, Result, ReturnType, Type, parse_quote,
-};
+use syn::{Attribute, Error, GenericParam, Lifetime, Result, ReturnType, Type, parse_quote};
 
 pub fn expand(item: TokenStream) -> TokenStream {
-    match syn::parse2::<ItemFn>(item.clone()).and_then(expand_function) {
+    match syn::parse2::<Function>(item.clone()).and_then(expand_function) {
         Ok(tokens) => tokens,
         // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere.
         Err(error) => {
@@ -31,15 +30,15 @@ struct Parameter {
     borrowed: bool,
 }
 
-fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
+fn expand_function(mut function: Function) -> Result<TokenStream> {
     check_signature(&function)?;
     let hints = LaunchHints::take(&mut function.attrs)?;
-    let parameters = function.sig.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let parameters = function.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
     let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
 
     // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
     // and small structs into registers as the host's ABI does.
-    function.sig.abi = None;
+    function.abi = None;
     function.attrs.retain(|a| !is_export(a));
     if !function.attrs.iter().any(|a| a.path().is_ident("inline")) {
         function.attrs.push(parse_quote!(#[cfg_attr(target_os = "cuda", inline(always))]));
@@ -63,22 +62,22 @@ fn expand_function(mut function: ItemFn) -> Result<TokenStream> {
     })
 }
 
-fn check_signature(function: &ItemFn) -> Result<()> {
-    let sig = &function.sig;
-    if sig.unsafety.is_none() {
+fn check_signature(function: &Function) -> Result<()> {
+    if function.unsafety.is_none() {
         return Err(Error::new(
-            sig.fn_token.span,
+            function.fn_token.span,
             "a kernel must be an `unsafe fn`: the host that launches it must uphold what its pointers promise",
         ));
     }
-    if let Some(parameter) = sig.generics.params.iter().find(|p| !matches!(p, GenericParam::Lifetime(_))) {
+    if let Some(parameter) = function.generics.params.iter().find(|p| !matches!(p, GenericParam::Lifetime(_)))
+    {
         return Err(Error::new(
             parameter.span(),
             "a kernel cannot be generic, since the host launches it by name: make the body an `#[inline]` generic \
              function, and write one kernel for each type that calls it",
         ));
     }
-    if let ReturnType::Type(_, ty) = &sig.output
+    if let ReturnType::Type(_, ty) = &function.output
         && !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty())
     {
         return Err(Error::new(
@@ -86,40 +85,29 @@ fn check_signature(function: &ItemFn) -> Result<()> {
             "a kernel returns nothing: take a pointer such as `out: *mut f32` and write the result there",
         ));
     }
-    if let Some(token) = &sig.asyncness {
+    if let Some(token) = &function.asyncness {
         return Err(Error::new(token.span(), "a kernel cannot be `async`"));
     }
-    if let Some(token) = &sig.constness {
+    if let Some(token) = &function.constness {
         return Err(Error::new(token.span(), "a kernel cannot be `const`"));
     }
     Ok(())
 }
 
-fn read_parameter(input: &mut FnArg) -> Result<Parameter> {
-    let typed = match input {
-        FnArg::Typed(typed) => typed,
-        FnArg::Receiver(receiver) => {
-            return Err(Error::new(
-                receiver.span(),
-                "a kernel is a free function: pass the fields that it needs, or a `Copy` struct by value",
-            ));
-        }
+fn read_parameter(input: &mut Input) -> Result<Parameter> {
+    let (Some(ty), false) = (&input.ty, input.is_receiver()) else {
+        return Err(Error::new(
+            input.pattern.span(),
+            "a kernel is a free function: pass the fields that it needs, or a `Copy` struct by value",
+        ));
     };
-    let name = match &*typed.pat {
-        Pat::Ident(pattern) => pattern.ident.to_string(),
-        other => other.to_token_stream().to_string(),
-    };
-    let marks = typed.attrs.len();
-    typed.attrs.retain(|attribute| !attribute.path().is_ident("grid_constant"));
-    if typed.attrs.len() == marks {
-        return Ok(Parameter {
-            name,
-            by_reference: by_reference(&typed.ty)?,
-            borrowed: false,
-            ty: (*typed.ty).clone(),
-        });
+    let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
+    let marks = input.attrs.len();
+    input.attrs.retain(|attribute| !attribute.path().is_ident("grid_constant"));
+    if input.attrs.len() == marks {
+        return Ok(Parameter { name, by_reference: by_reference(ty)?, borrowed: false, ty: ty.clone() });
     }
-    match &*typed.ty {
+    match ty {
         Type::Reference(reference) if reference.mutability.is_none() && by_reference(&reference.elem)? => {
             Ok(Parameter { name, by_reference: true, borrowed: true, ty: (*reference.elem).clone() })
         }
@@ -197,14 +185,14 @@ fn is_export(attribute: &Attribute) -> bool {
 /// The function that becomes the `.entry`, and beside it what the lowering needs to rebuild the PTX signature. Names
 /// and types travel as text, sizes, alignments and kinds as numbers that rustc computed.
 fn device_entry(
-    function: &ItemFn,
+    function: &Function,
     parameters: &[Parameter],
     hints: &LaunchHints,
     cuda_std: Option<&TokenStream>,
 ) -> TokenStream {
-    let name = plain_name(&function.sig.ident);
-    let call = &function.sig.ident;
-    let lifetimes = &function.sig.generics;
+    let name = plain_name(&function.ident);
+    let call = &function.ident;
+    let lifetimes = &function.generics;
     let (mut declared, mut passed, mut layouts) = (Vec::new(), Vec::new(), Vec::new());
     let mut text = String::new();
     for (index, Parameter { name, ty, by_reference, borrowed }) in parameters.iter().enumerate() {
@@ -297,12 +285,12 @@ fn probe() -> TokenStream {
 /// The host's description: an empty type with the kernel's name, which lives in another namespace than the function.
 /// Where something else has the name there, the function keeps its own and the type gives way: see `host_name`.
 fn host_description(
-    function: &ItemFn,
+    function: &Function,
     parameters: &[Parameter],
     hints: &LaunchHints,
     cuda_std: Option<&TokenStream>,
 ) -> (TokenStream, TokenStream) {
-    let (visibility, ident) = (&function.vis, &function.sig.ident);
+    let (visibility, ident) = (&function.vis, &function.ident);
     let name = plain_name(ident);
     let Some(cuda_std) = cuda_std else { return (TokenStream::new(), copies_only(parameters)) };
     let visibility = match host_name::of(&name, ident.span().unwrap().local_file().as_deref()) {

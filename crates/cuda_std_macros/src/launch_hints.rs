@@ -1,19 +1,21 @@
 //! `#[launch_bounds]`, `#[block_dim]` and `#[cluster_dim]`: what a kernel promises about its launches.
 
-use proc_macro2::{Span, TokenStream};
+use crate::function::{Function, expression};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::punctuated::Punctuated;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, Expr, ExprAssign, ItemFn, Result, Token, parse_quote};
+use syn::{Attribute, Error, Result, Token, parse_quote};
 
 /// The limits found on one kernel, as constant expressions for rustc to evaluate.
 #[derive(Default)]
 pub struct LaunchHints {
-    max_threads: Option<Expr>,
-    min_blocks: Option<Expr>,
-    max_registers: Option<Expr>,
-    block_dim: Option<[Expr; 3]>,
-    cluster_dim: Option<[Expr; 3]>,
+    max_threads: Option<TokenStream>,
+    min_blocks: Option<TokenStream>,
+    max_registers: Option<TokenStream>,
+    block_dim: Option<[TokenStream; 3]>,
+    cluster_dim: Option<[TokenStream; 3]>,
 }
 
 impl LaunchHints {
@@ -34,23 +36,28 @@ impl LaunchHints {
     }
 
     fn read_bounds(&mut self, attribute: &Attribute) -> Result<()> {
-        let pairs = attribute.parse_args_with(Punctuated::<ExprAssign, Token![,]>::parse_terminated)?;
-        for ExprAssign { left, right, .. } in pairs {
-            let key = left.to_token_stream().to_string();
-            let slot = match key.as_str() {
+        let pairs = attribute.parse_args_with(|input: ParseStream| {
+            list(input, |input| {
+                let key = input.call(Ident::parse_any)?;
+                input.parse::<Token![=]>()?;
+                Ok((key, expression(input)?))
+            })
+        })?;
+        for (key, value) in pairs {
+            let slot = match key.to_string().as_str() {
                 "max_threads" => &mut self.max_threads,
                 "min_blocks" => &mut self.min_blocks,
                 "max_registers" => &mut self.max_registers,
                 _ => {
                     return Err(Error::new(
-                        left.span(),
+                        key.span(),
                         format!(
                             "no launch bound is named `{key}`; there are `max_threads`, `min_blocks` and `max_registers`"
                         ),
                     ));
                 }
             };
-            *slot = Some(*right);
+            *slot = Some(value);
         }
         Ok(())
     }
@@ -70,11 +77,11 @@ impl LaunchHints {
 
     /// An expression of type `cuda_std::LaunchBounds`.
     pub fn value(&self, cuda_std: &TokenStream) -> TokenStream {
-        let scalar = |e: &Option<Expr>| match e {
+        let scalar = |e: &Option<TokenStream>| match e {
             Some(e) => quote!(::core::option::Option::Some(#e)),
             None => quote!(::core::option::Option::None),
         };
-        let shape = |s: &Option<[Expr; 3]>| match s {
+        let shape = |s: &Option<[TokenStream; 3]>| match s {
             Some([x, y, z]) => quote!(::core::option::Option::Some([#x, #y, #z])),
             None => quote!(::core::option::Option::None),
         };
@@ -97,8 +104,20 @@ fn name(attribute: &Attribute) -> Option<String> {
     Some(attribute.path().segments.last()?.ident.to_string())
 }
 
-fn read_shape(attribute: &Attribute) -> Result<[Expr; 3]> {
-    let sides = attribute.parse_args_with(Punctuated::<Expr, Token![,]>::parse_terminated)?;
+/// What stands between commas, the last of which may be left out.
+fn list<T>(input: ParseStream, item: impl Fn(ParseStream) -> Result<T>) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    while !input.is_empty() {
+        items.push(item(input)?);
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+    }
+    Ok(items)
+}
+
+fn read_shape(attribute: &Attribute) -> Result<[TokenStream; 3]> {
+    let sides = attribute.parse_args_with(|input: ParseStream| list(input, expression))?;
     let mut sides = sides.into_iter();
     let (Some(x), y, z, None) = (sides.next(), sides.next(), sides.next(), sides.next()) else {
         return Err(Error::new(
@@ -106,19 +125,19 @@ fn read_shape(attribute: &Attribute) -> Result<[Expr; 3]> {
             "a shape has one to three sides: `(x)`, `(x, y)` or `(x, y, z)`",
         ));
     };
-    Ok([x, y.unwrap_or_else(|| parse_quote!(1)), z.unwrap_or_else(|| parse_quote!(1))])
+    Ok([x, y.unwrap_or_else(|| quote!(1)), z.unwrap_or_else(|| quote!(1))])
 }
 
 /// Expands a hint that stands before `#[kernel]`: it moves behind, where `#[kernel]` reads it.
 pub fn hand_to_kernel(hint: &str, arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let result = syn::parse2::<ItemFn>(item).and_then(|mut function| {
+    let result = syn::parse2::<Function>(item).and_then(|mut function| {
         if !function.attrs.iter().any(|a| name(a).as_deref() == Some("kernel")) {
             return Err(Error::new(
                 Span::call_site(),
                 format!("`#[{hint}]` belongs to a kernel: add `#[kernel]`"),
             ));
         }
-        let hint = proc_macro2::Ident::new(hint, Span::call_site());
+        let hint = Ident::new(hint, Span::call_site());
         function.attrs.push(parse_quote!(#[#hint(#arguments)]));
         Ok(function.into_token_stream())
     });

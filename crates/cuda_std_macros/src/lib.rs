@@ -7,6 +7,7 @@
 
 mod crate_path;
 mod device_item;
+mod function;
 mod host_name;
 mod kernel;
 mod launch_hints;

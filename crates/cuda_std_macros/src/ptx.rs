@@ -5,6 +5,7 @@
 //! separated by commas, each `i:TYPE` (in, by value), `o:TYPE` (out, by pointer), `x:TYPE` (in and out, by pointer) or
 //! `n` (a constant, passed as `i64`). In the template `{0}` names operand 0, and doubled braces are braces.
 
+use crate::function::expression;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
@@ -28,7 +29,7 @@ enum Kind {
 struct Operand {
     name: Option<Ident>,
     kind: Kind,
-    value: Expr,
+    value: TokenStream,
     span: Span,
 }
 
@@ -160,7 +161,7 @@ fn parse_operand(input: ParseStream) -> Result<Vec<Operand>> {
     if what == "imm" || what == "const" {
         let value;
         parenthesized!(value in input);
-        return Ok(vec![Operand { name, kind: Kind::Constant, value: value.parse()?, span }]);
+        return Ok(vec![Operand { name, kind: Kind::Constant, value: expression(&value)?, span }]);
     }
     if !input.peek(token::Paren) {
         return Err(Error::new(span, expected));
@@ -193,12 +194,12 @@ fn parse_operand(input: ParseStream) -> Result<Vec<Operand>> {
         "inout" => Ok(Kind::InOut(ty)),
         _ => Err(Error::new(span, expected)),
     };
-    let value: Expr = input.parse()?;
+    let value = expression(input)?;
     let Some(count) = count else {
         return Ok(vec![Operand { name, kind: kind(ty)?, value, span }]);
     };
     let element = |index: usize| {
-        let value = syn::parse_quote_spanned!(value.span()=> #value[#index]);
+        let value = quote_spanned!(value.span()=> #value[#index]);
         Ok(Operand { name: name.clone(), kind: kind(ty.clone())?, value, span })
     };
     (0..count).map(element).collect()
@@ -315,7 +316,7 @@ impl InlinePtx {
         quote!(#(#statements)* #cuda_std::__device::unsafe_inline_ptx(); #(#results)*)
     }
 
-    fn bind_input(&self, ty: &str, value: &Expr) -> TokenStream {
+    fn bind_input(&self, ty: &str, value: &TokenStream) -> TokenStream {
         match ty {
             "ptr" => quote_spanned!(value.span()=> (#value) as *const _ as *const ()),
             _ => quote_spanned!(value.span()=> #value),
