@@ -152,6 +152,12 @@ fn what_is_not_executed() {
         ),
         ("", "tcgen05.wait::ld.sync.aligned;", ["tcgen05", "tensor memory"]),
         ("", "multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];", ["multimem", "several devices"]),
+        ("", "st.bulk.weak.shared::cta [%rd1], %rd2, 0;", ["filling of shared memory", "with st"]),
+        (
+            "",
+            "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%rd1], {%r1};",
+            ["`.b16` are executed", "Blackwell"],
+        ),
         ("", "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rd1;", ["cancel", "atom.add"]),
     ] {
         let text = refusal(outer, body);

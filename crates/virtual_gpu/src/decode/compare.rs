@@ -10,7 +10,7 @@ use crate::alu::compare::{self, BoolOp, FloatCmp, IntCmp};
 use crate::alu::float::flush_f32;
 use crate::alu::half;
 use crate::exec::lanewise::{Alu, each3, map2, select, test2};
-use crate::exec::registers::Slot;
+use crate::exec::registers::{Slot, lanes_of};
 use crate::op::OpKind;
 
 /// Decodes one.
@@ -264,9 +264,6 @@ fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         _ => return Err(Refusal::new("`.and`, `.or` and `.xor` go with a fourth operand")),
     };
     if matches!(ty, F16x2 | Bf16x2) {
-        if third.is_some() {
-            return Err(Refusal::new("the packed form takes no fourth operand"));
-        }
         let t = d.real_target(t, to)?;
         let (cmp, ftz) = (what.comparison.float()?, what.ftz);
         let yes: u32 = match to {
@@ -274,16 +271,22 @@ fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
             Bf16x2 => 0x3f80,
             _ => 0xffff,
         };
-        let bf16 = ty == Bf16x2;
-        return Ok(map2(t, a, b, move |a: u32, b: u32| {
-            half::packed2(a, b, |a, b| {
-                let is = if bf16 {
-                    half::compare::<half::Bf16>(cmp, a, b, ftz)
-                } else {
-                    half::compare::<half::F16>(cmp, a, b, ftz)
-                };
-                if is { yes as u16 } else { 0 }
-            })
+        let one = if ty == Bf16x2 { half::compare::<half::Bf16> } else { half::compare::<half::F16> };
+        let Some((op, (c, inverted))) = third else {
+            return Ok(map2(t, a, b, move |a: u32, b: u32| {
+                half::packed2(a, b, |a, b| if one(cmp, a, b, ftz) { yes as u16 } else { 0 })
+            }));
+        };
+        return Ok(Box::new(move |r, mask| {
+            for i in lanes_of(mask) {
+                // SAFETY: decoding gave these registers their widths.
+                unsafe {
+                    let c = u32::from(r.predicate(c) >> i & 1 != 0) ^ u32::from(inverted);
+                    let (a, b) = (r.get::<u32>(a, i), r.get::<u32>(b, i));
+                    let part = |a, b| joined(op, one(cmp, a, b, ftz).into(), c) as u16 * yes as u16;
+                    r.set(t, i, half::packed2(a, b, part));
+                }
+            }
         }));
     }
     let yes: u64 = match to {

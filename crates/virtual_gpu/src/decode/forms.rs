@@ -216,6 +216,8 @@ mod tests {
             "min.ftz.NaN.xorsign.abs.f32",
             "slct.ftz.f64.f32",
             "st.weak.param::func.b8",
+            "membar.proxy.alias",
+            "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.s64",
         ] {
             assert_eq!(says(opcode), None, "{opcode}");
         }

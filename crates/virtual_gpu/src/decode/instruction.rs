@@ -6,7 +6,7 @@ use super::function::Decoder;
 use super::modifiers::Modifiers;
 use super::{
     Refusal, arithmetic, asynchronous, atomics, compare, control, convert, data, extension, float, forms,
-    half, video, warp,
+    half, mixed, video, warp,
 };
 use crate::op::OpKind;
 
@@ -40,6 +40,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
     let float = i.opcode.modifiers.iter().any(|m| matches!(m.as_str(), "f32" | "f64" | "f32x2"));
     let f = &mut form;
     let kind = match f.name {
+        "add" | "sub" | "mul" | "fma" if packed_or_half && float => mixed::decode(d, f)?,
         "add" | "sub" | "mul" | "fma" | "mad" | "min" | "max" | "abs" | "neg" | "ex2" | "tanh"
             if packed_or_half =>
         {
@@ -58,6 +59,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         "setp" | "set" | "selp" | "slct" => compare::decode(d, f)?,
         "cvt" => convert::decode(d, f)?,
         "st" | "red" if i.opcode.has("async") => asynchronous::store(d, f)?,
+        "st" if i.opcode.has("bulk") => return Err(Refusal::new(BULK)),
         "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
         "atom" | "red" => atomics::decode(d, f)?,
         "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
@@ -76,6 +78,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
     forms::check(&i.opcode)?;
     Ok(kind)
 }
+
+const BULK: &str = "Blackwell's filling of shared memory is not executed; store the zeros with st";
 
 /// Why an instruction that no decoder takes is not executed.
 fn unknown(name: &str) -> &'static str {

@@ -191,7 +191,9 @@ pub(super) fn matrix_access(
     let modifiers = &mut form.modifiers;
     let expected = ["sync", "aligned", "m8n8", "b16"].iter().all(|word| modifiers.take(word));
     if !expected {
-        return Err(Refusal::new("only `.sync.aligned.m8n8` matrices of `.b16` are supported"));
+        return Err(Refusal::new(
+            "only `.sync.aligned.m8n8` matrices of `.b16` are executed; those of 8-bit elements are Blackwell's",
+        ));
     }
     let Some(count) = modifiers.take_any(&[("x1", 1usize), ("x2", 2), ("x4", 4)]) else {
         return Err(Refusal::new("it takes one, two or four matrices"));

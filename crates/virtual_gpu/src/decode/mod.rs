@@ -18,6 +18,7 @@ mod function;
 mod half;
 mod instruction;
 mod matrix;
+mod mixed;
 mod modifiers;
 mod module;
 mod provenance;

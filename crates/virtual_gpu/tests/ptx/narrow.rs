@@ -52,3 +52,17 @@ fn special_registers_are_vectors_of_four() {
         assert_eq!(values[3], u32::from(thread % 4 != 2));
     }
 }
+
+/// 1 + 2^-10 and 2^-24 lie half a step from the next number; (1 + 2^-10)² + 2^-30 is 1 + 2^-9 + 2^-20 and a rest.
+#[test]
+fn sums_of_two_widths_round_once() {
+    let got: [u32; 8] = run("mixed", Launch::new(1, 1), &[]);
+    assert_eq!(got[..4], [0x3f80_2000, 0x3f80_2001, 0xbf7f_ffff, 0], "{got:x?}");
+    assert_eq!(got[4..], [0x3f82_0200, 0x3f80_4008, 0x3f80_4009, 0x7fff_ffff], "{got:x?}");
+}
+
+#[test]
+fn comparisons_of_pairs_join_a_predicate() {
+    let got: [u32; 4] = run("packed_set", Launch::new(1, 1), &[]);
+    assert_eq!(got, [0x0000_ffff, 0, 0x3c00_0000, 0x3f80_0000], "{got:x?}");
+}
