@@ -402,7 +402,8 @@ impl<O: BlockObserver> Block<O> {
 
     /// The fault of a block in which nothing can go on: who waits where.
     pub fn deadlock(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
-        let mut report = String::new();
+        // Warps that wait alike share a line: a block has up to 32 of them, and most often one place.
+        let mut waits: Vec<(String, Vec<u32>)> = Vec::new();
         let mut first = None;
         for (turn, warp) in self.warps.iter().enumerate() {
             for group in &warp.groups {
@@ -418,13 +419,17 @@ impl<O: BlockObserver> Block<O> {
                 let exited = !warp.live & self.born(launch, warp.index);
                 let note =
                     if exited != 0 { format!("; lanes {exited:#010x} have exited") } else { String::new() };
-                report += &format!(
-                    "  warp {}, lanes {:#010x}, wait {what}, {}{note}\n",
-                    warp.index,
-                    group.mask,
-                    launch.code.location(group.pc)
-                );
+                let place = launch.code.location(group.pc);
+                let wait = format!("lanes {:#010x}, wait {what}, {place}{note}", group.mask);
+                match waits.iter_mut().find(|(known, _)| *known == wait) {
+                    Some((_, warps)) => warps.push(warp.index),
+                    None => waits.push((wait, vec![warp.index])),
+                }
             }
+        }
+        let mut report = String::new();
+        for (wait, warps) in waits {
+            report += &format!("  {}, {wait}\n", named(&warps));
         }
         for (id, barrier) in self.state.barriers.iter().enumerate().filter(|(_, b)| b.arrived > 0) {
             let expected = if barrier.threads == 0 {
@@ -478,4 +483,26 @@ fn barrier_op<'a>(launch: &LaunchContext<'a>, group: &Group) -> Option<&'a Barri
 fn bad_count(threads: u32, lanes: u32) -> Box<Raise> {
     let why = format!("a barrier for {threads} threads: the number must be a multiple of 32");
     raise(FaultKind::IllegalInstruction(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
+}
+
+/// Warps by their numbers, which rise: `warp 3`, `warps 0 to 7, 9`.
+fn named(warps: &[u32]) -> String {
+    let runs = warps.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first} to {last}"),
+        run => run.iter().map(u32::to_string).collect(),
+    });
+    let runs: Vec<String> = runs.collect();
+    format!("warp{} {}", if warps.len() == 1 { "" } else { "s" }, runs.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn warps_that_follow_each_other_are_named_together() {
+        assert_eq!(named(&[3]), "warp 3");
+        assert_eq!(named(&[0, 1]), "warps 0 to 1");
+        assert_eq!(named(&[0, 2, 3, 4, 9]), "warps 0, 2 to 4, 9");
+    }
 }
