@@ -140,6 +140,20 @@ fn each_number_of_the_summary_says_what_it_is() {
     }
 }
 
+/// The column of names is narrow on a phone: they break at their joints, not wherever it ends.
+#[test]
+fn names_in_the_roofline_table_may_break_at_their_joints() {
+    let page = page();
+    let roofline = page.split("<section").find(|part| part.starts_with(" id=\"roofline\"")).unwrap();
+    let names: Vec<&str> = roofline.split("<th scope=\"row\">").skip(1).collect();
+    assert!(!names.is_empty());
+    for name in names {
+        let name = name.split("</th>").next().unwrap();
+        assert_eq!(name.matches('_').count(), name.matches("_<wbr/>").count(), "{name}");
+    }
+    assert!(!page.contains("#roofline tbody th{white-space:normal;overflow-wrap:anywhere}"));
+}
+
 #[test]
 fn nothing_comes_from_elsewhere() {
     let page = page();

@@ -166,7 +166,8 @@ impl Page<'_> {
                 let _ = write!(
                     out,
                     "<tr><th scope=\"row\">{}</th><td>{:.3}</td><td>{}</td></tr>",
-                    escape(&mark.name),
+                    // On a phone a name is broken at its joints.
+                    escape(&mark.name).replace('_', "_<wbr/>"),
                     mark.intensity,
                     unit::rate(mark.roof.attainable(mark.intensity), "FLOP/s")
                 );

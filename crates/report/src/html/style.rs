@@ -7,7 +7,7 @@ use crate::palette::{BANK_COLOURS, DARK, LIGHT, Palette};
 const RULES: &str = r#"
 *{box-sizing:border-box}
 html{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--text);background:var(--page);-webkit-text-size-adjust:100%}
-body{max-width:60rem;margin:0 auto;padding:0 1rem 3rem}
+body{max-width:64rem;margin:0 auto;padding:0 1rem 3rem}
 h1{font-size:1.7rem;margin:1.5rem 0 .5rem}
 h2{font-size:1.3rem;margin:2.5rem 0 .5rem;scroll-margin-top:1rem}
 h3{font-size:1rem;margin:0;display:inline;overflow-wrap:anywhere}
@@ -34,7 +34,7 @@ th,td{padding-inline:.35rem}
 #summary tr{display:grid;grid-template-columns:repeat(3,1fr);gap:0 .5rem;padding:.4rem .6rem;border-top:1px solid var(--rule)}
 #summary :is(th,td){border:0;padding:0;text-align:left;white-space:normal;min-width:0}
 #summary td{font-size:.85rem;overflow-wrap:anywhere}
-#roofline tbody th{white-space:normal;overflow-wrap:anywhere}
+#roofline tbody th{white-space:normal}
 #summary tbody th{grid-column:1/-1;overflow-wrap:anywhere}
 #summary td::before{content:attr(data-label);display:block;color:var(--muted);font-size:.8rem;font-weight:400}
 }
