@@ -40,6 +40,7 @@ mod marks;
 mod mathematics;
 mod memory_ops;
 mod names;
+mod panic_places;
 mod panics;
 mod parcel;
 mod part;

@@ -194,16 +194,25 @@ fn simple(parts: &[Part]) -> Option<(Vec<u8>, Vec<Value>)> {
     (values.len() <= 4).then_some((text.into_bytes(), values))
 }
 
-/// A `Location` that says nothing.
+/// The name of the `Location` that says nothing.
+pub const NO_LOCATION: &str = "warpsmith_no_location";
+
+/// The `Location` that says nothing, until its users are inlined.
 fn no_location(context: &Context, module: &Module<'_>) -> Value {
-    const NAME: &str = "warpsmith_no_location";
-    module.global(NAME).unwrap_or_else(|| {
-        let file = constant(context, module, "?");
-        let (len, int) = (context.int(64).int(1), context.int(32).int(0));
-        let location = module.add_constant(NAME, context.constant_structure(&[file, len, int, int]));
-        location.set_alignment(8);
-        location
+    module.global(NO_LOCATION).unwrap_or_else(|| {
+        let unknown = location(context, module, "?", 0);
+        unknown.set_name(NO_LOCATION);
+        unknown
     })
+}
+
+/// A `Location` as `core` has it.
+pub fn location(context: &Context, module: &Module<'_>, file: &str, line: u32) -> Value {
+    let (len, column) = (context.int(64).int(file.len() as i64), context.int(32).int(0));
+    let fields = [constant(context, module, file), len, context.int(32).int(line.into()), column];
+    let location = module.add_constant("panic_place", context.constant_structure(&fields));
+    location.set_alignment(8);
+    location
 }
 
 fn constant(context: &Context, module: &Module<'_>, text: impl AsRef<[u8]>) -> Value {

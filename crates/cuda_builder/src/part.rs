@@ -6,8 +6,8 @@ use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
 use crate::{
-    assembly, atomics, capability, entry, local_arrays, local_atomics, memory_ops, parcel, ptx_version,
-    sizes, unroll,
+    assembly, atomics, capability, entry, local_arrays, local_atomics, memory_ops, panic_places, parcel,
+    ptx_version, sizes, unroll,
 };
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -77,6 +77,7 @@ fn lower(plan: &Plan, which: Which, options: &Options, earlier: (&Cache, Key)) -
 fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Options) -> Result<Part, String> {
     let machine = options.machine()?;
     machine.run_passes(module, if options.optimise { "default<O3>" } else { "default<O0>" })?;
+    panic_places::fill_in(context, module);
     let mut warnings = String::new();
     if options.optimise {
         local_arrays::unroll(module, &machine)?;

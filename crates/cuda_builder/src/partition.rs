@@ -143,7 +143,8 @@ impl Plan {
         // Constants without a path are numbered through the whole: an edit elsewhere would rename them. Named after their
         // content, they are the same in all parts.
         for (number, global) in part.globals().into_iter().filter(|g| g.is_internal()).enumerate() {
-            if global.is_global_constant() && !global.name().starts_with("_R") {
+            let name = global.name();
+            if global.is_global_constant() && !name.starts_with("_R") && name != panics::NO_LOCATION {
                 global.set_name(&match global.initializer().and_then(Value::as_bytes) {
                     Some(bytes) => format!("text.{}", Key::of(&[&bytes])),
                     None => format!("constant.{number}"),

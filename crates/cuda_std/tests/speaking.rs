@@ -190,6 +190,27 @@ fn panics_say_what_was_wrong() {
     assert_eq!(panic_of(&gpu, PANICS.len() as u32), "nothing");
 }
 
+/// `alloc` does not pass on who asked for memory; the message has the line all the same.
+#[test]
+fn a_failed_allocation_names_the_line_that_asked() {
+    let source = include_str!("fixtures/speaking/src/lib.rs");
+    for (which, what) in (0_u32..).zip(["with_capacity", "handle_alloc_error", "reserve", "vec!"]) {
+        let gpu = Gpu::new(&H200);
+        let mut params = Vec::new();
+        pass(&mut params, which);
+        pass(&mut params, 1_u64 << 45);
+        pass(&mut params, upload(&gpu, &[0; 8]));
+        let kernel = gpu.load(ptx()).unwrap().kernel("allocates").unwrap();
+        let Err(Error::Fault(fault)) = gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()) else {
+            panic!("{what} must fail");
+        };
+        let asked = source.lines().position(|line| line.ends_with(&format!("// asked here, {what}"))).unwrap();
+        let FaultKind::Assert(message) = fault.kind else { panic!("{what}: {:?}", fault.kind) };
+        assert!(message.starts_with("memory allocation failed (src/lib.rs:"), "{what}: {message}");
+        assert!(message.contains(&format!("src/lib.rs:{},", asked + 1)), "{what}: {message}");
+    }
+}
+
 /// The instructions of a function in the PTX.
 fn instructions(start: &str) -> usize {
     let (_, function) = ptx().split_once(start).unwrap_or_else(|| panic!("no {start}"));

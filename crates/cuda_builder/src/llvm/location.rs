@@ -36,6 +36,11 @@ impl Location {
         if name.starts_with('/') || directory.is_empty() { name } else { format!("{directory}/{name}") }
     }
 
+    /// The path of the file as rustc was given it, which is what panics say.
+    pub fn file_name(self) -> String {
+        file_of(self.scope()).0
+    }
+
     /// The linkage name of the function that the place is in.
     pub fn function_name(self, context: &Context) -> String {
         let context = context.raw;
