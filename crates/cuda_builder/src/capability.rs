@@ -33,10 +33,7 @@ const INSTRUCTIONS: [(&str, u32); 24] = [
 pub fn check(ptx: &str, capability: u32) -> Result<(), String> {
     let mut function = "";
     for line in ptx.lines() {
-        if let Some((_, rest)) = line.split_once(".entry ").or_else(|| line.split_once(".func ")) {
-            let name = rest.rsplit_once(')').map_or(rest, |(_, name)| name);
-            function = name.trim().trim_end_matches('(');
-        }
+        function = crate::names::begun(line).unwrap_or(function);
         let code = crate::ptx_version::instruction(line);
         let matches = INSTRUCTIONS.iter().filter(|(begin, _)| code.starts_with(begin));
         let Some((begin, first)) = matches.max_by_key(|(begin, _)| begin.len()) else { continue };

@@ -53,6 +53,7 @@ mod sizes;
 mod spaces;
 mod unroll;
 mod wrapper;
+mod x86_vectors;
 
 pub use arch::{NvvmArch, UnknownArch};
 pub use builder::{CudaBuilder, DebugInfo, EmitOption};

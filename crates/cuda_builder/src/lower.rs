@@ -9,7 +9,7 @@ use crate::part::Part;
 use crate::partition::{self, Plan};
 use crate::{
     assembly, atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, link,
-    mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces, unroll,
+    mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces, unroll, x86_vectors,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,6 +148,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
         float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);
     })?;
+    x86_vectors::define(&context, &module)?;
     link::release(&module);
     clean::unwinding(&module, &machine)?;
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;

@@ -15,3 +15,10 @@ pub fn readable(symbol: &str) -> String {
 pub fn of(function: Value) -> String {
     readable(&function.name())
 }
+
+/// The symbol of the kernel or function whose text in PTX begins with this line.
+pub fn begun(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once(".entry ").or_else(|| line.split_once(".func "))?;
+    let name = rest.rsplit_once(')').map_or(rest, |(_, name)| name);
+    Some(name.trim().trim_end_matches('('))
+}

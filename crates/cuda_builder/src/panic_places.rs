@@ -16,7 +16,10 @@ pub fn fill_in(context: &Context, module: &Module<'_>) {
         let place = written_at(call);
         let index = call.arguments().iter().position(|argument| *argument == unknown);
         if let (Some(place), Some(index)) = (place, index) {
-            call.set_operand(index as u32, panics::location(context, module, &place.file_name(), place.line()));
+            call.set_operand(
+                index as u32,
+                panics::location(context, module, &place.file_name(), place.line()),
+            );
         }
     }
 }

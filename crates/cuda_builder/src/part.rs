@@ -112,6 +112,7 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     let chains = lines::number(context, module);
     let text = emit(context, module, &machine)?;
     capability::check(&text, options.arch.capability_value())?;
+    sizes::check_local(&text)?;
     let version = ptx_version::required(&text);
     Ok(Part { text, chains, version, constants, bitcode, functions, warnings })
 }

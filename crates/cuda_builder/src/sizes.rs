@@ -9,6 +9,8 @@ use std::collections::HashSet;
 const SHARED: u64 = 48 * 1024;
 /// Constant memory of one module.
 const CONSTANT: u64 = 64 * 1024;
+/// Local memory of one thread.
+const LOCAL: u64 = 512 * 1024;
 
 /// What the module has in constant memory: names and bytes.
 pub fn constants(module: &Module<'_>) -> Vec<(String, u64)> {
@@ -60,6 +62,26 @@ pub fn check_shared(module: &Module<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses a function whose variables need more local memory than a thread has, by the text of its part.
+pub fn check_local(ptx: &str) -> Result<(), String> {
+    let mut function = "";
+    for line in ptx.lines() {
+        function = names::begun(line).unwrap_or(function);
+        let frame =
+            line.trim_start().starts_with(".local").then(|| line.split_once("__local_depot")).flatten();
+        let size = frame.and_then(|(_, rest)| rest.split_once('[')?.1.split_once(']')?.0.parse::<u64>().ok());
+        if let Some(size) = size.filter(|size| *size > LOCAL) {
+            return Err(format!(
+                "the variables of `{}` take {size} bytes of local memory, and a thread has {LOCAL}: keep large arrays in global \
+                 memory, as a parameter of the kernel (or `alloc::vec!`, which does not build them on the stack first, as \
+                 `Box::new` may)",
+                names::readable(function)
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn reachable(kernel: Value) -> HashSet<Value> {
     let mut seen = HashSet::from([kernel]);
     let mut open = vec![kernel];
@@ -83,4 +105,24 @@ fn is_used_in(value: Value, functions: &HashSet<Value>) -> bool {
         Some(instruction) => functions.contains(&instruction.function()),
         None => is_used_in(user, functions),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_local;
+
+    #[test]
+    fn a_frame_too_large_is_named_with_its_function() {
+        let with = |size: u64| {
+            format!(
+                ".visible .entry sums(\n)\n{{\n\t.local .align 8 .b8 \t__local_depot0[{size}];\n\tret;\n}}\n"
+            )
+        };
+        assert_eq!(check_local(&with(512 << 10)), Ok(()));
+        let message = check_local(&with((512 << 10) + 8)).unwrap_err();
+        assert!(
+            message.starts_with("the variables of `sums` take 524296 bytes of local memory"),
+            "{message}"
+        );
+    }
 }

@@ -31,12 +31,23 @@ chacha20 chacha20_backend=\"soft\"
 poly1305 poly1305_force_soft
 poly1305 poly1305_backend=\"soft\"
 polyval polyval_force_soft
-polyval polyval_backend=\"soft\"";
+polyval polyval_backend=\"soft\"
+blake3 blake3_sse2_rust
+blake3 blake3_sse41_rust
+blake3 blake3_avx2_rust
+blake3 feature=\"no_sse2\"
+blake3 feature=\"no_sse41\"
+blake3 feature=\"no_avx2\"
+blake3 feature=\"no_avx512\"";
 /// What their build scripts or features set, and the device build takes back: `libm` would take its square root from
-/// x86's instructions, inlined where its name is no longer seen.
+/// x86's instructions, inlined where its name is no longer seen; `blake3` would call assembly of its own.
 const TAKEN_BACK: &str = "\
 libm arch_enabled
-libm feature=\"arch\"";
+libm feature=\"arch\"
+blake3 blake3_sse2_ffi
+blake3 blake3_sse41_ffi
+blake3 blake3_avx2_ffi
+blake3 blake3_avx512_ffi";
 
 /// The variable that tells the wrapper where the real compiler is.
 pub const RUSTC_VARIABLE: &str = "CUDA_BUILDER_RUSTC";

@@ -197,3 +197,39 @@ fn mathematics_is_device_code_without_calls_or_local_memory() {
     assert!(lines.iter().any(|line| line.starts_with("sin.approx.f32")));
     assert!(lines.iter().any(|line| line.starts_with("add.rp.f32")));
 }
+
+#[cfg(target_arch = "x86_64")]
+#[path = "fixtures/device/src/x86_vectors.rs"]
+mod x86_vectors;
+
+/// Libraries with a path for x86 find its instructions on vectors: the host's processor says what they do.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn x86_vectors_do_what_the_processor_does() {
+    use virtual_gpu::{Gpu, Launch};
+    let special =
+        [0.0, -0.0, 1.5, -2.5, 3e9, -3e9, f32::NAN, f32::INFINITY, 2147483648.0, -2147483648.0, 0.5, 1e-40];
+    let at = |index: usize| special[index % special.len()];
+    let pair = |i: usize| {
+        [[at(i), at(i + 1), at(i + 2), at(i + 3)], [at(7 * i), at(i / 12), at(5 * i + 3), at(i + 3)]]
+    };
+    let pairs: Vec<[[f32; 4]; 2]> = (0..144).map(pair).collect();
+    let bytes: Vec<u8> = pairs.as_flattened().as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let length = pairs.len() * size_of::<x86_vectors::Results>();
+    let (from, to) =
+        (gpu.memory().alloc(bytes.len() as u64).unwrap(), gpu.memory().alloc(length as u64).unwrap());
+    gpu.memory().write(from, &bytes).unwrap();
+    let params: Vec<u8> = [from, pairs.len() as u64, to].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let kernel = gpu.load(ptx()).unwrap().kernel("x86_vectors").unwrap();
+    gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()).unwrap();
+    let mut got = vec![0; length];
+    gpu.memory().read(to, &mut got).unwrap();
+    let mut words = got.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+    for [a, b] in pairs {
+        for (number, want) in x86_vectors::results(a, b).into_iter().enumerate() {
+            let got: Vec<u32> = words.by_ref().take(4).collect();
+            assert_eq!(got, want, "result {number} of {a:?} and {b:?}");
+        }
+    }
+}

@@ -204,7 +204,8 @@ fn a_failed_allocation_names_the_line_that_asked() {
         let Err(Error::Fault(fault)) = gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()) else {
             panic!("{what} must fail");
         };
-        let asked = source.lines().position(|line| line.ends_with(&format!("// asked here, {what}"))).unwrap();
+        let asked =
+            source.lines().position(|line| line.ends_with(&format!("// asked here, {what}"))).unwrap();
         let FaultKind::Assert(message) = fault.kind else { panic!("{what}: {:?}", fault.kind) };
         assert!(message.starts_with("memory allocation failed (src/lib.rs:"), "{what}: {message}");
         assert!(message.contains(&format!("src/lib.rs:{},", asked + 1)), "{what}: {message}");

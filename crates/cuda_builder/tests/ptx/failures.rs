@@ -84,6 +84,10 @@ pub fn constant_memory() {
     says("large_constant", &["69632 bytes", "65536", "TABLE", "address_space(global)"]);
 }
 
+pub fn local_memory() {
+    says("large_local", &["`keeps`", "655360 bytes", "524288", "global memory"]);
+}
+
 /// A build script may go on after an error, and must not then be taken for up to date.
 pub fn failed_builds_are_repeated() {
     let said = said_in_child("repeated", &fixture("no such crate"));

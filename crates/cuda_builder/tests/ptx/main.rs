@@ -57,7 +57,7 @@ fn main() {
             what_is_kept_gives_the_bits_of_a_build_from_nothing;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, host_assembly, host_intrinsics, shared_memory,
-            constant_memory, failed_builds_are_repeated, loops_that_stay_are_told;
+            constant_memory, local_memory, failed_builds_are_repeated, loops_that_stay_are_told;
     };
     tests.extend(assembler::trials());
     tests.push(

@@ -63,6 +63,16 @@ pub unsafe fn sha256_oneshot(input: &[u8], output: *mut u8) {
 }
 
 #[kernel]
+pub unsafe fn blake3_oneshot(input: &[u8], output: *mut [u8; 32]) {
+    unsafe { *output = *blake3::hash(input).as_bytes() };
+}
+
+#[kernel]
+pub unsafe fn turned(from: glam::Quat, to: glam::Quat, share: f32, out: *mut glam::Quat) {
+    unsafe { *out = from.slerp(to, share) };
+}
+
+#[kernel]
 pub unsafe fn root(x: f32, y: f64, out: *mut f64) {
     unsafe { *out = f64::from(libm::sqrtf(x)) + libm::fma(y, y, libm::sqrt(y)) };
 }
