@@ -13,6 +13,7 @@
 pub(crate) mod dd;
 pub(crate) mod exp;
 pub(crate) mod log;
+#[allow(clippy::approx_constant, reason = "coefficients that come near a constant")]
 mod poly32;
 mod poly64;
 pub(crate) mod real;

@@ -157,6 +157,13 @@ shape("erf_head", "erf(x)/x - 1 with z = x², on |x| <= 1", lambda z: mp.erf(mp.
       lambda z: 1)
 
 
+shape("erf_near", "erf(x)/x - 1 with z = x², on |x| <= 1.05", lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 0, mp.mpf("1.1025"), 8, None,
+      lambda z: 1)
+shape("erfc_exponent", "log2(erfc(x)) / x on 1.05 <= x <= 4", lambda x: mp.log(mp.erfc(x), 2) / x, mp.mpf("1.05"), 4, 7, None,
+      lambda x: x * mp.erfc(x) * mp.log(2))
+shape("exp2_head", "(2^r - 1) / r on |r| <= 1/2", lambda r: (2**r - 1) / r, mp.mpf("-.5"), mp.mpf(".5"), 6, None, abs)
+
+
 def scaled_erfc(t):
     x = 4 * (1 + t) / (1 - t)
     if x > 50:
@@ -256,6 +263,7 @@ for order in (0, 1):
 
 mp.mp.dps = 45
 ELEMENTARY = ["exp_tail", "atanh_tail", "sin_tail", "cos_tail", "asin_tail", "atan_tail", "sinh_tail", "tanh_tail", "rcbrt_start"]
+SINGLE = ["ln_tail", "erf_near", "erfc_exponent", "exp2_head"]
 
 
 def rust(name, bits):
@@ -280,14 +288,14 @@ if __name__ == "__main__":
             with open(f"{sys.argv[2]}/poly{n}.rs", "w") as out:
                 out.write(f"//! The polynomials of the elementary functions for `f{n}`, made by `tools/minimax.py`.\n\n"
                           "use super::real::polynomial;\n")
-                for name in ELEMENTARY + (["ln_tail"] if bits == F32 else []):
+                for name in ELEMENTARY + (SINGLE if bits == F32 else []):
                     out.write("\n" + rust(name, bits))
     if sys.argv[1:2] == ["--special"]:
         with open(f"{sys.argv[2]}/poly.rs", "w") as out:
             out.write("//! The polynomials of the special functions, made by `tools/minimax.py`.\n\n"
                       "use crate::math::real::polynomial;\n")
             for name in SHAPES:
-                if name not in ELEMENTARY + ["ln_tail"]:
+                if name not in ELEMENTARY + SINGLE:
                     out.write("\n" + rust(name, F64))
         sys.exit()
     for name in [] if sys.argv[1:2] == ["--files"] else sys.argv[1:]:

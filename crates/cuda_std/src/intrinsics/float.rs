@@ -128,7 +128,7 @@ libdevice! {
     /// x^n.
     fn powif(x: f32, n: i32) -> f32 = log::powi(x, n);
     /// The cube root.
-    fn cbrtf(x: f32) -> f32 = root::cbrt(x);
+    fn cbrtf(x: f32) -> f32 = root::cbrt_single(x);
     /// 1 / ∛x.
     fn rcbrtf(x: f32) -> f32 = root::rcbrt(x);
     /// √(x² + y²).

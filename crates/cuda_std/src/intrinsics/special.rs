@@ -38,7 +38,7 @@ libdevice! {
     /// The modified Bessel function of the first kind, order 1.
     fn cyl_bessel_i1(x: f64) -> f64 = special::i1(x);
     /// The error function 2/√π · ∫ e^(-t²) dt from 0 to x.
-    fn erff(x: f32) -> f32 = special::erf(f64::from(x)) as f32;
+    fn erff(x: f32) -> f32 = special::erf_single(x);
     /// 1 - erf(x).
     fn erfcf(x: f32) -> f32 = special::erfc(f64::from(x)) as f32;
     /// e^(x²) · erfc(x).

@@ -44,6 +44,24 @@ pub(crate) fn cbrt<T: Real>(x: T) -> T {
     T::select(x == T::ZERO || !x.is_finite(), x, result)
 }
 
+/// The cube root for `f32`, with a third of the instructions: 0.5000004 ulp.
+///
+/// A third of the bits is a third of the logarithm, which leaves 5 % of error in the inverse root.
+#[inline(always)]
+pub(crate) fn cbrt_single(x: f32) -> f32 {
+    // What the remainder loses must not be subnormal.
+    let small = x.magnitude() < 7.888609e-31;
+    let a = f32::select(small, x.magnitude() * 16777216.0, x.magnitude());
+    let y = f32::from_bits(0x54a2_1d2a_u32.wrapping_sub(a.to_bits() / 3));
+    let y = refined(a, refined(a, y));
+    let root = a * y * y;
+    let square = two_product(root, root);
+    let remainder = (-square.lo).fma(root, (-square.hi).fma(root, a));
+    let root = (remainder * f32::THIRD[0] * y).fma(y, root);
+    let result = f32::select(small, root * 0.00390625, root).with_sign(x);
+    f32::select(x == 0.0 || !x.is_finite(), x, result)
+}
+
 /// 1 / ∛x. Below 0.52 ulp.
 #[inline(always)]
 pub(crate) fn rcbrt<T: Real>(x: T) -> T {
