@@ -226,3 +226,17 @@ fn endless_loops_meet_the_watchdog() {
         assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{body}: {fault}");
     }
 }
+
+/// More blocks than anyone could count one by one: a fault in the first ends the launch, and so does the watchdog.
+#[test]
+fn the_largest_grid_ends_with_its_first_fault() {
+    let grid = (2_147_483_647, 65_535, 65_535);
+    for (body, timeout) in [("trap;", false), ("ret;", true)] {
+        let gpu = gpu();
+        let module = gpu.load(&kernel(body)).unwrap();
+        let entry = module.kernel("k").unwrap();
+        let fault = gpu.launch(&entry, &Launch::new(grid, 1024), &[0; 8], &mut ()).unwrap_err();
+        let Error::Fault(fault) = fault else { panic!("{fault:?}") };
+        assert_eq!(matches!(fault.kind, FaultKind::Timeout { .. }), timeout, "{fault:?}");
+    }
+}

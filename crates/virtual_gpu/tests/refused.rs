@@ -125,6 +125,9 @@ fn types_and_forms() {
         ("cvt.f32.s32 %f1, %r1;", "needs"),
         ("st.relaxed.global.u32 [%rd1], %r1;", "it needs `.cta`"),
         ("atom.global.and.u32 %r1, [%rd1], 1;", "no such form"),
+        ("setp.lt.f16 %p1|%p2, %h1, %h2;", "one predicate"),
+        ("ld.global.L2::cache_hint.u32 %r1, [%rd1];", "policy as a last operand"),
+        ("st.global.L2::cache_hint.u32 [%rd1], %r1;", "policy as a last operand"),
     ] {
         let text = refusal("", &format!("{registers}\n{body}"));
         assert!(text.contains(part), "{part:?} is not in {text:?}");

@@ -173,6 +173,9 @@ fn setp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         return packed_setp(d, target, a, b, ty, &what, third);
     }
     let (p, q) = match target {
+        Operand::Pair(_) if matches!(ty, ScalarType::F16 | ScalarType::Bf16) => {
+            return Err(Refusal::new("a comparison of 16-bit floats gives one predicate"));
+        }
         Operand::Pair(pair) => {
             (d.real_target(&pair[0], ScalarType::Pred)?, Some(d.real_target(&pair[1], ScalarType::Pred)?))
         }

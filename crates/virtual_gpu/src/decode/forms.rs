@@ -217,6 +217,14 @@ mod tests {
             "slct.ftz.f64.f32",
             "st.weak.param::func.b8",
             "membar.proxy.alias",
+            "fence.proxy.async.shared::cta",
+            "ld.const.v4.u32",
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64",
+            "tensormap.replace.tile.box_dim.shared::cta.b1024.b32",
+            "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64",
+            "cp.async.cg.shared.global.L2::cache_hint.L2::128B",
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16",
             "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.s64",
         ] {
             assert_eq!(says(opcode), None, "{opcode}");
@@ -244,6 +252,15 @@ mod tests {
             ("and.u32", "no such form"),
             ("bar.sync.aligned", "`.aligned` is not possible"),
             ("prmt.u32", "no such form"),
+            ("fence.proxy", "it needs `.alias`"),
+            ("fence.mbarrier_init.release", "it needs `.cluster`"),
+            ("ld.shared.L2::128B.b32", "is not possible"),
+            ("mbarrier.arrive.acquire.cta.b64", "no such form"),
+            ("mbarrier.inval.shared::cluster.b64", "`.shared::cluster` is not possible"),
+            ("tensormap.replace.tile.rank.b1024.b64", "no such form"),
+            ("setmaxnreg.inc.aligned.u32", "it needs `.sync`"),
+            ("cp.async.shared.global", "it needs `.ca` or `.cg`"),
+            ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16", "it needs `.noftz`"),
         ] {
             let text = says(opcode).unwrap_or_else(|| panic!("{opcode} is taken"));
             assert!(text.contains(part), "{opcode}: {text}");

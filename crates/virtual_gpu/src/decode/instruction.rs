@@ -74,6 +74,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         },
     };
     form.done()?;
+    let short = matches!(i.opcode.name.as_str(), "ld" | "st") && i.operands.len() < 3;
+    let ends_in_address = matches!(i.operands.last(), Some(Operand::Address(_)));
+    if i.opcode.has("L2::cache_hint") && (short || ends_in_address) {
+        return Err(Refusal::new("`.L2::cache_hint` takes the policy as a last operand"));
+    }
     // Last, because what a decoder says is more to the point.
     forms::check(&i.opcode)?;
     Ok(kind)

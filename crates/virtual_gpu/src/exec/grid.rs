@@ -353,6 +353,8 @@ impl<O: LaunchObserver> Grid<'_, O> {
                     memory += team.bytes();
                     resident.push_front(team);
                 } else if index < self.clusters {
+                    // No later one will run either, and a grid may have 2^63 of them.
+                    self.next.store(self.clusters, Ordering::Relaxed);
                     continue;
                 } else {
                     self.next.fetch_sub(1, Ordering::Relaxed);
