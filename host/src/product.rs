@@ -3,14 +3,19 @@
 //! | tiles | block | what they are for |
 //! | --- | --- | --- |
 //! | large | 128 × 256 | as soon as C has enough of them, or K is long enough to be split |
+//! | middle | 64 × 128 | nearly as fast, and a quarter as large: they fill the device with a smaller C |
 //! | small | 64 × 64 | a C of few tiles |
-//! | portable | 64 × 64 | devices without asynchronous copies, and small tiles that are not aligned |
+//! | tall, wide | 128 × 32, 32 × 128 | a C of few columns, or rows |
+//! | thin | 8 rows or columns | at most as many: limited by memory |
+//! | portable | 64 × 64 | devices without asynchronous copies |
 //!
-//! Each comes for the four transpositions, the large ones for operands aligned to 16 bytes and for any others. Operands that
-//! are not aligned can also be packed first, which is a launch of its own, and then be multiplied as if they were.
+//! Each comes for the four transpositions. Large ones are for operands aligned to 16 bytes, middle ones for those or any, the
+//! others for any. Operands that are not aligned can also be packed first, which is a launch of its own, and then be multiplied
+//! as if they were.
 //! [`Plan::choose`] estimates the cycles of every candidate and takes the least; [`Plan::why`] says what it saw.
 
 mod plan;
+mod tiles;
 
 use std::cell::RefCell;
 
@@ -19,7 +24,8 @@ use kernels_gpu::matmul::product as kernels;
 use kernels_gpu::matmul::product::pack::{self, product_pack};
 use kernels_gpu::matmul::product::parts::{self, product_sum, product_sum_many};
 
-pub use plan::{Plan, Problem, Tiles};
+pub use plan::Plan;
+pub use tiles::{Problem, Tiles};
 
 use crate::device::Device;
 use crate::error::{Doing, Error};
@@ -189,7 +195,7 @@ impl<'d> Products<'d> {
         let (_, launch) = plan.entry();
         let shape = plan.shape()?;
         if !plan.sums() {
-            return launch(self.device, shape, p, pointer(a), pointer(b), pointer(c));
+            return launch(plan, self.device, shape, p, pointer(a), pointer(b), pointer(c));
         }
         let mut scratch = self.scratch.borrow_mut();
         if scratch.as_ref().is_none_or(|buffer| buffer.len() < plan.scratch()) {
@@ -225,7 +231,7 @@ impl<'d> Products<'d> {
             };
             operands = [to, to.wrapping_add(a.to_rows as usize * a.to_cols as usize)];
         }
-        launch(self.device, shape, q, operands[0], operands[1], from)?;
+        launch(plan, self.device, shape, q, operands[0], operands[1], from)?;
         let fours = p.m as usize * row as usize / 4;
         let arguments = (p, plan.parts, m as u32, from, pointer(c));
         // SAFETY: the scratch buffer is as long as the plan says, and was written by the launch before.

@@ -89,13 +89,17 @@ kernels! {
         matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded
     }
     "matmul": matmul::product::large { product_large_nn product_large_nt product_large_tn product_large_tt }
-    "matmul": matmul::product::large_any {
-        product_large_nn_any product_large_nt_any product_large_tn_any product_large_tt_any
+    "matmul": matmul::product::middle { product_middle_nn product_middle_nt product_middle_tn product_middle_tt }
+    "matmul": matmul::product::middle_any {
+        product_middle_any_nn product_middle_any_nt product_middle_any_tn product_middle_any_tt
     }
     "matmul": matmul::product::small { product_small_nn product_small_nt product_small_tn product_small_tt }
+    "matmul": matmul::product::tall { product_tall_nn product_tall_nt product_tall_tn product_tall_tt }
+    "matmul": matmul::product::wide { product_wide_nn product_wide_nt product_wide_tn product_wide_tt }
     "matmul": matmul::product::portable {
         product_portable_nn product_portable_nt product_portable_tn product_portable_tt
     }
+    "matmul": matmul::product::thin { product_thin_rows product_thin_columns }
     "matmul": matmul::product::parts { product_sum product_sum_many }
     "matmul": matmul::product::pack { product_pack }
     #[cfg(feature = "ladder")]

@@ -30,9 +30,12 @@ pub fn cases() -> Vec<Case> {
     let aligned = [(4, 4, 4), (64, 64, 8), (132, 260, 20), (100, 300, 64), (8, 516, 36)];
     let odd = [(1, 1, 1), (31, 33, 17), (129, 257, 9), (65, 63, 40), (3, 5, 0)];
     for tiles in Tiles::ALL {
-        let any = matches!(tiles, Tiles::LargeAny | Tiles::Portable);
+        let any = !matches!(tiles, Tiles::Large | Tiles::Middle);
         for transposed in [(false, false), (false, true), (true, false), (true, true)] {
-            for extents in aligned.into_iter().chain(odd.into_iter().filter(|_| any)) {
+            let extents = aligned.into_iter().chain(odd.into_iter().filter(|_| any));
+            let few = [(1, 1, 1), (1, 300, 257), (130, 1, 530), (8, 129, 255), (257, 7, 1025), (8, 8, 0)];
+            let extents: Vec<_> = if tiles == Tiles::Thin { few.into() } else { extents.collect() };
+            for extents in extents {
                 for parts in [1, 3] {
                     let (gap, offset) = if any { (3, 1) } else { (8, 4) };
                     let problem = Problem { extents, transposed, gap, offset };
@@ -53,7 +56,7 @@ pub fn cases() -> Vec<Case> {
     for transposed in [(false, false), (false, true), (true, false), (true, true)] {
         for (extents, parts) in [((129, 257, 9), 1), ((65, 63, 41), 2), ((31, 33, 150), 17), ((1, 1, 1), 1)] {
             let (m, n, k) = extents;
-            for tiles in [Tiles::Large, Tiles::Small] {
+            for tiles in [Tiles::Large, Tiles::Middle] {
                 let problem = Problem { extents, transposed, gap: 3, offset: 1 };
                 let letters = |t: bool| if t { 't' } else { 'n' };
                 let (a, b) = (letters(transposed.0), letters(transposed.1));
@@ -75,12 +78,13 @@ pub fn cases() -> Vec<Case> {
         }));
     }
     for tiles in Tiles::ALL {
+        let extents = if tiles == Tiles::Thin { (600, 8, 1024) } else { (128, 256, 64) };
         for transposed in [(false, false), (false, true), (true, false), (true, true)] {
             let letters = |t: bool| if t { 't' } else { 'n' };
             let (a, b) = (letters(transposed.0), letters(transposed.1));
             cases.push(Case::virtual_only(
                 format!("product::{tiles:?}::{a}{b}::no_bank_conflicts"),
-                move |device| no_bank_conflicts(device, tiles, transposed),
+                move |device| no_bank_conflicts(device, tiles, extents, transposed),
             ));
         }
     }
@@ -158,8 +162,13 @@ fn stored(
 }
 
 /// Every access to shared memory takes the wavefronts that its words need, and no more.
-fn no_bank_conflicts(device: &Device, tiles: Tiles, transposed: (bool, bool)) -> anyhow::Result<()> {
-    let extents @ (m, n, k) = (128, 256, 64);
+fn no_bank_conflicts(
+    device: &Device,
+    tiles: Tiles,
+    extents: (usize, usize, usize),
+    transposed: (bool, bool),
+) -> anyhow::Result<()> {
+    let (m, n, k) = extents;
     let (a, b) = (DeviceBuffer::from_slice(&vec![1.0; m * k])?, DeviceBuffer::from_slice(&vec![1.0; k * n])?);
     let mut c = DeviceBuffer::from_slice(&vec![0.0f32; m * n])?;
     let a = Matrix { transposed: transposed.0, ..Matrix::dense(&a, if transposed.0 { m } else { k }) };

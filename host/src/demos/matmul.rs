@@ -10,6 +10,7 @@ use kernels_gpu::matmul::column_order::{
 use kernels_gpu::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared_bytes};
 use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::product::parts::MANY;
+use kernels_gpu::matmul::product::thin::WIDTH;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
 
 use super::{Fill, Row, Stage, Work, row};
@@ -210,14 +211,18 @@ fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
     // One part, a few and many, which are added by kernels of their own.
     let each = [1, 2, MANY].into_iter().flat_map(|parts| Tiles::ALL.map(|tiles| (tiles, parts)));
     let asked = each.filter_map(|(tiles, parts)| Plan::with(problem, tiles, parts, limits).ok());
-    let packed = Plan::with_packed(problem, Tiles::Small, 1, limits).ok();
+    let packed = Plan::with_packed(problem, Tiles::Middle, 1, limits).ok();
     std::iter::once(best).chain(asked).chain(packed).find(|plan| plan.launches(only))
 }
 
 /// Runs the demo.
 pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     let size = stage.size_or(128, 4096);
-    let (m, n, k) = size.product();
+    let (m, mut n, k) = size.product();
+    if stage.only.is_some_and(|kernel| kernel.starts_with("product_thin")) {
+        // They multiply by no more columns.
+        n = n.min(WIDTH);
+    }
     let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
     let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
     stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;

@@ -1,89 +1,16 @@
 //! Which kernel a product gets: every way to deal it out, how many cycles each would take, and the launch of the least.
 
 use cust::memory::DevicePointer;
+use kernels_gpu::matmul::product as kernels;
 use kernels_gpu::matmul::product::operand::STEP;
 use kernels_gpu::matmul::product::pack::{self, Packing};
 use kernels_gpu::matmul::product::parts;
-use kernels_gpu::matmul::product::{self as kernels, Large, STAGES, STAGES_HELD, Small};
+use kernels_gpu::matmul::product::thin::Thin;
 
+use super::tiles::{Problem, Tiles};
 use crate::device::{Device, Limits};
 use crate::error::Error;
 use crate::launch::Shape;
-
-/// What a kernel is chosen by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Problem {
-    /// Rows of op(A) and C.
-    pub m: usize,
-    /// Columns of op(B) and C.
-    pub n: usize,
-    /// Columns of op(A), rows of op(B).
-    pub k: usize,
-    /// Whether A is stored as its transpose.
-    pub a_transposed: bool,
-    /// Whether B is stored as its transpose.
-    pub b_transposed: bool,
-    /// Whether all addresses, rows and contiguous extents are multiples of 16 bytes.
-    pub aligned: bool,
-}
-
-/// The tiles of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tiles {
-    /// 128 × 256.
-    Large,
-    /// 128 × 256, any alignment.
-    LargeAny,
-    /// 64 × 64.
-    Small,
-    /// 64 × 64, any alignment, any device.
-    Portable,
-}
-
-impl Tiles {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Large, Self::LargeAny, Self::Small, Self::Portable];
-
-    /// Rows and columns of a tile.
-    fn edges(self) -> (usize, usize) {
-        match self {
-            Self::Large | Self::LargeAny => (Large::M, Large::N),
-            Self::Small | Self::Portable => (Small::M, Small::N),
-        }
-    }
-
-    /// Whether they need whole vectors.
-    fn takes_aligned_only(self) -> bool {
-        matches!(self, Self::Large | Self::Small)
-    }
-
-    fn takes(self, problem: &Problem, limits: &Limits) -> bool {
-        match self {
-            Self::Large | Self::Small => problem.aligned && limits.capability >= (8, 0),
-            Self::LargeAny => limits.capability >= (8, 0),
-            Self::Portable => true,
-        }
-    }
-
-    /// Cycles that a multiprocessor takes for a step of `blocks` blocks at once, fitted to times of an H200.
-    fn step_cycles(self, problem: &Problem, blocks: f64) -> f64 {
-        match self {
-            // One block a multiprocessor.
-            Self::Large => 2450.0 * blocks,
-            // Single elements: of a transposed B each thread loads eight, one after the other.
-            Self::LargeAny if problem.b_transposed => 3250.0 * blocks,
-            Self::LargeAny => 2800.0 * blocks,
-            // A block alone waits for its own loads; more hide each other's.
-            Self::Small => (100.0 + 370.0 * blocks).max(690.0),
-            Self::Portable => (415.0 * blocks).max(600.0 + 330.0 * blocks),
-        }
-    }
-
-    /// Cycles from launch to the first multiply-add, and of the stores after the last.
-    fn edge_cycles(self) -> f64 {
-        if self == Self::LargeAny { 20_000.0 } else { 3000.0 }
-    }
-}
 
 /// A kernel and the parts of K that it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +35,8 @@ impl Plan {
     pub fn with(problem: Problem, tiles: Tiles, parts: u32, limits: &Limits) -> Result<Self, Error> {
         if !tiles.takes(&problem, limits) {
             return Err(Error::Size(format!(
-                "{tiles:?} tiles need capability 8.0 and, but for `any`, operands aligned to 16 bytes"
+                "{tiles:?} tiles do not take this product: Portable ones take all, Thin ones at most 8 rows or columns, the \
+                 others need capability 8.0, and Large and Middle ones operands aligned to 16 bytes"
             )));
         }
         Ok(Self { problem, tiles, parts: parts.max(1), packed: false, sms: limits.sms.max(1) })
@@ -143,7 +71,7 @@ impl Plan {
             // Scratch memory is not to be what a product fails for, unless there is no other way.
             let fits = !plan.packed || (plan.fours().is_some() && plan.scratch() <= limits.memory / 16);
             // Small tiles far beyond what the multiprocessors hold at once only read memory in smaller pieces.
-            let small = matches!(plan.tiles, Tiles::Small | Tiles::Portable);
+            let small = plan.tiles != Tiles::Large;
             let held = plan.tile_count() * plan.parts as usize <= 12 * sms as usize;
             fits && (plan.parts == 1 || !small || held)
         });
@@ -184,36 +112,27 @@ impl Plan {
 
     /// Tiles of C.
     pub fn tile_count(&self) -> usize {
-        let (down, across) = self.tiles.edges();
+        let (down, across) = self.tiles.edges(&self.problem);
         self.problem.m.div_ceil(down) * self.problem.n.div_ceil(across)
     }
 
     /// About how many cycles the multiprocessors take.
     fn cycles(&self) -> f64 {
         let blocks = (self.tile_count() * self.parts as usize) as f64;
-        let steps = (self.problem.k.div_ceil(STEP) as f64 / f64::from(self.parts)).ceil();
-        let sms = f64::from(self.sms);
-        let edges = self.tiles.edge_cycles();
-        let step = |blocks| self.tiles.step_cycles(&self.problem, blocks);
-        let product = match self.tiles {
-            Tiles::Large | Tiles::LargeAny => (blocks / sms).ceil() * (steps * step(1.0) + edges),
-            // Several blocks share a multiprocessor.
-            Tiles::Small | Tiles::Portable => {
-                let resident = (blocks / sms).ceil();
-                steps * step(resident) + edges
-            }
-        };
+        // Of blocks that do not come out even, the fullest multiprocessor counts.
+        let resident = (blocks / f64::from(self.sms)).ceil();
+        let product = self.tiles.cycles(&self.problem, self.parts, resident);
         // The sum is a launch of its own; parts are written and read through L2, and each is a load that a thread waits for.
         let (m, n, k) = self.extents();
         let sum = if self.sums() {
             let waits = self.parts.min(parts::MANY).max(self.parts / parts::GROUPS as u32);
             let parts = f64::from(self.parts);
-            3000.0 + 150.0 * f64::from(waits) + (8.0 * parts + 4.0) * (m * n) as f64 / 2000.0
+            1250.0 + 140.0 * f64::from(waits) + (8.0 * parts + 4.0) * (m * n) as f64 / 2550.0
         } else {
             0.0
         };
         // So is packing, at the rate of a copy.
-        let packing = if self.packed { 3000.0 + 8.0 * (m * k + k * n) as f64 / 2000.0 } else { 0.0 };
+        let packing = if self.packed { 2750.0 + 8.0 * (m * k + k * n) as f64 / 1750.0 } else { 0.0 };
         packing + product + sum
     }
 
@@ -236,7 +155,7 @@ impl Plan {
 
     /// Why this one, in words.
     pub fn why(&self) -> String {
-        let (down, across) = self.tiles.edges();
+        let (down, across) = self.tiles.edges(&self.problem);
         let tiles = self.tile_count();
         let alignment = match (self.problem.aligned, self.packed) {
             (true, _) => "aligned",
@@ -270,50 +189,100 @@ impl Plan {
                 self.tile_count()
             ))
         })?;
-        let (threads, shared) = match self.tiles {
-            Tiles::Large | Tiles::LargeAny => (Large::THREADS, Large::shared_bytes(STAGES)),
-            Tiles::Small => (Small::THREADS, Small::shared_bytes(STAGES)),
-            Tiles::Portable => (Small::THREADS, Small::shared_bytes(STAGES_HELD)),
+        let (threads, shared) = self.tiles.block();
+        Ok(Shape { grid: [tiles, self.parts, 1], block: [threads, 1, 1], shared })
+    }
+
+    /// The product as the thin kernels see it: the operand that is read once, and the one that every element of it meets.
+    fn thin(&self, p: &kernels::Product, [a, b]: [Pointer; 2]) -> (Thin, [Pointer; 2]) {
+        let Problem { a_transposed, b_transposed, .. } = self.problem;
+        let common = Thin {
+            lines: p.m,
+            ld: p.lda,
+            width: p.n,
+            k: p.k,
+            thin_k: if b_transposed { 1 } else { p.ldb },
+            thin_line: if b_transposed { p.ldb } else { 1 },
+            c_line: p.ldc,
+            c_thin: 1,
+            c_len: u64::from(p.m) * u64::from(p.ldc),
+            alpha: p.alpha,
+            beta: p.beta,
         };
-        Ok(Shape { grid: [tiles, self.parts, 1], block: [threads as u32, 1, 1], shared })
+        if self.problem.few_columns() {
+            return (common, [a, b]);
+        }
+        let turned = Thin {
+            lines: p.n,
+            ld: p.ldb,
+            width: p.m,
+            thin_k: if a_transposed { p.lda } else { 1 },
+            thin_line: if a_transposed { 1 } else { p.lda },
+            c_line: 1,
+            c_thin: p.ldc,
+            ..common
+        };
+        (turned, [b, a])
     }
 
     pub(super) fn entry(&self) -> Entry {
         let operands = (self.problem.a_transposed, self.problem.b_transposed);
         macro_rules! entries {
             ($($module:ident: $nn:ident $nt:ident $tn:ident $tt:ident)*) => {
-                match self.tiles { $(Tiles::$module => match operands {
+                match self.tiles {
+                    Tiles::Thin if self.problem.large_turned() => thin!(product_thin_rows),
+                    Tiles::Thin => thin!(product_thin_columns),
+                    $(Tiles::$module => match operands {
                     (false, false) => entry!($nn),
                     (false, true) => entry!($nt),
                     (true, false) => entry!($tn),
                     (true, true) => entry!($tt),
-                },)* }
+                    },)*
+                }
+            };
+        }
+        macro_rules! thin {
+            ($kernel:ident) => {
+                // SAFETY: as below.
+                (stringify!($kernel), |plan, device, shape, p, a, b, c| unsafe {
+                    let (thin, [large, few]) = plan.thin(&p, [a, b]);
+                    device.kernel::<$kernel>()?.launch(shape, (thin, large, few, c))
+                })
             };
         }
         macro_rules! entry {
             ($kernel:ident) => {
                 // SAFETY: `Products::launch` compared the matrices with their buffers, and the shape is the plan's own.
-                (stringify!($kernel), |device, shape, p, a, b, c| unsafe {
+                (stringify!($kernel), |_, device, shape, p, a, b, c| unsafe {
                     device.kernel::<$kernel>()?.launch(shape, (p, a, b, c))
                 })
             };
         }
         use kernels::large::*;
-        use kernels::large_any::*;
+        use kernels::middle::*;
+        use kernels::middle_any::*;
         use kernels::portable::*;
         use kernels::small::*;
+        use kernels::tall::*;
+        use kernels::thin::{product_thin_columns, product_thin_rows};
+        use kernels::wide::*;
         entries! {
             Large: product_large_nn product_large_nt product_large_tn product_large_tt
-            LargeAny: product_large_nn_any product_large_nt_any product_large_tn_any product_large_tt_any
+            Middle: product_middle_nn product_middle_nt product_middle_tn product_middle_tt
+            MiddleAny: product_middle_any_nn product_middle_any_nt product_middle_any_tn product_middle_any_tt
             Small: product_small_nn product_small_nt product_small_tn product_small_tt
+            Tall: product_tall_nn product_tall_nt product_tall_tn product_tall_tt
+            Wide: product_wide_nn product_wide_nt product_wide_tn product_wide_tt
             Portable: product_portable_nn product_portable_nt product_portable_tn product_portable_tt
         }
     }
 }
 
 pub(super) type Pointer = DevicePointer<f32>;
-pub(super) type Entry =
-    (&'static str, fn(&Device, Shape, kernels::Product, Pointer, Pointer, Pointer) -> Result<(), Error>);
+pub(super) type Entry = (
+    &'static str,
+    fn(&Plan, &Device, Shape, kernels::Product, Pointer, Pointer, Pointer) -> Result<(), Error>,
+);
 
 #[cfg(test)]
 mod tests {
@@ -348,15 +317,35 @@ mod tests {
             assert_eq!(Plan::choose(problem, &turing).kernel(), "product_portable_tn");
         }
         assert!(Plan::with(cube(512, true), Tiles::Large, 1, &turing).is_err());
-        assert!(Plan::with(cube(510, false), Tiles::Small, 1, &h200()).is_err());
+        assert!(Plan::with(cube(510, false), Tiles::Middle, 1, &h200()).is_err());
+        assert!(Plan::with(cube(510, true), Tiles::Thin, 1, &h200()).is_err());
         assert!(Plan::with_packed(cube(510, false), Tiles::Small, 1, &turing).is_err());
     }
 
     #[test]
+    fn few_rows_and_columns_get_tiles_of_their_own() {
+        for (m, n, kernel) in [
+            (4096, 1, "product_thin_rows"),
+            (1, 4096, "product_thin_columns"),
+            (4096, 8, "product_thin_rows"),
+            (4096, 17, "product_tall_nn"),
+            (17, 4096, "product_wide_nn"),
+        ] {
+            let plan = Plan::choose(Problem { m, n, ..cube(4096, false) }, &h200());
+            assert!(plan.kernel() == kernel && plan.parts > 1, "{plan:?}");
+        }
+        let turned = Problem { n: 1, a_transposed: true, ..cube(4096, false) };
+        assert_eq!(Plan::choose(turned, &h200()).kernel(), "product_thin_columns");
+    }
+
+    #[test]
     fn what_is_not_aligned_is_packed_where_the_copy_pays() {
+        for edge in [127, 511, 1025] {
+            assert!(!Plan::choose(cube(edge, false), &h200()).packed);
+        }
         let plan = Plan::choose(Problem { b_transposed: true, ..cube(2049, false) }, &h200());
         assert!(
-            plan.packed && plan.kernel() == "product_large_nt" && plan.why().contains("packed"),
+            plan.packed && plan.kernel() == "product_middle_nt" && plan.why().contains("packed"),
             "{plan:?}"
         );
         assert_eq!(plan.scratch(), (plan.parts as usize + 2) * 2052 * 2052);

@@ -6,16 +6,18 @@
 //!
 //! | file | block |
 //! | --- | --- |
-//! | [`operand`] | how a piece of A or B comes from global into shared memory, always as rows of equal k |
+//! | [`operand`] | what a piece of A or B is, in global memory and in shared memory, there always as rows of equal k |
+//! | [`straight`], [`turned`] | how it comes from the one to the other |
 //! | [`tile`] | which elements of C a block, a warp and a thread compute, and the order of their multiply-adds |
 //! | [`pipeline`] | the ring of stages that keeps loads three steps ahead of the arithmetic |
 //! | [`epilogue`] | alpha, beta and the stores |
 //! | [`parts`] | the sum over the parts of K, where K is split |
 //! | [`pack`] | copies of operands that are not aligned |
+//! | [`thin`] | products of so few rows or columns that they are limited by memory after all, without tiles |
 //! | [`access`] | the loads, stores and copies themselves, as PTX |
 //!
-//! **Edges cost nothing in the loop.** Lines beyond m or n are not left out but clamped: they repeat the last line, and
-//! their sums are never stored. A K that is no multiple of the step is padded with zeros at its front, so that only
+//! **Edges cost nothing in the loop.** Lines beyond m or n are not left out but repeat others, and their sums are never
+//! stored. A K that is no multiple of the step is padded with zeros at its front, so that only
 //! the first step of all is guarded.
 
 pub mod access;
@@ -26,7 +28,11 @@ pub mod pack;
 #[cfg(not(target_feature = "compute_80"))]
 pub mod parts;
 pub mod pipeline;
+pub mod straight;
+#[cfg(not(target_feature = "compute_80"))]
+pub mod thin;
 pub mod tile;
+pub mod turned;
 
 use tile::Tile;
 
@@ -57,6 +63,12 @@ pub struct Product {
 pub type Large = Tile<16, 8, 2, 4>;
 /// 64 × 64 elements of C for a block of 128 threads, 8 × 4 for a thread: for a C that has few tiles.
 pub type Small = Tile<8, 4, 2, 2>;
+/// 64 × 128 elements of C for a block of 128 threads, 8 × 8 for a thread: nearly as few loads, and a quarter of the elements.
+pub type Middle = Tile<8, 8, 2, 2>;
+/// 128 × 32 elements of C for a block of 128 threads: for a C of few columns.
+pub type Tall = Tile<8, 4, 4, 1>;
+/// 32 × 128 elements of C for a block of 128 threads: for a C of few rows.
+pub type Wide = Tile<8, 4, 1, 4>;
 
 /// Stages of the ring where copies are asynchronous.
 pub const STAGES: usize = 4;
@@ -71,10 +83,11 @@ macro_rules! kernels {
         $(#[$doc])*
         ///
         /// # Safety
-        /// `a`, `b` and `c` hold op(A), op(B) and C as `p` describes them; kernels that are not `any` or `portable` want
+        /// `a`, `b` and `c` hold op(A), op(B) and C as `p` describes them; `large` and `middle` that are not `any` want
         /// all three and their leading dimensions aligned to 16 bytes, and the contiguous extent of each to be a multiple
-        /// of 4. The grid has a block along x for each tile of C, and as many along y as K is split into; `c` then holds
-        /// as many matrices of m × ldc elements, one after the other.
+        /// of 4. The grid has a block along x for each tile of C, and as many along y as K is split into; if that is more than
+        /// one, `c` holds as many matrices of m × ldc elements, one after the other, all rows aligned to 16 bytes and padded
+        /// to a multiple of 4.
         #[kernel]
         #[block_dim($threads)]
         pub unsafe fn $name(
@@ -94,7 +107,8 @@ macro_rules! kernels {
 /// Large tiles, operands aligned to 16 bytes.
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub mod large {
-    use super::operand::{Straight, Turned};
+    use super::straight::Straight;
+    use super::turned::Turned;
     use super::{Large, Product, STAGES};
     use cuda_std::prelude::*;
 
@@ -111,50 +125,11 @@ pub mod large {
     }
 }
 
-/// Large tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod large_any {
-    use super::operand::{Straight, Turned};
-    use super::{Large, Product, STAGES};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Large 256 STAGES false:
-        /// A · B in large tiles, any alignment.
-        product_large_nn_any Turned Straight 0;
-        /// A · Bᵀ in large tiles, any alignment.
-        product_large_nt_any Turned Turned 0;
-        /// Aᵀ · B in large tiles, any alignment.
-        product_large_tn_any Straight Straight 0;
-        /// Aᵀ · Bᵀ in large tiles, any alignment.
-        product_large_tt_any Straight Turned 0;
-    }
-}
-
-/// Small tiles, operands aligned to 16 bytes.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod small {
-    use super::operand::{Straight, Turned};
-    use super::{Product, STAGES, Small};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Small 128 STAGES true:
-        /// A · B in small tiles.
-        product_small_nn Turned Straight 0;
-        /// A · Bᵀ in small tiles.
-        product_small_nt Turned Turned 0;
-        /// Aᵀ · B in small tiles.
-        product_small_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in small tiles.
-        product_small_tt Straight Turned 0;
-    }
-}
-
 /// Small tiles, any alignment, on every device: no asynchronous copies.
 #[cfg(not(target_feature = "compute_80"))]
 pub mod portable {
-    use super::operand::{StraightHeld, Turned};
+    use super::straight::StraightHeld;
+    use super::turned::Turned;
     use super::{Product, STAGES_HELD, Small};
     use cuda_std::prelude::*;
 
@@ -168,5 +143,110 @@ pub mod portable {
         product_portable_tn StraightHeld StraightHeld 0;
         /// Aᵀ · Bᵀ in small tiles, any alignment, on any device.
         product_portable_tt StraightHeld Turned 0;
+    }
+}
+
+/// Middle tiles, operands aligned to 16 bytes.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod middle {
+    use super::straight::Straight;
+    use super::turned::TurnedCopied;
+    use super::{Middle, Product, STAGES};
+    use cuda_std::prelude::*;
+
+    kernels! {
+        Middle 128 STAGES true:
+        /// A · B in middle tiles.
+        product_middle_nn TurnedCopied Straight 0;
+        /// A · Bᵀ in middle tiles.
+        product_middle_nt TurnedCopied TurnedCopied 0;
+        /// Aᵀ · B in middle tiles.
+        product_middle_tn Straight Straight 0;
+        /// Aᵀ · Bᵀ in middle tiles.
+        product_middle_tt Straight TurnedCopied 0;
+    }
+}
+
+/// Middle tiles, any alignment.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod middle_any {
+    use super::straight::Straight;
+    use super::turned::TurnedCopied;
+    use super::{Middle, Product, STAGES};
+    use cuda_std::prelude::*;
+
+    kernels! {
+        Middle 128 STAGES false:
+        /// A · B in middle tiles, any alignment.
+        product_middle_any_nn TurnedCopied Straight 0;
+        /// A · Bᵀ in middle tiles, any alignment.
+        product_middle_any_nt TurnedCopied TurnedCopied 0;
+        /// Aᵀ · B in middle tiles, any alignment.
+        product_middle_any_tn Straight Straight 0;
+        /// Aᵀ · Bᵀ in middle tiles, any alignment.
+        product_middle_any_tt Straight TurnedCopied 0;
+    }
+}
+
+/// Small tiles, any alignment.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod small {
+    use super::straight::Straight;
+    use super::turned::TurnedCopied;
+    use super::{Product, STAGES, Small};
+    use cuda_std::prelude::*;
+
+    kernels! {
+        Small 128 STAGES false:
+        /// A · B in small tiles, any alignment.
+        product_small_nn TurnedCopied Straight 0;
+        /// A · Bᵀ in small tiles, any alignment.
+        product_small_nt TurnedCopied TurnedCopied 0;
+        /// Aᵀ · B in small tiles, any alignment.
+        product_small_tn Straight Straight 0;
+        /// Aᵀ · Bᵀ in small tiles, any alignment.
+        product_small_tt Straight TurnedCopied 0;
+    }
+}
+
+/// Tall tiles, any alignment.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod tall {
+    use super::straight::Straight;
+    use super::turned::TurnedCopied;
+    use super::{Product, STAGES, Tall};
+    use cuda_std::prelude::*;
+
+    kernels! {
+        Tall 128 STAGES false:
+        /// A · B in tall tiles, any alignment.
+        product_tall_nn TurnedCopied Straight 0;
+        /// A · Bᵀ in tall tiles, any alignment.
+        product_tall_nt TurnedCopied TurnedCopied 0;
+        /// Aᵀ · B in tall tiles, any alignment.
+        product_tall_tn Straight Straight 0;
+        /// Aᵀ · Bᵀ in tall tiles, any alignment.
+        product_tall_tt Straight TurnedCopied 0;
+    }
+}
+
+/// Wide tiles, any alignment.
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+pub mod wide {
+    use super::straight::Straight;
+    use super::turned::TurnedCopied;
+    use super::{Product, STAGES, Wide};
+    use cuda_std::prelude::*;
+
+    kernels! {
+        Wide 128 STAGES false:
+        /// A · B in wide tiles, any alignment.
+        product_wide_nn TurnedCopied Straight 0;
+        /// A · Bᵀ in wide tiles, any alignment.
+        product_wide_nt TurnedCopied TurnedCopied 0;
+        /// Aᵀ · B in wide tiles, any alignment.
+        product_wide_tn Straight Straight 0;
+        /// Aᵀ · Bᵀ in wide tiles, any alignment.
+        product_wide_tt Straight TurnedCopied 0;
     }
 }

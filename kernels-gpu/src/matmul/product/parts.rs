@@ -104,9 +104,19 @@ impl Place {
     /// Stores those of the four columns that C has.
     #[inline(always)]
     unsafe fn store(&self, p: &Product, c: *mut f32, sum: [f32; 4]) {
+        let to = c.wrapping_add(self.row * p.ldc as usize + self.col);
+        if p.beta == 0.0
+            && p.n.is_multiple_of(4)
+            && p.ldc.is_multiple_of(4)
+            && (c as usize).is_multiple_of(16)
+        {
+            // SAFETY: the row has these four, and they are this thread's alone.
+            unsafe { *to.cast::<Four>() = Four(sum) };
+            return;
+        }
         for l in 0..4 {
             if self.col + l < p.n as usize {
-                let to = c.wrapping_add(self.row * p.ldc as usize + self.col + l);
+                let to = to.wrapping_add(l);
                 // SAFETY: the element is one of C's, and this thread's alone.
                 unsafe {
                     let before = if p.beta == 0.0 { 0.0 } else { p.beta * *to };
