@@ -76,8 +76,14 @@ impl Running {
         let findings = self.sanitizer.findings();
         match &self.file {
             Some(file) => self.write(file, &render(&findings, format_of(file))),
-            None if findings.is_empty() => {}
-            None => eprintln!("{}", render(&findings, Format::Text)),
+            None => {
+                let (launches, tools) = (self.sanitizer.launches(), self.sanitizer.checks());
+                let several = if launches == 1 { "" } else { "es" };
+                let found = render(&findings, Format::Text);
+                // One line if nothing was found, and it says what was looked at: a program may launch nothing at all.
+                let by = if findings.is_empty() { "warpsmith: " } else { "" };
+                eprintln!("{by}{}; {launches} launch{several} checked ({tools})", found.trim_end());
+            }
         }
         findings.iter().any(|finding| finding.severity == Severity::Error)
     }

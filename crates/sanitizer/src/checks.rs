@@ -1,5 +1,6 @@
 //! Which checks are on.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -21,6 +22,15 @@ impl Checks {
     pub const ALL: Checks = Checks { memory: true, race: true, init: true, barrier: true };
     /// All off.
     pub const NONE: Checks = Checks { memory: false, race: false, init: false, barrier: false };
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all =
+            [(self.memory, "memory"), (self.race, "race"), (self.init, "init"), (self.barrier, "barrier")];
+        let on: Vec<&str> = all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+        f.write_str(&on.join(", "))
+    }
 }
 
 /// A name that is no tool's.
@@ -62,6 +72,7 @@ mod tests {
         let (checks, file) = from_env("memory,race:out.json").unwrap();
         assert_eq!(checks, Checks { memory: true, race: true, ..Checks::NONE });
         assert_eq!(file.unwrap().to_str(), Some("out.json"));
+        assert_eq!(checks.to_string(), "memory, race");
         assert_eq!(from_env("all").unwrap(), (Checks::ALL, None));
         assert_eq!(from_env("memory,rase").unwrap_err(), UnknownCheck("rase".into()));
     }

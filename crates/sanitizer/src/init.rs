@@ -525,6 +525,7 @@ mod tests {
             non_coherent: false,
             registers: Named::new(0, 4, slots),
             values: None,
+            swap: None,
         }
     }
 

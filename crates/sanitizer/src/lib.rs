@@ -26,7 +26,7 @@ mod shadow;
 mod streams;
 mod written;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Checks, UnknownCheck, from_env};
@@ -56,6 +56,7 @@ pub struct Sanitizer {
     streams: Mutex<Streams>,
     /// Whether a launch ended with a fault: its context is lost then, and frees nothing.
     faulted: Arc<AtomicBool>,
+    launches: AtomicU64,
 }
 
 impl Sanitizer {
@@ -69,6 +70,7 @@ impl Sanitizer {
             spare: Spare::default(),
             streams: Mutex::default(),
             faulted: Arc::default(),
+            launches: AtomicU64::new(0),
         }
     }
 
@@ -77,8 +79,14 @@ impl Sanitizer {
         self.checks
     }
 
+    /// How many launches there were so far.
+    pub fn launches(&self) -> u64 {
+        self.launches.load(Ordering::Relaxed)
+    }
+
     /// The observer for one launch.
     pub fn launch(&self) -> LaunchCheck {
+        self.launches.fetch_add(1, Ordering::Relaxed);
         LaunchCheck {
             checks: self.checks,
             objects: self.objects.clone(),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope};
+use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope, Swap};
 
 use crate::clock::{Clocks, Gathered, Meet, Met, Step};
 use crate::cluster::{self, Member, Shared};
@@ -68,6 +68,8 @@ pub struct Race {
     pub earlier: Stamp,
     /// Whether the later access writes.
     pub write: bool,
+    /// Whether the later access touches less than the word.
+    pub narrow: bool,
     /// How the two clash.
     pub clash: Clash,
 }
@@ -118,7 +120,7 @@ impl SharedRaces {
         let outstanding = &mut self.outstanding;
         let reader = outstanding.reader(address, wide);
         if let Some(earlier) = reader.or_else(|| outstanding.operand_of(clocks, thread, address, wide)) {
-            report(Race { lane, address, earlier, write: true, clash: Clash::Unordered });
+            report(Race { lane, address, earlier, write: true, narrow: false, clash: Clash::Unordered });
         }
     }
 }
@@ -176,8 +178,7 @@ impl BlockRaces {
             strong: access.order != Order::Weak || atomic,
             wide: access.scope >= Scope::Cluster,
             volatile: access.order == Order::Volatile && !atomic,
-            asynchronous: false,
-            copies: false,
+            ..Touch::default()
         };
         let global = self.global.clone();
         let mut global = match access.space {
@@ -213,6 +214,7 @@ impl BlockRaces {
         let page = shadow.page_of(reached.low / 4, (reached.end - 1) / 4);
         // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
         let merge = access.kind != AccessKind::Store;
+        let swap = access.swap.as_ref().filter(|_| one_word);
         let clocks = &self.clocks;
         let first_thread = at.warp * 32;
         let mut rest = access.lanes;
@@ -234,12 +236,20 @@ impl BlockRaces {
             let mut last = lane;
             while merge && rest != 0 {
                 let next = rest.trailing_zeros();
-                if access.addresses[next as usize] != address || clocks.step(first_thread + next) != step {
+                if access.addresses[next as usize] != address
+                    || clocks.step(first_thread + next) != step
+                    || swap.is_some_and(|swap| changed(swap, next) != changed(swap, lane))
+                {
                     break;
                 }
                 last = next;
                 rest &= rest - 1;
             }
+            let (touch, bytes_changed) = match swap.map(|swap| changed(swap, lane)) {
+                None => (touch, 0xF),
+                Some(0) => (Touch { write: false, idle: true, ..touch }, 0xF),
+                Some(bytes) => (touch, bytes),
+            };
             let stamp = Stamp::new(self.block, step, at.pc, at.warp, (lane, last), touch);
             let floor = match lane == last {
                 true => clocks.floor(thread),
@@ -255,11 +265,18 @@ impl BlockRaces {
                     shadow.read_in(page, word, &asking)
                 };
                 if let Some((earlier, clash)) = found {
-                    report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+                    report(Race {
+                        lane,
+                        address: word * 4,
+                        earlier,
+                        write: touch.write,
+                        narrow: mask != 0xF,
+                        clash,
+                    });
                 }
             };
             if one_word {
-                note(address / 4, 0xF);
+                note(address / 4, bytes_changed);
             } else {
                 words(address, bytes).for_each(|(word, mask)| note(word, mask));
             }
@@ -303,7 +320,14 @@ impl BlockRaces {
                     false => shared.shadow.read(word, &asking),
                 };
                 if let Some((earlier, clash)) = found {
-                    report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+                    report(Race {
+                        lane,
+                        address: word * 4,
+                        earlier,
+                        write: touch.write,
+                        narrow: false,
+                        clash,
+                    });
                 }
             }
         }
@@ -460,7 +484,7 @@ fn to_the_ended(
     if let Some(lane) = lanes(access.lanes).find(ended) {
         let earlier = Stamp::new(block, 1, at.pc, at.warp, (lane, lane), touch);
         let address = access.addresses[lane as usize];
-        report(Race { lane, address, earlier, write: touch.write, clash: Clash::Gone });
+        report(Race { lane, address, earlier, write: touch.write, narrow: false, clash: Clash::Gone });
     }
 }
 
@@ -568,6 +592,14 @@ fn write_row(
         }
     }
     left
+}
+
+/// The bytes of a word that a lane's compare-and-swap changes if it succeeds, as a mask. Over the others it writes what is
+/// there: who stores to them in between makes it fail, so no such store is lost. That is how an atomic of one byte is made
+/// where the hardware has none.
+fn changed(swap: &Swap<'_>, lane: u32) -> u8 {
+    let changed = swap.compared.word(lane, 0) ^ swap.replacement.word(lane, 0);
+    changed.to_le_bytes().iter().enumerate().fold(0, |mask, (i, &byte)| mask | u8::from(byte != 0) << i)
 }
 
 /// What a store puts into a word.

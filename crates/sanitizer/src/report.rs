@@ -103,15 +103,16 @@ impl Reporter<'_> {
         }
     }
 
-    /// A race, unless it is one that any outcome is right for: a plain load that only guesses what a compare-and-swap
-    /// will find, beside the atomics of others.
+    /// A race, unless it is one that any outcome is right for: a load that only guesses what a compare-and-swap will
+    /// find, beside the atomics of others, or their stores to other bytes of the word.
     pub fn race(&mut self, at: At, space: MemorySpace, race: Race, strong: bool) {
-        let (read, other_is_strong) = match (race.write, race.earlier.writes()) {
-            (false, true) => (Some(at.pc), race.earlier.is_strong()),
-            (true, false) => (Some(race.earlier.pc), strong),
+        // A store to another byte of the word makes the swap fail; one to its own races with the swap, too.
+        let (read, harmless) = match (race.write, race.earlier.writes()) {
+            (false, true) => (Some(at.pc), race.earlier.is_strong() || race.earlier.is_narrow()),
+            (true, false) => (Some(race.earlier.pc), strong || race.narrow),
             _ => (None, false),
         };
-        if other_is_strong && read.is_some_and(|pc| self.launched.code.guesses(pc)) {
+        if harmless && read.is_some_and(|pc| self.launched.code.guesses(pc)) {
             return;
         }
         if race.clash == Clash::Gone {

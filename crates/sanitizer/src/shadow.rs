@@ -145,6 +145,9 @@ impl Asking<'_> {
 
     fn clash_slowly(&self, earlier: &Stamp, shared: bool) -> Option<Clash> {
         let later = &self.stamp;
+        if earlier.is_idle() && later.is_narrow() || later.is_idle() && earlier.is_narrow() {
+            return None;
+        }
         let both = earlier.who & later.who;
         if both & STRONG != 0 && (earlier.block == later.block || both & WIDE != 0) {
             // Lanes that keep in step by `volatile` alone did so on chips that ran a warp as one.

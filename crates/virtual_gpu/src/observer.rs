@@ -177,6 +177,17 @@ pub struct Access<'a> {
     pub registers: Named<'a>,
     /// What a store writes; `None` for all else.
     pub values: Option<Values<'a>>,
+    /// What a compare-and-swap compares with and what it writes; `None` for all else.
+    pub swap: Option<Swap<'a>>,
+}
+
+/// The operands of a compare-and-swap.
+#[derive(Debug, Clone, Copy)]
+pub struct Swap<'a> {
+    /// What must be there for something to be written.
+    pub compared: Values<'a>,
+    /// What is written then.
+    pub replacement: Values<'a>,
 }
 
 impl Access<'_> {

@@ -145,6 +145,8 @@ impl Check {
         if parts.is_empty() {
             parts.extend(families().map(|family| (family, None)));
         }
+        let mut asked = BTreeSet::new();
+        parts.retain(|&part| asked.insert(part));
         Ok(parts)
     }
 
@@ -244,9 +246,17 @@ impl Check {
             }
             return terminal::print_json(&json!({ "version": 1, "checked": checked, "findings": findings }));
         }
-        if reports.is_empty() {
-            return terminal::print(&format!("{}: nothing found ({})", checked.join(", "), self.tool));
+        if !reports.is_empty() {
+            return terminal::print(&reports.join("\n"));
         }
-        terminal::print(&reports.join("\n"))
+        if self.format == Format::ComputeSanitizer {
+            return terminal::print(sanitizer::render(&[], sanitizer::Format::ComputeSanitizer).trim_end());
+        }
+        let tools: Checks = self.tool.parse()?;
+        let schedules = match self.schedules {
+            1 => format!("schedule {}", self.seed),
+            several => format!("{several} schedules from {}", self.seed),
+        };
+        terminal::print(&format!("{}: nothing found ({tools}; {schedules})", checked.join(", ")))
     }
 }

@@ -34,7 +34,7 @@ impl BlockRaces {
                 clocks: &self.clocks,
             };
             if let Some((earlier, clash)) = shared.shadow.write(word, &asking, None) {
-                report(Race { lane, address: word * 4, earlier, write: true, clash });
+                report(Race { lane, address: word * 4, earlier, write: true, narrow: false, clash });
             }
         }
     }
@@ -142,7 +142,7 @@ impl BlockRaces {
             let found = shared.shadow.look(word, &asking);
             let found = found.or_else(|| unseen(&mut shared.shadow, &self.clocks, thread, word));
             if let Some((earlier, clash)) = found {
-                report(Race { lane, address: word * 4, earlier, write: false, clash });
+                report(Race { lane, address: word * 4, earlier, write: false, narrow: false, clash });
             }
         }
         shared.outstanding.product((self.block, at.warp), stamp, pieces);
@@ -180,7 +180,7 @@ impl BlockRaces {
             let mut shared = self.shared.hold();
             for (word, _) in words(of.0, of.1.into()) {
                 if let Some((earlier, clash)) = unseen(&mut shared.shadow, &self.clocks, thread, word) {
-                    report(Race { lane, address: word * 4, earlier, write, clash });
+                    report(Race { lane, address: word * 4, earlier, write, narrow: false, clash });
                 }
             }
         }
@@ -221,7 +221,7 @@ impl BlockRaces {
                 false => shadow.read(word, &asking),
             };
             if let Some((earlier, clash)) = found {
-                report(Race { lane, address: word * 4, earlier, write: touch.write, clash });
+                report(Race { lane, address: word * 4, earlier, write: touch.write, narrow: false, clash });
             }
         }
     }

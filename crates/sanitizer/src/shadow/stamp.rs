@@ -17,6 +17,9 @@ pub struct Touch {
     pub asynchronous: bool,
     /// Whether a copy does it, and not a plain store.
     pub copies: bool,
+    /// Whether it is a compare-and-swap that changes nothing. It may be the atomic of one byte of the word, so nothing is
+    /// known to be wrong with a store to another.
+    pub idle: bool,
 }
 
 /// Lanes of one warp that touched a word at one step by one instruction.
@@ -42,6 +45,7 @@ pub(super) const WIDE: u32 = 1 << 22;
 pub(super) const VOLATILE: u32 = 1 << 23;
 pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
 const COPIES: u32 = 1 << 25;
+const IDLE: u32 = 1 << 26;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -58,7 +62,8 @@ impl Stamp {
             | flag(touch.wide, WIDE)
             | flag(touch.volatile, VOLATILE)
             | flag(touch.asynchronous, ASYNCHRONOUS)
-            | flag(touch.copies, COPIES);
+            | flag(touch.copies, COPIES)
+            | flag(touch.idle, IDLE);
         Stamp { block, step, pc, who }
     }
 
@@ -103,6 +108,16 @@ impl Stamp {
     /// Whether a copy did it.
     pub fn copies(&self) -> bool {
         self.who & COPIES != 0
+    }
+
+    /// Whether it is a compare-and-swap that changes nothing.
+    pub fn is_idle(&self) -> bool {
+        self.who & IDLE != 0
+    }
+
+    /// Whether it touches less than the word.
+    pub fn is_narrow(&self) -> bool {
+        self.bytes() != 0xF
     }
 
     /// Whether it is a copy that nobody has waited for.

@@ -2,8 +2,15 @@
 
 use super::*;
 
-const READ: Touch =
-    Touch { write: false, strong: false, wide: false, volatile: false, asynchronous: false, copies: false };
+const READ: Touch = Touch {
+    write: false,
+    strong: false,
+    wide: false,
+    volatile: false,
+    asynchronous: false,
+    copies: false,
+    idle: false,
+};
 const WRITE: Touch = Touch { write: true, ..READ };
 const ATOMIC: Touch = Touch { write: true, strong: true, wide: true, ..READ };
 

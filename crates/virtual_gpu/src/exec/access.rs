@@ -6,7 +6,7 @@ use super::values::Values;
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::memory::{AllocationKind, window};
-use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named, Order, Scope};
+use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named, Order, Scope, Swap};
 use crate::op::{AddressOperand, SpaceOperand};
 
 /// Where each lane's bytes are on the host; only the lanes that were asked for mean something.
@@ -21,6 +21,8 @@ pub(super) struct Shape {
     pub order: Order,
     pub scope: Scope,
     pub non_coherent: bool,
+    /// What a compare-and-swap writes.
+    pub swap: Slot,
 }
 
 impl Shape {
@@ -146,6 +148,8 @@ pub(super) fn notify<O: BlockObserver>(
 ) {
     // Who does not follow registers is spared the list.
     let named = if O::REGISTERS { view.registers } else { &[] };
+    let values = |slots| Values::new(view.regs, slots, shape.width, view.rows);
+    let swap = [shape.swap];
     let access = Access {
         space: view.space,
         generic: view.generic,
@@ -158,8 +162,9 @@ pub(super) fn notify<O: BlockObserver>(
         scope: shape.scope,
         non_coherent: shape.non_coherent,
         registers: Named::new(view.base, view.rows * 4, named),
-        values: (shape.kind == AccessKind::Store)
-            .then(|| Values::new(view.regs, view.registers, shape.width, view.rows)),
+        values: (shape.kind == AccessKind::Store).then(|| values(view.registers)),
+        swap: (shape.swap != NONE)
+            .then(|| Swap { compared: values(view.registers), replacement: values(&swap) }),
     };
     cx.observer.access(at, &access);
 }

@@ -35,6 +35,7 @@ pub(super) fn atomic<O: BlockObserver>(
         order: op.order,
         scope: op.scope,
         non_coherent: false,
+        swap: op.swap,
     };
     let rows = (op.width / 4).max(1);
     let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, at)?;

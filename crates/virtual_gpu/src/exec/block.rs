@@ -342,8 +342,15 @@ impl<O: BlockObserver> Block<O> {
                 } else {
                     BarrierStep::ArriveAndWait
                 };
-                let at = At { pc: group.pc, warp: warp.index, lanes: group.mask };
-                observer.barrier(at, id, barrier.threads, step, op.aligned);
+                // Lanes that called the same functions in turns are at one barrier, each with a frame of its own.
+                let same =
+                    |other: &&Group| other.pc == group.pc && warp.called_alike(other.frame, group.frame);
+                let mut alike = warp.groups.iter().filter(same);
+                let lanes = alike.clone().fold(0, |lanes, other| lanes | other.mask);
+                if alike.next().is_some_and(|first| first.frame == group.frame) {
+                    let at = At { pc: group.pc, warp: warp.index, lanes };
+                    observer.barrier(at, id, barrier.threads, step, op.aligned);
+                }
             }
         }
         barrier.arrived += 32;

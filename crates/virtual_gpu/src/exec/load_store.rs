@@ -160,6 +160,7 @@ fn shape_of(op: &MemoryOp, kind: AccessKind) -> Shape {
         order: op.order,
         scope: op.scope,
         non_coherent: op.non_coherent,
+        swap: NONE,
     }
 }
 

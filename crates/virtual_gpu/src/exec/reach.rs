@@ -78,6 +78,7 @@ impl Machine<'_> {
                 non_coherent: false,
                 registers: Named::default(),
                 values: None,
+                swap: None,
             };
             self.observer.access(At { lanes: here, ..at }, &access);
             rest &= !here;

@@ -228,6 +228,21 @@ impl Warp {
         }
     }
 
+    /// Whether two frames are of one function, called from the same places.
+    pub fn called_alike(&self, a: u32, b: u32) -> bool {
+        let (mut a, mut b) = (a, b);
+        while a != b {
+            let (one, other) = (&self.frames[a as usize], &self.frames[b as usize]);
+            if (one.function, one.call_pc, one.depth) != (other.function, other.call_pc, other.depth)
+                || one.depth == 0
+            {
+                return false;
+            }
+            (a, b) = (one.parent, other.parent);
+        }
+        true
+    }
+
     /// Lanes exit: they leave their frame and all its callers.
     pub fn exit_lanes(&mut self, frame: u32, lanes: u32) {
         self.live &= !lanes;
