@@ -1,8 +1,12 @@
 //! What the checks cost: kernels on the virtual GPU, plain, under each tool, and under all of them.
 //!
-//! `cargo bench -p sanitizer`
+//! ```text
+//! cargo bench -p sanitizer --bench cost                      all kernels
+//! cargo bench -p sanitizer --bench cost -- transpose_naive   those whose name holds a word
+//! ```
 //!
-//! Each time is the median of several runs after a warm-up, with the fastest and the slowest; plain execution has one
+//! Plain and checked runs take turns, so that what else the machine does weighs on both, and each run is compared with the
+//! plain one of its turn: the median of these ratios is shown, with the smallest and the largest. Plain execution has one
 //! thread, because a checked launch has. The shadow is counted beside the bytes of memory that the kernel can touch.
 
 use std::sync::OnceLock;
@@ -69,25 +73,24 @@ fn now() -> f64 {
     )
 }
 
-/// Milliseconds: the median, the fastest, the slowest.
-fn measure(mut run: impl FnMut()) -> [f64; 3] {
-    // The system counts in steps of up to four milliseconds: runs that are shorter are measured several at a time.
+/// How often a run is repeated for one measurement: the system counts in steps of up to four milliseconds.
+fn times_each(run: &dyn Fn()) -> u32 {
     let start = Instant::now();
     run();
-    let times_each = (0.5 / start.elapsed().as_secs_f64()).clamp(1.0, 2000.0) as u32;
-    let mut times: Vec<f64> = (0..RUNS)
-        .map(|_| {
-            let start = now();
-            (0..times_each).for_each(|_| run());
-            (now() - start) * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    [
-        times[RUNS / 2] / f64::from(times_each),
-        times[0] / f64::from(times_each),
-        times[RUNS - 1] / f64::from(times_each),
-    ]
+    (0.25 / start.elapsed().as_secs_f64()).clamp(1.0, 2000.0) as u32
+}
+
+/// Milliseconds of one run.
+fn measure(run: &dyn Fn(), times: u32) -> f64 {
+    let start = now();
+    (0..times).for_each(|_| run());
+    (now() - start) * 1e3 / f64::from(times)
+}
+
+/// The median, the smallest, the largest.
+fn middle(mut of: Vec<f64>) -> [f64; 3] {
+    of.sort_by(f64::total_cmp);
+    [of[of.len() / 2], of[0], of[of.len() - 1]]
 }
 
 /// A sanitizer that knows the buffers.
@@ -118,6 +121,7 @@ fn checked(
 fn main() {
     // `cargo test --benches` only asks that it runs.
     let only_once = !std::env::args().any(|arg| arg == "--bench");
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let options = Options { threads: 1, ..Options::default() };
     let gpu = Gpu::with_options(&H200, options);
     let modules = [gpu.load(NVCC).expect("nvcc's PTX"), gpu.load(OURS).expect("our PTX")];
@@ -131,7 +135,9 @@ fn main() {
         "{:<24} {:>20}   {:>7} {:>7} {:>7} {:>7}   {:>20}  shadow",
         "kernel", "plain ms", "memory", "race", "init", "barrier", "all"
     );
-    for case in &CASES {
+    for case in
+        CASES.iter().filter(|case| asked.is_empty() || asked.iter().any(|name| case.name.contains(name)))
+    {
         let module = &modules[usize::from(case.from == "ours")];
         let kernel = module.kernel(case.name).expect("it is in the PTX");
         let launch = Launch::new((case.blocks, case.blocks), case.block);
@@ -142,22 +148,35 @@ fn main() {
         if only_once {
             continue;
         }
-        let plain =
-            measure(|| gpu.launch(&kernel, &launch, &params, &mut ()).expect("the kernels are right"));
+        let plain = || gpu.launch(&kernel, &launch, &params, &mut ()).expect("the kernels are right");
         let under = |checks| {
-            let sanitizer = sanitizer(checks, buffers);
-            measure(|| {
-                checked(&sanitizer, &gpu, &kernel, &launch, &params);
-            })
+            let (sanitizer, gpu, kernel, launch, params) =
+                (sanitizer(checks, buffers), &gpu, &kernel, &launch, &params);
+            move || {
+                checked(&sanitizer, gpu, kernel, launch, params);
+            }
         };
-        let one = [
+        let runs = [
             Checks { memory: true, ..Checks::NONE },
             Checks { race: true, ..Checks::NONE },
             Checks { init: true, ..Checks::NONE },
             Checks { barrier: true, ..Checks::NONE },
+            Checks::ALL,
         ]
-        .map(|checks| under(checks)[0] / plain[0]);
-        let all = under(Checks::ALL).map(|time| time / plain[0]);
+        .map(under);
+        let (often, each) = (times_each(&plain), runs.each_ref().map(|run| times_each(run)));
+        let mut times = Vec::new();
+        let mut ratios: [Vec<f64>; 5] = Default::default();
+        for _ in 0..RUNS {
+            for ((run, &each), ratios) in runs.iter().zip(&each).zip(&mut ratios) {
+                let (before, under, after) =
+                    (measure(&plain, often), measure(run, each), measure(&plain, often));
+                ratios.push(2.0 * under / (before + after));
+                times.push(before);
+            }
+        }
+        let plain = middle(times);
+        let [memory, race, init, barrier, all] = ratios.map(middle);
         let touched = if case.name.contains("transpose") { 2 } else { 3 } * bytes;
         println!(
             "{:<24} {:>6.1} ({:>4.1} to {:>4.1})   {:>6.1}x {:>6.1}x {:>6.1}x {:>6.1}x   {:>5.1}x ({:>4.1} to {:>4.1})  {:.1} + {:.1} bytes a byte",
@@ -165,10 +184,10 @@ fn main() {
             plain[0],
             plain[1],
             plain[2],
-            one[0],
-            one[1],
-            one[2],
-            one[3],
+            memory[0],
+            race[0],
+            init[0],
+            barrier[0],
             all[0],
             all[1],
             all[2],
