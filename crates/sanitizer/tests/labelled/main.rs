@@ -184,7 +184,7 @@ fn every_label_is_right_however_it_is_compiled() {
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     for (how, flags, without) in [
         ("-G", &["-arch=compute_90", "-G"][..], Some("optimised")),
-        ("cicc -O1", &["-arch=compute_90", "-Xcicc", "-O1"], None),
+        ("cicc -O1", &["-arch=compute_90", "-Xcicc", "-O1"], Some("optimised")),
         ("-O3 for compute_75", &["-arch=compute_75"], Some("async")),
         ("-O3 for compute_80", &["-arch=compute_80"], None),
         ("-O3 for compute_90", &["-arch=compute_90"], None),
