@@ -39,10 +39,9 @@ impl DriverDirectory {
     /// Prepares the directory for the library that lies beside the running executable.
     pub fn prepare() -> Result<Self, StandInError> {
         let library = library()?;
-        let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_default();
         let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| Path::new(root).is_dir()) {
             Some(root) => PathBuf::from(root).join("warpsmith"),
-            None => std::env::temp_dir().join(format!("warpsmith-{user}")),
+            None => std::env::temp_dir().join(format!("warpsmith-{}", user())),
         };
         Self::prepare_in(&root, &library)
     }
@@ -77,6 +76,17 @@ impl DriverDirectory {
 }
 
 const SEARCH_PATH: &str = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+
+/// Whose directory it is: by number, which everybody has; a service or a container may have no `USER`.
+fn user() -> String {
+    #[cfg(unix)]
+    {
+        // SAFETY: this call has no preconditions.
+        unsafe { libc::geteuid() }.to_string()
+    }
+    #[cfg(not(unix))]
+    std::env::var("USERNAME").unwrap_or_else(|_| "user".to_owned())
+}
 
 fn failed(path: &Path, error: io::Error) -> StandInError {
     StandInError::Directory { path: path.display().to_string(), error }
