@@ -132,7 +132,9 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
             let Some(launch) = launches.into_iter().max_by_key(|launch| launch.counters.waste()) else {
                 continue;
             };
-            let size = rows.iter().find(|row| row.kernel == description.name).map_or("", |row| &row.size);
+            // What a dispatcher launches beside the kernel that its row names has no row of its own.
+            let own = rows.iter().find(|row| row.kernel == description.name).map(|row| row.size.as_str());
+            let size = own.or(demos::row::common_size(&rows)).unwrap_or_default();
             let size = if times > 1 { format!("{size}, worst of {times}") } else { size.to_owned() };
             kernels.push(describe(device, chip, description, launch, size)?);
         }
