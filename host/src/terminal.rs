@@ -84,7 +84,7 @@ pub fn heading(text: &str) -> String {
 }
 
 /// The least width of a first column that is broken, with its margins.
-const NARROWEST: usize = 20;
+const NARROWEST: usize = 15;
 
 /// A table: the first column left, all others right; [`RIGHT`] and [`WRONG`] coloured on a terminal. On one that is too narrow
 /// the words of the first column are broken, the numbers never are; where that is not enough, each row becomes a paragraph.
@@ -92,8 +92,10 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.iter().copied());
+    let room = table.width().and_then(|terminal| room_for_first(header, rows, terminal.into()));
     let coloured = colour(&io::stdout());
     for row in rows {
+        let row = room.map_or_else(|| row.clone(), |room| with_first_broken(row, room));
         table.add_row(row.iter().map(|text| match text.as_str() {
             RIGHT if coloured => Cell::new(text).fg(Color::Green),
             WRONG if coloured => Cell::new(text).fg(Color::Red),
@@ -117,6 +119,54 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     match table.width() {
         Some(terminal) if least > terminal => paragraphs(header, rows, width()),
         _ => table.trim_fmt(),
+    }
+}
+
+/// The columns that a table of all its cells' widths would take, with margins and the lines between.
+fn whole_width(header: &[&str], rows: &[Vec<String>]) -> usize {
+    let width = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let widest = |index: usize| rows.iter().filter_map(|row| row.get(index)).map(|cell| width(cell)).max();
+    let columns = header.iter().enumerate();
+    columns.map(|(index, name)| width(name).max(widest(index).unwrap_or(0)) + 3).sum::<usize>() + 1
+}
+
+/// How many letters the first column has room for on a terminal that is too narrow for all of it.
+fn room_for_first(header: &[&str], rows: &[Vec<String>], terminal: usize) -> Option<usize> {
+    let too_wide = whole_width(header, rows).checked_sub(terminal).filter(|&over| over > 0)?;
+    let firsts = rows.iter().filter_map(|row| row.first());
+    let longest = firsts.map(|first| first.chars().count()).max()?;
+    Some(longest.saturating_sub(too_wide).max(NARROWEST - 2))
+}
+
+/// A row whose first cell is broken where a name has its joints, and not wherever the column ends.
+fn with_first_broken(row: &[String], room: usize) -> Vec<String> {
+    let [first, others @ ..] = row else { return Vec::new() };
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for part in first.split_inclusive([' ', '_']) {
+        if !line.is_empty() && line.chars().count() + part.trim_end().chars().count() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        line.push_str(part);
+    }
+    lines.push(line);
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    [vec![lines.join("\n")], others.to_vec()].concat()
+}
+
+/// Two tables beside each other, so that both fit one screen, or one above the other where the terminal is too narrow for that.
+pub fn side_by_side(headers: [&[&str]; 2], [left, right]: [&[Vec<String>]; 2]) -> String {
+    let header = headers.concat();
+    let line = |side: &[Vec<String>], header: &[&str], index: usize| {
+        side.get(index).cloned().unwrap_or_else(|| vec![String::new(); header.len()])
+    };
+    let both: Vec<Vec<String>> = (0..left.len().max(right.len()))
+        .map(|index| [line(left, headers[0], index), line(right, headers[1], index)].concat())
+        .collect();
+    let fits = Table::new().width().is_none_or(|width| whole_width(&header, &both) <= width.into());
+    match fits {
+        true => table(&header, &both),
+        false if headers[0] == headers[1] => table(headers[0], &[left, right].concat()),
+        false => format!("{}\n{}", table(headers[0], left), table(headers[1], right)),
     }
 }
 
@@ -258,6 +308,20 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
         assert_eq!(text.split_whitespace().count(), 41);
+    }
+
+    #[test]
+    fn a_first_column_is_broken_where_names_have_joints() {
+        let row = |name: &str| vec![name.to_owned(), "right".to_owned()];
+        let first = |name: &str, room| with_first_broken(&row(name), room).swap_remove(0);
+        assert_eq!(first("matmul_column_16_padded", 22), "matmul_column_16_\npadded");
+        assert_eq!(first("matmul_dynamic (edge 16)", 22), "matmul_dynamic (edge\n16)");
+        assert_eq!(first("short", 22), "short");
+        // Two cells with their margins, and three lines: 23 + 2, 6 + 2, 3.
+        let rows = [row("matmul_column_16_padded")];
+        assert_eq!(whole_width(&["kernel", "result"], &rows), 36);
+        assert_eq!(room_for_first(&["kernel", "result"], &rows, 36), None);
+        assert_eq!(room_for_first(&["kernel", "result"], &rows, 35), Some(22));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::counters::Counted;
 use crate::device::Device;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
-use crate::terminal::table;
+use crate::terminal::{side_by_side, table, wrapped};
 use crate::verify::exact;
 
 /// How often each lane reads when the clock is read around it.
@@ -194,22 +194,22 @@ pub fn text(rows: &[Row]) -> String {
         // Two patterns a line, so that it fits a screen.
         false => {
             let half = patterns.len().div_ceil(2);
-            let line = |pattern: Option<&&str>| match pattern {
-                Some(pattern) => [vec![(*pattern).to_owned()], cells(pattern).to_vec()].concat(),
-                None => vec![String::new(); header.len()],
-            };
-            let body: Vec<Vec<String>> =
-                (0..half).map(|i| [line(patterns.get(i)), line(patterns.get(half + i))].concat()).collect();
-            table(&[header, header].concat(), &body)
+            let line = |pattern: &&str| [vec![(*pattern).to_owned()], cells(pattern).to_vec()].concat();
+            let lines: Vec<Vec<String>> = patterns.iter().map(line).collect();
+            let (left, right) = lines.split_at(half);
+            side_by_side([&header, &header], [left, right])
         }
     };
     if measured {
         out.push_str("\nBefore the arrow wavefronts, behind it the GPU's cycles from one read to the next.");
     }
-    out.push_str(
-        "\nWavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words\n\
-         wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).\n\
-         Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.\n",
-    );
+    out.push('\n');
+    for sentence in [
+        "Wavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words \
+         wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).",
+        "Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.",
+    ] {
+        out.push_str(&wrapped("", sentence));
+    }
     out + &super::row::wrong(rows)
 }

@@ -314,13 +314,14 @@ pub fn text(rows: &[Row]) -> String {
     let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).cloned().collect::<Vec<_>>();
     let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
     let (left, right) = (grid("by", &shifted), grid("stride", &strided));
-    let lines = left.len().max(right.len());
-    let cells = |side: &[[String; 3]], i: usize| side.get(i).cloned().unwrap_or_default();
-    let body: Vec<Vec<String>> = (0..lines).map(|i| [cells(&left, i), cells(&right, i)].concat()).collect();
+    let lines = |side: &[[String; 3]]| side.iter().map(|line| line.to_vec()).collect::<Vec<_>>();
     let read = "a warp's read, used";
-    let header = ["copy_shifted", "result", read, "copy_strided", "result", read];
-    let mut out = crate::terminal::table(&header, &body);
-    out.push_str("\nA warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.\n");
+    let headers: [&[&str]; 2] = [&["copy_shifted", "result", read], &["copy_strided", "result", read]];
+    let mut out = crate::terminal::side_by_side(headers, [&lines(&left), &lines(&right)]);
+    out.push('\n');
+    let sentence =
+        "A warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.";
+    out.push_str(&crate::terminal::wrapped("", sentence));
     for (kernel, word, rows) in [("copy_shifted", "by", &shifted), ("copy_strided", "stride", &strided)] {
         for (rows, shows) in row::shown_by(rows) {
             let cases: Vec<u32> = rows.into_iter().map(case).collect();
