@@ -6,9 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use rayon::prelude::*;
 use sanitizer::Checks;
 use serde_json::{Value, json};
 
@@ -101,13 +104,39 @@ fn sizes(family: &str) -> &'static [Option<&'static str>] {
 /// The exit code after Ctrl-C, as shells have it.
 const INTERRUPTED: i32 = 130;
 
-/// What the parts so far have shown.
-struct Found {
-    /// Where the next run leaves its report.
-    file: PathBuf,
+/// The most runs side by side: each has its own virtual GPU and the shadow of its memory.
+const SIDE_BY_SIDE: usize = 8;
+
+/// Where runs leave their reports.
+struct Reports {
+    folder: PathBuf,
+    extension: &'static str,
     /// The report of a run in which nothing is found.
     nothing: String,
-    reports: Vec<String>,
+    begun: AtomicUsize,
+}
+
+impl Reports {
+    /// A file for one run's report.
+    fn file(&self) -> PathBuf {
+        let run = self.begun.fetch_add(1, Ordering::Relaxed);
+        self.folder.join(format!("report-{run}")).with_extension(self.extension)
+    }
+}
+
+/// What one run has shown.
+struct Run {
+    kernels: Vec<String>,
+    /// The report, if it is about anything.
+    finding: Option<String>,
+    failed: bool,
+}
+
+/// What the runs of one part have shown.
+#[derive(Default)]
+struct Shown {
+    kernels: BTreeSet<String>,
+    report: Option<String>,
     failed: bool,
 }
 
@@ -156,70 +185,90 @@ impl Check {
             (false, Format::Text) => ("txt", sanitizer::Format::Text),
             (false, Format::ComputeSanitizer) => ("sanitizer", sanitizer::Format::ComputeSanitizer),
         };
-        let mut found = Found {
-            file: folder.join("report").with_extension(extension),
+        let reports = Reports {
+            folder: folder.to_owned(),
+            extension,
             nothing: sanitizer::render(&[], format),
-            reports: Vec::new(),
-            failed: false,
+            begun: AtomicUsize::new(0),
         };
         let progress = Progress::new("check", !self.output.json);
-        for &(family, kernel) in parts {
-            let ran = self.part((family, kernel), &mut found, &progress)?;
-            if let Some(kernel) = kernel {
-                anyhow::ensure!(!ran.is_empty(), "no demo launches `{kernel}` on this model");
-                continue;
-            }
-            // A dispatcher takes some of its kernels for large sizes only.
-            let of_family = registry::kernels().filter(|(of, _)| *of == family);
-            for (_, kernel) in of_family.filter(|(_, kernel)| !ran.contains(kernel.name)) {
-                self.part((family, Some(kernel.name)), &mut found, &progress)?;
-            }
-        }
+        // A run under the checks keeps one core busy for most of its time.
+        let cores = available_parallelism().map_or(1, |cores| cores.get().min(SIDE_BY_SIDE));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build()?;
+        let shown: Vec<Vec<Shown>> = pool.install(|| {
+            parts
+                .par_iter()
+                .map(|&part| self.with_the_rest(part, &reports, &progress))
+                .collect::<Result<_, _>>()
+        })?;
         drop(progress);
-        self.print(parts, &found.reports)?;
-        Ok(if found.failed { Outcome::NotWell } else { Outcome::Well })
+        let shown: Vec<Shown> = shown.into_iter().flatten().collect();
+        let failed = shown.iter().any(|part| part.failed);
+        let found: Vec<String> = shown.into_iter().filter_map(|part| part.report).collect();
+        self.print(parts, &found)?;
+        Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    /// Runs one part at all its sizes under all schedules, until something is found. Gives the kernels that it ran.
-    fn part(
+    /// Runs one part and, if it is a family, each of its kernels that did not run with the others: a dispatcher takes some of
+    /// its kernels for large sizes only.
+    fn with_the_rest(
         &self,
         (family, kernel): Part,
-        found: &mut Found,
+        reports: &Reports,
         progress: &Progress,
-    ) -> anyhow::Result<BTreeSet<String>> {
-        let mut ran = BTreeSet::new();
-        let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
-        for (seed, size) in seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))) {
-            progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
-            let (well, kernels) = self.one((family, size), kernel, seed, &found.file)?;
-            ran.extend(kernels);
-            // The report is written also when nothing was found: without one, nothing was looked at.
-            let report = std::fs::read_to_string(&found.file)
-                .map_err(|_| anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why"))?;
-            std::fs::remove_file(&found.file)?;
-            let finding = report.trim() != found.nothing.trim();
-            anyhow::ensure!(well || finding, "`demo {family}` fails without a finding; run it to see why");
-            found.failed |= !well || finding && self.deny == Some(Deny::Warnings);
-            if finding {
-                // What one run shows, the next would only repeat. A run cut short does not tell what it would have run.
-                found.reports.push(report);
-                ran.extend(registry::kernels().map(|(_, kernel)| kernel.name.to_owned()));
-                break;
-            }
+    ) -> anyhow::Result<Vec<Shown>> {
+        let shown = self.part((family, kernel), reports, progress)?;
+        if let Some(kernel) = kernel {
+            anyhow::ensure!(!shown.kernels.is_empty(), "no demo launches `{kernel}` on this model");
+            return Ok(vec![shown]);
         }
-        Ok(ran)
+        let of_family = registry::kernels().filter(|(of, _)| *of == family).map(|(_, kernel)| kernel.name);
+        let others: Vec<&str> = of_family.filter(|&name| !shown.kernels.contains(name)).collect();
+        let others = others.par_iter().map(|&name| self.part((family, Some(name)), reports, progress));
+        let others: Vec<Shown> = others.collect::<Result<_, _>>()?;
+        Ok(std::iter::once(shown).chain(others).collect())
     }
 
-    /// Runs one family at one size under one schedule: whether it ended well, and the kernels that it ran.
+    /// Runs one part at all its sizes under all schedules, until something is found.
+    fn part(&self, (family, kernel): Part, reports: &Reports, progress: &Progress) -> anyhow::Result<Shown> {
+        let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
+        let runs: Vec<_> =
+            seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))).collect();
+        let mut shown = Shown::default();
+        // What comes after a finding is run in vain, so no more is begun than runs at once.
+        for some in runs.chunks(rayon::current_num_threads()) {
+            let some: Vec<Run> = some
+                .par_iter()
+                .map(|&(seed, size)| {
+                    progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
+                    self.one((family, size), kernel, seed, reports)
+                })
+                .collect::<Result<_, _>>()?;
+            for run in some {
+                shown.kernels.extend(run.kernels);
+                shown.failed |= run.failed;
+                if run.finding.is_some() {
+                    // What one run shows, the next would only repeat. A run cut short does not tell what it would have run.
+                    shown.report = run.finding;
+                    shown.kernels.extend(registry::kernels().map(|(_, kernel)| kernel.name.to_owned()));
+                    return Ok(shown);
+                }
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Runs one family at one size under one schedule.
     fn one(
         &self,
         (family, size): (&str, Option<&str>),
         kernel: Option<&str>,
         seed: u64,
-        file: &Path,
-    ) -> anyhow::Result<(bool, Vec<String>)> {
+        reports: &Reports,
+    ) -> anyhow::Result<Run> {
         let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
+        let file = reports.file();
         let output = demo::on_the_virtual_gpu(family)?
             .args(size)
             .args(only)
@@ -233,7 +282,18 @@ impl Check {
             output.status
         );
         let kernels = demo::rows(&output).into_iter().map(|row| row.kernel).collect();
-        Ok((output.status.success(), kernels))
+        // The report is written also when nothing was found: without one, nothing was looked at.
+        let report = std::fs::read_to_string(&file)
+            .map_err(|_| anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why"))?;
+        std::fs::remove_file(&file)?;
+        let well = output.status.success();
+        let finding = (report.trim() != reports.nothing.trim()).then_some(report);
+        anyhow::ensure!(
+            well || finding.is_some(),
+            "`demo {family}` fails without a finding; run it to see why"
+        );
+        let failed = !well || finding.is_some() && self.deny == Some(Deny::Warnings);
+        Ok(Run { kernels, finding, failed })
     }
 
     fn print(&self, parts: &[Part], reports: &[String]) -> anyhow::Result<()> {
