@@ -124,7 +124,7 @@ fn one<I: InputElement, O: OutputElement + Default>(
     let size = Size::Three(problem.m, problem.n, problem.k);
     let row = Row::new("tensor", prepared.kernel, case, size, stage.device.kind());
     let work = Work { flops: problem.operations(), bytes: 0.0 };
-    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.why())))
+    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.how())))
 }
 
 /// What the dispatcher takes for the product. If one kernel is wanted, the variant that launches it, if one does.

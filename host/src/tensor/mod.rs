@@ -116,7 +116,16 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The reasons in a line.
+    /// What was taken, and how it deals the product out.
+    pub fn how(&self) -> String {
+        let mut text = format!("{}: {}", self.variant.name, self.variant.about);
+        if let Some(plan) = &self.plan {
+            text += &format!("; {plan}");
+        }
+        text
+    }
+
+    /// The same, and why the variants before it were passed over.
     pub fn why(&self) -> String {
         let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
         for (name, reason) in &self.passed_over {
@@ -125,10 +134,7 @@ impl Choice {
                 None => reasons.push((vec![name], reason)),
             }
         }
-        let mut text = format!("{}: {}", self.variant.name, self.variant.about);
-        if let Some(plan) = &self.plan {
-            text += &format!("; {plan}");
-        }
+        let mut text = self.how();
         for (names, reason) in reasons {
             text += &format!("; not {}: {reason}", names.join(" nor "));
         }
