@@ -7,11 +7,15 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The workspace around the current folder, or the one that this program was built from, if it is still there.
 pub fn workspace() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok();
-    let around = here.iter().flat_map(|folder| folder.ancestors()).find(|folder| is_workspace(folder));
-    around.map(Path::to_owned).or_else(|| {
+    around().or_else(|| {
         Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
     })
+}
+
+/// The workspace around the current folder.
+pub fn around() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().find(|folder| is_workspace(folder)).map(Path::to_owned)
 }
 
 /// Whether kernels, demos and the list of them lie where this repository has them.

@@ -147,6 +147,27 @@ fn nonsense_in_the_environment_is_refused_with_its_name() {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
+/// The tool that somebody runs may have been built from any tree: nothing changes there unless they are in it.
+#[test]
+fn a_kernel_is_written_into_the_repository_around_the_folder_or_nowhere() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    let output = tool.args(["new", "written_nowhere"]).current_dir(elsewhere.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the repository around the current folder"), "{}", stderr(&output));
+    let built_from = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    assert!(!built_from.join("src/demos/written_nowhere.rs").exists());
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+/// Each kernel's part of a screen is its row: what a dispatcher passed over is not told there.
+#[test]
+fn the_tensor_demo_fits_a_screen() {
+    let text = stdout(&warpsmith(&["demo", "tensor"]));
+    assert!(text.contains("tensor_…_general (nt, odd pitch) (4 rows)"), "{text}");
+    assert!(text.lines().count() <= 50, "{} lines:\n{text}", text.lines().count());
+}
+
 /// A profile that cannot be written is found out at the end, when all has run: the exit code says so all the same.
 #[cfg(target_os = "linux")]
 #[test]

@@ -58,17 +58,32 @@ impl Written {
 impl New {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let root = source::workspace().context(
-            "the project that this program was built from is not here any more; build it where you want the kernel",
-        )?;
         let written = match (&self.project, &self.name) {
-            (Some(folder), _) => project(&root, folder)?,
-            (None, Some(name)) => kernel(&root, name)?,
+            (Some(folder), _) => {
+                let root = source::workspace().context(
+                    "the project that this program was built from is not here any more; build it again where it is",
+                )?;
+                project(&root, folder)?
+            }
+            (None, Some(name)) => kernel(&around()?, name)?,
             (None, None) => anyhow::bail!("say the kernel's name"),
         };
         self.output.print(&written, Written::text)?;
         Ok(Outcome::Well)
     }
+}
+
+/// The workspace that a kernel is written into: that around the current folder. The one that this program was built from
+/// may be any other, and nobody expects files to change there.
+fn around() -> anyhow::Result<PathBuf> {
+    source::around().with_context(|| {
+        let built_from = source::workspace();
+        let there = built_from.map_or(String::new(), |root| format!(", such as {}", quoted(&root)));
+        format!(
+            "a kernel is written into the repository around the current folder, and there is none: change into one{there}, \
+             or write a workspace of its own with `warpsmith new --project DIR`"
+        )
+    })
 }
 
 /// Writes a kernel into the workspace at `root`.
@@ -206,7 +221,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files of a workspace of its own. `WARPSMITH` stands for the path of this repository.
+/// The files of a workspace of its own. `WARPSMITH/` stands for the path of this repository.
 const PROJECT: &[(&str, &str)] = &[
     ("README.md", include_str!("../../templates/project/readme.txt")),
     ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
@@ -232,7 +247,8 @@ fn project(root: &Path, folder: &Path) -> anyhow::Result<Written> {
         .iter()
         .map(|&(file, text)| {
             let path = if file.ends_with(".toml") { &escaped } else { warpsmith };
-            (file, text.replace("WARPSMITH", path))
+            // With the slash behind it: `WARPSMITH_DEVICE` and its like stay what they are.
+            (file, text.replace("WARPSMITH/", &format!("{path}/")))
         })
         .collect();
     // The versions that this repository is tested with; cargo leaves out what the project does not use.
@@ -319,6 +335,20 @@ mod tests {
         ] {
             assert_eq!(quoted(Path::new(path)), shown);
         }
+    }
+
+    #[test]
+    fn a_projects_readme_names_this_repository_and_the_variables() {
+        let folder = tempfile::tempdir().unwrap();
+        project(Path::new("/some/where"), folder.path()).unwrap();
+        let readme = fs::read_to_string(folder.path().join("README.md")).unwrap();
+        for part in
+            ["`WARPSMITH_DEVICE=gpu`", " WARPSMITH_PROFILE=profile.json ", "`/some/where/docs/extending.md`"]
+        {
+            assert!(readme.contains(part), "{part}:\n{readme}");
+        }
+        let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("tile = { path = \"/some/where/crates/tile\" }"), "{manifest}");
     }
 
     #[test]
