@@ -13,7 +13,7 @@ pub mod coalescing;
 pub mod occupancy;
 pub mod roofline;
 
-pub use chips::{Capability, Chip, SmLimits};
+pub use chips::{Capability, Chip, SmLimits, UnknownCapability};
 
 /// Lanes of a warp, on every chip so far.
 pub const WARP_LANES: usize = 32;

@@ -65,14 +65,6 @@ pub(in crate::commands) fn parse_chip(key: &str) -> Result<&'static Chip, String
     })
 }
 
-/// The limits of a generation, or an error that says which are known.
-pub(in crate::commands) fn limits_of(capability: Capability) -> anyhow::Result<&'static SmLimits> {
-    SmLimits::of(capability).ok_or_else(|| {
-        let known: Vec<String> = chips::generations().iter().map(|row| row.capability.to_string()).collect();
-        anyhow::anyhow!("no limits are published for capability {capability}; known are {}", known.join(", "))
-    })
-}
-
 #[derive(Serialize)]
 struct Answer {
     capability: Capability,
@@ -97,7 +89,7 @@ impl Occupancy {
             return Ok(Outcome::Well);
         }
         let asked = match (self.capability, self.model) {
-            (Some(capability), _) => Some(limits_of(capability)?),
+            (Some(capability), _) => Some(SmLimits::known(capability)?),
             (None, model) => model.map(|chip| chip.sm),
         };
         let (limits, block, resources) = match &self.kernel {
@@ -107,7 +99,7 @@ impl Occupancy {
                 let device = Device::open(context.device)?;
                 let (major, minor) = device.limits().capability;
                 let own = Capability::new(u8::try_from(major)?, u8::try_from(minor)?);
-                let limits = asked.map_or_else(|| limits_of(own), Ok)?;
+                let limits = asked.map_or_else(|| SmLimits::known(own), Ok)?;
                 let resources = Resources::of(&device, kernel, limits.capability)?;
                 (limits, self.block.or(Some(block_of(kernel))), Some(resources))
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Capability;
+use crate::{Capability, SmLimits, UnknownCapability};
 
 /// Which lanes one pass may serve from one bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -54,8 +54,8 @@ pub enum BankSystemError {
     #[error("banks of {0} bytes: the model takes widths of 1, 2, 4, 8, 16 or 32 bytes")]
     Width(u32),
     /// A generation without shared memory or not known.
-    #[error("no compute capability {0} exists; known are 1.x, 2.x, 3.x and 5.x to 12.x")]
-    Capability(Capability),
+    #[error(transparent)]
+    Capability(#[from] UnknownCapability),
 }
 
 impl BankSystem {
@@ -73,10 +73,10 @@ impl BankSystem {
     /// The banks of a generation. `width` matters to 3.x only, the one generation where it can be chosen.
     pub fn of(capability: Capability, width: BankWidth) -> Result<Self, BankSystemError> {
         let older = Self { clocks_per_pass: 2, joins_agreeing_pairs: false, ..Self::MODERN };
-        match capability.major {
-            1 => Ok(Self { banks: 16, request_lanes: 16, sharing: Sharing::BroadcastOne, ..older }),
-            2 => Ok(older),
-            3 => Ok(Self {
+        Ok(match SmLimits::known(capability)?.capability.major {
+            1 => Self { banks: 16, request_lanes: 16, sharing: Sharing::BroadcastOne, ..older },
+            2 => older,
+            3 => Self {
                 stripe_bytes: match width {
                     BankWidth::Four => 4,
                     BankWidth::Eight => 8,
@@ -84,10 +84,9 @@ impl BankSystem {
                 bank_bytes: 8,
                 clocks_per_pass: 1,
                 ..older
-            }),
-            5..=12 => Ok(Self::MODERN),
-            _ => Err(BankSystemError::Capability(capability)),
-        }
+            },
+            _ => Self::MODERN,
+        })
     }
 
     /// A textbook's banks: `banks` of `bytes` each, all lanes of a request served together, one for each bank.

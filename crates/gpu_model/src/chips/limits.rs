@@ -211,6 +211,21 @@ impl SmLimits {
         }
         None
     }
+
+    /// The limits of a generation, or an error that says which are known.
+    pub fn known(capability: Capability) -> Result<&'static Self, UnknownCapability> {
+        Self::of(capability).ok_or(UnknownCapability(capability))
+    }
+}
+
+/// A generation that does not exist, or of which nothing is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no chip has compute capability {0}; known are {list}", list = all_generations())]
+pub struct UnknownCapability(pub Capability);
+
+fn all_generations() -> String {
+    let all: Vec<String> = GENERATIONS.iter().map(|row| row.capability.to_string()).collect();
+    all.join(", ")
 }
 
 #[cfg(test)]

@@ -8,5 +8,5 @@ mod rules;
 mod sectors;
 
 pub use patterns::{Pattern, misaligned, scattered, strided};
-pub use rules::{Coalescing, Rule, RuleError, Transaction};
+pub use rules::{Coalescing, Rule, Transaction};
 pub use sectors::{SECTOR_BYTES, atomic_sectors, efficiency, sectors};

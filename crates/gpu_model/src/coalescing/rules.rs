@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::Capability;
+use crate::{Capability, SmLimits, UnknownCapability};
 
 /// How a generation joins the lanes of a warp into transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -21,24 +21,16 @@ pub enum Rule {
     Sectors,
 }
 
-/// A rule that cannot be applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RuleError {
-    /// A generation that does not exist or is not known.
-    #[error("no compute capability {0} exists; known are 1.x, 2.x, 3.x and 5.x to 12.x")]
-    Capability(Capability),
-}
-
 impl Rule {
     /// The rule of a generation. `l1` says whether global loads go through L1; it matters to 2.x only.
-    pub fn of(capability: Capability, l1: bool) -> Result<Self, RuleError> {
-        match (capability.major, capability.minor) {
-            (1, 0 | 1) => Ok(Self::InOrder),
-            (1, _) => Ok(Self::Segments),
-            (2, _) if l1 => Ok(Self::Lines),
-            (2 | 3 | 5..=12, _) => Ok(Self::Sectors),
-            _ => Err(RuleError::Capability(capability)),
-        }
+    pub fn of(capability: Capability, l1: bool) -> Result<Self, UnknownCapability> {
+        let known = SmLimits::known(capability)?.capability;
+        Ok(match (known.major, known.minor) {
+            (1, 0 | 1) => Self::InOrder,
+            (1, _) => Self::Segments,
+            (2, _) if l1 => Self::Lines,
+            _ => Self::Sectors,
+        })
     }
 
     /// The rule in a sentence.

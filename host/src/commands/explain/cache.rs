@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use gpu_model::Capability;
 use gpu_model::cache::{self, Division, Preference};
+use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
 
 use crate::cli::{Context, DeviceWish, Outcome, Output, whole};
@@ -77,7 +77,7 @@ impl Cache {
     }
 
     fn answer(&self, wish: DeviceWish) -> anyhow::Result<Answer> {
-        let limits = super::super::occupancy::limits_of(self.capability)?;
+        let limits = SmLimits::known(self.capability)?;
         anyhow::ensure!(
             self.shared <= limits.shared_per_block_optin,
             "{} bytes of shared memory: a block of capability {} has {} at most",
