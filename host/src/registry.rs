@@ -83,7 +83,7 @@ macro_rules! kernels {
 kernels! {
     "first": first { vecadd }
     "matmul": matmul::naive { matmul_naive }
-    "matmul": matmul::tiled { matmul_tiled_16 matmul_tiled_32 }
+    "matmul": matmul::tiled { matmul_tiled_16 matmul_tiled_16_safe matmul_tiled_32 }
     "matmul": matmul::dynamic { matmul_dynamic matmul_dynamic_column }
     "matmul": matmul::column_order {
         matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded

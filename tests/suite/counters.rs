@@ -52,6 +52,7 @@ fn matmul(device: &Device) -> anyhow::Result<()> {
     // Wavefronts of a store, of a load of A (a broadcast in each layout) and of a load of B, for each layout.
     let kernels = [
         ("matmul_tiled_16", "", 16, 1, 1),
+        ("matmul_tiled_16_safe", "", 16, 1, 1),
         ("matmul_tiled_32", "", 32, 1, 1),
         ("matmul_dynamic", "edge 16", 16, 1, 1),
         ("matmul_dynamic", "edge 32", 32, 1, 1),

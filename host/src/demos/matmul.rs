@@ -11,7 +11,7 @@ use kernels_gpu::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared
 use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::product::parts::MANY;
 use kernels_gpu::matmul::product::thin::WIDTH;
-use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_32};
+use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
 
 use super::{Fill, Row, Stage, Work, row};
 use crate::data::{Random, transposed};
@@ -32,6 +32,8 @@ pub enum Variant {
     Naive,
     /// Static tiles, edge 16.
     Tiled16,
+    /// The same, from safe slices.
+    Tiled16Safe,
     /// Static tiles, edge 32.
     Tiled32,
     /// Dynamic tiles of an edge.
@@ -52,7 +54,7 @@ impl Variant {
     /// Every variant that the demo shows; `edge` is that of the dynamic tiles chosen for the device.
     pub fn all(edge: u32) -> Vec<Self> {
         use Variant::*;
-        let mut all = vec![Naive, Tiled16, Tiled32, Dynamic(16), Dynamic(32)];
+        let mut all = vec![Naive, Tiled16, Tiled16Safe, Tiled32, Dynamic(16), Dynamic(32)];
         if !all.contains(&Dynamic(edge)) {
             all.push(Dynamic(edge));
         }
@@ -66,6 +68,7 @@ impl Variant {
         match self {
             Self::Naive => ("matmul_naive", String::new()),
             Self::Tiled16 => ("matmul_tiled_16", String::new()),
+            Self::Tiled16Safe => ("matmul_tiled_16_safe", String::new()),
             Self::Tiled32 => ("matmul_tiled_32", String::new()),
             Self::Dynamic(edge) => ("matmul_dynamic", format!("edge {edge}")),
             Self::Column16 => ("matmul_column_16", String::new()),
@@ -80,6 +83,9 @@ impl Variant {
         match self {
             Self::Naive => "the yardstick; every multiply-add reads two numbers from global memory",
             Self::Tiled16 => "each number is read from global memory 16 times less often",
+            Self::Tiled16Safe => {
+                "the same from safe slices: their bounds check is the test that edges need anyway"
+            }
             Self::Tiled32 => "edge 32 halves global traffic again",
             Self::Dynamic(16) => {
                 "the same tiles in dynamic shared memory, of an edge unknown to the compiler"
@@ -117,6 +123,7 @@ pub fn multiply(
         match variant {
             Variant::Naive => device.kernel::<matmul_naive>()?.launch(tiles(BLOCK_EDGE), (p, a, b, c)),
             Variant::Tiled16 => device.kernel::<matmul_tiled_16>()?.launch(tiles(16), (p, a, b, c)),
+            Variant::Tiled16Safe => device.kernel::<matmul_tiled_16_safe>()?.launch(tiles(16), (p, a, b, c)),
             Variant::Tiled32 => device.kernel::<matmul_tiled_32>()?.launch(tiles(32), (p, a, b, c)),
             Variant::Column16 => device.kernel::<matmul_column_16>()?.launch(tiles(16), (p, a, b, c)),
             Variant::Column16Padded => {

@@ -3,7 +3,7 @@
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::{Gemm, dynamic, naive};
 
-use super::{Bench, Call, Comparison, Value, Work, pointer, product, slice};
+use super::{Bench, Call, Comparison, RAW_POINTERS, Value, Work, pointer, product, slice};
 use crate::data::Random;
 use crate::error::{Doing, Error};
 use crate::launch::Shape;
@@ -56,16 +56,30 @@ pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, 
     let mut rows = Vec::new();
     let asked = if sizes.is_empty() { Some(LARGEST_TWIN) } else { sizes.iter().find_map(|size| size.edge()) };
     let edge = asked.map(|edge| edge.min(LARGEST_TWIN));
-    if bench.nvcc && edge != asked {
+    if edge != asked {
         bench.leave_out(format!("the demos' products beyond {LARGEST_TWIN}: a launch would take seconds"));
     }
-    if let Some(edge) = edge
-        && bench.nvcc
-    {
-        rows.extend(against_twins(bench, &Operands::new(edge)?)?);
+    if let Some(edge) = edge {
+        let operands = Operands::new(edge)?;
+        if bench.nvcc {
+            rows.extend(against_twins(bench, &operands)?);
+        }
+        rows.push(safe_slices(bench, &operands)?);
     }
     rows.extend(product::run(bench, sizes)?);
     Ok(rows)
+}
+
+/// A tiled product from safe slices against the same from raw pointers.
+fn safe_slices(bench: &Bench<'_>, operands: &Operands) -> Result<Comparison, Error> {
+    let edge = operands.edge;
+    let shape = Shape::tiles((edge, edge), (16, 16), (16, 16));
+    let arguments = vec![operands.gemm(), slice(&operands.a), slice(&operands.b), pointer(&operands.c)];
+    let [safe, raw] = ["matmul_tiled_16_safe", "matmul_tiled_16"]
+        .map(|kernel| Call::new(kernel, shape, vec![arguments.clone()]));
+    let verdict = operands.check(bench, &safe)?;
+    let names = (safe.kernel, format!("{edge}x{edge}x{edge}"), RAW_POINTERS);
+    bench.compare("matmul", names, operands.work(), bench.ours(&safe)?, bench.ours(&raw)?, &verdict)
 }
 
 /// The demos' kernels, each against the same algorithm in C++.

@@ -102,6 +102,9 @@ impl Suite {
 /// What the driver's own copy is called in rows.
 pub(super) const DRIVER_COPY: &str = "driver copy";
 
+/// What the same algorithm without safe slices is called in rows.
+pub(super) const RAW_POINTERS: &str = "raw pointers";
+
 /// A slice argument for a whole buffer.
 fn slice<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Value {
     Value::Slice(buffer.as_device_ptr().as_raw(), buffer.len() as u64)
