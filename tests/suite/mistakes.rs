@@ -29,7 +29,10 @@ pub fn cases() -> Vec<Case> {
             let (before, _) = run(mistake.name, "before", "all");
             anyhow::ensure!(!before, "the mistake is not noticed");
             let (after, text) = run(mistake.name, "after", "all");
-            anyhow::ensure!(after && text.trim() == "right", "the right twin: {text}");
+            let mut lines = text.lines();
+            let is_right = lines.next() == Some("right");
+            let is_clean = lines.all(|line| line.starts_with("warpsmith: nothing found;"));
+            anyhow::ensure!(after && is_right && is_clean, "the right twin: {text}");
             Ok(())
         })
     }));
