@@ -1,14 +1,15 @@
 //! What a check found, and how equal findings are counted as one.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use virtual_gpu::Location;
 
 use crate::origin::HostSite;
 
 /// Which tool found it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
     /// Accesses outside their object.
@@ -22,7 +23,7 @@ pub enum Check {
 }
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
@@ -34,7 +35,7 @@ pub enum Severity {
 }
 
 /// A source position, innermost frame first.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// File.
     pub file: String,
@@ -47,10 +48,10 @@ pub struct Frame {
 }
 
 /// One side of a finding: who did what, where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// `write`, `read`, `atomic`, `barrier` …
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Block index.
     pub block: [u32; 3],
     /// Thread index in the block.
@@ -71,15 +72,22 @@ impl Site {
             .into_iter()
             .map(|f| Frame { file: f.file, line: f.line, column: f.column, function: f.function })
             .collect();
-        Site { what, block, thread, ptx_line: location.ptx_line, function: location.function, frames }
+        Site {
+            what: what.into(),
+            block,
+            thread,
+            ptx_line: location.ptx_line,
+            function: location.function,
+            frames,
+        }
     }
 }
 
 /// The object that was touched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// `global`, `shared`, `local`, `const`.
-    pub space: &'static str,
+    pub space: Cow<'static, str>,
     /// Its name, if it is a variable.
     pub name: Option<String>,
     /// Its size in bytes, if it is known.
@@ -93,7 +101,7 @@ pub struct Object {
 }
 
 /// Something found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Tool.
     pub check: Check,
@@ -108,7 +116,7 @@ pub struct Finding {
     /// Where: the later access first, then the earlier one.
     pub sites: Vec<Site>,
     /// What usually mends it.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
     /// How many times it was seen.
     pub count: u64,
 }

@@ -146,7 +146,7 @@ impl Sanitizer {
             kernel: String::new(),
             object: Some(self.objects.global(address)),
             sites: Vec::new(),
-            help: "free each buffer once, by the address that the allocation returned",
+            help: "free each buffer once, by the address that the allocation returned".into(),
             count: 1,
         });
     }
@@ -167,7 +167,7 @@ impl Sanitizer {
             kernel: String::new(),
             object: Some(object).filter(|object| object.size.is_some()),
             sites: Vec::new(),
-            help: "compare the number of bytes, not of elements, with what was allocated",
+            help: "compare the number of bytes, not of elements, with what was allocated".into(),
             count: 1,
         });
     }
@@ -239,7 +239,7 @@ impl Sanitizer {
             kernel: String::new(),
             object: Some(object),
             sites: Vec::new(),
-            help,
+            help: help.into(),
             count: 1,
         });
     }
@@ -299,7 +299,7 @@ impl Sanitizer {
                 kernel: String::new(),
                 object: Some(self.objects.global(address)),
                 sites: Vec::new(),
-                help: "drop the buffer before its context",
+                help: "drop the buffer before its context".into(),
                 count: 1,
             });
         }

@@ -58,7 +58,7 @@ impl Objects {
         let found = self.lock().range(..=address).next_back().map(|(&start, object)| (start, object.clone()));
         match found {
             Some((start, object)) => Object {
-                space: "global",
+                space: "global".into(),
                 name: object.name,
                 size: Some(object.size),
                 offset: address - start,
@@ -66,7 +66,7 @@ impl Objects {
                 allocated: object.calls.and_then(|calls| calls.site()),
             },
             None => Object {
-                space: "global",
+                space: "global".into(),
                 name: None,
                 size: None,
                 offset: address,

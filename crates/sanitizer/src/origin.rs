@@ -5,10 +5,10 @@ use std::backtrace::Backtrace;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A place in the host's code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSite {
     /// The function, when its name is known.
     pub function: Option<String>,

@@ -182,7 +182,7 @@ mod tests {
             message: "race in shared memory: read after write, and nothing orders the two".into(),
             kernel: "tiled".into(),
             object: Some(Object {
-                space: "shared",
+                space: "shared".into(),
                 name: None,
                 size: Some(2048),
                 offset: 68,
@@ -190,14 +190,14 @@ mod tests {
                 allocated: None,
             }),
             sites: vec![Site {
-                what: "read",
+                what: "read".into(),
                 block: [0, 1, 0],
                 thread: [3, 0, 0],
                 ptx_line: 7,
                 function: "tiled".into(),
                 frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
             }],
-            help: "put `thread::sync_threads()` between the two",
+            help: "put `thread::sync_threads()` between the two".into(),
             count: 4064,
         }
     }

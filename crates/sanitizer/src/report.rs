@@ -54,13 +54,19 @@ impl Reporter<'_> {
     }
 
     fn object(&self, space: MemorySpace, address: u64) -> Object {
-        let own =
-            |space| Object { space, name: None, size: None, offset: address, element: None, allocated: None };
+        let own = |space: &'static str| Object {
+            space: space.into(),
+            name: None,
+            size: None,
+            offset: address,
+            element: None,
+            allocated: None,
+        };
         match space {
             MemorySpace::Global => self.objects.global(address),
             MemorySpace::Shared => self.shared_object(address),
             MemorySpace::Local => own("local"),
-            MemorySpace::Const => Object { space: "const", ..self.objects.global(address) },
+            MemorySpace::Const => Object { space: "const".into(), ..self.objects.global(address) },
             MemorySpace::Param => own("param"),
         }
     }
@@ -85,7 +91,7 @@ impl Reporter<'_> {
         };
         match self.launched.shared.iter().flatten().find(holds) {
             Some(array) => Object {
-                space: "shared",
+                space: "shared".into(),
                 name: Some(readable(&array.name)),
                 size: Some(array.size.into()),
                 offset: address - u64::from(array.offset),
@@ -93,7 +99,7 @@ impl Reporter<'_> {
                 allocated: None,
             },
             None => Object {
-                space: "shared",
+                space: "shared".into(),
                 name: None,
                 size: Some(self.launched.shared_bytes.into()),
                 offset: address,
@@ -180,7 +186,7 @@ impl Reporter<'_> {
             ),
         ];
         let object = Object { element: self.element(at.pc), ..self.object(space, race.address) };
-        let space = object.space;
+        let space = object.space.clone();
         let race = |what: &str| format!("race in {space} memory: {what}");
         let (severity, message) = match race_clash {
             Clash::Unordered | Clash::Gone => {
@@ -206,7 +212,7 @@ impl Reporter<'_> {
             kernel: launched.kernel.clone(),
             object: Some(object),
             sites,
-            help,
+            help: help.into(),
             count: 1,
         });
     }
@@ -226,7 +232,7 @@ impl Reporter<'_> {
             kernel,
             object: None,
             sites: vec![site],
-            help: "commit the product's group and wait for it (`wgmma.wait_group`) before its registers are used",
+            help: "commit the product's group and wait for it (`wgmma.wait_group`) before its registers are used".into(),
             count: 1,
         });
     }
@@ -249,7 +255,8 @@ impl Reporter<'_> {
             kernel,
             object: None,
             sites: vec![site],
-            help: "let the blocks of the cluster meet behind the last such access, before any of them ends",
+            help: "let the blocks of the cluster meet behind the last such access, before any of them ends"
+                .into(),
             count: 1,
         });
     }
@@ -279,7 +286,7 @@ impl Reporter<'_> {
             message: format!("shared {what} of {bytes} bytes outside `{name}` of {size} bytes: {place}"),
             kernel,
             object: Some(Object {
-                space: "shared",
+                space: "shared".into(),
                 name: Some(name),
                 size: Some(size),
                 offset: address.wrapping_sub(start),
@@ -287,7 +294,7 @@ impl Reporter<'_> {
                 allocated: None,
             }),
             sites: vec![site],
-            help: "it lands in the array beside it: compare the index with the array's length",
+            help: "it lands in the array beside it: compare the index with the array's length".into(),
             count: 1,
         });
     }
@@ -313,7 +320,7 @@ impl Reporter<'_> {
             kernel,
             object,
             sites: vec![site],
-            help: "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read",
+            help: "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read".into(),
             count: 1,
         });
     }
@@ -388,7 +395,7 @@ impl Reporter<'_> {
             kernel,
             object: None,
             sites,
-            help,
+            help: help.into(),
             count: 1,
         });
     }
@@ -455,7 +462,7 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
         kernel: kernel.to_owned(),
         object,
         sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
-        help,
+        help: help.into(),
         count: 1,
     })
 }

@@ -412,10 +412,11 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
         object: Some(object),
         sites: [site(later.1, side), site(earlier.1, other)].into_iter().flatten().collect(),
         help: if in_graph {
-            "make the one node depend on the other: add an edge, or capture the two on one stream"
+            "make the one node depend on the other: add an edge, or capture the two on one stream".into()
         } else {
             "record an event behind the first and let the other stream wait for it, or wait for the first stream on the \
              host"
+                .into()
         },
         count: race.words,
     }

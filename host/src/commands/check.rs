@@ -4,22 +4,24 @@
 //! next one starts afresh.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::str::FromStr as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
 use rayon::prelude::*;
-use sanitizer::Checks;
-use serde_json::{Value, json};
+use sanitizer::{Checks, Finding};
+use serde::{Deserialize, Serialize};
 
 use super::demo;
 use crate::cli::{Context, Outcome, Output, whole};
 use crate::demos;
 use crate::registry;
-use crate::terminal::{self, Progress};
+use crate::terminal::Progress;
 
 /// Arguments of `check`.
 #[derive(clap::Args, Debug)]
@@ -29,8 +31,8 @@ pub struct Check {
     kernels: Vec<String>,
 
     /// Which tools: memory, race, init, barrier, separated by commas
-    #[arg(long, default_value = "all", value_parser = tools)]
-    tool: String,
+    #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Checks::from_str)]
+    tool: Checks,
 
     /// Under how many schedules each kernel runs
     #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
@@ -81,10 +83,6 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-fn tools(text: &str) -> Result<String, String> {
-    text.parse::<Checks>().map(|_| text.to_owned()).map_err(|error| error.to_string())
-}
-
 /// A family, and the one kernel of it that is meant, if not all are.
 type Part = (&'static str, Option<&'static str>);
 
@@ -107,28 +105,40 @@ const INTERRUPTED: i32 = 130;
 /// The most runs side by side: each has its own virtual GPU and the shadow of its memory.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Where runs leave their reports.
-struct Reports {
+/// The shape of `check --json`.
+#[derive(Debug, Serialize)]
+struct Answer {
+    version: u32,
+    checked: Vec<&'static str>,
+    findings: Vec<Finding>,
+}
+
+/// What a run writes into its file.
+#[derive(Deserialize)]
+struct Report {
+    findings: Vec<Finding>,
+}
+
+/// How runs are started, and where they leave their reports.
+struct Runs {
+    /// The process that runs a family.
+    start: fn(&str) -> io::Result<Command>,
     folder: PathBuf,
-    extension: &'static str,
-    /// The report of a run in which nothing is found.
-    nothing: String,
     begun: AtomicUsize,
 }
 
-impl Reports {
+impl Runs {
     /// A file for one run's report.
     fn file(&self) -> PathBuf {
         let run = self.begun.fetch_add(1, Ordering::Relaxed);
-        self.folder.join(format!("report-{run}")).with_extension(self.extension)
+        self.folder.join(format!("report-{run}.json"))
     }
 }
 
 /// What one run has shown.
 struct Run {
     kernels: Vec<String>,
-    /// The report, if it is about anything.
-    finding: Option<String>,
+    findings: Vec<Finding>,
     failed: bool,
 }
 
@@ -136,7 +146,7 @@ struct Run {
 #[derive(Default)]
 struct Shown {
     kernels: BTreeSet<String>,
-    report: Option<String>,
+    findings: Vec<Finding>,
     failed: bool,
 }
 
@@ -154,7 +164,9 @@ impl Check {
             let _ = std::fs::remove_dir_all(&left);
             std::process::exit(INTERRUPTED);
         })?;
-        self.check(&parts, folder.path())
+        let (outcome, answer) = self.check(&parts, folder.path(), demo::on_the_virtual_gpu)?;
+        self.output.print(&answer, |answer| self.text(answer))?;
+        Ok(outcome)
     }
 
     /// What is asked for, as families and kernels.
@@ -179,34 +191,31 @@ impl Check {
         Ok(parts)
     }
 
-    fn check(&self, parts: &[Part], folder: &Path) -> anyhow::Result<Outcome> {
-        let (extension, format) = match (self.output.json, self.format) {
-            (true, _) => ("json", sanitizer::Format::Json),
-            (false, Format::Text) => ("txt", sanitizer::Format::Text),
-            (false, Format::ComputeSanitizer) => ("sanitizer", sanitizer::Format::ComputeSanitizer),
-        };
-        let reports = Reports {
-            folder: folder.to_owned(),
-            extension,
-            nothing: sanitizer::render(&[], format),
-            begun: AtomicUsize::new(0),
-        };
+    /// Runs all parts. What is found comes in the order of the parts, whichever ends first.
+    fn check(
+        &self,
+        parts: &[Part],
+        folder: &Path,
+        start: fn(&str) -> io::Result<Command>,
+    ) -> anyhow::Result<(Outcome, Answer)> {
+        let runs = Runs { start, folder: folder.to_owned(), begun: AtomicUsize::new(0) };
         let progress = Progress::new("check", !self.output.json);
         // A run under the checks keeps one core busy for most of its time.
         let cores = available_parallelism().map_or(1, |cores| cores.get().min(SIDE_BY_SIDE));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build()?;
-        let shown: Vec<Vec<Shown>> = pool.install(|| {
-            parts
-                .par_iter()
-                .map(|&part| self.with_the_rest(part, &reports, &progress))
-                .collect::<Result<_, _>>()
-        })?;
+        let shown: Vec<anyhow::Result<Vec<Shown>>> = pool
+            .install(|| parts.par_iter().map(|&part| self.with_the_rest(part, &runs, &progress)).collect());
         drop(progress);
+        // Of several errors it is always the first part's that is told.
+        let shown: Vec<Vec<Shown>> = shown.into_iter().collect::<Result<_, _>>()?;
         let shown: Vec<Shown> = shown.into_iter().flatten().collect();
         let failed = shown.iter().any(|part| part.failed);
-        let found: Vec<String> = shown.into_iter().filter_map(|part| part.report).collect();
-        self.print(parts, &found)?;
-        Ok(if failed { Outcome::NotWell } else { Outcome::Well })
+        let answer = Answer {
+            version: 1,
+            checked: parts.iter().map(|(family, kernel)| kernel.unwrap_or(family)).collect(),
+            findings: shown.into_iter().flat_map(|part| part.findings).collect(),
+        };
+        Ok((if failed { Outcome::NotWell } else { Outcome::Well }, answer))
     }
 
     /// Runs one part and, if it is a family, each of its kernels that did not run with the others: a dispatcher takes some of
@@ -214,42 +223,44 @@ impl Check {
     fn with_the_rest(
         &self,
         (family, kernel): Part,
-        reports: &Reports,
+        runs: &Runs,
         progress: &Progress,
     ) -> anyhow::Result<Vec<Shown>> {
-        let shown = self.part((family, kernel), reports, progress)?;
+        let shown = self.part((family, kernel), runs, progress)?;
         if let Some(kernel) = kernel {
             anyhow::ensure!(!shown.kernels.is_empty(), "no demo launches `{kernel}` on this model");
             return Ok(vec![shown]);
         }
         let of_family = registry::kernels().filter(|(of, _)| *of == family).map(|(_, kernel)| kernel.name);
         let others: Vec<&str> = of_family.filter(|&name| !shown.kernels.contains(name)).collect();
-        let others = others.par_iter().map(|&name| self.part((family, Some(name)), reports, progress));
-        let others: Vec<Shown> = others.collect::<Result<_, _>>()?;
+        let others = others.par_iter().map(|&name| self.part((family, Some(name)), runs, progress));
+        let others: Vec<anyhow::Result<Shown>> = others.collect();
+        let others: Vec<Shown> = others.into_iter().collect::<Result<_, _>>()?;
         Ok(std::iter::once(shown).chain(others).collect())
     }
 
     /// Runs one part at all its sizes under all schedules, until something is found.
-    fn part(&self, (family, kernel): Part, reports: &Reports, progress: &Progress) -> anyhow::Result<Shown> {
+    fn part(&self, (family, kernel): Part, runs: &Runs, progress: &Progress) -> anyhow::Result<Shown> {
         let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
-        let runs: Vec<_> =
+        let all: Vec<_> =
             seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))).collect();
         let mut shown = Shown::default();
         // What comes after a finding is run in vain, so no more is begun than runs at once.
-        for some in runs.chunks(rayon::current_num_threads()) {
-            let some: Vec<Run> = some
+        for some in all.chunks(rayon::current_num_threads()) {
+            let some: Vec<anyhow::Result<Run>> = some
                 .par_iter()
                 .map(|&(seed, size)| {
                     progress.step(&format!("{}, schedule {seed}", kernel.unwrap_or(family)));
-                    self.one((family, size), kernel, seed, reports)
+                    self.one((family, size), kernel, seed, runs)
                 })
-                .collect::<Result<_, _>>()?;
+                .collect();
             for run in some {
+                let run = run?;
                 shown.kernels.extend(run.kernels);
                 shown.failed |= run.failed;
-                if run.finding.is_some() {
+                if !run.findings.is_empty() {
                     // What one run shows, the next would only repeat. A run cut short does not tell what it would have run.
-                    shown.report = run.finding;
+                    shown.findings = run.findings;
                     shown.kernels.extend(registry::kernels().map(|(_, kernel)| kernel.name.to_owned()));
                     return Ok(shown);
                 }
@@ -264,12 +275,12 @@ impl Check {
         (family, size): (&str, Option<&str>),
         kernel: Option<&str>,
         seed: u64,
-        reports: &Reports,
+        runs: &Runs,
     ) -> anyhow::Result<Run> {
         let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
-        let file = reports.file();
-        let output = demo::on_the_virtual_gpu(family)?
+        let file = runs.file();
+        let output = (runs.start)(family)?
             .args(size)
             .args(only)
             .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, file.display()))
@@ -286,37 +297,132 @@ impl Check {
         let report = std::fs::read_to_string(&file)
             .map_err(|_| anyhow::anyhow!("`demo {family}` ran without the checks; run it to see why"))?;
         std::fs::remove_file(&file)?;
+        let Report { findings } = serde_json::from_str(&report)?;
         let well = output.status.success();
-        let finding = (report.trim() != reports.nothing.trim()).then_some(report);
         anyhow::ensure!(
-            well || finding.is_some(),
+            well || !findings.is_empty(),
             "`demo {family}` fails without a finding; run it to see why"
         );
-        let failed = !well || finding.is_some() && self.deny == Some(Deny::Warnings);
-        Ok(Run { kernels, finding, failed })
+        let failed = !well || !findings.is_empty() && self.deny == Some(Deny::Warnings);
+        Ok(Run { kernels, findings, failed })
     }
 
-    fn print(&self, parts: &[Part], reports: &[String]) -> anyhow::Result<()> {
-        let checked: Vec<&str> = parts.iter().map(|(family, kernel)| kernel.unwrap_or(family)).collect();
-        if self.output.json {
-            let mut findings = Vec::new();
-            for report in reports {
-                let document: Value = serde_json::from_str(report)?;
-                findings.extend(document["findings"].as_array().cloned().unwrap_or_default());
-            }
-            return terminal::print_json(&json!({ "version": 1, "checked": checked, "findings": findings }));
-        }
-        if !reports.is_empty() {
-            return terminal::print(&reports.join("\n"));
-        }
+    /// The answer for a person, or for a program that reads compute-sanitizer's.
+    fn text(&self, answer: &Answer) -> String {
         if self.format == Format::ComputeSanitizer {
-            return terminal::print(sanitizer::render(&[], sanitizer::Format::ComputeSanitizer).trim_end());
+            return sanitizer::render(&answer.findings, sanitizer::Format::ComputeSanitizer);
         }
-        let tools: Checks = self.tool.parse()?;
+        if !answer.findings.is_empty() {
+            return sanitizer::render(&answer.findings, sanitizer::Format::Text);
+        }
         let schedules = match self.schedules {
             1 => format!("schedule {}", self.seed),
             several => format!("{several} schedules from {}", self.seed),
         };
-        terminal::print(&format!("{}: nothing found ({tools}; {schedules})", checked.join(", ")))
+        format!("{}: nothing found ({}; {schedules})", answer.checked.join(", "), self.tool)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use clap::Parser as _;
+    use sanitizer::Severity;
+
+    use super::*;
+    use crate::cli::{self, Cli};
+
+    /// Stands in for a run: takes its time, leaves the report of its family, and fails as a run with errors does.
+    const RUN: &str = r#"sleep "$AFTER"; printf %s "$REPORT" > "${WARPSMITH_CHECK#*:}"; exit "$CODE""#;
+
+    /// `transpose` comes to its error long after `banks`, `first` has none, `coalescing` has a warning, and `spaces` and
+    /// `latency` fail for another reason.
+    fn run(family: &str) -> io::Result<Command> {
+        let (after, severity, code) = match family {
+            "transpose" => ("0.3", Some(Severity::Error), "1"),
+            "banks" => ("0", Some(Severity::Error), "1"),
+            "coalescing" => ("0", Some(Severity::Warning), "0"),
+            "spaces" => ("0.3", None, "1"),
+            "latency" => ("0", None, "1"),
+            _ => ("0", None, "0"),
+        };
+        let finding = severity.map(|severity| Finding {
+            check: sanitizer::Check::Race,
+            severity,
+            message: "race in shared memory".into(),
+            kernel: family.to_owned(),
+            object: None,
+            sites: Vec::new(),
+            help: "put a barrier between the two".into(),
+            count: 1,
+        });
+        let mut run = Command::new("sh");
+        run.args(["-c", RUN, "sh"]).env("AFTER", after).env("CODE", code);
+        run.env("REPORT", sanitizer::render(finding.as_slice(), sanitizer::Format::Json));
+        Ok(run)
+    }
+
+    /// `warpsmith check ARGUMENTS`, with those runs: the outcome, the kernels found in their order, and what is printed.
+    fn check(arguments: &str) -> anyhow::Result<(Outcome, Vec<String>, String)> {
+        let line = format!("warpsmith check {arguments}");
+        let Some(cli::Command::Check(check)) = Cli::try_parse_from(line.split(' '))?.command else {
+            panic!("{line}")
+        };
+        let folder = tempfile::tempdir()?;
+        let (outcome, answer) = check.check(&check.parts()?, folder.path(), run)?;
+        assert_eq!(std::fs::read_dir(folder.path())?.count(), 0, "reports are left behind");
+        let kernels = answer.findings.iter().map(|finding| finding.kernel.clone()).collect();
+        Ok((outcome, kernels, check.text(&answer)))
+    }
+
+    #[test]
+    fn findings_come_in_the_order_of_the_parts_whichever_ends_first() {
+        for (arguments, order) in [
+            ("transpose first banks", ["transpose", "banks"]),
+            ("banks first transpose", ["banks", "transpose"]),
+            ("--tool race --schedules 3 transpose_naive banks", ["transpose", "banks"]),
+        ] {
+            let (outcome, kernels, text) = check(arguments).unwrap();
+            assert_eq!(outcome, Outcome::NotWell, "{arguments}");
+            assert_eq!(kernels, order, "{arguments}");
+            let place = |kernel: &str| text.find(&format!("in kernel `{kernel}`")).unwrap();
+            assert!(place(order[0]) < place(order[1]), "{text}");
+            assert_eq!(text.matches("2 errors, 0 warnings, 0 notes").count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn findings_of_several_parts_have_one_summary() {
+        let (_, _, text) = check("--format compute-sanitizer transpose banks").unwrap();
+        assert_eq!(text.matches("COMPUTE-SANITIZER").count(), 1, "{text}");
+        assert!(text.ends_with("========= ERROR SUMMARY: 2 errors\n"), "{text}");
+        let (outcome, _, text) = check("--format compute-sanitizer first").unwrap();
+        assert_eq!(
+            (outcome, text.as_str()),
+            (Outcome::Well, "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n")
+        );
+        let (outcome, _, text) = check("--tool race,init first").unwrap();
+        assert_eq!(
+            (outcome, text.as_str()),
+            (Outcome::Well, "first: nothing found (race, init; schedule 0)")
+        );
+    }
+
+    #[test]
+    fn a_warning_fails_only_if_that_was_asked_for() {
+        for (arguments, expected) in
+            [("coalescing first", Outcome::Well), ("--deny warnings coalescing first", Outcome::NotWell)]
+        {
+            let (outcome, kernels, text) = check(arguments).unwrap();
+            assert_eq!((outcome, kernels), (expected, vec!["coalescing".to_owned()]), "{arguments}");
+            assert!(text.contains("0 errors, 1 warning, 0 notes"), "{text}");
+        }
+    }
+
+    #[test]
+    fn of_several_runs_that_fail_the_first_part_s_is_told() {
+        for (arguments, family) in [("banks spaces latency", "spaces"), ("banks latency spaces", "latency")] {
+            let said = check(arguments).unwrap_err().to_string();
+            assert_eq!(said, format!("`demo {family}` fails without a finding; run it to see why"));
+        }
     }
 }
