@@ -19,7 +19,7 @@ use crate::init::BlockInit;
 use crate::objects::Objects;
 use crate::place::{self, Shape};
 use crate::products::Products;
-use crate::race::{BlockRaces, GlobalRaces};
+use crate::race::{BlockRaces, Doubt, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
 use crate::shadow::Spare;
@@ -121,6 +121,12 @@ impl LaunchObserver for LaunchCheck {
     fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
         if let (true, Some(launched)) = (self.checks.race, &self.launch) {
             streams::launched(launched, &self.races);
+            let doubts = self.races.lock().unwrap_or_else(PoisonError::into_inner).take_doubts();
+            for Doubt { at, block, space, race, .. } in doubts {
+                let (objects, findings) = (&self.objects, &mut self.findings);
+                let mut reporter = Reporter { launched, objects, block, findings };
+                reporter.race(at, space, race, !race.write);
+            }
         }
         let mut found = std::mem::take(&mut self.findings).into_vec();
         if let Some(fault) = fault {

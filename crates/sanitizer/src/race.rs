@@ -5,6 +5,7 @@
 //! a block fence orders nothing for another block.
 
 mod asynchronous;
+mod doubt;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -19,6 +20,7 @@ use crate::outstanding::Outstanding;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
 use asynchronous::{land, landed_by};
+pub use doubt::Doubt;
 
 /// Stands for a value that nobody looked at: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
@@ -31,13 +33,20 @@ const CLUSTER_BARRIER: u64 = u64::MAX;
 pub struct GlobalRaces {
     pub(crate) shadow: Shadow,
     meetings: Numbered<Meeting>,
+    doubts: Vec<Doubt>,
     spare: Spare,
 }
 
 impl GlobalRaces {
     /// Of a launch whose shadows take their pages from `spare`.
     pub fn new(spare: Spare) -> Self {
-        GlobalRaces { shadow: Shadow::of_global(spare.clone()), meetings: Numbered::default(), spare }
+        let (shadow, meetings) = (Shadow::of_global(spare.clone()), Numbered::default());
+        GlobalRaces { shadow, meetings, doubts: Vec::new(), spare }
+    }
+
+    /// Races that nothing has explained until the end of the launch.
+    pub fn take_doubts(&mut self) -> Vec<Doubt> {
+        std::mem::take(&mut self.doubts)
     }
 
     /// Bytes of the shadow.
@@ -215,6 +224,7 @@ impl BlockRaces {
         // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
         let merge = access.kind != AccessKind::Store;
         let swap = access.swap.as_ref().filter(|_| one_word);
+        let mut doubts = Vec::new();
         let clocks = &self.clocks;
         let first_thread = at.warp * 32;
         let mut rest = access.lanes;
@@ -255,6 +265,9 @@ impl BlockRaces {
                 true => clocks.floor(thread),
                 false => clocks.floor(thread).min(clocks.floor(first_thread + last)),
             };
+            if swap.is_some() {
+                shadow.explain(address / 4, &stamp);
+            }
             let mut note = |word: u64, mask: u8| {
                 let asking = Asking { stamp: stamp.of_bytes(mask), floor, clocks };
                 let page = page.unwrap_or_else(|| shadow.page_holding(word));
@@ -265,14 +278,18 @@ impl BlockRaces {
                     shadow.read_in(page, word, &asking)
                 };
                 if let Some((earlier, clash)) = found {
-                    report(Race {
+                    let race = Race {
                         lane,
                         address: word * 4,
                         earlier,
                         write: touch.write,
                         narrow: mask != 0xF,
                         clash,
-                    });
+                    };
+                    match Doubt::of(at, access.space, race, &asking.stamp) {
+                        Some(doubt) => doubts.push(doubt),
+                        None => report(race),
+                    }
                 }
             };
             if one_word {
@@ -280,6 +297,10 @@ impl BlockRaces {
             } else {
                 words(address, bytes).for_each(|(word, mask)| note(word, mask));
             }
+        }
+        if swap.is_some() || !doubts.is_empty() {
+            let all = global.unwrap_or_else(|| self.global.lock().unwrap_or_else(PoisonError::into_inner));
+            doubt::settle(all, (self.block, at, access), doubts, report);
         }
     }
 

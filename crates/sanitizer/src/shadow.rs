@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{Clocks, Step};
 pub use past::words_of;
-use stamp::{ASYNCHRONOUS, STRONG, VOLATILE, WIDE, WRITE};
+use stamp::{ASYNCHRONOUS, IDLE, STRONG, VOLATILE, WIDE, WRITE};
 pub use stamp::{Stamp, Touch};
 
 /// How two accesses clash.
@@ -346,6 +346,22 @@ impl Shadow {
         let slots = [at.write, at.reads[0], at.reads[1]];
         let all = slots.into_iter().chain(side.iter().map(|(stamp, _)| *stamp));
         all.filter(Stamp::writes).find_map(|old| asking.clash(&old, shared).map(|clash| (old, clash)))
+    }
+
+    /// Lanes are about to compare and swap a word: what they saw there before was where they start from.
+    pub fn explain(&mut self, word: u64, swap: &Stamp) {
+        let page = self.page(word / PAGE) as usize;
+        let at = &mut self.pages[page][(word % PAGE) as usize];
+        let side = match at.more {
+            0 => [].iter_mut(),
+            more => self.more[more as usize - 1].iter_mut(),
+        };
+        for read in at.reads.iter_mut().chain(side.map(|(stamp, _)| stamp)) {
+            let same = (read.block, read.warp()) == (swap.block, swap.warp());
+            if same && read.is_strong() && !read.writes() && read.has_lane(swap.first()) {
+                read.who |= IDLE;
+            }
+        }
     }
 
     #[inline(never)]

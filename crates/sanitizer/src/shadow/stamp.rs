@@ -17,8 +17,8 @@ pub struct Touch {
     pub asynchronous: bool,
     /// Whether a copy does it, and not a plain store.
     pub copies: bool,
-    /// Whether it is a compare-and-swap that changes nothing. It may be the atomic of one byte of the word, so nothing is
-    /// known to be wrong with a store to another.
+    /// Whether it is a compare-and-swap that changes nothing, or what one started from. It may be the atomic of one byte of
+    /// the word, so nothing is known to be wrong with a store to another.
     pub idle: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) const WIDE: u32 = 1 << 22;
 pub(super) const VOLATILE: u32 = 1 << 23;
 pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
 const COPIES: u32 = 1 << 25;
-const IDLE: u32 = 1 << 26;
+pub(super) const IDLE: u32 = 1 << 26;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -77,6 +77,11 @@ impl Stamp {
     #[inline]
     pub fn first(&self) -> u32 {
         self.who >> FIRST & 31
+    }
+
+    /// Whether a lane is among them, as far as is known.
+    pub fn has_lane(&self, lane: u32) -> bool {
+        (self.first()..=self.last()).contains(&lane)
     }
 
     #[inline]

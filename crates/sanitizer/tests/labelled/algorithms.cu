@@ -872,32 +872,32 @@ K grid_sense_barrier_one_buffer(int *a, int *b, int n) {
 }
 
 // ---- a byte of a word: the hardware has no atomics for it, so the library swaps the word
-// @byte_atomic_ref_neighbour_ok ok only=optimised
+// @byte_atomic_ref_neighbour_ok ok
 K byte_atomic_ref_neighbour_ok(int *a, int *b, int n) {
     unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
     if (TID % 2) cuda::atomic_ref<unsigned char, cuda::thread_scope_device>(p[0]).fetch_add(1, cuda::memory_order_relaxed);
     else p[1] = 7;
 }
-// @byte_atomic_ref_max_neighbour_ok ok only=optimised
+// @byte_atomic_ref_max_neighbour_ok ok
 K byte_atomic_ref_max_neighbour_ok(int *a, int *b, int n) {
     unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
     if (TID % 2) cuda::atomic_ref<unsigned char, cuda::thread_scope_device>(p[0]).fetch_max(0);
     else p[1] = 7;
 }
-// @byte_atomic_exchange_neighbour_ok ok only=optimised
+// @byte_atomic_exchange_neighbour_ok ok
 K byte_atomic_exchange_neighbour_ok(int *a, int *b, int n) {
     unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
     if (TID % 2) cuda::atomic_ref<unsigned char>(p[2]).exchange(9);
     else p[1] = 7;
 }
-// @byte_compare_exchange_neighbour_ok ok only=optimised
+// @byte_compare_exchange_neighbour_ok ok
 K byte_compare_exchange_neighbour_ok(int *a, int *b, int n) {
     unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
     unsigned char seen = 0;
     if (TID % 2) cuda::atomic_ref<unsigned char>(p[3]).compare_exchange_strong(seen, 9);
     else p[1] = 7;
 }
-// @half_atomic_exchange_neighbour_ok ok only=optimised
+// @half_atomic_exchange_neighbour_ok ok
 K half_atomic_exchange_neighbour_ok(int *a, int *b, int n) {
     unsigned short *p = (unsigned short *)b + 2 * (TID / 2);
     if (TID % 2) cuda::atomic_ref<unsigned short>(p[1]).fetch_or(9);

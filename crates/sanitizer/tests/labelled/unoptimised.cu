@@ -3,6 +3,7 @@
 //
 // The line above each kernel is as in suites.cu, of which they are copies.
 // nvcc -arch=compute_90 -std=c++17 -G -ptx unoptimised.cu -o unoptimised.ptx   (without its debug sections)
+#include <cuda/atomic>
 #define K extern "C" __global__ void
 #define TID (blockIdx.x * blockDim.x + threadIdx.x)
 // @cas_double_add_ok ok
@@ -49,4 +50,23 @@ K cas_then_plain_store(int *a, int *b, int n) {
 K cas_of_another_place(int *a, int *b, int n) {
     int old = b[1];
     if (atomicCAS(&b[0], old, TID) == old) atomicAdd(&b[1], 1);
+}
+// The atomic of a byte: its first look at the word and its swap of it lie in functions of their own.
+// @byte_atomic_beside_a_store_ok ok
+K byte_atomic_beside_a_store_ok(int *a, int *b, int n) {
+    unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
+    if (TID % 2) cuda::atomic_ref<unsigned char, cuda::thread_scope_device>(p[0]).fetch_add(1, cuda::memory_order_relaxed);
+    else p[1] = 7;
+}
+// @byte_atomic_at_a_store race
+K byte_atomic_at_a_store(int *a, int *b, int n) {
+    unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
+    if (TID % 2) cuda::atomic_ref<unsigned char, cuda::thread_scope_device>(p[0]).fetch_add(1, cuda::memory_order_relaxed);
+    else p[0] = 7;
+}
+// @word_load_beside_a_byte_store race
+K word_load_beside_a_byte_store(int *a, int *b, int n) {
+    unsigned char *p = (unsigned char *)b + 4 * (TID / 2);
+    if (TID % 2) a[TID] = cuda::atomic_ref<int, cuda::thread_scope_device>(*(int *)p).load(cuda::memory_order_relaxed);
+    else p[1] = 7;
 }

@@ -1,0 +1,63 @@
+//! Races that may be none: what comes later tells.
+//!
+//! The hardware has no atomics of a byte. The library's is a first look at the word, a compare-and-swap that starts from what
+//! it saw, and another try if that fails; so a plain store to another byte of the word does no harm to either. In code that is
+//! compiled without inlining the look lies several calls away from the swap, too far to follow in the code. So a strong read
+//! of a word beside a plain store to some of its bytes is kept back until its thread swaps the word, which explains it, or
+//! the launch is over.
+
+use virtual_gpu::observer::{Access, At, MemorySpace};
+
+use super::{GlobalRaces, Race, lanes};
+use crate::shadow::Stamp;
+
+/// More than these are not kept back.
+const MOST: usize = 1 << 12;
+
+/// A race between a strong read of a word and a plain store to some of its bytes.
+#[derive(Debug)]
+pub struct Doubt {
+    /// The later access.
+    pub at: At,
+    /// Its block.
+    pub block: u32,
+    /// Where it went.
+    pub space: MemorySpace,
+    /// What there is to tell, if nothing explains it.
+    pub race: Race,
+    reader: Stamp,
+}
+
+impl Doubt {
+    /// If this race, whose later access is `later`, may be explained yet.
+    pub(super) fn of(at: At, space: MemorySpace, race: Race, later: &Stamp) -> Option<Self> {
+        let (reader, store) = if race.write { (race.earlier, *later) } else { (*later, race.earlier) };
+        let looks = !reader.writes() && reader.is_strong() && !reader.is_narrow();
+        let narrow = store.writes() && !store.is_strong() && !store.is_asynchronous() && store.is_narrow();
+        (looks && narrow).then_some(Doubt { at, block: later.block, space, race, reader })
+    }
+
+    fn is_explained(&self, block: u32, at: At, access: &Access<'_>) -> bool {
+        let here = |lane: u32| {
+            self.reader.has_lane(lane) && access.addresses[lane as usize] & !3 == self.race.address
+        };
+        (self.space, self.reader.block, self.reader.warp()) == (access.space, block, at.warp)
+            && lanes(access.lanes).any(here)
+    }
+}
+
+/// A compare-and-swap explains what its threads saw before; new doubts are kept back.
+pub(super) fn settle(
+    mut all: impl std::ops::DerefMut<Target = GlobalRaces>,
+    (block, at, access): (u32, At, &Access<'_>),
+    new: Vec<Doubt>,
+    mut report: impl FnMut(Race),
+) {
+    let doubts = &mut all.doubts;
+    if access.swap.is_some() {
+        doubts.retain(|doubt| !doubt.is_explained(block, at, access));
+    }
+    for doubt in new {
+        if doubts.len() < MOST { doubts.push(doubt) } else { report(doubt.race) }
+    }
+}
