@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::observer::{Access, AccessKind, At, Carrier, Entered, MemorySpace, Operands, Register};
 use virtual_gpu::{Code, Opcode};
 
+use crate::carried::{Carried, Part};
 use crate::cluster::{Member, Shared, named};
 use crate::flow::{self, Value, all_of};
 use crate::race::lanes;
@@ -104,6 +105,7 @@ pub struct BlockInit {
     seen: [u64; 16],
     seen_at: u64,
     unset: Arc<AtomicU64>,
+    carried: Carried,
 }
 
 impl BlockInit {
@@ -138,6 +140,7 @@ impl BlockInit {
             seen: [u64::MAX; 16],
             seen_at: 0,
             unset,
+            carried: Carried::default(),
         }
     }
 
@@ -341,13 +344,25 @@ impl BlockInit {
         }
     }
 
-    /// A bulk copy has written; it brings whole boxes, so what it read is taken as written.
-    pub fn moved(&mut self, space: MemorySpace, address: u64, bytes: u32) {
+    /// A bulk copy reads this part of what it copies.
+    pub fn bulk_read(&mut self, at: At, space: MemorySpace, part: &Part) {
         match space {
-            MemorySpace::Shared => self.shared.hold().set(address, bytes.into(), true),
+            MemorySpace::Shared => self.carried.read(at, &mut self.shared.hold(), part),
             _ => {
                 let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-                global.set(address, bytes.into(), true);
+                self.carried.read(at, &mut global, part);
+            }
+        }
+    }
+
+    /// A bulk copy writes this part of what it copies, or will: who looks there before has a race. Whether it is a
+    /// reduction of or with something that was never written.
+    pub fn bulk_written(&mut self, at: At, space: MemorySpace, part: &Part, reduces: bool) -> bool {
+        match space {
+            MemorySpace::Shared => self.carried.write(at, &mut self.shared.hold(), part, reduces),
+            _ => {
+                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+                self.carried.write(at, &mut global, part, reduces)
             }
         }
     }

@@ -5,6 +5,7 @@
 //! what was found.
 
 mod barrier;
+mod carried;
 mod checks;
 mod clock;
 mod cluster;

@@ -12,10 +12,11 @@ use virtual_gpu::observer::{
 use virtual_gpu::{BlockObserver, Code, Fault, LaunchObserver, SharedArray};
 
 use crate::barrier::BlockBarriers;
+use crate::carried::Part;
 use crate::checks::Checks;
 use crate::cluster::{Room, Teams, named, renamed};
 use crate::finding::{Finding, Findings};
-use crate::init::BlockInit;
+use crate::init::{BlockInit, Decides};
 use crate::objects::Objects;
 use crate::place::{self, Shape};
 use crate::products::Products;
@@ -221,7 +222,7 @@ impl BlockObserver for BlockCheck {
         if let Some(init) = &mut self.init {
             let undefined = init.guard(at, predicate);
             if undefined != 0 {
-                self.parts().0.undefined(at, None, crate::init::Decides::Guard, undefined);
+                self.parts().0.undefined(at, None, Decides::Guard, undefined);
             }
         }
     }
@@ -352,8 +353,31 @@ impl BlockObserver for BlockCheck {
         match (init, event) {
             (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
                 .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes)),
-            (Some(init), &AsyncEvent::Moved { space, write: true, address, bytes, .. }) => {
-                init.moved(space, address, bytes);
+            (Some(init), &AsyncEvent::Moved { space, write: false, address, bytes, within, .. }) => {
+                init.bulk_read(at, space, &Part { address, bytes, within });
+            }
+            // What comes into shared memory was told when it was issued.
+            (
+                Some(init),
+                &AsyncEvent::Moved {
+                    space: MemorySpace::Global,
+                    write: true,
+                    address,
+                    bytes,
+                    within,
+                    reduces,
+                },
+            ) => {
+                let part = Part { address, bytes, within };
+                if init.bulk_written(at, MemorySpace::Global, &part, reduces) {
+                    reporter.undefined(at, Some((MemorySpace::Global, address)), Decides::Atomic, at.lanes);
+                }
+            }
+            (Some(init), &AsyncEvent::BulkStarted { address, bytes, reduces, .. }) => {
+                let part = Part { address, bytes, within: Some(0) };
+                if init.bulk_written(at, MemorySpace::Shared, &part, reduces) {
+                    reporter.undefined(at, Some((MemorySpace::Shared, address)), Decides::Atomic, at.lanes);
+                }
             }
             _ => {}
         }
@@ -367,7 +391,7 @@ impl BlockObserver for BlockCheck {
             AsyncEvent::GroupCommitted => races.group_committed(at),
             AsyncEvent::GroupsAwaited { pending } => races.groups_awaited(at, pending),
             AsyncEvent::CopiesTied { barrier, parity } => races.copies_tied(at, barrier, parity),
-            AsyncEvent::BulkStarted { address, bytes, barrier } => {
+            AsyncEvent::BulkStarted { address, bytes, barrier, .. } => {
                 races.bulk_started(at, address, bytes, barrier, |race| {
                     reporter.race(at, MemorySpace::Shared, race, false);
                 });
@@ -375,7 +399,7 @@ impl BlockObserver for BlockCheck {
             AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes, .. } => {
                 races.bulk_landed(address, bytes);
             }
-            AsyncEvent::Moved { space, write, reduces, address, bytes } => {
+            AsyncEvent::Moved { space, write, reduces, address, bytes, .. } => {
                 races.bulk_moved(at, space, (write, reduces), (address, bytes), |race| {
                     reporter.race(at, space, race, reduces)
                 });

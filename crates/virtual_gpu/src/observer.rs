@@ -394,6 +394,8 @@ pub enum AsyncEvent<'a> {
         address: u64,
         /// How many.
         bytes: u32,
+        /// Where in what is copied they lie; `None` where a swizzle scatters them.
+        within: Option<u32>,
     },
     /// The one lane of `at` issued a bulk copy out of the block's shared memory, whose source may be read until the lane
     /// has waited for the copy's bulk group.
@@ -474,6 +476,8 @@ pub enum AsyncEvent<'a> {
         bytes: u32,
         /// Shared address of the `mbarrier` that it completes on.
         barrier: u64,
+        /// As in [`AsyncEvent::Moved`].
+        reduces: bool,
     },
 }
 

@@ -490,3 +490,68 @@ K C2 remote_mbarrier_too_few(int *a, int *b, int n) {
     b[TID] = s[127 - threadIdx.x];
     c.sync();
 }
+// ---- what bulk copies carry
+// @bulk_load_source_unset init a=none
+K bulk_load_source_unset(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    __shared__ bar_t bar;
+    if (threadIdx.x == 0) { init(&bar, blockDim.x); cde_fence(); }
+    __syncthreads();
+    bar_t::arrival_token t;
+    if (threadIdx.x == 0) { bulk_in(s, a + blockIdx.x * 128, 512, bar); t = cuda::device::barrier_arrive_tx(bar, 1, 512); }
+    else t = bar.arrive();
+    bar.wait(std::move(t));
+    if (s[127 - threadIdx.x] > 5) b[TID] = 1;
+}
+// @bulk_load_source_unset_unused_ok ok a=none
+K bulk_load_source_unset_unused_ok(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    __shared__ bar_t bar;
+    if (threadIdx.x < 64) a[blockIdx.x * 128 + threadIdx.x] = threadIdx.x;
+    if (threadIdx.x == 0) { init(&bar, blockDim.x); cde_fence(); }
+    ptx::fence_proxy_async();
+    __syncthreads();
+    bar_t::arrival_token t;
+    if (threadIdx.x == 0) { bulk_in(s, a + blockIdx.x * 128, 512, bar); t = cuda::device::barrier_arrive_tx(bar, 1, 512); }
+    else t = bar.arrive();
+    bar.wait(std::move(t));
+    b[TID] = threadIdx.x < 64 ? s[63 - threadIdx.x] : 0;
+}
+// @bulk_store_source_unset init
+K bulk_store_source_unset(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    if (threadIdx.x != 77) s[threadIdx.x] = a[TID] + 1;
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, b + blockIdx.x * 128, s, 512);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}
+// @bulk_store_source_unset_written_later_ok ok
+K bulk_store_source_unset_written_later_ok(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    if (threadIdx.x != 77) s[threadIdx.x] = a[TID] + 1;
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, b + blockIdx.x * 128, s, 512);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    }
+    __syncthreads();
+    if (threadIdx.x == 77) b[TID] = 5;
+}
+// @bulk_reduce_into_unset init b=none
+K bulk_reduce_into_unset(int *a, int *b, int n) {
+    __shared__ alignas(128) int s[128];
+    s[threadIdx.x] = a[TID] + 1;
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_add, b, s, 512);
+        ptx::cp_async_bulk_commit_group();
+        ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+    }
+}

@@ -84,7 +84,7 @@ pub(super) fn deliver(
         delivery.land();
         let (address, bytes) = (delivery.start.into(), delivery.data.len() as u32);
         let (space, reduces) = (MemorySpace::Shared, delivery.reduction.is_some());
-        let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes };
+        let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes, within: Some(0) };
         machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
         mbarrier::complete(place, delivery.data.len() as u32, lane)?;
     }
@@ -210,7 +210,8 @@ impl Landing {
             }
         };
         for (target, barrier) in places {
-            let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier };
+            let reduces = reduction.is_some();
+            let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier, reduces };
             machine.observer.asynchronous(at, &event);
             let place = machine.reach(SHARED, target, length, WHAT, lane)?;
             if let Some(span) = swizzle.span() {
@@ -295,7 +296,8 @@ impl Extension for Linear {
             if bytes > 0 {
                 load(machine.reach(from, source, bytes, what, lane)?, &mut data);
                 let SpaceOperand::In(space) = from else { continue };
-                let moved = AsyncEvent::Moved { space, write: false, reduces: false, address: source, bytes };
+                let (write, reduces, address, within) = (false, false, source, Some(0));
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
                 machine.observer.asynchronous(one, &moved);
             }
             match &self.to {
@@ -316,7 +318,8 @@ impl Extension for Linear {
                     }
                     let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
-                    let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes };
+                    let (write, within) = (true, Some(0));
+                    let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
                     machine.observer.asynchronous(one, &moved);
                     machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address: source, bytes });
                     match (self.reduction, mask) {

@@ -111,7 +111,8 @@ impl Extension for TensorLoad {
                 load(place, &mut data[start..start + row.bytes as usize]);
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (false, false, row.global, row.bytes);
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes };
+                let within = map.swizzle.span().is_none().then_some(start as u32);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             }
             self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, map.swizzle, None)?;
@@ -242,7 +243,9 @@ impl Extension for TensorStore {
             let one = At { lanes: 1 << lane, ..at };
             let space = MemorySpace::Shared;
             let (address, bytes) = (source, length);
-            let moved = AsyncEvent::Moved { space, write: false, reduces: false, address, bytes };
+            let (write, reduces) = (false, false);
+            let within = map.swizzle.span().is_none().then_some(0);
+            let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
             machine.observer.asynchronous(one, &moved);
             machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address, bytes });
             let rows: Vec<BoxRow> = match map.im2col {
@@ -266,7 +269,8 @@ impl Extension for TensorStore {
                 }
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (true, reduction.is_some(), row.global, row.bytes);
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes };
+                let within = within.map(|_| from as u32);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
                 machine.observer.asynchronous(one, &moved);
             }
         }
