@@ -478,9 +478,11 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
             window::holds(window::SHARED, a) && (a - window::SHARED) >> window::SHARED_OFFSET_BITS == 0
         } else if let Some(start) = start {
             window::holds(start, a)
+        } else if constant {
+            (window::CONSTANTS..window::FIRST).contains(&a)
         } else {
-            // Constants lie among global memory; a kernel that asks gets "global".
-            !constant && a != 0 && a < window::FIRST
+            // The parameters' window counts as global memory.
+            (a != 0 && a < window::CONSTANTS) || window::holds(window::PARAM, a)
         }
     }))
 }

@@ -17,9 +17,10 @@ pub use physical::Physical;
 
 use crate::Error;
 
-/// Device addresses start here: above every address of a host process, below the generic windows, within 48 bits.
+/// Device addresses start here: above every address of a host process, below the generic windows, within 48 bits. Those of
+/// constants follow.
 pub const DEVICE_BASE: u64 = 0x8000_0000_0000;
-const DEVICE_END: u64 = window::FIRST;
+const DEVICE_END: u64 = window::CONSTANTS;
 /// What `cuMemAlloc` promises is 256; real drivers give 512.
 const ALIGN: u64 = 512;
 /// Allocations of a mebibyte and more begin at pages of their own, as real drivers': programs that cut pages out of one big
@@ -40,6 +41,7 @@ pub struct Memory {
 struct State {
     allocations: BTreeMap<u64, Arc<Allocation>>,
     next: u64,
+    next_constant: u64,
     used: u64,
     table: Option<Arc<Table>>,
     /// Addresses that are kept for mappings: start and bytes.
@@ -81,6 +83,7 @@ impl Memory {
             state: Mutex::new(State {
                 allocations: BTreeMap::new(),
                 next: DEVICE_BASE,
+                next_constant: window::CONSTANTS,
                 used: 0,
                 table: None,
                 reserved: BTreeMap::new(),
@@ -114,7 +117,7 @@ impl Memory {
         if bytes == 0 || bytes > free {
             return Err(out_of_memory);
         }
-        let Some(address) = state.place(bytes) else {
+        let Some(address) = state.place(bytes, kind) else {
             return Err(out_of_memory);
         };
         let Some(allocation) = Allocation::zeroed(address, bytes, kind, label) else {
@@ -258,21 +261,25 @@ impl Memory {
 
 impl State {
     /// Addresses for `bytes` with a gap behind them as wide as they are.
-    fn place(&mut self, bytes: u64) -> Option<u64> {
+    fn place(&mut self, bytes: u64, kind: AllocationKind) -> Option<u64> {
         let align = if bytes >= MIN_GAP { PAGE } else { ALIGN };
         let span = bytes.checked_add(bytes.max(MIN_GAP))?.checked_next_multiple_of(ALIGN)?;
-        let address = self.next.next_multiple_of(align);
+        let (next, first, last) = match kind {
+            AllocationKind::Const => (&mut self.next_constant, window::CONSTANTS, window::FIRST),
+            _ => (&mut self.next, DEVICE_BASE, DEVICE_END),
+        };
+        let address = next.next_multiple_of(align);
         if let Some(end) = address.checked_add(span)
-            && end <= DEVICE_END
+            && end <= last
         {
-            self.next = end;
+            *next = end;
             return Some(address);
         }
         // The range has been walked once: the first hole that is wide enough.
-        let mut at = DEVICE_BASE;
-        let taken = self.allocations.range(DEVICE_BASE..).map(|(&start, a)| (start, a.end()));
+        let mut at = first;
+        let taken = self.allocations.range(first..last).map(|(&start, a)| (start, a.end()));
         let mut taken: Vec<_> =
-            taken.chain(self.reserved.iter().map(|(&at, &bytes)| (at, at + bytes))).collect();
+            taken.chain(self.reserved.range(first..last).map(|(&at, &bytes)| (at, at + bytes))).collect();
         taken.sort_unstable();
         for (start, end) in taken {
             at = at.next_multiple_of(align);
@@ -282,7 +289,7 @@ impl State {
             at = at.max((end + MIN_GAP).next_multiple_of(ALIGN));
         }
         let at = at.next_multiple_of(align);
-        (DEVICE_END.saturating_sub(at) >= span).then_some(at)
+        (last.saturating_sub(at) >= span).then_some(at)
     }
 }
 

@@ -54,7 +54,9 @@ impl Memory {
     pub fn reserve(&self, bytes: u64, align: u64) -> Result<u64, Error> {
         let mut state = self.state();
         let wide = bytes.checked_add(align);
-        let address = wide.and_then(|wide| state.place(wide)).map(|address| address.next_multiple_of(align));
+        let address = wide
+            .and_then(|wide| state.place(wide, AllocationKind::Buffer))
+            .map(|address| address.next_multiple_of(align));
         let Some(address) = address.filter(|_| bytes > 0) else {
             return Err(Error::OutOfMemory { asked: bytes, free: 0, total: self.total });
         };

@@ -1,8 +1,11 @@
 //! Where the state spaces lie in the generic address space.
 //!
-//! Global memory and constants lie at their own addresses. Shared, local and parameter memory have a window each, so a
-//! generic address tells its space. An offset of 0 in a space is a valid address of that space, generic 0 is none.
+//! Global memory and constants lie at their own addresses, constants in a range for them alone. Shared, local and parameter
+//! memory have a window each, so a generic address tells its space. An offset of 0 in a space is a valid address of that
+//! space, generic 0 is none.
 
+/// Constants: from here to the first window.
+pub const CONSTANTS: u64 = 0xE000_0000_0000;
 /// First address that belongs to a window.
 pub const FIRST: u64 = 0xF000_0000_0000;
 /// Shared memory: the low 24 bits are the offset, the next 8 the block of the cluster (0: one's own; r + 1: rank r).

@@ -26,6 +26,15 @@ fn windows_of_the_generic_space() {
 }
 
 #[test]
+fn a_generic_address_is_asked_for_its_space() {
+    let device = device();
+    let out = device.zeros::<u32>(5);
+    device.launch("asked", Launch::new(1, 1), &[out.arg()]);
+    // The parameters' window lies within the global one.
+    assert_eq!(device.download::<u32>(out), [1, 2, 4, 2, 0]);
+}
+
+#[test]
 fn special_registers() {
     let device = device();
     let threads = 7 * 3 * 2;
