@@ -25,6 +25,7 @@ mod float_modes;
 mod format;
 mod front_end;
 mod inline_ptx;
+mod inline_spaces;
 mod inlining;
 mod intrinsics;
 mod isolate;

@@ -6,8 +6,8 @@ use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
 use crate::{
-    assembly, atomics, capability, entry, local_arrays, local_atomics, memory_ops, panic_places, parcel,
-    ptx_version, sizes, unroll,
+    assembly, atomics, capability, entry, inline_spaces, local_arrays, local_atomics, memory_ops,
+    panic_places, parcel, ptx_version, sizes, unroll,
 };
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -90,9 +90,11 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
             "function(sroa,instcombine<no-verify-fixpoint>,early-cse,simplifycfg,adce)",
         )?;
     }
-    if atomics::any(module) {
+    let inline = if options.optimise { inline_spaces::marked(context, module) } else { Vec::new() };
+    if atomics::any(module) || !inline.is_empty() {
         entry::global_pointers(context, module);
         machine.run_passes(module, "function(infer-address-spaces)")?;
+        inline_spaces::name(context, inline);
         atomics::replace(context, module, options.arch.capability_value());
     }
     if options.arch.capability_value() < 70 {

@@ -103,14 +103,14 @@ fn atomics_have_the_scope_and_ordering_asked_for() {
     assert_eq!(
         opcodes("scopes", &["ld.relaxed", "atom", "st.release", "fence"]),
         [
-            "ld.relaxed.gpu.u32",
-            "atom.acq_rel.gpu.or.b32",
-            "atom.relaxed.cta.add.u32",
+            "ld.relaxed.gpu.global.u32",
+            "atom.acq_rel.gpu.global.or.b32",
+            "atom.relaxed.cta.global.add.u32",
             "fence.sc.sys",
-            "atom.acquire.sys.max.u32",
-            "atom.relaxed.gpu.add.u32",
-            "atom.acquire.sys.cas.b32",
-            "st.release.cta.u32"
+            "atom.acquire.sys.global.max.u32",
+            "atom.relaxed.gpu.global.add.u32",
+            "atom.acquire.sys.global.cas.b32",
+            "st.release.cta.global.u32"
         ]
     );
     assert_eq!(
@@ -123,7 +123,25 @@ fn atomics_have_the_scope_and_ordering_asked_for() {
 fn atomic_floats_have_the_scope_of_their_type() {
     assert_eq!(
         opcodes("float_atomics", &["atom"]),
-        ["atom.relaxed.gpu.add.f32", "atom.relaxed.sys.add.f64", "atom.relaxed.cta.add.f32"]
+        [
+            "atom.relaxed.gpu.global.add.f32",
+            "atom.relaxed.sys.global.add.f64",
+            "atom.relaxed.cta.global.add.f32"
+        ]
+    );
+}
+
+#[test]
+fn atomics_name_the_memory_that_they_reach() {
+    // Through a loop, a choice between two buffers, and a reference; a pointer out of memory may lead anywhere.
+    assert_eq!(
+        opcodes("atomic_spaces", &["atom", "ld.relaxed", "red"]),
+        [
+            "atom.relaxed.cta.shared.add.u32",
+            "atom.relaxed.gpu.shared.add.f32",
+            "ld.relaxed.gpu.shared.u32",
+            "atom.relaxed.gpu.max.u32"
+        ]
     );
 }
 

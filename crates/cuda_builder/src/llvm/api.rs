@@ -162,6 +162,8 @@ functions! {
     fn GetAsString(Ref, *mut usize) -> *const c_char;
     fn GetAggregateElement(Ref, c_uint) -> Ref;
     fn GetInlineAsmAsmString(Ref, *mut usize) -> *const c_char;
+    fn GetInlineAsmConstraintString(Ref, *mut usize) -> *const c_char;
+    fn GetInlineAsmHasSideEffects(Ref) -> c_int;
 
     fn CountParams(Ref) -> c_uint;
     fn GetParam(Ref, c_uint) -> Ref;

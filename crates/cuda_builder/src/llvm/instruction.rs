@@ -72,6 +72,14 @@ impl Value {
         text(|len| ffi!(GetInlineAsmAsmString(self.0, len)))
     }
 
+    pub fn inline_asm_constraints(self) -> String {
+        text(|len| ffi!(GetInlineAsmConstraintString(self.0, len)))
+    }
+
+    pub fn inline_asm_has_side_effects(self) -> bool {
+        ffi!(GetInlineAsmHasSideEffects(self.0)) != 0
+    }
+
     pub fn opcode(self) -> Opcode {
         use Opcode::*;
         match ffi!(GetInstructionOpcode(self.0)) {
