@@ -9,7 +9,7 @@ fn main() {
     for (folder, arch) in [
         ("mistakes", NvvmArch::Compute75),
         ("blocks", NvvmArch::Compute90a),
-        ("planted", NvvmArch::Compute80),
+        ("planted", NvvmArch::Compute90a),
     ] {
         let built = CudaBuilder::new(folder).arch(arch).copy_to(out.join(format!("{folder}.ptx"))).build();
         if let Err(error) = built {

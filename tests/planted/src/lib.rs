@@ -11,6 +11,7 @@ pub mod across_blocks;
 pub mod asynchronous;
 pub mod barrier;
 pub mod block;
+pub mod bulk;
 mod case;
 pub mod init;
 pub mod memory;
@@ -31,6 +32,7 @@ pub const CASES: &[(&str, &str, &[Case])] = &[
     ("init", include_str!("init.rs"), init::CASES),
     ("barrier", include_str!("barrier.rs"), barrier::CASES),
     ("phases", include_str!("phases.rs"), phases::CASES),
+    ("bulk", include_str!("bulk.rs"), bulk::CASES),
     ("patterns", include_str!("patterns.rs"), patterns::CASES),
     ("tutorials", include_str!("tutorials.rs"), tutorials::CASES),
 ];

@@ -9,7 +9,7 @@ use cuda_std::{ptx, shared_array};
 
 /// Makes the barrier for so many arrivals a phase.
 #[inline(always)]
-unsafe fn make(barrier: *mut u64, arrivals: u32) {
+pub(crate) unsafe fn make(barrier: *mut u64, arrivals: u32) {
     // SAFETY: the caller's.
     unsafe {
         ptx!("{{ .reg .u64 wide; .reg .u32 at; cvta.to.shared.u64 wide, {b}; cvt.u32.u64 at, wide; \
@@ -38,7 +38,7 @@ unsafe fn arrive_with_copies(barrier: *mut u64) {
 
 /// Waits until the phase of this parity is complete.
 #[inline(always)]
-unsafe fn wait(barrier: *mut u64, parity: u32) {
+pub(crate) unsafe fn wait(barrier: *mut u64, parity: u32) {
     loop {
         let over: u32;
         // SAFETY: the caller's.
