@@ -38,7 +38,7 @@ pub struct Occupancy {
     model: Option<&'static Chip>,
 
     /// A chip generation instead of a chip, 1.0 to 12.1
-    #[arg(long, conflicts_with = "model")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "model")]
     capability: Option<Capability>,
 
     /// The worked examples of the teaching texts

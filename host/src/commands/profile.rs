@@ -71,13 +71,14 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
     let mut out = String::new();
     let launches = &document.launches;
     let gpu = if elsewhere { " (profiles are taken there, also when a real GPU is asked for)" } else { "" };
-    let _ = writeln!(
-        out,
-        "{} on the virtual GPU ({}){gpu}: {}, counted per PTX instruction\n",
+    let whereabouts = format!(
+        "{} on the virtual GPU ({}){gpu}: {}, counted per PTX instruction",
         terminal::heading(kernel),
         document.model,
         report::text::counted(launches.len() as u64, "launch", "launches")
     );
+    out.push_str(&terminal::wrapped("", &whereabouts));
+    out.push('\n');
     let all = sum(launches);
     let warps: u64 = launches.iter().map(|launch| launch.warp_instructions).sum();
     let shared = [
@@ -93,23 +94,23 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
     let _ = writeln!(out, "  {} warp instructions", grouped(warps));
     out.push_str(&to_memory(launches));
     for (name, s) in shared.into_iter().filter(|(_, s)| s.instructions > 0) {
-        let _ = writeln!(
-            out,
-            "  {name}: {} instructions, {} wavefronts (ideal {}), {} bank conflicts",
+        let counts = format!(
+            "{name}: {} instructions, {} wavefronts (ideal {}), {} bank conflicts",
             grouped(s.instructions),
             grouped(s.wavefronts),
             grouped(s.ideal_wavefronts),
             grouped(s.bank_conflicts)
         );
+        out.push_str(&terminal::wrapped("  ", &counts));
     }
     for (name, bulk) in [("bulk copies from", all.bulk_load), ("bulk copies to", all.bulk_store)] {
         if bulk.requests > 0 {
-            let _ = writeln!(
-                out,
-                "  {name} global memory: {} runs of bytes, {} sectors (computed from their places; no rule was measured)",
+            let counts = format!(
+                "{name} global memory: {} runs of bytes, {} sectors (computed from their places; no rule was measured)",
                 grouped(bulk.requests),
                 grouped(bulk.sectors)
             );
+            out.push_str(&terminal::wrapped("  ", &counts));
         }
     }
     for (name, g) in global.into_iter().filter(|(_, g)| g.requests > 0) {
@@ -118,12 +119,14 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
             e if e > 1.0 => format!(", {:.0} % of their bytes asked for, as lanes share them", 100.0 * e),
             e => format!(", {:.0} % of their bytes used", 100.0 * e),
         });
-        let _ =
-            writeln!(out, "  {name}: {} requests, {} sectors{used}", grouped(g.requests), grouped(g.sectors));
+        let counts =
+            format!("{name}: {} requests, {} sectors{used}", grouped(g.requests), grouped(g.sectors));
+        out.push_str(&terminal::wrapped("  ", &counts));
     }
     for launch in launches {
         for family in &launch.not_counted {
-            let _ = writeln!(out, "  not counted: {} × {}", grouped(family.instructions), family.family);
+            let counts = format!("not counted: {} × {}", grouped(family.instructions), family.family);
+            out.push_str(&terminal::wrapped("  ", &counts));
         }
     }
     out.push('\n');
@@ -161,7 +164,10 @@ fn to_memory(launches: &[LaunchProfile]) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, space)| format!("{space} {}", grouped(*count)))
         .collect();
-    if reached.is_empty() { String::new() } else { format!("  of them to memory: {}\n", reached.join(", ")) }
+    match reached.is_empty() {
+        true => String::new(),
+        false => terminal::wrapped("  ", &format!("of them to memory: {}", reached.join(", "))),
+    }
 }
 
 /// The lines that touch memory, worst first, each with its source and what to do about it.
@@ -174,10 +180,10 @@ fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
     worst.sort_by_key(|(_, counters)| std::cmp::Reverse(counters.waste()));
     for ((file, line), counted) in worst {
         let (shared, global) = (counted.shared(), counted.global());
-        let _ = write!(out, "{}:{line}", source::relative(&file));
+        let mut counts = format!("{}:{line}", source::relative(&file));
         if shared.instructions > 0 {
             let _ = write!(
-                out,
+                counts,
                 "  shared: {} wavefronts, {} conflicts",
                 grouped(shared.wavefronts),
                 grouped(shared.bank_conflicts)
@@ -185,13 +191,13 @@ fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
         }
         if global.requests > 0 {
             let _ = write!(
-                out,
+                counts,
                 "  global: {} sectors for {} bytes",
                 grouped(global.sectors),
                 grouped(global.bytes)
             );
         }
-        out.push('\n');
+        out.push_str(&terminal::wrapped("", &counts));
         if let Some(text) = source::line(&file, line) {
             let _ = writeln!(out, "    {}", text.trim());
         }

@@ -334,7 +334,8 @@ pub fn text(rows: &[Row]) -> String {
     let (copies, structs): (Vec<Row>, Vec<Row>) =
         others.cloned().partition(|row| row.kernel.starts_with("copy"));
     for (title, rows) in [("Lanes and widths", copies), ("Structs of 12 and 16 bytes", structs)] {
-        out.push_str(&format!("\n{}\n{}", crate::terminal::heading(title), row::text(&rows)));
+        let heading = crate::terminal::wrapped("", &crate::terminal::heading(title));
+        out.push_str(&format!("\n{heading}{}", row::text(&rows)));
     }
     out
 }

@@ -229,7 +229,7 @@ fn checked(rows: &[Row]) -> String {
         }
     }
     if kinds.len() > 1 && rows.iter().all(|row| row.tolerance == 0.0) {
-        return "Checked: every element of every row, bit for bit.\n".to_owned();
+        return wrapped("", "Checked: every element of every row, bit for bit.");
     }
     let greatest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let lines = kinds.into_iter().map(|(check, rows)| {

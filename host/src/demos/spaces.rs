@@ -118,7 +118,8 @@ pub fn text(rows: &[Row]) -> String {
         let place = place.map_or(String::new(), |size| format!(" (virtual GPU, size {size})"));
         let heading = terminal::heading(&format!("Memory instructions of all warps, by space{place}"));
         let header = ["kernel", "parameter", "local", "shared", "global", "constant"];
-        out.push_str(&format!("\n{heading}\n{}\n", terminal::table(&header, &counted)));
+        let heading = terminal::wrapped("", &heading);
+        out.push_str(&format!("\n{heading}{}\n", terminal::table(&header, &counted)));
     }
     out
 }

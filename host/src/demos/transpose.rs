@@ -285,7 +285,8 @@ pub fn text(rows: &[Row]) -> String {
     let mut out = row::text(&f32s);
     if !others.is_empty() {
         let heading = crate::terminal::heading("The same steps for elements of 8, 2, 1 and 16 bytes");
-        out.push_str(&format!("\n{heading}\n{}", row::text(&others)));
+        let heading = crate::terminal::wrapped("", &heading);
+        out.push_str(&format!("\n{heading}{}", row::text(&others)));
     }
     out
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::LaneBytes;
 use crate::cli::{Outcome, Output, whole};
+use crate::size::{Size, SizeError};
 use crate::terminal;
 
 /// Arguments of `explain banks`.
@@ -31,7 +32,7 @@ pub struct Banks {
     store: bool,
 
     /// The chip generation, 1.0 to 12.1
-    #[arg(long, default_value = "9.0", conflicts_with = "banks")]
+    #[arg(long, default_value = "9.0", allow_hyphen_values = true, conflicts_with = "banks")]
     capability: Capability,
 
     /// Bytes of successive words in successive banks: capability 3.x can be set to 4 or 8
@@ -47,8 +48,8 @@ pub struct Banks {
     bank_bytes: u32,
 
     /// A matrix of ROWSxCOLUMNS in shared memory: its rows, its columns, and a block that fills it column by column
-    #[arg(long, value_name = "RxC")]
-    matrix: Option<crate::size::Size>,
+    #[arg(long, value_name = "RxC", allow_hyphen_values = true, value_parser = rows_and_columns)]
+    matrix: Option<(usize, usize)>,
 
     /// Unused columns behind each row of the matrix
     #[arg(long, requires = "matrix", default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1024))]
@@ -75,6 +76,15 @@ enum BankMode {
     /// 8-byte words
     #[value(name = "8")]
     Eight,
+}
+
+/// Reads the extents of a matrix.
+fn rows_and_columns(text: &str) -> Result<(usize, usize), String> {
+    match text.parse() {
+        Ok(Size::Two(rows, columns)) => Ok((rows, columns)),
+        Err(extent @ (SizeError::TooSmall(_) | SizeError::TooLarge(_))) => Err(extent.to_string()),
+        _ => Err("a matrix is written ROWSxCOLUMNS, for example 32x32".into()),
+    }
 }
 
 #[derive(Serialize)]
@@ -150,7 +160,7 @@ impl Banks {
             let name = format!("lane i {verb} {bytes} bytes at {} + {step} × i (stride {stride})", self.base);
             accesses.push(explain(&name, &system, access, bytes, &addresses));
         }
-        let matrix = self.matrix.map(|size| self.matrix_of(size, bytes)).transpose()?;
+        let matrix = self.matrix.map(|shape| self.matrix_of(shape, bytes)).transpose()?;
         if let Some(shape) = &matrix {
             let mut add = |name: &str, access, addresses: Vec<Option<u64>>| {
                 accesses.push(explain(name, &system, access, bytes, &addresses));
@@ -176,10 +186,7 @@ impl Banks {
         })
     }
 
-    fn matrix_of(&self, size: crate::size::Size, bytes: u32) -> anyhow::Result<Matrix> {
-        let crate::size::Size::Two(rows, columns) = size else {
-            anyhow::bail!("a matrix is written ROWSxCOLUMNS, for example 32x32; got {size}");
-        };
+    fn matrix_of(&self, (rows, columns): (usize, usize), bytes: u32) -> anyhow::Result<Matrix> {
         Ok(Matrix::new(u32::try_from(rows)?, u32::try_from(columns)?, self.pad, bytes)?)
     }
 
@@ -191,36 +198,38 @@ impl Banks {
             Some(capability) => format!("Capability {capability} ({})", capability.architecture()),
             None => "A textbook's shared memory".to_owned(),
         };
-        let _ = writeln!(
-            out,
-            "{owner}: {} of {}, {} bytes per clock\nbank = (address / {}) mod {}",
+        let banks = format!(
+            "{owner}: {} of {}, {} bytes per clock",
             report::text::counted(system.banks.into(), "bank", "banks"),
             report::text::counted(system.bank_bytes.into(), "byte", "bytes"),
             answer.peak_bytes_per_clock,
-            system.stripe_bytes,
-            system.banks
         );
+        out.push_str(&terminal::wrapped("", &banks));
+        let _ = writeln!(out, "bank = (address / {}) mod {}", system.stripe_bytes, system.banks);
         if let Some(matrix) = &answer.matrix {
-            let _ = writeln!(
-                out,
-                "\n{}×{} elements of {} bytes, {} padding: the bank of each element, column 0 marked",
+            let sentence = format!(
+                "{}×{} elements of {} bytes, {} padding: the bank of each element, column 0 marked",
                 matrix.rows,
                 matrix.columns,
                 matrix.bytes,
                 report::text::counted(matrix.pad.into(), "column of", "columns of")
             );
+            out.push('\n');
+            out.push_str(&terminal::wrapped("", &sentence));
             out.push_str(&report::text::matrix(matrix, system, 0, paint));
         }
         for access in &answer.accesses {
-            let _ = writeln!(out, "\n{}", terminal::heading(&access.name));
+            out.push('\n');
+            out.push_str(&terminal::wrapped("", &terminal::heading(&access.name)));
             out.push_str(&report::text::bank_map(&access.map, paint));
-            let _ = writeln!(out, "{}", verdict(access));
+            out.push_str(&terminal::wrapped("", &verdict(access)));
         }
         if let Some(rule) = &answer.rule {
-            let _ = writeln!(out, "{}", gcd_sentence(rule));
+            out.push_str(&terminal::wrapped("", &gcd_sentence(rule)));
         }
         if answer.capability.is_some_and(|capability| capability.major < 5) {
-            out.push_str("(The rule is the programming guide's; only capability 9.0 was measured.)\n");
+            let sentence = "(The rule is the programming guide's; only capability 9.0 was measured.)";
+            out.push_str(&terminal::wrapped("", sentence));
         }
         out
     }

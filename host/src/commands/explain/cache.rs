@@ -15,7 +15,7 @@ use crate::terminal;
 #[command(after_help = EXAMPLES)]
 pub struct Cache {
     /// The chip generation, 1.0 to 12.1
-    #[arg(long, default_value = "9.0")]
+    #[arg(long, default_value = "9.0", allow_hyphen_values = true)]
     capability: Capability,
 
     /// Bytes of shared memory that a block of the kernel takes: the driver gives it at least that
@@ -32,8 +32,8 @@ pub struct Cache {
 
 const EXAMPLES: &str = "\
 Examples:
-  warpsmith explain cache                              preferences and carve-outs of today, and the driver's answers
-  warpsmith explain cache --shared 100000              what a block needs overrides what is preferred
+  warpsmith explain cache                               preferences and carve-outs of today, the driver's answers
+  warpsmith explain cache --shared 100000               what a block needs overrides what is preferred
   warpsmith explain cache --capability 3.5 --no-driver  banks of 4 or 8 bytes, three fixed divisions";
 
 /// One wish and what becomes of it.
@@ -134,14 +134,17 @@ fn text(answer: &Answer) -> String {
         }
         Division::CarveOut => "L1 and shared memory share one array, divided by a carve-out in steps",
     };
-    let _ = writeln!(out, "Capability {} ({}): {how}", answer.capability, answer.capability.architecture());
+    let owner = format!("Capability {} ({}): {how}", answer.capability, answer.capability.architecture());
+    out.push_str(&terminal::wrapped("", &owner));
     let steps: Vec<String> = answer.shared_steps_kib.iter().map(u32::to_string).collect();
-    let _ = writeln!(out, "Shared memory of a multiprocessor: {} KiB", steps.join(", "));
-    let _ = writeln!(
-        out,
-        "A block takes {} bytes of it, roundings and the system's share included\n",
+    let steps = format!("Shared memory of a multiprocessor: {} KiB", steps.join(", "));
+    out.push_str(&terminal::wrapped("", &steps));
+    let block = format!(
+        "A block takes {} bytes of it, roundings and the system's share included",
         answer.block_shared_bytes
     );
+    out.push_str(&terminal::wrapped("", &block));
+    out.push('\n');
     let rows = |wishes: &[Row]| -> Vec<Vec<String>> {
         wishes
             .iter()
@@ -163,15 +166,20 @@ fn text(answer: &Answer) -> String {
         let _ = writeln!(out, "{}", terminal::table(&header("carve-out"), &rows(&answer.carve_outs)));
     }
     let banks = if answer.bank_width_can_be_set {
-        "Banks can be set to 4 or 8 bytes: compare `explain banks --capability 3.5 --bank-mode 4` and `8`."
+        format!(
+            "Banks can be set to 4 or 8 bytes: compare `explain banks --capability {} --bank-mode 4` and `8`.",
+            answer.capability
+        )
     } else {
-        "The width of banks cannot be set: the call is accepted and changes nothing (3.x only)."
+        "The width of banks cannot be set: the call is accepted and changes nothing (3.x only).".to_owned()
     };
-    let _ = writeln!(out, "{banks}");
+    out.push_str(&terminal::wrapped("", &banks));
     if let Some(driver) = &answer.driver {
-        let _ = writeln!(out, "\n{}", terminal::heading(&format!("Asked of {}", driver.device)));
+        let asked = terminal::heading(&format!("Asked of {}", driver.device));
+        out.push('\n');
+        out.push_str(&terminal::wrapped("", &asked));
         if let Some(error) = &driver.error {
-            let _ = writeln!(out, "The driver does not answer: {error}");
+            out.push_str(&terminal::wrapped("", &format!("The driver does not answer: {error}")));
             return out;
         }
         let rows: Vec<Vec<String>> = driver

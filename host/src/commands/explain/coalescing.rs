@@ -32,7 +32,7 @@ pub struct Coalescing {
     inactive: Vec<u32>,
 
     /// The chip generation to draw, 1.0 to 12.1
-    #[arg(long, default_value = "9.0")]
+    #[arg(long, default_value = "9.0", allow_hyphen_values = true)]
     capability: Capability,
 
     /// Global loads of capability 2.x pass by L1
@@ -51,10 +51,10 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith explain coalescing --stride 2
   warpsmith explain coalescing --base 4 --capability 2.0
-  warpsmith explain coalescing --capability 1.0 --inactive 5     a lane left out costs nothing
-  warpsmith explain coalescing --example misaligned      50 % by lines, 80 % by sectors
-  warpsmith explain coalescing --example scattered       33 % by lines, 67 % by sectors
-  warpsmith explain coalescing --example structs         12-byte structs and their remedies";
+  warpsmith explain coalescing --capability 1.0 --inactive 5   a lane left out costs nothing
+  warpsmith explain coalescing --example misaligned              50 % by lines, 80 % by sectors
+  warpsmith explain coalescing --example scattered               33 % by lines, 67 % by sectors
+  warpsmith explain coalescing --example structs                 12-byte structs and their remedies";
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Example {
@@ -189,25 +189,21 @@ fn structs() -> Vec<Pattern> {
 fn text(answer: &Answer) -> String {
     let paint = super::paint();
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "Capability {} ({})\n{}",
-        answer.capability,
-        answer.capability.architecture(),
-        answer.rule.sentence()
-    );
+    let _ = writeln!(out, "Capability {} ({})", answer.capability, answer.capability.architecture());
+    out.push_str(&terminal::wrapped("", answer.rule.sentence()));
     for drawn in &answer.patterns {
         let access = &drawn.access;
-        let _ = writeln!(out, "\n{}", terminal::heading(&drawn.pattern.name));
+        out.push('\n');
+        out.push_str(&terminal::wrapped("", &terminal::heading(&drawn.pattern.name)));
         out.push_str(&report::text::memory_map(access, &drawn.pattern.addresses, paint));
-        let _ = writeln!(
-            out,
+        let sum = format!(
             "{}, {} bytes moved for {} asked for: {:.0} % used",
             report::text::counted(access.transactions.len() as u64, "transaction", "transactions"),
             access.moved_bytes,
             access.useful_bytes,
             access.efficiency * 100.0
         );
+        out.push_str(&terminal::wrapped("", &sum));
         let _ = writeln!(out, "{}", generation_table(&drawn.generations));
     }
     out.push_str(&misalignment_text(&answer.misalignments));
@@ -238,13 +234,14 @@ fn misalignment_text(rows: &[Row]) -> String {
     for (transactions, (shifts, efficiency)) in by_cost {
         let shifts =
             if shifts.len() > 8 { format!("the {} others", shifts.len()) } else { shifts.join(", ") };
-        let _ =
-            writeln!(out, "shifted by {shifts}: {transactions} transactions, {} used", percent(efficiency));
+        let sum = format!("shifted by {shifts}: {transactions} transactions, {} used", percent(efficiency));
+        out.push_str(&terminal::wrapped("", &sum));
     }
     if out.is_empty() {
         out
     } else {
-        format!("\nEvery shift from 0 to 32 words (`--json` lists them)\n{out}")
+        let heading = terminal::wrapped("", "Every shift from 0 to 32 words (`--json` lists them)");
+        format!("\n{heading}{out}")
     }
 }
 
