@@ -191,16 +191,20 @@ pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> 
                 of_family.len()
             );
         }
-        let hint = nearest(name).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"));
-        anyhow::anyhow!("there is no kernel `{name}`;{hint} `warpsmith list` has them all")
+        anyhow::anyhow!("there is no kernel `{name}`;{} `warpsmith list` has them all", meant(name, &[]))
     })
 }
 
-/// The kernel whose name is most like this one, in any case and with dashes for underscores: one that holds it, else one
-/// that differs in less than every second letter.
-fn nearest(name: &str) -> Option<&'static str> {
+/// The question after a name that is no kernel's, nor one of those that may stand there, too.
+pub fn meant(name: &str, others: &[&'static str]) -> String {
+    nearest(name, others).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
+}
+
+/// The name that is most like this one, in any case and with dashes for underscores: one that holds it, else one that differs
+/// in less than every second letter.
+fn nearest(name: &str, others: &[&'static str]) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
-    let names = || kernels().map(|(_, kernel)| kernel.name);
+    let names = || others.iter().copied().chain(kernels().map(|(_, kernel)| kernel.name));
     let holds = |other: &&str| name.len() > 2 && other.contains(&name);
     names().filter(holds).min_by_key(|other| other.len()).or_else(|| {
         let (distance, nearest) = names().map(|other| (distance(&name, other), other)).min()?;
@@ -274,6 +278,8 @@ mod tests {
         }
         let error = find("no_such_thing").unwrap_err().to_string();
         assert_eq!(error, "there is no kernel `no_such_thing`; `warpsmith list` has them all");
+        assert_eq!(meant("transpse", &["transpose"]), " is `transpose` meant?");
+        assert_eq!(meant("bank", &["banks"]), " is `banks` meant?");
         let error = find("transpose").unwrap_err().to_string();
         assert!(error.contains("is a family of") && error.contains("such as `transpose_copy`"), "{error}");
     }

@@ -179,7 +179,13 @@ impl Check {
             } else if let Some(family) = families().find(|family| family == asked) {
                 parts.push((family, None));
             } else {
-                let (family, kernel) = registry::find(asked)?;
+                let (family, kernel) = registry::find(asked).map_err(|_| {
+                    let families: Vec<&str> = families().collect();
+                    let meant = registry::meant(asked, &families);
+                    anyhow::anyhow!(
+                        "there is no kernel or family `{asked}`;{meant} `warpsmith list` has them all"
+                    )
+                })?;
                 parts.push((family, Some(kernel.name)));
             }
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::{Context, Outcome, Output};
+use crate::demos;
 use crate::modules::level_of;
 use crate::registry::{self, Description};
 use crate::terminal;
@@ -65,9 +66,11 @@ impl List {
             .filter(|(family, kernel)| family.contains(&spelt) || kernel.name.contains(&spelt))
             .map(|(family, kernel)| Entry::new(family, kernel))
             .collect::<anyhow::Result<Vec<_>>>()?;
+        let families: Vec<&str> = demos::ALL.iter().map(|(name, ..)| *name).collect();
         anyhow::ensure!(
             !kernels.is_empty(),
-            "no kernel's name or family contains `{filter}`; `warpsmith list` has them all"
+            "no kernel's name or family contains `{filter}`;{} `warpsmith list` has them all",
+            registry::meant(filter, &families)
         );
         self.output.print(&Kernels { kernels }, text)?;
         Ok(Outcome::Well)
