@@ -94,7 +94,10 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
         (root.join(format!("host/src/demos/{name}.rs")), include_str!("../../templates/demo.rs.txt")),
     ];
     for (path, _) in &files {
-        anyhow::ensure!(!path.exists(), "{} is there already; nothing was written", path.display());
+        // A module is a file or a folder.
+        for path in [path.clone(), path.with_extension("")] {
+            anyhow::ensure!(!path.exists(), "{} is there already; nothing was written", path.display());
+        }
     }
     let registrations = [
         ("kernels-gpu/src/lib.rs", vec![format!("{LOWEST_LEVEL}\npub mod {name};")]),
@@ -165,11 +168,13 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         plain,
         "`{name}` cannot name a kernel: lower-case letters, digits and underscores, a letter first, such as `blur_rows`"
     );
+    // Those that Rust only reserves are among them.
     const KEYWORDS: &[&str] = &[
-        "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
-        "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
-        "ref", "return", "self", "static", "struct", "super", "trait", "true", "type", "union", "unsafe",
-        "use", "where", "while",
+        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
+        "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+        "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self",
+        "static", "struct", "super", "trait", "true", "try", "type", "typeof", "union", "unsafe", "unsized",
+        "use", "virtual", "where", "while", "yield",
     ];
     anyhow::ensure!(!KEYWORDS.contains(&name), "`{name}` is a word of Rust's own");
     // A kernel's name is also a type's and a module's. With these the files that are written would mean something else.
@@ -296,6 +301,7 @@ mod tests {
             "matmul_naive",
             "all",
             "f32",
+            "virtual",
             "core",
             "launch",
             "main",
@@ -323,6 +329,10 @@ mod tests {
         assert!(read("host/src/registry.rs").contains("\"blur_rows\": blur_rows { blur_rows }\n"));
         let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");
+        fs::create_dir(root.path().join("kernels-gpu/src/wide")).unwrap();
+        let folder = kernel(root.path(), "wide").unwrap_err().to_string();
+        assert!(folder.contains("kernels-gpu/src/wide is there already; nothing was written"), "{folder}");
+        assert!(!read("kernels-gpu/src/lib.rs").contains("mod wide"));
     }
 
     #[test]
