@@ -229,7 +229,9 @@ pub(super) fn rows(output: &std::process::Output) -> Vec<Row> {
 fn whereabouts(device: &Device) -> String {
     let limits = device.limits();
     let (name, kind) = match limits.name.strip_suffix(" (virtual)") {
-        Some(name) => (name, "virtual GPU, which stands for an "),
+        // An NVIDIA H200, a Tesla T4.
+        Some(name) if name.starts_with('N') => (name, "virtual GPU, which stands for an "),
+        Some(name) => (name, "virtual GPU, which stands for a "),
         None => (limits.name.as_str(), ""),
     };
     format!(
