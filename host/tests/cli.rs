@@ -1,6 +1,8 @@
 //! The tool as a person meets it: what it prints, what it refuses, and how it exits.
 
+use std::collections::HashSet;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -75,6 +77,12 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["demo", "matmul", "--dynamic-tile", "-1"], "a whole number"),
         (&["demo", "matmul", "--dynamic-tile", "4294967296"], "a whole number"),
         (&["check", "no_such_kernel"], "no kernel"),
+        (&["check", "transpse"], "no kernel or family `transpse`; is `transpose` meant?"),
+        (&["list", "matmul_nave"], "is `matmul_naive` meant?"),
+        (&["explain", "banks", "--capability", "-1"], "is not a compute capability"),
+        (&["explain", "banks", "--matrix", "32"], "ROWSxCOLUMNS"),
+        (&["explain", "banks", "--matrix", "3x"], "ROWSxCOLUMNS"),
+        (&["explain", "banks", "--matrix", "0x3"], "0 is too small"),
         (&["check", "--tool", "nonsense"], "race, init, barrier"),
         (&["roofline", "--intensity", "1e300"], "to 1e9"),
         (&["roofline", "--intensity", "1e-300"], "from 0.000001"),
@@ -248,12 +256,13 @@ fn what_is_missing_is_no_failure_of_the_doctor() {
 }
 
 /// Every command, with arguments that make it answer.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 19] = [
     &["demo", "banks"],
     &["devices"],
     &["occupancy", "matmul_tiled_16"],
     &["occupancy", "--example"],
     &["explain", "banks"],
+    &["explain", "banks", "--matrix", "16x16"],
     &["explain", "coalescing"],
     &["explain", "cache"],
     &["roofline", "matmul_naive", "--size", "32"],
@@ -280,11 +289,32 @@ fn every_command_has_help_with_examples() {
     }
 }
 
+/// Every key, however deep, stands as a word in `docs/json.md`.
+fn keys_are_documented(value: &Value, command: &[&str]) {
+    static PAGE: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let page = include_str!("../../docs/json.md");
+        page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
+    });
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            // What demos leave out goes by its reason, which is a sentence.
+            assert!(
+                PAGE.contains(key.as_str()) || key.contains(' '),
+                "{command:?}: `{key}` is not documented"
+            );
+            keys_are_documented(value, command);
+        }),
+        Value::Array(values) => values.iter().for_each(|value| keys_are_documented(value, command)),
+        _ => {}
+    }
+}
+
 #[test]
 fn every_command_answers_in_json_and_prints_nothing_else() {
     for command in COMMANDS {
         let answer = json(&[command, &["--json"]].concat());
         assert!(answer.as_object().is_some_and(|fields| !fields.is_empty()), "{command:?}: {answer}");
+        keys_are_documented(&answer, command);
     }
 }
 
@@ -424,7 +454,7 @@ fn spaces_are_told_apart_by_the_instructions_that_reach_them() {
     assert!(of("spaces_shared", "shared") > warps && of("spaces_global", "global") > 2 * warps);
 }
 
-/// On a terminal as narrow as a phone's no line of a table is broken by the terminal itself.
+/// On a terminal as narrow as a phone's no line of a table and no sentence is broken by the terminal itself.
 #[cfg(target_os = "linux")]
 #[test]
 fn tables_fit_a_narrow_terminal() {
@@ -435,6 +465,8 @@ fn tables_fit_a_narrow_terminal() {
             "occupancy matmul_tiled_16",
             "roofline --example",
             "demo matmul --size 16",
+            "explain cache --no-driver",
+            "explain cache --no-driver --capability 3.5",
         ] {
             let line = format!("stty cols {columns}; {} {command}", env!("CARGO_BIN_EXE_warpsmith"));
             let output = Command::new("script")
