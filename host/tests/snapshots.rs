@@ -80,3 +80,26 @@ snapshots! {
     wrong_size: "demo matmul --size 0",
     too_large: "demo matmul --size 60000",
 }
+
+/// The text of a line of a picture, without its tags.
+fn untagged(line: &str) -> String {
+    let texts = line.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    texts.collect::<String>().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+/// `.ci/pictures` draws it anew.
+#[test]
+fn the_readmes_picture_is_of_what_is_printed_now() {
+    let drawn = include_str!("../../docs/images/demo.svg").lines().filter(|line| line.starts_with("<text "));
+    let drawn: Vec<String> = drawn.map(untagged).collect();
+    let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(["demo", "matmul"])
+        .env("WARPSMITH_DEVICE", "virtual")
+        .env_remove("WARPSMITH_MODEL")
+        .output()
+        .expect("the tool starts");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let printed = printed.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let expected: Vec<&str> = ["$ cargo run --release"].into_iter().chain(printed).chain(["…"]).collect();
+    assert_eq!(drawn, expected);
+}
