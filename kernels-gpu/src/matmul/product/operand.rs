@@ -49,7 +49,8 @@ impl Place {
     }
 }
 
-/// A piece of A or B, as one thread moves its share of it from step to step.
+/// A piece of A or B, as one thread moves its share of it from step to step: either fetched and stored, or copied
+/// asynchronously. The other way's methods do nothing.
 pub trait Operand {
     /// Elements of a step that a thread holds between fetching and storing them; 0 where the step is copied
     /// asynchronously.
@@ -61,35 +62,44 @@ pub trait Operand {
     /// The matrix is as `at` says.
     unsafe fn new(at: Place) -> Self;
 
-    /// Fetches the first step into registers: the first `skip` k of it are zeros.
+    /// Fetches the first step into registers: the first `_skip` k of it are zeros.
     ///
     /// # Safety
     /// The step is inside the matrix but for what is skipped.
-    unsafe fn fetch_first(&mut self, skip: u32) -> Held;
+    #[inline(always)]
+    unsafe fn fetch_first(&mut self, _skip: u32) -> Held {
+        [0.0; 8]
+    }
 
     /// Fetches the next step into registers.
     ///
     /// # Safety
     /// As for [`fetch_first`](Self::fetch_first), with nothing skipped.
-    unsafe fn fetch(&mut self) -> Held;
+    #[inline(always)]
+    unsafe fn fetch(&mut self) -> Held {
+        [0.0; 8]
+    }
 
-    /// Stores what was fetched into the stage that is `back` from the one to be filled.
+    /// Stores what was fetched into the stage that is `_back` from the one to be filled.
     ///
     /// # Safety
     /// Nobody reads that stage before the next barrier.
-    unsafe fn store(&self, back: u32, held: Held);
+    #[inline(always)]
+    unsafe fn store(&self, _back: u32, _held: Held) {}
 
-    /// Starts to copy the first step into the stage to be filled: the first `skip` k of it are zeros.
+    /// Starts to copy the first step into the stage to be filled: the first `_skip` k of it are zeros.
     ///
     /// # Safety
     /// As for [`fetch_first`](Self::fetch_first), and nobody reads the stage until the copies were waited for.
-    unsafe fn copy_first(&mut self, skip: u32);
+    #[inline(always)]
+    unsafe fn copy_first(&mut self, _skip: u32) {}
 
     /// Starts to copy the next step.
     ///
     /// # Safety
     /// As for [`copy_first`](Self::copy_first), with nothing skipped.
-    unsafe fn copy(&mut self);
+    #[inline(always)]
+    unsafe fn copy(&mut self) {}
 
     /// Goes on to another stage, `flip` from the last.
     fn turn(&mut self, flip: u32);

@@ -87,19 +87,6 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     }
 
     #[inline(always)]
-    unsafe fn fetch_first(&mut self, _skip: u32) -> Held {
-        [0.0; 8]
-    }
-
-    #[inline(always)]
-    unsafe fn fetch(&mut self) -> Held {
-        [0.0; 8]
-    }
-
-    #[inline(always)]
-    unsafe fn store(&self, _back: u32, _held: Held) {}
-
-    #[inline(always)]
     fn turn(&mut self, flip: u32) {
         self.to ^= flip;
     }
@@ -174,12 +161,6 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
             });
         }
     }
-
-    #[inline(always)]
-    unsafe fn copy_first(&mut self, _skip: u32) {}
-
-    #[inline(always)]
-    unsafe fn copy(&mut self) {}
 
     #[inline(always)]
     fn turn(&mut self, flip: u32) {
