@@ -11,7 +11,21 @@ pub struct View<'a, T> {
 }
 
 impl<'a, T: Copy> View<'a, T> {
-    /// The first `rows` × `cols` elements as a matrix.
+    /// The first `rows` × `cols` elements as a matrix. That there are as many is tested here, once, and by no access.
+    ///
+    /// # Panics
+    /// There are fewer.
+    #[inline(always)]
+    pub fn checked(elements: &'a [T], rows: usize, cols: usize) -> Self {
+        assert!(
+            rows.checked_mul(cols).is_some_and(|wanted| wanted <= elements.len()),
+            "a matrix has more elements than its slice"
+        );
+        // SAFETY: just tested.
+        unsafe { Self::new(elements, rows, cols) }
+    }
+
+    /// The same untested.
     ///
     /// # Safety
     /// There are at least that many elements.
@@ -120,5 +134,24 @@ mod tests {
             assert_eq!(matrix.read(1, 0), 7);
         }
         assert_eq!(target, [0, 0, 0, 7, 0, 0]);
+    }
+
+    #[test]
+    fn a_matrix_may_be_smaller_than_its_slice() {
+        let elements = [1, 2, 3, 4, 5, 6];
+        assert_eq!(View::checked(&elements, 1, 5).get_or(0, 4, 0), 5);
+        assert_eq!(View::checked(&elements, 0, usize::MAX).get_or(0, 0, 9), 9);
+    }
+
+    #[test]
+    #[should_panic(expected = "more elements than its slice")]
+    fn a_matrix_larger_than_its_slice_is_refused() {
+        View::checked(&[1, 2, 3, 4, 5, 6], 2, 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "more elements than its slice")]
+    fn extents_that_overflow_are_refused() {
+        View::checked(&[1, 2, 3, 4], usize::MAX, 4);
     }
 }

@@ -23,7 +23,7 @@ pub unsafe fn matmul_column_16(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     let tile_a = shared_tile![f32; 16, 16; ColumnOrder];
     let tile_b = shared_tile![f32; 16, 16; ColumnOrder];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }
 
 /// [`matmul_column_16`](fn@matmul_column_16) with one unused element a column: 2-way conflicts are left in the stores.
@@ -36,7 +36,7 @@ pub unsafe fn matmul_column_16_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32
     let tile_a = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
     let tile_b = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }
 
 /// [`matmul_tiled_32`](fn@super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts.
@@ -49,7 +49,7 @@ pub unsafe fn matmul_column_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     let tile_a = shared_tile![f32; 32, 32; ColumnOrder];
     let tile_b = shared_tile![f32; 32, 32; ColumnOrder];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }
 
 /// [`matmul_column_32`](fn@matmul_column_32) with one unused element a column: no conflict is left.
@@ -62,5 +62,5 @@ pub unsafe fn matmul_column_32_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32
     let tile_a = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
     let tile_b = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }

@@ -5,7 +5,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use tile::DynamicTile;
+use tile::{DynamicTile, View};
 
 use super::Gemm;
 use super::tiled::phases;
@@ -35,7 +35,7 @@ pub unsafe fn matmul_dynamic(p: Gemm, edge: u32, a: &[f32], b: &[f32], c: *mut f
             }
             sum
         };
-        multiply(p, edge, a, b, c, tile_a, tile_b, add)
+        multiply(p, edge, p.operands(a, b), c, tile_a, tile_b, add)
     }
 }
 
@@ -58,7 +58,7 @@ pub unsafe fn matmul_dynamic_column(p: Gemm, edge: u32, pad: u32, a: &[f32], b: 
             }
             sum
         };
-        multiply(p, edge, a, b, c, tile_a, tile_b, add)
+        multiply(p, edge, p.operands(a, b), c, tile_a, tile_b, add)
     }
 }
 
@@ -68,8 +68,7 @@ pub unsafe fn matmul_dynamic_column(p: Gemm, edge: u32, pad: u32, a: &[f32], b: 
 unsafe fn multiply(
     p: Gemm,
     edge: usize,
-    a: &[f32],
-    b: &[f32],
+    operands: (View<f32>, View<f32>),
     c: *mut f32,
     tile_a: DynamicTile<f32>,
     tile_b: DynamicTile<f32>,
@@ -81,6 +80,6 @@ unsafe fn multiply(
             tile_a.set(y, x, from_a);
             tile_b.set(y, x, from_b);
         };
-        phases(p, edge, a, b, c, store, add);
+        phases(p, edge, operands, c, store, add);
     }
 }

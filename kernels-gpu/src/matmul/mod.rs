@@ -20,7 +20,7 @@ pub mod product;
 pub mod tiled;
 
 #[cfg(not(target_feature = "compute_80"))]
-use tile::ViewMut;
+use tile::{View, ViewMut};
 
 /// Extents and factors of a product, passed to each kernel by value.
 #[repr(C)]
@@ -43,6 +43,18 @@ impl Gemm {
     /// A · B itself.
     pub fn product(m: u32, n: u32, k: u32) -> Self {
         Self { m, n, k, alpha: 1.0, beta: 0.0 }
+    }
+
+    /// A and B as matrices.
+    ///
+    /// # Safety
+    /// The slices hold m × k and k × n elements.
+    #[cfg(not(target_feature = "compute_80"))]
+    #[inline(always)]
+    unsafe fn operands<'a>(&self, a: &'a [f32], b: &'a [f32]) -> (View<'a, f32>, View<'a, f32>) {
+        let (m, n, k) = (self.m as usize, self.n as usize, self.k as usize);
+        // SAFETY: the caller's promise.
+        unsafe { (View::new(a, m, k), View::new(b, k, n)) }
     }
 
     /// Writes one element of C from its sum of products, if C has that element.

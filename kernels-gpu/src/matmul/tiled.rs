@@ -23,7 +23,7 @@ pub unsafe fn matmul_tiled_16(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     let tile_a = shared_tile![f32; 16, 16; Plain];
     let tile_b = shared_tile![f32; 16, 16; Plain];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }
 
 /// C = alpha · A · B + beta · C in 32 × 32 tiles, static shared memory (8 KiB a block).
@@ -36,47 +36,23 @@ pub unsafe fn matmul_tiled_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     let tile_a = shared_tile![f32; 32, 32; Plain];
     let tile_b = shared_tile![f32; 32, 32; Plain];
     // SAFETY: as the contract says.
-    unsafe { multiply(p, a, b, c, tile_a, tile_b) }
+    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
 }
 
-/// The same as [`matmul_tiled_16`](fn@matmul_tiled_16) in safe slices: global memory is read by `get`, whose test against the length
-/// is the test that the edges need anyway. What else must hold is tested before the loop.
-///
-/// It takes 47 registers a thread where the other takes 32, so that five blocks fit a multiprocessor and not eight: 0.92 of its speed at
-/// 4096, 0.99 at 1024. Told to do with 32 or 40, the assembler spills.
+/// The same as [`matmul_tiled_16`](fn@matmul_tiled_16) in safe slices: that they are long enough for their matrices is tested once, before
+/// the loop, and what the loop reads lies inside of the matrices by the test that the edges need anyway.
 ///
 /// # Safety
-/// `c` holds m × n elements; blocks are 16 × 16. What `a` and `b` lack of m × k and k × n elements ends in a panic.
+/// `c` holds m × n elements; blocks are 16 × 16. A slice that is too short for its matrix ends in a panic.
 #[kernel]
 #[block_dim(16, 16)]
 pub unsafe fn matmul_tiled_16_safe(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
     let tile_a = shared_tile![f32; 16, 16; Plain];
     let tile_b = shared_tile![f32; 16, 16; Plain];
-    let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
-    let (row, col) = (thread::block_idx_y() as usize * 16 + y, thread::block_idx_x() as usize * 16 + x);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    // Beyond an edge nothing is read: a zero adds nothing to the sum. An empty part of `a` is still of `a`, which is only read; an empty
-    // slice from nowhere would take `ld.global.nc` from the loop.
-    let (begin, len) = if row < m { (row * k, k) } else { (0, 0) };
-    let a_row = &a[begin..][..len];
-    let b = &b[..if col < n { k * n } else { 0 }];
-    let mut sum = 0.0;
-    for first in (0..k).step_by(16) {
-        let from_a = a_row.get(first + x).copied().unwrap_or(0.0);
-        let from_b = b.get((first + y) * n + col).copied().unwrap_or(0.0);
-        // SAFETY: inside of 16 × 16; barriers part the stores from the loads.
-        unsafe {
-            tile_a.set(y, x, from_a);
-            tile_b.set(y, x, from_b);
-            thread::sync_threads();
-            for i in 0..16 {
-                sum += tile_a.get(y, i) * tile_b.get(i, x);
-            }
-            thread::sync_threads();
-        }
-    }
+    let operands = (View::checked(a, m, k), View::checked(b, k, n));
     // SAFETY: as the contract says.
-    unsafe { p.store(c, row, col, sum) }
+    unsafe { multiply(p, operands, c, tile_a, tile_b) }
 }
 
 /// The body of every product in tiles of fixed extents; the layout of the tiles decides its bank conflicts.
@@ -86,8 +62,7 @@ pub unsafe fn matmul_tiled_16_safe(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
 #[inline(always)]
 pub(super) unsafe fn multiply<const EDGE: usize, L: Layout<EDGE, EDGE>>(
     p: Gemm,
-    a: &[f32],
-    b: &[f32],
+    operands: (View<f32>, View<f32>),
     c: *mut f32,
     tile_a: SharedTile<f32, EDGE, EDGE, L>,
     tile_b: SharedTile<f32, EDGE, EDGE, L>,
@@ -104,7 +79,7 @@ pub(super) unsafe fn multiply<const EDGE: usize, L: Layout<EDGE, EDGE>>(
             }
             sum
         };
-        phases(p, EDGE, a, b, c, store, add);
+        phases(p, EDGE, operands, c, store, add);
     }
 }
 
@@ -112,13 +87,12 @@ pub(super) unsafe fn multiply<const EDGE: usize, L: Layout<EDGE, EDGE>>(
 /// a sum the products of row y and column x.
 ///
 /// # Safety
-/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are `edge` × `edge`.
+/// The operands are m × k and k × n, and `c` holds m × n elements; blocks are `edge` × `edge`.
 #[inline(always)]
 pub(super) unsafe fn phases(
     p: Gemm,
     edge: usize,
-    a: &[f32],
-    b: &[f32],
+    (a, b): (View<f32>, View<f32>),
     c: *mut f32,
     store: impl Fn(usize, usize, f32, f32),
     add: impl Fn(f32, usize, usize) -> f32,
@@ -126,11 +100,10 @@ pub(super) unsafe fn phases(
     let (x, y) = (thread::thread_idx_x() as usize, thread::thread_idx_y() as usize);
     let row = thread::block_idx_y() as usize * edge + y;
     let col = thread::block_idx_x() as usize * edge + x;
-    let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
+    let k = p.k as usize;
 
-    // SAFETY: extents as the contract gives them, and the two barriers of a phase part the stores from the loads.
+    // SAFETY: the contract gives the extents, and the two barriers of a phase part the stores from the loads.
     unsafe {
-        let (a, b) = (View::new(a, m, k), View::new(b, k, n));
         let mut sum = 0.0;
         let mut first = 0;
         while first < k {
