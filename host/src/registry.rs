@@ -132,6 +132,7 @@ kernels! {
         transpose_hopper_16_bytes
         transpose_hopper_shifted_1_byte transpose_hopper_shifted_2_bytes transpose_hopper_shifted_4_bytes
         transpose_hopper_shifted_8_bytes
+        transpose_hopper_narrow_1_byte transpose_hopper_narrow_2_bytes transpose_hopper_narrow_4_bytes
     }
     "coalescing": coalescing {
         copy_shifted copy_strided copy_scattered copy_some_lanes copy_4_bytes copy_8_bytes copy_16_bytes

@@ -5,7 +5,7 @@ use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::device::Device;
 use host::half::F16;
-use host::transpose::{For, launch, plan};
+use host::transpose::{For, Variant, launch, plan};
 use host::verify::exact;
 use kernels_gpu::coalescing::Quad;
 
@@ -136,12 +136,22 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     let (source, mut target) = (from.index(begin..begin + rows * cols), to.index(begin..begin + rows * cols));
     let expected = padded(&expected(Step::Naive, (rows, cols), &numbers));
     let choice = host::transpose::transpose(device, (rows, cols), &source, &mut target)?;
-    let other = match choice.chips {
-        For::Hopper => For::Any,
-        For::Any => For::device(device.limits()),
-    };
-    let other = plan(other, choice.variant, size_of::<T>(), (rows, cols))?;
-    for (place, choice) in [choice, other].iter().enumerate() {
+    // What is picked elsewhere, too.
+    let mut choices = vec![choice];
+    for chips in [For::Any, For::device(device.limits())] {
+        let variants = if choice.variant == Variant::Vectorised {
+            vec![Variant::Vectorised]
+        } else {
+            vec![Variant::Shifted, Variant::Narrow]
+        };
+        for variant in variants {
+            let other = plan(chips, variant, size_of::<T>(), (rows, cols))?;
+            if choices.iter().all(|choice| choice.kernel() != other.kernel()) {
+                choices.push(other);
+            }
+        }
+    }
+    for (place, choice) in choices.iter().enumerate() {
         if place > 0 {
             to.copy_from(&padded(&vec![T::default(); rows * cols]))?;
             launch(device, choice, (rows, cols), &source, &mut target)?;

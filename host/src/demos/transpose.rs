@@ -231,7 +231,7 @@ fn launches<T: Element>(
     let named = Step::ALL.into_iter().filter_map(|step| Some((T::name_for(step, extents)?, step)));
     let mut all: Vec<_> = named.map(|(name, step)| (name, Launch::Step(step))).collect();
     // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
-    for variant in [Variant::Vectorised, Variant::Shifted] {
+    for variant in [Variant::Vectorised, Variant::Shifted, Variant::Narrow] {
         if stage.only.is_some() && dispatch::takes(variant, size_of::<T>(), extents) {
             let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
             all.push((choice.kernel(), Launch::Choice(choice)));

@@ -68,3 +68,11 @@ shifted::kernels! { true, 4;
     /// Elements of 8 bytes, rows that begin anywhere.
     transpose_hopper_shifted_8_bytes: u64, u64, 1, TILE_8, 512, 1;
 }
+shifted::kernels! { true, 2;
+    /// Bytes, rows that begin anywhere, tiles half as wide.
+    transpose_hopper_narrow_1_byte: u8, u32, 4, NARROW_1, 256, 1;
+    /// Elements of 2 bytes, rows that begin anywhere, tiles half as wide.
+    transpose_hopper_narrow_2_bytes: u16, u32, 2, NARROW_2, 256, 1;
+    /// Elements of 4 bytes, rows that begin anywhere, tiles half as wide.
+    transpose_hopper_narrow_4_bytes: u32, u32, 1, NARROW_4, 512, 1;
+}

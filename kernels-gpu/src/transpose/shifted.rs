@@ -25,6 +25,12 @@ pub const TILE_2: Tile = Tile { rows: 128, cols: 128, threads: 512 };
 pub const TILE_4: Tile = Tile { rows: 64, cols: 128, threads: 512 };
 /// The tile for elements of 8 bytes.
 pub const TILE_8: Tile = Tile { rows: 64, cols: 64, threads: 512 };
+/// As [`TILE_1`], half as wide: for matrices whose whole tiles would leave multiprocessors without one.
+pub const NARROW_1: Tile = Tile { rows: 256, cols: 64, threads: 256 };
+/// As [`TILE_2`], half as wide.
+pub const NARROW_2: Tile = Tile { rows: 128, cols: 64, threads: 256 };
+/// As [`TILE_4`], half as wide.
+pub const NARROW_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
 /// How many tiles of bytes lie side by side before the next ones below: what they load of a row lies together.
 pub const SIDE_1: u32 = 4;
 
