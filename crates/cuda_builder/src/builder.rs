@@ -71,7 +71,7 @@ pub struct CudaBuilder {
     pub optix: bool,
     /// Use `cuda_std`'s mathematics where dependencies call the crate `libm`. On by default.
     pub override_libm: bool,
-    /// Place immutable statics in constant memory.
+    /// Place immutable statics in constant memory, those of up to 64 KiB.
     pub use_constant_memory_space: bool,
     /// Debug information.
     pub debug: DebugInfo,
@@ -187,7 +187,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Places immutable statics in constant memory.
+    /// Places immutable statics in constant memory: those of up to 64 KiB that no one can write. More than 64 KiB of them is
+    /// an error.
     pub fn use_constant_memory_space(mut self, constant: bool) -> Self {
         self.use_constant_memory_space = constant;
         self

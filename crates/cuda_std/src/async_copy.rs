@@ -51,20 +51,20 @@ pub unsafe fn cp_async_cg<T>(dst: *mut T, src: *const T) {
 /// Closes the copies that this thread issued since the last call into a group.
 #[inline(always)]
 pub fn cp_async_commit_group() {
-    // SAFETY: the caller's promise is the instruction's own.
+    // SAFETY: the instruction has no precondition.
     unsafe { ptx!("cp.async.commit_group;") };
 }
 
 /// Waits until at most the `N` youngest groups of this thread are still on the way.
 #[inline(always)]
 pub fn cp_async_wait_group<const N: u32>() {
-    // SAFETY: the caller's promise is the instruction's own.
+    // SAFETY: the instruction has no precondition.
     unsafe { ptx!("cp.async.wait_group {n};", n = imm(N)) };
 }
 
 /// Waits for all copies of this thread, whether in a group or not.
 #[inline(always)]
 pub fn cp_async_wait_all() {
-    // SAFETY: the caller's promise is the instruction's own.
+    // SAFETY: the instruction has no precondition.
     unsafe { ptx!("cp.async.wait_all;") };
 }

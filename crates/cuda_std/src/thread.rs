@@ -134,7 +134,8 @@ pub fn grid_dim() -> UVec3 {
 #[inline(always)]
 pub fn index() -> u32 {
     let (grid, block, dim, thread) = (grid_dim(), block_idx(), block_dim(), thread_idx());
-    let block_id = block.x + block.y * grid.x + grid.x * grid.y * block.z;
+    let row = grid.y.wrapping_mul(block.z).wrapping_add(block.y);
+    let block_id = grid.x.wrapping_mul(row).wrapping_add(block.x);
     let in_block = thread.z * (dim.x * dim.y) + thread.y * dim.x + thread.x;
     block_id.wrapping_mul(dim.x * dim.y * dim.z).wrapping_add(in_block)
 }
@@ -236,7 +237,7 @@ pub fn system_fence() {
     unsafe { membar_sys() }
 }
 
-/// Sleeps for about `nanos` nanoseconds, at most a millisecond.
+/// Sleeps for about `nanos` nanoseconds, at most a millisecond. From `compute_70` on.
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
     // SAFETY: sleeping has no precondition.

@@ -1,8 +1,8 @@
 //! What the 32 threads of a warp do together: barrier, vote, match, reduce, shuffle.
 //!
 //! A warp runs one instruction for its 32 lanes while they agree on the way, so these exchanges need no shared memory
-//! and no block barrier. Every `_sync` operation names its lanes in `mask` (bit `i` is lane `i`; usually
-//! [`u32::MAX`]): each named lane that has not exited must come to the same call with the same mask.
+//! and no block barrier. Every operation but [`lane_id`] and [`activemask`] names its lanes in `mask` (bit `i` is lane `i`;
+//! usually [`u32::MAX`]): each named lane that has not exited must come to the same call with the same mask.
 
 mod shuffle;
 
@@ -26,7 +26,7 @@ pub unsafe fn sync_warp(mask: u32) {
 #[inline(always)]
 pub fn lane_id() -> u32 {
     let lane: u32;
-    // SAFETY: the caller's promise is the instruction's own.
+    // SAFETY: reading a special register has no precondition.
     unsafe { ptx!("mov.u32 {lane}, %laneid;", lane = out(u32) lane; options(pure, nomem)) };
     lane
 }
@@ -38,7 +38,7 @@ pub fn lane_id() -> u32 {
 #[inline(always)]
 pub fn activemask() -> u32 {
     let mask: u32;
-    // SAFETY: the caller's promise is the instruction's own.
+    // SAFETY: the instruction has no precondition.
     unsafe { ptx!("activemask.b32 {mask};", mask = out(u32) mask; options(nomem, convergent)) };
     mask
 }

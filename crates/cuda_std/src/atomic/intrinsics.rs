@@ -113,7 +113,7 @@ macro_rules! fetch {
     ($ordering:ident $sem:literal $scope:ident $ptx_scope:literal $op:ident $suffix:literal
         $type:ident $carrier:ident |$val:ident| $passed:expr, |$old:ident| $result:expr) => {
         paste! {
-            #[doc = concat!("`", stringify!($op), "` on an `", stringify!($type), "`, which returns the value before: ",
+            #[doc = concat!("`", stringify!($op), "` for `", stringify!($type), "`, which returns the value before: ",
                 stringify!($ordering), ", ", stringify!($scope), " scope.")]
             ///
             /// # Safety
@@ -197,7 +197,7 @@ fetch_bits! {
 macro_rules! step {
     ($ordering:ident $sem:literal $scope:ident $ptx_scope:literal $op:ident $suffix:literal $type:ident $step:expr) => {
         paste! {
-            #[doc = concat!("`", stringify!($op), "` on an `", stringify!($type), "` by one, wrapping, which returns the \
+            #[doc = concat!("`", stringify!($op), "` of `", stringify!($type), "` by one, wrapping, which returns the \
                 value before: ", stringify!($ordering), ", ", stringify!($scope), " scope.")]
             ///
             /// # Safety
@@ -232,7 +232,7 @@ macro_rules! cas {
     ($ordering:ident $sem:literal $scope:ident $ptx_scope:literal
         $type:ident $carrier:ident $suffix:literal |$val:ident| $passed:expr, |$old:ident| $result:expr) => {
         paste! {
-            #[doc = concat!("Compares an `", stringify!($type), "` with `current`, bit for bit, stores `new` if they are \
+            #[doc = concat!("Compares the `", stringify!($type), "` there with `current`, bit for bit, stores `new` if they are \
                 equal, and returns the value before: ", stringify!($ordering), ", ", stringify!($scope), " scope.")]
             ///
             /// # Safety

@@ -163,7 +163,7 @@ macro_rules! fetch {
     )*)*};
     (@scope $op:ident $doc:literal $type:ident $scope:ident) => {
         paste! {
-            #[doc = concat!($doc, " an `", stringify!($type), "` and returns the value before, at ",
+            #[doc = concat!($doc, " the `", stringify!($type), "` and returns the value before, at ",
                 stringify!($scope), " scope.")]
             ///
             /// # Safety
