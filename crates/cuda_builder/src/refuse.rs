@@ -143,8 +143,8 @@ fn undefined(module: &Module<'_>) -> Result<(), String> {
             _ => match user.and_then(library_of) {
                 Some(library) => {
                     return Err(format!(
-                        "`{readable}` is used but defined nowhere: the crate `{library}` has it from C or assembly for the host's \
-                         processor. Switch that off by a feature of the crate (such as `pure` or `no_asm`; often \
+                        "`{readable}` is used but defined nowhere: the crate `{library}` has it from the host: its system, or C or \
+                         assembly for its processor. Switch that off by a feature of the crate (such as `pure` or `no_asm`; often \
                          `default-features = false`){place}"
                     ));
                 }

@@ -1,7 +1,8 @@
-//! The x86 vector instructions that compare and convert floats, by what they compute.
+//! The x86 instructions on vectors, and those that carry, by what they compute.
 //!
 //! Most of `core::arch` is generic vector code that the device runs as it is. The rest are LLVM's `llvm.x86.…`, which no GPU
-//! has; those of SSE and SSE2 that libraries of vectors use are defined in `x86_vectors.ll`. All others are refused.
+//! has; those of SSE and SSE2 that libraries of vectors use, and the carries of big integers (`_addcarry_u64`), which their
+//! libraries use on every x86 and have no switch for, are defined in `x86_vectors.ll`. All others are refused.
 
 use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value};
 
