@@ -64,6 +64,20 @@ struct Meeting {
     wide: Gathered,
     /// Of an `mbarrier`: by parity of the phase.
     phases: [Gathered; 2],
+    /// The block and warp that left knowledge here last.
+    by: Option<(u32, u32)>,
+}
+
+impl Meeting {
+    /// A store, which is no read-modify-write. Who reads it has read nothing that others wrote: that ends the release
+    /// sequences of all but the thread itself, or its warp, whose lanes may store by one instruction.
+    fn stored_by(&mut self, warp: (u32, u32)) {
+        if self.by.is_some_and(|by| by != warp) {
+            self.narrow.clear();
+            self.wide = Gathered::default();
+            self.by = None;
+        }
+    }
 }
 
 /// A race: the later access's lane and first byte, and the earlier access.
@@ -532,6 +546,12 @@ fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, at: A
             None if passes_on => meetings.entry(address).or_default(),
             None => continue,
         };
+        if !reads {
+            meeting.stored_by((block, at.warp));
+        }
+        if passes_on {
+            meeting.by = Some((block, at.warp));
+        }
         if reads {
             // A reader whose own scope is the block's is synchronised with no other block.
             if wide {

@@ -11,7 +11,7 @@ use gpu_model::chips::H200;
 use sanitizer::{Check, Checks, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "synchronisation",
     "memory_and_copies",
     "suites",
@@ -21,8 +21,9 @@ const NAMES: [&str; 9] = [
     "spaces",
     "algorithms",
     "stages",
+    "twins",
 ];
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     (include_str!("synchronisation.cu"), include_str!("synchronisation.ptx")),
     (include_str!("memory_and_copies.cu"), include_str!("memory_and_copies.ptx")),
     (include_str!("suites.cu"), include_str!("suites.ptx")),
@@ -32,6 +33,7 @@ const FILES: [(&str, &str); 9] = [
     (include_str!("spaces.cu"), include_str!("spaces.ptx")),
     (include_str!("algorithms.cu"), include_str!("algorithms.ptx")),
     (include_str!("stages.cu"), include_str!("stages.ptx")),
+    (include_str!("twins.cu"), include_str!("twins.ptx")),
 ];
 const WORDS: usize = 1024;
 const BYTES: u64 = 4 * WORDS as u64;
