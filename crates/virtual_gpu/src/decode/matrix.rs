@@ -65,13 +65,8 @@ pub(super) fn mma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Re
 /// `mma.sp`: A takes half the registers; metadata and selector follow.
 fn sparse(d: &mut Decoder<'_>, form: &Form<'_>, words: &[&str]) -> Result<OpKind, Refusal> {
     let made = Sparse::parse(words).map_err(Refusal)?;
-    let [od, oa, ob, oc, metadata, Operand::Constant(selector)] = form.operands::<6>()? else {
-        return Err(Refusal::new("its selector is a number"));
-    };
-    let selector = selector.integer().filter(|&selector| selector < made.selectors().into());
-    let Some(selector) = selector else {
-        return Err(Refusal(format!("its selector is a number below {}", made.selectors())));
-    };
+    let [od, oa, ob, oc, metadata, which] = form.operands::<6>()?;
+    let selector = selector(which, made)?;
     let counts = made.dense.counts();
     let (a, ty) = (counts.a / 2, ScalarType::B32);
     let operands = Operands {
@@ -81,7 +76,20 @@ fn sparse(d: &mut Decoder<'_>, form: &Form<'_>, words: &[&str]) -> Result<OpKind
         d: registers(d, od, counts.d, ty, true)?,
     };
     let metadata = d.source(metadata, ty)?;
-    Ok(extension(SparseMultiply { form: made, operands, metadata, selector: selector as u32 }))
+    Ok(extension(SparseMultiply { form: made, operands, metadata, selector }))
+}
+
+/// Which lanes' metadata count.
+fn selector(operand: &Operand, sparse: Sparse) -> Result<u32, Refusal> {
+    let number = match operand {
+        Operand::Constant(number) => number.integer(),
+        _ => None,
+    };
+    let below = sparse.selectors();
+    let selector = number.filter(|&number| number < below.into());
+    selector
+        .map(|number| number as u32)
+        .ok_or_else(|| Refusal(format!("its selector is a number below {below}")))
 }
 
 /// `wmma.load`, `wmma.store`, `wmma.mma`
@@ -136,7 +144,17 @@ pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     }
     let mut made = Wgmma::parse(&words).map_err(Refusal)?;
     let (count_d, count_a) = made.counts();
-    let [od, oa, ob, scale, rest @ ..] = form.operands else {
+    let mut operands = form.operands.to_vec();
+    let mut metadata = None;
+    if let Some(sparse) = made.sparse {
+        if operands.len() < 5 {
+            return Err(Refusal::new("it takes D, A, B, metadata, a selector and whether to add"));
+        }
+        let words = d.source(&operands[3], ScalarType::B32)?;
+        metadata = Some((words, selector(&operands[4], sparse)?));
+        operands.drain(3..5);
+    }
+    let [od, oa, ob, scale, rest @ ..] = &operands[..] else {
         return Err(Refusal::new("it takes D, A, B and whether to add"));
     };
     let a = match oa {
@@ -179,7 +197,7 @@ pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     // D is read, too.
     registers(d, od, count_d, ScalarType::B32, false)?;
     let registers_d = registers(d, od, count_d, ScalarType::B32, true)?;
-    Ok(extension(GroupMultiply { form: made, d: registers_d, a, b, accumulate }))
+    Ok(extension(GroupMultiply { form: made, d: registers_d, a, b, metadata, accumulate }))
 }
 
 /// `ldmatrix`, `stmatrix`

@@ -139,6 +139,8 @@ pub(crate) struct GroupMultiply {
     pub d: Box<[Slot]>,
     pub a: GroupSource,
     pub b: Slot,
+    /// With `.sp`: which elements A has, and which lanes say so.
+    pub metadata: Option<(Slot, u32)>,
     /// Whether D is added to: a predicate, and whether it is negated.
     pub accumulate: (Slot, bool),
 }
@@ -183,6 +185,10 @@ impl Extension for GroupMultiply {
                 let warp = machine.warp.index as usize % 4;
                 self.form.a_of_shared(descriptor(*slot), warp, &mut shared)?
             }
+        };
+        let a = match (self.form.sparse, self.metadata) {
+            (Some(sparse), Some((words, selector))) => sparse.expand(&a, &rows(regs, &[words])[0], selector),
+            _ => a,
         };
         let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
         if let Some(pieces) = shared.pieces {

@@ -73,7 +73,24 @@ impl Mma {
         }
     }
 
-    /// The same without a look at whether there is such a product.
+    /// A product without more than its shape and types.
+    pub(super) fn of(shape: Shape, a: Element, b: Element, d: Accumulator) -> Self {
+        let (a_by_columns, b_by_rows) = (false, false);
+        Self {
+            shape,
+            a,
+            b,
+            c: d,
+            d,
+            a_by_columns,
+            b_by_rows,
+            saturate: false,
+            and: false,
+            round: Round::Nearest,
+        }
+    }
+
+    /// The same as [`Mma::parse`] without a look at whether there is such a product.
     pub(super) fn parse_any(words: &[&str]) -> Result<Self, String> {
         let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words else {
             return Err("expected `.sync.aligned`, a shape and two layouts".into());

@@ -5,7 +5,7 @@
 //! low half is for a row of the upper eight and its high half for the row eight below; for narrower ones a lane has 32
 //! bits of one row.
 
-use super::element::Element;
+use super::element::{Accumulator, Element};
 use super::mma::{Lines, Mma, Row, Shape};
 
 /// One form of `mma.sp`.
@@ -38,6 +38,25 @@ impl Sparse {
         }
     }
 
+    /// What `wgmma.mma_async.sp` of a depth does with a warp's 16 rows of A: its metadata lie in the lanes as those of the
+    /// `mma.sp` of the same depth.
+    pub fn of_group(k: usize, a: Element, b: Element, d: Accumulator) -> Self {
+        Self { dense: Mma::of(Shape { m: 16, n: 8, k }, a, b, d) }
+    }
+
+    /// A's 16 rows in full.
+    pub fn expand(&self, half: &[u32], metadata: &Row, selector: u32) -> Vec<u32> {
+        let depth = self.dense.shape.k;
+        let mut full = vec![0; 16 * depth];
+        for (row, kept) in half.chunks_exact(depth / 2).enumerate() {
+            for (number, &value) in kept.iter().enumerate() {
+                let place = self.place(number, |group| self.field(metadata, selector, row, group));
+                full[row * depth + place.min(depth - 1)] = value;
+            }
+        }
+        full
+    }
+
     /// Neighbours along k of which half are kept.
     fn group(&self) -> usize {
         match self.dense.a {
@@ -59,18 +78,21 @@ impl Sparse {
 
     /// D. `selector` says which lanes of each quad hold the metadata.
     pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row], metadata: &Row, selector: u32) -> Vec<Row> {
-        let field = |row: usize, group: usize| {
-            let quad = row % 8 * 4;
-            let narrow = self.dense.a.bits() <= 8;
-            let (lanes, first) = (self.lanes(), selector as usize * self.lanes() % 4);
-            let (lane, bit) = match narrow {
-                false => (first % 4 + group / 4 % lanes, group % 4 * 4 + row / 8 * 16),
-                true => (first % 4 + row / 8 + 2 * (group / 8), group % 8 * 4),
-            };
-            metadata[quad + lane % 4] >> bit & 15
+        self.dense.execute_with(a, b, c, self.dense.shape.k / 2, &|row, kept| {
+            self.place(kept, |group| self.field(metadata, selector, row, group))
+        })
+    }
+
+    /// The four bits of a group of neighbours in a row.
+    fn field(&self, metadata: &Row, selector: u32, row: usize, group: usize) -> u32 {
+        let quad = row % 8 * 4;
+        let narrow = self.dense.a.bits() <= 8;
+        let (lanes, first) = (self.lanes(), selector as usize * self.lanes() % 4);
+        let (lane, bit) = match narrow {
+            false => (first % 4 + group / 4 % lanes, group % 4 * 4 + row / 8 * 16),
+            true => (first % 4 + row / 8 + 2 * (group / 8), group % 8 * 4),
         };
-        self.dense
-            .execute_with(a, b, c, self.dense.shape.k / 2, &|row, kept| self.place(kept, |g| field(row, g)))
+        metadata[quad + lane % 4] >> bit & 15
     }
 
     /// Where along k the kept element number `kept` of a row lies.

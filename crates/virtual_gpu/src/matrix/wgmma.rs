@@ -7,6 +7,7 @@ use super::element::{Accumulator, Element, Family};
 use super::fragment;
 use super::mma::{Row, Shape, field};
 use super::product;
+use super::sparse::Sparse;
 
 /// One form of `wgmma.mma_async`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) struct Wgmma {
     pub a: Element,
     pub b: Element,
     saturate: bool,
+    /// A has every second element (`.sp`), and metadata says which.
+    pub sparse: Option<Sparse>,
     /// A or B lies along m or n in shared memory rather than along k.
     pub a_transposed: bool,
     pub b_transposed: bool,
@@ -33,12 +36,18 @@ pub(crate) trait ReadShared {
 impl Wgmma {
     /// Reads the modifiers behind `wgmma`, of which `mma_async` is the first.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
-        let ["mma_async", "sync", "aligned", shape, rest @ ..] = words else {
-            return Err("expected `.mma_async.sync.aligned` and a shape".into());
+        let (sparse, words) = match words {
+            ["mma_async", "sp", rest @ ..] => (true, rest),
+            ["mma_async", rest @ ..] => (false, rest),
+            _ => return Err("expected `.mma_async`".into()),
+        };
+        let ["sync", "aligned", shape, rest @ ..] = words else {
+            return Err("expected `.sync.aligned` and a shape".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
         let (saturate, rest) = match rest {
-            ["satfinite", rest @ ..] => (true, rest),
+            // The manual's syntax has it before the types, its examples behind them.
+            ["satfinite", rest @ ..] | [rest @ .., "satfinite"] => (true, rest),
             rest => (false, rest),
         };
         let [d, a, b, rest @ ..] = rest else { return Err("expected three types".into()) };
@@ -48,22 +57,27 @@ impl Wgmma {
             return Err(format!("types `.{d}.{a}.{b}` are not supported in a matrix product"));
         };
         let bits = if a == Element::B1 { ["and", "popc"].as_slice() } else { &[] };
-        let made = Self {
+        let mut made = Self {
             shape,
             d,
             a,
             b,
             saturate,
+            sparse: None,
             a_transposed: false,
             b_transposed: false,
             a_negative: false,
             b_negative: false,
         };
-        if rest == bits && made.is_known() {
-            Ok(made)
-        } else {
-            Err("there is no such combination of shape and types".into())
+        // With `.sp` an instruction takes twice the depth.
+        made.shape.k = if sparse { shape.k / 2 } else { shape.k };
+        let known = rest == bits && made.is_known() && !(sparse && (shape.k % 2 != 0 || a == Element::B1));
+        if !known {
+            return Err("there is no such combination of shape and types".into());
         }
+        made.shape.k = shape.k;
+        made.sparse = sparse.then(|| Sparse::of_group(shape.k, a, b, d));
+        Ok(made)
     }
 
     fn is_known(&self) -> bool {
@@ -121,11 +135,16 @@ impl Wgmma {
         if self.a == Element::B1 { self.shape.k / 32 } else { self.shape.k }
     }
 
+    /// Elements of a row of A.
+    fn a_depth(&self) -> usize {
+        if self.sparse.is_some() { self.depth() / 2 } else { self.depth() }
+    }
+
     /// A's 16 rows for a warp, each along k, from its registers.
     pub fn a_of_registers(&self, registers: &[Row]) -> Vec<u32> {
         let bits = Self::stored_bits(self.a);
         let per = (32 / bits) as usize;
-        let depth = self.depth();
+        let depth = self.a_depth();
         let mut elements = vec![0; 16 * depth];
         for (register, values) in registers.iter().enumerate() {
             for lane in 0..32 {
@@ -146,7 +165,7 @@ impl Wgmma {
         memory: &mut R,
     ) -> Result<Vec<u32>, R::Error> {
         let matrix = Descriptor::new(descriptor, self.a_transposed);
-        matrix.elements(warp * 16, 16, self.depth(), Self::stored_bits(self.a), memory)
+        matrix.elements(warp * 16, 16, self.a_depth(), Self::stored_bits(self.a), memory)
     }
 
     /// B's columns, each along k.
@@ -345,6 +364,10 @@ mod tests {
             ("mma_async.sync.aligned.m64n64k8.f32.tf32.tf32", 32),
             ("mma_async.sync.aligned.m64n96k32.f32.e4m3.e5m2", 48),
             ("mma_async.sync.aligned.m64n16k32.satfinite.s32.u8.s8", 8),
+            ("mma_async.sync.aligned.m64n16k32.s32.u8.s8.satfinite", 8),
+            ("mma_async.sp.sync.aligned.m64n8k32.f16.f16.f16", 2),
+            ("mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32", 4),
+            ("mma_async.sp.sync.aligned.m64n24k64.s32.u8.s8.satfinite", 12),
             ("mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc", 64),
         ] {
             assert_eq!(form(words).unwrap().counts().0, d, "{words}");
@@ -355,6 +378,8 @@ mod tests {
             "mma_async.sync.aligned.m64n8k8.f32.bf16.bf16",
             "mma_async.sync.aligned.m64n8k16.f16.bf16.bf16",
             "mma_async.sync.aligned.m64n8k256.s32.b1.b1",
+            "mma_async.sp.sync.aligned.m64n8k16.f16.f16.f16",
+            "mma_async.sp.sync.aligned.m64n8k512.s32.b1.b1.and.popc",
             "mma_async.sync.aligned.m128n8k16.f32.bf16.bf16",
         ] {
             assert!(form(words).is_err(), "{words}");

@@ -83,3 +83,49 @@ fn a_warpgroup_multiplies_from_shared_memory_and_registers() {
         assert_eq!(f32::from_bits(bits), (2 * once[i] - ones[i % 16]) as f32, "element {i}");
     }
 }
+
+/// Which two of four neighbours along k a row keeps changes from group to group and row to row; the pairs of bits lie in
+/// the quads' third and fourth lanes as CUTLASS lays them out for a warpgroup.
+#[test]
+fn a_warpgroup_multiplies_a_sparse_matrix() {
+    let (kept, b) = (pattern(64 * 16, 5), pattern(32 * 8, 6));
+    let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    let places = |row: usize, group: usize| pairs[(row * 5 + group * 3 + row / 8) % 6];
+    let mut full = vec![0; 64 * 32];
+    for row in 0..64 {
+        for group in 0..8 {
+            let (first, second) = places(row, group);
+            full[row * 32 + group * 4 + first] = kept[row * 16 + group * 2];
+            full[row * 32 + group * 4 + second] = kept[row * 16 + group * 2 + 1];
+        }
+    }
+    let mut words = Vec::new();
+    for thread in 0..128 {
+        let (row, lane) = (thread / 32 * 16 + thread % 32 / 4, thread % 4);
+        for (register, low) in [(row, 0), (row + 8, 0), (row, 8), (row + 8, 8)] {
+            let at = register * 16 + low + lane * 2;
+            words.extend(f16_bytes(&kept[at..at + 2]));
+        }
+        let metadata = |row: usize| {
+            (0..4)
+                .map(|group| (places(row, lane % 2 * 4 + group), group * 4))
+                .fold(0u32, |bits, (place, at)| bits | ((place.0 | place.1 << 2) << at) as u32)
+        };
+        let word = metadata(row) | metadata(row + 8) << 16;
+        words.extend(if lane < 2 { 0xFFFF_FFFFu32 } else { word }.to_le_bytes());
+    }
+    // Eight columns of eight along k are a core matrix.
+    let columns: Vec<i32> = (0..256).map(|i| b[(i / 64 * 8 + i % 8) * 8 + i / 8 % 8]).collect();
+    let out = run("sparse_group", 128, &words, &f16_bytes(&columns), 512);
+    let expected = product(&full, &b, 8, 32);
+    for (i, &bits) in out.iter().enumerate() {
+        let (thread, element) = (i / 4, i % 4);
+        let row = thread / 32 * 16 + thread % 32 / 4 + element / 2 * 8;
+        let column = thread % 4 * 2 + element % 2;
+        assert_eq!(
+            f32::from_bits(bits),
+            2.0 * expected[row * 8 + column] as f32,
+            "row {row}, column {column}"
+        );
+    }
+}
