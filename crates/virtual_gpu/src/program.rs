@@ -122,6 +122,7 @@ pub(crate) enum Init {
     SmId,
     NSmId,
     GridId,
+    GridIdLow,
     LaneMask(LaneMask),
     DynamicSharedSize,
     SharedSize(SharedSize),

@@ -471,9 +471,26 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
     let start = if global || constant || own_block { None } else { window_of(f)? };
     let [t, a] = f.operands()?;
-    let a = d.source(a, ScalarType::U64)?;
+    let (a, plus) = match a {
+        Operand::Symbol(place) => match address_of(d, &place.name, place.offset, place.generic, 2)? {
+            Some(slot) => ((slot, ScalarType::U64), 0),
+            None => {
+                let register = Operand::Name(place.name.clone());
+                (d.wide_register(&register, ScalarType::U32, false)?, place.offset)
+            }
+        },
+        Operand::Name(name) => match address_of(d, name, 0, false, 2)? {
+            Some(slot) => ((slot, ScalarType::U64), 0),
+            None => (d.wide_register(a, ScalarType::U32, false)?, 0),
+        },
+        a => ((d.source(a, ScalarType::U64)?, ScalarType::U64), 0),
+    };
+    if !matches!(a.1.size(), 4 | 8) {
+        return Err(Refusal::new("an address has 32 or 64 bits"));
+    }
     let t = d.real_target(t, ScalarType::Pred)?;
-    Ok(crate::exec::lanewise::test1(t, a, move |a: u64| {
+    let within = move |a: u64| {
+        let a = a.wrapping_add(plus as u64);
         if own_block {
             window::holds(window::SHARED, a) && (a - window::SHARED) >> window::SHARED_OFFSET_BITS == 0
         } else if let Some(start) = start {
@@ -484,7 +501,11 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
             // The parameters' window counts as global memory.
             (a != 0 && a < window::CONSTANTS) || window::holds(window::PARAM, a)
         }
-    }))
+    };
+    Ok(match rows_of(a.1) {
+        1 => crate::exec::lanewise::test1(t, a.0, move |a: u32| within(a.into())),
+        _ => crate::exec::lanewise::test1(t, a.0, within),
+    })
 }
 
 /// `mapa d, a, rank`: the address of the same place in another block of the cluster.

@@ -34,6 +34,7 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
                 unsafe { regs.store(slot, &[launch.grid_id; 32], u32::MAX) };
                 continue;
             }
+            Init::GridIdLow => all(launch.grid_id as u32),
             Init::Zero => all(0),
             Init::Tid(d) => std::array::from_fn(|i| {
                 let thread = first_thread + i as u32;

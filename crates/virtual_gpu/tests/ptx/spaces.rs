@@ -74,3 +74,11 @@ fn shared_memory_that_the_system_keeps() {
     device.launch("reserved", Launch::new(2, 32), &[out.arg()]);
     assert_eq!(device.download::<u32>(out), (0..64).map(|i| 3200 + i % 32).collect::<Vec<u32>>());
 }
+
+#[test]
+fn narrow_reads_of_special_registers_and_addresses() {
+    let device = device();
+    let out = device.zeros::<u32>(6);
+    device.launch("narrow_reads", Launch::new(1, 1), &[out.arg()]);
+    assert_eq!(device.download::<u32>(out), [1, 0, 1, 1, 0, 0]);
+}

@@ -60,7 +60,7 @@ impl Decoder<'_> {
                 self.constant(bits, rows_of(ty))
             }
             Operand::Name(name) => {
-                if let Some((init, width)) = crate::decode::special::fixed(name, None) {
+                if let Some((init, width)) = crate::decode::special::fixed_as(name, None, rows_of(ty)) {
                     self.check_width(name, width, rows_of(ty))?;
                     return self.init(init, width);
                 }
