@@ -218,6 +218,9 @@ mod tests {
             "st.weak.param::func.b8",
             "membar.proxy.alias",
             "fence.proxy.async.shared::cta",
+            "red.release.gpu.global.add.u32",
+            "ld.mmio.relaxed.sys.global.b128",
+            "fma.rn.oob.sat.f16x2",
             "ld.const.v4.u32",
             "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64",
             "tensormap.replace.tile.box_dim.shared::cta.b1024.b32",
@@ -259,6 +262,8 @@ mod tests {
             ("mbarrier.inval.shared::cluster.b64", "`.shared::cluster` is not possible"),
             ("tensormap.replace.tile.rank.b1024.b64", "no such form"),
             ("setmaxnreg.inc.aligned.u32", "it needs `.sync`"),
+            ("red.acquire.gpu.global.add.u32", "`.acquire` is not possible"),
+            ("fma.rz.bf16", "no such form"),
             ("cp.async.shared.global", "it needs `.ca` or `.cg`"),
             ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16", "it needs `.noftz`"),
         ] {
