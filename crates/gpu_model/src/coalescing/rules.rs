@@ -15,7 +15,8 @@ pub enum Rule {
     InOrder,
     /// 1.2 and 1.3: the fewest aligned segments of a half-warp, each cut to the half or quarter in use.
     Segments,
-    /// 2.x through L1: aligned lines of 128 bytes.
+    /// 2.x through L1: aligned lines of 128 bytes, for the warp at once up to 4 bytes a lane, for each half of it at 8 and
+    /// for each quarter at 16 (programming guide, 2.x, global memory).
     Lines,
     /// 2.x without L1, and everything since: aligned sectors of 32 bytes over the whole warp.
     Sectors,
@@ -42,16 +43,19 @@ impl Rule {
             Self::Segments => {
                 "each half-warp: the fewest aligned segments, each cut to the half that is in use"
             }
-            Self::Lines => "the warp fetches every aligned 128-byte line that it touches",
+            Self::Lines => {
+                "the warp, each half of it at 8 bytes a lane or each quarter at 16, fetches every aligned 128-byte line that it touches"
+            }
             Self::Sectors => "the warp moves every aligned 32-byte sector that it touches",
         }
     }
 
-    /// Lanes that are joined.
-    pub const fn lanes(self) -> usize {
-        match self {
-            Self::InOrder | Self::Segments => 16,
-            Self::Lines | Self::Sectors => 32,
+    /// Lanes that are joined, by the bytes that each takes.
+    pub const fn lanes(self, bytes: u32) -> usize {
+        match (self, bytes) {
+            (Self::InOrder | Self::Segments, _) | (Self::Lines, 8) => 16,
+            (Self::Lines, 16) => 8,
+            (Self::Lines | Self::Sectors, _) => 32,
         }
     }
 }
@@ -96,8 +100,9 @@ impl Coalescing {
     /// Takes apart an access of `bytes` a lane; `None` stands for an inactive lane.
     pub fn new(rule: Rule, bytes: u32, addresses: &[Option<u64>]) -> Self {
         let mut transactions = Vec::new();
-        for start in (0..addresses.len()).step_by(rule.lanes()) {
-            let lanes: Vec<(usize, u64)> = (start..(start + rule.lanes()).min(addresses.len()))
+        let joined = rule.lanes(bytes);
+        for start in (0..addresses.len()).step_by(joined) {
+            let lanes: Vec<(usize, u64)> = (start..(start + joined).min(addresses.len()))
                 .filter_map(|lane| Some((lane, addresses[lane]?)))
                 .collect();
             match rule {
@@ -248,6 +253,11 @@ mod tests {
         let shifted = lanes(|lane| lane * 4 + 4);
         assert_eq!(sizes(Rule::of(fermi, true).unwrap(), 4, &shifted), [128, 128]);
         assert_eq!(sizes(Rule::of(fermi, false).unwrap(), 4, &shifted), [32; 5]);
+        // Wide accesses are requests of 128 bytes each: halves and quarters of the warp that share a line both fetch it.
+        assert_eq!(sizes(Rule::Lines, 8, &lanes(|lane| lane * 8)), [128; 2]);
+        assert_eq!(sizes(Rule::Lines, 8, &lanes(|lane| lane * 8 + 8)), [128; 4]);
+        assert_eq!(sizes(Rule::Lines, 16, &lanes(|lane| lane * 16)), [128; 4]);
+        assert_eq!(sizes(Rule::Lines, 16, &lanes(|lane| lane * 16 + 64)), [128; 8]);
         assert_eq!(Rule::of(Capability::new(9, 0), true), Ok(Rule::Sectors));
         assert!(Rule::of(Capability::new(4, 0), true).is_err());
     }
