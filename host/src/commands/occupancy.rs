@@ -200,9 +200,9 @@ fn text(answer: &Answer) -> String {
         out.push_str(&terminal::wrapped(&format!("{}: ", terminal::heading(kernel)), &needs));
     }
     let blocks = format!(
-        "{} of {} threads on a multiprocessor of capability {} ({}): {} of {} warps, {:.0} %",
+        "{} of {} on a multiprocessor of capability {} ({}): {} of {} warps, {:.0} %",
         report::text::counted(found.blocks.into(), "block", "blocks"),
-        found.needs.threads,
+        report::text::counted(found.needs.threads.into(), "thread", "threads"),
         answer.capability,
         answer.capability.architecture(),
         found.warps,
