@@ -1,10 +1,10 @@
-//! The x86 instructions on vectors, and those that carry, by what they compute.
+//! The x86 instructions on vectors, those that carry, and the division of two words, by what they compute.
 //!
 //! Most of `core::arch` is generic vector code that the device runs as it is. The rest are LLVM's `llvm.x86.…`, which no GPU
 //! has; those of SSE and SSE2 that libraries of vectors use, and the carries of big integers (`_addcarry_u64`), which their
 //! libraries use on every x86 and have no switch for, are defined in `x86_vectors.ll`. All others are refused.
 
-use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value};
+use crate::llvm::{Binary, Builder, Cast, Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value};
 
 const DEFINITIONS: &str = include_str!("x86_vectors.ll");
 
@@ -13,6 +13,7 @@ const OWN: &str = "warpsmith.x86.";
 
 /// Puts the definitions where the instructions are used.
 pub fn define(context: &Context, module: &Module<'_>) -> Result<(), String> {
+    divide(context, module);
     let own_name = |function: &Value| {
         let name = format!("{OWN}{}", function.name().strip_prefix("llvm.x86.")?);
         DEFINITIONS.contains(&format!("@{name}(")).then_some(name)
@@ -40,4 +41,42 @@ pub fn define(context: &Context, module: &Module<'_>) -> Result<(), String> {
         function.set_linkage(Linkage::Internal);
     }
     Ok(())
+}
+
+/// Replaces inline assembly that is the division of two words by one, as libraries of big integers (`num-bigint`, `ruint`)
+/// write it for every x86-64: the quotient comes in `rax`, where the low word was, the remainder in `rdx`, where the high was.
+fn divide(context: &Context, module: &Module<'_>) {
+    let all = module.functions().into_iter().flat_map(Value::instructions).collect::<Vec<_>>();
+    for call in all {
+        let Some(asm) = call.called().filter(|callee| callee.is_inline_asm()) else { continue };
+        let [divisor, first, second] = call.arguments()[..] else { continue };
+        if asm.inline_asm_text().trim() != "div ${2:q}" {
+            continue;
+        }
+        // Which of the two comes first is as the source has it. An input is tied to its result by register or by number.
+        let constraints = asm.inline_asm_constraints().replace(['&', '='], "");
+        let is = |order: [&str; 2]| {
+            let [a, b] = order;
+            [format!("{a},{b},r,{a},{b},"), format!("{a},{b},r,0,1,")]
+                .iter()
+                .any(|form| constraints.starts_with(form))
+        };
+        let (remainder_first, quotient_first) = (is(["{dx}", "{ax}"]), is(["{ax}", "{dx}"]));
+        let (word, wide) = (context.int(64), context.int(128));
+        if !(remainder_first || quotient_first) || [divisor, first, second].iter().any(|o| o.ty() != word) {
+            continue;
+        }
+        let (high, low) = if remainder_first { (first, second) } else { (second, first) };
+        let build = Builder::before(call);
+        let [wide_divisor, wide_high, wide_low] =
+            [divisor, high, low].map(|operand| build.cast(Cast::ZExt, operand, wide));
+        let dividend = build.binary(Binary::Or, build.binary(Binary::Shl, wide_high, wide.int(64)), wide_low);
+        let quotient = build.cast(Cast::Trunc, build.binary(Binary::UDiv, dividend, wide_divisor), word);
+        // A remainder is below its divisor, so the low words tell it.
+        let remainder = build.binary(Binary::Sub, low, build.binary(Binary::Mul, quotient, divisor));
+        let results = if remainder_first { [remainder, quotient] } else { [quotient, remainder] };
+        let pair = build.insert(call.ty().undef(), results[0], 0);
+        call.replace_all_uses(build.insert(pair, results[1], 1));
+        call.erase();
+    }
 }

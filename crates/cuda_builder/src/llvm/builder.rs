@@ -11,6 +11,7 @@ pub struct Builder(Ref);
 /// `LLVMOpcode` of the casts in use.
 #[derive(Clone, Copy)]
 pub enum Cast {
+    Trunc = 30,
     ZExt = 31,
     SExt = 32,
     FpTrunc = 37,
@@ -27,6 +28,8 @@ pub enum Binary {
     Add = 8,
     Sub = 10,
     Mul = 12,
+    UDiv = 14,
+    Shl = 20,
     LShr = 21,
     And = 23,
     Or = 24,
