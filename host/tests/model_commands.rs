@@ -217,7 +217,7 @@ fn wrong_input_is_answered_with_the_limit() {
         ("explain banks --capability nine", 2, "not a compute capability"),
         ("explain banks --bank-mode 8", 1, "3.x only"),
         ("explain banks --bytes 8 --base 4", 1, "not a multiple of 8"),
-        ("explain banks --matrix 32", 1, "ROWSxCOLUMNS"),
+        ("explain banks --matrix 32", 2, "ROWSxCOLUMNS"),
         ("explain banks --matrix 0x4", 2, "at least 1"),
         ("explain banks --matrix 100000x100000", 1, "bytes; a block has"),
         ("explain coalescing --capability 13.0", 1, "no chip has compute capability 13.0"),
