@@ -113,16 +113,16 @@ fn one<I: InputElement, O: OutputElement + Default>(
     let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(result.read()?);
     let time = stage.time(launch)?;
     // The general kernel is one for all layouts, and so is one that takes operands along K, transposed first if need be.
-    let mut case = String::new();
+    let mut cases = Vec::new();
     let transposed = choice.plan.as_ref().is_some_and(|plan| plan.contains("transposed first"));
     if choice.variant.name == "general" || transposed {
-        case = problem.layout.name().to_owned();
+        cases.push(problem.layout.name());
     }
     if problem.ldc != problem.n {
-        case += ", odd pitch";
+        cases.push("odd pitch");
     }
     let size = Size::Three(problem.m, problem.n, problem.k);
-    let row = Row::new("tensor", prepared.kernel, case, size, stage.device.kind());
+    let row = Row::new("tensor", prepared.kernel, cases.join(", "), size, stage.device.kind());
     let work = Work { flops: problem.operations(), bytes: 0.0 };
     Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.how())))
 }
