@@ -192,6 +192,8 @@ impl BlockInit {
             return None;
         };
         match opcode.name.as_str() {
+            // These tell what they do, and which register is an address: see the implementation of `Undefined`.
+            "mma" | "wmma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => warp.reads.clear(),
             // Each lane's result is made from the values of all.
             "vote" => vote(warp, opcode, at.lanes, writes, operands),
             "match" | "redux" => writes.iter().for_each(|register| warp.set(register.slot, at.lanes, !0)),
@@ -367,10 +369,62 @@ impl BlockInit {
         }
     }
 
-    /// An asynchronous copy writes shared memory with what global memory holds.
-    pub fn copied(&mut self, shared: u64, global: u64, bytes: u32) {
+    /// Undefined bits of a register, lane by lane.
+    pub fn of_register(&self, warp: u32, register: Register) -> [u64; 32] {
+        let warp = &self.warps[warp as usize];
+        match warp.of(register.slot) {
+            0 => [0; 32],
+            _ => std::array::from_fn(|lane| warp.bits(register, lane as u32) as u64),
+        }
+    }
+
+    /// A register was written whose undefined bits are these.
+    pub fn set_register(&mut self, at: At, register: Register, undefined: &[u64; 32]) {
+        let warp = &mut self.warps[at.warp as usize];
+        for lane in lanes(at.lanes) {
+            warp.set_bits(register, lane, u128::from(undefined[lane as usize]) & all_of(register));
+        }
+    }
+
+    /// Lanes in which a register is undefined.
+    pub fn undefined_lanes(&self, at: At, register: Register) -> u32 {
+        self.warps[at.warp as usize].of(register.slot) & at.lanes
+    }
+
+    /// Does something with what was written of shared or global memory, at an address in it.
+    fn with_memory<T>(
+        &mut self,
+        space: MemorySpace,
+        address: u64,
+        what: impl FnOnce(&mut Written, u64) -> T,
+    ) -> T {
+        match space {
+            MemorySpace::Shared => what(&mut self.shared.hold(), named(self.rank, address)),
+            _ => what(&mut self.global.lock().unwrap_or_else(PoisonError::into_inner), address),
+        }
+    }
+
+    /// Undefined bits of at most 16 bytes.
+    pub fn of_memory(&mut self, space: MemorySpace, address: u64, bytes: u32) -> u128 {
+        self.with_memory(space, address, |written, address| match written.missing(address, bytes) {
+            0 => 0,
+            _ => written.missing_bits(address, bytes),
+        })
+    }
+
+    /// At most 16 bytes were written whose undefined bits are these.
+    pub fn set_memory(&mut self, space: MemorySpace, address: u64, bytes: u32, undefined: u128) {
+        self.with_memory(space, address, |written, address| {
+            for byte in 0..bytes {
+                written.set_bits(address.wrapping_add(byte.into()), (undefined >> (8 * byte)) as u8);
+            }
+        });
+    }
+
+    /// An asynchronous copy writes shared memory with what global memory holds, as far as it reads it, and zeros.
+    pub fn copied(&mut self, shared: u64, global: u64, bytes: u32, read: u32) {
         let mut source = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = source.missing(global, bytes);
+        let missing = source.missing(global, read);
         let mut written = self.shared.hold();
         for byte in 0..bytes {
             written.set(shared.wrapping_add(byte.into()), 1, missing >> byte & 1 == 0);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::memory::window::SHARED_OFFSET_BITS;
 use virtual_gpu::observer::{
     Access, AccessKind, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace,
-    Operands, Order, Register, Scope,
+    Operands, Order, Register, Scope, Undefined,
 };
 use virtual_gpu::{BlockObserver, Code, Fault, LaunchObserver, SharedArray};
 
@@ -343,6 +343,10 @@ impl BlockObserver for BlockCheck {
         }
     }
 
+    fn undefined(&mut self) -> Option<&mut dyn Undefined> {
+        if self.init.is_some() { Some(self) } else { None }
+    }
+
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
         let mut room = Room::default();
         let event = &renamed(event, self.rank, &mut room);
@@ -351,10 +355,14 @@ impl BlockObserver for BlockCheck {
         }
         let (mut reporter, races, init, _) = self.parts();
         match (init, event) {
-            (Some(init), AsyncEvent::CopyStarted { shared, global, bytes }) => crate::race::lanes(at.lanes)
-                .for_each(|l| init.copied(shared[l as usize], global[l as usize], *bytes)),
-            (Some(init), &AsyncEvent::Moved { space, write: false, address, bytes, within, .. }) => {
-                init.bulk_read(at, space, &Part { address, bytes, within });
+            (Some(init), AsyncEvent::CopyStarted { shared, global, bytes, read }) => {
+                for lane in crate::race::lanes(at.lanes) {
+                    let lane = lane as usize;
+                    init.copied(shared[lane], global[lane], *bytes, read[lane]);
+                }
+            }
+            (Some(init), &AsyncEvent::Moved { space, write: false, address, bytes, within, swizzle, .. }) => {
+                init.bulk_read(at, space, &Part { address, bytes, within, swizzle });
             }
             // What comes into shared memory was told when it was issued.
             (
@@ -365,16 +373,17 @@ impl BlockObserver for BlockCheck {
                     address,
                     bytes,
                     within,
+                    swizzle,
                     reduces,
                 },
             ) => {
-                let part = Part { address, bytes, within };
+                let part = Part { address, bytes, within, swizzle };
                 if init.bulk_written(at, MemorySpace::Global, &part, reduces) {
                     reporter.undefined(at, Some((MemorySpace::Global, address)), Decides::Atomic, at.lanes);
                 }
             }
-            (Some(init), &AsyncEvent::BulkStarted { address, bytes, reduces, .. }) => {
-                let part = Part { address, bytes, within: Some(0) };
+            (Some(init), &AsyncEvent::BulkStarted { address, bytes, reduces, swizzle, .. }) => {
+                let part = Part { address, bytes, within: 0, swizzle };
                 if init.bulk_written(at, MemorySpace::Shared, &part, reduces) {
                     reporter.undefined(at, Some((MemorySpace::Shared, address)), Decides::Atomic, at.lanes);
                 }
@@ -436,6 +445,40 @@ impl BlockObserver for BlockCheck {
                 races.mbarrier_complete(at, addresses, parity);
             }
             _ => {}
+        }
+    }
+}
+
+/// Of a block with the initialisation check on.
+impl Undefined for BlockCheck {
+    fn has_some(&self, warp: u32) -> bool {
+        self.init.as_ref().is_some_and(|init| init.follows(warp))
+    }
+
+    fn of_register(&self, warp: u32, register: Register) -> [u64; 32] {
+        self.init.as_ref().map_or([0; 32], |init| init.of_register(warp, register))
+    }
+
+    fn set_register(&mut self, at: At, register: Register, undefined: &[u64; 32]) {
+        if let Some(init) = &mut self.init {
+            init.set_register(at, register, undefined);
+        }
+    }
+
+    fn of_memory(&mut self, space: MemorySpace, address: u64, bytes: u32) -> u128 {
+        self.init.as_mut().map_or(0, |init| init.of_memory(space, address, bytes))
+    }
+
+    fn set_memory(&mut self, space: MemorySpace, address: u64, bytes: u32, undefined: u128) {
+        if let Some(init) = &mut self.init {
+            init.set_memory(space, address, bytes, undefined);
+        }
+    }
+
+    fn is_address(&mut self, at: At, register: Register) {
+        let undefined = self.init.as_ref().map_or(0, |init| init.undefined_lanes(at, register));
+        if undefined != 0 {
+            self.parts().0.undefined(at, None, Decides::Address, undefined);
         }
     }
 }

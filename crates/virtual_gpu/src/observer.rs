@@ -22,6 +22,7 @@ use crate::fault::Fault;
 use crate::launch::Launch;
 use crate::module::SharedArray;
 use crate::program::Code;
+use crate::tensor_map::Swizzle;
 
 /// Watches a launch.
 pub trait LaunchObserver: Send + Sync {
@@ -341,6 +342,36 @@ pub trait BlockObserver: Send {
     /// An event that only some instructions have, such as the steps of an asynchronous copy.
     #[inline]
     fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
+
+    /// What it keeps of undefined bits, if it does. Asked for with [`BlockObserver::REGISTERS`].
+    #[inline]
+    fn undefined(&mut self) -> Option<&mut dyn Undefined> {
+        None
+    }
+}
+
+/// Undefined bits of registers and memory, as an observer keeps them.
+///
+/// Instructions that deal values out among the lanes of a warp (`ldmatrix`, `wmma.load` and their like) and products of
+/// matrices carry them along: they ask for those of what they read, and tell those of what they have written.
+pub trait Undefined {
+    /// Whether some register of the warp has undefined bits.
+    fn has_some(&self, warp: u32) -> bool;
+
+    /// Those of a register, lane by lane.
+    fn of_register(&self, warp: u32, register: Register) -> [u64; 32];
+
+    /// Those of a register that was written in `at.lanes`.
+    fn set_register(&mut self, at: At, register: Register, undefined: &[u64; 32]);
+
+    /// Those of at most 16 bytes of memory.
+    fn of_memory(&mut self, space: MemorySpace, address: u64, bytes: u32) -> u128;
+
+    /// Those of at most 16 bytes that were written.
+    fn set_memory(&mut self, space: MemorySpace, address: u64, bytes: u32, undefined: u128);
+
+    /// A register is an address in `at.lanes`, or describes where a matrix lies.
+    fn is_address(&mut self, at: At, register: Register);
 }
 
 /// A function's frame.
@@ -366,6 +397,8 @@ pub enum AsyncEvent<'a> {
         global: &'a [u64; 32],
         /// Bytes a lane.
         bytes: u32,
+        /// How many of them each lane reads; zeros take the place of the rest.
+        read: &'a [u32; 32],
     },
     /// `cp.async.commit_group`.
     GroupCommitted,
@@ -381,8 +414,8 @@ pub enum AsyncEvent<'a> {
         /// Parity of the phase.
         parity: bool,
     },
-    /// A bulk copy reads or writes bytes that follow each other (a swizzle permutes them among themselves). Writes to
-    /// shared memory are told to the block that they land in, by the lane whose test of the `mbarrier` lands them.
+    /// A bulk copy reads or writes bytes that follow each other. Writes to shared memory are told to the block that they land
+    /// in, by the lane whose test of the `mbarrier` lands them.
     Moved {
         /// Global or shared memory.
         space: MemorySpace,
@@ -394,8 +427,10 @@ pub enum AsyncEvent<'a> {
         address: u64,
         /// How many.
         bytes: u32,
-        /// Where in what is copied they lie; `None` where a swizzle scatters them.
-        within: Option<u32>,
+        /// Where in what is copied they lie, before a swizzle.
+        within: u32,
+        /// How they trade places in shared memory.
+        swizzle: Swizzle,
     },
     /// The one lane of `at` issued a bulk copy out of the block's shared memory, whose source may be read until the lane
     /// has waited for the copy's bulk group.
@@ -478,6 +513,8 @@ pub enum AsyncEvent<'a> {
         barrier: u64,
         /// As in [`AsyncEvent::Moved`].
         reduces: bool,
+        /// As in [`AsyncEvent::Moved`].
+        swizzle: Swizzle,
     },
 }
 

@@ -110,9 +110,6 @@ impl Extension for CopyAsync {
         let (bytes, regs) = (self.bytes, machine.regs);
         let shared = access::addresses(regs, self.target);
         let global = access::addresses(regs, self.source);
-        machine
-            .observer
-            .asynchronous(at, &AsyncEvent::CopyStarted { shared: &shared, global: &global, bytes });
         let mut copy = Copy {
             lanes: at.lanes,
             bytes,
@@ -146,11 +143,18 @@ impl Extension for CopyAsync {
                 }
             }
         }
-        let reading =
-            lanes_of(at.lanes).filter(|&lane| sizes[lane] != 0).fold(0, |mask, lane| mask | 1 << lane);
+        let started = AsyncEvent::CopyStarted { shared: &shared, global: &global, bytes, read: &sizes };
+        machine.observer.asynchronous(at, &started);
         let space = SpaceOperand::In(MemorySpace::Global);
-        if reading != 0 {
-            machine.show_access(at, space, AccessKind::Load, bytes, reading, &global);
+        let mut rest = at.lanes;
+        while rest != 0 {
+            let size = sizes[rest.trailing_zeros() as usize];
+            let alike =
+                lanes_of(rest).filter(|&lane| sizes[lane] == size).fold(0, |mask, lane| mask | 1 << lane);
+            if size != 0 {
+                machine.show_access(at, space, AccessKind::Load, size, alike, &global);
+            }
+            rest &= !alike;
         }
         for lane in lanes_of(at.lanes) {
             copy.places[lane] = machine.reach(

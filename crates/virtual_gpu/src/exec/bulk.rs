@@ -84,7 +84,15 @@ pub(super) fn deliver(
         delivery.land();
         let (address, bytes) = (delivery.start.into(), delivery.data.len() as u32);
         let (space, reduces) = (MemorySpace::Shared, delivery.reduction.is_some());
-        let moved = AsyncEvent::Moved { space, write: true, reduces, address, bytes, within: Some(0) };
+        let moved = AsyncEvent::Moved {
+            space,
+            write: true,
+            reduces,
+            address,
+            bytes,
+            within: 0,
+            swizzle: delivery.swizzle,
+        };
         machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
         mbarrier::complete(place, delivery.data.len() as u32, lane)?;
     }
@@ -211,7 +219,7 @@ impl Landing {
         };
         for (target, barrier) in places {
             let reduces = reduction.is_some();
-            let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier, reduces };
+            let event = AsyncEvent::BulkStarted { address: target, bytes: length, barrier, reduces, swizzle };
             machine.observer.asynchronous(at, &event);
             let place = machine.reach(SHARED, target, length, WHAT, lane)?;
             if let Some(span) = swizzle.span() {
@@ -296,8 +304,9 @@ impl Extension for Linear {
             if bytes > 0 {
                 load(machine.reach(from, source, bytes, what, lane)?, &mut data);
                 let SpaceOperand::In(space) = from else { continue };
-                let (write, reduces, address, within) = (false, false, source, Some(0));
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
+                let (write, reduces, address) = (false, false, source);
+                let (within, swizzle) = (0, Swizzle::None);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
                 machine.observer.asynchronous(one, &moved);
             }
             match &self.to {
@@ -318,8 +327,8 @@ impl Extension for Linear {
                     }
                     let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
-                    let (write, within) = (true, Some(0));
-                    let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
+                    let (write, within, swizzle) = (true, 0, Swizzle::None);
+                    let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
                     machine.observer.asynchronous(one, &moved);
                     machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address: source, bytes });
                     match (self.reduction, mask) {

@@ -15,7 +15,7 @@ use super::run::Step;
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::memory::window;
-use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope};
+use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope, Undefined};
 
 /// An instruction of its own kind.
 pub(crate) trait Extension: Send + Sync {
@@ -54,6 +54,8 @@ pub(crate) trait ObserverHooks {
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
     /// Whether anybody wants what asynchronous instructions read, so that it need be gathered.
     fn follows_copies(&self) -> bool;
+    /// What is kept of undefined bits, if somebody does.
+    fn undefined(&mut self) -> Option<&mut dyn Undefined>;
 }
 
 impl<O: BlockObserver> ObserverHooks for O {
@@ -79,6 +81,9 @@ impl<O: BlockObserver> ObserverHooks for O {
     }
     fn follows_copies(&self) -> bool {
         O::SYNCHRONISATION
+    }
+    fn undefined(&mut self) -> Option<&mut dyn Undefined> {
+        if O::REGISTERS { BlockObserver::undefined(self) } else { None }
     }
 }
 

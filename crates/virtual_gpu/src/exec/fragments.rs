@@ -6,6 +6,7 @@ use super::extension::{Extension, Machine};
 use super::matrix::{rows, set_rows, together};
 use super::registers::{Slot, lanes_of};
 use super::run::Step;
+use super::undefined::Beside;
 use crate::fault::FaultKind;
 use crate::matrix::mma::Row;
 use crate::matrix::wmma::Fragment;
@@ -62,13 +63,26 @@ impl Extension for MatrixAccess {
                 // SAFETY: `reach` gave 16 bytes.
                 unsafe { places[lane].cast::<[u16; 8]>().write_unaligned(lines[lane]) }
             }
+            if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
+                beside.address(self.address, wanted);
+                let mut lines = [0u128; 32];
+                for (m, row) in beside.rows(&self.data, 4).iter().enumerate() {
+                    for (lane, half) in (0..32).flat_map(|lane| [(lane, 0), (lane, 1)]) {
+                        let (line, column) = element(lane, half);
+                        lines[m * 8 + line] |= u128::from(row[lane] >> (16 * half) & 0xFFFF) << (16 * column);
+                    }
+                }
+                for lane in lanes_of(wanted) {
+                    beside.set_memory(self.space, addresses[lane], 16, lines[lane]);
+                }
+            }
             return Ok(Step::Next);
         }
         for lane in lanes_of(wanted) {
             // SAFETY: `reach` gave 16 bytes.
             lines[lane] = unsafe { places[lane].cast::<[u16; 8]>().read_unaligned() };
         }
-        let load = |m: usize| -> Row {
+        let load = |m: usize, lines: &[[u16; 8]; 32]| -> Row {
             std::array::from_fn(|lane| {
                 let half = |half| {
                     let (line, column) = element(lane, half);
@@ -77,7 +91,19 @@ impl Extension for MatrixAccess {
                 half(0) | half(1) << 16
             })
         };
-        let values: Vec<Row> = (0..count).map(load).collect();
+        if let Some(mut beside) = Beside::of(machine, at) {
+            let mut unknown = [[0u16; 8]; 32];
+            for lane in lanes_of(wanted) {
+                let bits = beside.memory(self.space, addresses[lane], 16);
+                unknown[lane] = std::array::from_fn(|column| (bits >> (16 * column)) as u16);
+            }
+            if unknown != [[0; 8]; 32] || beside.has_some() {
+                beside.address(self.address, wanted);
+                let unknown: Vec<Row> = (0..count).map(|m| load(m, &unknown)).collect();
+                beside.set_rows(&self.data, 4, &unknown);
+            }
+        }
+        let values: Vec<Row> = (0..count).map(|m| load(m, &lines)).collect();
         set_rows(machine.regs, &self.data, &values, at.lanes);
         Ok(Step::Next)
     }
@@ -95,16 +121,22 @@ impl Extension for Transpose {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
-        let source = rows(machine.regs, &[self.source]);
-        let element =
-            |row: usize, column: usize| source[0][row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF;
-        let value: Row = std::array::from_fn(|lane| {
-            let (row, column) = (lane / 4, lane % 4 * 2);
-            element(column, row) | element(column + 1, row) << 16
-        });
+        if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
+            let unknown = transposed(&beside.rows(&[self.source], 4)[0]);
+            beside.set_rows(&[self.target], 4, &[unknown]);
+        }
+        let value = transposed(&rows(machine.regs, &[self.source])[0]);
         set_rows(machine.regs, &[self.target], &[value], at.lanes);
         Ok(Step::Next)
     }
+}
+
+fn transposed(source: &Row) -> Row {
+    let element = |row: usize, column: usize| source[row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF;
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, lane % 4 * 2);
+        element(column, row) | element(column + 1, row) << 16
+    })
 }
 
 /// `wmma.load`, `wmma.store`
@@ -124,6 +156,7 @@ struct Place {
     lane: usize,
     shift: usize,
     bytes: u32,
+    address: u64,
     place: *mut u8,
 }
 
@@ -168,10 +201,35 @@ impl FragmentAccess {
                     return Err(raise(kind, 1 << lane));
                 }
                 let place = machine.reach(self.space, addresses[lane], bytes, self.what(), lane)?;
-                found.push(Place { lane, shift: shifts[lane], bytes, place });
+                found.push(Place { lane, shift: shifts[lane], bytes, address: addresses[lane], place });
             }
         }
         Ok(found)
+    }
+}
+
+impl FragmentAccess {
+    /// What is undefined of one register's elements goes along.
+    fn carry(&self, beside: &mut Beside<'_>, slot: Slot, pieces: &[Place]) {
+        let width = if self.fragment.format.bits() == 64 { 8 } else { 4 };
+        if self.store {
+            if beside.has_some() {
+                beside.address(self.address, u32::MAX);
+                let unknown = beside.registers(&[slot], width)[0];
+                for &Place { lane, shift, bytes, address, .. } in pieces {
+                    beside.set_memory(self.space, address, bytes, (unknown[lane] >> shift).into());
+                }
+            }
+            return;
+        }
+        let mut unknown = [0u64; 32];
+        for &Place { lane, shift, bytes, address, .. } in pieces {
+            unknown[lane] |= (beside.memory(self.space, address, bytes) as u64) << shift;
+        }
+        if unknown != [0; 32] || beside.has_some() {
+            beside.address(self.address, u32::MAX);
+            beside.set_registers(&[slot], width, &[unknown]);
+        }
     }
 }
 
@@ -199,7 +257,11 @@ impl Extension for FragmentAccess {
                     };
                 }
             }
-            for Place { lane, shift, bytes, place } in self.pieces(machine, at, &base, stride, register)? {
+            let pieces = self.pieces(machine, at, &base, stride, register)?;
+            if let Some(mut beside) = Beside::of(machine, at) {
+                self.carry(&mut beside, slot, &pieces);
+            }
+            for Place { lane, shift, bytes, place, .. } in pieces {
                 for byte in 0..bytes as usize {
                     // SAFETY: `reach` gave `bytes` bytes.
                     unsafe {

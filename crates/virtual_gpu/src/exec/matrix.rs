@@ -7,6 +7,7 @@ use super::context::Raise;
 use super::extension::{Extension, Machine};
 use super::registers::{Regs, Slot};
 use super::run::Step;
+use super::undefined::Beside;
 use crate::matrix::mma::{Mma, Row};
 use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::{ReadShared, Wgmma};
@@ -66,6 +67,10 @@ impl Extension for WarpMultiply {
             return Ok(Step::Retry);
         }
         let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
+            let bytes = self.form.register_bits() as u32 / 8;
+            beside.product([d, a, b, c], bytes, |a, b, c| self.form.undefined(a, b, c));
+        }
         if self.form.register_bits() == 64 {
             let values = self.form.execute_double(&doubles(regs, a), &doubles(regs, b), &doubles(regs, c));
             set_doubles(regs, d, &values, at.lanes);
@@ -92,6 +97,10 @@ impl Extension for SparseMultiply {
             return Ok(Step::Retry);
         }
         let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
+            let metadata = beside.rows(&[self.metadata], 4)[0];
+            beside.product([d, a, b, c], 4, |a, b, c| self.form.undefined(a, b, c, &metadata, self.selector));
+        }
         let metadata = rows(regs, &[self.metadata])[0];
         let (a, b, c) = (rows(regs, a), rows(regs, b), rows(regs, c));
         let values = self.form.execute(&a, &b, &c, &metadata, self.selector);
@@ -113,6 +122,10 @@ impl Extension for FragmentMultiply {
             return Ok(Step::Retry);
         }
         let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
+            let bytes = if self.form.is_double() { 8 } else { 4 };
+            beside.product([d, a, b, c], bytes, |a, b, c| self.form.undefined(a, b, c));
+        }
         if self.form.is_double() {
             let (a, b) = (doubles(regs, a), doubles(regs, b));
             set_doubles(regs, d, &self.form.execute_double(&a[0], &b[0], &doubles(regs, c)), at.lanes);
@@ -166,6 +179,40 @@ impl ReadShared for OwnShared<'_, '_> {
     }
 }
 
+impl GroupMultiply {
+    /// What becomes undefined of D when some piece of shared memory that is read may be, or a register.
+    fn carry(&self, beside: &mut Beside<'_>, pieces: &[u32], at_descriptors: [u64; 2], accumulate: bool) {
+        let untouched = |beside: &mut Beside<'_>, &piece: &u32| {
+            let Ok(bytes) = beside.read(piece);
+            bytes == [0; 16]
+        };
+        if !beside.has_some() && pieces.iter().all(|piece| untouched(beside, piece)) {
+            return;
+        }
+        let [of_a, of_b] = at_descriptors;
+        beside.descriptor(self.b);
+        let a = match &self.a {
+            GroupSource::Registers(slots) => self.form.a_of_registers(&beside.rows(slots, 4)),
+            GroupSource::Shared(slot) => {
+                beside.descriptor(*slot);
+                let Ok(a) = self.form.a_of_shared(of_a, beside.warp() as usize % 4, beside);
+                a
+            }
+        };
+        let Ok(b) = self.form.b_of_shared(of_b, beside);
+        let metadata = self.metadata.map(|(words, selector)| (beside.rows(&[words], 4)[0], selector));
+        let whether_unknown = beside.registers(&[self.accumulate.0], 0)[0] != [0; 32];
+        let row_is = |row: usize| {
+            let unknown = self.form.sparse.zip(metadata);
+            unknown.is_some_and(|(sparse, (words, selector))| sparse.has_metadata(row, &words, selector))
+                || whether_unknown
+        };
+        let mut d = beside.rows(&self.d, 4);
+        self.form.undefined(&a, &b, &mut d, accumulate, &row_is);
+        beside.set_rows(&self.d, 4, &d);
+    }
+}
+
 impl Extension for GroupMultiply {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
@@ -191,12 +238,20 @@ impl Extension for GroupMultiply {
             _ => a,
         };
         let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
+        let accumulate = scale != self.accumulate.1;
         if let Some(pieces) = shared.pieces {
+            let of_a = match self.a {
+                GroupSource::Registers(_) => 0,
+                GroupSource::Shared(slot) => descriptor(slot),
+            };
+            if let Some(mut beside) = Beside::of(machine, at) {
+                self.carry(&mut beside, &pieces, [of_a, descriptor(self.b)], accumulate);
+            }
             let result = Named::new(machine.warp.base_of(regs), 4, &self.d);
             machine.observer.asynchronous(at, &AsyncEvent::ProductIssued { pieces: &pieces, result });
         }
         let mut d = rows(regs, &self.d);
-        self.form.execute(&a, &b, &mut d, scale != self.accumulate.1);
+        self.form.execute(&a, &b, &mut d, accumulate);
         set_rows(regs, &self.d, &d, at.lanes);
         Ok(Step::Next)
     }

@@ -31,6 +31,7 @@ pub(crate) mod stack;
 mod system;
 pub(crate) mod tensormap;
 pub(crate) mod texture;
+mod undefined;
 pub(crate) mod values;
 mod warp;
 

@@ -239,6 +239,45 @@ impl Mma {
         }
     }
 
+    /// Undefined bits of D from those of A's, B's and C's registers: an element of A decides its row, one of B its column. Of
+    /// registers of 64 bits a word says whether there are any.
+    pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+        if self.is_quad_pairs() {
+            return self.undefined_of_quad_pairs(a, b, c);
+        }
+        self.undefined_with(a, b, c, &|_| false)
+    }
+
+    /// The same where more may be unknown of a row of A.
+    pub(super) fn undefined_with(
+        &self,
+        a: &[Row],
+        b: &[Row],
+        c: &[Row],
+        row_is: &dyn Fn(usize) -> bool,
+    ) -> Vec<Row> {
+        let mut rows: [bool; 16] = std::array::from_fn(row_is);
+        let mut columns = [false; 8];
+        for lane in 0..32 {
+            for (register, values) in a.iter().enumerate() {
+                rows[fragment::a(self.shape.m, 1, register, lane).line] |= values[lane] != 0;
+            }
+            for (register, values) in b.iter().enumerate() {
+                columns[fragment::b(1, register, lane).line] |= values[lane] != 0;
+            }
+        }
+        let of = |m: usize, n: usize, c: u32| rows[m] || columns[n] || c != 0;
+        if self.register_bits() == 64 {
+            let place = |register, lane| fragment::c(1, register, lane);
+            let lane = |register: usize, lane: usize| {
+                let at = place(register, lane);
+                product::all_if(of(at.line, at.first, c[register][lane]), self.d)
+            };
+            return (0..c.len()).map(|register| std::array::from_fn(|i| lane(register, i))).collect();
+        }
+        self.lines(c, |m, n, c| product::all_if(of(m, n, c), self.d))
+    }
+
     /// Products of `f64`.
     pub fn execute_double(&self, a: &[[f64; 32]], b: &[[f64; 32]], c: &[[f64; 32]]) -> Vec<[f64; 32]> {
         let Shape { m: rows, n: columns, k } = self.shape;
@@ -320,10 +359,31 @@ impl Mma {
     }
 
     fn quad_pairs(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+        self.in_quad_pairs(
+            (a, b, c),
+            |bits| Element::F16.float(bits),
+            |row, column, c| product::round(product::dot(row, column, product::widen(c, self.c)), self.d),
+        )
+    }
+
+    fn undefined_of_quad_pairs(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+        self.in_quad_pairs(
+            (a, b, c),
+            |bits| bits != 0,
+            |row, column, c| product::all_if(row.contains(&true) || column.contains(&true) || c != 0, self.d),
+        )
+    }
+
+    /// D from a function of a row of A, a column of B and C's bits.
+    fn in_quad_pairs<T: Copy + Default>(
+        &self,
+        (a, b, c): (&[Row], &[Row], &[Row]),
+        convert: impl Fn(u32) -> T,
+        element: impl Fn(&[T], &[T], u32) -> u32,
+    ) -> Vec<Row> {
         let mut d = vec![[0; 32]; self.counts().d];
-        let half = |registers: &[Row], lane: usize, i: usize| {
-            Element::F16.float(field(registers[i / 2][lane], i % 2, 16))
-        };
+        let half =
+            |registers: &[Row], lane: usize, i: usize| convert(field(registers[i / 2][lane], i % 2, 16));
         // Of a lane with number n in its eight: A's row n along k if by rows, else A's column n % 4, four rows of it.
         for pair in 0..4 {
             let mut rows = Lines::new(8, 4);
@@ -346,20 +406,20 @@ impl Mma {
                 Accumulator::F16 => (number, i),
                 _ => fragment::c_of_quad_pair(number, i),
             };
-            let mut sums = [[0.0; 8]; 8];
+            let mut elements = [[0; 8]; 8];
             for lane in lanes.clone() {
                 for i in 0..8 {
                     let (row, column) = place(self.c, fragment::quad_pair(lane).1, i);
                     let per = 32 / self.c.bits() as usize;
-                    let c = product::widen(field(c[i / per][lane], i % per, self.c.bits()), self.c);
-                    sums[row][column] = product::dot(rows.line(row), columns.line(column), c);
+                    let c = field(c[i / per][lane], i % per, self.c.bits());
+                    elements[row][column] = element(rows.line(row), columns.line(column), c);
                 }
             }
             for lane in lanes {
                 for i in 0..8 {
                     let (row, column) = place(self.d, fragment::quad_pair(lane).1, i);
                     let per = 32 / self.d.bits() as usize;
-                    d[i / per][lane] |= product::round(sums[row][column], self.d) << (i % per * 16);
+                    d[i / per][lane] |= elements[row][column] << (i % per * 16);
                 }
             }
         }

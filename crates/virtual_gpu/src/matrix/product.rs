@@ -23,6 +23,15 @@ pub(crate) fn round(sum: f64, format: Accumulator) -> u32 {
     }
 }
 
+/// All bits of an element of D, or none.
+pub(crate) fn all_if(all: bool, format: Accumulator) -> u32 {
+    match (all, format) {
+        (false, _) => 0,
+        (true, Accumulator::F16) => 0xFFFF,
+        (true, _) => u32::MAX,
+    }
+}
+
 /// The value of C's bits.
 pub(crate) fn widen(bits: u32, format: Accumulator) -> f64 {
     match format {

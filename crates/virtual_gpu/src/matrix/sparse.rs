@@ -83,6 +83,16 @@ impl Sparse {
         })
     }
 
+    /// Undefined bits of D, as [`Mma::undefined`] gives them. What is unknown of a row's metadata makes the row unknown.
+    pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row], metadata: &Row, selector: u32) -> Vec<Row> {
+        self.dense.undefined_with(a, b, c, &|row| self.has_metadata(row, metadata, selector))
+    }
+
+    /// Whether a bit of a row's metadata is set.
+    pub fn has_metadata(&self, row: usize, metadata: &Row, selector: u32) -> bool {
+        (0..self.dense.shape.k / self.group()).any(|group| self.field(metadata, selector, row, group) != 0)
+    }
+
     /// The four bits of a group of neighbours in a row.
     fn field(&self, metadata: &Row, selector: u32, row: usize, group: usize) -> u32 {
         let quad = row % 8 * 4;

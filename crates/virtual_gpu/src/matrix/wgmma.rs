@@ -182,6 +182,29 @@ impl Wgmma {
         }
     }
 
+    /// Undefined bits of D, in place of those that it had: an element of A decides its row, one of B its column, and one of D
+    /// itself if it is added to. `row_is`: whether more is unknown of a row of A.
+    pub fn undefined(
+        &self,
+        a: &[u32],
+        b: &[u32],
+        d: &mut [Row],
+        accumulate: bool,
+        row_is: &dyn Fn(usize) -> bool,
+    ) {
+        let any = |line: &[u32]| line.iter().any(|&bits| bits != 0);
+        let rows: Vec<bool> =
+            a.chunks_exact(self.a_depth()).enumerate().map(|(row, line)| any(line) || row_is(row)).collect();
+        let columns: Vec<bool> = b.chunks_exact(self.depth()).map(any).collect();
+        for (row, &of_row) in rows.iter().enumerate() {
+            for (column, &of_column) in columns.iter().enumerate() {
+                let (register, lane, index) = self.place(row, column);
+                let own = accumulate && field(d[register][lane], index, self.d.bits()) != 0;
+                self.put(d, row, column, product::all_if(own || of_row || of_column, self.d));
+            }
+        }
+    }
+
     fn floats(&self, a: &[u32], b: &[u32], d: &mut [Row], accumulate: bool) {
         let (n, depth) = (self.shape.n, self.depth());
         let value = |element: Element, bits: u32, negative: bool| {

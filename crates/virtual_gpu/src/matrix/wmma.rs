@@ -265,6 +265,17 @@ impl Wmma {
         }
     }
 
+    /// Undefined bits of D, as [`super::mma::Mma::undefined`] gives them.
+    pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+        let Shape { m, n, k } = self.shape;
+        let unknown = |_: Element, bits: u32| bits != 0;
+        let (a, b) = (gather(a, m, k, self.a, false, unknown), gather(b, n, k, self.b, true, unknown));
+        let depth_of = |line: &[bool]| line.contains(&true);
+        self.lines(c, |row, column, c| {
+            product::all_if(depth_of(a.line(row)) || depth_of(b.line(column)) || c != 0, self.d)
+        })
+    }
+
     /// Products of `f64`: one register of A and B, two of C and D.
     pub fn execute_double(&self, a: &[f64; 32], b: &[f64; 32], c: &[[f64; 32]]) -> Vec<[f64; 32]> {
         // A is row by row, 8×4; B, 4×8; C, 8×8.

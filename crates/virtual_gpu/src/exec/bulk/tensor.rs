@@ -10,7 +10,7 @@ use crate::fault::FaultKind;
 use crate::memory::window;
 use crate::observer::{AsyncEvent, At, MemorySpace};
 use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
-use crate::tensor_map::{BYTES, BoxRow, TensorMap};
+use crate::tensor_map::{BYTES, BoxRow, Swizzle, TensorMap};
 
 /// The map and the coordinates of a box.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ impl Extension for TensorLoad {
                 load(place, &mut data[start..start + row.bytes as usize]);
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (false, false, row.global, row.bytes);
-                let within = map.swizzle.span().is_none().then_some(start as u32);
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
+                let (within, swizzle) = (start as u32, Swizzle::None);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &moved);
             }
             self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, map.swizzle, None)?;
@@ -244,8 +244,8 @@ impl Extension for TensorStore {
             let space = MemorySpace::Shared;
             let (address, bytes) = (source, length);
             let (write, reduces) = (false, false);
-            let within = map.swizzle.span().is_none().then_some(0);
-            let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
+            let (within, swizzle) = (0, map.swizzle);
+            let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
             machine.observer.asynchronous(one, &moved);
             machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address, bytes });
             let rows: Vec<BoxRow> = match map.im2col {
@@ -269,8 +269,8 @@ impl Extension for TensorStore {
                 }
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (true, reduction.is_some(), row.global, row.bytes);
-                let within = within.map(|_| from as u32);
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within };
+                let (within, swizzle) = (from as u32, Swizzle::None);
+                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
                 machine.observer.asynchronous(one, &moved);
             }
         }
