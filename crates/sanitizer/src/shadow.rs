@@ -331,6 +331,17 @@ impl Shadow {
         self.read_more(page, word, asking, found)
     }
 
+    /// All that is kept of a word.
+    fn stamps_mut(&mut self, word: u64) -> impl Iterator<Item = &mut Stamp> {
+        let page = self.page(word / PAGE) as usize;
+        let Word { write, reads, more, .. } = &mut self.pages[page][(word % PAGE) as usize];
+        let side = match *more {
+            0 => [].iter_mut(),
+            more => self.more[more as usize - 1].iter_mut(),
+        };
+        std::iter::once(write).chain(reads).chain(side.map(|(stamp, _)| stamp))
+    }
+
     /// Who wrote a word last.
     pub fn last_write(&mut self, word: u64) -> Option<Stamp> {
         let page = self.page(word / PAGE) as usize;
@@ -350,13 +361,7 @@ impl Shadow {
 
     /// Lanes are about to compare and swap a word: what they saw there before was where they start from.
     pub fn explain(&mut self, word: u64, swap: &Stamp) {
-        let page = self.page(word / PAGE) as usize;
-        let at = &mut self.pages[page][(word % PAGE) as usize];
-        let side = match at.more {
-            0 => [].iter_mut(),
-            more => self.more[more as usize - 1].iter_mut(),
-        };
-        for read in at.reads.iter_mut().chain(side.map(|(stamp, _)| stamp)) {
+        for read in self.stamps_mut(word) {
             let same = (read.block, read.warp()) == (swap.block, swap.warp());
             if same && read.is_strong() && !read.writes() && read.has_lane(swap.first()) {
                 read.who |= IDLE;
@@ -588,13 +593,7 @@ impl Shadow {
     /// The writes that an asynchronous copy made have now landed for the lane of `by`: they count as that lane's, at its
     /// step, from here on.
     pub fn land(&mut self, word: u64, by: &Stamp) {
-        let page = self.page(word / PAGE) as usize;
-        let at = &mut self.pages[page][(word % PAGE) as usize];
-        let side = match at.more {
-            0 => [].iter_mut(),
-            more => self.more[more as usize - 1].iter_mut(),
-        };
-        for stamp in std::iter::once(&mut at.write).chain(side.map(|(stamp, _)| stamp)) {
+        for stamp in self.stamps_mut(word) {
             if stamp.is_asynchronous()
                 && (stamp.block, stamp.warp(), stamp.first()) == (by.block, by.warp(), by.first())
             {
