@@ -145,10 +145,10 @@ impl<'a> Flow<'a> {
             _ => {}
         }
         let opcode = self.code.opcodes[pc as usize].as_ref()?;
-        // Values of 16 bits are passed as 32.
-        let narrow = || opcode.modifiers.iter().all(|word| matches!(word.as_str(), "u16" | "u32"));
+        // Values of 16 bits are passed as 32, and a shared array's address becomes a generic one.
+        let widens = || opcode.modifiers.iter().all(|word| matches!(word.as_str(), "u16" | "u32" | "u64"));
         match (opcode.name.as_str(), &*touched.reads, &*touched.symbols) {
-            ("cvt", &[(slot, _)], &[]) if narrow() => Some(Place::Slot(slot)),
+            ("cvt", &[(slot, _)], &[]) if widens() => Some(Place::Slot(slot)),
             ("mov" | "cvta", &[(slot, _)], &[]) | ("mov" | "cvta", &[], &[slot]) => Some(Place::Slot(slot)),
             ("mov" | "cvta", &[], &[]) => match &*touched.sources {
                 [source] => Some(Place::Slot(source.slot)),

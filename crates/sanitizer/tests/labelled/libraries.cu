@@ -262,7 +262,7 @@ K cg_memcpy_wait_prior_ok(int *a, int *b, int n) {
     cg::wait(g);
     b[384 + threadIdx.x] = s[1][127 - threadIdx.x];
 }
-// @cg_memcpy_wait_prior_two race grid=1
+// @cg_memcpy_wait_prior_two race grid=1 only=async
 K cg_memcpy_wait_prior_two(int *a, int *b, int n) {
     __shared__ alignas(16) int s[2][128];
     auto g = cg::this_thread_block();

@@ -24,7 +24,7 @@ K const_write(int *a, int *b, int n) { int *p = (int *)c_table; if (n > 0) p[TID
 K last_int4_oob(int *a, int *b, int n) { ((int4 *)b)[TID] = ((int4 *)a)[TID]; }
 // @int4_ok ok grid=2
 K int4_ok(int *a, int *b, int n) { ((int4 *)b)[TID] = ((int4 *)a)[TID]; }
-// @int4_misaligned memory grid=1
+// @int4_misaligned memory grid=1 only=optimised
 K int4_misaligned(int *a, int *b, int n) { *((int4 *)(b + 1) + TID) = make_int4(1, 2, 3, 4); }
 // @double_misaligned memory grid=1
 K double_misaligned(int *a, int *b, int n) { *(double *)((char *)b + 8 * TID + 4) = 1.0; }

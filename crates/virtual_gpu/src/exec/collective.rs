@@ -7,7 +7,7 @@ use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;
 use crate::fault::FaultKind;
-use crate::observer::{At, BlockObserver, Register};
+use crate::observer::{At, BlockObserver, Carrier, Register};
 use crate::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
 use crate::program::Code;
 
@@ -134,25 +134,39 @@ fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc
     let home = warp.regs(first_frame);
     // The mask is read of the first lane, which may be of any frame.
     let reads = [(op.members, 1), (op.a, rows), (op.b, 1), (op.c, 1)];
-    for &i in &here[1..] {
-        let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
-        let away = warp.regs(frame);
+    let base = warp.frames[first_frame as usize].base;
+    let number = warp.index;
+    // What is known of a register goes with it.
+    let pass = |cx: &mut Cx<'_, O>, lanes, [from, to]: [u32; 2], slot, rows: u32| {
+        if O::SYNCHRONISATION || O::REGISTERS {
+            let carrier = |base| Carrier::Register(Register { slot: base + slot, bytes: 4 * rows });
+            cx.observer.passed(At { pc, warp: number, lanes }, carrier(from), carrier(to), 4 * rows);
+        }
+    };
+    let others: Vec<_> = here[1..]
+        .iter()
+        .map(|&i| {
+            let Group { frame, mask, .. } = warp.groups[i];
+            (warp.regs(frame), warp.frames[frame as usize].base, mask)
+        })
+        .collect();
+    for &(away, far, lanes) in &others {
         for (slot, rows) in reads.into_iter().filter(|r| r.0 != NONE) {
-            copy(away, home, slot, rows, lanes, is_predicate(op, slot));
+            let predicate = is_predicate(op, slot);
+            copy(away, home, slot, rows, lanes, predicate);
+            pass(cx, lanes, [far, base], slot, if predicate { 0 } else { rows });
         }
     }
-    let base = warp.frames[first_frame as usize].base;
     execute(cx, op, home, base, At { pc, warp: warp.index, lanes });
-    let result_rows = 1;
-    for &i in &here[1..] {
-        let (frame, lanes) = (warp.groups[i].frame, warp.groups[i].mask);
-        let away = warp.regs(frame);
+    for &(away, far, lanes) in &others {
         if op.target != NONE {
             let predicate = matches!(op.kind, K::VoteAll | K::VoteAny | K::VoteUni);
-            copy(home, away, op.target, result_rows, lanes, predicate);
+            copy(home, away, op.target, 1, lanes, predicate);
+            pass(cx, lanes, [base, far], op.target, u32::from(!predicate));
         }
         if op.target_predicate != NONE {
             copy(home, away, op.target_predicate, 1, lanes, true);
+            pass(cx, lanes, [base, far], op.target_predicate, 0);
         }
     }
     for &i in &here {
