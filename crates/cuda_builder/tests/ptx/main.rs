@@ -33,7 +33,10 @@ fn main() {
     if surroundings::build_if_asked() {
         return;
     }
+    // Builds in folders of their own first: the others wait for each other.
     let mut tests = trials! {
+        parts: what_is_kept_gives_the_bits_of_a_build_from_nothing;
+        surroundings: cargo_commands_do_not_reach_the_device_build;
         parameters: scalars_are_scalars, slices_are_two, types_go_by_value_with_their_layout, nothing_vanishes,
             aliases_are_seen_through, dynamic_indices_stay_in_parameter_space, launch_bounds_become_directives,
             visible_functions_stay;
@@ -51,10 +54,8 @@ fn main() {
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
             constant_statics, override_libm, gates, optix, build_args, debug_profile;
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
-            configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are,
-            cargo_commands_do_not_reach_the_device_build;
-        parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes,
-            what_is_kept_gives_the_bits_of_a_build_from_nothing;
+            configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are;
+        parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, host_assembly, host_intrinsics, shared_memory,
             constant_memory, local_memory, failed_builds_are_repeated, loops_that_stay_are_told;
@@ -69,5 +70,9 @@ fn main() {
     );
     #[cfg(unix)]
     tests.extend(trials! { surroundings: the_cargo_home_does_not_reach_the_device_build; });
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+    let mut arguments = Arguments::from_args();
+    // Most of a test's time is a build, and builds in one folder wait for each other.
+    let waiting = || 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads.get_or_insert_with(waiting);
+    libtest_mimic::run(&arguments, tests).exit();
 }

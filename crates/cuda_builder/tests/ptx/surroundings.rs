@@ -241,25 +241,27 @@ pub fn the_cargo_home_does_not_reach_the_device_build() {
 }
 
 /// A package whose build script compiles kernels, and whose program prints the PTX.
+///
+/// The script starts this program as it is, so that the builder is not compiled once more: what cargo says to the one it
+/// says to the other.
 fn printer(folder: &Path) -> PathBuf {
     let package = folder.join("printer");
     fs::create_dir_all(package.join("src")).expect("a folder");
-    let builder = env!("CARGO_MANIFEST_DIR");
-    let manifest = format!(
-        "[package]\nname = \"printer\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [build-dependencies]\ncuda_builder = {{ path = {builder:?} }}\n\n[workspace]\n\n\
-         [profile.dev]\ndebug = false\n"
+    let manifest = "[package]\nname = \"printer\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    let this = std::env::current_exe().expect("this program");
+    let script = format!(
+        "fn main() {{\n    let out = std::path::PathBuf::from(std::env::var_os(\"OUT_DIR\").unwrap());\n    \
+         let mut builder = std::process::Command::new({this:?});\n    \
+         builder.env({CRATE:?}, \"../kernels\").env({OUT:?}, out.join(\"kernels.ptx\"));\n    \
+         assert!(builder.status().unwrap().success());\n}}\n"
     );
-    let script = "fn main() {\n    let out = std::path::PathBuf::from(std::env::var_os(\"OUT_DIR\").unwrap());\n    \
-                  let builder = cuda_builder::CudaBuilder::new(\"../kernels\").arch(cuda_builder::NvvmArch::Compute75);\n    \
-                  builder.generate_line_info(false).copy_to(out.join(\"kernels.ptx\")).build().unwrap();\n}\n";
     let program =
         "fn main() {\n    print!(\"{}\", include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\")));\n}\n";
-    let lock = Path::new(builder).join("../../Cargo.lock");
+    let lock = "version = 4\n\n[[package]]\nname = \"printer\"\nversion = \"0.1.0\"\n";
     fs::write(package.join("Cargo.toml"), manifest).expect("the manifest");
+    fs::write(package.join("Cargo.lock"), lock).expect("the lock file");
     fs::write(package.join("build.rs"), script).expect("the build script");
     fs::write(package.join("src/main.rs"), program).expect("the program");
-    fs::copy(lock, package.join("Cargo.lock")).expect("the lock file");
     package
 }
 
@@ -268,14 +270,14 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
     let folder = scratch().join("commands");
     let kernels = copy_of_gates(&folder);
     let package = printer(&folder);
-    // Kept from run to run, unlike the folder: the builder is compiled once.
-    let (here, elsewhere) = (scratch().join("commands-target"), scratch().join("commands-another-target"));
-    let cargo = |target: &Path, words: &[&str], variables: &[(&str, &OsStr)]| -> String {
+    // Kept from run to run, unlike the folder: what the kernels depend on is compiled once.
+    let target = scratch().join("commands-target");
+    let cargo = |words: &[&str], variables: &[(&str, &OsStr)]| -> String {
         // The build script runs again only if a kernel has changed since.
         let source = fs::File::options().append(true).open(kernels.join("src/lib.rs")).expect("the kernels");
         source.set_modified(std::time::SystemTime::now()).expect("its time can be set");
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(&package).args(words).env("CARGO_TARGET_DIR", target);
+        command.current_dir(&package).args(words).env("CARGO_TARGET_DIR", &target);
         // What cargo tells this test of its own package is not true of that one.
         for (variable, _) in std::env::vars_os() {
             if variable.to_str().is_some_and(|name| {
@@ -290,12 +292,12 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     // What the last command's build script made; `check` and `clippy` run no program that could print it.
-    let made = |target: &Path| -> String {
+    let made = || -> String {
         let scripts = fs::read_dir(target.join("debug/build")).expect("build scripts").flatten();
         let outputs = scripts.map(|entry| entry.path().join("out/kernels.ptx")).filter(|ptx| ptx.is_file());
         fs::read_to_string(outputs.last().expect("the PTX")).expect("the PTX can be read")
     };
-    let plain = cargo(&here, &["run", "--quiet", "--offline"], &[]);
+    let plain = cargo(&["run", "--quiet", "--offline"], &[]);
     assert!(plain.contains(".entry always("));
     for words in [
         &["check", "--offline"][..],
@@ -303,11 +305,11 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
         &["run", "--quiet", "--offline", "--locked"],
         &["run", "--quiet", "--offline", "--frozen"],
     ] {
-        let printed = cargo(&here, words, &[]);
-        assert_eq!(made(&here), plain, "{words:?}");
+        let printed = cargo(words, &[]);
+        assert_eq!(made(), plain, "{words:?}");
         assert!(words[0] != "run" || printed == plain, "{words:?}");
     }
-    // All that would make cargo compile everything anew, at once.
+    // All that would make cargo compile anew whatever it reaches, at once.
     let version = Command::new("rustc").arg("-vV").output().expect("rustc runs").stdout;
     let version = String::from_utf8_lossy(&version).into_owned();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
@@ -324,6 +326,6 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
         fs::write(&wrapper, "#!/bin/sh\nexec \"$@\"\n").expect("the wrapper");
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("it may run");
     }
-    let printed = cargo(&elsewhere, &["run", "--quiet", "--offline", "--target", host], together);
-    assert_eq!(printed, plain, "another target folder, --target, RUSTFLAGS and a wrapper");
+    let printed = cargo(&["run", "--quiet", "--offline", "--target", host], together);
+    assert_eq!(printed, plain, "--target, RUSTFLAGS and a wrapper");
 }
