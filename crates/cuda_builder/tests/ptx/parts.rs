@@ -1,7 +1,7 @@
 //! Each kernel is lowered by itself, or taken from an earlier build, and the module is as if they had been one.
 
 use crate::compile::{count, function, kernels, scratch};
-use crate::surroundings::{LINES, build_in_child, copy_of_gates};
+use crate::surroundings::{LINES, build_in_child, copy_of_gates, with_dependencies};
 use cuda_builder::NvvmArch::Compute75;
 use std::ffi::OsStr;
 use std::fs;
@@ -78,6 +78,9 @@ pub fn what_is_kept_gives_the_bits_of_a_build_from_nothing() {
         build_in_child(label, &crate_path, &[("OUT_DIR", out.as_os_str()), (LINES, OsStr::new("yes"))])
     };
     let (warm, nothing) = (folder.join("warm"), folder.join("nothing"));
+    for target in [&warm, &nothing] {
+        with_dependencies(target);
+    }
     let before = build("kept-before", &warm);
     assert!(before.contains("\t.loc\t"), "the source's lines belong to the bits");
     // Moves all lines below it, and changes what one kernel does.

@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 const CRATE: &str = "CUDA_BUILDER_TEST_CRATE";
 const OUT: &str = "CUDA_BUILDER_TEST_OUT";
@@ -127,6 +128,25 @@ pub fn copy_of_gates(folder: &Path) -> PathBuf {
     );
     fs::write(copied.join("Cargo.toml"), manifest).expect("the manifest");
     copied
+}
+
+/// Gives a target folder what the kernels depend on, compiled: for tests that need a folder of their own, and whose matter
+/// is what the builder keeps beside it.
+pub fn with_dependencies(target: &Path) {
+    static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = scratch().join("dependencies");
+        let crate_path = copy_of_gates(&folder);
+        let out = folder.join("target/release/build/host/out");
+        build_in_child("dependencies", &crate_path, &[("OUT_DIR", out.as_os_str())]);
+        let built = folder.join("target/cuda-builder");
+        fs::remove_dir_all(built.join("lowered")).expect("what is kept");
+        built
+    });
+    fs::create_dir_all(target).expect("a folder");
+    // With their times, by which cargo goes. Where there is no `cp`, they are compiled once more.
+    if let Ok(copied) = Command::new("cp").arg("-a").arg(&*COMPILED).arg(target).status() {
+        assert!(copied.success(), "{}", target.display());
+    }
 }
 
 pub fn paths_with_blanks_and_letters_of_all_kinds() {
@@ -270,8 +290,13 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
     let folder = scratch().join("commands");
     let kernels = copy_of_gates(&folder);
     let package = printer(&folder);
-    // Kept from run to run, unlike the folder: what the kernels depend on is compiled once.
-    let target = scratch().join("commands-target");
+    let target = folder.join("target");
+    let version = Command::new("rustc").arg("-vV").output().expect("rustc runs").stdout;
+    let version = String::from_utf8_lossy(&version).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
+    for folder in [&target, &target.join(host)] {
+        with_dependencies(folder);
+    }
     let cargo = |words: &[&str], variables: &[(&str, &OsStr)]| -> String {
         // The build script runs again only if a kernel has changed since.
         let source = fs::File::options().append(true).open(kernels.join("src/lib.rs")).expect("the kernels");
@@ -310,9 +335,6 @@ pub fn cargo_commands_do_not_reach_the_device_build() {
         assert!(words[0] != "run" || printed == plain, "{words:?}");
     }
     // All that would make cargo compile anew whatever it reaches, at once.
-    let version = Command::new("rustc").arg("-vV").output().expect("rustc runs").stdout;
-    let version = String::from_utf8_lossy(&version).into_owned();
-    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
     let wrapper = folder.join("wrapper.sh");
     let together: &[(&str, &OsStr)] = &[
         ("RUSTFLAGS", OsStr::new("-Copt-level=0 -Ctarget-cpu=native --cfg nonsense")),
