@@ -51,6 +51,7 @@ impl Place {
 
 /// A piece of A or B, as one thread moves its share of it from step to step: either fetched and stored, or copied
 /// asynchronously. The other way's methods do nothing.
+#[expect(unused_variables, reason = "the other way's methods do nothing")]
 pub trait Operand {
     /// Elements of a step that a thread holds between fetching and storing them; 0 where the step is copied
     /// asynchronously.
@@ -62,12 +63,12 @@ pub trait Operand {
     /// The matrix is as `at` says.
     unsafe fn new(at: Place) -> Self;
 
-    /// Fetches the first step into registers: the first `_skip` k of it are zeros.
+    /// Fetches the first step into registers: the first `skip` k of it are zeros.
     ///
     /// # Safety
     /// The step is inside the matrix but for what is skipped.
     #[inline(always)]
-    unsafe fn fetch_first(&mut self, _skip: u32) -> Held {
+    unsafe fn fetch_first(&mut self, skip: u32) -> Held {
         [0.0; 8]
     }
 
@@ -80,19 +81,19 @@ pub trait Operand {
         [0.0; 8]
     }
 
-    /// Stores what was fetched into the stage that is `_back` from the one to be filled.
+    /// Stores what was fetched into the stage that is `back` from the one to be filled.
     ///
     /// # Safety
     /// Nobody reads that stage before the next barrier.
     #[inline(always)]
-    unsafe fn store(&self, _back: u32, _held: Held) {}
+    unsafe fn store(&self, back: u32, held: Held) {}
 
-    /// Starts to copy the first step into the stage to be filled: the first `_skip` k of it are zeros.
+    /// Starts to copy the first step into the stage to be filled: the first `skip` k of it are zeros.
     ///
     /// # Safety
     /// As for [`fetch_first`](Self::fetch_first), and nobody reads the stage until the copies were waited for.
     #[inline(always)]
-    unsafe fn copy_first(&mut self, _skip: u32) {}
+    unsafe fn copy_first(&mut self, skip: u32) {}
 
     /// Starts to copy the next step.
     ///
