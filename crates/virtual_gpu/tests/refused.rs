@@ -134,6 +134,28 @@ fn types_and_forms() {
     }
 }
 
+/// Each is refused by ptxas too: the module says PTX 8.5 and sm_90.
+#[test]
+fn what_is_newer_than_the_module() {
+    for (body, parts) in [
+        ("add.rn.f32x2 %rd1, %rd2, %rd3;", ["8.6` or later, the module has 8.5", "sm_100` or higher"]),
+        ("max.f32 %f1, %f2, %f3, %f1;", ["8.8` or later", "the module has sm_90"]),
+        ("setmaxnreg.inc.sync.aligned.u32 96;", ["`.target sm_90a` or", "the module has sm_90"]),
+        ("shfl.up.b32 %r1, %r2, 1, 0;", ["line 7", "needs `.sync`"]),
+    ] {
+        let text = refusal("", body);
+        for part in parts {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
+    }
+    let old = |head: &str| format!("{head}\n.address_size 64\n.entry k() .reqnctapercluster 2 {{ ret; }}\n");
+    let clusters = load(&old(".version 7.8\n.target sm_80")).unwrap_err().to_string();
+    assert!(clusters.contains("`.reqnctapercluster`") && clusters.contains("sm_90"), "{clusters}");
+    let target = load(&old(".version 7.7\n.target sm_90")).unwrap_err().to_string();
+    assert!(target.contains("line 2") && target.contains("`.version 7.8` or later"), "{target}");
+    load(&old(".version 7.8\n.target sm_90")).unwrap();
+}
+
 /// What is known and not executed is refused by what it is, with what to do instead.
 #[test]
 fn what_is_not_executed() {

@@ -94,7 +94,7 @@ impl Form {
 }
 
 /// Types of registers, and those that only `cvt` knows.
-fn is_type(word: &str) -> bool {
+pub(super) fn is_type(word: &str) -> bool {
     ScalarType::from_word(word).is_some()
         || matches!(word, "u4" | "s4" | "u2" | "s2" | "ue8m0x2")
         || (word.starts_with('e') && (word.ends_with("x2") || word.ends_with("x4")))

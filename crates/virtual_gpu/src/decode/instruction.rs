@@ -81,6 +81,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
     }
     // Last, because what a decoder says is more to the point.
     forms::check(&i.opcode)?;
+    d.module.requirements.check(i)?;
     Ok(kind)
 }
 

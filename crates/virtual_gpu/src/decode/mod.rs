@@ -22,6 +22,7 @@ mod mixed;
 mod modifiers;
 mod module;
 mod provenance;
+mod requirements;
 mod special;
 mod stack;
 mod texture;

@@ -11,6 +11,7 @@ use ptx::{
 
 use super::Refusal;
 use super::function::{Decoder, Symbol};
+use super::requirements::Requirements;
 use crate::Error;
 use crate::exec::code_address;
 use crate::fault::SourceFrame;
@@ -28,6 +29,8 @@ pub(super) struct ModuleNames {
     pub functions: HashMap<Name, (u32, Signature)>,
     /// Kernels, which no instruction may name.
     pub kernels: HashSet<Name>,
+    /// What the module's version and target leave out.
+    pub requirements: Requirements,
 }
 
 /// Variables that were placed so far; given back when loading fails.
@@ -56,6 +59,7 @@ pub(crate) fn load(
     check_version(&module, text)?;
     check_address_size(&module, text)?;
     let target = check_target(&module, chip)?;
+    let requirements = check_requirements(&module, text)?;
     let lines = SourceLines::new(&module);
     let mut placed = Placed { memory, owned: Vec::new() };
     let mut loader = Loader {
@@ -65,6 +69,7 @@ pub(crate) fn load(
             inner: HashMap::new(),
             functions: HashMap::new(),
             kernels: HashSet::new(),
+            requirements,
         },
         globals: HashMap::new(),
         defined: HashSet::new(),
@@ -166,6 +171,19 @@ fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
         return Err(refuse());
     }
     Ok(wanted.number())
+}
+
+/// What the module may use, and whether its version knows its target.
+fn check_requirements(module: &ptx::Module, text: &str) -> Result<Requirements, Error> {
+    let target = module.targets.first().map_or("", |t| t.as_str());
+    let requirements = Requirements::new(module.version, target);
+    match requirements.check_words(".target", &[target]) {
+        Ok(()) => Ok(requirements),
+        Err(Refusal(reason)) => {
+            let (instruction, line) = (format!(".target {target}"), line_of(text, ".target"));
+            Err(Error::Unsupported { instruction, reason, line, source_line: None })
+        }
+    }
 }
 
 /// Most bytes of a variable that an initialiser may reach.
@@ -335,6 +353,11 @@ impl Loader<'_> {
                 names.insert(function.name.clone(), (index as u32, signature));
             }
         }
+        if let Some(alias) = module.aliases.first() {
+            let old =
+                |r| self.refuse(r, format!(".alias {}, {}", alias.name, alias.of), alias.position.line, None);
+            self.names.requirements.check_words(".alias", &[]).map_err(old)?;
+        }
         for alias in &module.aliases {
             if let Some(of) = names.get(&alias.of).cloned() {
                 names.insert(alias.name.clone(), of);
@@ -351,6 +374,7 @@ impl Loader<'_> {
                 |r: Refusal| self.refuse(r, function.name.to_string(), function.position.line, None);
             let mut decoder = Decoder::new(&self.names, kernel);
             if kernel {
+                cluster_directives(&self.names.requirements, function).map_err(at_function)?;
                 let params = kernel_params(&mut decoder, function).map_err(at_function)?;
                 kernels.push(kernel_code(function, index as u32, params));
             } else {
@@ -538,6 +562,22 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
         params.push(param);
     }
     Ok(params)
+}
+
+/// Refuses what says of a kernel's clusters, if the module is too old for that.
+fn cluster_directives(requirements: &Requirements, function: &Function) -> Result<(), Refusal> {
+    let directives = &function.directives;
+    for (given, name) in [
+        (directives.reqnctapercluster.is_some(), ".reqnctapercluster"),
+        (directives.explicitcluster, ".explicitcluster"),
+        (directives.maxclusterrank.is_some(), ".maxclusterrank"),
+    ] {
+        if given {
+            let named = |Refusal(reason)| Refusal(format!("`{name}`: {reason}"));
+            requirements.check_words(name, &[]).map_err(named)?;
+        }
+    }
+    Ok(())
 }
 
 fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCode {

@@ -190,7 +190,10 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
 fn member_mask(d: &mut Decoder<'_>, sync: bool, rest: &[Operand]) -> Result<u32, Refusal> {
     match (sync, rest) {
         (true, [members]) => d.source(members, ScalarType::B32),
-        (false, []) => Ok(NONE),
+        (false, []) if d.module.requirements.lockstep() => Ok(NONE),
+        (false, []) => {
+            Err(Refusal::new("from PTX 6.4 on it needs `.sync` and a member mask on sm_70 or higher"))
+        }
         _ => Err(Refusal::new("a member mask goes with `.sync`")),
     }
 }
