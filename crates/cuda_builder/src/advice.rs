@@ -36,19 +36,72 @@ fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
     }
 }
 
+/// What to do about a library that was asked to use `std`, which its user did not write and cannot mend in its source.
+fn about_library(name: &str) -> String {
+    format!(
+        "The library `{name}` is compiled with `std` here, which the device does not have. `cargo tree -e features -i {name}` in \
+         the kernel crate shows who asks for that: there, `default-features = false` switches it off. A library that has no \
+         such feature cannot be used on the device"
+    )
+}
+
+/// The package of a message, if it came from a registry or another repository.
+fn library(message: &serde_json::Value) -> Option<&str> {
+    let package = message["package_id"].as_str()?;
+    let (source, name) = package.rsplit_once('#')?;
+    let name =
+        name.split_once('@').map_or_else(|| source.rsplit('/').next().unwrap_or(source), |(name, _)| name);
+    (!source.starts_with("path+")).then_some(name)
+}
+
 /// Pieces of advice, each once.
 #[derive(Default)]
-pub struct Collected(BTreeSet<&'static str>);
+pub struct Collected(BTreeSet<String>);
 
 impl Collected {
-    /// Looks at one message of rustc, as cargo prints it in JSON.
+    /// Looks at one message of cargo, which has one of rustc in it.
     pub fn note(&mut self, message: &serde_json::Value) {
-        let text = message["message"].as_str().unwrap_or_default();
-        self.0.extend(about(message["code"]["code"].as_str(), text));
+        let (code, text) = (&message["message"]["code"]["code"], message["message"]["message"].as_str());
+        let text = text.unwrap_or_default();
+        let advice = match library(message) {
+            Some(library) if text.contains("`std`") => Some(about_library(library)),
+            _ => about(code.as_str(), text).map(str::to_owned),
+        };
+        self.0.extend(advice);
     }
 
     /// All of them as one text; `None` if there are none.
     pub fn text(&self) -> Option<String> {
-        (!self.0.is_empty()).then(|| self.0.iter().copied().collect::<Vec<_>>().join(".\n\n"))
+        (!self.0.is_empty()).then(|| self.0.iter().map(String::as_str).collect::<Vec<_>>().join(".\n\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Collected;
+    use serde_json::json;
+
+    #[test]
+    fn libraries_are_named_and_own_code_is_not() {
+        let advice = |package: &str| {
+            let mut advice = Collected::default();
+            let text = "cannot find module or crate `std` in this scope";
+            advice.note(&json!({
+                "package_id": package,
+                "message": { "code": { "code": "E0433" }, "message": text },
+            }));
+            advice.text().expect("there is advice")
+        };
+        for package in [
+            "registry+https://github.com/rust-lang/crates.io-index#byteorder@1.5.0",
+            "git+https://example.org/byteorder#1.5.0",
+        ] {
+            let text = advice(package);
+            assert!(
+                text.contains("`byteorder`") && text.contains("cargo tree -e features -i byteorder"),
+                "{text}"
+            );
+        }
+        assert!(advice("path+file:///home/me/kernels#0.1.0").contains("`core` and `alloc`"));
     }
 }

@@ -221,7 +221,7 @@ fn read_message(line: &str, advice: &mut Collected) -> Option<Artifact> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     match message["reason"].as_str()? {
         "compiler-message" => {
-            advice.note(&message["message"]);
+            advice.note(&message);
             eprint!("{}", message["message"]["rendered"].as_str()?);
             None
         }

@@ -19,6 +19,7 @@ mod capability;
 mod clean;
 mod convergence;
 mod debug_info;
+mod empty_assembly;
 mod entry;
 mod error;
 mod float_modes;

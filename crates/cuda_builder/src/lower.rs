@@ -8,8 +8,9 @@ use crate::llvm::{self, Context, DATA_LAYOUT, Module, TRIPLE, TargetMachine};
 use crate::part::Part;
 use crate::partition::{self, Plan};
 use crate::{
-    assembly, atomics, clean, convergence, entry, float_modes, inline_ptx, inlining, intrinsics, link,
-    mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces, unroll, x86_vectors,
+    assembly, atomics, clean, convergence, empty_assembly, entry, float_modes, inline_ptx, inlining,
+    intrinsics, link, mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces,
+    unroll, x86_vectors,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,6 +149,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
         float_modes::mark(part, options.floats);
         panics::rewrite(&context, part);
     })?;
+    empty_assembly::resolve(&context, &module);
     x86_vectors::define(&context, &module)?;
     link::release(&module);
     clean::unwinding(&module, &machine)?;

@@ -49,6 +49,10 @@ blake3 blake3_sse41_ffi
 blake3 blake3_avx2_ffi
 blake3 blake3_avx512_ffi";
 
+/// Crates that choose such instructions by what the target always has, with no switch of their own: they are compiled as for
+/// a target without SSE2. Only their `cfg`s see this; what an argument is passed in is the device's choice.
+const WITHOUT_SSE2: &str = "crc32fast";
+
 /// The variable that tells the wrapper where the real compiler is.
 pub const RUSTC_VARIABLE: &str = "CUDA_BUILDER_RUSTC";
 
@@ -61,7 +65,7 @@ const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
 pub fn fingerprint() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
-    (SOURCE, DEVICE_FLAGS, NO_STD_FLAG, PORTABLE, TAKEN_BACK).hash(&mut hasher);
+    (SOURCE, DEVICE_FLAGS, NO_STD_FLAG, PORTABLE, TAKEN_BACK, WITHOUT_SSE2).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -73,7 +77,8 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
     };
     let source = format!(
         "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst NO_STD_FLAG: &str = {NO_STD_FLAG:?};\n\
-         const PORTABLE: &str = {PORTABLE:?};\nconst TAKEN_BACK: &str = {TAKEN_BACK:?};\n{SOURCE}\n// {}",
+         const PORTABLE: &str = {PORTABLE:?};\nconst TAKEN_BACK: &str = {TAKEN_BACK:?};\n\
+         const WITHOUT_SSE2: &str = {WITHOUT_SSE2:?};\n{SOURCE}\n// {}",
         version.replace('\n', " ")
     );
     let source_path = folder.join("rustc_wrapper.rs");
