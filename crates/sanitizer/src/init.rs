@@ -33,6 +33,8 @@ pub enum Decides {
     Guard,
     /// An atomic operation.
     Atomic,
+    /// What is printed.
+    Print,
 }
 
 /// The registers of one warp.
@@ -366,6 +368,18 @@ impl BlockInit {
                 let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
                 self.carried.write(at, &mut global, part, reduces)
             }
+        }
+    }
+
+    /// Whether something undefined is printed.
+    pub fn prints(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) -> bool {
+        match space {
+            MemorySpace::Local => lanes(at.lanes).any(|lane| {
+                let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                stack.missing(address, bytes) != 0
+            }),
+            MemorySpace::Shared | MemorySpace::Global => self.of_memory(space, address, bytes) != 0,
+            MemorySpace::Param | MemorySpace::Const => false,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::init::{BlockInit, Decides};
 use crate::objects::Objects;
 use crate::place::{self, Shape};
 use crate::products::Products;
-use crate::race::{BlockRaces, Doubt, GlobalRaces};
+use crate::race::{BlockRaces, Doubt, GlobalRaces, Source};
 use crate::reached::Reached;
 use crate::report::{Reporter, of_fault};
 use crate::shadow::Spare;
@@ -333,6 +333,14 @@ impl BlockObserver for BlockCheck {
         self.objects.freed(address);
     }
 
+    fn printed(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) {
+        if let Some(init) = &mut self.init
+            && init.prints(at, space, address, bytes)
+        {
+            self.parts().0.undefined(at, None, Decides::Print, at.lanes);
+        }
+    }
+
     fn exit(&mut self, at: At) {
         let (mut reporter, races, _, barriers) = self.parts();
         if let Some(races) = races {
@@ -392,8 +400,9 @@ impl BlockObserver for BlockCheck {
         }
         let Some(races) = races else { return };
         match *event {
-            AsyncEvent::CopyStarted { shared, bytes, .. } => {
-                races.copy_started(at, shared, bytes, |race| {
+            AsyncEvent::CopyStarted { shared, global, bytes, read } => {
+                let source = |lane: u32| Source { address: global[lane as usize], read: read[lane as usize] };
+                races.copy_started(at, shared, bytes, source, |race| {
                     reporter.race(at, MemorySpace::Shared, race, false)
                 });
             }

@@ -19,6 +19,7 @@ use crate::copies::{Bulk, Copies};
 use crate::outstanding::Outstanding;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
+pub use asynchronous::Source;
 use asynchronous::{land, landed_by};
 pub use doubt::Doubt;
 

@@ -304,6 +304,7 @@ impl Reporter<'_> {
             Decides::Address => "a value that was never written is used as an address",
             Decides::Guard => "a value that was never written decides a branch",
             Decides::Atomic => "an atomic operation meets a value that was never written",
+            Decides::Print => "a value that was never written is printed",
         };
         let key = Key { check: Check::Init, kind, pcs: [at.pc, at.pc] };
         if self.findings.again(&key) {

@@ -467,8 +467,12 @@ impl Shadow {
         let weigh = |old: &Stamp, was: Option<u32>| {
             let clash = asking.clash(old, shared)?;
             let both = mask_of(old.bytes() & stamp.bytes());
-            let plain = old.writes() && !(old.is_strong() || old.is_asynchronous() || stamp.is_strong());
-            let equal = plain && value.zip(was).is_some_and(|(value, was)| (value ^ was) & both == 0);
+            let same = old.writes() && value.zip(was).is_some_and(|(value, was)| (value ^ was) & both == 0);
+            // Cooperative groups let lanes that have nothing to copy copy what the last one does.
+            if same && old.copies() && stamp.copies() {
+                return None;
+            }
+            let equal = same && !(old.is_strong() || old.is_asynchronous() || stamp.is_strong());
             Some((*old, if equal { Clash::Equal } else { clash }))
         };
         let mut found = weigh(&at.write, Some(at.value));

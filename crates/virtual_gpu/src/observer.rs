@@ -335,6 +335,10 @@ pub trait BlockObserver: Send {
     #[inline]
     fn heap_freed(&mut self, _at: At, _address: u64) {}
 
+    /// A thread prints the value at an address.
+    #[inline]
+    fn printed(&mut self, _at: At, _space: MemorySpace, _address: u64, _bytes: u32) {}
+
     /// Lanes have ended.
     #[inline]
     fn exit(&mut self, _at: At) {}

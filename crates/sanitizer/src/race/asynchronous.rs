@@ -1,6 +1,7 @@
 //! What goes on beside the threads: copies and products that a thread starts, that touch memory later, and that somebody has to
 //! wait for.
 
+use std::hash::Hasher;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -9,19 +10,50 @@ use virtual_gpu::observer::{At, MemorySpace};
 use super::{BlockRaces, Race, UNKNOWN, lanes, words};
 use crate::clock::Clocks;
 use crate::copies::Bulk;
-use crate::shadow::{Asking, Clash, Shadow, Stamp, Touch};
+use crate::shadow::{Asking, Clash, Shadow, Spread, Stamp, Touch};
+
+/// Where a `cp.async` takes its bytes from, and how many it reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    pub address: u64,
+    pub read: u32,
+}
+
+impl Source {
+    /// In place of the value of a word: two copies that bring the same from the same place have the same.
+    fn stands_for(self, word: u64, to: u64) -> u32 {
+        let mut spread = Spread::default();
+        spread.write_u64(self.address.wrapping_add(word * 4).wrapping_sub(to));
+        spread.write_u64(self.read.into());
+        (spread.finish() >> 32) as u32
+    }
+}
 
 impl BlockRaces {
-    /// `cp.async`: shared memory will be written by nobody knows when.
-    pub fn copy_started(&mut self, at: At, shared: &[u64; 32], bytes: u32, mut report: impl FnMut(Race)) {
+    /// `cp.async`: shared memory will be written by nobody knows when, each lane's from its `source`.
+    pub fn copy_started(
+        &mut self,
+        at: At,
+        shared: &[u64; 32],
+        bytes: u32,
+        source: impl Fn(u32) -> Source,
+        mut report: impl FnMut(Race),
+    ) {
         for lane in lanes(at.lanes) {
             let address = shared[lane as usize];
-            self.write_later(at, lane, address, bytes, &mut report);
+            self.write_later(at, lane, (address, bytes), Some(source(lane)), &mut report);
             self.copies.started(at.warp * 32 + lane, address, bytes);
         }
     }
 
-    fn write_later(&mut self, at: At, lane: u32, address: u64, bytes: u32, report: &mut impl FnMut(Race)) {
+    fn write_later(
+        &mut self,
+        at: At,
+        lane: u32,
+        (address, bytes): (u64, u32),
+        source: Option<Source>,
+        report: &mut impl FnMut(Race),
+    ) {
         let touch = Touch { write: true, asynchronous: true, copies: true, ..Touch::default() };
         let thread = at.warp * 32 + lane;
         let mut shared = self.shared.hold();
@@ -33,7 +65,8 @@ impl BlockRaces {
                 floor: self.clocks.floor(thread),
                 clocks: &self.clocks,
             };
-            if let Some((earlier, clash)) = shared.shadow.write(word, &asking, None) {
+            let value = source.map(|source| source.stands_for(word, address));
+            if let Some((earlier, clash)) = shared.shadow.write(word, &asking, value) {
                 report(Race { lane, address: word * 4, earlier, write: true, narrow: false, clash });
             }
         }
@@ -65,7 +98,7 @@ impl BlockRaces {
         mut report: impl FnMut(Race),
     ) {
         let lane = at.lanes.trailing_zeros() & 31;
-        self.write_later(at, lane, address, bytes, &mut report);
+        self.write_later(at, lane, (address, bytes), None, &mut report);
         let thread = at.warp * 32 + lane;
         let by = landed_by(&self.clocks, thread);
         let passes_on = self.clocks.publish(thread);

@@ -39,13 +39,17 @@ pub(super) fn call<O: BlockObserver>(
             SystemFunction::Printf => {
                 let (format, values) = (argument(warp, 0, 8), argument(warp, 1, 8));
                 let format = text(warp, cx, format, lane)?;
-                let mut at = values;
+                let (one, mut at) = (At { lanes: 1 << lane, ..at }, values);
                 let mut output = std::mem::take(&mut cx.block.output);
                 let written =
                     printf::format::<Box<Raise>>(&format, &mut output, &mut |request| match request {
                         Request::Value(size) => {
                             at = at.next_multiple_of(size as u64);
                             let value = read(warp, cx, at, size, lane)?;
+                            if O::REGISTERS {
+                                let (space, start) = space_of(at);
+                                cx.observer.printed(one, space, at - start, size as u32);
+                            }
                             at = at.wrapping_add(size as u64);
                             Ok(Reply::Value(value))
                         }
