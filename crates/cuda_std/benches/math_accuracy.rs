@@ -21,6 +21,7 @@ mod reference;
 #[allow(dead_code)]
 mod special;
 
+use cuda_std::intrinsics;
 use measure::Worst;
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -50,15 +51,26 @@ fn options() -> Options {
     options
 }
 
-/// All `f32` inputs, `stride` apart.
-fn every_single(case: &cases::One, stride: u64) -> Worst {
+type Single = unsafe fn(f32) -> f32;
+type Double = unsafe fn(f64) -> f64;
+
+/// Functions whose `f64` form is measured by the tests alone, through the function that they invert.
+const INVERSES: [(&str, &str, Single, Double); 3] = [
+    ("erfinv", "erfinvf", intrinsics::erfinvf, intrinsics::erfinv),
+    ("erfcinv", "erfcinvf", intrinsics::erfcinvf, intrinsics::erfcinv),
+    ("normcdfinv", "normcdfinvf", intrinsics::normcdfinvf, intrinsics::normcdfinv),
+];
+
+/// All `f32` inputs, `stride` apart; of a function whose domain begins at 0 the positive ones.
+fn every_single(single: Single, double: Double, positive: bool, stride: u64) -> Worst {
     let mut worst = Worst { ulps: 0.0, at: Vec::new(), got: 0.0, inputs: 0 };
     let mut bits = 0_u64;
-    while bits < 1 << 32 {
+    let end = if positive { 1 << 31 } else { 1 << 32 };
+    while bits < end {
         let x = f32::from_bits(bits as u32);
         // SAFETY: functions of numbers only.
-        let (got, want) = unsafe { ((case.single)(x), (case.double)(f64::from(x))) };
-        let error = single_error(got, want);
+        let (got, want) = unsafe { (single(x), double(f64::from(x))) };
+        let error = measure::single_error(got, want, 0.0);
         worst.inputs += 1;
         if error > worst.ulps || error.is_nan() {
             (worst.ulps, worst.at, worst.got) = (error, vec![f64::from(x)], f64::from(got));
@@ -66,19 +78,6 @@ fn every_single(case: &cases::One, stride: u64) -> Worst {
         bits += stride;
     }
     worst
-}
-
-/// In units of the last place of `f32` at `want`.
-fn single_error(got: f32, want: f64) -> f64 {
-    let nearest = want as f32;
-    if got.is_nan() || want.is_nan() || nearest.is_infinite() {
-        let same = got == nearest || got.is_nan() && want.is_nan();
-        // Just below the overflow either side may be meant.
-        let at_the_limit = want.is_finite() && want.abs() < 3.4028237e38 && got.abs() == f32::MAX;
-        return if same || at_the_limit { 0.0 } else { f64::INFINITY };
-    }
-    let exponent = (nearest.abs().max(f32::MIN_POSITIVE).to_bits() >> 23) as i32 - 127;
-    ((f64::from(got) - want) / 2.0_f64.powi(exponent - 23)).abs()
 }
 
 fn row(name: &str, double: &Worst, name_32: &str, single: &Worst) -> String {
@@ -95,16 +94,22 @@ fn row(name: &str, double: &Worst, name_32: &str, single: &Worst) -> String {
 fn main() {
     let options = options();
     let wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
-    let count = cases::ONE.len() + cases::TWO.len();
+    let count = cases::ONE.len() + INVERSES.len() + cases::TWO.len();
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); count]));
     let measure = |index: usize| {
         if let Some(case) = cases::ONE.get(index) {
             wanted(case.name).then(|| {
                 let double = measure::one_double(case, options.inputs);
-                row(case.name, &double, case.name_32, &every_single(case, options.stride))
+                let single = every_single(case.single, case.double, case.domain.0 == 0.0, options.stride);
+                row(case.name, &double, case.name_32, &single)
+            })
+        } else if let Some((name, name_32, single, double)) = INVERSES.get(index - cases::ONE.len()) {
+            wanted(name).then(|| {
+                let worst = every_single(*single, *double, false, options.stride);
+                format!("| `{name}` | | | `{name_32}` | {:.3} | {:e} |", worst.ulps, worst.at[0])
             })
         } else {
-            let case = &cases::TWO[index - cases::ONE.len()];
+            let case = &cases::TWO[index - cases::ONE.len() - INVERSES.len()];
             wanted(case.name).then(|| {
                 let double = measure::two_double(case, options.inputs);
                 row(case.name, &double, case.name_32, &measure::two_single(case, options.inputs))

@@ -123,11 +123,13 @@ def at(x):
 
 
 SHAPES = {}
+# Those that `f32` alone has.
+SINGLE = {}
 
 
 def shape(name, doc, f, a, b, terms32, terms64, weight=None):
-    SHAPES[name] = (doc, high(lambda x: f(at(x))), mp.mpf(a), mp.mpf(b), {F32: terms32, F64: terms64},
-                    weight and (lambda x: weight(at(x))))
+    (SHAPES if terms64 else SINGLE)[name] = (doc, high(lambda x: f(at(x))), mp.mpf(a), mp.mpf(b), {F32: terms32, F64: terms64},
+                                                weight and (lambda x: weight(at(x))))
 
 
 half_ln2 = mp.log(2) / 2 + mp.mpf("1e-6")
@@ -136,8 +138,8 @@ shape("exp_tail", "(e^r - 1 - r) / r² on |r| <= ln(2)/2", lambda r: (mp.exp(r) 
 z_ln = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 shape("atanh_tail", "(atanh(s)/s - 1 - z/3) / z² with z = s², on |s| <= (√2-1)/(√2+1)",
       lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1 - z / 3) / z**2, 0, z_ln, 4, 8)
-below, above = mp.sqrt(mp.mpf(1) / 2) - 1 - mp.mpf("1e-7"), mp.sqrt(2) - 1 + mp.mpf("1e-7")
-shape("ln_tail", "(ln(1 + f) - f + f²/2) / f³ on √½ <= 1 + f <= √2", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, below, above, 9, None,
+below, above = mp.mpf("-.25"), mp.mpf(".5")
+shape("ln_tail", "(ln(1 + f) - f + f²/2) / f³ on 3/4 <= 1 + f <= 3/2", lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, below, above, 9, None,
       lambda f: f**2 + mp.mpf("1e-30"))
 z_trig = (mp.pi / 4) ** 2 * mp.mpf("1.0001")
 shape("sin_tail", "(sin(x)/x - 1) / z with z = x², on |x| <= π/4", lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 0, z_trig, 4, 7,
@@ -162,6 +164,24 @@ shape("erf_near", "erf(x)/x - 1 with z = x², on |x| <= 1.05", lambda z: mp.erf(
 shape("erfc_exponent", "log2(erfc(x)) / x on 1.05 <= x <= 4", lambda x: mp.log(mp.erfc(x), 2) / x, mp.mpf("1.05"), 4, 7, None,
       lambda x: x * mp.erfc(x) * mp.log(2))
 shape("exp2_head", "(2^r - 1) / r on |r| <= 1/2", lambda r: (2**r - 1) / r, mp.mpf("-.5"), mp.mpf(".5"), 6, None, abs)
+shape("exp_head", "(e^r - 1) / r on |r| <= ln(2)/2", lambda r: (mp.exp(r) - 1) / r, -half_ln2, half_ln2, 7, None, abs)
+r_10 = mp.log(2, 10) / 2 + mp.mpf("1e-6")
+shape("exp10_head", "(10^r - 1) / r on |r| <= log10(2)/2", lambda r: (10**r - 1) / r, -r_10, r_10, 7, None, abs)
+
+
+def log_tail(base):
+    """What is left of log(1 + f) / f without the f32 nearest to log(e)."""
+    first = rounded(1 / mp.log(base), F32)
+    return lambda f: mp.log1p(f) / mp.log(base) / f - first
+
+
+half_power, power = mp.sqrt(mp.mpf(1) / 2) - 1 - mp.mpf("1e-7"), mp.sqrt(2) - 1 + mp.mpf("1e-7")
+shape("log2_tail", "log2(1 + f) / f - log2(e) as an f32, on √½ <= 1 + f <= √2", log_tail(2), half_power, power, 10, None, lambda f: mp.log(2))
+shape("log10_tail", "log10(1 + f) / f - log10(e) as an f32, on 3/4 <= 1 + f <= 3/2", log_tail(10), below, above, 10, None, lambda f: mp.log(10))
+shape("atan_whole", "(atan(x)/x - 1) / z with z = x², on |x| <= 1", lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 0, mp.mpf("1.0001"), 9, None,
+      lambda z: z)
+shape("sin_pi_tail", "(sin(πx)/(πx) - 1) / z with z = x², on |x| <= 1/2", lambda z: (mp.sinc(mp.pi * mp.sqrt(z)) - 1) / z, 0, mp.mpf("0.2501"), 5, None,
+      lambda z: z * mp.pi / 2)
 
 
 def scaled_erfc(t):
@@ -177,6 +197,16 @@ def scaled_erfc(t):
 
 def one(x):
     return mp.mpf(1)
+
+
+def scaled_erfc_near(t):
+    """`scaled_erfc` with its middle at 5/2."""
+    x = mp.mpf("2.5") * (1 + t) / (1 - t)
+    return scaled_erfc((x - 4) / (x + 4))
+
+
+shape("erfcx_scaled", "(1 + 2x)·e^(x²)·erfc(x) - 1 with x = 5/2·(1 + t) / (1 - t), on x >= 0", scaled_erfc_near,
+      -1, mp.mpf(1) - mp.mpf("1e-30"), 12, None, lambda t: 1 / (1 + scaled_erfc_near(t)))
 
 
 def special(name, doc, f, a, b, terms, weight=one):
@@ -204,6 +234,11 @@ def erfcinv_tail(v):
     return x * v
 
 
+# A middle whose coefficients lie near floats.
+middle_inv = mp.mpf(33) / 16
+shape("erf_inv_near", "erfinv(u)/u with t = -ln(1 - u²) - 33/16, on -33/16 <= t <= 5 - 33/16",
+      lambda t: erfinv_of(t + middle_inv) if t + middle_inv > EPS else mp.sqrt(mp.pi) / 2, -middle_inv, 5 - middle_inv, 10, None)
+shape("erf_inv_far", "erfcinv(y)/s with v = 1/s, s² = -ln(y·(2 - y)), on 5 <= s² <= 104", erfcinv_tail, mp.mpf("0.0975"), mp.mpf("0.4473"), 10, None)
 special("erf_inv_middle", "erfinv(u)/u with w = -ln(1 - u²), on 0 <= w <= 5", lambda w: erfinv_of(w), 0, 5, 9)
 special("erf_inv_tail", "erfcinv(y)/s with v = 1/s, s² = -ln(y·(2 - y)), on 5 <= s² <= 750", erfcinv_tail, mp.mpf("0.0365"), mp.mpf("0.4473"), 11)
 
@@ -214,6 +249,17 @@ def stirling(v):
 
 
 special("stirling", "y·(ln Γ(y) - (y - ½)·ln y + y - ln(2π)/2) with v = 1/y², on y >= 12", stirling, mp.mpf("1e-12"), mp.mpf(1) / 144, 6)
+shape("stirling_near", "y·(ln Γ(y) - (y - ½)·ln y + y - ln(2π)/2) with v = 1/y², on y >= 3", stirling, mp.mpf("1e-12"), mp.mpf(1) / 9, 4, None, mp.sqrt)
+shape("ln_gamma_at_1", "ln Γ(1 + d) / d on |d| <= 1/2", lambda d: mp.loggamma(1 + d) / d, mp.mpf("-.5"), mp.mpf(".5"), 13, None)
+shape("ln_gamma_at_2", "ln Γ(2 + d) / d on -1/2 <= d <= 1", lambda d: mp.loggamma(2 + d) / d, mp.mpf("-.5"), 1, 11, None)
+shape("gamma_head", "Γ(3/2 + d) on |d| <= 1/2", lambda d: mp.gamma(mp.mpf("1.5") + d), mp.mpf("-.5"), mp.mpf(".5"), 11, None)
+shape("i0_small", "(I0(x) - 1) / t with t = x² / 4, on x <= 8", lambda t: (mp.besseli(0, 2 * mp.sqrt(t)) - 1) / t, mp.mpf("1e-12"), 16, 10, None,
+      lambda t: t / mp.besseli(0, 2 * mp.sqrt(t)))
+shape("i1_small", "(2·I1(x)/x - 1) / t with t = x² / 4, on x <= 8", lambda t: (mp.besseli(1, 2 * mp.sqrt(t)) / mp.sqrt(t) - 1) / t, mp.mpf("1e-12"), 16, 10, None,
+      lambda t: t**1.5 / mp.besseli(1, 2 * mp.sqrt(t)))
+for order in (0, 1):
+    shape(f"i{order}_large", f"I{order}(x)·e^-x·√x with v = 1/x, on x >= 8", lambda v, order=order: mp.besseli(order, 1 / v) * mp.exp(-1 / v) * mp.sqrt(1 / v),
+          mp.mpf("0.005"), mp.mpf(1) / 8, 6, None)
 special("ln_gamma_at_1", "ln Γ(1 + d) / d on |d| <= 1/4", lambda d: mp.loggamma(1 + d) / d, -mp.mpf("0.2501"), mp.mpf("0.2501"), 19)
 special("ln_gamma_at_2", "ln Γ(2 + d) / d on |d| <= 1/4", lambda d: mp.loggamma(2 + d) / d, -mp.mpf("0.2501"), mp.mpf("0.2501"), 14)
 
@@ -263,11 +309,10 @@ for order in (0, 1):
 
 mp.mp.dps = 45
 ELEMENTARY = ["exp_tail", "atanh_tail", "sin_tail", "cos_tail", "asin_tail", "atan_tail", "sinh_tail", "tanh_tail", "rcbrt_start"]
-SINGLE = ["ln_tail", "erf_near", "erfc_exponent", "exp2_head"]
 
 
 def rust(name, bits):
-    doc, f, a, b, terms, weight = SHAPES[name]
+    doc, f, a, b, terms, weight = SINGLE[name] if bits == F32 and name in SINGLE else SHAPES[name]
     c, left = fit(f, a, b, terms[bits], bits, weight, refit=None if bits == F32 else 4)
     kind = "f32" if bits == F32 else "f64"
     lines, line = [], "        "
@@ -288,14 +333,14 @@ if __name__ == "__main__":
             with open(f"{sys.argv[2]}/poly{n}.rs", "w") as out:
                 out.write(f"//! The polynomials of the elementary functions for `f{n}`, made by `tools/minimax.py`.\n\n"
                           "use super::real::polynomial;\n")
-                for name in ELEMENTARY + (SINGLE if bits == F32 else []):
+                for name in ELEMENTARY + (list(SINGLE) if bits == F32 else []):
                     out.write("\n" + rust(name, bits))
     if sys.argv[1:2] == ["--special"]:
         with open(f"{sys.argv[2]}/poly.rs", "w") as out:
             out.write("//! The polynomials of the special functions, made by `tools/minimax.py`.\n\n"
                       "use crate::math::real::polynomial;\n")
             for name in SHAPES:
-                if name not in ELEMENTARY + SINGLE:
+                if name not in ELEMENTARY:
                     out.write("\n" + rust(name, F64))
         sys.exit()
     for name in [] if sys.argv[1:2] == ["--files"] else sys.argv[1:]:

@@ -1,14 +1,15 @@
-//! Every function of `GpuFloat`, in a kernel: what rustc inlines there must round as it does in a function of its own.
+//! Functions of `GpuFloat` and `FloatExt` in a kernel: what rustc inlines there must round as it does in a function of its
+//! own, and approximations by the device must end up correctly rounded.
 
-use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
+use cuda_std::{FloatExt, GpuFloat};
 
 /// Results of each input.
-pub const RESULTS: usize = 24;
+pub const RESULTS: usize = 36;
 
 /// All functions of one input.
 #[inline(always)]
-pub fn all<T: GpuFloat>(x: T, y: T) -> [T; RESULTS] {
+pub fn all<T: GpuFloat + FloatExt>(x: T, y: T) -> [T; RESULTS] {
     let (sin, cos) = x.sin_cos();
     [
         GpuFloat::sin(x),
@@ -34,6 +35,18 @@ pub fn all<T: GpuFloat>(x: T, y: T) -> [T; RESULTS] {
         GpuFloat::cosh(x),
         GpuFloat::tanh(x),
         GpuFloat::asinh(x),
+        GpuFloat::acosh(x),
+        GpuFloat::atanh(x),
+        x.rcbrt(),
+        x.error_function(),
+        x.complementary_error_function(),
+        x.scaled_complementary_error_function(),
+        x.inv_complementary_error_function(),
+        x.norm_cdf(),
+        x.inv_norm_cdf(),
+        x.gamma(),
+        x.log_gamma(),
+        x.sinpi(),
         GpuFloat::rem_euclid(x, y),
     ]
 }

@@ -37,12 +37,12 @@ fn cosine(x: f32) -> f32 {
 
 #[inline(always)]
 fn power_of_two(x: f32) -> f32 {
-    approximate!(f32, "ex2.approx.f32", x, math::exp::exp2)
+    approximate!(f32, "ex2.approx.f32", x, math::single::exp2)
 }
 
 #[inline(always)]
 fn log_of_two(x: f32) -> f32 {
-    approximate!(f32, "lg2.approx.f32", x, math::log::log2)
+    approximate!(f32, "lg2.approx.f32", x, math::single::log2)
 }
 
 #[inline(always)]
@@ -79,7 +79,7 @@ libdevice! {
     /// [`fast_sinf`] by [`fast_cosf`].
     fn fast_tanf(x: f32) -> f32 = quotient(sine(x), cosine(x));
     /// The hyperbolic tangent, to 2^-11 relative, from `compute_75`.
-    fn fast_tanhf(x: f32) -> f32 = approximate!(f32, "tanh.approx.f32", x, math::exp::tanh);
+    fn fast_tanhf(x: f32) -> f32 = approximate!(f32, "tanh.approx.f32", x, math::single::tanh);
     /// e^x, to 2 + |x|·1.2 ulp.
     fn fast_expf(x: f32) -> f32 = power_of_two(x * core::f32::consts::LOG2_E);
     /// 10^x, to 2 + |x|·2.9 ulp.

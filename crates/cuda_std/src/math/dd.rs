@@ -82,10 +82,10 @@ impl<T: Real> Dd<T> {
         quick_two_sum(q, remainder * inverse)
     }
 
-    /// The square root of a positive number, corrected by its remainder.
+    /// The square root of a positive number, not near the ends of the range, corrected by its remainder.
     #[inline(always)]
     pub fn sqrt(self) -> Self {
-        let root = self.hi.root();
+        let root = self.hi.inner_root();
         let remainder = (-root).fma(root, self.hi) + self.lo;
         quick_two_sum(root, remainder * (root + root).near_reciprocal())
     }

@@ -1,7 +1,7 @@
 //! Exponentials.
 //!
 //! x = k·ln 2 + r with |r| <= ln(2)/2, r in two floats; e^r = 1 + r + r²·P(r), summed in two floats, so that little but
-//! the final rounding is left: below 0.52 ulp wherever the result is normal. The plain e^x of `f32` has a shorter way.
+//! the final rounding is left: below 0.52 ulp wherever the result is normal. `f32` has shorter ways of its own.
 
 use super::dd::{Dd, quick_two_sum, two_sum};
 use super::real::Real;
@@ -64,23 +64,7 @@ pub(crate) fn exp_of<T: Real>(x: Dd<T>) -> T {
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp<T: Real>(x: T) -> T {
-    x.exp_plain()
-}
-
-/// e^x as accurately as the format allows.
-#[inline(always)]
-pub(crate) fn accurate<T: Real>(x: T) -> T {
     exp_of(Dd { hi: x, lo: T::ZERO })
-}
-
-/// e^x for `f32` with half the instructions: r is rounded, which leaves the result below 1 ulp.
-#[inline(always)]
-pub(crate) fn quick(x: f32) -> f32 {
-    let x = limited(x);
-    let k = (x * f32::LOG2_E[0]).nearest();
-    let r = (-k).fma(f32::LN2[1], (-k).fma(f32::LN2[0], x));
-    let m1 = (r * r).fma(f32::exp_tail(r), r);
-    (1.0 + m1).scaled(k.to_i32())
 }
 
 /// 2^x.

@@ -2,7 +2,7 @@
 //!
 //! x = m·2^k with m in [√½, √2]. With s = (m - 1) / (m + 1), ln m = 2·artanh(s) = 2s·(1 + z/3 + z²·P(z)), z = s². All
 //! terms that matter are kept in two floats, which leaves about 2^-65 (2^-32 for `f32`) of relative error: enough for
-//! `pow`, and for logarithms rounded almost correctly (below 0.51 ulp). The plain logarithms of `f32` have a shorter way.
+//! `pow`, and for logarithms rounded almost correctly (below 0.51 ulp). The logarithms of `f32` have shorter ways of their own.
 
 use super::dd::{Dd, quick_two_sum, two_product, two_sum};
 use super::exp::exp_of;
@@ -29,7 +29,7 @@ fn ln_reduced<T: Real>(m: Dd<T>, k: i32) -> Dd<T> {
 
 /// m in [√½, √2] and k of x = m·2^k, for finite x > 0.
 #[inline(always)]
-fn split<T: Real>(x: T) -> (T, i32) {
+pub(crate) fn split<T: Real>(x: T) -> (T, i32) {
     let subnormal = x.stored_exponent() == 0;
     let raised = x * T::power_of_two(T::FRACTION + 2);
     let x = T::select(subnormal, raised, x);
@@ -64,49 +64,22 @@ fn domain<T: Real>(x: T, inside: T) -> T {
     T::select(x > T::ZERO, inside, outside)
 }
 
-/// ln, log2 or log10 of finite x > 0: the natural one times `factor`, where log(2) is `of_two`.
-#[inline(always)]
-pub(crate) fn accurate<T: Real>(x: T, factor: [T; 2], _of_two: [T; 2]) -> T {
-    ln_dd(x).times_dd(Dd::of(factor)).rounded()
-}
-
-/// The same for `f32` with a third of the instructions: the polynomial's own argument is the leading term, so only what
-/// is added to it is rounded twice. Below 1 ulp.
-#[inline(always)]
-pub(crate) fn quick(x: f32, factor: [f32; 2], of_two: [f32; 2]) -> f32 {
-    let subnormal = x.stored_exponent() == 0;
-    let x = f32::select(subnormal, x * f32::power_of_two(25), x);
-    // m in [√½, √2)
-    let offset = x.to_bits().wrapping_sub(f32::SQRT_2_2.to_bits()) as i32;
-    let k = offset >> 23;
-    let f = f32::from_bits(x.to_bits().wrapping_sub((k as u32) << 23)) - 1.0;
-    let k = k as f32 - f32::select(subnormal, 25.0, 0.0);
-    let square = f * f;
-    let tail = square.fma(-0.5, (square * f) * super::poly32::ln_tail(f));
-    // (f + tail)·factor + k·of_two, greatest terms last.
-    let low = k.fma(of_two[1], tail.fma(factor[0], f * factor[1]));
-    let high = two_product(f, factor[0]);
-    let sum = two_sum(k.times(of_two[0]), high.hi);
-    let lost = k.fma(of_two[0], -k.times(of_two[0]));
-    sum.hi + (sum.lo + (high.lo + lost + low))
-}
-
 /// The natural logarithm.
 #[inline(always)]
 pub(crate) fn ln<T: Real>(x: T) -> T {
-    domain(x, x.log_finite([T::ONE, T::ZERO], T::LN2))
+    domain(x, ln_dd(x).rounded())
 }
 
 /// The logarithm to base 2.
 #[inline(always)]
 pub(crate) fn log2<T: Real>(x: T) -> T {
-    domain(x, x.log_finite(T::LOG2_E, [T::ONE, T::ZERO]))
+    domain(x, ln_dd(x).times_dd(Dd::of(T::LOG2_E)).rounded())
 }
 
 /// The logarithm to base 10.
 #[inline(always)]
 pub(crate) fn log10<T: Real>(x: T) -> T {
-    domain(x, x.log_finite(T::LOG10_E, T::LOG10_2))
+    domain(x, ln_dd(x).times_dd(Dd::of(T::LOG10_E)).rounded())
 }
 
 /// ln(x) / ln(base).

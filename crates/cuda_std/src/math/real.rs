@@ -61,8 +61,12 @@ pub(crate) trait Real:
     /// A product that is never fused with an addition: what error-free transformations rely on.
     fn times(self, b: Self) -> Self;
     fn root(self) -> Self;
-    /// 1 / x to 1 ulp, for x well within the range: one instruction for `f32` on the device.
+    /// 1 / x to 1 ulp, for x and results well within the range: one instruction for `f32` on the device.
     fn near_reciprocal(self) -> Self;
+    /// 1 / x, correctly rounded, for x and results well within the range.
+    fn inverse(self) -> Self;
+    /// √x, correctly rounded, for x that is zero or well within the range.
+    fn inner_root(self) -> Self;
     /// To the nearest integer, ties to even.
     fn nearest(self) -> Self;
     fn round_down(self) -> Self;
@@ -73,12 +77,6 @@ pub(crate) trait Real:
 
     /// x - k·π/2 = hi + lo and k modulo 4, for finite |x| of [`TRIG_LARGE`](Self::TRIG_LARGE) and more.
     fn reduce_large(self) -> (i32, super::dd::Dd<Self>);
-
-    /// The logarithm of finite `self` > 0 to the base that `factor` and `of_two` belong to.
-    fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self;
-
-    /// e to the power `self`.
-    fn exp_plain(self) -> Self;
 
     fn exp_tail(r: Self) -> Self;
     fn atanh_tail(z: Self) -> Self;
@@ -187,18 +185,33 @@ mod to_i32 {
     cast!(f64, "cvt.rzi.s32.f64 {result}, {x};");
 }
 
+/// An approximation by the special function unit.
+#[cfg(target_os = "cuda")]
+macro_rules! approximation {
+    ($name:ident, $float:ident, $text:literal) => {
+        #[inline(always)]
+        fn $name(x: $float) -> $float {
+            let result: $float;
+            // SAFETY: arithmetic has no precondition.
+            unsafe {
+                crate::ptx!($text, result = out($float) result, x = in($float) x; options(pure, nomem))
+            }
+            result
+        }
+    };
+}
+
 mod reciprocal {
+    #[cfg(target_os = "cuda")]
+    approximation!(approximate, f32, "rcp.approx.ftz.f32 {result}, {x};");
+    #[cfg(target_os = "cuda")]
+    approximation!(approximate_upper_half, f64, "rcp.approx.ftz.f64 {result}, {x};");
+
     #[inline(always)]
     pub fn f32(x: f32) -> f32 {
         #[cfg(target_os = "cuda")]
         {
-            let result: f32;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!("rcp.approx.ftz.f32 {result}, {x};", result = out(f32) result, x = in(f32) x;
-                    options(pure, nomem))
-            }
-            result
+            approximate(x)
         }
         #[cfg(not(target_os = "cuda"))]
         {
@@ -208,7 +221,84 @@ mod reciprocal {
 
     #[inline(always)]
     pub fn f64(x: f64) -> f64 {
-        1.0 / x
+        rounded::f64(x)
+    }
+
+    /// What `rcp.rn` does for such numbers, without its way out for the others.
+    pub mod rounded {
+        #[inline(always)]
+        pub fn f32(x: f32) -> f32 {
+            #[cfg(target_os = "cuda")]
+            {
+                use crate::math::real::Real;
+                let start = super::approximate(x);
+                Real::fma(start, (-x).fma(start, 1.0), start)
+            }
+            #[cfg(not(target_os = "cuda"))]
+            {
+                1.0 / x
+            }
+        }
+
+        #[inline(always)]
+        pub fn f64(x: f64) -> f64 {
+            #[cfg(target_os = "cuda")]
+            {
+                use crate::math::real::Real;
+                // 20 bits, then three times as many, then all.
+                let start = super::approximate_upper_half(x);
+                let error = (-x).fma(start, 1.0);
+                let near = error.fma(error, error).fma(start, start);
+                near.fma((-x).fma(near, 1.0), near)
+            }
+            #[cfg(not(target_os = "cuda"))]
+            {
+                1.0 / x
+            }
+        }
+    }
+}
+
+/// What `sqrt.rn` does for such numbers, without its way out for the others.
+mod inner_root {
+    use super::Real;
+
+    #[cfg(target_os = "cuda")]
+    approximation!(inverse_root, f32, "rsqrt.approx.ftz.f32 {result}, {x};");
+
+    #[inline(always)]
+    pub fn f32(x: f32) -> f32 {
+        #[cfg(target_os = "cuda")]
+        {
+            // Not infinite, so that zero has a root.
+            let inverse = inverse_root(x).min(f32::MAX);
+            let root = x * inverse;
+            (-root).fma(root, x).fma(0.5 * inverse, root)
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            x.root()
+        }
+    }
+
+    #[cfg(target_os = "cuda")]
+    approximation!(inverse_root_upper_half, f64, "rsqrt.approx.ftz.f64 {result}, {x};");
+
+    #[inline(always)]
+    pub fn f64(x: f64) -> f64 {
+        #[cfg(target_os = "cuda")]
+        {
+            let start = inverse_root_upper_half(x);
+            let error = (-x).fma(start * start, 1.0);
+            let inverse = error.fma(0.375, 0.5).fma(error * start, start);
+            let root = x * inverse;
+            let root = (-root).fma(root, x).fma(0.5 * inverse, root);
+            f64::select(x == 0.0, x, root)
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            x.root()
+        }
     }
 }
 
@@ -227,7 +317,7 @@ macro_rules! machine {
 }
 
 macro_rules! real {
-    ($float:ident $bits:ident, $tails:ident, $reduce_large:path, $log_finite:path, $exp_plain:path,
+    ($float:ident $bits:ident, $tails:ident, $reduce_large:path,
         { $($constant:ident: $constant_type:ty = $value:expr;)* }
         { $($machine:tt)* }) => {
         impl Real for $float {
@@ -287,16 +377,16 @@ macro_rules! real {
                 reciprocal::$float(self)
             }
             #[inline(always)]
+            fn inverse(self) -> Self {
+                reciprocal::rounded::$float(self)
+            }
+            #[inline(always)]
+            fn inner_root(self) -> Self {
+                inner_root::$float(self)
+            }
+            #[inline(always)]
             fn reduce_large(self) -> (i32, super::dd::Dd<Self>) {
                 $reduce_large(self)
-            }
-            #[inline(always)]
-            fn log_finite(self, factor: [Self; 2], of_two: [Self; 2]) -> Self {
-                $log_finite(self, factor, of_two)
-            }
-            #[inline(always)]
-            fn exp_plain(self) -> Self {
-                $exp_plain(self)
             }
             $($machine)*
             real!(@tails $tails: exp_tail atanh_tail sin_tail cos_tail asin_tail atan_tail sinh_tail tanh_tail
@@ -316,7 +406,7 @@ macro_rules! real {
 }
 
 real! {
-    f32 u32, poly32, super::trig::reduce_large_f32, super::log::quick, super::exp::quick,
+    f32 u32, poly32, super::trig::reduce_large_f32,
     {
         LN2: [Self; 2] = [core::f32::consts::LN_2, -1.9046542e-09];
         LOG2_E: [Self; 2] = [core::f32::consts::LOG2_E, 1.925963e-08];
@@ -347,7 +437,7 @@ real! {
 }
 
 real! {
-    f64 u64, poly64, super::trig::reduce_large_f64, super::log::accurate, super::exp::accurate,
+    f64 u64, poly64, super::trig::reduce_large_f64,
     {
         LN2: [Self; 2] = [core::f64::consts::LN_2, 2.3190468138462996e-17];
         LOG2_E: [Self; 2] = [core::f64::consts::LOG2_E, 2.0355273740931033e-17];

@@ -44,6 +44,19 @@ pub fn single_ulps(got: f32, want: &Big) -> f64 {
     ulps(f64::from(got), want, 24, -149, 128)
 }
 
+/// In units of the last place of `f32` at `want`, or at `least` if that is greater.
+pub fn single_error(got: f32, want: f64, least: f64) -> f64 {
+    let nearest = want as f32;
+    if got.is_nan() || want.is_nan() || nearest.is_infinite() {
+        let same = got == nearest || got.is_nan() && want.is_nan();
+        // Just below the overflow either side may be meant.
+        let at_the_limit = want.is_finite() && want.abs() < 3.4028237e38 && got.abs() == f32::MAX;
+        return if same || at_the_limit { 0.0 } else { f64::INFINITY };
+    }
+    let exponent = (nearest.abs().max(f32::MIN_POSITIVE).max(least as f32).to_bits() >> 23) as i32 - 127;
+    ((f64::from(got) - want) / 2.0_f64.powi(exponent - 23)).abs()
+}
+
 pub fn one_double(case: &One, count: usize) -> Worst {
     let (mut worst, mut reference) = (Worst::new(), Reference::new());
     for x in inputs::doubles(case, count) {

@@ -226,7 +226,7 @@ pub(crate) fn yn(n: i32, x: f64) -> f64 {
 #[inline(always)]
 fn grown(a: f64, p: f64) -> f64 {
     let (e, k) = exp_dd_unlimited(Dd { hi: a.min(720.0), lo: 0.0 });
-    if a > 720.0 { a * f64::INFINITY } else { (e.hi * (p / Real::root(a))).scaled(k) }
+    if a > 720.0 { a * f64::INFINITY } else { (e.hi * (p * a.inner_root().inverse())).scaled(k) }
 }
 
 #[inline(always)]
@@ -236,7 +236,7 @@ pub(crate) fn i0(x: f64) -> f64 {
         let t = two_product(a, a * (1.0 / 64.0)).hi;
         return t.fma(poly::i0_small(t), 1.0);
     }
-    grown(a, poly::i0_large(16.0 / a - 1.0))
+    grown(a, poly::i0_large(16.0 * a.inverse() - 1.0))
 }
 
 #[inline(always)]
@@ -246,7 +246,7 @@ pub(crate) fn i1(x: f64) -> f64 {
         let t = a * (a * (1.0 / 64.0));
         a * t.fma(poly::i1_small(t), 0.5)
     } else {
-        grown(a, poly::i1_large(16.0 / a - 1.0))
+        grown(a, poly::i1_large(16.0 * a.inverse() - 1.0))
     };
     if x.is_sign_negative() { -result } else { result }
 }

@@ -7,9 +7,9 @@
 use super::poly;
 use crate::math::dd::{Dd, quick_two_sum, two_product, two_sum};
 use crate::math::exp::{exp_dd, exp_of};
-use crate::math::log::{ln_1p, ln_dd};
-use crate::math::poly32;
+use crate::math::log::split;
 use crate::math::real::Real;
+use crate::math::single::ln_near;
 
 /// √π / 2
 const SQRT_PI_2: f64 = 0.886226925452758;
@@ -26,9 +26,9 @@ fn erf_small(x: Dd<f64>) -> Dd<f64> {
 /// e^(x²)·erfc(x) for x >= 1/2.
 #[inline(always)]
 fn erfcx_large(x: f64) -> Dd<f64> {
-    let t = if x.is_finite() { (x - 4.0) / (x + 4.0) } else { 1.0 };
-    let numerator = quick_two_sum(1.0, poly::erfcx_scaled(t));
     let limited = x.min(1e300);
+    let t = (limited - 4.0) * (limited + 4.0).inverse();
+    let numerator = quick_two_sum(1.0, poly::erfcx_scaled(t));
     numerator.over(two_sum(1.0, limited + limited))
 }
 
@@ -41,42 +41,17 @@ fn erfc_large(x: Dd<f64>) -> (Dd<f64>, i32) {
     (erfcx_large(x.hi).times_dd(e), k)
 }
 
-/// erfc(hi + lo).
+/// erfc(hi + lo) / 2^`halvings`, rounded once even where it is subnormal.
 #[inline(always)]
-fn erfc_of(x: Dd<f64>) -> f64 {
+fn erfc_of(x: Dd<f64>, halvings: i32) -> f64 {
     let size = if x.hi < 0.0 { x.negated() } else { x };
-    let near = 1.0 - {
-        let erf = erf_small(x);
-        erf.hi + erf.lo
-    };
-    let near =
-        if x.hi > 0.25 { Dd { hi: 1.0, lo: 0.0 }.plus_dd(erf_small(x).negated()).rounded() } else { near };
+    let near = Dd { hi: 1.0, lo: 0.0 }.plus_dd(erf_small(x).negated()).rounded();
     let (m, k) = erfc_large(Dd { hi: size.hi.max(0.5), lo: size.lo });
-    let far = if x.hi < 0.0 {
-        let small = m.scaled(f64::power_of_two(k.max(-200)));
-        Dd { hi: 2.0, lo: 0.0 }.plus_dd(small.negated()).rounded()
-    } else {
-        m.rounded().scaled(k)
-    };
-    let result = if size.hi < 0.5 { near } else { far };
+    let small = m.scaled(f64::power_of_two(k.max(-200)));
+    let below_zero = Dd { hi: 2.0, lo: 0.0 }.plus_dd(small.negated()).rounded();
+    let whole = if size.hi < 0.5 { near } else { below_zero } * f64::power_of_two(-halvings);
+    let result = if x.hi >= 0.5 { m.rounded().scaled(k - halvings) } else { whole };
     if x.hi.is_nan() { x.hi } else { result }
-}
-
-/// erf(x) for `f32`: a polynomial to 1, then 1 - 2^(x·P(x)). 0.996 ulp.
-#[inline(always)]
-pub(crate) fn erf_single(x: f32) -> f32 {
-    let a = x.magnitude();
-    let small = x.fma(poly32::erf_near(a * a), x);
-    // From 4 on the result is one.
-    let b = a.min(4.0);
-    let p = poly32::erfc_exponent(b);
-    // 2^23·3/2 rounds to an integer, and leaves it in the lowest bits.
-    const ROUNDING: f32 = 12582912.0;
-    let rounded = b.fma(p, ROUNDING);
-    let r = b.fma(p, -(rounded - ROUNDING));
-    let power = f32::from_bits(f32::ONE.to_bits().wrapping_add(rounded.to_bits() << 23));
-    let large = (-(r * poly32::exp2_head(r))).fma(power, 1.0 - power).with_sign(x);
-    f32::select(a > 1.0, large, small)
 }
 
 #[inline(always)]
@@ -97,7 +72,7 @@ pub(crate) fn erf(x: f64) -> f64 {
 
 #[inline(always)]
 pub(crate) fn erfc(x: f64) -> f64 {
-    erfc_of(Dd { hi: x, lo: 0.0 })
+    erfc_of(Dd { hi: x, lo: 0.0 }, 0)
 }
 
 #[inline(always)]
@@ -118,16 +93,23 @@ pub(crate) fn erfcx(x: f64) -> f64 {
     if x.is_nan() { x } else { result }
 }
 
+/// ln(x) for x > 0, to 20 bits.
+#[inline(always)]
+fn rough_ln(x: f64) -> f64 {
+    let (m, k) = split(x);
+    f64::from(k).fma(core::f64::consts::LN_2, f64::from(ln_near((m - 1.0) as f32)))
+}
+
 /// The x >= 0 with erfc(x) = y, for 0 < y <= 1, where `u` is 1 - y.
 #[inline(always)]
 fn erfc_inv_upper(y: f64, u: f64) -> f64 {
-    // -ln(1 - u²) = -ln(y·(2 - y)); the second is exact enough for small y, the first for small u.
-    let w = if u < 0.5 { -ln_1p(-u * u) } else { -ln_dd(y * (2.0 - y)).rounded() };
+    // -ln(1 - u²), from which the start needs 20 bits.
+    let w = -rough_ln(y * (2.0 - y));
     let start = if w <= 5.0 {
         u * poly::erf_inv_middle(w)
     } else {
-        let s = Real::root(w);
-        s * poly::erf_inv_tail(1.0 / s)
+        let s = w.inner_root();
+        s * poly::erf_inv_tail(s.inverse())
     };
     // The error of the start, as (its erfc - y)·√π/2·e^(x²), so that nothing underflows.
     let x = Dd { hi: start, lo: 0.0 };
@@ -140,9 +122,9 @@ fn erfc_inv_upper(y: f64, u: f64) -> f64 {
         let target =
             Dd { hi: y * f64::power_of_two((-k).min(1000)) * f64::power_of_two((-k - 1000).max(0)), lo: 0.0 };
         let error = erfcx_large(start).times_dd(e).plus_dd(target.negated()).rounded();
-        -error * SQRT_PI_2 / e.hi
+        -error * SQRT_PI_2 * e.hi.inverse()
     };
-    start - step / step.fma(start, 1.0)
+    start - step * step.fma(start, 1.0).inverse()
 }
 
 #[inline(always)]
@@ -164,7 +146,8 @@ pub(crate) fn erf_inv(x: f64) -> f64 {
 /// The inverse of erfc for y in (0, 2).
 #[inline(always)]
 fn erfc_inv_inside(y: f64) -> f64 {
-    if y <= 1.0 { erfc_inv_upper(y, 1.0 - y) } else { -erfc_inv_upper(2.0 - y, y - 1.0) }
+    let u = 1.0 - y;
+    erfc_inv_upper(if u < 0.0 { 2.0 - y } else { y }, u.abs()).copysign(u)
 }
 
 #[inline(always)]
@@ -189,18 +172,7 @@ pub(crate) fn erfc_inv(y: f64) -> f64 {
 pub(crate) fn norm_cdf(x: f64) -> f64 {
     // Beyond 40 the result is 0 or 1 but for rounding.
     let x = if x.is_nan() { x } else { x.clamp(-40.0, 40.0) };
-    half_of(SQRT_1_2.times(-x))
-}
-
-/// erfc(x) / 2, rounded once even where it is subnormal.
-#[inline(always)]
-fn half_of(x: Dd<f64>) -> f64 {
-    if x.hi >= 0.5 {
-        let (m, k) = erfc_large(x);
-        m.rounded().scaled(k - 1)
-    } else {
-        erfc_of(x) * 0.5
-    }
+    erfc_of(SQRT_1_2.times(-x), 1)
 }
 
 #[inline(always)]

@@ -21,7 +21,7 @@ const LARGE: f64 = 12.0;
 /// ln Γ(y) for y >= 12.
 #[inline(always)]
 fn stirling(y: Dd<f64>) -> Dd<f64> {
-    let inverse = 1.0 / y.hi;
+    let inverse = y.hi.inverse();
     let series = inverse * poly::stirling(inverse * inverse);
     let product = y.plus(-0.5).times_dd(ln_of(y));
     product.plus_dd(y.negated()).plus_dd(HALF_LN_2_PI).plus(series)

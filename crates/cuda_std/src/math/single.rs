@@ -1,0 +1,27 @@
+//! The functions of `f32` that have a way of their own: some plain roundings where `f64` keeps sums of two floats.
+//!
+//! Reciprocals and roots are the special function unit's approximations and the steps that make them correctly rounded
+//! ([`Real::inverse`], [`Real::inner_root`]), so that device and host agree.
+//!
+//! [`Real::inverse`]: super::real::Real::inverse
+//! [`Real::inner_root`]: super::real::Real::inner_root
+
+mod bessel;
+mod erf;
+mod exp;
+mod gamma;
+mod log;
+mod root;
+mod trig;
+
+pub(crate) use super::exp::exp_m1;
+pub(crate) use super::log::{log, pow, powi};
+pub(crate) use super::root::hypot;
+pub(crate) use super::trig::{atan2, cos, sin, sin_cos, tan};
+pub(crate) use bessel::{i0, i1};
+pub(crate) use erf::{erf, erf_inv, erfc, erfc_inv, erfcx, norm_cdf, norm_cdf_inv};
+pub(crate) use exp::{cosh, exp, exp2, exp10, sinh, tanh};
+pub(crate) use gamma::{gamma, ln_gamma};
+pub(crate) use log::{acosh, asinh, atanh, ln, ln_1p, ln_near, log2, log10};
+pub(crate) use root::{cbrt, rcbrt, rhypot};
+pub(crate) use trig::{acos, asin, atan};
