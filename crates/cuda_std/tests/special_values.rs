@@ -95,6 +95,59 @@ fn functions_of_one_argument() {
     }
 }
 
+/// Where C's library has no such function: infinities, zeros, NaN, subnormals and the ends of the range, as `f64` has them.
+#[test]
+fn single_forms_are_those_of_f64() {
+    type Case = (&'static str, unsafe fn(f64) -> f64, unsafe fn(f32) -> f32);
+    let cases: [Case; 9] = [
+        ("lgamma", gpu::lgamma, gpu::lgammaf),
+        ("tgamma", gpu::tgamma, gpu::tgammaf),
+        ("erfcx", gpu::erfcx, gpu::erfcxf),
+        ("erfinv", gpu::erfinv, gpu::erfinvf),
+        ("erfcinv", gpu::erfcinv, gpu::erfcinvf),
+        ("normcdf", gpu::normcdf, gpu::normcdff),
+        ("normcdfinv", gpu::normcdfinv, gpu::normcdfinvf),
+        ("cyl_bessel_i0", gpu::cyl_bessel_i0, gpu::cyl_bessel_i0f),
+        ("cyl_bessel_i1", gpu::cyl_bessel_i1, gpu::cyl_bessel_i1f),
+    ];
+    let more = [
+        1e-45,
+        1e-40,
+        1.1754944e-38,
+        3e-39,
+        1e-30,
+        5e-10,
+        1e-9,
+        1e20,
+        4e36,
+        4.1e36,
+        3e38,
+        8388607.5,
+        4194304.5,
+    ];
+    let inputs = VALUES.into_iter().chain(more).chain(more.map(|x| -x));
+    for (name, double, single) in cases {
+        for x in inputs.clone().map(|x| x as f32) {
+            // SAFETY (of both calls): functions of numbers only.
+            let (got, want) = unsafe { (single(x), double(f64::from(x)) as f32) };
+            let close = (got - want).abs() <= 8.0 * f32::EPSILON * want.abs() + 3e-45;
+            let same = got.is_nan() && want.is_nan()
+                || got == want && got.is_sign_negative() == want.is_sign_negative()
+                || got != 0.0 && close;
+            assert!(same, "{name}f({x:e}) = {got:e}, want {want:e}");
+        }
+    }
+    for x in VALUES.map(|x| x as f32) {
+        for y in VALUES.map(|y| y as f32) {
+            // SAFETY (of both calls): functions of numbers only.
+            let (got, want) = unsafe { (gpu::rhypotf(x, y), gpu::rhypot(f64::from(x), f64::from(y)) as f32) };
+            let same =
+                got.is_nan() && want.is_nan() || got == want || (got - want).abs() <= f32::EPSILON * want;
+            assert!(same, "rhypotf({x:e}, {y:e}) = {got:e}, want {want:e}");
+        }
+    }
+}
+
 #[test]
 fn functions_of_two_arguments() {
     type Case = (&'static str, unsafe fn(f64, f64) -> f64, fn(f64, f64) -> f64);

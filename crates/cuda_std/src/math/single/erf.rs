@@ -59,7 +59,7 @@ pub(crate) fn erfc(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn erfcx(x: f32) -> f32 {
     let a = x.magnitude();
-    let positive = scaled_erfc(a, 2.5, 2.0, 0.125) * 0.125;
+    let positive = f32::select(a == f32::INFINITY, 0.0, scaled_erfc(a, 2.5, 2.0, 0.125) * 0.125);
     let b = f32::select(a > 10.0, 10.0, a);
     let square = b * b;
     let (m, k_bits) = parts(square, b.fma(b, -square));

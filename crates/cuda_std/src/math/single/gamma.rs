@@ -75,7 +75,12 @@ pub(crate) fn gamma(x: f32) -> f32 {
 fn ln_gamma_from_half(a: f32) -> f32 {
     if a < 3.0 {
         let (one, two) = (a - 1.0, a - 2.0);
-        return if a < 1.5 { one * poly32::ln_gamma_at_1(one) } else { two * poly32::ln_gamma_at_2(two) };
+        // Fused with a zero, so that both zeros are positive.
+        return if a < 1.5 {
+            one.fma(poly32::ln_gamma_at_1(one), 0.0)
+        } else {
+            two.fma(poly32::ln_gamma_at_2(two), 0.0)
+        };
     }
     let inverse = a.min(1e30).inverse();
     let log = ln_pair(a);
