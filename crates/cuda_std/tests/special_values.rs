@@ -149,6 +149,16 @@ fn single_forms_are_those_of_f64() {
 }
 
 #[test]
+fn the_logarithm_of_gamma_just_below_zero() {
+    // The square of such an x is subnormal or zero.
+    for x in [-1e-17, -1e-19, -1e-100, -1e-155, -1e-160, -1e-200, -1e-299, -1e-301] {
+        // SAFETY: a function of a number.
+        let (got, want) = (unsafe { gpu::lgamma(x) }, libm::lgamma(x));
+        assert!(alike(got, want), "lgamma({x:e}) = {got:e}, want {want:e}");
+    }
+}
+
+#[test]
 fn functions_of_two_arguments() {
     type Case = (&'static str, unsafe fn(f64, f64) -> f64, fn(f64, f64) -> f64);
     let cases: [Case; 7] = [

@@ -98,8 +98,8 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
         return x * x;
     }
     let a = x.abs();
-    if a < 1e-300 {
-        // -ln |x|, subnormals included: 1 is beyond the last place.
+    if a < 1e-18 {
+        // -ln |x|, subnormals included: what is added to it lies beyond the last place.
         return if x == 0.0 { f64::INFINITY } else { -crate::math::log::ln_dd(a).rounded() };
     }
     if a > 1e306 && x > 0.0 {
