@@ -311,7 +311,11 @@ impl BlockInit {
                 for lane in lanes(access.lanes) {
                     let stack = self.local.entry(at.warp * 32 + lane).or_default();
                     let address = access.addresses[lane as usize];
-                    let one = Reached { low: address, end: address + u64::from(access.bytes()), ..*reached };
+                    let one = Reached {
+                        low: address,
+                        end: address.saturating_add(access.bytes().into()),
+                        ..*reached
+                    };
                     touch(warp, stack, 1 << lane, access, &one, &mut report);
                 }
             }
