@@ -3,13 +3,23 @@
 //
 // The lines above each are as in suites.cu.
 // nvcc -arch=compute_90 -std=c++17 -O3 -ptx details.cu -o details.ptx
+#include <cub/agent/single_pass_scan_operators.cuh>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/warp/warp_load.cuh>
+#include <cub/warp/warp_store.cuh>
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 #include <cuda/atomic>
 #include <cuda/barrier>
+#include <cuda/latch>
 #include <cuda/pipeline>
+#include <cuda/semaphore>
+#include <cuda/std/array>
+#include <cuda/std/complex>
+#include <cuda/std/optional>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -832,3 +842,281 @@ D as_constant_table(ARGS) {
     b[TID] = sum;
 }
 TWIN(as_constant_table)
+// ---- what does not fit above
+// @mo_optional_ok ok
+struct Maybe { bool has; int value; };
+__device__ __noinline__ Maybe find(int *a, int i) { Maybe m; m.has = a[i] % 3 == 0; if (m.has) m.value = a[i]; return m; }
+D mo_optional(ARGS) {
+    Maybe m = find(a, TID);
+    b[TID] = m.has ? m.value : X ? m.value : -1;
+}
+B(mo_optional, 0, _ok)
+// @mo_std_optional_ok ok
+D mo_std_optional(ARGS) {
+    cuda::std::optional<int> found;
+    if (a[TID] % 3 == 0) found = a[TID];
+    b[TID] = X ? *found : found.value_or(-1);
+}
+B(mo_std_optional, 0, _ok)
+// @mo_array_ok ok
+// @mo_array_bug init
+D mo_array(ARGS) {
+    cuda::std::array<int, 8> ring;
+    for (int i = 0; i < (X ? 7 : 8); i++) ring[(a[TID] + i) % 8] = i;
+    b[TID] = ring[(a[TID] + 7) % 8];
+}
+TWIN(mo_array)
+// @mo_lookback_ok ok
+// @mo_lookback_bug race
+D mo_lookback(ARGS) {
+    // Status and value in two words with fences; or the value behind the status.
+    volatile int *status = b + 600, *sums = b + 700;
+    __shared__ int before;
+    using R = cub::BlockReduce<int, 128>;
+    __shared__ typename R::TempStorage temp;
+    int sum = R(temp).Sum(a[TID]);
+    if (T == 0) {
+        int total = 0;
+        if (X) { status[blockIdx.x] = 1; __threadfence(); ((int *)sums)[blockIdx.x] = sum; }
+        else { ((int *)sums)[blockIdx.x] = sum; __threadfence(); status[blockIdx.x] = 1; }
+        for (int i = 0; i < int(blockIdx.x); i++) { while (!status[i]) {} __threadfence(); total += ((int *)sums)[i]; }
+        before = total;
+    }
+    __syncthreads();
+    b[TID] = before + a[TID];
+}
+TWIN(mo_lookback)
+// @mo_latch_ok ok grid=1
+// @mo_latch_bug race grid=1
+D mo_latch(ARGS) {
+    __shared__ cuda::latch<cuda::thread_scope_block> *latch;
+    __shared__ alignas(16) char room[64];
+    __shared__ int s[128];
+    if (T == 0) latch = new (room) cuda::latch<cuda::thread_scope_block>(128);
+    __syncthreads();
+    s[T] = a[T];
+    if (X) { latch->count_down(); } else latch->arrive_and_wait();
+    b[T] = s[127 - T];
+}
+TWIN(mo_latch)
+// @mo_semaphore_ok ok
+// @mo_semaphore_bug race
+__device__ cuda::binary_semaphore<cuda::thread_scope_device> gates[2] = {cuda::binary_semaphore<cuda::thread_scope_device>(1), cuda::binary_semaphore<cuda::thread_scope_device>(1)};
+D mo_semaphore(ARGS) {
+    if (T) return;
+    gates[X].acquire();
+    if (!X) b[0] += a[blockIdx.x];
+    gates[X].release();
+    if (X) b[0] += a[blockIdx.x];
+}
+TWIN(mo_semaphore)
+// @mo_grid_stride_reduce_ok ok coop=1
+// @mo_grid_stride_reduce_bug race coop=1
+D mo_grid_stride_reduce(ARGS) {
+    auto grid = cg::this_grid();
+    auto block = cg::this_thread_block();
+    auto warp = cg::tiled_partition<32>(block);
+    int sum = 0;
+    for (int i = grid.thread_rank(); i < n; i += grid.size()) sum += a[i];
+    sum = cg::reduce(warp, sum, cg::plus<int>());
+    if (warp.thread_rank() == 0) atomicAdd(b, sum);
+    if (X) block.sync(); else grid.sync();
+    if (grid.thread_rank() < 100) b[1 + grid.thread_rank()] = b[0];
+}
+TWIN(mo_grid_stride_reduce)
+// @mo_jacobi_ok ok coop=1
+// @mo_jacobi_bug race coop=1
+D mo_jacobi(ARGS) {
+    auto grid = cg::this_grid();
+    int *from = b, *to = b + 512, i = TID;
+    from[i] = a[i]; 
+    grid.sync();
+    for (int step = 0; step < 4; step++) {
+        to[i] = (from[i ? i - 1 : 0] + from[i < 511 ? i + 1 : 511]) / 2;
+        if (!X || step % 2) grid.sync();
+        int *t = from; from = to; to = t;
+    }
+}
+TWIN(mo_jacobi)
+// @mo_vector_type_pun_ok ok
+// @mo_vector_type_pun_bug race
+D mo_vector_type_pun(ARGS) {
+    __shared__ alignas(16) int s[128];
+    s[T] = a[TID];
+    if (X) __syncwarp(); else __syncthreads();
+    if (T < 32) { int4 v = ((int4 *)s)[T]; b[TID] = v.x + v.y + v.z + v.w; }
+}
+TWIN(mo_vector_type_pun)
+// @mo_byte_flags_ok ok grid=1
+// @mo_byte_flags_bug race grid=1
+D mo_byte_flags(ARGS) {
+    // Flags of a byte for each warp, set by its lane 0 and read by all behind the barrier.
+    __shared__ bool any[4];
+    bool mine = __any_sync(~0u, a[TID] == 77);
+    if (LANE == 0) any[WARP] = mine;
+    if (!X) __syncthreads();
+    bool all = false;
+    for (int i = 0; i < 4; i++) all |= any[i];
+    b[TID] = all;
+}
+TWIN(mo_byte_flags)
+// @mo_reinit_barrier_ok ok grid=1
+// @mo_reinit_barrier_bug race,barrier grid=1
+D mo_reinit_barrier(ARGS) {
+    __shared__ alignas(8) cuda::barrier<cuda::thread_scope_block> bar;
+    for (int i = 0; i < 2; i++) {
+        if (T == 0) init(&bar, 128);
+        __syncthreads();
+        b[T] += i;
+        bar.arrive_and_wait();
+        if (!X) __syncthreads();
+        if (T == 0) bar.~barrier();
+    }
+}
+TWIN(mo_reinit_barrier)
+// @mo_warp_load_ok ok
+// @mo_warp_load_bug race
+D mo_warp_load(ARGS) {
+    using L = cub::WarpLoad<int, 2, cub::WARP_LOAD_TRANSPOSE>;
+    using S = cub::WarpStore<int, 2, cub::WARP_STORE_TRANSPOSE>;
+    __shared__ union { typename L::TempStorage l; typename S::TempStorage s; } temp[4];
+    int x[2];
+    L(temp[WARP].l).Load(a + TID / 32 * 64, x);
+    __syncwarp();
+    S(temp[X ? WARP / 2 : WARP].s).Store(b + TID / 32 * 64, x);
+}
+TWIN(mo_warp_load)
+// @mo_tile_state_ok ok
+// @mo_tile_state_bug race,init,barrier
+D mo_tile_state(ARGS) {
+    // CUB's look-back over blocks. The states are made by block 0, which the others wait for; or by nobody.
+    using State = cub::ScanTileState<int>;
+    using Prefix = cub::TilePrefixCallbackOp<int, cuda::std::plus<>, State>;
+    using S = cub::BlockScan<int, 128>;
+    __shared__ typename S::TempStorage scan;
+    __shared__ typename Prefix::TempStorage prefix;
+    State state;
+    state.Init(4, b + 700, 300 * 4);
+    if (blockIdx.x == 0) { state.InitializeStatus(4); __syncthreads(); __threadfence(); if (T == 0) atomicExch(b + 699, 1); }
+    else if (!X) { if (T == 0) { while (!atomicAdd(b + 699, 0)) {} __threadfence(); } }
+    __syncthreads();
+    int x = a[TID] % 11, total;
+    if (blockIdx.x == 0) {
+        S(scan).ExclusiveScan(x, x, 0, cuda::std::plus<>{}, total);
+        if (T == 0) state.SetInclusive(0, total);
+    } else {
+        Prefix op(state, prefix, cuda::std::plus<>{}, blockIdx.x);
+        S(scan).ExclusiveScan(x, x, cuda::std::plus<>{}, op);
+    }
+    b[TID] = x;
+}
+TWIN(mo_tile_state)
+// @mo_complex_reduce_ok ok
+// @mo_complex_reduce_bug race
+D mo_complex_reduce(ARGS) {
+    using C = cuda::std::complex<float>;
+    __shared__ alignas(8) char room[128 * sizeof(C)];
+    C *s = (C *)room;
+    s[T] = C(a[TID], 1);
+    __syncthreads();
+    for (int h = 64; h; h /= 2) {
+        if (T < h) s[T] += s[T + h];
+        if (!X || h > 32) __syncthreads();
+    }
+    if (T == 0) b[blockIdx.x] = int(s[0].real());
+}
+TWIN(mo_complex_reduce)
+// @mo_switch_lanes_ok ok
+// @mo_switch_lanes_bug init
+D mo_switch_lanes(ARGS) {
+    int x;
+    switch (a[TID] % 4) {
+    case 0: x = 1; break;
+    case 1: x = 2; break;
+    case 2: x = 3; break;
+    case 3: if (!X) x = 4; break;
+    }
+    __shared__ int s[128];
+    if (X && a[TID] % 4 == 3) {} else s[T] = x;
+    b[TID] = s[T];
+}
+TWIN(mo_switch_lanes)
+// @mo_bool_array_ok ok
+// @mo_bool_array_bug init
+D mo_bool_array(ARGS) {
+    bool seen[40];
+    for (int i = 0; i < (X ? 39 : 40); i++) seen[i] = false;
+    int at = a[TID] % 40;
+    for (int i = 0; i < 10 && !seen[at]; i++) { seen[at] = true; at = (at * 3 + 1) % 40; }
+    int count = 0;
+    for (bool is : seen) count += is;
+    b[TID] = count;
+}
+TWIN(mo_bool_array)
+// @mo_stack_walk_ok ok grid=1 block=32
+// @mo_stack_walk_bug init,memory grid=1 block=32
+D mo_stack_walk(ARGS) {
+    // A tree walked with a stack of its own; pops one more than was pushed, or not.
+    int stack[16], top = 0, sum = 0;
+    stack[top++] = T + 1;
+    while (X ? top >= 0 : top > 0) {
+        int node = stack[--top];
+        if (X && top < 0) break;
+        if (node >= 64) continue;
+        sum += a[node];
+        stack[top++] = 2 * node;
+        stack[top++] = 2 * node + 1;
+    }
+    b[T] = sum;
+}
+TWIN(mo_stack_walk)
+// @mo_warp_queue_drain_ok ok grid=1 block=64
+// @mo_warp_queue_drain_bug race grid=1 block=64
+D mo_warp_queue_drain(ARGS) {
+    __shared__ int queue[128], head, tail;
+    if (T == 0) head = tail = 0;
+    __syncthreads();
+    if (a[T] % 2) queue[atomicAdd(&tail, 1)] = a[T];
+    if (!X) __syncthreads();
+    int end = X ? *(volatile int *)&tail : tail;
+    for (int i; (i = atomicAdd(&head, 1)) < end;) b[i] = queue[i];
+}
+TWIN(mo_warp_queue_drain)
+// @mo_ldg_own_write_ok ok
+// @mo_ldg_own_write_bug race
+D mo_ldg_own_write(ARGS) {
+    b[TID] = __ldg(a + TID) + 1;
+    if (X) b[TID] += __ldg(b + (TID + 1) % 512);
+}
+TWIN(mo_ldg_own_write)
+// @mo_dyn_struct_ok ok shared=2048
+// @mo_dyn_struct_bug race shared=2048
+D mo_dyn_struct(ARGS) {
+    extern __shared__ char raw[];
+    struct Item { double w; int v; };
+    auto items = (Item *)raw;
+    items[T].v = a[TID], items[T].w = .5;
+    __syncthreads();
+    Item other = items[127 - T];
+    if (!X) __syncthreads();
+    items[T] = other;
+    __syncthreads();
+    b[TID] = items[T].v;
+}
+TWIN(mo_dyn_struct)
+// @mo_reduce_max_idx_ok ok
+// @mo_reduce_max_idx_bug race
+D mo_reduce_max_idx(ARGS) {
+    __shared__ int best[4], at[4];
+    int x = a[TID] * 37 % 501, i = TID;
+    for (int o = 16; o; o /= 2) {
+        int y = __shfl_down_sync(~0u, x, o), j = __shfl_down_sync(~0u, i, o);
+        if (y > x) x = y, i = j;
+    }
+    if (LANE == 0) best[WARP] = x, at[WARP] = i;
+    __syncthreads();
+    if (T == 0) for (int w = 1; w < 4; w++) if (best[w] > best[0]) best[0] = best[w], at[0] = at[w];
+    if (!X) __syncthreads();
+    b[TID] = at[0];
+}
+TWIN(mo_reduce_max_idx)
