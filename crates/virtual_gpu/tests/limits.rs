@@ -240,3 +240,22 @@ fn the_largest_grid_ends_with_its_first_fault() {
         assert_eq!(matches!(fault.kind, FaultKind::Timeout { .. }), timeout, "{fault:?}");
     }
 }
+
+/// ptxas gives blocks shared memory in pieces of 128 bytes, which a tensor map fills: hardware tells no access that stays
+/// in the piece of a smaller variable.
+#[test]
+fn a_tensor_map_may_begin_in_a_smaller_variable() {
+    let replace = |offset: u32| {
+        let text = format!(
+            ".version 8.3\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n\
+             .shared .align 128 .b8 small[4];\n\
+             tensormap.replace.tile.rank.shared::cta.b1024.b32 [small+{offset}], 2;\nret;\n}}\n"
+        );
+        let gpu = gpu();
+        let kernel = gpu.load(&text).unwrap().kernel("k").unwrap();
+        gpu.launch(&kernel, &Launch::new(1, 1), &[], &mut ())
+    };
+    replace(0).unwrap();
+    assert!(matches!(replace(64), Err(Error::Fault(_))));
+    assert!(matches!(replace(128), Err(Error::Fault(_))));
+}

@@ -70,10 +70,15 @@ impl Extension for Replace {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.map);
         for lane in lanes_of(at.lanes) {
-            let place =
-                machine.reach(self.space, addresses[lane], BYTES as u32, "tensormap.replace", lane)?;
-            // SAFETY: `reach` gave as many bytes; only this thread writes a map that it changes.
-            let mut bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
+            // A block has its shared memory in pieces of 128 bytes, the size and alignment of a map: one that begins
+            // in the last piece may end behind the last variable, as on hardware.
+            let in_a_piece = self.space == SpaceOperand::In(MemorySpace::Shared)
+                && addresses[lane].is_multiple_of(BYTES as u64);
+            let bytes = if in_a_piece { 1 } else { BYTES as u32 };
+            let place = machine.reach(self.space, addresses[lane], bytes, "tensormap.replace", lane)?;
+            // SAFETY: `reach` gave as many bytes, or the first of a piece that is whole; only this thread writes a
+            // map that it changes.
+            let bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
             // SAFETY: decoding gave the value 64 or 32 bits.
             let value = unsafe {
                 match self.field.is_wide() {
@@ -81,21 +86,18 @@ impl Extension for Replace {
                     false => machine.regs.get::<u32>(self.value, lane).into(),
                 }
             };
-            // The fields of a map are replaced one after the other: between, it need not be a map that can be.
-            let replaced = TensorMap::from_bytes_unchecked(&bytes).and_then(|mut map| {
-                self.field.set(&mut map, value)?;
-                Some(map)
-            });
-            let Some(map) = replaced else {
+            // The fields of a map are replaced one after the other: between, it need not be a map that can be. Bytes
+            // that are none stay none, as on hardware; the copy that reads them faults.
+            let Some(mut map) = TensorMap::from_bytes_unchecked(&bytes) else { continue };
+            if self.field.set(&mut map, value).is_none() {
                 let why = format!(
                     "{:?} of the tensor map at {:#x} cannot become {value}",
                     self.field, addresses[lane]
                 );
                 return Err(raise(FaultKind::IllegalInstruction(why), 1 << lane));
-            };
-            bytes = map.to_bytes();
+            }
             // SAFETY: as above.
-            unsafe { place.cast::<[u8; BYTES]>().write(bytes) }
+            unsafe { place.cast::<[u8; BYTES]>().write(map.to_bytes()) }
         }
         Ok(Step::Next)
     }
