@@ -7,8 +7,9 @@
 //! There is an end to it. Where functions call each other many times over many levels, as in arithmetic on elliptic
 //! curves, the copies multiply, and loops around them become so large that LLVM's loop passes, which walk all that a
 //! value reaches for each value they touch, do not come to an end: `curve25519-dalek`'s verification of a signature took
-//! more than four minutes, and takes three seconds with the limit. A function that would grow past [`LIMIT`] keeps calls
-//! of the larger ones.
+//! more than four minutes, and takes three seconds with the limit. Where a function would grow past [`LIMIT`], LLVM decides
+//! about the calls of the larger ones, by what is left of them once they are optimised: of `nalgebra`'s thousands of
+//! instructions for the turn of a vector by a quaternion, some fifty.
 
 use crate::llvm::{At, Module, TypeKind, Value};
 use crate::{entry, names};
@@ -42,13 +43,21 @@ pub fn mark(module: &Module<'_>) {
         .collect();
     let marked: HashSet<Value> =
         callers.values().filter(|caller| is_meant(caller, &callers)).map(|c| c.function).collect();
-    for function in &marked {
-        function.add_enum_attribute(At::Function, "alwaysinline", 0);
-    }
     // In the module's order, so that the same input gives the same output.
-    let mut sizes = HashMap::new();
+    let (mut sizes, mut left) = (HashMap::new(), HashSet::new());
     for function in module.functions() {
-        bound(function, &callers, &marked, &mut sizes);
+        bound(function, &callers, &marked, &mut sizes, &mut left);
+    }
+    let kept: HashSet<Value> = left.iter().filter_map(|call| call.called()?.as_function()).collect();
+    for function in &marked {
+        if !kept.contains(function) {
+            function.add_enum_attribute(At::Function, "alwaysinline", 0);
+        }
+    }
+    for (call, callee) in callers.values().flat_map(|caller| &caller.calls) {
+        if kept.contains(callee) && !left.contains(call) {
+            call.add_call_attribute("alwaysinline");
+        }
     }
 }
 
@@ -65,12 +74,13 @@ fn is_meant(Caller { function, .. }: &Caller, callers: &HashMap<Value, Caller>) 
     takes_pointer && !keeps && !standard && !is_entry && !is_recursive(*function, callers)
 }
 
-/// The size of a function with all that is inlined into it; calls that would take it past the limit are kept.
+/// The size of a function with all that is inlined into it; `left` gets the calls that would take it past the limit.
 fn bound(
     function: Value,
     callers: &HashMap<Value, Caller>,
     marked: &HashSet<Value>,
     sizes: &mut HashMap<Value, usize>,
+    left: &mut HashSet<Value>,
 ) -> usize {
     if let Some(&known) = sizes.get(&function) {
         return known;
@@ -80,7 +90,7 @@ fn bound(
     sizes.insert(function, caller.instructions);
     let mut callees: Vec<(usize, Value, Vec<Value>)> = Vec::new();
     for &(call, callee) in &caller.calls {
-        let size = bound(callee, callers, marked, sizes);
+        let size = bound(callee, callers, marked, sizes, left);
         if !marked.contains(&callee) {
             continue;
         }
@@ -97,9 +107,7 @@ fn bound(
         if size <= SMALL || grown <= LIMIT {
             total = grown;
         } else {
-            for call in calls {
-                call.add_call_attribute("noinline");
-            }
+            left.extend(calls);
         }
     }
     sizes.insert(function, total);

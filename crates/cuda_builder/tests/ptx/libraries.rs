@@ -58,4 +58,5 @@ pub fn copies_do_not_multiply() {
     assert!(count(&ptx, "grows", "call.uni") > 0, "the levels are functions that are called");
     let lines = function(&ptx, "grows").len();
     assert!(lines < 20_000, "{lines} lines");
+    assert_eq!(count(&ptx, "shrinks", "call"), 0, "what is small once it is optimised is inlined");
 }
