@@ -7,7 +7,7 @@
 //! that lane, empty for an inactive one.
 
 use gpu_model::banks::{Access, shared_wavefronts};
-use gpu_model::coalescing::sectors;
+use gpu_model::coalescing::{atomic_sectors, atomic_sectors_may_repeat, sectors};
 
 struct Row<'a> {
     line: usize,
@@ -83,7 +83,7 @@ fn every_row_of_the_other_families_is_predicted() {
         let (rule, lanes) = match access {
             "ldmatrix.x4.trans" | "ldmatrix.x4" | "stmatrix.x4" => (Access::Matrix, u32::MAX),
             _ if access.contains("matrix") => (Access::Matrix, matrices(&access[access.len() - 1..]) - 1),
-            "ld to shared" => (Access::Load, u32::MAX),
+            "ld to shared" => (Access::GenericLoad, u32::MAX),
             "st to shared" => (Access::Store, u32::MAX),
             "cp.async.ca" => (Access::AsyncCopy, u32::MAX),
             "red.shared.add.u32 1" => (Access::Count, u32::MAX),
@@ -103,7 +103,7 @@ fn every_row_of_the_other_families_is_predicted() {
             assert_eq!(cost.bank_conflicts(), conflicts.parse().unwrap(), "{context}, bank conflicts");
         }
     }
-    assert_eq!(checked, 839);
+    assert_eq!(checked, 819);
 }
 
 #[test]
@@ -133,23 +133,54 @@ fn every_measured_row_is_predicted() {
     assert_eq!(checked, 700);
 }
 
-/// One instruction a launch, of one warp, its module compiled at level 0 (driver 580.159.04, 2026-11-22):
-/// `l1tex__t_sectors_pipe_lsu_mem_global_op_atom` or `_red`.
+/// Which lanes take part, and where: `-` stands for one that does not.
+fn lanes(text: &str) -> (u32, [u64; 32]) {
+    let (mut mask, mut addresses) = (0, [0; 32]);
+    for (lane, address) in text.split(' ').enumerate().filter(|(_, address)| *address != "-") {
+        addresses[lane] = address.parse().unwrap();
+        mask |= 1 << lane;
+    }
+    (mask, addresses)
+}
+
+/// One instruction a launch, of one warp, its module compiled at level 0 (driver 580.159.04, 2026-11-22 and 23):
+/// `l1tex__t_sectors_pipe_lsu_mem_global_op_atom` or `_red`. These are 231 of 697 measurements, of which none that is said
+/// to be certain differed.
 #[test]
 fn global_atomics_agree() {
-    let mut checked = 0;
+    let (mut certain, mut more) = (0, 0);
     for line in include_str!("data/h200-global-atomics.csv").lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let [instruction, _, sectors, lanes] = fields[..] else { panic!("{line}") };
-        let mut addresses = [0; 32];
-        let mut mask = 0;
-        for (lane, address) in lanes.split(' ').enumerate().filter(|(_, address)| *address != "-") {
-            addresses[lane] = address.parse().unwrap();
-            mask |= 1 << lane;
+        let [instruction, bytes, sectors, places] = fields[..] else { panic!("{line}") };
+        let (mask, addresses) = lanes(places);
+        let (bytes, sectors): (u32, u32) = (bytes.parse().unwrap(), sectors.parse().unwrap());
+        let counted = atomic_sectors(mask, &addresses);
+        if atomic_sectors_may_repeat(bytes, mask, &addresses) {
+            assert!(counted <= sectors, "{instruction} at {places}");
+            more += u32::from(counted < sectors);
+        } else {
+            assert_eq!(counted, sectors, "{instruction} at {places}");
+            certain += 1;
         }
-        let counted = gpu_model::coalescing::atomic_sectors(mask, &addresses);
-        assert_eq!(counted.to_string(), sectors, "{instruction} at {lanes}");
+    }
+    assert_eq!((certain, more), (170, 39));
+}
+
+/// `ld` and `st` at generic addresses, measured as those atomics were:
+/// `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld` and `_st`, and the conflicts beside them. (The counter
+/// `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld` says less for some of these loads.)
+#[test]
+fn generic_addresses_agree() {
+    let mut checked = 0;
+    for line in include_str!("data/h200-generic-shared.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [instruction, bytes, wavefronts, conflicts, places] = fields[..] else { panic!("{line}") };
+        let (mask, addresses) = lanes(places);
+        let access = if instruction.starts_with("ld") { Access::GenericLoad } else { Access::Store };
+        let cost = shared_wavefronts(access, bytes.parse().unwrap(), mask, &addresses);
+        let counted = (cost.wavefronts.to_string(), cost.bank_conflicts().to_string());
+        assert_eq!(counted, (wavefronts.to_owned(), conflicts.to_owned()), "{instruction} at {places}");
         checked += 1;
     }
-    assert_eq!(checked, 31);
+    assert_eq!(checked, 292);
 }

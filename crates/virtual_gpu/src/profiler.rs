@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
-use gpu_model::coalescing::{atomic_sectors, sectors};
+use gpu_model::coalescing::{atomic_sectors, atomic_sectors_may_repeat, sectors};
 use serde::Serialize;
 
 use crate::fault::{Fault, SourceFrame};
@@ -294,6 +294,9 @@ impl BlockObserver for BlockProfiler {
                         sectors(access.bytes(), access.lanes, access.addresses)
                     }
                     AccessKind::Atomic | AccessKind::Reduction => {
+                        if atomic_sectors_may_repeat(access.bytes(), access.lanes, access.addresses) {
+                            *self.tally.others.entry(REPEATED_SECTORS).or_default() += 1;
+                        }
                         atomic_sectors(access.lanes, access.addresses)
                     }
                 });
@@ -319,6 +322,10 @@ impl BlockObserver for BlockProfiler {
         }
     }
 }
+
+/// Where the sectors of global atomics are the fewest that a GPU counts.
+const REPEATED_SECTORS: &str =
+    "sectors that global atomics touch again, as lanes of different lines want the same place in them";
 
 /// The family of an instruction, or what it is if none of its accesses has a measured rule.
 fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
@@ -351,6 +358,7 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
                 not_counted("shared accesses of more than 16 bytes")
             } else {
                 let rule = match access.kind {
+                    AccessKind::Load if access.generic => banks::Access::GenericLoad,
                     AccessKind::Load => banks::Access::Load,
                     _ => banks::Access::Store,
                 };

@@ -16,6 +16,8 @@ use crate::{LaneAddresses, WARP_LANES};
 pub enum Access {
     /// `ld.shared`.
     Load,
+    /// `ld` at generic addresses that lie in shared memory: its groups never join.
+    GenericLoad,
     /// `st.shared`.
     Store,
     /// `stmatrix` and `ldmatrix`: the lanes that give rows of one matrix are a group, and groups never join.
@@ -47,7 +49,7 @@ pub struct Wavefronts {
 impl Access {
     /// Whether lanes that want the same word get it at once.
     const fn shares_words(self) -> bool {
-        matches!(self, Access::Load | Access::Store | Access::Matrix | Access::Count)
+        matches!(self, Access::Load | Access::GenericLoad | Access::Store | Access::Matrix | Access::Count)
     }
 }
 

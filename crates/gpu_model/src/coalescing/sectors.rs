@@ -5,6 +5,9 @@ use crate::{LaneAddresses, active_lanes};
 /// What global memory moves at least: an aligned piece of this many bytes.
 pub const SECTOR_BYTES: u64 = 32;
 
+/// A line of the first cache.
+const LINE_BYTES: u64 = 128;
+
 /// Counts the sectors that one warp instruction touches which moves `bytes` a lane at `addresses`. Loads and stores
 /// count alike; an instruction is one request, whatever its width. Lanes outside `mask` are ignored.
 ///
@@ -61,6 +64,31 @@ pub fn atomic_sectors(mask: u32, addresses: &LaneAddresses) -> u32 {
     words.sort_unstable();
     let turns = |sector: &[u64]| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
     words.chunk_by(|a, b| a / SECTOR_BYTES == b / SECTOR_BYTES).map(|sector| turns(sector) as u32).sum()
+}
+
+/// Whether the chip may count more for one warp's `atom.global` or `red.global` of `bytes` a lane than [`atomic_sectors`]
+/// does: a word at the same place of its line as a word of another line may have to wait, and its sector counts again when
+/// other words of it went before. Which of the two waits was not found out.
+///
+/// ```
+/// use gpu_model::coalescing::atomic_sectors_may_repeat;
+///
+/// let words = std::array::from_fn(|lane| lane as u64 * 4);
+/// assert!(!atomic_sectors_may_repeat(4, u32::MAX, &words));
+/// // Two words of a sector, and in the next line one at the place of the second.
+/// let mut apart = [0; 32];
+/// apart[..3].copy_from_slice(&[0, 128 + 8, 8]);
+/// assert!(atomic_sectors_may_repeat(8, 0b111, &apart));
+/// ```
+pub fn atomic_sectors_may_repeat(bytes: u32, mask: u32, addresses: &LaneAddresses) -> bool {
+    let bytes = u64::from(bytes.max(1));
+    let place = |address: u64| address % LINE_BYTES / bytes;
+    active_lanes(mask).any(|lane| {
+        let here = addresses[lane];
+        let others = || active_lanes(mask).map(|other| addresses[other]);
+        others().any(|other| other / LINE_BYTES != here / LINE_BYTES && place(other) == place(here))
+            && others().any(|other| other / SECTOR_BYTES == here / SECTOR_BYTES && other != here)
+    })
 }
 
 fn count_unordered(bytes: u64, mask: u32, addresses: &LaneAddresses) -> u32 {
