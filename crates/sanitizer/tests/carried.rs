@@ -1,7 +1,7 @@
 //! What is undefined goes along with tensor copies and products of matrices: exactly those bytes of the result are
 //! undefined that change with the bytes of the source that were never written.
 
-use gpu_model::chips::H200;
+use gpu_model::chips::{B200, H200};
 use sanitizer::{Check, Checks, Sanitizer};
 use virtual_gpu::tensor_map::{DataType, Swizzle, TensorMap};
 use virtual_gpu::{Gpu, Launch, Options};
@@ -30,7 +30,8 @@ fn run(
     params: &dyn Fn(&[u64]) -> Vec<u8>,
 ) -> (Vec<u8>, Vec<bool>) {
     let sanitizer = Sanitizer::new(Checks::ALL);
-    let gpu = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
+    let chip = if ptx.contains(".target sm_100") { &B200 } else { &H200 };
+    let gpu = Gpu::with_options(chip, Options { threads: 1, ..Options::default() });
     let module = gpu.load(ptx).unwrap_or_else(|error| panic!("{error}"));
     let memory = gpu.memory();
     let addresses: Vec<u64> = buffers
@@ -266,4 +267,74 @@ fn an_accumulator_counts_if_it_is_added_to() {
     assert_eq!(undefined("setp.ne.u32 %t, 0, 0;"), 0);
     // The first register of each thread.
     assert_eq!(undefined("setp.eq.u32 %t, 0, 0;"), 4 * 128);
+}
+
+/// Threads hand 16 bytes each to a block of their cluster, or a copy hands some bytes of each 16 to global memory.
+const SENT: &str = "
+.version 8.6
+.target sm_100
+.address_size 64
+
+.visible .entry sends(.param .u64 from, .param .u64 to) {
+    .shared .align 16 .b8 tile[512];
+    .shared .align 8 .b64 arrived;
+    .reg .b32 %t, %tile, %bar, %there, %signal, %v<4>; .reg .b64 %from, %to, %at, %state; .reg .pred %p;
+    ld.param.u64 %from, [from]; ld.param.u64 %to, [to];
+    mov.u32 %t, %tid.x; mul.wide.u32 %at, %t, 16; add.u64 %from, %from, %at; add.u64 %to, %to, %at;
+    shl.b32 %t, %t, 4; mov.u32 %tile, tile; add.u32 %tile, %tile, %t; mov.u32 %bar, arrived;
+    setp.ne.u32 %p, %t, 0;
+    @%p bra made;
+    mbarrier.init.shared::cta.b64 [%bar], 1;
+    mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], 512;
+made:
+    bar.sync 0;
+    ld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%from];
+    mapa.shared::cluster.u32 %there, %tile, 0;
+    mapa.shared::cluster.u32 %signal, %bar, 0;
+    st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%there], {%v0, %v1, %v2, %v3}, [%signal];
+wait:
+    mbarrier.try_wait.parity.shared::cta.b64 %p, [%bar], 0;
+    @!%p bra wait;
+    ld.shared.v4.b32 {%v0, %v1, %v2, %v3}, [%tile];
+    st.global.v4.b32 [%to], {%v0, %v1, %v2, %v3};
+    ret;
+}
+
+.visible .entry masks(.param .u64 from, .param .u64 to) {
+    .shared .align 16 .b8 tile[512];
+    .reg .b32 %t, %tile, %v<4>; .reg .b16 %mask; .reg .b64 %from, %to, %at; .reg .pred %p;
+    ld.param.u64 %from, [from]; ld.param.u64 %to, [to];
+    mov.u32 %t, %tid.x; mul.wide.u32 %at, %t, 16; add.u64 %from, %from, %at;
+    shl.b32 %t, %t, 4; mov.u32 %tile, tile; add.u32 %tile, %tile, %t;
+    ld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%from];
+    st.shared.v4.b32 [%tile], {%v0, %v1, %v2, %v3};
+    fence.proxy.async;
+    bar.sync 0;
+    setp.ne.u32 %p, %t, 0;
+    @%p bra done;
+    mov.u16 %mask, 0x8F31;
+    cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%to], [%tile], 512, %mask;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+done:
+    ret;
+}
+";
+
+#[test]
+fn what_threads_send_to_a_block_is_as_undefined_as_their_registers() {
+    let buffers = [
+        Buffer::of((0..512).map(|i| (i % 251) as u8).collect(), [3, 17, 100, 101, 102, 511]),
+        Buffer::of(vec![0; 512], []),
+    ];
+    expect_exact("st.async", SENT, ("sends", Launch::new(1, 32)), &buffers, &pointers, 1);
+}
+
+#[test]
+fn what_a_mask_keeps_back_stays_as_it_was() {
+    let buffers = [
+        Buffer::of((0..512).map(|i| (i % 251) as u8).collect(), [0, 1, 32, 33, 34, 35, 36, 500]),
+        Buffer::of(vec![7; 512], [0, 1, 2, 48, 49, 52, 250]),
+    ];
+    expect_exact("cp_mask", SENT, ("masks", Launch::new(1, 32)), &buffers, &pointers, 1);
 }

@@ -6,6 +6,8 @@
 
 mod tensor;
 
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::access;
@@ -15,6 +17,7 @@ use super::extension::{Extension, Machine};
 use super::mbarrier;
 use super::registers::{Regs, Slot, lanes_of};
 use super::run::Step;
+use super::undefined::Beside;
 use crate::fault::FaultKind;
 use crate::memory::window;
 use crate::observer::{AsyncEvent, At, MemorySpace};
@@ -118,6 +121,21 @@ impl Reduction {
             unsafe { atomic::reduce(self.function, self.width, at, u64::from_le_bytes(bits), shared) }
         }
     }
+}
+
+/// What a mask of each 16 bytes lets through.
+fn wanted(mask: u32, bytes: u32) -> Vec<Range<u32>> {
+    if mask & 0xFFFF == 0xFFFF {
+        return iter::once(0..bytes).collect();
+    }
+    let mut pieces: Vec<Range<u32>> = Vec::new();
+    for byte in (0..bytes).filter(|byte| mask >> (byte % 16) & 1 != 0) {
+        match pieces.last_mut() {
+            Some(last) if last.end == byte => last.end += 1,
+            _ => pieces.push(byte..byte + 1),
+        }
+    }
+    pieces
 }
 
 fn misaligned(what: &str, address: u64, lane: usize) -> Box<Raise> {
@@ -327,18 +345,24 @@ impl Extension for Linear {
                     }
                     let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
-                    let (write, within, swizzle) = (true, 0, Swizzle::None);
-                    let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
-                    machine.observer.asynchronous(one, &moved);
+                    let (write, swizzle) = (true, Swizzle::None);
+                    let mask = mask.map_or(u32::MAX, |mask| word(machine.regs, mask, lane));
+                    let pieces = wanted(mask, bytes);
+                    for piece in &pieces {
+                        let (address, bytes) = (address + u64::from(piece.start), piece.end - piece.start);
+                        let within = piece.start;
+                        let moved =
+                            AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
+                        machine.observer.asynchronous(one, &moved);
+                    }
                     machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address: source, bytes });
-                    match (self.reduction, mask) {
-                        (Some(reduction), _) => reduction.apply(place, &data, false),
-                        (None, None) => store(place, &data),
-                        (None, Some(mask)) => {
-                            let mask = word(machine.regs, mask, lane);
-                            let wanted = (0..data.len()).filter(|index| mask >> (index % 16) & 1 != 0);
-                            wanted.for_each(|index| store(place.wrapping_add(index), &data[index..=index]));
-                        }
+                    if let Some(reduction) = self.reduction {
+                        reduction.apply(place, &data, false);
+                        continue;
+                    }
+                    for piece in pieces {
+                        let piece = piece.start as usize..piece.end as usize;
+                        store(place.wrapping_add(piece.start), &data[piece]);
                     }
                 }
             }
@@ -399,8 +423,25 @@ impl Extension for StoreAsync {
                     }
                 }
             }
-            self.landing.send(machine, At { lanes: 1 << lane, ..at }, data, Swizzle::None, self.reduction)?;
+            let one = At { lanes: 1 << lane, ..at };
+            self.landing.send(machine, one, data, Swizzle::None, self.reduction)?;
+            if self.reduction.is_none() {
+                self.carry(machine, one, target, lane);
+            }
         }
         Ok(Step::Next)
+    }
+}
+
+impl StoreAsync {
+    /// What is undefined of a lane's registers is so where they come to.
+    fn carry(&self, machine: &mut Machine<'_>, at: At, target: u64, lane: usize) {
+        let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) else { return };
+        let registers = beside.registers(&self.data, self.width);
+        let undefined =
+            registers.iter().rev().fold(0, |all, lanes| all << (8 * self.width) | u128::from(lanes[lane]));
+        if undefined != 0 {
+            beside.set_memory(SHARED, target, self.width * self.data.len() as u32, undefined);
+        }
     }
 }
