@@ -188,6 +188,8 @@ struct Tally {
     sites: Vec<Site>,
     /// Sites of instructions with generic addresses, which may reach more than one space.
     generic: HashMap<(u32, MemorySpace), u32>,
+    /// What `cp.async` reads.
+    copies: HashMap<u32, GlobalCounters>,
     /// Bulk copies from and (`true`) to global memory.
     bulk: HashMap<(u32, bool), GlobalCounters>,
     others: BTreeMap<&'static str, u64>,
@@ -205,6 +207,8 @@ enum Count {
     Shared(AccessKind, banks::Access, SharedCounters),
     Global(AccessKind, GlobalCounters),
     NotCounted(&'static str, u64),
+    /// What `cp.async` reads is told with the start of its copies.
+    Copies,
 }
 
 /// Counts for one block at a time.
@@ -264,8 +268,8 @@ impl BlockObserver for BlockProfiler {
 
     #[inline]
     fn access(&mut self, at: At, access: &Access<'_>) {
-        *self.tally.memory_instructions.of(access.space) += 1;
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
+            *self.tally.memory_instructions.of(access.space) += 1;
             return;
         }
         let slot = if access.generic {
@@ -279,7 +283,13 @@ impl BlockObserver for BlockProfiler {
             *slot = self.tally.sites.len() as u32;
         }
         let site = &mut self.tally.sites[*slot as usize - 1];
+        // One instruction, however many accesses: it was counted when it started its copies.
+        if matches!(site.count, Count::Copies) {
+            return;
+        }
+        *self.tally.memory_instructions.of(access.space) += 1;
         match &mut site.count {
+            Count::Copies => {}
             Count::Shared(_, rule, counters) => {
                 let cost = shared_wavefronts(*rule, access.bytes(), access.lanes, access.addresses);
                 counters.instructions += 1;
@@ -308,9 +318,18 @@ impl BlockObserver for BlockProfiler {
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
         match *event {
-            AsyncEvent::CopyStarted { .. } => {
-                // What it reads comes as an access, and is counted like a load's.
+            AsyncEvent::CopyStarted { global, bytes, read, .. } => {
                 *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
+                let reads = |lane: &usize| at.lanes >> lane & 1 != 0 && read[*lane] != 0;
+                let reading = (0..32).filter(reads).fold(0u32, |mask, lane| mask | 1 << lane);
+                // Counted like a load, of whole pieces.
+                if reading != 0 {
+                    *self.tally.memory_instructions.of(MemorySpace::Global) += 1;
+                    let counters = self.tally.copies.entry(at.pc).or_default();
+                    counters.requests += 1;
+                    counters.sectors += u64::from(sectors(bytes, reading, global));
+                    counters.bytes += u64::from(reading.count_ones()) * u64::from(bytes);
+                }
             }
             AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes, .. } => {
                 let counters = self.tally.bulk.entry((at.pc, write)).or_default();
@@ -337,7 +356,7 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
             (Some("ldmatrix" | "stmatrix"), MemorySpace::Shared) => {
                 Count::Shared(access.kind, banks::Access::Matrix, SharedCounters::default())
             }
-            (Some("cp"), MemorySpace::Global) => Count::Global(access.kind, GlobalCounters::default()),
+            (Some("cp"), MemorySpace::Global) => Count::Copies,
             _ => not_counted("matrix and bulk instructions"),
         };
     }
@@ -415,6 +434,11 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
                 add_global(family, counted);
             }
         }
+        for (&pc, counted) in &tally.copies {
+            let line = lines.entry(line_of(code, pc)).or_default();
+            add_global(&mut line.global_load, counted);
+            add_global(&mut profile.counters.global_load, counted);
+        }
         for site in &tally.sites {
             if let Count::NotCounted(what, count) = site.count {
                 *others.entry(what).or_default() += count;
@@ -454,7 +478,7 @@ fn add(to: &mut Counters, count: &Count) {
             };
             add_global(to, from);
         }
-        Count::NotCounted(..) => {}
+        Count::NotCounted(..) | Count::Copies => {}
     }
 }
 

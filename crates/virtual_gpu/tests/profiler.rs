@@ -233,6 +233,13 @@ fn each_family_of_shared_memory_has_its_rule() {
     // An asynchronous copy reads like a load.
     let copy = counters("cp.async.ca.shared.global [%r3], [%d1], 16; cp.async.wait_all;");
     assert_eq!((copy.global_load.requests, copy.global_load.sectors, copy.global_load.bytes), (1, 16, 512));
+    // It is one, however much of its 16 bytes each lane reads; who reads nothing has no part in it.
+    let copy =
+        counters("and.b32 %r4, %r0, 12; cp.async.ca.shared.global [%r3], [%d1], 16, %r4; cp.async.wait_all;");
+    assert_eq!(
+        (copy.global_load.requests, copy.global_load.sectors, copy.global_load.bytes),
+        (1, 12, 24 * 16)
+    );
 }
 
 #[test]
