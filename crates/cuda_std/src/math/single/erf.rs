@@ -3,7 +3,7 @@
 //! (1 + 2x)·e^(x²)·erfc(x) is a polynomial of (x - 5/2) / (x + 5/2) on all x >= 0. What squaring x loses goes into the
 //! exponential. The inverse functions are polynomials of the logarithm of 1 - u², where u = erf(x).
 
-use super::exp::{parts, power, scaled};
+use super::exp::{nearest_of, parts, power, scaled};
 use super::log::ln_inside;
 use crate::math::poly32;
 use crate::math::real::Real;
@@ -38,11 +38,9 @@ pub(crate) fn erf(x: f32) -> f32 {
     // From 4 on the result is one.
     let b = a.min(4.0);
     let p = poly32::erfc_exponent(b);
-    // 2^23·3/2 rounds to an integer, and leaves it in the lowest bits.
-    const ROUNDING: f32 = 12582912.0;
-    let rounded = b.fma(p, ROUNDING);
-    let r = b.fma(p, -(rounded - ROUNDING));
-    let large = (-(r * poly32::exp2_head(r))).fma(power(rounded.to_bits()), 1.0 - power(rounded.to_bits()));
+    let (k_bits, k) = nearest_of(b, p);
+    let r = b.fma(p, -k);
+    let large = (-(r * poly32::exp2_head(r))).fma(power(k_bits), 1.0 - power(k_bits));
     f32::select(a > 1.0, large.with_sign(x), small)
 }
 

@@ -32,11 +32,18 @@ fn limited(x: f32, limit: f32) -> f32 {
     f32::select(x.magnitude() > limit, limit.with_sign(x), x)
 }
 
+/// x = k·unit + r with the nearest k, for a unit in two parts whose inverse is `inverse`: k's bits and r.
+#[inline(always)]
+fn reduced(x: f32, inverse: f32, unit: [f32; 2]) -> (u32, f32) {
+    let (k_bits, k) = nearest_of(x, inverse);
+    (k_bits, (-k).fma(unit[1], (-k).fma(unit[0], x)))
+}
+
 /// e^(x + low) = m·2^k, for a `low` that does not count beside x.
 #[inline(always)]
 pub(super) fn parts(x: f32, low: f32) -> (f32, u32) {
-    let (k_bits, k) = nearest_of(x, f32::LOG2_E[0]);
-    let r = (-k).fma(f32::LN2[1], (-k).fma(f32::LN2[0], x)) + low;
+    let (k_bits, r) = reduced(x, f32::LOG2_E[0], f32::LN2);
+    let r = r + low;
     (r.fma(poly32::exp_head(r), 1.0), k_bits)
 }
 
@@ -44,8 +51,7 @@ pub(super) fn parts(x: f32, low: f32) -> (f32, u32) {
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     let x = limited(x, 104.0);
-    let (k_bits, k) = nearest_of(x, f32::LOG2_E[0]);
-    let r = (-k).fma(f32::LN2[1], (-k).fma(f32::LN2[0], x));
+    let (k_bits, r) = reduced(x, f32::LOG2_E[0], f32::LN2);
     scaled(r.fma(poly32::exp_head(r), 1.0), k_bits)
 }
 
@@ -62,8 +68,7 @@ pub(crate) fn exp2(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn exp10(x: f32) -> f32 {
     let x = limited(x, 46.0);
-    let (k_bits, k) = nearest_of(x, f32::LOG2_10);
-    let r = (-k).fma(f32::LOG10_2[1], (-k).fma(f32::LOG10_2[0], x));
+    let (k_bits, r) = reduced(x, f32::LOG2_10, f32::LOG10_2);
     scaled(r.fma(poly32::exp10_head(r), 1.0), k_bits)
 }
 
