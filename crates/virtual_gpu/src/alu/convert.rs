@@ -178,6 +178,20 @@ pub struct Narrow {
 
 /// `cvt` from any float to `.f16`, `.bf16`, `.e4m3` or `.e5m2`: the pattern, right-aligned.
 pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
+    narrow_by(a, format, mode, |a| match format {
+        Format::F16 if mode.round == Round::Nearest => half::from_f64::<F16>(a),
+        Format::BF16 if mode.round == Round::Nearest => half::from_f64::<Bf16>(a),
+        _ => Exact::from_f64(a).round(format, mode.round) as u16,
+    })
+}
+
+/// `cvt.rs`: [`to_narrow`], rounded by a random number of so many bits.
+pub fn to_narrow_randomly(a: f32, format: Format, mode: Narrow, random: u32, bits: u32) -> u16 {
+    narrow_by(a.into(), format, mode, |a| Exact::from_f64(a).round_randomly(format, random, bits) as u16)
+}
+
+/// What the modifiers and special values make of a conversion, around `round` of finite values.
+fn narrow_by(a: f64, format: Format, mode: Narrow, round: impl Fn(f64) -> u16) -> u16 {
     let sign = 1u16 << (64 - format.largest.leading_zeros());
     if a.is_nan() {
         return if mode.sat { 0 } else { sign - 1 };
@@ -190,17 +204,10 @@ pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
     if format.only_numbers() {
         // There is nothing above the largest, which `.satfinite` always stands for.
         let most = tiny_to_f64(largest as u8, format);
-        return Exact::from_f64(a.clamp(-most, most)).round(format, mode.round) as u16;
+        return round(a.clamp(-most, most));
     }
-    let bits = if mode.round == Round::Nearest && format == Format::F16 {
-        half::from_f64::<F16>(a)
-    } else if mode.round == Round::Nearest && format == Format::BF16 {
-        half::from_f64::<Bf16>(a)
-    } else if a.is_infinite() {
-        (if a < 0.0 { sign } else { 0 }) | (largest + 1)
-    } else {
-        Exact::from_f64(a).round(format, mode.round) as u16
-    };
+    let infinity = (if a < 0.0 { sign } else { 0 }) | (largest + 1);
+    let bits = if a.is_infinite() { infinity } else { round(a) };
     if mode.satfinite && bits & (sign - 1) > largest { bits & sign | largest } else { bits }
 }
 

@@ -160,6 +160,39 @@ impl Exact {
         Self { negative: false, exponent: a.exponent / 2 - 1, significand: root << 1 | inexact as u128 }
     }
 
+    /// The exponent of the leading bit in `format`; of the first bit that it may have, if the value is subnormal there.
+    fn lead(self, format: Format) -> i32 {
+        (self.exponent + 127 - self.significand.leading_zeros() as i32).max(1 - format.bias)
+    }
+
+    /// How many bits of the significand lie below the last that `format` keeps.
+    fn below(self, format: Format) -> i32 {
+        self.lead(format) - format.fraction as i32 - self.exponent
+    }
+
+    /// Rounds to `format` away from zero if the carry out of `random`, of so many bits, and the uppermost bits that are cut
+    /// off says so, else towards zero. Too large a magnitude becomes the pattern after the largest finite one.
+    pub fn round_randomly(self, format: Format, random: u32, bits: u32) -> u64 {
+        let below = self.below(format);
+        let kept = match below {
+            ..=0 => self,
+            // A value of at most 53 bits has no bit as far up as the random ones.
+            100.. => Self { significand: 0, ..self },
+            _ => {
+                let shift = below - bits as i32;
+                let random = random as u128;
+                let random = if shift < 0 { random >> -shift } else { random << shift };
+                Self {
+                    significand: (self.significand + random) >> below,
+                    exponent: self.exponent + below,
+                    ..self
+                }
+            }
+        };
+        // A carry into another binade leaves a power of two: nothing is left to be rounded.
+        kept.round(format, Round::Nearest)
+    }
+
     /// Rounds to `format`; the sign bit stands just above its magnitude bits. Too large a magnitude becomes the pattern
     /// after the largest finite one, or stays the largest where the direction forbids leaving it.
     pub fn round(self, format: Format, round: Round) -> u64 {
@@ -167,12 +200,9 @@ impl Exact {
         if self.significand == 0 {
             return sign;
         }
-        let Self { negative, exponent, significand } = self;
-        let lead = exponent + 127 - significand.leading_zeros() as i32;
-        let lead = lead.max(1 - format.bias);
-        // The exponent of the last bit kept, and how many bits lie below it.
-        let unit = lead - format.fraction as i32;
-        let below = unit - exponent;
+        let Self { negative, significand, .. } = self;
+        let lead = self.lead(format);
+        let below = self.below(format);
         let (kept, half, rest) = if below <= 0 {
             (significand << -below, false, false)
         } else if below > 128 {
@@ -280,6 +310,25 @@ mod tests {
                     let want = by_search(format, a, round) | (a.is_sign_negative() as u64) << bits;
                     assert_eq!(got, want, "{a:e} {format:?} {round:?}");
                 }
+            }
+        }
+    }
+
+    /// A value's distance from the pattern below it, in 256ths of the distance of the two beside it, is how many of 256
+    /// random numbers make it the one above.
+    #[test]
+    fn as_many_random_numbers_round_up_as_the_value_is_far() {
+        let mut samples = Samples(3);
+        for format in [Format::F16, Format::BF16, Format::E5M2, Format::E4M3, Format::E2M1] {
+            for _ in 0..200 {
+                let pattern = samples.bits() % format.largest;
+                let far = samples.bits() % 256;
+                let (at, next) = (value(format, pattern), value(format, pattern + 1));
+                let a = Exact::from_f64(at + (next - at) * far as f64 / 256.0);
+                let rounded = |random| a.round_randomly(format, random, 8);
+                assert!((0..256).all(|random| rounded(random) == pattern || rounded(random) == pattern + 1));
+                let up = (0..256).filter(|&random| rounded(random) != pattern).count();
+                assert_eq!(up as u64, far, "{format:?} {pattern:x}");
             }
         }
     }

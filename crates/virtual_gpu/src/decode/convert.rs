@@ -14,6 +14,7 @@ use crate::exec::lanewise::{Alu, each1, each2, each3, map1};
 use crate::exec::registers::Slot;
 use crate::op::OpKind;
 
+mod random;
 mod tiny;
 
 use tiny::Tiny;
@@ -52,9 +53,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         return pack(d, f).map(OpKind::Alu);
     }
     if m.take("rs") {
-        return Err(Refusal::new(
-            "how Blackwell rounds by random bits is not known well enough to give its bits",
-        ));
+        return random::decode(d, f).map(OpKind::Alu);
     }
     let modes = Modes {
         round: m.round(),

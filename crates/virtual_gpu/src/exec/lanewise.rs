@@ -194,6 +194,21 @@ pub(crate) fn each4<A: Lane, B: Lane, C: Lane, E: Lane, D: Lane>(
     })
 }
 
+/// `d = f(a, c)` of several values `a`, lane by lane.
+pub(crate) fn each_of<A: Lane, C: Lane, D: Lane, const N: usize>(
+    d: Slot,
+    a: [Slot; N],
+    c: Slot,
+    f: impl Fn([A; N], C) -> D + Send + Sync + 'static,
+) -> Alu {
+    Box::new(move |r, mask| {
+        for i in lanes_of(mask) {
+            // SAFETY: see above.
+            unsafe { r.set(d, i, f(a.map(|a| r.get(a, i)), r.get(c, i))) }
+        }
+    })
+}
+
 /// Predicate `d = f(a)`, lane by lane.
 pub(crate) fn test1<A: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> bool + Send + Sync + 'static) -> Alu {
     Box::new(move |r, mask| {

@@ -42,6 +42,33 @@ fn floats_of_fewer_than_eight_bits() {
     );
 }
 
+/// A value is rounded up if its random bits and those cut off carry.
+#[test]
+fn random_bits_round() {
+    // 1 + 2^-4 + 2^-11: what is cut off is 0x1000 of 13 bits for f16, and of 16 bits 0x1000 for bf16, 0x8100 for e4m3 and
+    // e2m3, 0x4080 for e5m2 and e3m2, 0x2040 for e2m1. The first and third of four take their bits in reverse.
+    let x = 1.0 + 2f32.powi(-4) + 2f32.powi(-11);
+    let bits = f32::from_bits;
+    // 65519 lies 15/32 from f16's largest to infinity and 239/256 from one bf16 to the next; 2^-26 is a quarter of the
+    // least f16.
+    let special = [f32::NAN, f32::INFINITY, 65519.0, -2f32.powi(-26)];
+    let [a, b, e, f] = special;
+    let input = [
+        [x, x, x, x, bits(0x7f00_00fe)],
+        [-x, -x, -x, -x, bits(0xf000_efff)],
+        [a, b, e, f, bits(0x1100_1800)],
+        [a, b, e, f, bits(0x10ff_17ff)],
+    ];
+    let got: [u32; 40] = run("random", Launch::new(1, 4), input.as_flattened());
+    assert_eq!(got[..5], [0x3c41_3c40, 0x3c41_3c40, 0x3c41_3c40, 0x3f88_3f88, 0x3f88_3f88]);
+    assert_eq!(got[5..10], [0x3839_3938, 0x3c3c_3c3c, 0x0809_0908, 0x0c0c_0c0c, 0x2222]);
+    assert_eq!(got[10..15], [0xbc41_bc40, 0xbc41_bc40, 0xbc41_bc40, 0xbf89_bf88, 0]);
+    assert_eq!(got[15..20], [0xb8b9_b9b9, 0, 0x2829_2929, 0x2c2d_2d2d, 0xbbba]);
+    assert_eq!(got[20..25], [0x7fff_7c00, 0x7c00_8001, 0x7bff_8001, 0x7fff_7f80, 0x4780_0000]);
+    assert_eq!(got[25..30], [0x7f7e_7e80, 0x7f7b_7b00, 0x1f1f_1f20, 0x1f1f_1f20, 0x7778]);
+    assert_eq!(got[30..35], [0x7fff_7c00, 0x7bff_8000, 0x7bff_8000, 0x7fff_7f80, 0x477f_0000]);
+}
+
 #[test]
 fn special_registers_are_vectors_of_four() {
     let got: [u32; 64] = run("vectors", Launch::new(1, (4, 2, 2)), &[]);
