@@ -109,6 +109,8 @@ pub(crate) struct MemoryOp {
     pub order: Order,
     pub scope: Scope,
     pub non_coherent: bool,
+    /// The address is a multicast address.
+    pub multimem: bool,
 }
 
 /// `ld.param` of a kernel at a known offset.
@@ -164,6 +166,8 @@ pub(crate) struct AtomicOp {
     pub scope: Scope,
     /// Adds the constant 1 and nobody reads the result: the chip counts the lanes of a word and adds once.
     pub counts: bool,
+    /// The address is a multicast address.
+    pub multimem: bool,
 }
 
 /// Where an argument or result is copied to.

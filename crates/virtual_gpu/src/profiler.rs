@@ -360,6 +360,14 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
             _ => not_counted("matrix and bulk instructions"),
         };
     }
+    let multimem = match op {
+        Some(OpKind::Load(op) | OpKind::Store(op)) => op.multimem,
+        Some(OpKind::Atomic(op)) => op.multimem,
+        _ => false,
+    };
+    if multimem {
+        return not_counted("multimem");
+    }
     let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
     match access.space {
         MemorySpace::Shared => {

@@ -176,7 +176,6 @@ fn what_is_not_executed() {
             ["`__nv_sinf`", "libdevice"],
         ),
         ("", "tcgen05.wait::ld.sync.aligned;", ["tcgen05", "tensor memory"]),
-        ("", "multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];", ["multimem", "several devices"]),
         ("", "st.bulk.weak.shared::cta [%rd1], %rd2, 0;", ["filling of shared memory", "with st"]),
         (
             "",

@@ -284,6 +284,16 @@ pub struct CUDA_RESOURCE_VIEW_DESC {
     pub reserved: [u32; 16],
 }
 
+/// What a multicast object is for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CUmulticastObjectProp {
+    pub numDevices: u32,
+    pub size: usize,
+    pub handleTypes: u64,
+    pub flags: u64,
+}
+
 /// What physical memory is made of.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -118,8 +118,9 @@ pub fn device_attribute(chip: &Chip, attribute: u32) -> Option<i32> {
         128 => 0,
         129 => 1,
         130 => 0,
-        131 => -1, // NUMA node of the device
-        132 | 133 => 0,
+        131 => -1,          // NUMA node of the device
+        132 => at_least(9), // multicast objects
+        133 => 0,
         134 => 0,
         135..=161 => 0,
         _ => return None,

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod link;
 pub mod memory;
 pub mod module;
+pub mod multicast;
 pub mod occupancy;
 pub mod order;
 pub mod pointer;

@@ -11,11 +11,12 @@ use crate::abi::{
 };
 use crate::check;
 use crate::device::context::current;
+use crate::device::multicast::{self, Team};
 use crate::device::registry::Registry;
 use crate::device::{code_of, gpu};
 
 /// Sizes and addresses are multiples of this, as on real boards.
-const GRANULARITY: u64 = 2 << 20;
+pub const GRANULARITY: u64 = 2 << 20;
 /// `CU_MEM_LOCATION_TYPE_DEVICE`
 const LOCATION_DEVICE: u32 = 1;
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`
@@ -27,30 +28,45 @@ const READ_WRITE: u32 = 3;
 
 static PHYSICAL: Registry<Physical> = Registry::new(CUresult::INVALID_VALUE);
 
-/// Addresses that were made to reach memory.
-struct Mapping {
-    size: u64,
-    memory: Arc<Physical>,
+/// What addresses can be made to reach.
+#[derive(Clone)]
+pub enum Reached {
+    Memory(Arc<Physical>),
+    /// A multicast object, from an offset on.
+    Team(Arc<Team>, u64),
+}
+
+/// Addresses that were made to reach something.
+pub struct Mapping {
+    pub size: u64,
+    pub reached: Reached,
     handle: Handle,
     access: u32,
 }
 
+impl Mapping {
+    /// Whether kernels may use the addresses.
+    pub fn is_open(&self) -> bool {
+        self.access != NONE
+    }
+}
+
 #[derive(Default)]
-struct Addresses {
+pub struct Addresses {
     /// Start and size.
     reserved: BTreeMap<u64, u64>,
-    mapped: BTreeMap<u64, Mapping>,
+    pub mapped: BTreeMap<u64, Mapping>,
 }
 
 static ADDRESSES: Mutex<Addresses> =
     Mutex::new(Addresses { reserved: BTreeMap::new(), mapped: BTreeMap::new() });
 
-fn addresses() -> MutexGuard<'static, Addresses> {
+pub fn addresses() -> MutexGuard<'static, Addresses> {
     // Every change is one insertion or removal.
     ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn multiple(value: u64) -> Answer {
+pub fn multiple(value: u64) -> Answer {
     if value > 0 && value.is_multiple_of(GRANULARITY) { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
 }
 
@@ -131,24 +147,38 @@ pub fn cuMemCreate(place: Out<u64>, size: usize, properties: In<CUmemAllocationP
 }
 
 pub fn cuMemRelease(handle: u64) -> Answer {
-    PHYSICAL.remove(handle as Handle).map(|_| ())
+    PHYSICAL.remove(handle as Handle).map(|_| ()).or_else(|_| multicast::release(handle))
+}
+
+/// The memory of a handle.
+pub fn physical(handle: u64) -> Answer<Arc<Physical>> {
+    PHYSICAL.get(handle as Handle)
 }
 
 pub fn cuMemMap(start: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64) -> Answer {
     let size = size as u64;
     multiple(size)?;
-    let memory = PHYSICAL.get(handle as Handle)?;
+    let (reached, most) = match physical(handle) {
+        Ok(memory) if offset == 0 => (Reached::Memory(memory.clone()), memory.size()),
+        Ok(_) => return Err(CUresult::INVALID_VALUE),
+        Err(_) => {
+            let team = multicast::complete(handle)?;
+            let most = team.size.saturating_sub(offset as u64);
+            (Reached::Team(team, offset as u64), most)
+        }
+    };
     let mut all = addresses();
     let end = start.checked_add(size).ok_or(CUresult::INVALID_VALUE)?;
     let inside =
         all.reserved.range(..=start).next_back().is_some_and(|(&from, &length)| end <= from + length);
     let taken =
         all.mapped.range(..end).next_back().is_some_and(|(&from, mapping)| from + mapping.size > start);
-    let fits = start.is_multiple_of(GRANULARITY) && offset == 0 && flags == 0 && size <= memory.size();
+    let aligned = start.is_multiple_of(GRANULARITY) && (offset as u64).is_multiple_of(GRANULARITY);
+    let fits = aligned && flags == 0 && size <= most;
     if !inside || taken || !fits {
         return Err(CUresult::INVALID_VALUE);
     }
-    all.mapped.insert(start, Mapping { size, memory, handle: handle as Handle, access: NONE });
+    all.mapped.insert(start, Mapping { size, reached, handle: handle as Handle, access: NONE });
     Ok(())
 }
 
@@ -168,6 +198,10 @@ fn mappings(all: &Addresses, start: u64, size: u64) -> Answer<Vec<u64>> {
 /// Makes addresses reach their memory, or reach it no more.
 fn set_access(all: &mut Addresses, start: u64, access: u32) -> Answer {
     let Some(mapping) = all.mapped.get_mut(&start) else { return Err(CUresult::INVALID_VALUE) };
+    let Reached::Memory(memory) = &mapping.reached else {
+        mapping.access = access;
+        return Ok(());
+    };
     if mapping.access != NONE {
         gpu().memory().unmap(start).map_err(|error| code_of(&error))?;
         check::tell(|sanitizer| sanitizer.host_freed(start));
@@ -175,7 +209,7 @@ fn set_access(all: &mut Addresses, start: u64, access: u32) -> Answer {
     }
     if access != NONE {
         let writable = access == READ_WRITE;
-        let mapped = gpu().memory().map(start, &mapping.memory, 0, mapping.size, writable);
+        let mapped = gpu().memory().map(start, memory, 0, mapping.size, writable);
         mapped.map_err(|error| code_of(&error))?;
         check::tell(|sanitizer| sanitizer.host_allocated(start, mapping.size, None));
         mapping.access = access;
@@ -191,6 +225,7 @@ pub fn cuMemUnmap(start: CUdeviceptr, size: usize) -> Answer {
         set_access(&mut all, start, NONE)?;
         all.mapped.remove(&start);
     }
+    multicast::renew(&all);
     Ok(())
 }
 
@@ -209,6 +244,7 @@ pub fn cuMemSetAccess(
         for start in mappings(&all, start, size as u64)? {
             set_access(&mut all, start, description.flags)?;
         }
+        multicast::renew(&all);
     }
     Ok(())
 }
@@ -231,7 +267,10 @@ pub fn cuMemRetainAllocationHandle(place: Out<u64>, address: *mut c_void) -> Ans
     place.required()?;
     let all = addresses();
     let mapping = holding(&all, address as u64)?;
-    PHYSICAL.insert_as(mapping.handle, mapping.memory.clone());
+    match &mapping.reached {
+        Reached::Memory(memory) => PHYSICAL.insert_as(mapping.handle, memory.clone()),
+        Reached::Team(team, _) => multicast::retain(mapping.handle, team),
+    }
     place.set(mapping.handle as u64)
 }
 

@@ -3,7 +3,8 @@
 use std::ffi::{c_char, c_void};
 
 use crate::abi::{
-    CUcontext, CUdevice, CUdeviceptr, CUevent, CUhostFn, CUstream, CUuuid, Handle, In, IpcHandle, Out, Text,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUhostFn, CUmulticastObjectProp, CUstream, CUuuid, Handle, In,
+    IpcHandle, Out, Text,
 };
 use crate::entry::entry_points;
 
@@ -122,22 +123,22 @@ entry_points! {
         handle: *mut c_void, dptr: CUdeviceptr, size: usize, handle_type: u32, flags: u64
     );
     cuMemImportFromShareableHandle @ 10020 => nobody (handle: Out<u64>, os_handle: *mut c_void, sh_handle_type: u32);
-    cuMulticastAddDevice @ 12010 => nobody (mc_handle: u64, dev: CUdevice);
-    cuMulticastBindAddr @ 12010 => nobody (
+    cuMulticastAddDevice @ 12010 => multicast (mc_handle: u64, dev: CUdevice);
+    cuMulticastBindAddr @ 12010 => multicast (
         mc_handle: u64, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
     );
-    cuMulticastBindAddr_v2 @ 13010 => nobody (
+    cuMulticastBindAddr_v2 @ 13010 => multicast (
         mc_handle: u64, dev: CUdevice, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
     );
-    cuMulticastBindMem @ 12010 => nobody (
+    cuMulticastBindMem @ 12010 => multicast (
         mc_handle: u64, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
     );
-    cuMulticastBindMem_v2 @ 13010 => nobody (
+    cuMulticastBindMem_v2 @ 13010 => multicast (
         mc_handle: u64, dev: CUdevice, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
     );
-    cuMulticastCreate @ 12010 => nobody (mc_handle: Out<u64>, prop: *const c_void);
-    cuMulticastGetGranularity @ 12010 => nobody (granularity: Out<usize>, prop: *const c_void, option: u32);
-    cuMulticastUnbind @ 12010 => nobody (mc_handle: u64, dev: CUdevice, mc_offset: usize, size: usize);
+    cuMulticastCreate @ 12010 => multicast (mc_handle: Out<u64>, prop: In<CUmulticastObjectProp>);
+    cuMulticastGetGranularity @ 12010 => multicast (granularity: Out<usize>, prop: In<CUmulticastObjectProp>, option: u32);
+    cuMulticastUnbind @ 12010 => multicast (mc_handle: u64, dev: CUdevice, mc_offset: usize, size: usize);
     cuProfilerInitialize @ 0 => tools (config_file: Text, output_file: Text, output_mode: u32);
     cuProfilerStart @ 0 => tools ();
     cuProfilerStop @ 0 => tools ();

@@ -22,7 +22,7 @@ fn extension(made: impl Extension + 'static) -> OpKind {
     OpKind::Extension(Box::new(made))
 }
 
-fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
+pub(super) fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
     match operand {
         Operand::Address(address) => Ok(d.address(address)?.0),
         other => Err(Refusal(format!("`{other}` is no address"))),
@@ -268,7 +268,7 @@ fn linear_copy(
                 (true, [.., mask]) => Some(d.source(mask, ScalarType::B16)?),
                 _ => None,
             };
-            LinearTarget::Global { target, mask }
+            LinearTarget::Global { target, mask, multimem: false }
         }
         _ => return Err(Refusal::new("there is no such direction of a bulk copy")),
     };

@@ -91,6 +91,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         order,
         scope,
         counts,
+        multimem: false,
     })))
 }
 
@@ -108,7 +109,7 @@ pub(super) fn forget_counts_that_are_read(drafts: &mut [Draft]) {
     }
 }
 
-fn function(operation: &str, ty: ScalarType) -> Result<F, Refusal> {
+pub(super) fn function(operation: &str, ty: ScalarType) -> Result<F, Refusal> {
     use ScalarType::*;
     Ok(match (operation, ty) {
         ("and", B32 | B64 | U32 | U64 | S32 | S64) => F::And,

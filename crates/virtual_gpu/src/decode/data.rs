@@ -384,6 +384,7 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         order: access.order,
         scope: access.scope,
         non_coherent: access.non_coherent,
+        multimem: false,
     })))
 }
 
@@ -424,6 +425,7 @@ fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         order: access.order,
         scope: access.scope,
         non_coherent: false,
+        multimem: false,
     })))
 }
 

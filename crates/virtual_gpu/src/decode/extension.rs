@@ -3,7 +3,7 @@
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
-use super::{asynchronous, matrix, stack, texture};
+use super::{asynchronous, matrix, multimem, stack, texture};
 use crate::op::OpKind;
 
 /// Decodes an instruction of that kind; `None` if it is none.
@@ -17,6 +17,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<
         "movmatrix" => matrix::movmatrix(d, form),
         "mbarrier" => asynchronous::mbarrier(d, form),
         "cp" => asynchronous::copy(d, form),
+        "multimem" => multimem::decode(d, form),
         "tensormap" => asynchronous::tensormap(d, form),
         "barrier" => asynchronous::barrier_cluster(form),
         "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => texture::decode(d, form),

@@ -237,6 +237,10 @@ mod tests {
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
             "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16",
             "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.s64",
+            "multimem.ld_reduce.acquire.sys.global.add.acc::f32.v8.bf16",
+            "multimem.st.v4.e4m3x4",
+            "multimem.red.min.v2.f16x2",
+            "multimem.cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.cp_mask.b128",
         ] {
             assert_eq!(says(opcode), None, "{opcode}");
         }
@@ -284,6 +288,10 @@ mod tests {
             ("fma.rz.bf16", "no such form"),
             ("cp.async.shared.global", "it needs `.ca` or `.cg`"),
             ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16", "it needs `.noftz`"),
+            ("multimem.ld_reduce.add.s64", "no such form"),
+            ("multimem.ld_reduce.max.acc::f32.f16x2", "`.acc::f32` is not possible"),
+            ("multimem.red.add.v4.e4m3", "no such form"),
+            ("multimem.red.max.f16x2", "it needs `.v2` or `.v4`"),
         ] {
             let text = says(opcode).unwrap_or_else(|| panic!("{opcode} is taken"));
             assert!(text.contains(part), "{opcode}: {text}");

@@ -93,10 +93,6 @@ fn unknown(name: &str) -> &'static str {
         "tcgen05" => {
             "the virtual GPU has no tensor memory, which Blackwell's tcgen05 works on; mma.sync and wgmma are executed"
         }
-        "multimem" => {
-            "the virtual GPU is one device, and multimem works on memory that several devices share; ld, st and red are \
-             executed"
-        }
         "clusterlaunchcontrol" => {
             "the virtual GPU does not cancel clusters that have not begun; take work from a counter by atom.add"
         }

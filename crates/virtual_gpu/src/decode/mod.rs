@@ -21,6 +21,7 @@ mod matrix;
 mod mixed;
 mod modifiers;
 mod module;
+mod multimem;
 mod provenance;
 mod requirements;
 mod special;

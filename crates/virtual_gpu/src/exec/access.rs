@@ -70,6 +70,27 @@ pub(super) fn addresses(regs: Regs, operand: AddressOperand) -> [u64; 32] {
     }
 }
 
+/// Puts in the place of multicast addresses the ordinary ones of what is bound there.
+pub(super) fn replicas<O>(
+    cx: &mut Cx<'_, O>,
+    addresses: &mut [u64; 32],
+    shape: Shape,
+    at: At,
+) -> Result<(), Box<Raise>> {
+    let bytes = shape.bytes();
+    for i in lanes_of(at.lanes) {
+        let address = addresses[i];
+        let access = || format!("multimem {}", shape.name(MemorySpace::Global));
+        if !address.is_multiple_of(bytes.into()) {
+            return Err(raise(FaultKind::MisalignedAddress { access: access(), address, bytes }, 1 << i));
+        }
+        addresses[i] = cx.device.replica(address, bytes).map_err(|nearby| {
+            raise(FaultKind::IllegalAddress { access: access(), address, bytes, nearby }, 1 << i)
+        })?;
+    }
+    Ok(())
+}
+
 /// Finds the host bytes of all lanes, whatever the space, telling the observer of each space that is reached.
 pub(super) fn resolve<O: BlockObserver>(
     warp: &mut Warp,

@@ -37,6 +37,9 @@ pub(super) fn atomic<O: BlockObserver>(
         non_coherent: false,
         swap: op.swap,
     };
+    if op.multimem {
+        access::replicas(cx, &mut addresses, shape, at)?;
+    }
     let rows = (op.width / 4).max(1);
     let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, at)?;
     for i in lanes_of(at.lanes) {

@@ -282,7 +282,7 @@ pub(crate) enum LinearTarget {
     /// From global memory, or from the block's shared memory, to shared memory.
     Shared { landing: Landing, from: MemorySpace },
     /// From the block's shared memory to global memory. The mask says which bytes of each 16.
-    Global { target: AddressOperand, mask: Option<Slot> },
+    Global { target: AddressOperand, mask: Option<Slot>, multimem: bool },
 }
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`
@@ -335,13 +335,19 @@ impl Extension for Linear {
                     }
                     landing.send(machine, one, data, Swizzle::None, self.reduction)?;
                 }
-                &LinearTarget::Global { target, mask } => {
-                    let address = access::addresses(machine.regs, target)[lane];
+                &LinearTarget::Global { target, mask, multimem } => {
+                    let mut address = access::addresses(machine.regs, target)[lane];
                     if !address.is_multiple_of(16) {
                         return Err(misaligned("global store of a bulk copy", address, lane));
                     }
                     if bytes == 0 {
                         continue;
+                    }
+                    if multimem {
+                        let what = "multimem global store of a bulk copy";
+                        let bound = machine.device.replica(address, bytes);
+                        address =
+                            bound.map_err(|near| super::reach::outside(what, address, bytes, &near, lane))?;
                     }
                     let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());

@@ -128,6 +128,23 @@ impl DeviceView {
         Some(())
     }
 
+    /// The ordinary address of what is bound at a multicast address; what is wrong with it, for a report.
+    pub fn replica(&mut self, address: u64, bytes: u32) -> Result<u64, String> {
+        if self.table.multicast(address).is_none() {
+            self.table = self.memory.table();
+        }
+        let Some(range) = self.table.multicast(address) else {
+            return Err(", which is no multicast address: multimem reaches those that cuMemMap gave a multicast object"
+                .into());
+        };
+        let offset = address - range.address;
+        match range.replica {
+            Some(replica) if u64::from(bytes) <= range.bytes - offset => Ok(replica + offset),
+            Some(_) => Err(", which runs over the end of what is bound to the multicast object there".into()),
+            None => Err(", a multicast address to which no memory is bound".into()),
+        }
+    }
+
     /// Forgets allocations that were freed, after a kernel freed one.
     pub fn refresh(&mut self) {
         self.table = self.memory.table();
@@ -140,6 +157,9 @@ impl DeviceView {
             Some(name) => format!("`{name}` ({} bytes at {:#x})", a.size(), a.address()),
             None => format!("the allocation of {} bytes at {:#x}", a.size(), a.address()),
         };
+        if self.table.multicast(address).is_some() {
+            return ", a multicast address, which only multimem may access".into();
+        }
         match self.table.neighbours(address) {
             (Some(before), _) if address < before.end() => {
                 format!(", which runs over the end of {}", describe(before))

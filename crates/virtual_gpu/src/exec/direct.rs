@@ -270,7 +270,7 @@ unsafe fn store_to(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask: 
 /// Whether an operation is of the widths that this file moves.
 #[inline]
 pub(super) fn fits(op: &MemoryOp) -> bool {
-    op.width == 4 * op.rows && op.rows <= 2
+    op.width == 4 * op.rows && op.rows <= 2 && !op.multimem
 }
 
 /// As [`load`] and [`store`], but shows the addresses of the lanes once it is known that all are inside, before anything

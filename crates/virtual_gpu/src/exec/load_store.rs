@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::access::{Pointers, Shape, View, addresses, notify, resolve, space_of};
+use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve, space_of};
 use super::context::{Cx, Raise};
 use super::direct::{self, Piece};
 use super::registers::{NONE, Regs, Slot, lanes_of};
@@ -175,6 +175,9 @@ fn pointers<O: BlockObserver>(
 ) -> Result<Pointers, Box<Raise>> {
     let mut addresses = addresses(regs, op.address);
     let shape = shape_of(op, kind);
+    if op.multimem {
+        replicas(cx, &mut addresses, shape, at)?;
+    }
     resolve(warp, cx, op.space, &mut addresses, shape, &op.data, op.rows, regs, at)
 }
 

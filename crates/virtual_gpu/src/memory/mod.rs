@@ -5,6 +5,7 @@
 
 mod allocation;
 mod backing;
+mod multicast;
 mod physical;
 pub mod window;
 
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use allocation::{Allocation, AllocationKind};
+pub use multicast::Multicast;
 pub use physical::Physical;
 
 use crate::Error;
@@ -46,6 +48,7 @@ struct State {
     table: Option<Arc<Table>>,
     /// Addresses that are kept for mappings: start and bytes.
     reserved: BTreeMap<u64, u64>,
+    multicasts: Vec<Multicast>,
 }
 
 /// The allocations at one moment, sorted, for look-up without a lock.
@@ -54,6 +57,7 @@ pub struct Table {
     /// End of each allocation (exclusive), ascending.
     ends: Vec<u64>,
     allocations: Vec<Arc<Allocation>>,
+    multicasts: Vec<Multicast>,
 }
 
 impl Table {
@@ -87,6 +91,7 @@ impl Memory {
                 used: 0,
                 table: None,
                 reserved: BTreeMap::new(),
+                multicasts: Vec::new(),
             }),
             total,
             physical: Arc::default(),
@@ -183,7 +188,11 @@ impl Memory {
             return table.clone();
         }
         let allocations: Vec<_> = state.allocations.values().cloned().collect();
-        let table = Arc::new(Table { ends: allocations.iter().map(|a| a.end()).collect(), allocations });
+        let table = Arc::new(Table {
+            ends: allocations.iter().map(|a| a.end()).collect(),
+            allocations,
+            multicasts: state.multicasts.clone(),
+        });
         state.table = Some(table.clone());
         table
     }

@@ -1,0 +1,142 @@
+//! `multimem`: accesses of multicast addresses, of which each stands for a place on every device of a team.
+//!
+//! The team is the one device, so a reduction over its replicas is the one replica's value, and what is stored or added
+//! everywhere is so once.
+
+use ptx::{Operand, ScalarType};
+
+use super::Refusal;
+use super::function::{Decoder, rows_of};
+use super::instruction::Form;
+use super::{asynchronous, atomics, data};
+use crate::exec::bulk::{Linear, LinearTarget, Reduction, ReductionKind};
+use crate::exec::registers::{NONE, Slot};
+use crate::observer::{AccessKind, MemorySpace, Order, Scope};
+use crate::op::{AddressOperand, AtomicOp, MemoryOp, OpKind, SpaceOperand};
+
+const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
+
+/// Decodes one.
+pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut f.modifiers;
+    if m.take("cp") {
+        return bulk(d, f);
+    }
+    let (load, store, add) = (m.take("ld_reduce"), m.take("st"), m.take("red"));
+    m.take("async");
+    m.take("global");
+    let (order, scope) = (m.order(), m.scope());
+    if scope.is_some() != order.is_some_and(|order| order != Order::Weak) {
+        return Err(Refusal::new("an order and a scope go together"));
+    }
+    let (order, scope) = match add {
+        true => (order.unwrap_or(Order::Relaxed), scope.unwrap_or(Scope::System)),
+        false => (order.unwrap_or(Order::Weak), scope.unwrap_or(Scope::Block)),
+    };
+    let operation = m.take_any(&[
+        ("add", "add"),
+        ("min", "min"),
+        ("max", "max"),
+        ("and", "and"),
+        ("or", "or"),
+        ("xor", "xor"),
+    ]);
+    // The precision of sums between replicas.
+    m.take_any(&[("acc::f32", ()), ("acc::f16", ())]);
+    let count = m.take_any(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let narrow = m.take_any(&[
+        ("e4m3", ScalarType::B8),
+        ("e5m2", ScalarType::B8),
+        ("e4m3x2", ScalarType::B16),
+        ("e5m2x2", ScalarType::B16),
+        ("e4m3x4", ScalarType::B32),
+        ("e5m2x4", ScalarType::B32),
+    ]);
+    let ty = narrow.map_or_else(|| m.ty(), Ok)?;
+    let [first, second] = f.operands()?;
+    let (place, values) = if load { (second, first) } else { (first, second) };
+    let parts = match values {
+        Operand::Vector(parts) => &parts[..],
+        one => std::slice::from_ref(one),
+    };
+    if parts.len() != count {
+        return Err(Refusal(format!("it moves {count} elements")));
+    }
+    let address = address(d, place)?;
+    let width = ty.size() as u32;
+    let memory = |data: Vec<Slot>| {
+        let (data, rows) = (data.into(), rows_of(ty));
+        let (signed, non_coherent, multimem) = (false, false, true);
+        let space = GLOBAL;
+        Box::new(MemoryOp { space, address, width, signed, rows, data, order, scope, non_coherent, multimem })
+    };
+    if load {
+        if matches!(values, Operand::Sink) {
+            return Err(Refusal::new("its result needs a register"));
+        }
+        let targets = parts.iter().map(|part| d.target(part, ty)).collect::<Result<_, _>>()?;
+        return Ok(OpKind::Load(memory(targets)));
+    }
+    let operands = parts.iter().map(|part| d.source(part, ty)).collect::<Result<Vec<_>, _>>()?;
+    match operation {
+        None if store => Ok(OpKind::Store(memory(operands))),
+        Some(operation) if add => Ok(OpKind::Atomic(Box::new(AtomicOp {
+            space: GLOBAL,
+            address,
+            function: atomics::function(operation, ty)?,
+            width,
+            targets: Box::default(),
+            operands: operands.into(),
+            swap: NONE,
+            kind: AccessKind::Reduction,
+            order,
+            scope,
+            counts: false,
+            multimem: true,
+        }))),
+        _ => Err(Refusal::new("there is no such form")),
+    }
+}
+
+fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
+    let address = asynchronous::address(d, operand)?;
+    data::wide_enough(address, GLOBAL)?;
+    Ok(address)
+}
+
+/// `multimem.cp.async.bulk`, `multimem.cp.reduce.async.bulk`
+fn bulk(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut f.modifiers;
+    let reduces = m.take("reduce");
+    for word in ["async", "bulk", "global", "shared::cta", "bulk_group"] {
+        m.take(word);
+    }
+    let masked = m.take("cp_mask");
+    let (order, scope) = (m.order(), m.scope());
+    let reduction = if reduces { Some(reduction(f)?) } else { None };
+    let whole = f.modifiers.take("b128");
+    if scope.is_some() != (order == Some(Order::Relaxed)) || scope.is_some() && !(whole || reduces) {
+        return Err(Refusal::new("`.relaxed` needs a scope, and a copy of that order `.b128`"));
+    }
+    let (operands, mask) = match f.operands {
+        [operands @ .., mask] if masked => (operands, Some(d.source(mask, ScalarType::B16)?)),
+        all => (all, None),
+    };
+    let [target, source, bytes] = operands else {
+        return Err(Refusal::new("it takes a target, a source and a size"));
+    };
+    let target = address(d, target)?;
+    let source = asynchronous::address(d, source)?;
+    let bytes = d.source(bytes, ScalarType::U32)?;
+    let to = LinearTarget::Global { target, mask, multimem: true };
+    Ok(OpKind::Extension(Box::new(Linear { to, source, bytes, reduction })))
+}
+
+fn reduction(f: &mut Form<'_>) -> Result<Reduction, Refusal> {
+    let m = &mut f.modifiers;
+    let kind = m.take_map(ReductionKind::from_word);
+    m.take("noftz");
+    let ty = m.ty()?;
+    kind.and_then(|kind| kind.of(ty.as_str()))
+        .ok_or_else(|| Refusal::new("there is no such reduction of this type"))
+}
