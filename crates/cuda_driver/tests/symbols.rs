@@ -282,3 +282,46 @@ fn pointers_know_what_they_point_at() {
         assert_eq!(cuMemFree_v2(device), CUresult::SUCCESS);
     }
 }
+
+#[test]
+fn managed_variables_have_one_address_on_both_sides() {
+    const IS_MANAGED: u32 = 8;
+    let source = c".version 7.0\n.target sm_70\n.address_size 64\n\
+        .visible .global .align 4 .attribute(.managed) .u32 m = 5;\n.visible .global .align 4 .u32 g = 5;\n\
+        .visible .entry k() { .reg .u32 r; ld.global.u32 r, [m]; add.u32 r, r, 2; st.global.u32 [m], r; ret; }";
+    current();
+    let (mut library, mut kernel, mut function) = (0, 0, 0);
+    let (mut address, mut bytes, mut flag) = (0u64, 0usize, 0u32);
+    // SAFETY: places are valid; the variable's bytes are the host's while no kernel runs.
+    unsafe {
+        let none = In::<u32>::new(null());
+        let no_values = In::<*mut c_void>::new(null());
+        let loaded = cuLibraryLoadData(
+            out(&mut library),
+            source.as_ptr().cast(),
+            none,
+            no_values,
+            0,
+            In::new(null()),
+            In::new(null()),
+            0,
+        );
+        assert_eq!(loaded, CUresult::SUCCESS);
+        let managed = cuLibraryGetManaged(out(&mut address), out(&mut bytes), library, text(c"m"));
+        assert_eq!((managed, bytes), (CUresult::SUCCESS, 4));
+        let ordinary = cuLibraryGetManaged(nowhere(), out(&mut bytes), library, text(c"g"));
+        assert_eq!(ordinary, CUresult::NOT_FOUND);
+        assert_eq!(cuPointerGetAttribute((&raw mut flag).cast(), IS_MANAGED, address), CUresult::SUCCESS);
+        assert_eq!(flag, 1);
+        let place = address as *mut u32;
+        assert_eq!(place.read(), 5);
+        place.write(40);
+        assert_eq!(cuLibraryGetKernel(out(&mut kernel), library, text(c"k")), CUresult::SUCCESS);
+        assert_eq!(cuKernelGetFunction(out(&mut function), kernel), CUresult::SUCCESS);
+        let launched = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, In::new(null()), In::new(null()));
+        assert_eq!(launched, CUresult::SUCCESS);
+        assert_eq!(cuCtxSynchronize(), CUresult::SUCCESS);
+        assert_eq!(place.read(), 42);
+        assert_eq!(cuLibraryUnload(library), CUresult::SUCCESS);
+    }
+}

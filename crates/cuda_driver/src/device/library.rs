@@ -10,7 +10,7 @@ use crate::device::context::current;
 use crate::device::image::Image;
 use crate::device::jit::Jit;
 use crate::device::registry::Registry;
-use crate::device::{function, gpu, initialised, module};
+use crate::device::{function, gpu, initialised, module, pointer};
 
 static LIBRARIES: Registry<Library> = Registry::new(CUresult::INVALID_HANDLE);
 static KERNELS: Registry<LibraryKernel> = Registry::new(CUresult::INVALID_HANDLE);
@@ -196,16 +196,21 @@ pub fn cuKernelGetParamCount(kernel: CUkernel, count: Out<usize>) -> Answer {
     function::cuFuncGetParamCount(function_here(kernel)?, count)
 }
 
-/// The library has no managed variables: PTX with `.attribute(.managed)` is refused when it is loaded.
 pub fn cuLibraryGetManaged(
-    _address: Out<CUdeviceptr>,
-    _bytes: Out<usize>,
+    address: Out<CUdeviceptr>,
+    bytes: Out<usize>,
     library: CUlibrary,
     name: Text,
 ) -> Answer {
-    LIBRARIES.get(library)?;
-    name.get()?;
-    Err(CUresult::NOT_FOUND)
+    let name = name.get()?;
+    if address.is_null() && bytes.is_null() {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let variable = module::get(module_here(library)?)?.program.global(&name).ok_or(CUresult::NOT_FOUND)?;
+    pointer::managed(variable.address, 1).map_err(|_| CUresult::NOT_FOUND)?;
+    address.set_if_given(variable.address);
+    bytes.set_if_given(variable.size as usize);
+    Ok(())
 }
 
 /// Functions that host and device share come from the linker of system-wide code, which PTX has not passed.

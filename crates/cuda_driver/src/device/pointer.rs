@@ -2,6 +2,8 @@
 
 use std::ffi::c_void;
 
+use virtual_gpu::memory::AllocationKind;
+
 use crate::abi::attributes::{memory_type, pointer as attribute};
 use crate::abi::{Answer, CUdevice, CUdeviceptr, CUmemLocation, CUresult, CUstream, In, Out};
 use crate::device::context::{Context, Origin, current, owner_of};
@@ -21,9 +23,12 @@ struct Known {
 fn known(address: CUdeviceptr) -> Option<Known> {
     let allocation = gpu().memory().find(address)?;
     let start = allocation.address();
-    // A module's variables belong to no list; they are device memory.
-    let (owner, origin) =
-        owner_of(start).map_or((None, Origin::Device), |(owner, origin)| (Some(owner), origin));
+    // A module's variables belong to no list.
+    let variable = match allocation.kind() {
+        AllocationKind::Managed => Origin::Managed,
+        _ => Origin::Device,
+    };
+    let (owner, origin) = owner_of(start).map_or((None, variable), |(owner, origin)| (Some(owner), origin));
     Some(Known { start, size: allocation.size(), owner, origin })
 }
 

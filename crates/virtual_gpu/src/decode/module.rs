@@ -295,7 +295,13 @@ impl Loader<'_> {
                     return Ok(None);
                 }
                 let constant = variable.space == Space::Const;
-                let kind = if constant { AllocationKind::Const } else { AllocationKind::Global };
+                let kind = match constant {
+                    true => AllocationKind::Const,
+                    false if variable.attributes.iter().any(|a| a.name == "managed") => {
+                        AllocationKind::Managed
+                    }
+                    false => AllocationKind::Global,
+                };
                 // The next multiple of the width keeps vector loads at the end inside.
                 let address = placed.memory.alloc_kind(size, kind, Some(name))?;
                 placed.owned.push(address);

@@ -15,6 +15,8 @@ pub enum AllocationKind {
     Host,
     /// A `.global` variable of a module.
     Global,
+    /// A `.global` variable with `.attribute(.managed)`: the host reaches it at the same address.
+    Managed,
     /// A `.const` variable of a module: kernels may not write it.
     Const,
     /// Made by `malloc` in a kernel.
@@ -57,6 +59,13 @@ impl Allocation {
             _backing: Some(backing),
             _physical: None,
         })
+    }
+
+    /// Zeroed bytes whose device address is their host address.
+    pub(super) fn managed(size: u64, label: Option<&str>) -> Option<Self> {
+        let mut allocation = Self::zeroed(0, size, AllocationKind::Managed, label)?;
+        allocation.address = allocation.as_ptr() as u64;
+        Some(allocation)
     }
 
     /// # Safety

@@ -122,12 +122,12 @@ impl Memory {
         if bytes == 0 || bytes > free {
             return Err(out_of_memory);
         }
-        let Some(address) = state.place(bytes, kind) else {
-            return Err(out_of_memory);
+        let allocation = match kind {
+            AllocationKind::Managed => Allocation::managed(bytes, label),
+            _ => state.place(bytes, kind).and_then(|address| Allocation::zeroed(address, bytes, kind, label)),
         };
-        let Some(allocation) = Allocation::zeroed(address, bytes, kind, label) else {
-            return Err(out_of_memory);
-        };
+        let allocation = allocation.ok_or(out_of_memory)?;
+        let address = allocation.address();
         state.used += bytes;
         state.allocations.insert(address, Arc::new(allocation));
         state.table = None;
