@@ -92,14 +92,13 @@ impl Mma {
 
     /// The same as [`Mma::parse`] without a look at whether there is such a product.
     pub(super) fn parse_any(words: &[&str]) -> Result<Self, String> {
-        let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words else {
+        // The manual has `.satfinite` before the types, CUTLASS also behind them: ptxas takes it anywhere.
+        let saturate = words.contains(&"satfinite");
+        let words: Vec<_> = words.iter().copied().filter(|&word| word != "satfinite").collect();
+        let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words.as_slice() else {
             return Err("expected `.sync.aligned`, a shape and two layouts".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
-        let (saturate, rest) = match rest {
-            ["satfinite", rest @ ..] => (true, rest),
-            rest => (false, rest),
-        };
         // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
         let (round, rest) = match rest {
             [word @ ("rn" | "rz" | "rm" | "rp"), rest @ ..]
@@ -473,6 +472,7 @@ mod tests {
             ("sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 4, 4, 2, 4),
             ("sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32", 2, 1, 1, 2),
             ("sync.aligned.m16n8k32.row.col.s32.u8.s8.s32", 4, 4, 2, 4),
+            ("sync.aligned.m16n8k32.row.col.s32.u8.s8.s32.satfinite", 4, 4, 2, 4),
             ("sync.aligned.m16n8k64.row.col.s32.s4.u4.s32", 4, 4, 2, 4),
             ("sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", 4, 4, 2, 4),
             ("sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 2, 1, 1, 2),

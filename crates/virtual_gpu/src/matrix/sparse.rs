@@ -154,6 +154,7 @@ mod tests {
             ("sp.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32", 2),
             ("sp.sync.aligned.m16n8k64.row.col.s32.s8.u8.s32", 1),
             ("sp.sync.aligned.m16n8k128.row.col.s32.u4.s4.s32", 1),
+            ("sp::ordered_metadata.sync.aligned.m16n8k128.row.col.s32.s4.s4.s32.satfinite", 1),
         ] {
             assert_eq!(sparse(words).unwrap().selectors(), selectors, "{words}");
         }
