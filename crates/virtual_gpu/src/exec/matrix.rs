@@ -257,8 +257,23 @@ impl Extension for GroupMultiply {
     }
 }
 
-/// What only orders or waits for work that is done when it is issued, for the lanes of a warp together:
-/// `wgmma.fence`, `wgmma.commit_group`, `wgmma.wait_group`.
+/// Groups of products that each warp of the block has committed.
+#[derive(Debug, Default)]
+struct Committed(Vec<u32>);
+
+impl Committed {
+    fn of(&mut self, warp: u32) -> &mut u32 {
+        let warp = warp as usize;
+        self.0.resize(self.0.len().max(warp + 1), 0);
+        &mut self.0[warp]
+    }
+}
+
+/// What orders products and waits for them, for the lanes of a warp together: `wgmma.fence`, `wgmma.commit_group`,
+/// `wgmma.wait_group`.
+///
+/// A product is its whole warpgroup's: who has waited for it may overwrite what the other three warps read, as epilogues of
+/// CUTLASS do. So the wait ends when these have issued their parts, too.
 #[derive(Debug)]
 pub(crate) enum Together {
     Fence,
@@ -274,8 +289,20 @@ impl Extension for Together {
         }
         match *self {
             Together::Fence => {}
-            Together::Commit => machine.observer.asynchronous(at, &AsyncEvent::ProductsCommitted),
+            Together::Commit => {
+                *machine.block.extensions.get::<Committed>().of(at.warp) += 1;
+                machine.block.progress += 1;
+                machine.observer.asynchronous(at, &AsyncEvent::ProductsCommitted);
+            }
             Together::Wait(pending) => {
+                let live = &machine.team.live[machine.block.cluster_rank as usize];
+                let committed = machine.block.extensions.get::<Committed>();
+                let awaited = committed.of(at.warp).saturating_sub(pending);
+                let first = at.warp / 4 * 4;
+                let is_live = |&warp: &u32| live.get(warp as usize).is_some_and(|&lanes| lanes != 0);
+                if (first..first + 4).filter(is_live).any(|warp| *committed.of(warp) < awaited) {
+                    return Ok(Step::Retry);
+                }
                 machine.observer.asynchronous(at, &AsyncEvent::ProductsAwaited { pending });
             }
         }

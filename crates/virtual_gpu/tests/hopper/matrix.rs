@@ -26,7 +26,11 @@ fn product(a: &[i32], b: &[i32], n: usize, k: usize) -> Vec<i32> {
 
 /// Runs a kernel of `a`, `b` and `out` and gives `count` words of `out`.
 fn run(kernel: &str, threads: u32, a: &[u8], b: &[u8], count: usize) -> Vec<u32> {
-    let device = Device::new(PTX);
+    run_ptx(PTX, kernel, threads, a, b, count)
+}
+
+fn run_ptx(ptx: &str, kernel: &str, threads: u32, a: &[u8], b: &[u8], count: usize) -> Vec<u32> {
+    let device = Device::new(ptx);
     let out = device.upload(&vec![0xFF; 4 * count]);
     let params = pointers(&[device.upload(a), device.upload(b), out]);
     device.launch(kernel, Launch::new(1, threads), &params).unwrap_or_else(|error| panic!("{error}"));
@@ -82,6 +86,19 @@ fn a_warpgroup_multiplies_from_shared_memory_and_registers() {
     for (i, &bits) in out.iter().enumerate() {
         assert_eq!(f32::from_bits(bits), (2 * once[i] - ones[i % 16]) as f32, "element {i}");
     }
+}
+
+/// The first warp that has waited for the warpgroup's product clears B: the product is that of all four warps.
+#[test]
+fn who_has_waited_for_a_product_may_overwrite_its_operands() {
+    let (a, b) = (pattern(1024, 5), pattern(256, 6));
+    let end = "    // Row t / 4 % 8";
+    let clear = "mov.u32 %r30, 0; @%p st.shared.v4.u32 [%r14], {%r30, %r30, %r30, %r30};";
+    let ptx = PTX.replace(end, &format!("{clear}\n{end}"));
+    assert_ne!(ptx, PTX);
+    let [left, cleared] =
+        [PTX, &ptx].map(|ptx| run_ptx(ptx, "group", 128, &bf16_bytes(&a), &bf16_bytes(&b), 1024));
+    assert_eq!(left, cleared);
 }
 
 /// Which two of four neighbours along k a row keeps changes from group to group and row to row; the pairs of bits lie in
