@@ -417,8 +417,8 @@ impl BlockObserver for BlockCheck {
             AsyncEvent::Moved { space: MemorySpace::Shared, write: true, address, bytes, .. } => {
                 races.bulk_landed(address, bytes);
             }
-            AsyncEvent::Moved { space, write, reduces, address, bytes, .. } => {
-                races.bulk_moved(at, space, (write, reduces), (address, bytes), |race| {
+            AsyncEvent::Moved { space, write, reduces, address, bytes, within, .. } => {
+                races.bulk_moved(at, space, (write, reduces), (address, bytes), within, |race| {
                     reporter.race(at, space, race, reduces)
                 });
             }

@@ -20,7 +20,7 @@ use crate::outstanding::Outstanding;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
 pub use asynchronous::Source;
-use asynchronous::{land, landed_by};
+use asynchronous::{Issue, land, landed_by};
 pub use doubt::Doubt;
 
 /// Stands for a value that nobody looked at: no two are the same.
@@ -160,6 +160,7 @@ pub struct BlockRaces {
     global: Arc<Mutex<GlobalRaces>>,
     barriers: HashMap<u32, Barrier>,
     copies: Copies,
+    issue: Issue,
     /// Threads that have not ended.
     alive: u32,
 }
@@ -182,6 +183,7 @@ impl BlockRaces {
             global,
             barriers: HashMap::new(),
             copies: Copies::default(),
+            issue: Issue::default(),
             alive: threads,
         }
     }

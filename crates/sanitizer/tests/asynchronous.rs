@@ -110,6 +110,21 @@ fn reductions_of_bulk_copies_are_atomic() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+#[test]
+fn a_warp_whose_lanes_all_store_one_tile_stores_the_same_bytes() {
+    for (which, races) in [("and.b32 %r3, %r1, 0;", false), ("and.b32 %r3, %r1, 1;", true)] {
+        let from = format!("{which} shl.b32 %r3, %r3, 6; mov.u32 %r2, tile; add.u32 %r3, %r3, %r2;");
+        let ptx = OUT_OF_SHARED
+            .replace("setp.ne.u32 %p, %r1, 0;", "setp.ge.u32 %p, %r1, 32;")
+            .replace("@%p bra meet;", &format!("@%p bra meet; {from}"))
+            .replace("[tile], 256;", "[%r3], 128;")
+            .replace("WAIT", "cp.async.bulk.wait_group 0;")
+            .replace("BARRIER", "bar.sync 0; ret;");
+        let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
+        assert_eq!(found.iter().any(|finding| finding.check == Check::Race), races, "{which} {found:#?}");
+    }
+}
+
 /// A warpgroup fills its operands, multiplies them, and fills them again.
 const PRODUCT: &str = r"
 .version 8.0

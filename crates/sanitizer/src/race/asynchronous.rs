@@ -12,11 +12,22 @@ use crate::clock::Clocks;
 use crate::copies::Bulk;
 use crate::shadow::{Asking, Clash, Shadow, Spread, Stamp, Touch};
 
-/// Where a `cp.async` takes its bytes from, and how many it reads.
+/// Where a copy takes its bytes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Source {
     pub address: u64,
+    /// How many bytes a `cp.async` reads; which instruction a bulk copy is of.
     pub read: u32,
+}
+
+/// The bulk copies out of shared memory that one instruction has issued, up to this lane's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Issue {
+    pc: u32,
+    warp: u32,
+    lane: u32,
+    number: u32,
+    source: u64,
 }
 
 impl Source {
@@ -157,7 +168,7 @@ impl BlockRaces {
                 let of = (start, (end - start) as u32);
                 // What it could race with was told when the copy was issued, or when it was overwritten.
                 let touch = Touch::default();
-                self.moved(At { lanes: 1 << lane, ..at }, MemorySpace::Shared, touch, of, |_| ());
+                self.moved(At { lanes: 1 << lane, ..at }, MemorySpace::Shared, touch, of, None, |_| ());
             }
         }
     }
@@ -200,6 +211,7 @@ impl BlockRaces {
         space: MemorySpace,
         (write, reduces): (bool, bool),
         of: (u64, u32),
+        within: u32,
         mut report: impl FnMut(Race),
     ) {
         let lane = at.lanes.trailing_zeros() & 31;
@@ -210,6 +222,7 @@ impl BlockRaces {
             self.shared.hold().outstanding.stores((self.block, thread), by, of.0, of.1);
         }
         if !write && space == MemorySpace::Shared {
+            self.issued(at, lane, of.0);
             let mut shared = self.shared.hold();
             for (word, _) in words(of.0, of.1.into()) {
                 if let Some((earlier, clash)) = unseen(&mut shared.shadow, &self.clocks, thread, word) {
@@ -219,7 +232,16 @@ impl BlockRaces {
         }
         let (strong, wide, asynchronous, copies) = (reduces, reduces, to_global, true);
         let touch = Touch { write, strong, wide, asynchronous, copies, ..Touch::default() };
-        self.moved(at, space, touch, of, report);
+        // All lanes of a warp may store one tile, as CUTLASS's epilogues do: the bytes are the same.
+        let Issue { number, source, .. } = self.issue;
+        let source = Source { address: source + u64::from(within), read: number };
+        self.moved(at, space, touch, of, (to_global && !reduces).then_some(source), report);
+    }
+
+    fn issued(&mut self, at: At, lane: u32, source: u64) {
+        let same = (self.issue.pc, self.issue.warp) == (at.pc, at.warp) && self.issue.lane < lane;
+        let number = if same { self.issue.number } else { UNKNOWN.fetch_add(1, Ordering::Relaxed) };
+        self.issue = Issue { pc: at.pc, warp: at.warp, lane, number, source };
     }
 
     fn moved(
@@ -228,6 +250,7 @@ impl BlockRaces {
         space: MemorySpace,
         touch: Touch,
         (address, bytes): (u64, u32),
+        source: Option<Source>,
         mut report: impl FnMut(Race),
     ) {
         let lane = at.lanes.trailing_zeros() & 31;
@@ -250,7 +273,11 @@ impl BlockRaces {
                 clocks: &self.clocks,
             };
             let found = match touch.write {
-                true => shadow.write(word, &asking, Some(UNKNOWN.fetch_add(1, Ordering::Relaxed))),
+                true => {
+                    let unknown = || UNKNOWN.fetch_add(1, Ordering::Relaxed);
+                    let value = source.map_or_else(unknown, |source| source.stands_for(word, address));
+                    shadow.write(word, &asking, Some(value))
+                }
                 false => shadow.read(word, &asking),
             };
             if let Some((earlier, clash)) = found {
