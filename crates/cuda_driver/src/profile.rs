@@ -7,14 +7,16 @@
 mod file;
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use file::{check_file, finish};
 pub use virtual_gpu::profiler::LaunchProfile;
 
 thread_local! {
-    /// Recordings of this host thread that are under way, outermost first.
-    static RECORDINGS: RefCell<Vec<Recording>> = const { RefCell::new(Vec::new()) };
+    /// Recordings of this host thread that are under way, outermost first. Never dropped: a launch may come as late as from
+    /// the destructor of another such variable.
+    static RECORDINGS: RefCell<ManuallyDrop<Vec<Recording>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 type Recording = Arc<Mutex<Vec<LaunchProfile>>>;
@@ -34,7 +36,7 @@ pub fn record<T>(program: impl FnOnce() -> T) -> (T, Vec<LaunchProfile>) {
     struct Ends;
     impl Drop for Ends {
         fn drop(&mut self) {
-            RECORDINGS.with_borrow_mut(Vec::pop);
+            RECORDINGS.with_borrow_mut(|all| all.pop());
         }
     }
     let recording = Recording::default();
@@ -53,7 +55,7 @@ pub(crate) struct Wanted(Vec<Recording>);
 impl Wanted {
     /// The recordings of this host thread.
     pub fn here() -> Self {
-        Self(RECORDINGS.with_borrow(Vec::clone))
+        Self(RECORDINGS.with_borrow(|all| all.to_vec()))
     }
 
     /// Whether the launch is to be profiled.

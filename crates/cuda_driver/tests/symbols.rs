@@ -325,3 +325,30 @@ fn managed_variables_have_one_address_on_both_sides() {
         assert_eq!(cuLibraryUnload(library), CUresult::SUCCESS);
     }
 }
+
+/// What a thread's variable gives back when the thread ends, as a static object of C++ does when the process ends.
+struct Buffer(u64, &'static std::sync::Mutex<Option<CUresult>>);
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        *self.1.lock().unwrap() = Some(cuMemFree_v2(self.0));
+    }
+}
+
+#[test]
+fn memory_can_be_freed_while_a_thread_ends() {
+    static FREED: std::sync::Mutex<Option<CUresult>> = std::sync::Mutex::new(None);
+    thread_local! {
+        static KEPT: std::cell::RefCell<Option<Buffer>> = const { std::cell::RefCell::new(None) };
+    }
+    let thread = std::thread::spawn(|| {
+        // Variables of a thread are dropped in turn, the latest first: this one comes to life before the driver's.
+        KEPT.with_borrow_mut(|_| ());
+        current();
+        let mut address = 0;
+        assert_eq!(cuMemAlloc_v2(out(&mut address), 64), CUresult::SUCCESS);
+        KEPT.set(Some(Buffer(address, &FREED)));
+    });
+    thread.join().unwrap();
+    assert_eq!(*FREED.lock().unwrap(), Some(CUresult::SUCCESS));
+}

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::finding::{Check, Finding, Object, Severity, Site};
@@ -85,13 +86,13 @@ const MOST: usize = 256;
 const MOST_BYTES: usize = 512 << 20;
 
 thread_local! {
-    /// What the thread's current piece of work has touched.
-    static TOUCHED: RefCell<Option<Vec<Touched>>> = const { RefCell::new(None) };
+    /// What the thread's current piece of work has touched. Never dropped: work may come while the thread ends.
+    static TOUCHED: RefCell<ManuallyDrop<Option<Vec<Touched>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 fn touch(touched: impl FnOnce() -> Touched) {
     TOUCHED.with_borrow_mut(|current| {
-        if let Some(current) = current {
+        if let Some(current) = &mut **current {
             current.push(touched());
         }
     });
@@ -122,9 +123,10 @@ pub(crate) fn filled(address: u64, bytes: u64, value: &[u8]) {
 
 /// Does a piece of work, and tells what it touched.
 pub(crate) fn watch<T>(run: impl FnOnce() -> T) -> (T, Touches) {
-    let around = TOUCHED.replace(Some(Vec::new()));
+    let around = TOUCHED.replace(ManuallyDrop::new(Some(Vec::new())));
     let result = run();
-    (result, Touches(TOUCHED.replace(around).unwrap_or_default()))
+    let touched = ManuallyDrop::into_inner(TOUCHED.replace(around));
+    (result, Touches(touched.unwrap_or_default()))
 }
 
 /// Runs the nodes of a graph, and compares each with those before it that it does not come after. What they touched

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -132,8 +133,9 @@ fn primary() -> MutexGuard<'static, Primary> {
 }
 
 thread_local! {
-    /// Contexts that this thread has pushed; the last is current.
-    static STACK: RefCell<Vec<CUcontext>> = const { RefCell::new(Vec::new()) };
+    /// Contexts that this thread has pushed; the last is current. Never dropped: static objects of C++ give their memory back
+    /// while the process ends, when the thread's other variables are gone.
+    static STACK: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// The current context of this thread, usable or not.
@@ -277,7 +279,7 @@ pub fn cuCtxPushCurrent(context: CUcontext) -> Answer {
 
 pub fn cuCtxPopCurrent_v2(place: Out<CUcontext>) -> Answer {
     initialised()?;
-    let popped = STACK.with_borrow_mut(Vec::pop).ok_or(CUresult::INVALID_CONTEXT)?;
+    let popped = STACK.with_borrow_mut(|stack| stack.pop()).ok_or(CUresult::INVALID_CONTEXT)?;
     place.set_if_given(popped);
     Ok(())
 }

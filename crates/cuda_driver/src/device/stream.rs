@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Answer, CUcontext, CUevent, CUhostFn, CUresult, CUstream, CUstreamCallback, Handle, Out};
@@ -97,8 +98,8 @@ impl Target {
 }
 
 thread_local! {
-    /// This thread's own default stream in each context.
-    static OWN: RefCell<HashMap<CUcontext, CUstream>> = RefCell::default();
+    /// This thread's own default stream in each context. Never dropped, as the stack of contexts.
+    static OWN: RefCell<ManuallyDrop<HashMap<CUcontext, CUstream>>> = RefCell::default();
 }
 
 fn own_stream(context: &Arc<Context>) -> Answer<Arc<Stream>> {
