@@ -128,6 +128,24 @@ fn types_and_forms() {
         ("setp.lt.f16 %p1|%p2, %h1, %h2;", "one predicate"),
         ("ld.global.L2::cache_hint.u32 %r1, [%rd1];", "policy as a last operand"),
         ("st.global.L2::cache_hint.u32 [%rd1], %r1;", "policy as a last operand"),
+        ("atom.shared.add.L2::cache_hint.u32 %r1, [%r2], 1, %rd1;", "is for global memory"),
+        ("ld.global.L2::evict_last.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];", "`.v8` of 32 bits"),
+        ("ld.shared.v4.u64 {%rd1, %rd2, %rd3, %rd4}, [%r1];", "global memory only"),
+        ("ld.param::func.u64 %rd1, [p];", "`.param::entry` is a kernel's"),
+        ("max.xorsign.abs.f32 %f1, %f2, %f3, %f1;", "two values"),
+        ("vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4;", "`.po`"),
+        ("wmma.load.a.sync.aligned.col.m8n8k32.global.s4 {%r1}, [%rd1], %r2;", "by rows in A"),
+        (
+            "wmma.mma.xor.popc.sync.aligned.row.row.m8n8k128.s32.b1.b1.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};",
+            "no such combination",
+        ),
+        ("add.u32 %r1, %tid.x, 1;", "`%tid` is a special register"),
+        ("cvt.rn.f32.u32 %f1, %laneid;", "which `mov` reads"),
+        ("mov.f32 %f1, %clock;", "not read as `.f32`"),
+        ("mov.u16 %h1, %laneid;", "not read as `.u16`"),
+        ("mov.f64 %d1, %pm0_64;", "not read as `.f64`"),
+        ("mov.u32 %r1, %envreg32;", "not declared"),
+        ("mov.v2.u32 {%r1, %r2}, %tid;", "4 parts"),
     ] {
         let text = refusal("", &format!("{registers}\n{body}"));
         assert!(text.contains(part), "{part:?} is not in {text:?}");

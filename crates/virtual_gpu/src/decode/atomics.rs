@@ -10,7 +10,7 @@ use super::data;
 use super::function::{Decoder, Draft, rows_of};
 use super::instruction::Form;
 use crate::exec::registers::{NONE, Slot};
-use crate::observer::{AccessKind, Order, Scope};
+use crate::observer::{AccessKind, MemorySpace, Order, Scope};
 use crate::op::{AtomicFunction as F, AtomicOp, OpKind, SpaceOperand};
 
 /// Decodes one.
@@ -23,6 +23,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let order = m.order().unwrap_or(Order::Relaxed);
     let scope = m.scope().unwrap_or(Scope::Device);
     let policy = m.cache_hints();
+    if policy && space == SpaceOperand::In(MemorySpace::Shared) {
+        return Err(Refusal::new("`.L2::cache_hint` is for global memory"));
+    }
     m.take("noftz");
     let elements = m.take_any(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let operation = m.take_any(&[

@@ -47,6 +47,7 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     if let Some(count) = count {
         return copy_parts(d, ty, count, target, source).map(OpKind::Alu);
     }
+    special::suits(source, ty)?;
     match (target, source) {
         (Operand::Vector(parts), source) => return unpack(d, ty, parts, source).map(OpKind::Alu),
         (target, Operand::Vector(parts)) => return pack(d, ty, target, parts).map(OpKind::Alu),
@@ -87,6 +88,9 @@ fn copy_parts(
 ) -> Result<Alu, Refusal> {
     let parts = |whole: &Operand| match whole {
         Operand::Vector(parts) if parts.len() == count => Ok(parts.to_vec()),
+        Operand::Name(name) if count != 4 && special::fixed(name, Some("x")).is_some() => {
+            Err(Refusal(format!("`{name}` has 4 parts")))
+        }
         Operand::Name(name) => Ok(["x", "y", "z", "w"][..count]
             .iter()
             .map(|&p| Operand::Component(name.clone(), p.into()))
@@ -238,22 +242,35 @@ struct Access {
     ty: ScalarType,
     /// A cache policy stands behind the operands.
     policy: bool,
+    /// `.param::entry` or `.param::func`: whose parameter.
+    of_kernel: Option<bool>,
 }
 
 fn access(f: &mut Form<'_>) -> Result<Access, Refusal> {
+    let of_kernel = [("param::entry", true), ("param::func", false)]
+        .into_iter()
+        .find_map(|(word, kernel)| f.modifiers.has(|other| other == word).then_some(kernel));
     let space = space(f).unwrap_or(SpaceOperand::Generic);
     let m = &mut f.modifiers;
     let order = m.order().unwrap_or(Order::Weak);
     let scope = m.scope().unwrap_or(if order == Order::Volatile { Scope::System } else { Scope::Block });
     let non_coherent = m.take("nc");
     m.take("unified");
+    let keeps = m.has(|word| word.starts_with("L2::evict_"));
     let policy = m.cache_hints();
     let elements = m.take_any(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = m.ty()?;
-    if ty == ScalarType::Pred || elements as u64 * ty.size() > 32 {
+    let bytes = elements as u64 * ty.size();
+    if ty == ScalarType::Pred || bytes > 32 || bytes > 16 && f.name == "ldu" {
         return Err(Refusal(format!("`{ty}` is not loaded or stored this way")));
     }
-    Ok(Access { space, order, scope, non_coherent, elements, ty, policy })
+    if keeps && bytes != 32 {
+        return Err(Refusal::new("`.L2::evict_…` goes with `.v8` of 32 bits and `.v4` of 64"));
+    }
+    if bytes == 32 && !matches!(space, SpaceOperand::Generic | SpaceOperand::In(MemorySpace::Global)) {
+        return Err(Refusal::new("256 bits at a time come from and go to global memory only"));
+    }
+    Ok(Access { space, order, scope, non_coherent, elements, ty, policy, of_kernel })
 }
 
 /// Where an access goes: the space may turn out narrower than the modifier says.
@@ -341,6 +358,13 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Err(Refusal::new("it takes two operands"));
     };
     let (address, space, symbol) = place(d, address, access.space)?;
+    let space = match (access.of_kernel, &symbol) {
+        (Some(true), None) => access.space,
+        _ => space,
+    };
+    if access.of_kernel.is_some_and(|kernel| kernel != (space == SpaceOperand::In(MemorySpace::Param))) {
+        return Err(Refusal::new("`.param::entry` is a kernel's parameter, `.param::func` a function's"));
+    }
     let parts = spread(d, target, access.elements);
     if parts.len() != access.elements {
         return Err(Refusal(format!("it moves {} elements", access.elements)));

@@ -132,6 +132,7 @@ fn min_max(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let ty = m.ty()?;
     let (t, s) = sources(d, f, ty)?;
     match ty {
+        ScalarType::F32 if s.len() == 3 && mode.xorsign => Err(Refusal::new("`.xorsign` is for two values")),
         ScalarType::F32 if s.len() == 3 => {
             let [a, b, c] = count(s)?;
             Ok(each3(t, a, b, c, move |a: f32, b: f32, c: f32| {

@@ -94,6 +94,9 @@ pub(super) struct Decoder<'m> {
     pub calls: Vec<u32>,
     pub calls_indirectly: bool,
     pub signature: Signature,
+    /// Whether the instruction that is decoded may have special registers as operands: a `mov`, a `cvt` of integers, or one
+    /// with vectors.
+    pub reads_special: bool,
 }
 
 /// Rows of a register of that type; a predicate takes one, too.
@@ -127,6 +130,7 @@ impl<'m> Decoder<'m> {
             calls: Vec::new(),
             calls_indirectly: false,
             signature: Signature::default(),
+            reads_special: false,
         }
     }
 

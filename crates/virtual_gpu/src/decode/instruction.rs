@@ -39,6 +39,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         i.opcode.modifiers.iter().any(|m| matches!(m.as_str(), "f16" | "f16x2" | "bf16" | "bf16x2"));
     let float = i.opcode.modifiers.iter().any(|m| matches!(m.as_str(), "f32" | "f64" | "f32x2"));
     let f = &mut form;
+    // In a vector ptxas reads them first.
+    let vector = f.operands.iter().any(|o| matches!(o, Operand::Vector(_) | Operand::Indexed(..)));
+    d.reads_special = vector || f.name == "mov" || f.name == "cvt" && !float && !packed_or_half;
     let kind = match f.name {
         "add" | "sub" | "mul" | "fma" if packed_or_half && float => mixed::decode(d, f)?,
         "add" | "sub" | "mul" | "fma" | "mad" | "min" | "max" | "abs" | "neg" | "ex2" | "tanh"

@@ -27,6 +27,11 @@ impl<'a> Modifiers<'a> {
         }
     }
 
+    /// Whether one of the words that are left is such.
+    pub fn has(&self, such: impl Fn(&str) -> bool) -> bool {
+        self.words.iter().flatten().any(|word| such(word))
+    }
+
     /// Takes all that is left, in order.
     pub fn take_all(&mut self) -> Vec<&'a str> {
         self.words.iter_mut().filter_map(Option::take).collect()

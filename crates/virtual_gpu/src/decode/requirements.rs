@@ -52,8 +52,8 @@ impl fmt::Display for Target {
 /// Forms that need a version and a target: those with a word of each slot, types in this order.
 #[derive(Debug, Clone)]
 struct Need {
-    version: Version,
-    targets: Vec<Target>,
+    /// Targets, and the version from which on each has the forms.
+    targets: Vec<(Target, Version)>,
     slots: Vec<Vec<&'static str>>,
 }
 
@@ -71,7 +71,20 @@ impl Need {
     }
 
     fn met(&self, version: Version, target: Target) -> bool {
-        version >= self.version && self.targets.iter().any(|&needed| target.admits(needed))
+        self.targets.iter().any(|&(needed, from)| version >= from && target.admits(needed))
+    }
+
+    /// Whether some version has the forms for a target.
+    fn has(&self, target: Target) -> bool {
+        self.targets.iter().any(|&(needed, _)| target.admits(needed))
+    }
+
+    /// The first version for a target, or for any if none has the forms for it.
+    fn version(&self, target: Target) -> Version {
+        let any = !self.has(target);
+        let versions =
+            self.targets.iter().filter(|(needed, _)| any || target.admits(*needed)).map(|(_, from)| *from);
+        versions.min().unwrap_or_default()
     }
 }
 
@@ -84,9 +97,11 @@ fn table() -> &'static Table {
         let text = include_str!("requirements.txt");
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let mut parts = line.split(' ');
-            let version = parts.next().and_then(|v| v.split_once('.'));
-            let version = version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-            let targets = parts.next().into_iter().flat_map(|t| t.split(',')).filter_map(Target::parse);
+            let version = parts.next().and_then(version).unwrap_or_default();
+            let targets = parts.next().into_iter().flat_map(|t| t.split(',')).filter_map(|target| {
+                let (target, own) = target.split_once('@').unwrap_or((target, ""));
+                Some((Target::parse(target)?, self::version(own).unwrap_or(version)))
+            });
             let targets: Vec<_> = targets.collect();
             for form in parts {
                 // A directive keeps its dot.
@@ -95,13 +110,18 @@ fn table() -> &'static Table {
                 let slots = slots(&form[end..]);
                 for name in words(&form[..end]) {
                     let (targets, slots) = (targets.clone(), slots.clone());
-                    let version = version.unwrap_or_default();
-                    table.entry(name).or_default().push(Need { version, targets, slots });
+                    table.entry(name).or_default().push(Need { targets, slots });
                 }
             }
         }
         table
     })
+}
+
+/// `8.6`
+fn version(text: &str) -> Option<Version> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// `{a,b}` or `a`.
@@ -148,6 +168,7 @@ impl Requirements {
         match name {
             "mov" => words.extend(i.operands.iter().filter_map(special)),
             "min" | "max" if i.operands.len() == 4 => words.push("3-input"),
+            "fence" if !i.opcode.has("proxy") && !i.opcode.has("mbarrier_init") => words.push("own"),
             _ => {}
         }
         self.check_words(name, &words)
@@ -158,17 +179,19 @@ impl Requirements {
         let unmet = self.unmet.get(name).into_iter().flatten();
         let unmet: Vec<_> = unmet.filter(|need| need.concerns(words)).collect();
         let mut missing = Vec::new();
-        let version = unmet.iter().map(|need| need.version).max().filter(|&version| version > self.version);
+        let newest = unmet.iter().map(|need| need.version(self.target)).max();
+        let version = newest.filter(|&version| version > self.version);
         if let Some((major, minor)) = version {
             let (own_major, own_minor) = self.version;
             missing
                 .push(format!("`.version {major}.{minor}` or later, the module has {own_major}.{own_minor}"));
         }
-        let narrow = unmet.iter().filter(|need| !need.targets.iter().any(|&t| self.target.admits(t)));
-        let strictest = |need: &&&&Need| need.targets.iter().map(|t| (t.suffix.is_some(), t.number)).max();
+        let narrow = unmet.iter().filter(|need| !need.has(self.target));
+        let strictest =
+            |need: &&&&Need| need.targets.iter().map(|(t, _)| (t.suffix.is_some(), t.number)).max();
         if let Some(need) = narrow.max_by_key(strictest) {
-            let targets: Vec<String> = need.targets.iter().map(Target::to_string).collect();
-            let later = if need.targets.iter().any(|t| t.suffix.is_some()) { "" } else { " or higher" };
+            let targets: Vec<String> = need.targets.iter().map(|(target, _)| target.to_string()).collect();
+            let later = if need.targets.iter().any(|(t, _)| t.suffix.is_some()) { "" } else { " or higher" };
             missing.push(format!(
                 "`.target {}`{later}, the module has {}",
                 targets.join("` or `"),
@@ -207,7 +230,11 @@ mod tests {
             ((8, 8), "sm_90", "max.ftz.f32"),
             ((8, 0), "sm_90a", "wgmma.fence.sync.aligned"),
             ((8, 8), "sm_103f", "setmaxnreg.inc.sync.aligned.u32"),
-            ((7, 8), "sm_89", "cvt.rn.satfinite.e4m3x2.f32"),
+            ((7, 8), "sm_90", "cvt.rn.satfinite.e4m3x2.f32"),
+            ((8, 1), "sm_89", "cvt.rn.satfinite.e4m3x2.f32"),
+            ((8, 6), "sm_90", "fence.release.cluster.own"),
+            ((8, 0), "sm_90", "fence.mbarrier_init.release.cluster"),
+            ((8, 3), "sm_90", "fence.proxy.tensormap::generic.release.gpu"),
             ((7, 8), "sm_80", "cvt.rn.bf16.f32"),
             ((7, 1), "sm_80", "cvt.f32.bf16"),
             ((6, 0), "sm_70", "atom.relaxed.gpu.global.add.u32"),
@@ -245,6 +272,14 @@ mod tests {
             ((8, 1), "sm_90a", "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", &["`.version 8.2`"]),
             ((8, 5), "sm_80", "cvt.rn.bf16.s32", &["`.target sm_90`"]),
             ((8, 5), "sm_80", "cvt.s32.bf16", &["`.target sm_90`"]),
+            (
+                (8, 0),
+                "sm_89",
+                "cvt.rn.satfinite.e4m3x2.f32",
+                &["it needs `.version 8.1` or later, the module has 8.0"],
+            ),
+            ((8, 5), "sm_90", "fence.acquire.gpu.own", &["`.version 8.6`"]),
+            ((8, 5), "sm_90", "fence.release.cluster.own", &["`.version 8.6`"]),
             ((7, 0), "sm_80", "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32", &["8.1", "sm_90"]),
             ((7, 8), "sm_90", "mov.u32.%aggr_smem_size", &["8.1"]),
             ((7, 7), "sm_90", ".target.sm_90", &["`.version 7.8`"]),
@@ -261,7 +296,8 @@ mod tests {
     #[test]
     fn every_line_is_read() {
         for needs in table().values().flatten() {
-            assert!(needs.version >= (3, 0) && !needs.targets.is_empty(), "{needs:?}");
+            let oldest = needs.targets.iter().map(|(_, from)| *from).min();
+            assert!(oldest >= Some((3, 0)), "{needs:?}");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Special registers: those that stand for the life of a frame, and those that change.
 
+use ptx::{Operand, ScalarType};
+
+use super::Refusal;
 use crate::op::DynamicSpecial;
 use crate::program::{Init, LaneMask, SharedSize};
 
@@ -67,6 +70,24 @@ pub(super) fn fixed_as(name: &str, part: Option<&str>, rows: u32) -> Option<(Ini
     }
 }
 
+/// Refuses a type of `mov` that ptxas does not read a special register with: floats, and 16 bits of those that never had
+/// them.
+pub(super) fn suits(operand: &Operand, ty: ScalarType) -> Result<(), Refusal> {
+    let (name, part) = match operand {
+        Operand::Name(name) => (name, None),
+        Operand::Component(name, part) => (name, Some(part.as_str())),
+        _ => return Ok(()),
+    };
+    if fixed(name, part).is_none() && changing(name).is_none() {
+        return Ok(());
+    }
+    let once_short = matches!(name.as_str(), "%tid" | "%ntid" | "%ctaid" | "%nctaid" | "%gridid");
+    if ty.is_float() || ty.size() == 2 && !once_short {
+        return Err(Refusal(format!("`{name}` is not read as `{ty}`")));
+    }
+    Ok(())
+}
+
 /// A special register that changes, and its rows.
 pub(super) fn changing(name: &str) -> Option<(DynamicSpecial, u32)> {
     if fixed(name, None).is_some() {
@@ -79,9 +100,10 @@ pub(super) fn changing(name: &str) -> Option<(DynamicSpecial, u32)> {
         "%globaltimer" => (DynamicSpecial::GlobalTimer, 2),
         "%globaltimer_lo" => (DynamicSpecial::GlobalTimerLow, 1),
         "%globaltimer_hi" => (DynamicSpecial::GlobalTimerHigh, 1),
-        "%current_graph_exec_lo" => (DynamicSpecial::Zero32, 1),
         "%current_graph_exec" => (DynamicSpecial::Zero64, 2),
-        _ if name.starts_with("%envreg") => (DynamicSpecial::Zero32, 1),
+        _ if name.strip_prefix("%envreg").and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n < 32) => {
+            (DynamicSpecial::Zero32, 1)
+        }
         _ => match name.strip_prefix("%pm").map(|n| n.strip_suffix("_64").map_or((n, 1), |n| (n, 2))) {
             Some((n, rows)) if n.parse::<u32>().is_ok_and(|n| n < 8) => match rows {
                 1 => (DynamicSpecial::Zero32, 1),

@@ -165,6 +165,9 @@ fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         }
     }
     let ((minus_a, a), (minus_b, b), (minus_c, c)) = (sign(a), sign(b), sign(c));
+    if plus_one && (minus_a || minus_b || minus_c) {
+        return Err(Refusal::new("`.po` does not go with a negated operand"));
+    }
     let ((a, a_part), (b, b_part)) = (source(d, a)?, source(d, b)?);
     let c = d.source(c, ScalarType::B32)?;
     let t = d.real_target(t, ScalarType::B32)?;

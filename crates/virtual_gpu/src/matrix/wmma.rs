@@ -72,6 +72,9 @@ impl Fragment {
         };
         let format = format.ok_or_else(|| format!("`.{ty}` is no type of this matrix"))?;
         let made = Self { matrix, shape, format, by_columns: *layout == "col" };
+        if format.bits() < 8 && made.by_columns != (matrix == Matrix::B) {
+            return Err("elements of less than a byte lie by rows in A and by columns in B".into());
+        }
         if is_known(shape, format) {
             Ok(made)
         } else {
@@ -175,7 +178,7 @@ impl Wmma {
             ["mma", rest @ ..] => (None, rest),
             _ => return Err("expected `.mma`".into()),
         };
-        let ["sync", "aligned", _, _, shape, rest @ ..] = words else {
+        let ["sync", "aligned", a_layout, b_layout, shape, rest @ ..] = words else {
             return Err("expected `.sync.aligned`, two layouts and a shape".into());
         };
         let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
@@ -203,8 +206,8 @@ impl Wmma {
             Accumulator::S32 => matches!(a.family(), Family::Integer | Family::Bits),
         };
         let fits = known.into_iter().all(|format| is_known(shape, format))
-            && a.family() == b.family()
-            && a.bits() == b.bits()
+            && a == b
+            && (a.bits() >= 8 || (*a_layout, *b_layout) == ("row", "col"))
             && accumulates(c)
             && accumulates(d)
             && and.is_some() == (a == Element::B1)
@@ -345,7 +348,7 @@ mod tests {
             ("mma.sync.aligned.row.col.m8n32k16.f32.bf16.bf16.f32", 8, 2, 8, 8),
             ("mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", 8, 4, 4, 8),
             ("mma.sync.aligned.row.col.m32n8k16.s32.s8.s8.s32.satfinite", 8, 4, 1, 8),
-            ("mma.sync.aligned.row.col.m8n8k32.s32.u4.s4.s32", 2, 1, 1, 2),
+            ("mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32", 2, 1, 1, 2),
             ("mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", 2, 1, 1, 2),
             ("mma.sync.aligned.row.col.m8n8k4.rn.f64.f64.f64.f64", 2, 1, 1, 2),
             ("mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64.rn", 2, 1, 1, 2),

@@ -61,6 +61,7 @@ impl Decoder<'_> {
             }
             Operand::Name(name) => {
                 if let Some((init, width)) = crate::decode::special::fixed_as(name, None, rows_of(ty)) {
+                    self.special(name)?;
                     self.check_width(name, width, rows_of(ty))?;
                     return self.init(init, width);
                 }
@@ -70,6 +71,7 @@ impl Decoder<'_> {
             }
             Operand::Component(name, part) => {
                 if let Some((init, width)) = crate::decode::special::fixed(name, Some(part)) {
+                    self.special(name)?;
                     self.check_width(name, width, rows_of(ty))?;
                     return self.init(init, width);
                 }
@@ -77,6 +79,13 @@ impl Decoder<'_> {
             }
             other => Err(Refusal(format!("`{other}` cannot be an operand here"))),
         }
+    }
+
+    fn special(&self, name: &Name) -> Result<(), Refusal> {
+        if self.reads_special {
+            return Ok(());
+        }
+        Err(Refusal(format!("`{name}` is a special register, which `mov` reads into another")))
     }
 
     fn component(&mut self, name: &Name, part: &Name, ty: ScalarType) -> Result<Slot, Refusal> {
