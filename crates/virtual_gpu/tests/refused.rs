@@ -194,6 +194,11 @@ fn what_is_not_executed() {
             ["`__nv_sinf`", "libdevice"],
         ),
         ("", "tcgen05.wait::ld.sync.aligned;", ["tcgen05", "tensor memory"]),
+        (
+            ".global .texref t;",
+            "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f0}, [t, {%f1, %f2}], {%r1, %r2}, %f3;",
+            ["depth textures only", "compare what is fetched"],
+        ),
         ("", "st.bulk.weak.shared::cta [%rd1], %rd2, 0;", ["filling of shared memory", "with st"]),
         (
             "",

@@ -17,6 +17,9 @@ use crate::exec::texture::{
 };
 use crate::op::{AddressOperand, OpKind};
 
+const DEPTH: &str = "depth is compared in depth textures only, and CUDA's texture descriptors name no comparison to make; compare \
+                     what is fetched";
+
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     match f.name {
@@ -125,19 +128,26 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         }
         steps[..needed].iter().map(|s| d.source(s, ScalarType::F32)).collect::<Result<Box<[_]>, _>>()
     };
-    let level = match (level, rest) {
-        (Some('l'), [level]) if !integer => Level::Given(d.source(level, ScalarType::F32)?),
-        (Some('l'), [level]) => {
-            d.source(level, ScalarType::S32)?;
-            return Err(Refusal::new("levels of integer coordinates are not supported"));
+    let (level, rest) = match (level, rest) {
+        (Some('l'), [level, rest @ ..]) if integer => {
+            (Level::GivenWhole(d.source(level, ScalarType::S32)?), rest)
         }
-        (Some('g'), [x, y]) => Level::Gradients(gradient(d, x)?, gradient(d, y)?),
-        (None | Some('b'), []) => Level::Base,
-        _ => {
-            return Err(Refusal::new(
-                "offsets and depth comparison are not supported, or its operands do not fit",
-            ));
+        (Some('l'), [level, rest @ ..]) => (Level::Given(d.source(level, ScalarType::F32)?), rest),
+        (Some('g'), [x, y, rest @ ..]) => (Level::Gradients(gradient(d, x)?, gradient(d, y)?), rest),
+        (None | Some('b'), rest) => (Level::Base, rest),
+        _ => return Err(Refusal::new("its level is missing")),
+    };
+    let fits = |offsets: &[Operand]| offsets.len() >= geometry.dimensions as usize && offsets.len() != 3;
+    let offsets = match rest {
+        [] => Box::default(),
+        [Operand::Vector(offsets)] if geometry.cube || !fits(offsets) => {
+            return Err(Refusal::new("its offsets do not fit the geometry"));
         }
+        [Operand::Vector(offsets)] => offsets[..geometry.dimensions as usize]
+            .iter()
+            .map(|offset| d.source(offset, ScalarType::S32))
+            .collect::<Result<_, _>>()?,
+        _ => return Err(Refusal::new(DEPTH)),
     };
     let (target, resident) = match target {
         Operand::Pair(pair) => (&pair[0], d.target(&pair[1], ScalarType::Pred)?),
@@ -154,6 +164,7 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         integer,
         layer,
         coordinates,
+        offsets,
         level,
         gather,
         targets,

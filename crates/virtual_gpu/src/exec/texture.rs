@@ -30,6 +30,8 @@ pub(crate) enum Level {
     /// The image itself.
     Base,
     Given(Slot),
+    /// The same as an integer.
+    GivenWhole(Slot),
     /// The steps of the coordinates from one lane to its neighbours: along x, then along y.
     Gradients(Box<[Slot]>, Box<[Slot]>),
 }
@@ -54,6 +56,8 @@ pub(crate) struct TextureFetch {
     pub integer: bool,
     pub layer: Slot,
     pub coordinates: Box<[Slot]>,
+    /// Elements from the coordinates to what is read, by dimension; none if there are none.
+    pub offsets: Box<[Slot]>,
     pub level: Level,
     pub gather: Option<usize>,
     pub targets: Box<[Slot]>,
@@ -105,6 +109,8 @@ impl TextureFetch {
         match &self.level {
             Level::Base => 0.0,
             Level::Given(slot) => value(*slot),
+            // SAFETY: as above.
+            Level::GivenWhole(slot) => unsafe { machine.regs.get::<i32>(*slot, lane) as f32 },
             Level::Gradients(along_x, along_y) => {
                 let sizes = [image.width, image.height.max(1), image.depth.max(1)];
                 let length = |steps: &[Slot]| {
@@ -139,7 +145,17 @@ impl Extension for TextureFetch {
                     integer[i] = regs.get(slot, lane);
                 }
             }
+            let mut offset = [0; 3];
+            for (i, &slot) in self.offsets.iter().enumerate() {
+                // SAFETY: decoding gave offsets 32-bit registers, and one a dimension at most.
+                offset[i] = unsafe { regs.get::<i32>(slot, lane) };
+                if !(-8..8).contains(&offset[i]) {
+                    let why = format!("a texture's offset is between -8 and 7, not {}", offset[i]);
+                    return Err(raise(FaultKind::IllegalInstruction(why), 1 << lane));
+                }
+            }
             let fetch = Fetch {
+                offset,
                 dimensions: self.geometry.dimensions,
                 cube: self.geometry.cube,
                 // SAFETY: decoding gave the layer a 32-bit register.

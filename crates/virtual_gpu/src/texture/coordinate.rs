@@ -67,16 +67,16 @@ impl Dimension {
         Some(inside as u32)
     }
 
-    /// The element that a coordinate lies in.
-    pub fn nearest(&self, x: f32) -> Option<u32> {
-        self.element(self.fixed(x) >> FRACTION)
+    /// The element so many from the one that a coordinate lies in.
+    pub fn nearest(&self, x: f32, offset: i64) -> Option<u32> {
+        self.element((self.fixed(x) >> FRACTION) + offset)
     }
 
-    /// The elements whose centres a coordinate lies between.
-    pub fn pair(&self, x: f32) -> Pair {
+    /// The elements so many from those whose centres a coordinate lies between.
+    pub fn pair(&self, x: f32, offset: i64) -> Pair {
         // Half an element to the left, rounded to 8 bits.
         let scaled = (self.fixed(x) - ONE / 2 + (1 << (FRACTION - 9))) >> (FRACTION - 8);
-        let index = scaled >> 8;
+        let index = (scaled >> 8) + offset;
         Pair { first: self.element(index), second: self.element(index + 1), weight: scaled & 255 }
     }
 }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn modes_outside_the_image() {
-        let at = |mode, x| line(mode, true).nearest(x);
+        let at = |mode, x| line(mode, true).nearest(x, 0);
         assert_eq!(at(AddressMode::Wrap, 1.3), Some(1));
         assert_eq!(at(AddressMode::Wrap, -0.1), Some(3));
         assert_eq!(at(AddressMode::Mirror, 1.3), Some(2));
@@ -102,16 +102,19 @@ mod tests {
         for strange in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN] {
             for mode in [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Clamp] {
                 assert!(at(mode, strange).unwrap() < 4);
-                line(mode, true).pair(strange);
+                line(mode, true).pair(strange, 0);
             }
         }
+        // An offset comes before the mode.
+        assert_eq!(line(AddressMode::Wrap, true).nearest(0.8, 2), Some(1));
+        assert_eq!(line(AddressMode::Border, true).nearest(0.1, -1), None);
         // Without normalisation nothing repeats.
-        assert_eq!(line(AddressMode::Wrap, false).nearest(5.0), Some(3));
+        assert_eq!(line(AddressMode::Wrap, false).nearest(5.0, 0), Some(3));
     }
 
     #[test]
     fn weights_have_eight_bits() {
-        let pair = |x| line(AddressMode::Clamp, false).pair(x);
+        let pair = |x| line(AddressMode::Clamp, false).pair(x, 0);
         assert_eq!(pair(1.5), Pair { first: Some(1), second: Some(2), weight: 0 });
         assert_eq!(pair(1.0), Pair { first: Some(0), second: Some(1), weight: 128 });
         assert_eq!(pair(0.0), Pair { first: Some(0), second: Some(0), weight: 128 });

@@ -25,6 +25,8 @@ pub(crate) enum At {
 pub(crate) struct Fetch {
     /// Coordinates that are given: 1 to 3.
     pub dimensions: u32,
+    /// Elements of the level from the coordinates to what is read.
+    pub offset: [i32; 3],
     /// The coordinates are a direction; the image has six faces.
     pub cube: bool,
     /// Of an image with layers, or of a row of cubes.
@@ -106,11 +108,12 @@ impl Lane<'_> {
             (Some(x), Some(y), Some(z)) => Some(texels.bits(x, y, if image.layers > 0 { slice } else { z })),
             _ => None,
         };
+        let offset = |i: usize| i64::from(self.fetch.offset[i]);
         let mut place = [Some(0); 3];
         match at {
             At::Integer(at) => {
                 for i in 0..used {
-                    place[i] = dimension(i).element(at[i].into());
+                    place[i] = dimension(i).element(i64::from(at[i]) + offset(i));
                 }
             }
             At::Float(at)
@@ -118,7 +121,9 @@ impl Lane<'_> {
             {
                 let none = Pair { first: Some(0), second: Some(0), weight: 0 };
                 let pairs: [Pair; 3] =
-                    std::array::from_fn(|i| if i < used { dimension(i).pair(at[i]) } else { none });
+                    std::array::from_fn(
+                        |i| if i < used { dimension(i).pair(at[i], offset(i)) } else { none },
+                    );
                 let corner = |corner: usize| {
                     read(std::array::from_fn(|i| match corner >> i & 1 {
                         0 => pairs[i].first,
@@ -141,7 +146,7 @@ impl Lane<'_> {
             }
             At::Float(at) => {
                 for i in 0..used {
-                    place[i] = dimension(i).nearest(at[i]);
+                    place[i] = dimension(i).nearest(at[i], offset(i));
                 }
             }
         }
@@ -157,7 +162,7 @@ impl Lane<'_> {
             At::Integer([x, ..]) => i64::from(x),
             At::Float([x, ..]) => x.floor() as i64,
         };
-        match u32::try_from(index) {
+        match u32::try_from(index + i64::from(self.fetch.offset[0])) {
             Ok(x) if x < texels.image.width => self.point(texels.image.format, Some(texels.bits(x, 0, 0))),
             _ => [0; 4],
         }

@@ -142,3 +142,50 @@ fn levels_and_volumes_are_interpolated() {
     let values = fetch(&gpu, "tex.3d.v4.f32.f32", volume, &places);
     assert_eq!(values.iter().map(|v| f32::from_bits(v[0])).collect::<Vec<_>>(), [3.5, 4.0, 0.5, 7.0]);
 }
+
+/// Offsets count elements of the level, before the address mode; a filter's weights stay those of the coordinates.
+#[test]
+fn offsets_count_elements() {
+    let gpu = device();
+    let values: Vec<u32> = (0..16).map(|i| (i as f32).to_bits()).collect();
+    let base = image(&gpu, ChannelFormat::F32, [4, 4, 0], &values);
+    let smaller = image(&gpu, ChannelFormat::F32, [2, 2, 0], &values);
+    let bind = |filter, mode| {
+        let handle = gpu.textures().reserve();
+        let sampler = Sampler { filter, address: [mode; 3], max_level: 1.0, ..Sampler::default() };
+        gpu.textures().bind(handle, Texture { levels: vec![base, smaller], sampler });
+        handle
+    };
+    let one = |handle, instruction: &str, rest: &str, words: usize| {
+        let out = gpu.memory().alloc(16).unwrap();
+        let body = format!(
+            "mov.b32 %f1, 0f3fc00000; mov.b32 %f2, 0f3f400000; mov.b32 %f0, 0f00000000; mov.u32 %r2, 1; mov.u32 %r3, -1;\n\
+             {instruction} {{%r4, %r5, %r6, %r7}}, {rest}; st.global.v4.u32 [%rd2], {{%r4, %r5, %r6, %r7}};"
+        );
+        run(&gpu, &body, &[handle, out]).unwrap();
+        words_of(&gpu, out, words)
+    };
+    let (clamp, border) = (bind(Filter::Point, AddressMode::Clamp), bind(Filter::Point, AddressMode::Border));
+    // (1.5, 0.75) lies in element (1, 0).
+    let near = "[%rd1, {%f1, %f2}]";
+    assert_eq!(one(clamp, "tex.2d.v4.f32.f32", &format!("{near}, {{%r2, 3}}"), 1), [14.0]);
+    assert_eq!(one(clamp, "tex.2d.v4.f32.f32", &format!("{near}, {{7, -8}}"), 1), [3.0]);
+    assert_eq!(one(border, "tex.2d.v4.f32.f32", &format!("{near}, {{0, %r3}}"), 1), [0.0]);
+    assert_eq!(one(clamp, "tex.2d.v4.f32.s32", "[%rd1, {%r2, %r2}], {-1, 1, 0, 0}", 1), [8.0]);
+    // In the second level, which the elements after (1.5, 0.75) of the first are not.
+    assert_eq!(one(clamp, "tex.level.2d.v4.f32.f32", "[%rd1, {%f0, %f0}], 1.0, {1, 1}", 1), [3.0]);
+    assert_eq!(one(clamp, "tex.level.2d.v4.f32.s32", "[%rd1, {0, 1}], 1, {1, 0}", 1), [3.0]);
+    // Halfway between elements (1, 0) and (1, 1), a quarter of the way to the second; all two to the right.
+    let linear = bind(Filter::Linear, AddressMode::Clamp);
+    assert_eq!(one(linear, "tex.2d.v4.f32.f32", &format!("{near}, {{2, 0}}"), 1), [3.0 + 4.0 * 0.25]);
+    // Gathers begin with the lower left.
+    assert_eq!(one(clamp, "tld4.r.2d.v4.f32.f32", &format!("{near}, {{0, 1}}"), 4), [9.0, 10.0, 6.0, 5.0]);
+    let out = gpu.memory().alloc(16).unwrap();
+    let far = "tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd1, {%f1, %f2}], {8, 0};";
+    let error = run(&gpu, far, &[clamp, out]).unwrap_err().to_string();
+    assert!(error.contains("between -8 and 7, not 8"), "{error}");
+}
+
+fn words_of(gpu: &Gpu, address: u64, count: usize) -> Vec<f32> {
+    words(gpu, address, count).into_iter().map(f32::from_bits).collect()
+}
