@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
-use gpu_model::coalescing::{atomic_sectors, atomic_sectors_may_repeat, sectors};
+use gpu_model::coalescing::{atomic_sectors, copied_sectors, sectors};
 use serde::Serialize;
 
 use crate::fault::{Fault, SourceFrame};
@@ -304,10 +304,10 @@ impl BlockObserver for BlockProfiler {
                         sectors(access.bytes(), access.lanes, access.addresses)
                     }
                     AccessKind::Atomic | AccessKind::Reduction => {
-                        if atomic_sectors_may_repeat(access.bytes(), access.lanes, access.addresses) {
-                            *self.tally.others.entry(REPEATED_SECTORS).or_default() += 1;
+                        if wide_swap(&self.code, at) {
+                            *self.tally.others.entry(WIDE_SWAPS).or_default() += 1;
                         }
-                        atomic_sectors(access.lanes, access.addresses)
+                        atomic_sectors(access.bytes(), access.lanes, access.addresses)
                     }
                 });
                 counters.bytes += u64::from(access.lanes.count_ones()) * u64::from(access.bytes());
@@ -322,12 +322,15 @@ impl BlockObserver for BlockProfiler {
                 *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
                 let reads = |lane: &usize| at.lanes >> lane & 1 != 0 && read[*lane] != 0;
                 let reading = (0..32).filter(reads).fold(0u32, |mask, lane| mask | 1 << lane);
-                // Counted like a load, of whole pieces.
+                // Of whole pieces; those that go past the first cache have a rule of their own.
                 if reading != 0 {
                     *self.tally.memory_instructions.of(MemorySpace::Global) += 1;
                     let counters = self.tally.copies.entry(at.pc).or_default();
                     counters.requests += 1;
-                    counters.sectors += u64::from(sectors(bytes, reading, global));
+                    counters.sectors += u64::from(match self.code.opcode(at.pc) {
+                        Some(opcode) if opcode.has("cg") => copied_sectors(reading, global),
+                        _ => sectors(bytes, reading, global),
+                    });
                     counters.bytes += u64::from(reading.count_ones()) * u64::from(bytes);
                 }
             }
@@ -342,9 +345,13 @@ impl BlockObserver for BlockProfiler {
     }
 }
 
-/// Where the sectors of global atomics are the fewest that a GPU counts.
-const REPEATED_SECTORS: &str =
-    "sectors that global atomics touch again, as lanes of different lines want the same place in them";
+/// Where two of 56 measurements differ from the rule, by one sector.
+const WIDE_SWAPS: &str = "sectors of global compare-and-swaps of 8 bytes, which may be one more or fewer";
+
+fn wide_swap(code: &Code, at: At) -> bool {
+    let op = code.ops.get(at.pc as usize).map(|op| &op.kind);
+    matches!(op, Some(OpKind::Atomic(op)) if op.function == AtomicFunction::CompareAndSwap && op.width == 8)
+}
 
 /// The family of an instruction, or what it is if none of its accesses has a measured rule.
 fn family(code: &Code, at: At, access: &Access<'_>) -> Count {

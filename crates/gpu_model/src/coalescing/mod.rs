@@ -9,4 +9,4 @@ mod sectors;
 
 pub use patterns::{Pattern, misaligned, scattered, strided};
 pub use rules::{Coalescing, Rule, Transaction};
-pub use sectors::{SECTOR_BYTES, atomic_sectors, atomic_sectors_may_repeat, efficiency, sectors};
+pub use sectors::{SECTOR_BYTES, atomic_sectors, copied_sectors, efficiency, sectors};
