@@ -51,30 +51,39 @@ pub fn cases() -> Vec<Case> {
         product::<i8, _>(device, "product_s8_128_nt", 128, "nt", |value| value as i8)
     }));
     cases.push(Case::new("mathematics::f32_rounds_alike_inlined", |device| {
-        mathematics(device, "mathematics_f32", |x| x as f32, blocks::mathematics::all::<f32>, f32::to_bits)
+        mathematics(
+            device,
+            "mathematics_f32",
+            38,
+            |x| x as f32,
+            blocks::mathematics::all::<f32>,
+            f32::to_bits,
+        )
     }));
     cases.push(Case::new("mathematics::f64_rounds_alike_inlined", |device| {
-        mathematics(device, "mathematics_f64", |x| x, blocks::mathematics::all::<f64>, f64::to_bits)
+        mathematics(device, "mathematics_f64", 308, |x| x, blocks::mathematics::all::<f64>, f64::to_bits)
     }));
     // One module, which the driver compiles for this capability only.
     cases.into_iter().map(|case| case.needs(Needs::Exactly((9, 0)))).collect()
 }
 
-/// Functions in a kernel against the same functions on the host, bit for bit.
+/// Functions in a kernel against the same functions on the host, bit for bit: of ordinary sizes, of all sizes up to
+/// 10 to the power of `greatest`, and of what is no ordinary number.
 fn mathematics<T: DeviceCopy + std::fmt::Debug, B: PartialEq>(
     device: &Device,
     kernel: &str,
-    of: impl Fn(f64) -> T,
+    greatest: i32,
+    of: impl Copy + Fn(f64) -> T,
     all: impl Fn(T, T) -> [T; blocks::mathematics::RESULTS],
     bits: impl Fn(T) -> B,
 ) -> anyhow::Result<()> {
     let mut random = host::data::Random::new(11);
-    let inputs: Vec<T> = random
-        .units(4096)
-        .into_iter()
-        .enumerate()
-        .map(|(i, unit)| of(f64::from(unit) * 10f64.powi(i as i32 % 7 - 4)))
-        .collect();
+    let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, -f64::INFINITY, f64::NAN, 3.4e38, -1.5e38, 1e-45];
+    let exponent =
+        |i: i32| if i % 2 == 0 { i / 2 % 7 - 4 } else { i / 2 % (2 * greatest + 2) - greatest - 1 };
+    let numbers = random.units(4096 - special.len()).into_iter().zip(0..);
+    let numbers = numbers.map(|(unit, i)| f64::from(unit) * 10f64.powi(exponent(i)));
+    let inputs: Vec<T> = numbers.chain(special).map(of).collect();
     let others: Vec<T> = random.units(4096).into_iter().map(|unit| of(f64::from(unit) * 3.0)).collect();
     let (x, y) = (DeviceBuffer::from_slice(&inputs)?, DeviceBuffer::from_slice(&others)?);
     let zero = of(0.0);

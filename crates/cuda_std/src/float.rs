@@ -71,7 +71,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The logarithm to base `base`. Within 1 ulp.
     fn log(self, base: Self) -> Self;
 
-    /// The logarithm to base 2. Within 1 ulp.
+    /// The logarithm to base 2. Within 1 ulp, as `f32` within 1.5.
     fn log2(self) -> Self;
 
     /// The logarithm to base 10. Within 1 ulp.
@@ -92,7 +92,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The tangent, for any angle in radians. Within 1 ulp.
     fn tan(self) -> Self;
 
-    /// The arc sine. Within 1 ulp, as `f32` within 2.
+    /// The arc sine. Within 1 ulp, as `f32` within 2.5.
     fn asin(self) -> Self;
 
     /// The arc cosine. Within 1 ulp, as `f32` within 1.5.
@@ -125,7 +125,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The inverse hyperbolic sine. Within 1 ulp, as `f32` within 2.
     fn asinh(self) -> Self;
 
-    /// The inverse hyperbolic cosine. Within 1 ulp, as `f32` within 2.
+    /// The inverse hyperbolic cosine. Within 1 ulp, as `f32` within 2.5.
     fn acosh(self) -> Self;
 
     /// The inverse hyperbolic tangent. Within 1 ulp, as `f32` within 2.

@@ -177,7 +177,7 @@ def log_tail(base):
 
 half_power, power = mp.sqrt(mp.mpf(1) / 2) - 1 - mp.mpf("1e-7"), mp.sqrt(2) - 1 + mp.mpf("1e-7")
 shape("log2_tail", "log2(1 + f) / f - log2(e) as an f32, on √½ <= 1 + f <= √2", log_tail(2), half_power, power, 10, None, lambda f: mp.log(2))
-shape("log10_tail", "log10(1 + f) / f - log10(e) as an f32, on 3/4 <= 1 + f <= 3/2", log_tail(10), below, above, 10, None, lambda f: mp.log(10))
+shape("log10_tail", "log10(1 + f) / f - log10(e) as an f32, on √½ <= 1 + f <= √2", log_tail(10), half_power, power, 10, None, lambda f: mp.log(10))
 shape("atan_whole", "(atan(x)/x - 1) / z with z = x², on |x| <= 1", lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 0, mp.mpf("1.0001"), 9, None,
       lambda z: z)
 shape("sin_pi_tail", "(sin(πx)/(πx) - 1) / z with z = x², on |x| <= 1/2", lambda z: (mp.sinc(mp.pi * mp.sqrt(z)) - 1) / z, 0, mp.mpf("0.2501"), 5, None,

@@ -87,7 +87,7 @@ libdevice! {
     fn sinpif(x: f32) -> f32 = trig::sin_pi(x);
     /// cos(π·x). Within 1 ulp.
     fn cospif(x: f32) -> f32 = trig::cos_pi(x);
-    /// The arc sine. Within 2 ulp.
+    /// The arc sine. Within 2.5 ulp.
     fn asinf(x: f32) -> f32 = single::asin(x);
     /// The arc cosine. Within 1.5 ulp.
     fn acosf(x: f32) -> f32 = single::acos(x);
@@ -103,7 +103,7 @@ libdevice! {
     fn tanhf(x: f32) -> f32 = single::tanh(x);
     /// The inverse hyperbolic sine. Within 2 ulp.
     fn asinhf(x: f32) -> f32 = single::asinh(x);
-    /// The inverse hyperbolic cosine. Within 2 ulp.
+    /// The inverse hyperbolic cosine. Within 2.5 ulp.
     fn acoshf(x: f32) -> f32 = single::acosh(x);
     /// The inverse hyperbolic tangent. Within 2 ulp.
     fn atanhf(x: f32) -> f32 = single::atanh(x);
@@ -111,13 +111,13 @@ libdevice! {
     fn expf(x: f32) -> f32 = single::exp(x);
     /// 2^x. Within 1 ulp.
     fn exp2f(x: f32) -> f32 = single::exp2(x);
-    /// 10^x. Within 1 ulp.
+    /// 10^x. Within 1.5 ulp.
     fn exp10f(x: f32) -> f32 = single::exp10(x);
     /// e^x - 1. Within 1 ulp.
     fn expm1f(x: f32) -> f32 = single::exp_m1(x);
     /// The natural logarithm. Within 1 ulp.
     fn logf(x: f32) -> f32 = single::ln(x);
-    /// The logarithm to base 2. Within 1 ulp.
+    /// The logarithm to base 2. Within 1.5 ulp.
     fn log2f(x: f32) -> f32 = single::log2(x);
     /// The logarithm to base 10. Within 1 ulp.
     fn log10f(x: f32) -> f32 = single::log10(x);

@@ -100,8 +100,20 @@ fn within(
     inputs
 }
 
-/// `count` pairs for a function of two arguments, with exponents up to `range`.
-pub fn pairs(case: &Two, range: f64, count: usize) -> Vec<(f64, f64)> {
+/// `count` pairs for a function of two arguments, in `f64`.
+pub fn double_pairs(case: &Two, count: usize) -> Vec<(f64, f64)> {
+    pairs(case, 1000.0, count)
+}
+
+/// The same in `f32`, as `f64`.
+pub fn single_pairs(case: &Two, count: usize) -> Vec<(f64, f64)> {
+    let mut inputs = pairs(case, 120.0, count);
+    inputs.iter_mut().for_each(|(x, y)| (*x, *y) = (f64::from(*x as f32), f64::from(*y as f32)));
+    inputs
+}
+
+/// With exponents up to `range`.
+fn pairs(case: &Two, range: f64, count: usize) -> Vec<(f64, f64)> {
     let mut random = Random::new(case.name);
     let mut inputs = Vec::new();
     while inputs.len() < count {

@@ -1,8 +1,8 @@
 //! Functions of `f32` against their own `f64` forms, which other tests hold.
 
 use super::COUNT;
+use super::error::single_error;
 use super::inputs::Random;
-use super::measure::single_error;
 use cuda_std::intrinsics as gpu;
 
 /// The worst error, in units of the last place of the result or of `least`, whichever is greater.
@@ -45,7 +45,7 @@ fn erfinvf() {
         let p = probability(random);
         if random.next() & 1 == 0 { p } else { -p }
     };
-    check("erfinvf", gpu::erfinvf, gpu::erfinv, inputs, 0.0, 2.0);
+    check("erfinvf", gpu::erfinvf, gpu::erfinv, inputs, 0.0, 2.5);
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn lgammaf_below_zero() {
         };
         -size as f32
     };
-    check("lgammaf below 0", gpu::lgammaf, gpu::lgamma, inputs, 1.0, 3.0);
+    check("lgammaf below 0", gpu::lgammaf, gpu::lgamma, inputs, 1.0, 3.5);
 }

@@ -55,7 +55,8 @@ pub(crate) fn log2(x: f32) -> f32 {
 /// The logarithm to base 10.
 #[inline(always)]
 pub(crate) fn log10(x: f32) -> f32 {
-    let (f, k) = split(x, LEAST);
+    // As in `log2`.
+    let (f, k) = split(x, f32::SQRT_2_2);
     let low = k.fma(f32::LOG10_2[1], f * poly32::log10_tail(f));
     domain(x, k.fma(f32::LOG10_2[0], f.fma(f32::LOG10_E[0], low)))
 }
@@ -127,5 +128,7 @@ pub(crate) fn atanh(x: f32) -> f32 {
     let q = (a + a) * inverse;
     let remainder = (-q).fma(lost, (-q).fma(d, a + a));
     let result = ln_1p_and(remainder.fma(inverse, q), 0.0);
-    f32::select(a == 1.0, f32::INFINITY, 0.5 * result).with_sign(x)
+    // Beyond 2^126 the device's reciprocal is 0, and the result would be a number.
+    let outside = f32::select(a == 1.0, f32::INFINITY, f32::NAN);
+    f32::select(a < 1.0, 0.5 * result, outside).with_sign(x)
 }
