@@ -11,7 +11,7 @@ use ptx::{Block, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space,
 use super::module::ModuleNames;
 use super::{Refusal, flow, instruction};
 use crate::exec::registers::{Row, Slot};
-use crate::op::{Guard, Op, OpKind, SourceOperand, Touched};
+use crate::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
 use crate::program::{FunctionCode, Init, Place, Signature};
 
 /// Most rows of registers a function may have: 8 MiB a warp.
@@ -97,6 +97,9 @@ pub(super) struct Decoder<'m> {
     /// Whether the instruction that is decoded may have special registers as operands: a `mov`, a `cvt` of integers, or one
     /// with vectors.
     pub reads_special: bool,
+    /// Where that instruction stands.
+    line: u32,
+    loc: Option<LocId>,
 }
 
 /// Rows of a register of that type; a predicate takes one, too.
@@ -131,6 +134,8 @@ impl<'m> Decoder<'m> {
             calls_indirectly: false,
             signature: Signature::default(),
             reads_special: false,
+            line: 0,
+            loc: None,
         }
     }
 
@@ -301,6 +306,7 @@ impl<'m> Decoder<'m> {
                 Guard { slot, invert: if guard.negated { u32::MAX } else { 0 } }
             }
         };
+        (self.line, self.loc) = (i.position.line, i.loc);
         let kind = instruction::decode(self, i)?;
         let touched = Touched {
             reads: self.reads.as_slice().into(),
@@ -316,6 +322,16 @@ impl<'m> Decoder<'m> {
             opcode: Some(i.opcode.clone()),
         }));
         Ok(())
+    }
+
+    /// A register of our own that a special register is read into before the instruction.
+    fn special_before(&mut self, which: DynamicSpecial, rows: u32) -> Result<Slot, Refusal> {
+        let target = self.take_rows(rows)?;
+        let kind = OpKind::Special { target, which };
+        let touched = Touched { writes: [(target, rows)].into(), ..Touched::default() };
+        let op = Op { guard: Guard::ALWAYS, kind };
+        self.items.push(Item::Op(Draft { op, line: self.line, loc: self.loc, touched, opcode: None }));
+        Ok(target)
     }
 
     fn take_rows(&mut self, rows: u32) -> Result<Slot, Refusal> {

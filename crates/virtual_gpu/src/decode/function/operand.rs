@@ -65,7 +65,15 @@ impl Decoder<'_> {
                     self.check_width(name, width, rows_of(ty))?;
                     return self.init(init, width);
                 }
-                let (slot, has) = self.register(name)?;
+                let (slot, has) = match self.register(name) {
+                    Ok(found) => found,
+                    Err(unknown) => {
+                        let (which, width) = crate::decode::special::changing(name).ok_or(unknown)?;
+                        self.special(name)?;
+                        self.check_width(name, width, rows_of(ty))?;
+                        return self.special_before(which, width);
+                    }
+                };
                 self.check_type(name, has, ty)?;
                 Ok(slot)
             }
@@ -171,9 +179,11 @@ impl Decoder<'_> {
         write: bool,
     ) -> Result<(Slot, ScalarType), Refusal> {
         let (slot, has) = match operand {
-            Operand::Name(name) if crate::decode::special::fixed(name, None).is_none() => {
-                self.register(name)?
-            }
+            Operand::Name(name) => match self.register(name) {
+                Ok(found) => found,
+                Err(refusal) if write => return Err(refusal),
+                Err(_) => return Ok((self.source(operand, ty)?, ty)),
+            },
             Operand::Component(name, _)
                 if crate::decode::special::fixed(name, None).is_none() && self.is_register(name) =>
             {
