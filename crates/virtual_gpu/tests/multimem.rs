@@ -117,6 +117,20 @@ fn bulk_copies_end_at_the_replica() {
     assert_eq!(team.get::<u32, 13>(), [1, 2, 3, 4, 100, 2, 100, 100, 101, 102, 103, 104, 100]);
 }
 
+/// What looks alike and is none: asynchronous stores to ordinary memory, which need not be awaited.
+#[test]
+fn asynchronous_stores_to_ordinary_memory() {
+    let team = Team::new();
+    team.set(&[0u32, 5]);
+    team.run(
+        team.replica,
+        "mov.u32 %r1, 9; st.async.release.gpu.global.u32 [%m], %r1; red.async.mmio.release.sys.add.u32 [%m+4], 3;
+         red.async.release.sys.inc.u32 [%m], 9; st.async.mmio.release.sys.u32 [%m+8], 7;",
+    )
+    .unwrap();
+    assert_eq!(team.get::<u32, 3>(), [0, 8, 7]);
+}
+
 #[test]
 fn other_addresses_and_other_instructions_are_told() {
     let team = Team::new();
@@ -154,6 +168,7 @@ fn forms_that_are_refused() {
         ("multimem.ld_reduce.add.u32 _, [%m];", "needs a register"),
         ("multimem.ld_reduce.add.v2.f32 %f1, [%m];", "2 elements"),
         ("multimem.st.v2.u32 [%m], {%r1, %r2};", "`.v2` is not possible"),
+        ("multimem.st.v4.e4m3 [%m], {%h1, %h2, %h3, %h4};", "registers are of 8 bits"),
         ("multimem.red.add.noftz.f16x2 [%m], %r1;", "not"),
         ("multimem.ld_reduce.shared::cta.add.u32 %r1, [%m];", "not"),
         ("multimem.cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group [%m], [%r1], %r2;", "`.b128`"),

@@ -392,6 +392,9 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
 /// `st.async`, `red.async`
 pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut form.modifiers;
+    if m.has(|word| word == "release") {
+        return super::multimem::released(d, form);
+    }
     let known = m.take("async") && m.take("mbarrier::complete_tx::bytes");
     // Without a space the address leads there all the same.
     m.take("shared::cluster");

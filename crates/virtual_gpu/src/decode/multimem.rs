@@ -23,6 +23,26 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         return bulk(d, f);
     }
     let (load, store, add) = (m.take("ld_reduce"), m.take("st"), m.take("red"));
+    access(d, f, load, store, add, true)
+}
+
+/// `st.async.release`, `red.async.mmio.release`: as `multimem` has them, of ordinary addresses.
+pub(super) fn released(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    f.modifiers.take("mmio");
+    let store = f.name == "st";
+    access(d, f, false, store, !store, false)
+}
+
+/// A load, a store or a reduction. What is `.async` is done when it is issued.
+fn access(
+    d: &mut Decoder<'_>,
+    f: &mut Form<'_>,
+    load: bool,
+    store: bool,
+    add: bool,
+    multimem: bool,
+) -> Result<OpKind, Refusal> {
+    let m = &mut f.modifiers;
     m.take("async");
     m.take("global");
     let (order, scope) = (m.order(), m.scope());
@@ -40,6 +60,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         ("and", "and"),
         ("or", "or"),
         ("xor", "xor"),
+        ("inc", "inc"),
+        ("dec", "dec"),
     ]);
     // The precision of sums between replicas.
     m.take_any(&[("acc::f32", ()), ("acc::f16", ())]);
@@ -62,12 +84,15 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     if parts.len() != count {
         return Err(Refusal(format!("it moves {count} elements")));
     }
+    let mut wide = |part: &Operand| matches!(part, Operand::Name(name) if d.register(name).is_ok_and(|(_, has)| has.size() > 1));
+    if ty.size() == 1 && parts.iter().any(&mut wide) {
+        return Err(Refusal::new("its registers are of 8 bits"));
+    }
     let address = address(d, place)?;
     let width = ty.size() as u32;
     let memory = |data: Vec<Slot>| {
         let (data, rows) = (data.into(), rows_of(ty));
-        let (signed, non_coherent, multimem) = (false, false, true);
-        let space = GLOBAL;
+        let (space, signed, non_coherent) = (GLOBAL, false, false);
         Box::new(MemoryOp { space, address, width, signed, rows, data, order, scope, non_coherent, multimem })
     };
     if load {
@@ -92,7 +117,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             order,
             scope,
             counts: false,
-            multimem: true,
+            multimem,
         }))),
         _ => Err(Refusal::new("there is no such form")),
     }
