@@ -21,6 +21,7 @@ mod poly64;
 pub(crate) mod real;
 pub(crate) mod remainder;
 pub(crate) mod root;
+#[cfg(not(target_os = "cuda"))]
 pub(crate) mod rounding;
 pub(crate) mod single;
 pub(crate) mod special;

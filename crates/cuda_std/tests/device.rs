@@ -216,6 +216,51 @@ fn mathematics_is_device_code_without_calls_or_local_memory() {
     assert!(lines.iter().any(|line| line.starts_with("add.rp.f32")));
 }
 
+#[path = "fixtures/device/src/conversions.rs"]
+mod conversions;
+
+#[test]
+fn conversions_do_on_the_device_what_they_do_on_the_host() {
+    assert_eq!(opcodes("conversions", &["cvt.rmi.s64.f64", "max.f32"]), ["cvt.rmi.s64.f64", "max.f32"]);
+    let powers = [0_u32, 1, 24, 31, 32, 53, 63, 64].map(|power| 2_f64.powi(power as i32));
+    let near = powers.into_iter().flat_map(|x| [x, x - 0.5, x + 0.5, x + 1.0, x.next_down(), x.next_up()]);
+    let special = [0.0, -0.0, f64::NAN, f64::INFINITY, 1e-40, 5e-324, f64::MAX, 65504.7, 0.1];
+    let floats: Vec<f64> = near.chain(special).flat_map(|x| [x, -x]).collect();
+    let number = |i: usize| {
+        let (x, y) = (floats[i % floats.len()], floats[(i * 7 + i / floats.len()) % floats.len()]);
+        (x as f32, y, (y as i64).wrapping_sub(i as i64))
+    };
+    let numbers: Vec<(f32, f64, i64)> = (0..4 * floats.len()).map(number).collect();
+    let size = size_of::<(f32, f64, i64)>();
+    let mut bytes = vec![0; numbers.len() * size];
+    for (number, bytes) in numbers.iter().zip(bytes.chunks_mut(size)) {
+        let place = |field: *const u8| field.addr() - (&raw const *number).addr();
+        bytes[place((&raw const number.0).cast())..][..4].copy_from_slice(&number.0.to_le_bytes());
+        bytes[place((&raw const number.1).cast())..][..8].copy_from_slice(&number.1.to_le_bytes());
+        bytes[place((&raw const number.2).cast())..][..8].copy_from_slice(&number.2.to_le_bytes());
+    }
+    let words = run("conversions", &bytes, numbers.len(), numbers.len() * 59 * 8);
+    for ((x, y, n), got) in numbers.iter().zip(words.as_chunks::<8>().0.as_chunks::<59>().0) {
+        let got = got.map(u64::from_le_bytes);
+        assert_eq!(got, conversions::results(*x, *y, *n), "of {x:e}, {y:e}, {n}");
+    }
+}
+
+/// What a kernel of one thread makes of a slice of `length` elements.
+fn run(name: &str, slice: &[u8], length: usize, results: usize) -> Vec<u8> {
+    use virtual_gpu::{Gpu, Launch};
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let room = |bytes: usize| gpu.memory().alloc(bytes as u64).unwrap();
+    let (from, to) = (room(slice.len()), room(results));
+    gpu.memory().write(from, slice).unwrap();
+    let params: Vec<u8> = [from, length as u64, to].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let kernel = gpu.load(ptx()).unwrap().kernel(name).unwrap();
+    gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()).unwrap();
+    let mut got = vec![0; results];
+    gpu.memory().read(to, &mut got).unwrap();
+    got
+}
+
 #[cfg(target_arch = "x86_64")]
 #[path = "fixtures/device/src/x86_vectors.rs"]
 mod x86_vectors;
@@ -224,7 +269,6 @@ mod x86_vectors;
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn x86_vectors_do_what_the_processor_does() {
-    use virtual_gpu::{Gpu, Launch};
     let special =
         [0.0, -0.0, 1.5, -2.5, 3e9, -3e9, f32::NAN, f32::INFINITY, 2147483648.0, -2147483648.0, 0.5, 1e-40];
     let at = |index: usize| special[index % special.len()];
@@ -233,16 +277,7 @@ fn x86_vectors_do_what_the_processor_does() {
     };
     let pairs: Vec<[[f32; 4]; 2]> = (0..144).map(pair).collect();
     let bytes: Vec<u8> = pairs.as_flattened().as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
-    let gpu = Gpu::new(&gpu_model::chips::H200);
-    let length = pairs.len() * size_of::<x86_vectors::Results>();
-    let (from, to) =
-        (gpu.memory().alloc(bytes.len() as u64).unwrap(), gpu.memory().alloc(length as u64).unwrap());
-    gpu.memory().write(from, &bytes).unwrap();
-    let params: Vec<u8> = [from, pairs.len() as u64, to].iter().flat_map(|x| x.to_le_bytes()).collect();
-    let kernel = gpu.load(ptx()).unwrap().kernel("x86_vectors").unwrap();
-    gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()).unwrap();
-    let mut got = vec![0; length];
-    gpu.memory().read(to, &mut got).unwrap();
+    let got = run("x86_vectors", &bytes, pairs.len(), pairs.len() * size_of::<x86_vectors::Results>());
     let mut words = got.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
     for [a, b] in pairs {
         for (number, want) in x86_vectors::results(a, b).into_iter().enumerate() {

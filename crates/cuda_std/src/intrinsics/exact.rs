@@ -3,6 +3,26 @@
 use crate::math::real::Real;
 use crate::math::{remainder, root, trig};
 
+/// One instruction on the device.
+macro_rules! extreme {
+    ($op:ident $float:ident $text:literal, $x:ident, $y:ident) => {{
+        #[cfg(target_os = "cuda")]
+        {
+            let result: $float;
+            // SAFETY: arithmetic has no precondition.
+            unsafe {
+                crate::ptx!(concat!($text, " {result}, {x}, {y};"),
+                    result = out($float) result, x = in($float) $x, y = in($float) $y; options(pure, nomem))
+            }
+            result
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            remainder::$op($x, $y)
+        }
+    }};
+}
+
 libdevice! {
     /// x · y + z, rounded once.
     fn fma(x: f64, y: f64, z: f64) -> f64 = x.fma(y, z);
@@ -26,10 +46,10 @@ libdevice! {
     fn copysign(x: f64, y: f64) -> f64 = x.with_sign(y);
     /// x - y where that is positive, else 0.
     fn fdim(x: f64, y: f64) -> f64 = remainder::fdim(x, y);
-    /// The greater one; a NaN counts as missing.
-    fn fmax(x: f64, y: f64) -> f64 = remainder::fmax(x, y);
-    /// The smaller one; a NaN counts as missing.
-    fn fmin(x: f64, y: f64) -> f64 = remainder::fmin(x, y);
+    /// The greater one, 0 above -0; a NaN counts as missing.
+    fn fmax(x: f64, y: f64) -> f64 = extreme!(fmax f64 "max.f64", x, y);
+    /// The smaller one, -0 below 0; a NaN counts as missing.
+    fn fmin(x: f64, y: f64) -> f64 = extreme!(fmin f64 "min.f64", x, y);
     /// The remainder of the division rounded towards zero, exact.
     fn fmod(x: f64, y: f64) -> f64 = remainder::fmod(x, y);
     /// The remainder of the division rounded to the nearest integer, exact.
@@ -117,10 +137,10 @@ libdevice! {
     fn copysignf(x: f32, y: f32) -> f32 = x.with_sign(y);
     /// x - y where that is positive, else 0.
     fn fdimf(x: f32, y: f32) -> f32 = remainder::fdim(x, y);
-    /// The greater one; a NaN counts as missing.
-    fn fmaxf(x: f32, y: f32) -> f32 = remainder::fmax(x, y);
-    /// The smaller one; a NaN counts as missing.
-    fn fminf(x: f32, y: f32) -> f32 = remainder::fmin(x, y);
+    /// The greater one, 0 above -0; a NaN counts as missing.
+    fn fmaxf(x: f32, y: f32) -> f32 = extreme!(fmax f32 "max.f32", x, y);
+    /// The smaller one, -0 below 0; a NaN counts as missing.
+    fn fminf(x: f32, y: f32) -> f32 = extreme!(fmin f32 "min.f32", x, y);
     /// The remainder of the division rounded towards zero, exact.
     fn fmodf(x: f32, y: f32) -> f32 = remainder::fmod(x, y);
     /// The remainder of the division rounded to the nearest integer, exact.

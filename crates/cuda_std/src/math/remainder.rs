@@ -171,14 +171,14 @@ pub(crate) fn fdim<T: Real>(x: T, y: T) -> T {
 }
 
 /// The greater number; a NaN counts as missing, and +0 as greater than -0.
-#[inline(always)]
+#[cfg(not(target_os = "cuda"))]
 pub(crate) fn fmax<T: Real>(x: T, y: T) -> T {
     let greater = T::select(x > y || x == y && y.is_negative() || y.is_nan(), x, y);
     T::select(x.is_nan(), y, greater)
 }
 
 /// The smaller number; a NaN counts as missing, and -0 as smaller than +0.
-#[inline(always)]
+#[cfg(not(target_os = "cuda"))]
 pub(crate) fn fmin<T: Real>(x: T, y: T) -> T {
     let smaller = T::select(x < y || x == y && x.is_negative() || y.is_nan(), x, y);
     T::select(x.is_nan(), y, smaller)

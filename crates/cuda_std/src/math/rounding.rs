@@ -1,5 +1,5 @@
-//! Arithmetic rounded in a given direction: one PTX instruction on the device, the nearest result and the sign of its
-//! error on the host.
+//! Arithmetic rounded in a given direction, for the host: the nearest result and the sign of its error. On the device it is
+//! one PTX instruction.
 
 use super::real::Real;
 use super::remainder::next_after;
@@ -29,7 +29,6 @@ pub(crate) fn towards<T: Real>(direction: Direction, nearest: T, exact: Ordering
     }
 }
 
-#[cfg(not(target_os = "cuda"))]
 pub(crate) mod host {
     use super::*;
     use crate::math::dd::two_sum;
