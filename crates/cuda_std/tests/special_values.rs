@@ -149,6 +149,18 @@ fn single_forms_are_those_of_f64() {
 }
 
 #[test]
+fn error_functions_at_their_ends() {
+    // SAFETY (of all calls): functions of numbers only.
+    unsafe {
+        // e^(x²)·erfc(x) goes to 1/(√π·x).
+        assert_eq!(gpu::erfcx(f64::INFINITY), 0.0);
+        assert!(alike(gpu::erfcx(1e305), 5.641895835477563e-306));
+        assert!(alike(gpu::erfcx(f64::MAX), 3.138408733985445e-309));
+        assert!(gpu::normcdfinv(0.5).is_sign_positive() && gpu::normcdfinvf(0.5).is_sign_positive());
+    }
+}
+
+#[test]
 fn the_logarithm_of_gamma_just_below_zero() {
     // The square of such an x is subnormal or zero.
     for x in [-1e-17, -1e-19, -1e-100, -1e-155, -1e-160, -1e-200, -1e-299, -1e-301] {

@@ -112,5 +112,6 @@ pub(crate) fn erfc_inv(y: f32) -> f32 {
 /// The inverse of the distribution function.
 #[inline(always)]
 pub(crate) fn norm_cdf_inv(p: f32) -> f32 {
-    erfc_inv_times(p + p, -core::f32::consts::SQRT_2)
+    // The middle is +0, not -0.
+    erfc_inv_times(p + p, -core::f32::consts::SQRT_2) + 0.0
 }

@@ -26,10 +26,9 @@ fn erf_small(x: Dd<f64>) -> Dd<f64> {
 /// e^(x²)·erfc(x) for x >= 1/2.
 #[inline(always)]
 fn erfcx_large(x: f64) -> Dd<f64> {
-    let limited = x.min(1e300);
-    let t = (limited - 4.0) * (limited + 4.0).inverse();
+    let t = (x - 4.0) * (x + 4.0).inverse();
     let numerator = quick_two_sum(1.0, poly::erfcx_scaled(t));
-    numerator.over(two_sum(1.0, limited + limited))
+    numerator.over(two_sum(1.0, x + x))
 }
 
 /// erfc(x) = m·2^k for x >= 1/2.
@@ -80,8 +79,11 @@ pub(crate) fn erfcx(x: f64) -> f64 {
     let a = x.abs();
     let square = two_product(a.min(30.0), a.min(30.0));
     let growth = exp_of(square);
-    let large = erfcx_large(a.max(0.5));
-    let result = if a < 0.5 {
+    let large = erfcx_large(a.clamp(0.5, 1e300));
+    let result = if x > 1e100 {
+        // The first term of the asymptotic series.
+        0.5 * core::f64::consts::FRAC_2_SQRT_PI / x
+    } else if a < 0.5 {
         let rest = Dd { hi: 1.0, lo: 0.0 }.plus_dd(erf_small(Dd { hi: x, lo: 0.0 }).negated());
         let (e, k) = exp_dd(square);
         rest.times_dd(e).rounded().scaled(k)
@@ -178,5 +180,6 @@ pub(crate) fn norm_cdf(x: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn norm_cdf_inv(p: f64) -> f64 {
     let y = 2.0 * p;
-    -erfc_inv_cases(y, SQRT_2.times(erfc_inv_inside(y)).rounded())
+    // Not a negation: the middle is +0.
+    0.0 - erfc_inv_cases(y, SQRT_2.times(erfc_inv_inside(y)).rounded())
 }
