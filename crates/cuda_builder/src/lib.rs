@@ -13,6 +13,7 @@ mod arch;
 mod archive;
 mod assembly;
 mod atomics;
+mod backward_steps;
 mod builder;
 mod cache;
 mod capability;

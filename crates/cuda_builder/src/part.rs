@@ -6,8 +6,8 @@ use crate::llvm::{Context, Module, TargetMachine};
 use crate::lower::Options;
 use crate::partition::{Plan, Which};
 use crate::{
-    assembly, atomics, capability, entry, inline_spaces, local_arrays, local_atomics, memory_ops,
-    panic_places, parcel, ptx_version, sizes, unroll,
+    assembly, atomics, backward_steps, capability, entry, inline_spaces, local_arrays, local_atomics,
+    memory_ops, panic_places, parcel, ptx_version, sizes, unroll,
 };
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -106,6 +106,7 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
             "always-inline,function(instcombine<no-verify-fixpoint>,simplifycfg),globaldce",
         )?;
     }
+    backward_steps::choose(context, module);
     sizes::check_shared(module)?;
     let constants = sizes::constants(module);
     let bitcode = if options.keep_module() { module.bitcode() } else { Vec::new() };

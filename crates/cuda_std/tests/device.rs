@@ -246,6 +246,18 @@ fn conversions_do_on_the_device_what_they_do_on_the_host() {
     }
 }
 
+#[test]
+fn a_stable_sort_sorts() {
+    for length in [5, 20, 21, 50, 300] {
+        let mut pairs: Vec<[u32; 2]> = (0..length).map(|i| [(i * 7919 + 3) % 101, i]).collect();
+        let bytes: Vec<u8> = pairs.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+        let got = run("sorts", &bytes, pairs.len(), bytes.len());
+        pairs.sort_by_key(|pair| pair[0]);
+        let got: Vec<u32> = got.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        assert_eq!(got, pairs.as_flattened());
+    }
+}
+
 /// What a kernel of one thread makes of a slice of `length` elements.
 fn run(name: &str, slice: &[u8], length: usize, results: usize) -> Vec<u8> {
     use virtual_gpu::{Gpu, Launch};
