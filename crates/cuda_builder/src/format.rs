@@ -106,13 +106,8 @@ pub fn read(
         let formatter = names::of(formatter);
         let (ty, way) = formatter.strip_prefix('<')?.split_once(" as core::fmt::")?;
         let way = way.strip_suffix(">::fmt")?;
-        let known = || value(context, build, ty, way, spec?, pointer);
-        let quoted =
-            || (escapes == Escapes::Left && way == "Debug").then(|| debug(context, build, ty, pointer))?;
-        Some(match known() {
-            Some((spec, shown)) => vec![Part::Value(spec, shown)],
-            None => quoted().unwrap_or_else(|| vec![Part::Other(ty.to_owned())]),
-        })
+        let known = || spec.and_then(|spec| parts(context, build, ty, way, spec, pointer, escapes));
+        Some(known().unwrap_or_else(|| vec![Part::Other(ty.to_owned())]))
     };
     let parts = template.into_iter().flat_map(|piece| match piece {
         Piece::Text(text) => vec![Part::Text(text)],
@@ -243,14 +238,80 @@ pub fn value(
 
 /// What `{:?}` shows of the value behind a pointer to a `ty`; texts and characters as with [`Escapes::Left`].
 pub fn debug(context: &Context, build: &Builder, ty: &str, pointer: Value) -> Option<Vec<Part>> {
-    let (way, quote) = match ty {
-        "&str" => ("Display", "\""),
-        "char" => ("Display", "'"),
-        _ => ("Debug", ""),
+    parts(context, build, ty, "Debug", Spec::PLAIN, pointer, Escapes::Left)
+}
+
+/// What the trait `way` shows of the value behind a pointer to a `ty`; `None` if only `core::fmt` can.
+fn parts(
+    context: &Context,
+    build: &Builder,
+    ty: &str,
+    way: &str,
+    spec: Spec,
+    pointer: Value,
+    escapes: Escapes,
+) -> Option<Vec<Part>> {
+    let quote = match ty {
+        "&str" => "\"",
+        "char" => "'",
+        _ => "",
     };
-    let (spec, shown) = value(context, build, ty, way, Spec::PLAIN, pointer)?;
-    let quote = || Part::Text(quote.to_owned());
-    Some(vec![quote(), Part::Value(spec, shown), quote()])
+    if way == "Debug" && escapes == Escapes::Left && !quote.is_empty() {
+        let (spec, shown) = value(context, build, ty, "Display", Spec::PLAIN, pointer)?;
+        let quote = || Part::Text(quote.to_owned());
+        return Some(vec![quote(), Part::Value(spec, shown), quote()]);
+    }
+    if let Some((spec, shown)) = value(context, build, ty, way, spec, pointer) {
+        return Some(vec![Part::Value(spec, shown)]);
+    }
+    if way != "Debug" || spec.has(flag::ALTERNATE) {
+        return None;
+    }
+    if let Some(array) = ty.strip_prefix("&[").filter(|_| ty.contains(';')) {
+        let pointee = build.load(context.pointer(0), pointer, 8);
+        return parts(context, build, &format!("[{array}"), way, spec, pointee, escapes);
+    }
+    let (element, count) = array(ty)?;
+    let (size, whole) = (size_of(element)?, escapes == Escapes::Exact);
+    let most = if whole { MOST_PRINTED } else { MOST_IN_PANICS };
+    if whole && count > most {
+        return None;
+    }
+    let mut all = vec![Part::Text("[".into())];
+    for index in 0..count.min(most) {
+        if index > 0 {
+            all.push(Part::Text(", ".into()));
+        }
+        let place = build.offset(context.int(8), pointer, context.int(64).int((index * size) as i64));
+        all.extend(parts(context, build, element, way, spec, place, escapes)?);
+    }
+    all.push(Part::Text(if count > most { ", …]" } else { "]" }.into()));
+    Some(all)
+}
+
+/// The most elements of an array that are passed one by one.
+const MOST_PRINTED: u64 = 16;
+const MOST_IN_PANICS: u64 = 4;
+
+/// The element and the length of `[u32; 4]`.
+fn array(ty: &str) -> Option<(&str, u64)> {
+    let (element, count) = ty.strip_prefix('[')?.strip_suffix(']')?.rsplit_once("; ")?;
+    Some((element, count.parse().ok()?))
+}
+
+/// The size of a type in an array, if its values can be shown.
+fn size_of(ty: &str) -> Option<u64> {
+    Some(match ty {
+        "u8" | "i8" | "bool" => 1,
+        "u16" | "i16" => 2,
+        "u32" | "i32" | "char" | "f32" => 4,
+        "u64" | "i64" | "usize" | "isize" | "f64" => 8,
+        "&str" => 16,
+        _ => {
+            let (element, count) = array(ty)?;
+            size_of(element)? * count
+        }
+    })
 }
 
 /// A script for `cuda_std`'s `text.rs`, and the values that it shows. `other` is what stands for a value that cannot be

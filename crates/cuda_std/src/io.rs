@@ -1,11 +1,11 @@
 //! Printing from kernels, and assertions that end the launch.
 //!
 //! `print!` and `println!` write what Rust's own do, through the driver's `vprintf`. No device heap is needed, and a `%`
-//! in the data is just a character. Numbers, `bool`s, characters, pointers, `&str`s and references to them, with any
-//! width, alignment, sign and precision, cost a kernel a call: where C's `printf` would write all of them as Rust does, as
+//! in the data is just a character. Numbers, `bool`s, characters, pointers, `&str`s, references to them and arrays of up to 16
+//! numbers or `bool`s, with any width, alignment, sign and precision, cost a kernel a call: where C's `printf` would write all of them as Rust does, as
 //! it does integers, they are its arguments; else a small formatter of our own writes them into 256 bytes of the stack.
 //!
-//! What a type writes of itself (a struct's `{:?}`, an array's, a `Display` of yours), and a width or precision given as
+//! What a type writes of itself (a struct's `{:?}`, a slice's, a `Display` of yours), and a width or precision given as
 //! an argument (`{:1$}`), takes `core::fmt`. It works as well, but it is some thousands of instructions, and since it
 //! calls through pointers, `ptxas` cannot add up the stack that it needs: let the host set `CU_LIMIT_STACK_SIZE` to 4 KiB
 //! before it launches such a kernel (the driver gives a thread 1 KiB by itself). Printing the fields instead needs neither.
@@ -222,7 +222,8 @@ macro_rules! println {
 
 /// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, unless the sides are equal.
 ///
-/// On the device the values of numbers, `bool`s, `char`s and `&str`s are shown, and of others the type.
+/// On the device the values of numbers, `bool`s, `char`s, `&str`s and arrays of them (the first four elements) are shown, and
+/// of others the type.
 #[macro_export]
 macro_rules! assert_eq {
     ($left:expr, $right:expr $(,)?) => {
@@ -235,7 +236,8 @@ macro_rules! assert_eq {
 
 /// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, if the sides are equal.
 ///
-/// On the device the values of numbers, `bool`s, `char`s and `&str`s are shown, and of others the type.
+/// On the device the values of numbers, `bool`s, `char`s, `&str`s and arrays of them (the first four elements) are shown, and
+/// of others the type.
 #[macro_export]
 macro_rules! assert_ne {
     ($left:expr, $right:expr $(,)?) => {
