@@ -9,6 +9,9 @@
 //! | [`AtomicF32`], [`AtomicF64`] | device | of the same GPU |
 //! | [`SystemAtomicF32`], [`SystemAtomicF64`] | system | of all GPUs, and of the host |
 //!
+//! Adding to an `f32` in global memory takes subnormal numbers, before and after, for zeros: the instruction does. In shared
+//! memory, and as `f64`, they count.
+//!
 //! [`mid`] has the operations on raw pointers with an [`Ordering`] as argument, [`intrinsics`] one function for each
 //! PTX instruction.
 
@@ -85,6 +88,7 @@ macro_rules! atomic_float {
                     #[doc = $safety]
                 )?
                 #[inline(always)]
+                #[track_caller]
                 pub $($unsafe)? fn load(&self, order: Ordering) -> $float {
                     #[cfg(target_os = "cuda")]
                     // SAFETY: the cell is valid and aligned.
@@ -107,6 +111,7 @@ macro_rules! atomic_float {
                     #[doc = $safety]
                 )?
                 #[inline(always)]
+                #[track_caller]
                 pub $($unsafe)? fn store(&self, value: $float, order: Ordering) {
                     #[cfg(target_os = "cuda")]
                     // SAFETY: the cell is valid and aligned.

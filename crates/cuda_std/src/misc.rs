@@ -15,6 +15,7 @@ pub fn breakpoint() {
 ///
 /// If `counter` is above 7.
 #[inline(always)]
+#[track_caller]
 pub fn profiler_counter(counter: u32) {
     macro_rules! event {
         ($n:literal) => {

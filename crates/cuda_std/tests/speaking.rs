@@ -130,7 +130,7 @@ fn panic_of(gpu: &Gpu, which: u32) -> String {
 }
 
 /// What each way to panic says, and the function that it names if that is not the kernel.
-const PANICS: [(&str, &str); 37] = [
+const PANICS: [(&str, &str); 43] = [
     ("2.250 at     7 of   1.00e6", ""),
     ("2.25 and 1000000.0, 0x0007 true 'é'", ""),
     ("index out of bounds: the len is 4 but the index is 7", ""),
@@ -175,6 +175,12 @@ const PANICS: [(&str, &str); 37] = [
     ("called `Option::unwrap()` on a `None` value", ""),
     ("from_digit: radix is too high (maximum 36)", "from_digit"),
     ("byte range 3..8 of a `str` of 8 bytes is out of bounds or splits a character", ""),
+    ("[7, 2] of [2.2, 1.0]", ""),
+    ("assertion `left == right` failed: left: [1, 2, 3, 7], right: [1, 2, 3, 4]", ""),
+    ("[7, 7, 7, 7, …] [[7, 2], [3, 4]]", ""),
+    ("assertion `left == right` failed: left: ['a', 'b'], right: ['a', 'h']", ""),
+    ("called `Result::unwrap()` on an `Err` value: [\"few\", \"many\"]", "unwrap"),
+    ("shuffle width must be a power of two, at most 32", "clamp_and_section"),
 ];
 
 #[test]
@@ -188,6 +194,8 @@ fn panics_say_what_was_wrong() {
         assert!(place.contains(".rs:") && place.contains(function), "panic {which} in {place}");
     }
     assert_eq!(panic_of(&gpu, PANICS.len() as u32), "nothing");
+    // `cuda_std` names who called it.
+    assert!(panic_of(&gpu, 42).contains("(src/lib.rs:"));
 }
 
 /// `alloc` does not pass on who asked for memory; the message has the line all the same.

@@ -4,6 +4,8 @@
 //! `atomic_store_ORDERING_WIDTH_SCOPE`. Orderings are `relaxed`, `acquire`, `release`, `acqrel` (from `compute_70`) and
 //! `volatile`, the form of older GPUs, which orders nothing. Scopes are `block`, `device` and `system`.
 //!
+//! `add` and `sub` of `f32` take subnormal numbers in global memory for zeros.
+//!
 //! All are `unsafe`: the pointer must be valid, aligned to its type's size, and every thread that accesses the value
 //! meanwhile must do so atomically and be within the scope.
 

@@ -4,6 +4,8 @@
 //! before an acquiring (load, read-modify-write) or relaxed (store) one, the mapping of NVIDIA's own C++ library. Before
 //! `compute_70`, `membar`s around the plain form do the same and more.
 //!
+//! `add` and `sub` of `f32` take subnormal numbers in global memory for zeros.
+//!
 //! All work on the GPU only. The `unsafe` ones ask that the pointer be valid, aligned to its type's size, and that
 //! every thread which accesses the value meanwhile do so atomically and be within the scope.
 
@@ -25,6 +27,7 @@ fn has_orderings() -> bool {
 }
 
 #[cold]
+#[track_caller]
 fn no_such_ordering() -> ! {
     panic!("this atomic operation cannot have that ordering")
 }
@@ -65,6 +68,7 @@ macro_rules! loads_and_stores {
         ///
         /// See [the module](self).
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn [<atomic_load_ $width _ $scope>](ptr: *mut $type, ordering: Ordering) -> $type {
             if !matches!(ordering, Relaxed | Acquire | SeqCst) {
                 no_such_ordering()
@@ -96,6 +100,7 @@ macro_rules! loads_and_stores {
         ///
         /// See [the module](self).
         #[inline(always)]
+        #[track_caller]
         pub unsafe fn [<atomic_store_ $width _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) {
             if !matches!(ordering, Relaxed | Release | SeqCst) {
                 no_such_ordering()

@@ -17,6 +17,7 @@ use half::{bf16, f16};
 /// Every lane of `mask` that has not exited must make this call with the same mask, the caller being one of them; the
 /// value read from a lane outside `mask` is unspecified.
 #[inline(always)]
+#[track_caller]
 pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u32, width: u32) -> (T, bool) {
     // SAFETY: the caller's promise is the one asked for.
     unsafe { T::shuffle(WarpShuffleMode::Up, mask, value, delta, width) }
@@ -32,6 +33,7 @@ pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u
 ///
 /// As [`warp_shuffle_up`].
 #[inline(always)]
+#[track_caller]
 pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
     mask: u32,
     value: T,
@@ -52,6 +54,7 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
 ///
 /// As [`warp_shuffle_up`].
 #[inline(always)]
+#[track_caller]
 pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, idx: u32, width: u32) -> (T, bool) {
     // SAFETY: the caller's promise is the one asked for.
     unsafe { T::shuffle(WarpShuffleMode::Idx, mask, value, idx, width) }
@@ -67,6 +70,7 @@ pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, idx: u3
 ///
 /// As [`warp_shuffle_up`].
 #[inline(always)]
+#[track_caller]
 pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
     mask: u32,
     value: T,
@@ -99,6 +103,7 @@ pub trait WarpShuffleValue: Sized {
     /// # Safety
     ///
     /// As [`warp_shuffle_up`].
+    #[track_caller]
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool);
 }
 
@@ -106,6 +111,7 @@ pub trait WarpShuffleValue: Sized {
 ///
 /// The bound is the last lane of a section, except upwards, where the lanes go down and it is the first. With 31 there
 /// too, as upstream has it, `shfl.up` finds every source out of range.
+#[track_caller]
 fn clamp_and_section(mode: WarpShuffleMode, width: u32) -> u32 {
     assert!(width.is_power_of_two() && width <= 32, "shuffle width must be a power of two, at most 32");
     let bound = if mode == WarpShuffleMode::Up { 0 } else { 31 };
@@ -131,6 +137,7 @@ macro_rules! shfl {
 }
 
 #[inline(always)]
+#[track_caller]
 unsafe fn shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, width: u32) -> (u32, bool) {
     let c = clamp_and_section(mode, width);
     match mode {
@@ -143,6 +150,7 @@ unsafe fn shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, width
 
 impl WarpShuffleValue for u32 {
     #[inline(always)]
+    #[track_caller]
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
         // SAFETY: the caller's promise is the one asked for.
         unsafe { shuffle_32(mode, mask, value, b, width) }
@@ -151,6 +159,7 @@ impl WarpShuffleValue for u32 {
 
 impl WarpShuffleValue for u64 {
     #[inline(always)]
+    #[track_caller]
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
         // SAFETY: the caller's promise is the one asked for, twice.
         let (low, in_range) = unsafe { shuffle_32(mode, mask, value as u32, b, width) };
@@ -162,6 +171,7 @@ impl WarpShuffleValue for u64 {
 
 impl WarpShuffleValue for u128 {
     #[inline(always)]
+    #[track_caller]
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
         // SAFETY: the caller's promise is the one asked for, twice.
         let (low, in_range) = unsafe { u64::shuffle(mode, mask, value as u64, b, width) };
@@ -175,6 +185,7 @@ macro_rules! shuffle_as {
     ($($type:ident as $carrier:ident: $to:expr, $from:expr;)*) => {$(
         impl WarpShuffleValue for $type {
             #[inline(always)]
+            #[track_caller]
             unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool) {
                 // SAFETY: the caller's promise is the one asked for.
                 let (bits, in_range) = unsafe { $carrier::shuffle(mode, mask, $to(value), b, width) };
