@@ -331,7 +331,8 @@ struct Buffer(u64, &'static std::sync::Mutex<Option<CUresult>>);
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        *self.1.lock().unwrap() = Some(cuMemFree_v2(self.0));
+        // SAFETY: the address is the caller's own.
+        *self.1.lock().unwrap() = Some(unsafe { cuMemFree_v2(self.0) });
     }
 }
 
@@ -346,7 +347,8 @@ fn memory_can_be_freed_while_a_thread_ends() {
         KEPT.with_borrow_mut(|_| ());
         current();
         let mut address = 0;
-        assert_eq!(cuMemAlloc_v2(out(&mut address), 64), CUresult::SUCCESS);
+        // SAFETY: the place is valid.
+        assert_eq!(unsafe { cuMemAlloc_v2(out(&mut address), 64) }, CUresult::SUCCESS);
         KEPT.set(Some(Buffer(address, &FREED)));
     });
     thread.join().unwrap();
