@@ -121,6 +121,16 @@ fn results_of(form: &Form<'_>, operands: &[Value], writes: &[Register]) -> Optio
         }
         ("mov" | "cvta", &[source]) => one(source.undefined),
         ("not", &[source]) => one(source.undefined),
+        // Whether the lane is in range, which guards the sum in scans, has nothing to do with the value.
+        ("shfl", [value, places @ ..]) => {
+            let known = places.iter().all(|place| !place.is_undefined());
+            let of = |register: &Register| match (known, register.bytes) {
+                (false, _) => u128::MAX,
+                (true, 0) => 0,
+                (true, _) => value.undefined,
+            };
+            Some(writes.iter().map(of).collect())
+        }
         ("and", &[a, b]) => one(a.and(b).undefined),
         ("or", &[a, b]) => one(a.or(b).undefined),
         ("xor", &[a, b]) => one(a.xor(b).undefined),

@@ -338,3 +338,36 @@ fn what_a_mask_keeps_back_stays_as_it_was() {
     ];
     expect_exact("cp_mask", SENT, ("masks", Launch::new(1, 32)), &buffers, &pointers, 1);
 }
+
+/// A scan over a warp, of which the upper half of the lanes has nothing.
+#[test]
+fn whether_a_lane_is_in_range_of_a_shuffle_is_known_whatever_the_value() {
+    let ptx = "
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry scan(.param .u64 from, .param .u64 to)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    add.u64 %rd2, %rd2, %rd3;
+    ld.global.u32 %r2, [%rd1];
+    shfl.sync.up.b32 %r3|%p, %r2, 1, 0, -1;
+    @%p add.u32 %r3, %r3, %r2;
+    st.global.u32 [%rd2], %r3;
+    ret;
+}";
+    let from = Buffer::of((0..32u32).flat_map(u32::to_le_bytes).collect(), 64..128);
+    let params = |buffers: &[u64]| buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
+    let to = Buffer::of(vec![0; 128], []);
+    let (sums, undefined) = run(ptx, ("scan", Launch::new(1, 32)), &[from, to], &params);
+    let sums: Vec<u32> = sums.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    assert_eq!(sums, (0..32).map(|i: u32| i + i.saturating_sub(1)).collect::<Vec<_>>());
+    assert!(undefined.iter().enumerate().all(|(at, &undefined)| undefined == (at >= 64)), "{undefined:?}");
+}
