@@ -257,23 +257,36 @@ impl Extension for GroupMultiply {
     }
 }
 
-/// Groups of products that each warp of the block has committed.
+/// How often each warp of the block has come to a `wgmma.fence`, and how often it has passed one; groups of products that
+/// it has committed.
 #[derive(Debug, Default)]
-struct Committed(Vec<u32>);
+struct Warpgroups(Vec<[u32; 3]>);
 
-impl Committed {
-    fn of(&mut self, warp: u32) -> &mut u32 {
+const FENCES: usize = 0;
+const PASSED: usize = 1;
+const COMMITTED: usize = 2;
+
+impl Warpgroups {
+    fn of(&mut self, warp: u32) -> &mut [u32; 3] {
         let warp = warp as usize;
-        self.0.resize(self.0.len().max(warp + 1), 0);
+        self.0.resize(self.0.len().max(warp + 1), [0; 3]);
         &mut self.0[warp]
+    }
+
+    /// Whether all warps of the warpgroup that have not ended have got as far.
+    fn are_at(&mut self, live: &[u32], warp: u32, what: usize, count: u32) -> bool {
+        let first = warp / 4 * 4;
+        let is_live = |&warp: &u32| live.get(warp as usize).is_some_and(|&lanes| lanes != 0);
+        (first..first + 4).filter(is_live).all(|warp| self.of(warp)[what] >= count)
     }
 }
 
 /// What orders products and waits for them, for the lanes of a warp together: `wgmma.fence`, `wgmma.commit_group`,
 /// `wgmma.wait_group`.
 ///
-/// A product is its whole warpgroup's: who has waited for it may overwrite what the other three warps read, as epilogues of
-/// CUTLASS do. So the wait ends when these have issued their parts, too.
+/// A product is its whole warpgroup's: it begins when all four warps are there, and who has waited for it may overwrite what
+/// the other three read, as epilogues of CUTLASS do. So a fence waits for the other warps to come to it, and a wait for them
+/// to issue their parts.
 #[derive(Debug)]
 pub(crate) enum Together {
     Fence,
@@ -287,20 +300,29 @@ impl Extension for Together {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
+        let live = &machine.team.live[machine.block.cluster_rank as usize];
+        let warpgroups = machine.block.extensions.get::<Warpgroups>();
         match *self {
-            Together::Fence => {}
+            Together::Fence => {
+                let [fences, passed, _] = warpgroups.of(at.warp);
+                if fences == passed {
+                    *fences += 1;
+                    machine.block.progress += 1;
+                }
+                let count = *fences;
+                if !warpgroups.are_at(live, at.warp, FENCES, count) {
+                    return Ok(Step::Retry);
+                }
+                warpgroups.of(at.warp)[PASSED] = count;
+            }
             Together::Commit => {
-                *machine.block.extensions.get::<Committed>().of(at.warp) += 1;
+                warpgroups.of(at.warp)[COMMITTED] += 1;
                 machine.block.progress += 1;
                 machine.observer.asynchronous(at, &AsyncEvent::ProductsCommitted);
             }
             Together::Wait(pending) => {
-                let live = &machine.team.live[machine.block.cluster_rank as usize];
-                let committed = machine.block.extensions.get::<Committed>();
-                let awaited = committed.of(at.warp).saturating_sub(pending);
-                let first = at.warp / 4 * 4;
-                let is_live = |&warp: &u32| live.get(warp as usize).is_some_and(|&lanes| lanes != 0);
-                if (first..first + 4).filter(is_live).any(|warp| *committed.of(warp) < awaited) {
+                let awaited = warpgroups.of(at.warp)[COMMITTED].saturating_sub(pending);
+                if !warpgroups.are_at(live, at.warp, COMMITTED, awaited) {
                     return Ok(Step::Retry);
                 }
                 machine.observer.asynchronous(at, &AsyncEvent::ProductsAwaited { pending });

@@ -101,6 +101,17 @@ fn who_has_waited_for_a_product_may_overwrite_its_operands() {
     assert_eq!(left, cleared);
 }
 
+/// All four warps have filled their parts of the operands when the product begins, for all have come to the fence before.
+#[test]
+fn a_product_begins_when_the_whole_warpgroup_is_there() {
+    let (a, b) = (pattern(1024, 5), pattern(256, 6));
+    let ptx = PTX.replacen("    bar.sync 0;\n    // Leading distance", "    // Leading distance", 1);
+    assert_ne!(ptx, PTX);
+    let [met, left] =
+        [PTX, &ptx].map(|ptx| run_ptx(ptx, "group", 128, &bf16_bytes(&a), &bf16_bytes(&b), 1024));
+    assert_eq!(met, left);
+}
+
 /// Which two of four neighbours along k a row keeps changes from group to group and row to row; the pairs of bits lie in
 /// the quads' third and fourth lanes as CUTLASS lays them out for a warpgroup.
 #[test]
