@@ -288,6 +288,8 @@ mod tests {
             ("fma.rz.bf16", "no such form"),
             ("cp.async.shared.global", "it needs `.ca` or `.cg`"),
             ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f16", "it needs `.noftz`"),
+            ("tld4.r.2d.v4.f16.f32", "no such form"),
+            ("tex.2d.v4.b32.f32", "no such form"),
             ("multimem.ld_reduce.add.s64", "no such form"),
             ("multimem.ld_reduce.max.acc::f32.f16x2", "`.acc::f32` is not possible"),
             ("multimem.red.add.v4.e4m3", "no such form"),

@@ -97,13 +97,13 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         _ => None,
     };
     let geometry = geometry(m)?;
-    if gather.is_some() && geometry.dimensions != 2 {
-        return Err(Refusal::new("it gathers from `.2d` and `.a2d` images"));
+    if gather.is_some() && geometry.dimensions != 2 && !geometry.cube {
+        return Err(Refusal::new("it gathers from `.2d`, `.a2d`, `.cube` and `.acube` images"));
     }
     let count = m.take_any(&[("v4", 4), ("v2", 2)]).ok_or_else(|| Refusal::new("it gives a vector"))?;
     let (to, from) = (m.ty()?, m.ty()?);
     let (result, register) = match (to, count) {
-        (ScalarType::F32 | ScalarType::U32 | ScalarType::S32 | ScalarType::B32, 4) => (Result4::Words, to),
+        (ScalarType::F32 | ScalarType::U32 | ScalarType::S32, 4) => (Result4::Words, to),
         (ScalarType::F16, 4) => (Result4::Halves, ScalarType::B16),
         (ScalarType::F16x2, 2) => (Result4::HalfPairs, ScalarType::B32),
         _ => return Err(unsupported_type(to)),

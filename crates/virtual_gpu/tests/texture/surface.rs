@@ -186,6 +186,22 @@ fn offsets_count_elements() {
     assert!(error.contains("between -8 and 7, not 8"), "{error}");
 }
 
+/// Of the face that the direction meets, in the order of a plane.
+#[test]
+fn cubes_are_gathered_from() {
+    let gpu = device();
+    let values: Vec<u32> = (0..24).map(|i| (i as f32).to_bits()).collect();
+    let faces = Image { depth: 0, layers: 6, ..image(&gpu, ChannelFormat::F32, [2, 2, 6], &values) };
+    let handle = gpu.textures().reserve();
+    let sampler = Sampler { normalized: true, address: [AddressMode::Clamp; 3], ..Sampler::default() };
+    gpu.textures().bind(handle, Texture { levels: vec![faces], sampler });
+    let directions = [[1.0f32, 0.0, 0.0], [0.0, 0.0, -2.0]];
+    let places = directions.map(|[x, y, z]| [x.to_bits(), y.to_bits(), z.to_bits(), 0, 0]);
+    let got = fetch(&gpu, "tld4.r.cube.v4.f32.f32", handle, &places);
+    assert_eq!(got[0].map(f32::from_bits), [2.0, 3.0, 1.0, 0.0]);
+    assert_eq!(got[1].map(f32::from_bits), [22.0, 23.0, 21.0, 20.0]);
+}
+
 fn words_of(gpu: &Gpu, address: u64, count: usize) -> Vec<f32> {
     words(gpu, address, count).into_iter().map(f32::from_bits).collect()
 }
