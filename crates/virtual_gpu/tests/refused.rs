@@ -153,6 +153,36 @@ fn types_and_forms() {
 }
 
 /// Each is refused by ptxas too: the module says PTX 8.5 and sm_90.
+/// As `ptxas` 13.5 takes and refuses them.
+#[test]
+fn what_registers_hold() {
+    let registers = ".reg .b16 %h<4>; .reg .u16 %uh<4>; .reg .f16 %fh<4>; .reg .u32 %u<4>; .reg .u64 %ud<4>; \
+                     .reg .f64 %d<4>; .reg .f16x2 %hh<4>; ";
+    for (wrong, right) in [
+        ("add.f16x2 %u0, %u1, %u2;", "add.f16x2 %r0, %hh1, %r2;"),
+        ("add.bf16x2 %hh0, %r1, %r2;", "add.bf16x2 %r0, %r1, %r2;"),
+        ("add.f32 %f0, %hh1, %f2;", "add.f32 %f0, %r1, %f2;"),
+        ("fma.rn.bf16 %fh0, %h1, %h2, %h3;", "fma.rn.bf16 %h0, %h1, %h2, %h3;"),
+        ("add.u16x2 %u0, %u1, %u2;", "add.u16x2 %r0, %r1, %r2;"),
+        ("red.global.add.noftz.f16x2 [%rd0], %u1;", "red.global.add.noftz.f16x2 [%rd0], %r1;"),
+        ("dp4a.u32.u32 %u0, %f1, %u2, %u3;", "dp4a.u32.u32 %u0, %r1, %u2, %u3;"),
+        ("cvt.rn.f32.s32 %f0, %f1;", "cvt.rn.f32.s32 %f0, %u1;"),
+        ("cvt.rn.f32.s32 %u0, %r1;", "cvt.rn.f32.s32 %rd0, %rd1;"),
+        ("cvt.u64.u32 %rd0, %h1;", "cvt.u64.u32 %rd0, %rd1;"),
+        ("cvt.rn.bf16.f32 %r0, %f1;", "cvt.rn.bf16.f32 %h0, %f1;"),
+        ("cvt.rna.tf32.f32 %f0, %f1;", "cvt.rna.tf32.f32 %r0, %f1;"),
+        ("ld.global.f32 %u0, [%rd0];", "ld.global.f32 %rd1, [%rd0];"),
+        ("st.global.f64 [%rd0], %ud1;", "st.global.f64 [%rd0], %d1;"),
+        ("ld.global.u8 %fh0, [%rd0];", "ld.global.u8 %uh0, [%rd0];"),
+        ("st.global.v2.f32 [%rd0], {%h0, %h1};", "st.global.v2.f32 [%rd0], {%u0, %u1};"),
+        ("match.any.sync.b32 %f0, %r1, -1;", "match.any.sync.b32 %u0, %f1, -1;"),
+    ] {
+        let module = |line| module("", &format!("{registers}{line}"));
+        assert!(load(&module(wrong)).is_err(), "accepted: {wrong}");
+        load(&module(right)).unwrap_or_else(|error| panic!("{right}: {error}"));
+    }
+}
+
 #[test]
 fn what_is_newer_than_the_module() {
     for (body, parts) in [

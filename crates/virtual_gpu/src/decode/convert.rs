@@ -88,6 +88,12 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let [t, a] = f.operands()?;
     let (a, from_register) = d.wide_register(a, from, false)?;
     let (t, to_register) = d.wide_register(t, to, true)?;
+    let late = |ty| matches!(ty, ScalarType::Bf16 | ScalarType::Tf32);
+    if (late(to) || late(from)) && (from_register.size() != from.size() || to_register.size() != to.size()) {
+        return Err(Refusal(format!(
+            "a conversion from `{from}` to `{to}` takes registers of just these sizes"
+        )));
+    }
     let t = if t == crate::exec::registers::NONE { d.scratch(rows_of(to))? } else { t };
     if let Some(alu) = common(t, a, to, from, to_register, from_register, &modes) {
         return Ok(OpKind::Alu(alu));

@@ -246,6 +246,18 @@ struct Access {
     of_kernel: Option<bool>,
 }
 
+impl Access {
+    /// What an operand's register must be able to hold: a float of a vector may lie in a register of whole numbers.
+    fn held_in(&self, operand: &Operand) -> ScalarType {
+        match (self.ty, operand) {
+            (ty, Operand::Constant(_)) => ty,
+            (ScalarType::F32, _) if self.elements > 1 => ScalarType::B32,
+            (ScalarType::F64, _) if self.elements > 1 => ScalarType::B64,
+            (ty, _) => ty,
+        }
+    }
+}
+
 fn access(f: &mut Form<'_>) -> Result<Access, Refusal> {
     let of_kernel = [("param::entry", true), ("param::func", false)]
         .into_iter()
@@ -372,7 +384,7 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let mut rows = None;
     let mut data = Vec::new();
     for part in &parts {
-        let (slot, register) = d.wide_register(part, access.ty, true)?;
+        let (slot, register) = d.wide_register(part, access.held_in(part), true)?;
         if slot != NONE && *rows.get_or_insert(rows_of(register)) != rows_of(register) {
             return Err(Refusal::new("all registers of a vector must have the same width"));
         }
@@ -431,7 +443,7 @@ fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let mut data = Vec::new();
     let mut widths = Vec::new();
     for part in &parts {
-        let (slot, register) = d.wide_register(part, access.ty, false)?;
+        let (slot, register) = d.wide_register(part, access.held_in(part), false)?;
         data.push(slot);
         widths.push(rows_of(register));
     }

@@ -147,7 +147,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             };
             let a = d.source(a, ty)?;
             let members = member_mask(d, sync, members)?;
-            let (target, target_predicate) = targets(d, t, ScalarType::B32)?;
+            let (target, target_predicate) = targets(d, t, ScalarType::U32)?;
             let target = if target == NONE { d.scratch(1)? } else { target };
             let kind = if all { K::MatchAll { rows } } else { K::MatchAny { rows } };
             CollectiveOp { target, target_predicate, a, ..empty(kind, members) }
@@ -179,7 +179,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         _ => {
             let [t, members] = f.operands()?;
             let members = d.source(members, ScalarType::B32)?;
-            let (target, target_predicate) = targets(d, t, ScalarType::B32)?;
+            let (target, target_predicate) = targets(d, t, ScalarType::U32)?;
             CollectiveOp { target, target_predicate, ..empty(K::Elect, members) }
         }
     };

@@ -161,8 +161,8 @@ pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Re
             let wrap = wrap.ok_or_else(|| Refusal::new("it needs `.clamp` or `.wrap`"))?;
             let ty = f.modifiers.ty()?;
             let [t, a, b] = f.operands()?;
-            let (a, b) = (d.source(a, ty)?, d.source(b, U32)?);
-            let t = d.real_target(t, ty)?;
+            let (a, b) = (d.source(a, U32)?, d.source(b, U32)?);
+            let t = d.real_target(t, U32)?;
             Ok(match (f.name, ty) {
                 ("bmsk", B32) => each2(t, a, b, move |a, b| bits::bmsk(a, b, wrap)),
                 ("szext", U32) => each2(t, a, b, move |a, b| bits::szext_u32(a, b, wrap)),
@@ -173,8 +173,8 @@ pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Re
         "dp4a" => {
             let (a_type, b_type) = (f.modifiers.ty()?, f.modifiers.ty()?);
             let [t, a, b, c] = f.operands()?;
-            let (a, b, c) = (d.source(a, B32)?, d.source(b, B32)?, d.source(c, B32)?);
-            let t = d.real_target(t, B32)?;
+            let (a, b, c) = (d.source(a, U32)?, d.source(b, U32)?, d.source(c, U32)?);
+            let t = d.real_target(t, U32)?;
             let (x, y) = (a_type.is_signed(), b_type.is_signed());
             Ok(each3(t, a, b, c, move |a, b, c| int::dp4a(a, x, b, y, c)))
         }
@@ -183,8 +183,8 @@ pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Re
             let high = high.ok_or_else(|| Refusal::new("it needs `.lo` or `.hi`"))?;
             let (a_type, b_type) = (f.modifiers.ty()?, f.modifiers.ty()?);
             let [t, a, b, c] = f.operands()?;
-            let (a, b, c) = (d.source(a, B32)?, d.source(b, B32)?, d.source(c, B32)?);
-            let t = d.real_target(t, B32)?;
+            let (a, b, c) = (d.source(a, U32)?, d.source(b, U32)?, d.source(c, U32)?);
+            let t = d.real_target(t, U32)?;
             let (x, y) = (a_type.is_signed(), b_type.is_signed());
             Ok(each3(t, a, b, c, move |a, b, c| int::dp2a(a, x, b, y, c, high)))
         }

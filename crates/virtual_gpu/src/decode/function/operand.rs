@@ -197,7 +197,7 @@ impl Decoder<'_> {
             other if !write => return Ok((self.source(other, ty)?, ty)),
             other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
         };
-        if has == ScalarType::Pred || rows_of(has) < rows_of(ty) {
+        if has == ScalarType::Pred || has.size() < ty.size() || !same_kind(has, ty) {
             return Err(Refusal(format!("a register of `{has}` cannot hold `{ty}`")));
         }
         if write {
@@ -304,11 +304,14 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether a register of a type may stand where an instruction wants another of its size: untyped ones may anywhere, and the
-/// sign does not matter.
+/// Whether a register of a type may stand where an instruction wants another of its size. Untyped ones may anywhere, and the
+/// sign does not matter; what PTX came to know late, such as `bf16`, lies in untyped ones only.
 fn same_kind(has: ScalarType, wants: ScalarType) -> bool {
     use ScalarType::*;
-    let integer = |ty| matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64);
-    let float = |ty| matches!(ty, F16 | Bf16 | F32 | F64);
-    !(integer(has) && float(wants) || float(has) && integer(wants))
+    match wants {
+        B8 | B16 | B32 | B64 | B128 => true,
+        _ if matches!(has, B8 | B16 | B32 | B64 | B128) || has == wants => true,
+        F16 | F32 | F64 | F16x2 | F32x2 | U16x2 | S16x2 | Bf16 | Bf16x2 | Tf32 => false,
+        _ => !matches!(has, F16 | F32 | F64),
+    }
 }
