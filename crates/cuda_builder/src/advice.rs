@@ -23,6 +23,12 @@ fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
              it: rename one of them",
         );
     }
+    if message.starts_with("`#[panic_handler]` function required") {
+        return Some(
+            "The device's panic handler and allocator are `cuda_std`'s, and no source of this crate names it: let Cargo.toml depend \
+             on it, and begin with `use cuda_std::prelude::*;`",
+        );
+    }
     match code {
         Some("E0725") => Some(
             "Device crates are compiled as stable Rust: delete the line `#![feature(…)]`. `cuda_std` needs none, and what \
@@ -80,6 +86,16 @@ impl Collected {
 mod tests {
     use super::Collected;
     use serde_json::json;
+
+    #[test]
+    fn a_crate_without_cuda_std_is_told_of_it() {
+        let mut advice = Collected::default();
+        let text = "`#[panic_handler]` function required, but not found";
+        advice.note(
+            &json!({ "package_id": "path+file:///home/me/kernels#0.1.0", "message": { "message": text } }),
+        );
+        assert!(advice.text().expect("there is advice").contains("use cuda_std::prelude::*;"));
+    }
 
     #[test]
     fn libraries_are_named_and_own_code_is_not() {
