@@ -209,6 +209,18 @@ fn launch_bounds(module: &Module<'_>, name: &str, kernel: Value) -> Result<(), S
             "the launch bounds of `{name}` have a form that this cuda_builder does not know"
         ));
     };
+    let shape = |x: u32, y: u32, z: u32| u64::from(x) * u64::from(y) * u64::from(z);
+    if threads > 1024 || shape(bx, by, bz) > 1024 || bz > 64 {
+        return Err(format!(
+            "the kernel `{name}` asks for larger blocks than there are: a block has at most 1024 threads, and 64 along z. Let each \
+             thread do more, or the grid have more blocks"
+        ));
+    }
+    if shape(cx, cy, cz) > 16 {
+        return Err(format!(
+            "the kernel `{name}` asks for larger clusters than there are: a cluster has at most 8 blocks, and 16 on some devices"
+        ));
+    }
     let say = |key: &str, value: String| kernel.add_string_attribute(At::Function, key, &value);
     if threads != 0 {
         say("nvvm.maxntid", threads.to_string());
