@@ -84,7 +84,7 @@ const LLVM_OPTIONS: [&str; 1] = ["-unroll-threshold=1000"];
 /// not a part's own content.
 pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Result<Output, String> {
     llvm::set_options(&LLVM_OPTIONS);
-    let plan = prepare_whole(archive, options)?;
+    let (plan, said) = prepare_whole(archive, options)?;
     let parts = part::lower_all(&plan, options, earlier)?;
     let constants: BTreeMap<&String, u64> =
         parts.iter().flat_map(|part| &part.constants).map(|(name, bytes)| (name, *bytes)).collect();
@@ -93,7 +93,8 @@ pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Re
     let (ptx, version) = assembly::join(&plan, &parts)?;
     let ptx = ptx_version::raise(&ptx, options.arch.first_ptx_version(), version);
     // A function that several kernels call is in the parts of each.
-    let warnings: BTreeSet<&str> = parts.iter().flat_map(|part| part.warnings.lines()).collect();
+    let of_parts = parts.iter().flat_map(|part| part.warnings.lines());
+    let warnings: BTreeSet<&str> = said.iter().map(String::as_str).chain(of_parts).collect();
     let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
     let mut output = Output { ptx, warnings, ..Output::default() };
     if options.keep_functions {
@@ -112,8 +113,8 @@ pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Re
     Ok(output)
 }
 
-/// All crates in one module, ready for the optimiser, and how to cut it.
-fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
+/// All crates in one module, ready for the optimiser, and how to cut it; and what the user should know.
+fn prepare_whole(archive: &Archive, options: &Options) -> Result<(Plan, Vec<String>), String> {
     let context = Context::new();
     let capability = options.arch.capability_value();
     let first_version = options.arch.first_ptx_version();
@@ -121,7 +122,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
 
     let module = link::crates(&context, archive)?;
     // Before any pass: statics to their memories, and names to what they stand for.
-    spaces::place(&context, &module, options.constant_statics)?;
+    let warnings = spaces::place(&context, &module, options.constant_statics);
     if options.override_libm {
         mathematics::override_libm(&module);
     }
@@ -167,7 +168,7 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<Plan, String> {
     if options.optimise {
         inlining::mark(&module);
     }
-    Ok(partition::plan(&context, &module))
+    Ok((partition::plan(&context, &module), warnings))
 }
 
 /// The optimised parts as one module.

@@ -1,7 +1,7 @@
 //! Puts statics where they belong: shared memory, constant memory, global memory.
 
 use crate::llvm::{Context, Linkage, Module, Type, Value};
-use crate::marks;
+use crate::{marks, names};
 
 const SHARED_SPACE: u32 = 3;
 const CONSTANT_SPACE: u32 = 4;
@@ -9,8 +9,10 @@ const CONSTANT_SPACE: u32 = 4;
 /// Moves every marked static. Must come before any pass: in the generic space a static that only one function uses may
 /// be turned into a local variable, and one that is never written folded into its initialiser.
 ///
-/// `constants` puts unmarked tables into constant memory too: statics that no one can write, of up to 64 KiB.
-pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<(), String> {
+/// `constants` puts unmarked tables into constant memory too: statics that no one can write, of up to 64 KiB. Returns what the
+/// user should know, a line each.
+pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
     for global in module.globals() {
         let section = global.section();
         if global.name() == marks::DYNAMIC_SHARED {
@@ -26,6 +28,13 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
             array.set_linkage(Linkage::Internal);
             array.set_alignment(global.alignment().max(16));
             let name = global.name();
+            if global.initializer().is_some_and(has_values) {
+                warnings.push(format!(
+                    "the initial values of `{}` are lost: shared memory has none when a block starts. Write them in the kernel, \
+                     and let a barrier follow",
+                    names::readable(&name)
+                ));
+            }
             replace(context, global, array);
             array.set_name(&name);
         } else if section == marks::CONSTANT {
@@ -77,7 +86,15 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Result<
             variable.set_name(&name);
         }
     }
-    Ok(())
+    warnings
+}
+
+/// Whether a constant has bytes other than zero, which is what kernels write who mean nothing by it.
+fn has_values(constant: Value) -> bool {
+    constant.as_bytes().map_or_else(
+        || (0..).map_while(|index| constant.element(index)).any(has_values),
+        |bytes| bytes.iter().any(|byte| *byte != 0),
+    )
 }
 
 /// What the GPU's narrowest compare-and-swap for bytes takes at once.

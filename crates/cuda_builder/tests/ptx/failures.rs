@@ -88,6 +88,10 @@ pub fn local_memory() {
     says("large_local", &["`keeps`", "655360 bytes", "524288", "global memory"]);
 }
 
+pub fn blocks() {
+    says("large_block", &["`crowds`", "1024 threads"]);
+}
+
 /// A build script may go on after an error, and must not then be taken for up to date.
 pub fn failed_builds_are_repeated() {
     let said = said_in_child("repeated", &fixture("no such crate"));
@@ -95,11 +99,16 @@ pub fn failed_builds_are_repeated() {
     assert!(file.is_some_and(|file| !std::path::Path::new(file).exists()), "{said}");
 }
 
-pub fn loops_that_stay_are_told() {
+pub fn what_is_not_done_is_told() {
     let said = said_in_child("unrolled", &fixture("kernels"));
     let told: Vec<_> = said.lines().filter(|line| line.contains("unroll!")).collect();
     assert!(
         matches!(told[..], [line] if line.starts_with("cargo:warning=") && line.contains("src/memory.rs:")),
+        "{said}"
+    );
+    let told: Vec<_> = said.lines().filter(|line| line.contains("initial values")).collect();
+    assert!(
+        matches!(told[..], [line] if line.starts_with("cargo:warning=") && line.contains("::WEIGHTS`")),
         "{said}"
     );
 }

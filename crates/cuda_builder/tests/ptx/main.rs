@@ -58,7 +58,7 @@ fn main() {
         parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged;
         failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, host_assembly, host_intrinsics, shared_memory,
-            constant_memory, local_memory, failed_builds_are_repeated, loops_that_stay_are_told;
+            constant_memory, local_memory, blocks, failed_builds_are_repeated, what_is_not_done_is_told;
     };
     tests.extend(assembler::trials());
     tests.push(
