@@ -11,6 +11,8 @@ use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
 struct Running {
     sanitizer: Sanitizer,
     file: Option<PathBuf>,
+    /// Whether it reports when the process ends.
+    reports: bool,
 }
 
 static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
@@ -28,19 +30,19 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
     let asked = asked()?;
     RUNNING.get_or_init(|| {
         let (checks, file) = asked?;
-        #[cfg(unix)]
+        #[cfg(all(unix, not(target_os = "linux")))]
         // SAFETY: the handler is a plain function that lives as long as the process.
         unsafe {
             libc::atexit(at_exit)
         };
-        Some(Running { sanitizer: Sanitizer::new(checks), file })
+        Some(Running { sanitizer: Sanitizer::new(checks), file, reports: true })
     });
     Ok(())
 }
 
 /// Starts the sanitizer for [`crate::checked`], which reports itself, unless the choice of the device came first.
 pub(crate) fn start_in_tests(checks: Checks) {
-    RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None }));
+    RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None, reports: false }));
 }
 
 /// The sanitizer, if one runs.
@@ -55,9 +57,18 @@ pub(crate) fn tell(what: impl FnOnce(&Sanitizer)) {
     }
 }
 
+/// Comes behind all that `atexit` was told of: static objects of C++ have given their buffers back by then.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = at_exit;
+
 #[cfg(unix)]
 extern "C" fn at_exit() {
     let Some(Some(running)) = RUNNING.get() else { return };
+    if !running.reports {
+        return;
+    }
     // A panic must not cross into C.
     let failed = std::panic::catch_unwind(|| running.report()).unwrap_or(true);
     if failed {

@@ -2,8 +2,12 @@
 #![cfg(unix)]
 
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cust::prelude::*;
+use warpsmith_cuda::abi::{CUresult, Out};
+use warpsmith_cuda::entry::contexts::{cuCtxSetCurrent, cuDevicePrimaryCtxRetain, cuInit};
+use warpsmith_cuda::entry::memory::{cuMemAlloc_v2, cuMemFree_v2};
 use warpsmith_cuda::{Wish, choose};
 
 const KERNEL: &str = "
@@ -41,9 +45,36 @@ fn child() {
     let _ = stream.synchronize();
 }
 
+/// Another such program: it gives its buffer back only when the process ends, as static objects of C++ do.
+#[test]
+#[ignore = "run by other tests, in processes of their own"]
+fn late_child() {
+    static ADDRESS: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn free() {
+        // SAFETY: nothing uses the buffer any more.
+        unsafe { cuMemFree_v2(ADDRESS.load(Ordering::Relaxed)) };
+    }
+    // SAFETY: the handler is a plain function that lives as long as the process.
+    unsafe { libc::atexit(free) };
+    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    let (mut context, mut address) = (0, 0);
+    // SAFETY: both are valid places.
+    unsafe {
+        assert_eq!(cuInit(0), CUresult::SUCCESS);
+        assert_eq!(cuDevicePrimaryCtxRetain(Out::new(&mut context), 0), CUresult::SUCCESS);
+        assert_eq!(cuCtxSetCurrent(context), CUresult::SUCCESS);
+        assert_eq!(cuMemAlloc_v2(Out::new(&mut address), 64), CUresult::SUCCESS);
+    }
+    ADDRESS.store(address, Ordering::Relaxed);
+}
+
 fn run(check: &str, threads: &str) -> (Output, String) {
+    run_child("child", check, threads)
+}
+
+fn run_child(child: &str, check: &str, threads: &str) -> (Output, String) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .args(["--exact", child, "--ignored", "--nocapture"])
         .env("WARPSMITH_CHECK", check)
         .env("CHECK_TEST_THREADS", threads)
         .output()
@@ -57,6 +88,14 @@ fn a_program_without_fault_ends_well_and_is_told_so() {
     let (output, said) = run("memory,race,barrier", "64");
     assert!(output.status.success(), "{said}");
     assert!(said.contains("nothing found; 1 launch checked (memory, race, barrier)"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_freed_when_the_process_ends_is_no_leak() {
+    let (output, said) = run_child("late_child", "memory", "");
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("nothing found; 0 launches checked (memory)"), "{said}");
 }
 
 #[test]
