@@ -1,7 +1,7 @@
 //! How freely floating-point operations may be rounded: the builder's `fma_contraction`, `fast_sqrt`, `fast_div`, `ftz`.
 
 use crate::llvm::{At, Module, Opcode, TypeKind, Value};
-use crate::names;
+use crate::{marks, names};
 
 /// `LLVMFastMathFlags`.
 const CONTRACT: u32 = 1 << 5;
@@ -88,7 +88,11 @@ fn is_library(file: &str) -> bool {
     })
 }
 
+/// By LLVM's name, or that by which `cuda_std` still knows it.
 fn is_square_root(instruction: Value) -> bool {
     instruction.opcode() == Opcode::Call
-        && instruction.called().and_then(Value::as_function).is_some_and(|f| f.name() == "llvm.sqrt.f32")
+        && instruction
+            .called()
+            .and_then(Value::as_function)
+            .is_some_and(|f| f.name().trim_start_matches(marks::LLVM) == "llvm.sqrt.f32")
 }
