@@ -384,6 +384,27 @@ fn linked_modules_call_each_other() {
 }
 
 #[test]
+fn times_are_told_between_events_of_one_context() {
+    let first = Own::new();
+    let second = Own::new();
+    let mut events = [0; 3];
+    let mut time = -1.0;
+    // SAFETY: places are valid.
+    unsafe {
+        for (event, context) in events.iter_mut().zip([first.context, second.context, second.context]) {
+            ok(cuCtxSetCurrent(context));
+            ok(cuEventCreate(out(event), 0));
+            ok(cuEventRecord(*event, 0));
+            ok(cuEventSynchronize(*event));
+        }
+        let across = cuEventElapsedTime(out(&mut time), events[0], events[1]);
+        assert_eq!((across, time), (CUresult::INVALID_HANDLE, -1.0));
+        ok(cuEventElapsedTime(out(&mut time), events[1], events[2]));
+        assert!(time >= 0.0);
+    }
+}
+
+#[test]
 fn the_log_says_why_a_module_is_refused() {
     const ERROR_LOG: u32 = 5;
     const ERROR_LOG_SIZE: u32 = 6;

@@ -179,6 +179,9 @@ pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) 
     milliseconds.required()?;
     current_if_any()?;
     let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
+    if start.context != end.context {
+        return Err(CUresult::INVALID_HANDLE);
+    }
     // An event that was never recorded is an error even when the other one is not ready.
     let (start, end) = match (start.time(), end.time()) {
         (Err(CUresult::INVALID_HANDLE), _) | (_, Err(CUresult::INVALID_HANDLE)) => {
