@@ -383,6 +383,59 @@ fn linked_modules_call_each_other() {
     }
 }
 
+/// Each block adds one to the first word, and writes what the grid's barriers let it see into words of its own.
+const MEETING: &[u8] = b".version 7.0\n.target sm_75\n.address_size 64\n\
+    .extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);\n\
+    .extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);\n\
+    .visible .entry meet(.param .u64 p) {\n\
+    .reg .pred %first; .reg .b32 %r<6>; .reg .b64 %rd<4>;\n\
+    ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd2, %r1, 8, %rd1;\n\
+    mov.u32 %r5, %tid.x; setp.eq.u32 %first, %r5, 0;\n\
+    { .param .b32 s; st.param.b32 [s], 1; .param .b64 r; call.uni (r), cudaCGGetIntrinsicHandle, (s);\n\
+      ld.param.b64 %rd3, [r]; }\n\
+    @%first red.global.add.u32 [%rd1], 1;\n\
+    { .param .b64 h; .param .b32 f; st.param.b64 [h], %rd3; st.param.b32 [f], 0; .param .b32 r;\n\
+      call.uni (r), cudaCGSynchronize, (h, f); ld.param.b32 %r2, [r]; }\n\
+    ld.volatile.global.u32 %r3, [%rd1]; add.u32 %r3, %r3, %r2; st.global.u32 [%rd2 + 8], %r3;\n\
+    { .param .b64 h; .param .b32 f; st.param.b64 [h], %rd3; st.param.b32 [f], 0; .param .b32 r;\n\
+      call.uni (r), cudaCGSynchronize, (h, f); ld.param.b32 %r2, [r]; }\n\
+    @%first red.global.add.u32 [%rd1], 1;\n\
+    { .param .b64 h; .param .b32 f; st.param.b64 [h], %rd3; st.param.b32 [f], 0; .param .b32 r;\n\
+      call.uni (r), cudaCGSynchronize, (h, f); ld.param.b32 %r2, [r]; }\n\
+    ld.volatile.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, %r2; st.global.u32 [%rd2 + 12], %r4; ret; }\n\0";
+
+#[test]
+fn kernels_linked_with_the_device_runtime_meet_at_the_grids_barrier() {
+    const PTX: u32 = 1;
+    const LIBRARY: u32 = 4;
+    const BLOCKS: u32 = 6;
+    let own = Own::new();
+    let meeting = MEETING.to_vec();
+    let library = b"!<arch>\n/               0           \ncuda_device_runtime.o/".to_vec();
+    let (mut link, mut image, mut size, mut module, mut meet) = (0, null_mut(), 0, 0, 0);
+    // SAFETY: places and inputs are valid.
+    unsafe {
+        ok(cuLinkCreate_v2(0, nothing(), nothing(), out(&mut link)));
+        for (kind, input, name) in [(PTX, &meeting, c"meeting"), (LIBRARY, &library, c"libcudadevrt.a")] {
+            let data = input.as_ptr().cast_mut().cast();
+            ok(cuLinkAddData_v2(link, kind, data, input.len(), text(name), 0, nothing(), nothing()));
+        }
+        ok(cuLinkComplete(link, out(&mut image), out(&mut size)));
+        ok(cuModuleLoadData(out(&mut module), image));
+        ok(cuLinkDestroy(link));
+        ok(cuModuleGetFunction(out(&mut meet), module, text(c"meet")));
+        let words = 2 + 2 * BLOCKS as usize;
+        let mut address = own.zeros(words);
+        let params = [pointer(&mut address)];
+        ok(cuLaunchCooperativeKernel(meet, BLOCKS, 1, 1, 64, 1, 1, 0, 0, In::new(params.as_ptr())));
+        assert_eq!(own.words(address, words)[2..], [BLOCKS, 2 * BLOCKS].repeat(BLOCKS as usize));
+        // Without a cooperative launch there is no barrier: cudaErrorUnknown, told to each block.
+        ok(cuMemsetD32_v2(address, 0, words));
+        ok(launch(meet, 1, 0, &mut [pointer(&mut address)]));
+        assert_eq!(own.words(address, 4)[2..], [1 + 999, 2 + 999]);
+    }
+}
+
 #[test]
 fn times_are_told_between_events_of_one_context() {
     let first = Own::new();

@@ -43,10 +43,11 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, name: String, image: Result<Image, image::Refused>) -> Answer {
-        match image {
-            Ok(Image { mut ptx }) => {
-                self.state().inputs.push((name, ptx.swap_remove(0)));
+    fn add(&self, name: String, bytes: &[u8]) -> Answer {
+        match image::read_objects(bytes, device()) {
+            Ok(images) => {
+                let texts = images.into_iter().map(|Image { mut ptx }| (name.clone(), ptx.swap_remove(0)));
+                self.state().inputs.extend(texts);
                 Ok(())
             }
             Err(refused) => {
@@ -80,11 +81,11 @@ pub fn cuLinkCreate(
     cuLinkCreate_v2(count, options, values, place)
 }
 
-/// Checks an input's kind; `Some` code when it is one that cannot be linked here.
+/// Checks an input's kind.
 fn check(kind: u32) -> Answer {
     match kind {
-        CUBIN | PTX | FATBINARY | OBJECT => Ok(()),
-        LIBRARY | NVVM => Err(CUresult::NOT_SUPPORTED),
+        CUBIN | PTX | FATBINARY | OBJECT | LIBRARY => Ok(()),
+        NVVM => crate::entry::unsupported("cuLinkAddData of NVVM intermediate code (-dlto)"),
         _ => Err(CUresult::INVALID_VALUE),
     }
 }
@@ -111,7 +112,7 @@ pub fn cuLinkAddData_v2(
     }
     let number = link.state().inputs.len() + 1;
     let name = name.get().map_or_else(|_| format!("input {number}"), |name| name.into_owned());
-    link.add(name, image::read_bytes(bytes, device()))
+    link.add(name, bytes)
 }
 
 pub fn cuLinkAddData(
@@ -139,7 +140,7 @@ pub fn cuLinkAddFile_v2(
     let path = path.get()?;
     let bytes = std::fs::read(&*path).map_err(|_| CUresult::FILE_NOT_FOUND)?;
     check(kind)?;
-    link.add(path.into_owned(), image::read_bytes(&bytes, device()))
+    link.add(path.into_owned(), &bytes)
 }
 
 pub fn cuLinkAddFile(
