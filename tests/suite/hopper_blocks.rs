@@ -1,6 +1,7 @@
 //! Each building block of `tile::hopper`, in a kernel that does little else, against plain loops; and the functions of
 //! `cuda_std`'s mathematics, in kernels, against themselves on the host.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use cust::function::GridSize;
@@ -95,18 +96,22 @@ fn mathematics<T: DeviceCopy + std::fmt::Debug, B: PartialEq>(
         [argument(&mut x), argument(&mut length), argument(&mut y), argument(&mut other), argument(&mut to)];
     launch(device, kernel, (32, 128, 0), &mut arguments)?;
     out.copy_to(&mut got)?;
+    // The first difference of each function.
+    let mut differences = BTreeMap::new();
     for (i, got) in got.chunks_exact(blocks::mathematics::RESULTS).enumerate() {
         let want = all(inputs[i], others[i]);
-        for (k, (got, want)) in got.iter().zip(want).enumerate() {
+        for (function, (got, want)) in got.iter().zip(want).enumerate() {
             let same = bits(*got) == bits(want) || (format!("{got:?}{want:?}") == "NaNNaN");
-            anyhow::ensure!(
-                same,
-                "function {k} of {:?}, {:?}: {got:?}, on the host {want:?}",
-                inputs[i],
-                others[i]
-            );
+            if !same {
+                differences.entry(function).or_insert_with(|| {
+                    let (x, y) = (&inputs[i], &others[i]);
+                    format!("function {function} of {x:?}, {y:?}: {got:?}, on the host {want:?}")
+                });
+            }
         }
     }
+    let differences: Vec<String> = differences.into_values().collect();
+    anyhow::ensure!(differences.is_empty(), "{}", differences.join("\n"));
     Ok(())
 }
 

@@ -288,8 +288,14 @@ pub(crate) fn atan2<T: Real>(y: T, x: T) -> T {
     let less = T::select(infinite, T::select(less == T::INFINITY, T::ONE, T::ZERO), less);
     let greater = T::select(infinite || greater == T::ZERO, T::ONE, greater);
     let shift = T::power_of_two((T::BIAS - greater.stored_exponent()).clamp(1 - T::BIAS, T::BIAS));
-    let (greater, less) = (greater * shift, less * shift);
+    // An angle so small that it is its tangent is computed as a larger one: what is left of a division whose quotient is
+    // subnormal cannot be represented.
+    let lift = T::BIAS / 2;
+    let small = less * shift < T::power_of_two(-lift - T::FRACTION / 2 - 4) && a <= b && !x.is_negative();
+    let (up, down) = (T::power_of_two(lift), T::power_of_two(-lift));
+    let (greater, less) = (greater * shift, T::select(small, less * up, less) * shift);
     let angle = if a < b { first_quadrant(greater, less) } else { first_quadrant(less, greater) };
     let angle = if x.is_negative() { Dd::of(T::PI).plus_dd(angle.negated()) } else { angle };
-    T::select(x.is_nan() || y.is_nan(), T::NAN, angle.rounded().with_sign(y))
+    let angle = T::select(small, angle.rounded() * down, angle.rounded());
+    T::select(x.is_nan() || y.is_nan(), T::NAN, angle.with_sign(y))
 }
