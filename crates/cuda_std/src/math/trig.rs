@@ -291,7 +291,7 @@ pub(crate) fn atan2<T: Real>(y: T, x: T) -> T {
     // An angle so small that it is its tangent is computed as a larger one: what is left of a division whose quotient is
     // subnormal cannot be represented.
     let lift = T::BIAS / 2;
-    let small = less * shift < T::power_of_two(-lift - T::FRACTION / 2 - 4) && a <= b && !x.is_negative();
+    let small = less * shift < T::power_of_two(-lift - T::FRACTION / 2 - 4) && b <= a && !x.is_negative();
     let (up, down) = (T::power_of_two(lift), T::power_of_two(-lift));
     let (greater, less) = (greater * shift, T::select(small, less * up, less) * shift);
     let angle = if a < b { first_quadrant(greater, less) } else { first_quadrant(less, greater) };
