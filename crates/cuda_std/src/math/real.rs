@@ -201,7 +201,7 @@ macro_rules! approximation {
     };
 }
 
-mod reciprocal {
+pub(super) mod reciprocal {
     #[cfg(target_os = "cuda")]
     approximation!(approximate, f32, "rcp.approx.ftz.f32 {result}, {x};");
     #[cfg(target_os = "cuda")]
@@ -213,9 +213,29 @@ mod reciprocal {
         {
             approximate(x)
         }
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(test)]
+        {
+            f32::from_bits((1.0 / x).to_bits().wrapping_add_signed(nudge::get()))
+        }
+        #[cfg(not(any(test, target_os = "cuda")))]
         {
             1.0 / x
+        }
+    }
+
+    /// Moves approximations by last places, as a device may whose bits are its own.
+    #[cfg(test)]
+    pub mod nudge {
+        std::thread_local! {
+            static PLACES: std::cell::Cell<i32> = const { std::cell::Cell::new(0) };
+        }
+
+        pub fn get() -> i32 {
+            PLACES.get()
+        }
+
+        pub fn set(places: i32) {
+            PLACES.set(places);
         }
     }
 

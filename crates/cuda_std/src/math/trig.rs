@@ -299,3 +299,24 @@ pub(crate) fn atan2<T: Real>(y: T, x: T) -> T {
     let angle = T::select(small, angle.rounded() * down, angle.rounded());
     T::select(x.is_nan() || y.is_nan(), T::NAN, angle.with_sign(y))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::math::real::reciprocal::nudge;
+
+    #[test]
+    fn angles_do_not_show_how_reciprocals_are_approximated() {
+        // Every eighth of an octave of both, and what lies between: quotients of all sizes, subnormal ones included.
+        let numbers =
+            || (0..2040_u32).map(|i| f32::from_bits((i << 20) + (i.wrapping_mul(0x9e37_79b9) >> 12)));
+        for y in numbers().step_by(7) {
+            for x in numbers().flat_map(|x| [x, -x]) {
+                let [exact, below, above] = [0, -1, 1].map(|places| {
+                    nudge::set(places);
+                    super::atan2(y, x).to_bits()
+                });
+                assert_eq!((below, above), (exact, exact), "{y:e}, {x:e}");
+            }
+        }
+    }
+}
