@@ -163,7 +163,7 @@ fn what_registers_hold() {
         ("add.bf16x2 %hh0, %r1, %r2;", "add.bf16x2 %r0, %r1, %r2;"),
         ("add.f32 %f0, %hh1, %f2;", "add.f32 %f0, %r1, %f2;"),
         ("fma.rn.bf16 %fh0, %h1, %h2, %h3;", "fma.rn.bf16 %h0, %h1, %h2, %h3;"),
-        ("add.u16x2 %u0, %u1, %u2;", "add.u16x2 %r0, %r1, %r2;"),
+        ("add.u16x2 %u0, %u1, %u2;", "add.u16x2 %r0, %hh1, %r2;"),
         ("red.global.add.noftz.f16x2 [%rd0], %u1;", "red.global.add.noftz.f16x2 [%rd0], %r1;"),
         ("dp4a.u32.u32 %u0, %f1, %u2, %u3;", "dp4a.u32.u32 %u0, %r1, %u2, %u3;"),
         ("cvt.rn.f32.s32 %f0, %f1;", "cvt.rn.f32.s32 %f0, %u1;"),

@@ -311,7 +311,8 @@ fn same_kind(has: ScalarType, wants: ScalarType) -> bool {
     match wants {
         B8 | B16 | B32 | B64 | B128 => true,
         _ if matches!(has, B8 | B16 | B32 | B64 | B128) || has == wants => true,
-        F16 | F32 | F64 | F16x2 | F32x2 | U16x2 | S16x2 | Bf16 | Bf16x2 | Tf32 => false,
+        U16x2 | S16x2 => has == F16x2,
+        F16 | F32 | F64 | F16x2 | F32x2 | Bf16 | Bf16x2 | Tf32 => false,
         _ => !matches!(has, F16 | F32 | F64),
     }
 }
