@@ -38,6 +38,38 @@ macro_rules! libdevice {
     };
 }
 
+/// One instruction of one to three operands: its text, the type of the operands, that of the result.
+#[cfg(target_os = "cuda")]
+macro_rules! instruction {
+    ($text:literal $from:ident $to:ident, $x:expr) => {{
+        let result: $to;
+        // SAFETY: arithmetic has no precondition.
+        unsafe {
+            crate::ptx!(concat!($text, " {result}, {x};"), result = out($to) result, x = in($from) $x;
+                options(pure, nomem))
+        }
+        result
+    }};
+    ($text:literal $from:ident $to:ident, $x:expr, $y:expr) => {{
+        let result: $to;
+        // SAFETY: as above.
+        unsafe {
+            crate::ptx!(concat!($text, " {result}, {x}, {y};"), result = out($to) result, x = in($from) $x,
+                y = in($from) $y; options(pure, nomem))
+        }
+        result
+    }};
+    ($text:literal $from:ident $to:ident, $x:expr, $y:expr, $z:expr) => {{
+        let result: $to;
+        // SAFETY: as above.
+        unsafe {
+            crate::ptx!(concat!($text, " {result}, {x}, {y}, {z};"), result = out($to) result, x = in($from) $x,
+                y = in($from) $y, z = in($from) $z; options(pure, nomem))
+        }
+        result
+    }};
+}
+
 mod convert;
 pub(crate) mod exact;
 mod fast;

@@ -7,26 +7,12 @@ use crate::math::remainder::round;
 use crate::math::rounding::{Direction, towards};
 use half::f16;
 
-/// One conversion instruction on the device.
-#[cfg(target_os = "cuda")]
-macro_rules! convert {
-    ($text:literal $from:ident $to:ident, $x:expr) => {{
-        let result: $to;
-        // SAFETY: arithmetic has no precondition.
-        unsafe {
-            crate::ptx!(concat!($text, " {result}, {x};"), result = out($to) result, x = in($from) $x;
-                options(pure, nomem))
-        }
-        result
-    }};
-}
-
 /// A float to an integer, which on the host is that of the float `$whole`.
 macro_rules! to_integer {
     ($text:literal $from:ident $to:ident, $x:ident, $whole:expr) => {{
         #[cfg(target_os = "cuda")]
         {
-            convert!($text $from $to, $x)
+            instruction!($text $from $to, $x)
         }
         #[cfg(not(target_os = "cuda"))]
         {
@@ -44,7 +30,7 @@ macro_rules! rounded {
     ($text:literal $from:ident $to:ident $direction:ident, $x:expr) => {{
         #[cfg(target_os = "cuda")]
         {
-            convert!($text $from $to, $x)
+            instruction!($text $from $to, $x)
         }
         #[cfg(not(target_os = "cuda"))]
         {

@@ -8,13 +8,7 @@ macro_rules! extreme {
     ($op:ident $float:ident $text:literal, $x:ident, $y:ident) => {{
         #[cfg(target_os = "cuda")]
         {
-            let result: $float;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!(concat!($text, " {result}, {x}, {y};"),
-                    result = out($float) result, x = in($float) $x, y = in($float) $y; options(pure, nomem))
-            }
-            result
+            instruction!($text $float $float, $x, $y)
         }
         #[cfg(not(target_os = "cuda"))]
         {

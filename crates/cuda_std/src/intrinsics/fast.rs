@@ -10,13 +10,7 @@ macro_rules! approximate {
     ($float:ident, $text:literal, $x:expr, $host:expr) => {{
         #[cfg(target_os = "cuda")]
         {
-            let result: $float;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!(concat!($text, " {result}, {x};"), result = out($float) result, x = in($float) $x;
-                    options(pure, nomem))
-            }
-            result
+            instruction!($text $float $float, $x)
         }
         #[cfg(not(target_os = "cuda"))]
         {

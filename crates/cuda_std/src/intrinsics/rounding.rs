@@ -7,13 +7,7 @@ macro_rules! unary {
     ($op:ident $float:ident $text:literal $direction:ident, $x:ident) => {{
         #[cfg(target_os = "cuda")]
         {
-            let result: $float;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!(concat!($text, " {result}, {x};"), result = out($float) result, x = in($float) $x;
-                    options(pure, nomem))
-            }
-            result
+            instruction!($text $float $float, $x)
         }
         #[cfg(not(target_os = "cuda"))]
         unary!(@host $op $direction, $x)
@@ -28,13 +22,7 @@ macro_rules! binary {
     ($op:ident $float:ident $text:literal $direction:ident, $x:ident, $y:ident) => {{
         #[cfg(target_os = "cuda")]
         {
-            let result: $float;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!(concat!($text, " {result}, {x}, {y};"),
-                    result = out($float) result, x = in($float) $x, y = in($float) $y; options(pure, nomem))
-            }
-            result
+            instruction!($text $float $float, $x, $y)
         }
         #[cfg(not(target_os = "cuda"))]
         binary!(@host $op $direction, $x, $y)
@@ -55,13 +43,7 @@ macro_rules! ternary {
     ($float:ident $text:literal $direction:ident, $x:ident, $y:ident, $z:ident) => {{
         #[cfg(target_os = "cuda")]
         {
-            let result: $float;
-            // SAFETY: arithmetic has no precondition.
-            unsafe {
-                crate::ptx!(concat!($text, " {result}, {x}, {y}, {z};"), result = out($float) result,
-                    x = in($float) $x, y = in($float) $y, z = in($float) $z; options(pure, nomem))
-            }
-            result
+            instruction!($text $float $float, $x, $y, $z)
         }
         #[cfg(not(target_os = "cuda"))]
         ternary!(@host $direction, $x, $y, $z)
