@@ -22,24 +22,23 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     if m.take("cp") {
         return bulk(d, f);
     }
-    let (load, store, add) = (m.take("ld_reduce"), m.take("st"), m.take("red"));
-    access(d, f, load, store, add, true)
+    let kinds = [("ld_reduce", AccessKind::Load), ("st", AccessKind::Store), ("red", AccessKind::Reduction)];
+    let kind = m.take_any(&kinds).ok_or_else(|| Refusal::new("there is no such form"))?;
+    access(d, f, kind, true)
 }
 
 /// `st.async.release`, `red.async.mmio.release`: as `multimem` has them, of ordinary addresses.
 pub(super) fn released(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     f.modifiers.take("mmio");
-    let store = f.name == "st";
-    access(d, f, false, store, !store, false)
+    let kind = if f.name == "st" { AccessKind::Store } else { AccessKind::Reduction };
+    access(d, f, kind, false)
 }
 
 /// A load, a store or a reduction. What is `.async` is done when it is issued.
 fn access(
     d: &mut Decoder<'_>,
     f: &mut Form<'_>,
-    load: bool,
-    store: bool,
-    add: bool,
+    kind: AccessKind,
     multimem: bool,
 ) -> Result<OpKind, Refusal> {
     let m = &mut f.modifiers;
@@ -49,7 +48,7 @@ fn access(
     if scope.is_some() != order.is_some_and(|order| order != Order::Weak) {
         return Err(Refusal::new("an order and a scope go together"));
     }
-    let (order, scope) = match add {
+    let (order, scope) = match kind == AccessKind::Reduction {
         true => (order.unwrap_or(Order::Relaxed), scope.unwrap_or(Scope::System)),
         false => (order.unwrap_or(Order::Weak), scope.unwrap_or(Scope::Block)),
     };
@@ -76,7 +75,7 @@ fn access(
     ]);
     let ty = narrow.map_or_else(|| m.ty(), Ok)?;
     let [first, second] = f.operands()?;
-    let (place, values) = if load { (second, first) } else { (first, second) };
+    let (place, values) = if kind == AccessKind::Load { (second, first) } else { (first, second) };
     let parts = match values {
         Operand::Vector(parts) => &parts[..],
         one => std::slice::from_ref(one),
@@ -95,7 +94,7 @@ fn access(
         let (space, signed, non_coherent) = (GLOBAL, false, false);
         Box::new(MemoryOp { space, address, width, signed, rows, data, order, scope, non_coherent, multimem })
     };
-    if load {
+    if kind == AccessKind::Load {
         if matches!(values, Operand::Sink) {
             return Err(Refusal::new("its result needs a register"));
         }
@@ -104,8 +103,8 @@ fn access(
     }
     let operands = parts.iter().map(|part| d.source(part, ty)).collect::<Result<Vec<_>, _>>()?;
     match operation {
-        None if store => Ok(OpKind::Store(memory(operands))),
-        Some(operation) if add => Ok(OpKind::Atomic(Box::new(AtomicOp {
+        None if kind == AccessKind::Store => Ok(OpKind::Store(memory(operands))),
+        Some(operation) if kind == AccessKind::Reduction => Ok(OpKind::Atomic(Box::new(AtomicOp {
             space: GLOBAL,
             address,
             function: atomics::function(operation, ty)?,
@@ -113,7 +112,7 @@ fn access(
             targets: Box::default(),
             operands: operands.into(),
             swap: NONE,
-            kind: AccessKind::Reduction,
+            kind,
             order,
             scope,
             counts: false,
