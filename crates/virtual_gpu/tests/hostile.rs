@@ -1,20 +1,30 @@
 //! Damaged programs: each is refused or runs to an end, and none takes the process with it.
 
+mod fixture;
+
 use gpu_model::chips;
 use virtual_gpu::{Gpu, Launch, Options};
 
-const PROGRAMS: [&str; 10] = [
-    include_str!("cuda/control.ptx"),
-    include_str!("cuda/half.ptx"),
-    include_str!("cuda/integer.ptx"),
-    include_str!("cuda/memory.ptx"),
-    include_str!("cuda/together.ptx"),
+const PROGRAMS: [&str; 5] = [
     include_str!("ptx/flow.ptx"),
     include_str!("ptx/spaces.ptx"),
     include_str!("ptx/barriers.ptx"),
     include_str!("ptx/matrix.ptx"),
     include_str!("ptx/cluster.ptx"),
 ];
+
+/// What nvcc made of CUDA C++, packed by gzip.
+const COMPILED: [&[u8]; 5] = [
+    include_bytes!("cuda/control.ptx.gz"),
+    include_bytes!("cuda/half.ptx.gz"),
+    include_bytes!("cuda/integer.ptx.gz"),
+    include_bytes!("cuda/memory.ptx.gz"),
+    include_bytes!("cuda/together.ptx.gz"),
+];
+
+fn programs() -> Vec<String> {
+    COMPILED.into_iter().map(fixture::unpacked).chain(PROGRAMS.map(String::from)).collect()
+}
 
 /// Numbers that break arithmetic on sizes, offsets and indices.
 const NUMBERS: [&str; 14] = [
@@ -129,10 +139,10 @@ fn damaged_programs_are_refused_or_end() {
     let count = number("HOSTILE").unwrap_or(600);
     let seed = number("HOSTILE_SEED").unwrap_or(1);
     let keep = std::env::var("HOSTILE_KEEP").ok();
-    let (mut launched, mut panicked) = (0, Vec::new());
+    let (programs, mut launched, mut panicked) = (programs(), 0, Vec::new());
     for i in 0..count {
         let mut random = Random((seed << 32) + i);
-        let text = damage(PROGRAMS[i as usize % PROGRAMS.len()], &mut random);
+        let text = damage(&programs[i as usize % programs.len()], &mut random);
         if let Some(directory) = &keep {
             std::fs::write(format!("{directory}/{i}.ptx"), &text).unwrap();
         }

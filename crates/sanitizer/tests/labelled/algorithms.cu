@@ -2,7 +2,7 @@
 // passes, hash tables, worklists, queues and deques, locks, readers that take no lock, blocks that stay.
 //
 // The line above each kernel is as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx algorithms.cu -o algorithms.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx algorithms.cu -o algorithms.ptx && gzip -9n algorithms.ptx
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 #include <cuda/barrier>

@@ -1,7 +1,7 @@
 // Labelled programs: clusters, distributed shared memory, bulk copies.
 //
 // The line above each kernel is as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx clusters.cu -o clusters.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx clusters.cu -o clusters.ptx && gzip -9n clusters.ptx
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 #include <cuda/barrier>

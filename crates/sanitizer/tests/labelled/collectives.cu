@@ -2,7 +2,7 @@
 // many, or before anything was put there.
 //
 // The lines above each are as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx collectives.cu -o collectives.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx collectives.cu -o collectives.ptx && gzip -9n collectives.ptx
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
 #include <cub/block/block_exchange.cuh>

@@ -2,7 +2,7 @@
 // registers, stacks and calls, structures and heaps, votes, named barriers and asynchronous copies.
 //
 // The lines above each are as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx details.cu -o details.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx details.cu -o details.ptx && gzip -9n details.ptx
 #include <cub/agent/single_pass_scan_operators.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>

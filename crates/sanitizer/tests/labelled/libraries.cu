@@ -2,7 +2,7 @@
 // and warp-wide instructions.
 //
 // The line above each kernel is as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx libraries.cu -o libraries.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx libraries.cu -o libraries.ptx && gzip -9n libraries.ptx
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

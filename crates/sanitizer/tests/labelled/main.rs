@@ -7,39 +7,43 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
+use flate2::read::GzDecoder;
 use gpu_model::chips::H200;
 use sanitizer::{Check, Checks, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
-const NAMES: [&str; 12] = [
-    "synchronisation",
-    "memory_and_copies",
-    "suites",
-    "unoptimised",
-    "clusters",
-    "libraries",
-    "spaces",
-    "algorithms",
-    "stages",
-    "twins",
-    "collectives",
-    "details",
-];
-const FILES: [(&str, &str); 12] = [
-    (include_str!("synchronisation.cu"), include_str!("synchronisation.ptx")),
-    (include_str!("memory_and_copies.cu"), include_str!("memory_and_copies.ptx")),
-    (include_str!("suites.cu"), include_str!("suites.ptx")),
-    (include_str!("unoptimised.cu"), include_str!("unoptimised.ptx")),
-    (include_str!("clusters.cu"), include_str!("clusters.ptx")),
-    (include_str!("libraries.cu"), include_str!("libraries.ptx")),
-    (include_str!("spaces.cu"), include_str!("spaces.ptx")),
-    (include_str!("algorithms.cu"), include_str!("algorithms.ptx")),
-    (include_str!("stages.cu"), include_str!("stages.ptx")),
-    (include_str!("twins.cu"), include_str!("twins.ptx")),
-    (include_str!("collectives.cu"), include_str!("collectives.ptx")),
-    (include_str!("details.cu"), include_str!("details.ptx")),
-];
+/// A file of programs.
+struct File {
+    name: &'static str,
+    source: &'static str,
+    /// What nvcc made of it (its line is in the source's head), packed by `gzip -9n`.
+    packed: &'static [u8],
+}
+
+impl File {
+    fn ptx(&self) -> String {
+        let mut ptx = String::new();
+        GzDecoder::new(self.packed).read_to_string(&mut ptx).expect("a packed text");
+        ptx
+    }
+}
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        const FILES: &[File] = &[$(File {
+            name: $name,
+            source: include_str!(concat!($name, ".cu")),
+            packed: include_bytes!(concat!($name, ".ptx.gz")),
+        }),*];
+    };
+}
+files! {
+    "synchronisation" "memory_and_copies" "suites" "unoptimised" "clusters" "libraries"
+    "spaces" "algorithms" "stages" "twins" "collectives" "details"
+}
+
 const WORDS: usize = 1024;
 const BYTES: u64 = 4 * WORDS as u64;
 
@@ -180,7 +184,7 @@ impl Tally {
 #[test]
 fn every_label_is_right() {
     let mut tally = Tally::default();
-    FILES.iter().for_each(|(source, ptx)| tally.run(source, ptx, 3, None));
+    FILES.iter().for_each(|file| tally.run(file.source, &file.ptx(), 3, None));
     tally.expect_no_mistake("as committed");
 }
 
@@ -189,7 +193,7 @@ fn compiled(how: &str, flags: &[&str], without: Option<&str>) {
     let folder = std::env::temp_dir().join(format!("warpsmith-labelled-{}{how}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let mut tally = Tally::default();
-    for (name, (source, _)) in NAMES.into_iter().zip(FILES) {
+    for &File { name, source, .. } in FILES {
         // There are clusters since compute capability 9.0.
         if name == "clusters" && !flags.contains(&"-arch=compute_90") {
             continue;

@@ -2,7 +2,7 @@
 //
 // Above each kernel: its name, `ok` or the tools of which at least one must find its bug, and how it is launched (one
 // grid of 4 blocks of 128 threads, `a` holds 0, 1, 2 ..., `b` zeros, 1024 words each, if nothing else is said).
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx memory_and_copies.cu -o memory_and_copies.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx memory_and_copies.cu -o memory_and_copies.ptx && gzip -9n memory_and_copies.ptx
 #include <cstdio>
 #include <cuda_pipeline.h>
 #include <cuda/pipeline>

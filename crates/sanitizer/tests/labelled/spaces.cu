@@ -2,7 +2,7 @@
 // never written, deadlocks.
 //
 // The line above each kernel is as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx spaces.cu -o spaces.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx spaces.cu -o spaces.ptx && gzip -9n spaces.ptx
 #include <cuda/atomic>
 #include <cuda_pipeline.h>
 #include <mma.h>

@@ -1,7 +1,7 @@
 // Labelled programs: stages and roles, warps, and what lies in memory.
 //
 // The line above each kernel is as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx stages.cu -o stages.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx stages.cu -o stages.ptx && gzip -9n stages.ptx
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

@@ -4,7 +4,7 @@
 //
 // Above each kernel: its name, `ok` or the tools of which at least one must find its bug, and how it is launched (one
 // grid of 4 blocks of 128 threads, `a` holds 0, 1, 2 ..., `b` zeros, 1024 words each, if nothing else is said).
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx suites.cu -o suites.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx suites.cu -o suites.ptx && gzip -9n suites.ptx
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

@@ -3,7 +3,7 @@
 // GPUVerify and Faial, warps without lockstep after HiRace, and structures without locks.
 //
 // The lines above each are as in suites.cu.
-// nvcc -arch=compute_90 -std=c++17 -O3 -ptx twins.cu -o twins.ptx
+// nvcc -arch=compute_90 -std=c++17 -O3 -ptx twins.cu -o twins.ptx && gzip -9n twins.ptx
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

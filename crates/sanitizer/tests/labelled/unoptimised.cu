@@ -2,7 +2,7 @@
 // starts from in the caller.
 //
 // The line above each kernel is as in suites.cu, of which they are copies.
-// nvcc -arch=compute_90 -std=c++17 -G -ptx unoptimised.cu -o unoptimised.ptx   (without its debug sections)
+// nvcc -arch=compute_90 -std=c++17 -G -ptx unoptimised.cu -o unoptimised.ptx   (without its debug sections; then gzip -9n)
 #include <cuda/atomic>
 #define K extern "C" __global__ void
 #define TID (blockIdx.x * blockDim.x + threadIdx.x)

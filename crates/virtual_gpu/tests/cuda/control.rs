@@ -7,10 +7,10 @@ use crate::numbers;
 macro_rules! on_both_builds {
     ($($check:ident)*) => {
         mod optimised {
-            $(#[test] fn $check() { super::$check(&super::Device::new(include_str!("control.ptx"))) })*
+            $(#[test] fn $check() { super::$check(&crate::device(include_bytes!("control.ptx.gz"))) })*
         }
         mod debug {
-            $(#[test] fn $check() { super::$check(&super::Device::new(include_str!("control_debug.ptx"))) })*
+            $(#[test] fn $check() { super::$check(&crate::device(include_bytes!("control_debug.ptx.gz"))) })*
         }
     };
 }

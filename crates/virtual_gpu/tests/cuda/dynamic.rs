@@ -4,7 +4,7 @@ use crate::device::{Device, Plain};
 use crate::numbers;
 
 fn device() -> Device {
-    Device::new(include_str!("dynamic.ptx"))
+    crate::device(include_bytes!("dynamic.ptx.gz"))
 }
 
 fn values(seed: u64, count: usize) -> Vec<i32> {

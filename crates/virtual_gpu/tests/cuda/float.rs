@@ -4,7 +4,7 @@ use crate::device::{Device, Plain};
 use crate::numbers;
 
 fn device() -> Device {
-    Device::new(include_str!("float.ptx"))
+    crate::device(include_bytes!("float.ptx.gz"))
 }
 
 #[test]

@@ -1,11 +1,10 @@
 use half::{bf16, f16};
 use virtual_gpu::Launch;
 
-use crate::device::Device;
 use crate::numbers;
 
 fn run(kernel: &str, a: &[u32], b: &[u32], c: &[u32]) -> Vec<u32> {
-    let device = Device::new(include_str!("half.ptx"));
+    let device = crate::device(include_bytes!("half.ptx.gz"));
     let out = device.zeros::<u32>(a.len() * 8);
     let args = [device.upload(a), device.upload(b), device.upload(c), out].map(|x| x.arg());
     device.launch(kernel, Launch::new(1, a.len() as u32), &args);

@@ -1,15 +1,22 @@
 //! Ordinary CUDA C++ programs, compiled to PTX by nvcc (`nvcc -arch=sm_90 -std=c++17 -ptx`, with the `.version` lowered to
-//! 8.3), against the same work done in Rust.
+//! 8.3, and packed by `gzip -9n`), against the same work done in Rust.
 
 mod control;
 #[path = "../device/mod.rs"]
 mod device;
 mod dynamic;
+#[path = "../fixture/mod.rs"]
+mod fixture;
 mod float;
 mod half;
 mod integer;
 mod memory;
 mod together;
+
+/// A device with a module that is kept packed.
+fn device(packed: &[u8]) -> device::Device {
+    device::Device::new(&fixture::unpacked(packed))
+}
 
 /// Pseudo-random numbers for inputs.
 fn numbers(seed: u64) -> impl Iterator<Item = u64> {

@@ -4,7 +4,7 @@ use crate::device::{Device, Plain};
 use crate::numbers;
 
 fn device() -> Device {
-    Device::new(include_str!("memory.ptx"))
+    crate::device(include_bytes!("memory.ptx.gz"))
 }
 
 /// The C structure: tag at 0, id at 2, weight at 8, bit fields at 16, bytes at 20; 24 in all.
