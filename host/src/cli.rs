@@ -1,11 +1,11 @@
 //! The command line: what is asked, on which device, and what the process answers with.
 
-use std::fmt;
 use std::process::ExitCode;
-use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
+use warpsmith_launch::Wish;
 
 use crate::commands;
 use crate::terminal;
@@ -21,12 +21,12 @@ pub struct Cli {
     #[arg(
         long,
         global = true,
-        value_enum,
+        value_parser = device_parser(),
         value_name = "auto|gpu|virtual",
         hide_possible_values = true,
         display_order = 100
     )]
-    pub device: Option<DeviceWish>,
+    pub device: Option<Wish>,
 
     #[command(flatten)]
     output: Output,
@@ -46,46 +46,15 @@ Examples:
 
 Exit code: 0 all is well, 1 a result is wrong or a command failed, 2 the command line is not understood.";
 
-/// Which device the kernels run on.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeviceWish {
-    /// A real GPU when the driver reports one, else the virtual GPU
-    #[default]
-    Auto,
-    /// The real GPU, or an error that says what is missing
-    Gpu,
-    /// The virtual GPU built into this program
-    Virtual,
-}
-
-impl DeviceWish {
-    /// The word of the command line and of `WARPSMITH_DEVICE`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Gpu => "gpu",
-            Self::Virtual => "virtual",
-        }
-    }
-}
-
-impl FromStr for DeviceWish {
-    type Err = String;
-
-    /// The value of `WARPSMITH_DEVICE`; an empty one is none.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match warpsmith_cuda::Wish::from_str(text).map_err(|error| error.to_string())? {
-            warpsmith_cuda::Wish::Auto => Ok(Self::Auto),
-            warpsmith_cuda::Wish::Gpu => Ok(Self::Gpu),
-            warpsmith_cuda::Wish::Virtual => Ok(Self::Virtual),
-        }
-    }
-}
-
-impl fmt::Display for DeviceWish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
+/// The words of `--device` and what they mean, for completions.
+fn device_parser() -> impl TypedValueParser<Value = Wish> {
+    let words = [
+        ("auto", "A real GPU when the driver reports one, else the virtual GPU"),
+        ("gpu", "The real GPU, or an error that says what is missing"),
+        ("virtual", "The virtual GPU built into this program"),
+    ];
+    PossibleValuesParser::new(words.map(|(word, help)| PossibleValue::new(word).help(help)))
+        .try_map(|word| word.parse::<Wish>())
 }
 
 /// The commands, one file each in `commands/`.
@@ -138,7 +107,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// The device asked for on the command line.
-    pub device: DeviceWish,
+    pub device: Wish,
 }
 
 /// `--json`, flattened into each command that has it. It may stand before the command, too.
@@ -182,7 +151,7 @@ pub fn main() -> ExitCode {
         }
     };
     let device = cli.device.map_or_else(
-        || std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse().map_err(anyhow::Error::msg),
+        || std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse().map_err(anyhow::Error::new),
         Ok,
     );
     let context = match device {
@@ -280,7 +249,7 @@ mod tests {
     fn the_device_may_stand_before_or_after_the_command() {
         for line in ["warpsmith --device virtual list", "warpsmith list --device virtual"] {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
-            assert_eq!(cli.device, Some(DeviceWish::Virtual));
+            assert_eq!(cli.device, Some(Wish::Virtual));
         }
     }
 
@@ -313,13 +282,5 @@ mod tests {
             let text = with_the_way_to_kernels(error).to_string();
             assert_eq!(text.contains("tip: `warpsmith list` names the kernels"), told, "{text}");
         }
-    }
-
-    #[test]
-    fn an_empty_variable_is_an_unset_one() {
-        assert_eq!("".parse(), Ok(DeviceWish::Auto));
-        assert_eq!("virtual".parse(), Ok(DeviceWish::Virtual));
-        let refused = "abacus".parse::<DeviceWish>().unwrap_err();
-        assert_eq!(refused, "WARPSMITH_DEVICE=abacus: the devices are auto, gpu and virtual");
     }
 }

@@ -3,8 +3,8 @@
 use report::profile::{BySpace, Counters, GlobalCounters, Operations, SharedCounters, TensorOperations};
 use virtual_gpu::profiler;
 use warpsmith_cuda::profile::{LaunchProfile, record};
+use warpsmith_launch::Device;
 
-use crate::device::Device;
 use crate::error::Error;
 
 /// Runs `launch` to its end, and gives the profiles of what it launched; none on a real GPU.
@@ -12,7 +12,7 @@ pub fn profiled(
     device: &Device,
     launch: impl FnOnce() -> Result<(), Error>,
 ) -> Result<Vec<LaunchProfile>, Error> {
-    let run = || launch().and_then(|()| device.synchronize());
+    let run = || launch().and_then(|()| Ok(device.synchronize()?));
     if !device.is_virtual() {
         return run().map(|()| Vec::new());
     }

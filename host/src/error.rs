@@ -1,95 +1,21 @@
 //! What can go wrong between the host and its kernels.
 
-use cust::error::CudaError;
-
 /// An error of this crate: what was asked, what the limit is, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A driver call failed.
-    #[error("cannot {doing}: {error:?}")]
-    Cuda {
-        /// What was being done, as a verb: "copy A to the device".
-        doing: String,
-        /// The driver's answer.
-        error: CudaError,
-    },
-    /// No device could be taken.
-    #[error("{0}")]
-    NoDevice(String),
-    /// The profile that was asked for cannot be written.
-    #[error("{0}")]
-    Profile(String),
-    /// The device cannot run any module.
-    #[error(
-        "the device ({name}) has compute capability {major}.{minor}; the kernels need at least 7.5 (Turing, 2018). \
-         `--device virtual` runs them without it"
-    )]
-    TooOld {
-        /// The device.
-        name: String,
-        /// Its capability.
-        major: u32,
-        /// Its capability, after the dot.
-        minor: u32,
-    },
-    /// No module that the device admits has this kernel.
-    #[error("kernel `{kernel}` cannot run here: {reason}")]
-    LeftOut {
-        /// The kernel.
-        kernel: String,
-        /// Why no loaded module has it.
-        reason: String,
-    },
-    /// The driver refused a module.
-    #[error("the driver refuses the module for {arch}: {error:?}{log}")]
-    Module {
-        /// The module's architecture.
-        arch: &'static str,
-        /// The driver's answer.
-        error: CudaError,
-        /// What its compiler said, each line indented, after a line break.
-        log: String,
-    },
-    /// PTX that was just compiled cannot be read back.
-    #[error("the module for {arch} cannot be read: {error}")]
-    Ptx {
-        /// The module's architecture.
-        arch: &'static str,
-        /// The parser's answer.
-        error: Box<ptx::Error>,
-    },
-    /// The PTX and the typed description of a kernel differ: one of them is stale.
-    #[error("kernel `{kernel}` was compiled with other parameters than the host knows: {difference}")]
-    Layout {
-        /// The kernel.
-        kernel: &'static str,
-        /// The first parameter that differs, and both layouts.
-        difference: String,
-    },
-    /// A launch that the kernel or the device does not admit.
-    #[error("cannot launch `{kernel}`: {problem}")]
-    Launch {
-        /// The kernel.
-        kernel: &'static str,
-        /// The broken relation, with both values.
-        problem: String,
-    },
+    /// The device, a module or a launch.
+    #[error(transparent)]
+    Launch(#[from] warpsmith_launch::Error),
     /// A product that no kernel takes as it was described.
     #[error("cannot multiply: {0}")]
     Product(String),
+    /// Time is to be measured where there is none.
+    #[error(
+        "`bench` measures time, and the virtual GPU has none to measure: run it on a machine with an NVIDIA GPU; `profile` \
+         counts what a kernel does, here"
+    )]
+    NoTime,
     /// A problem size that cannot be run.
     #[error("{0}")]
     Size(String),
-}
-
-/// Says what was being done when a driver call failed.
-pub trait Doing<T> {
-    /// `doing` completes "cannot …".
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
-}
-
-impl<T> Doing<T> for Result<T, CudaError> {
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error> {
-        self.map_err(|error| Error::Cuda { doing: doing.into(), error })
-    }
 }

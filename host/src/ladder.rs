@@ -4,10 +4,10 @@ use cuda_std::Kernel;
 use cust::memory::DeviceBuffer;
 use kernels_gpu::matmul::ladder::{asynchronous, ordered, registers_1d, registers_2d, vectors, warps};
 use kernels_gpu::matmul::{Gemm, naive, tiled};
+use warpsmith_launch::{Device, Shape};
 
-use crate::device::Device;
 use crate::error::Error;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 
 /// A step of the ladder.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ type Launch = fn(
 macro_rules! launch {
     ($kernel:ty) => {
         // SAFETY: `multiply` compared extents, buffers and shape with what the kernels ask for.
-        |device, shape, p, a, b, c| unsafe { device.kernel::<$kernel>()?.launch(shape, (p, a, b, c)) }
+        |device, shape, p, a, b, c| unsafe { device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c)) }
     };
 }
 

@@ -9,8 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ptx::{Instruction, Operand, SourceLines, Statement};
 use virtual_gpu::profiler;
 
+use warpsmith_launch::Entry;
+
 use crate::error::Error;
-use crate::modules::level_of;
+use crate::modules::LEVELS;
 
 /// Loads of one source line that become fewer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -27,11 +29,8 @@ pub struct Merge {
 
 /// The merges in a kernel, by line.
 pub fn merges(kernel: &str) -> Result<Vec<Merge>, Error> {
-    let Some(level) = level_of(kernel)? else { return Ok(Vec::new()) };
-    let Some(body) = level.entry(kernel)?.and_then(|entry| entry.body.as_ref()) else {
-        return Ok(Vec::new());
-    };
-    let module = level.parsed()?;
+    let Some(Entry { module, function, .. }) = LEVELS.find(kernel)? else { return Ok(Vec::new()) };
+    let Some(body) = &function.body else { return Ok(Vec::new()) };
     let lines = SourceLines::new(module);
     let mut code = Vec::new();
     flatten(&body.statements, &mut code);

@@ -23,13 +23,13 @@ use cust::memory::{DeviceBuffer, DevicePointer};
 use kernels_gpu::matmul::product as kernels;
 use kernels_gpu::matmul::product::pack::{self, product_pack};
 use kernels_gpu::matmul::product::parts::{self, product_sum, product_sum_many};
+use warpsmith_launch::{Device, Doing, Shape};
 
 pub use plan::Plan;
 pub use tiles::{Problem, Tiles};
 
-use crate::device::Device;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 
 /// A matrix that is read: row-major, as it is stored.
 #[derive(Clone, Copy)]
@@ -218,7 +218,7 @@ impl<'d> Products<'d> {
             let shape = Shape { grid: [blocks, 2, 1], block: [pack::BLOCK, 1, 1], shared: 0 };
             // SAFETY: the operands are as `p` describes them, and the scratch buffer has room for both behind the parts.
             unsafe {
-                let kernel = self.device.kernel::<product_pack>()?;
+                let kernel = self.device.kernel::<product_pack>(&LEVELS)?;
                 kernel.launch(shape, (a, b, operands[0], operands[1], to))?;
             }
             q = kernels::Product {
@@ -238,13 +238,13 @@ impl<'d> Products<'d> {
         unsafe {
             if plan.parts < parts::MANY {
                 let shape = Shape::line(fours, parts::BLOCK);
-                return self.device.kernel::<product_sum>()?.launch(shape, arguments);
+                return Ok(self.device.kernel::<product_sum>(&LEVELS)?.launch(shape, arguments)?);
             }
             let shape = Shape {
                 block: [parts::BLOCK, 1, 1],
                 ..Shape::line(fours, parts::BLOCK / parts::GROUPS as u32)
             };
-            self.device.kernel::<product_sum_many>()?.launch(shape, arguments)
+            Ok(self.device.kernel::<product_sum_many>(&LEVELS)?.launch(shape, arguments)?)
         }
     }
 }

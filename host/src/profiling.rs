@@ -1,11 +1,11 @@
 //! The profile of one kernel: its demo, run on the virtual GPU for that kernel alone.
 
 use warpsmith_cuda::profile::LaunchProfile;
+use warpsmith_launch::{Device, Wish};
 
-use crate::cli::DeviceWish;
 use crate::demos::{self, Stage};
-use crate::device::Device;
 use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::registry;
 use crate::size::Size;
 use crate::terminal::Progress;
@@ -13,14 +13,14 @@ use crate::terminal::Progress;
 /// Every launch of `kernel` in its demo at `size`, always on the virtual GPU.
 pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
     registry::find(kernel)?;
-    profile_on(&Device::open(DeviceWish::Virtual)?, kernel, size)
+    profile_on(&Device::open(Wish::Virtual)?, kernel, size)
 }
 
 /// The same on a virtual device that is open already.
 pub fn profile_on(device: &Device, kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
     let (family, description) = registry::find(kernel)?;
     // Says why if the model does not admit it.
-    device.module_of(description.name)?;
+    device.module(&LEVELS, description.name)?;
     let progress = Progress::new(kernel, true);
     let stage = Stage { size, only: Some(description.name), ..Stage::new(device, &progress) };
     run_family(family, &stage)?;

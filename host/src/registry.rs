@@ -1,72 +1,6 @@
 //! Every kernel of the project, by its typed description.
 
-use cuda_std::{Kernel, LaunchBounds, ParamLayout, PtxParam};
-
-use crate::error::Error;
-
-/// What `#[kernel]` tells the host, without the type.
-#[derive(Clone, Copy, Debug)]
-pub struct Description {
-    /// The kernel's name.
-    pub name: &'static str,
-    /// Its parameters as written in Rust.
-    pub params: &'static [ParamLayout],
-    /// The limits of its launches.
-    pub bounds: LaunchBounds,
-    /// Its source file, as the compiler was given it.
-    pub file: &'static str,
-    /// Its line.
-    pub line: u32,
-}
-
-impl Description {
-    /// The description of a kernel.
-    pub const fn of<K: Kernel>() -> Self {
-        Self { name: K::NAME, params: K::PARAMS, bounds: K::LAUNCH_BOUNDS, file: K::FILE, line: K::LINE }
-    }
-
-    /// The source file relative to the workspace.
-    pub fn source(&self) -> &'static str {
-        self.file.find("kernels-gpu").map_or(self.file, |at| &self.file[at..])
-    }
-
-    /// The kernel's signature in Rust.
-    pub fn signature(&self) -> String {
-        let params: Vec<String> =
-            self.params.iter().map(|p| format!("{}: {}", p.name, p.rust_type)).collect();
-        format!("{}({})", self.name, params.join(", "))
-    }
-
-    /// Compares the parameters of the PTX entry with this description.
-    pub fn compare(&self, entry: &ptx::Function) -> Result<(), Error> {
-        let expected: Vec<PtxParam> = self.params.iter().flat_map(ParamLayout::ptx).collect();
-        let differs = |difference| Err(Error::Layout { kernel: self.name, difference });
-        for (index, typed) in expected.iter().enumerate() {
-            let part = if typed.part == 1 { " (its length)" } else { "" };
-            let layout = |size: u64, align: u64| format!("{size} bytes aligned to {align}");
-            let host = layout(typed.size as u64, typed.align as u64);
-            let Some(param) = entry.params.get(index) else {
-                return differs(format!(
-                    "`{}`{part} is {host} on the host and missing in the PTX",
-                    typed.name
-                ));
-            };
-            let size = param.size().unwrap_or(0);
-            if (size, param.alignment()) != (typed.size as u64, typed.align as u64) {
-                let device = layout(size, param.alignment());
-                return differs(format!(
-                    "`{}`{part} is {host} on the host and {device} in the PTX",
-                    typed.name
-                ));
-            }
-        }
-        if entry.params.len() > expected.len() {
-            let (device, host) = (entry.params.len(), expected.len());
-            return differs(format!("the PTX has {device} parameters, the host knows {host}"));
-        }
-        Ok(())
-    }
-}
+use warpsmith_launch::Description;
 
 macro_rules! kernels {
     ($($(#[$only:meta])? $family:literal: $($module:ident)::+ { $($kernel:ident)* })*) => {
@@ -176,6 +110,11 @@ kernels! {
     // `warpsmith new` writes above this line.
 }
 
+/// A kernel's source file relative to the workspace.
+pub fn source(kernel: &Description) -> &'static str {
+    kernel.file.find("kernels-gpu").map_or(kernel.file, |at| &kernel.file[at..])
+}
+
 /// All kernels with their family.
 pub fn kernels() -> impl Iterator<Item = (&'static str, &'static Description)> {
     KERNELS.iter().flat_map(|(family, kernels)| kernels.iter().map(move |kernel| (*family, kernel)))
@@ -229,6 +168,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modules::LEVELS;
 
     #[test]
     fn names_are_unique() {
@@ -242,9 +182,9 @@ mod tests {
     #[test]
     fn every_kernel_is_in_a_module_with_the_parameters_that_the_host_knows() {
         for (_, kernel) in kernels() {
-            let level = crate::modules::level_of(kernel.name).unwrap();
-            let entry = level.and_then(|level| level.entry(kernel.name).unwrap());
-            kernel.compare(entry.unwrap_or_else(|| panic!("{} is in no module", kernel.name))).unwrap();
+            let found = LEVELS.find(kernel.name).unwrap();
+            let entry = found.unwrap_or_else(|| panic!("{} is in no module", kernel.name));
+            kernel.compare(entry.function).unwrap();
         }
     }
 

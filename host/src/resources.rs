@@ -9,12 +9,10 @@ use cust::function::FunctionAttribute;
 use gpu_model::Capability;
 use rayon::prelude::*;
 use serde::Serialize;
+use warpsmith_launch::{Description, Device, Doing};
 
-use crate::device::Device;
-use crate::error::Doing;
-use crate::modules::level_of;
+use crate::modules::LEVELS;
 use crate::programs;
-use crate::registry::Description;
 
 /// What one thread and one block of a kernel take.
 #[derive(Clone, Debug, Serialize)]
@@ -33,7 +31,8 @@ impl Resources {
     /// Asks the driver; on the virtual GPU, which has no register file, `ptxas` for `capability` where there is one.
     pub fn of(device: &Device, kernel: &Description, capability: Capability) -> anyhow::Result<Self> {
         let name = kernel.name;
-        let function = device.module_of(name)?.get_function(name).doing(format!("find kernel `{name}`"))?;
+        let function =
+            device.module(&LEVELS, name)?.get_function(name).doing(format!("find kernel `{name}`"))?;
         let attribute = |attribute| function.get_attribute(attribute).doing(format!("ask about `{name}`"));
         let static_shared = u32::try_from(attribute(FunctionAttribute::SharedMemorySizeBytes)?).unwrap_or(0);
         let own = device.limits().capability == (capability.major.into(), capability.minor.into());
@@ -47,7 +46,7 @@ impl Resources {
             }
         };
         let uses_dynamic_shared =
-            level_of(name)?.is_some_and(|level| names_dynamic_shared(&level.alone(name)));
+            LEVELS.of(name)?.is_some_and(|level| names_dynamic_shared(&level.alone(name)));
         Ok(Self { registers, registers_from, static_shared, uses_dynamic_shared })
     }
 }
@@ -67,11 +66,11 @@ fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> 
     /// What `ptxas` printed, by architecture and kernel.
     static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
     let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
-    let level = level_of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
+    let level = LEVELS.of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
     if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
         return Err(reason);
     }
-    let suffix = if level.arch.ends_with('a') { "a" } else { "" };
+    let suffix = if level.arch().ends_with('a') { "a" } else { "" };
     let arch = format!("sm_{}{suffix}", capability.number());
     let key = format!("{arch} {kernel}");
     let printed = || PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +137,7 @@ ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
     #[test]
     fn dynamic_shared_memory_shows_in_the_code_that_names_it() {
         for (kernel, uses) in [("matmul_dynamic", true), ("matmul_tiled_16", false), ("vecadd", false)] {
-            let level = level_of(kernel).unwrap().unwrap();
+            let level = LEVELS.of(kernel).unwrap().unwrap();
             assert_eq!(names_dynamic_shared(&level.alone(kernel)), uses, "{kernel}");
         }
     }

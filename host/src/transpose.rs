@@ -3,9 +3,9 @@
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use cust::memory::DeviceBuffer;
-//! use host::{cli::DeviceWish, device::Device, transpose::transpose};
+//! use host::{cli::Wish, device::Device, transpose::transpose};
 //!
-//! let device = Device::open(DeviceWish::Auto)?;
+//! let device = Device::open(Wish::Auto)?;
 //! let from = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 //! let mut to = DeviceBuffer::from_slice(&[0.0f32; 6])?;
 //! let choice = transpose(&device, (2, 3), &from, &mut to)?;
@@ -17,11 +17,11 @@
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::transpose::tiling::{Tile, windows};
 use kernels_gpu::transpose::{hopper, shifted, vectorised};
+use warpsmith_launch::extra::Extended;
+use warpsmith_launch::{Device, Limits, Shape};
 
-use crate::device::{Device, Limits};
 use crate::error::Error;
-use crate::extra::Extended;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 
 /// The bytes of a vector, which rows must be a multiple of for [`Variant::Vectorised`].
 const VECTOR: usize = 16;
@@ -243,8 +243,8 @@ pub fn launch<T: DeviceCopy>(
             unsafe {
                 let from = DeviceSlice::<$bits>::from_raw_parts(at(from.as_device_ptr().as_raw()), from.len());
                 let to = at(to.as_device_ptr().as_raw());
-                let kernel = device.kernel::<$module::$kernel>()?;
-                kernel.launch_extended(shape, choice.extended(), (rows, cols, &from, to))
+                let kernel = device.kernel::<$module::$kernel>(&LEVELS)?;
+                Ok(kernel.launch_extended(shape, choice.extended(), (rows, cols, &from, to))?)
             }
         }};
     }

@@ -13,7 +13,7 @@ pub const LEN: usize = 32 * 33;
 /// 16 bytes, moved by one access.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct Wide(pub [u32; 4]);
 
 /// What an element of the array holds, so that a wrong read shows.

@@ -12,19 +12,19 @@ pub const BLOCK: u32 = 256;
 /// A lane's 8 bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct Pair(pub [f32; 2]);
 
 /// A lane's 16 bytes.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct Quad(pub [f32; 4]);
 
 /// 12 bytes: no load is 12 bytes wide, so each field is loaded on its own, 12 bytes from its neighbour's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct Point {
     /// First coordinate.
     pub x: f32,
@@ -45,7 +45,7 @@ impl Point {
 /// [`Point`] padded to 16 bytes: one 16-byte access a lane.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct PaddedPoint {
     /// The three coordinates.
     pub point: Point,

@@ -13,15 +13,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use host::modules::{LEVELS, Level};
+use host::modules::LEVELS;
 use host::programs;
 use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_launch::Level;
 
 use table::{Assembled, Table};
 
 /// The chips that a module is assembled for.
 fn chips(level: &Level) -> &'static [&'static str] {
-    match level.arch {
+    match level.arch().as_str() {
         "compute_75" => &["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"],
         "compute_80" => &["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"],
         _ => &["sm_90a"],
@@ -63,13 +64,13 @@ fn main() -> ExitCode {
                 Some(reason) => Trial::test(format!("{name}: {reason}"), || Ok(())).with_ignored_flag(true),
             });
         };
-    for level in &LEVELS {
+    for level in LEVELS.all() {
         for &chip in chips(level) {
-            let name = format!("{}_for_{chip}", level.arch);
+            let name = format!("{}_for_{chip}", level.arch());
             add(name, missing(&ptxas, "ptxas"), Box::new(move || registers(level, chip)));
             if counted(chip) {
                 let none = missing(&ptxas, "ptxas").or_else(|| missing(&cuobjdump, "cuobjdump"));
-                let name = format!("machine_code_of_{}_for_{chip}", level.arch);
+                let name = format!("machine_code_of_{}_for_{chip}", level.arch());
                 add(name, none, Box::new(move || machine_code(level, chip)));
             }
         }
@@ -83,7 +84,7 @@ fn assemble(level: &Level, chip: &str) -> Result<(BTreeMap<String, Assembled>, P
     // Each test a file of its own: they run side by side.
     let folder = tempfile::Builder::new().prefix("assembled").tempdir()?.keep();
     let (input, output) = (folder.join("module.ptx"), folder.join("module.cubin"));
-    std::fs::write(&input, level.ptx)?;
+    std::fs::write(&input, level.ptx())?;
     let run = Command::new(ptxas).args(["-v", "-arch", chip, "-o"]).arg(&output).arg(&input).output()?;
     std::fs::remove_file(&input)?;
     let messages = String::from_utf8_lossy(&run.stderr);
@@ -95,7 +96,7 @@ fn assemble(level: &Level, chip: &str) -> Result<(BTreeMap<String, Assembled>, P
         .collect();
     if !run.status.success() || !complaints.is_empty() {
         std::fs::remove_dir_all(&folder)?;
-        return Err(format!("ptxas -arch {chip} says of {}:\n{}", level.arch, complaints.join("\n")).into());
+        return Err(format!("ptxas -arch {chip} says of {}:\n{}", level.arch(), complaints.join("\n")).into());
     }
     Ok((table::read(&messages), output))
 }
@@ -109,7 +110,7 @@ fn registers(level: &Level, chip: &str) -> Result<(), Failed> {
     remove(&cubin)?;
     let table = Table::committed()?;
     let version = version()?;
-    println!("{} for {chip}, ptxas {version}:", level.arch);
+    println!("{} for {chip}, ptxas {version}:", level.arch());
     let mut wrong = Vec::new();
     for (name, found) in &kernels {
         println!(
@@ -178,7 +179,7 @@ fn version() -> Result<String, Failed> {
 /// Writes the table from what is assembled now.
 fn bless() -> Result<(), Failed> {
     let mut table = Table { ptxas: version()?, kernels: BTreeMap::new() };
-    for level in &LEVELS {
+    for level in LEVELS.all() {
         for &chip in chips(level) {
             let (kernels, cubin) = assemble(level, chip)?;
             for (name, found) in kernels {

@@ -1,10 +1,9 @@
 //! The building blocks of products on tensor cores, word by word: copies through a ring, fragments, products.
 
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
-use host::device::Device;
-use host::half::F16;
-use host::launch::Shape;
+use host::modules::LEVELS;
 use kernels_gpu::tensor::blocks::*;
+use warpsmith_launch::{Device, F16, Shape};
 
 use crate::{Case, Needs};
 
@@ -27,7 +26,7 @@ pub fn cases() -> Vec<Case> {
                                 (operand.pitch as u32, operand.extent as u32, operand.depth as u32);
                             let arguments = (pitch, extent, depth, u32::from(columns), from, words);
                             // SAFETY: the operand is as long as its extents say, and there is room for all words.
-                            unsafe { device.kernel::<$kernel>()?.launch(shape, arguments) }
+                            unsafe { device.kernel::<$kernel>(&LEVELS)?.launch(shape, arguments) }
                         };
                         operand.check(device, &elements, bytes, columns, launch)?;
                     }
@@ -52,7 +51,9 @@ pub fn cases() -> Vec<Case> {
                 |word| f64::from(f32::from_bits(word)),
                 |a, b, c| {
                     // SAFETY: as long as the kernel asks for.
-                    unsafe { device.kernel::<blocks_multiply_f16>()?.launch(Shape::line(32, 32), (a, b, c)) }
+                    unsafe {
+                        device.kernel::<blocks_multiply_f16>(&LEVELS)?.launch(Shape::line(32, 32), (a, b, c))
+                    }
                 },
             )
         }),
@@ -65,7 +66,9 @@ pub fn cases() -> Vec<Case> {
                 |word| f64::from(f32::from_bits(word)),
                 |a, b, c| {
                     // SAFETY: as above.
-                    unsafe { device.kernel::<blocks_multiply_bf16>()?.launch(Shape::line(32, 32), (a, b, c)) }
+                    unsafe {
+                        device.kernel::<blocks_multiply_bf16>(&LEVELS)?.launch(Shape::line(32, 32), (a, b, c))
+                    }
                 },
             )
         }),
@@ -77,7 +80,9 @@ pub fn cases() -> Vec<Case> {
                 |word| f64::from(f32::from_bits(word)),
                 |a, b, c| {
                     // SAFETY: as above.
-                    unsafe { device.kernel::<blocks_multiply_tf32>()?.launch(Shape::line(32, 32), (a, b, c)) }
+                    unsafe {
+                        device.kernel::<blocks_multiply_tf32>(&LEVELS)?.launch(Shape::line(32, 32), (a, b, c))
+                    }
                 },
             )
         }),
@@ -89,7 +94,9 @@ pub fn cases() -> Vec<Case> {
                 |word| f64::from(word as i32),
                 |a, b, c| {
                     // SAFETY: as above.
-                    unsafe { device.kernel::<blocks_multiply_s8>()?.launch(Shape::line(32, 32), (a, b, c)) }
+                    unsafe {
+                        device.kernel::<blocks_multiply_s8>(&LEVELS)?.launch(Shape::line(32, 32), (a, b, c))
+                    }
                 },
             )
         }),
@@ -155,7 +162,7 @@ impl Operand {
         elements: &[T],
         bytes: Vec<u8>,
         columns: bool,
-        launch: impl FnOnce(&DeviceBuffer<T>, &mut DeviceBuffer<u32>) -> Result<(), host::error::Error>,
+        launch: impl FnOnce(&DeviceBuffer<T>, &mut DeviceBuffer<u32>) -> Result<(), warpsmith_launch::Error>,
     ) -> anyhow::Result<()> {
         let stages = (self.depth * self.size).div_ceil(DEPTH);
         let from = DeviceBuffer::from_slice(elements)?;
@@ -192,7 +199,7 @@ fn multiply(
         &DeviceBuffer<u32>,
         &DeviceBuffer<u32>,
         &mut DeviceBuffer<u32>,
-    ) -> Result<(), host::error::Error>,
+    ) -> Result<(), warpsmith_launch::Error>,
 ) -> anyhow::Result<()> {
     let depth = 32 / size;
     let a = |row: usize, k: usize| ((row * 5 + k * 3) % 17) as f64 - 8.0;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host::demos::{self, Row, Run, Stage};
-use host::device::Device;
 use host::size::Size;
 use report::profile::Counters;
+use warpsmith_launch::Device;
 
 use crate::{Case, quiet};
 

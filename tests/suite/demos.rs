@@ -1,10 +1,10 @@
 //! Every demo, at sizes that are no multiple of anything: each row is right.
 
 use host::demos::{self, Stage};
-use host::device::Device;
 use host::profiling::run_family;
 use host::registry::kernels;
 use host::size::Size;
+use warpsmith_launch::Device;
 
 use crate::{Case, quiet};
 

@@ -7,10 +7,9 @@ use std::ffi::c_void;
 use cust::function::GridSize;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use cust::module::Module;
-use host::device::Device;
-use host::extra::{Tensor, allow_dynamic_shared, tensor_map};
-use host::half::{Bf16, F16};
 use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
+use warpsmith_launch::extra::{Tensor, allow_dynamic_shared, tensor_map};
+use warpsmith_launch::{Bf16, Device, F16};
 
 use crate::{Case, Needs};
 

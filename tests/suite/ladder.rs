@@ -2,10 +2,10 @@
 
 use cust::memory::DeviceBuffer;
 use host::data::Random;
-use host::device::Device;
 use host::ladder::{STEPS, Step};
 use host::verify::Product;
 use kernels_gpu::matmul::Gemm;
+use warpsmith_launch::Device;
 
 use crate::Case;
 

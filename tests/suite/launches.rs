@@ -4,12 +4,12 @@ use cust::function::FunctionAttribute;
 use cust::memory::DeviceBuffer;
 use cust::module::{ModuleJitOption, OptLevel};
 use host::demos::matmul::{Variant, multiply};
-use host::error::Error;
-use host::extra::{Extended, load_ptx, prefer_shared_carveout};
-use host::launch::Shape;
+use host::modules::LEVELS;
 use kernels_gpu::coalescing::copy_4_bytes;
 use kernels_gpu::matmul::Gemm;
 use kernels_gpu::matmul::tiled::matmul_tiled_16;
+use warpsmith_launch::Shape;
+use warpsmith_launch::extra::{Extended, load_ptx, prefer_shared_carveout};
 
 use crate::Case;
 
@@ -22,8 +22,9 @@ pub fn cases() -> Vec<Case> {
             let shape = Shape { grid: [1, 1, 1], block: [32, 8, 1], shared: 0 };
             let p = Gemm::product(16, 16, 16);
             // SAFETY: refused before it starts; the buffers are large enough anyway.
-            let refused =
-                unsafe { device.kernel::<matmul_tiled_16>()?.launch(shape, (p, &buffer, &buffer, &mut c)) };
+            let refused = unsafe {
+                device.kernel::<matmul_tiled_16>(&LEVELS)?.launch(shape, (p, &buffer, &buffer, &mut c))
+            };
             says(refused, &["matmul_tiled_16", "[32, 8, 1]", "[16, 16, 1]"])
         }),
         Case::new("launch::too_many_threads_are_refused", |device| {
@@ -31,7 +32,8 @@ pub fn cases() -> Vec<Case> {
             let mut to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
             let shape = Shape { grid: [1, 1, 1], block: [1025, 1, 1], shared: 0 };
             // SAFETY: refused before it starts.
-            let refused = unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to)) };
+            let refused =
+                unsafe { device.kernel::<copy_4_bytes>(&LEVELS)?.launch(shape, (32u32, &from, &mut to)) };
             says(refused, &["copy_4_bytes", "1025", "1024"])
         }),
         Case::new("launch::more_shared_memory_than_the_device_has_is_refused", |device| {
@@ -40,7 +42,8 @@ pub fn cases() -> Vec<Case> {
             let limit = device.limits().shared_per_block_optin;
             let shape = Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: limit + 1 };
             // SAFETY: refused before it starts.
-            let refused = unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to)) };
+            let refused =
+                unsafe { device.kernel::<copy_4_bytes>(&LEVELS)?.launch(shape, (32u32, &from, &mut to)) };
             says(refused, &[&(limit + 1).to_string(), &limit.to_string()])
         }),
         Case::new("launch::all_the_shared_memory_of_the_device_is_admitted", |device| {
@@ -49,7 +52,7 @@ pub fn cases() -> Vec<Case> {
             let shape =
                 Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: device.limits().shared_per_block_optin };
             // SAFETY: 32 elements each.
-            unsafe { device.kernel::<copy_4_bytes>()?.launch(shape, (32u32, &from, &mut to))? };
+            unsafe { device.kernel::<copy_4_bytes>(&LEVELS)?.launch(shape, (32u32, &from, &mut to))? };
             device.synchronize()?;
             anyhow::ensure!(to.as_host_vec()? == [1.5; 32]);
             Ok(())
@@ -57,7 +60,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("launch::blocks_that_wait_for_each_other_must_all_fit", |device| {
             let from = DeviceBuffer::from_slice(&[2.5f32; 1024])?;
             let mut to = DeviceBuffer::from_slice(&[0.0f32; 1024])?;
-            let kernel = device.kernel::<copy_4_bytes>()?;
+            let kernel = device.kernel::<copy_4_bytes>(&LEVELS)?;
             let together = Extended { cooperative: true, ..Extended::default() };
             let mut launch = |blocks| {
                 let shape = Shape { grid: [blocks, 1, 1], block: [256, 1, 1], shared: 0 };
@@ -72,7 +75,7 @@ pub fn cases() -> Vec<Case> {
         }),
         Case::new("launch::the_compiler_of_the_driver_takes_options", |device| {
             let options = [ModuleJitOption::MaxRegisters(32), ModuleJitOption::OptLevel(OptLevel::O1)];
-            let ptx = host::modules::LEVELS[0].ptx;
+            let ptx = host::modules::LEVELS.all()[0].ptx();
             let module = load_ptx(ptx, &options).map_err(|(error, log)| anyhow::anyhow!("{error}: {log}"))?;
             let registers =
                 module.get_function("matmul_tiled_32")?.get_attribute(FunctionAttribute::NumRegisters)?;
@@ -87,7 +90,7 @@ pub fn cases() -> Vec<Case> {
             Ok(())
         }),
         Case::new("launch::a_carve_out_is_kept_by_the_driver", |device| {
-            let kernel = device.kernel::<matmul_tiled_16>()?;
+            let kernel = device.kernel::<matmul_tiled_16>(&LEVELS)?;
             for percent in [0, 50, 100] {
                 prefer_shared_carveout(kernel.function(), percent)?;
             }
@@ -118,7 +121,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Whether the error says all of this.
-fn says(result: Result<(), Error>, parts: &[&str]) -> anyhow::Result<()> {
+fn says(result: Result<(), impl std::fmt::Display>, parts: &[&str]) -> anyhow::Result<()> {
     let Err(error) = result else { anyhow::bail!("it was not refused") };
     let text = error.to_string();
     for part in parts {

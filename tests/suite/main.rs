@@ -23,10 +23,9 @@ mod transpose;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use host::cli::DeviceWish;
-use host::device::Device;
 use host::terminal::Progress;
 use libtest_mimic::{Arguments, Failed, Trial};
+use warpsmith_launch::{Device, Wish};
 
 /// What a case does.
 type Run = Box<dyn Fn(&Device) -> anyhow::Result<()> + Send + Sync>;
@@ -129,7 +128,7 @@ pub fn quiet() -> Progress {
 fn virtual_device() -> Result<&'static Device, Failed> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
     let device = DEVICE
-        .get_or_init(|| Device::open(DeviceWish::Virtual).map_err(|error| error.to_string()))
+        .get_or_init(|| Device::open(Wish::Virtual).map_err(|error| error.to_string()))
         .as_ref()
         .map_err(Failed::from)?;
     device.enter()?;

@@ -3,9 +3,9 @@
 use cust::memory::DeviceBuffer;
 use host::data::Random;
 use host::demos::matmul::{Variant, multiply};
-use host::device::Device;
 use host::verify::Product;
 use kernels_gpu::matmul::Gemm;
+use warpsmith_launch::Device;
 
 use crate::Case;
 

@@ -9,10 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use host::cli::DeviceWish;
-use host::device::Device;
 use libtest_mimic::Failed;
 use serde::{Deserialize, Serialize};
+use warpsmith_launch::{Device, Wish};
 
 use crate::Case;
 
@@ -129,7 +128,7 @@ pub fn is_worker() -> bool {
 
 /// Opens the GPU, and runs the cases whose names come in, until no more do or one has failed.
 pub fn work(all: Vec<Case>) -> ExitCode {
-    let device = match Device::open(DeviceWish::Gpu) {
+    let device = match Device::open(Wish::Gpu) {
         Ok(device) => device,
         Err(error) => {
             answer(&Answer { error: Some(error.to_string()), last: true, capability: None });

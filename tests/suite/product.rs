@@ -6,9 +6,9 @@
 use cust::memory::DeviceBuffer;
 use host::data::Random;
 use host::demos::Stage;
-use host::device::{Device, Limits};
 use host::product::{Factors, Matrix, Plan, Problem as Posed, Products, Target, Tiles};
 use host::verify::Product;
+use warpsmith_launch::{Device, Limits};
 
 use crate::Case;
 

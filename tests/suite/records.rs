@@ -2,13 +2,13 @@
 
 use cust::memory::DeviceBuffer;
 use host::data::Random;
-use host::device::Device;
-use host::launch::Shape;
+use host::modules::LEVELS;
 use host::verify::exact;
 use kernels_gpu::coalescing::{Point, Quad};
 use kernels_gpu::records::{
     BLOCK, STRUCTS, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays,
 };
+use warpsmith_launch::{Device, Shape};
 
 use crate::Case;
 
@@ -41,7 +41,9 @@ pub fn check(device: &Device, n: usize, pitch: usize) -> anyhow::Result<()> {
             let structs = DeviceBuffer::from_slice(&$structs)?;
             let mut to = DeviceBuffer::from_slice(&vec![77.0f32; $fields * pitch])?;
             // SAFETY: n structs, and arrays of `pitch` floats a field.
-            unsafe { device.kernel::<$to_arrays>()?.launch(shape, (count, apart, &structs, &mut to))? };
+            unsafe {
+                device.kernel::<$to_arrays>(&LEVELS)?.launch(shape, (count, apart, &structs, &mut to))?
+            };
             device.synchronize()?;
             let verdict = exact(&to.as_host_vec()?, &expected);
             anyhow::ensure!(
@@ -52,7 +54,7 @@ pub fn check(device: &Device, n: usize, pitch: usize) -> anyhow::Result<()> {
             );
             let mut back = DeviceBuffer::from_slice(&vec![$empty; n])?;
             // SAFETY: as above.
-            unsafe { device.kernel::<$to_structs>()?.launch(shape, (count, apart, &to, &mut back))? };
+            unsafe { device.kernel::<$to_structs>(&LEVELS)?.launch(shape, (count, apart, &to, &mut back))? };
             device.synchronize()?;
             let verdict = exact(&back.as_host_vec()?, &$structs);
             anyhow::ensure!(

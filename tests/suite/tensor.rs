@@ -2,15 +2,13 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use gpu_model::chips::H200;
-use host::cli::DeviceWish;
 use host::data::Random;
-use host::device::{Device, Limits};
-use host::half::{Bf16, F16};
 use host::tensor::{
     Automatic, Input, InputElement, Layout, Operands, Output, OutputElement, Problem, choose, multiply,
     prepare, variants,
 };
 use host::verify::TensorProduct;
+use warpsmith_launch::{Bf16, Device, F16, Limits, Wish};
 
 use crate::{Case, Needs};
 
@@ -143,7 +141,7 @@ pub fn cases() -> Vec<Case> {
             let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
             let problem = Problem::new(shape, Input::F16, Output::F16, Layout::Tn);
             // The same device with a stream of its own.
-            let wish = if device.is_virtual() { DeviceWish::Virtual } else { DeviceWish::Gpu };
+            let wish = if device.is_virtual() { Wish::Virtual } else { Wish::Gpu };
             let other = Device::open(wish)?;
             let repeats = if device.is_virtual() { 1 } else { 30 };
             repeated::<F16, F16>(&[device, &other], name, &problem, repeats)

@@ -5,7 +5,7 @@ use cust::launch;
 use cust::memory::DeviceBuffer;
 use cust::module::Module;
 use host::data::Random;
-use host::device::Device;
+use warpsmith_launch::Device;
 
 use crate::{Case, Needs};
 

@@ -3,11 +3,10 @@
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
-use host::device::Device;
-use host::half::F16;
 use host::transpose::{For, Variant, launch, plan};
 use host::verify::exact;
 use kernels_gpu::coalescing::Quad;
+use warpsmith_launch::{Device, F16};
 
 use crate::Case;
 

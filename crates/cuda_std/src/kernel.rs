@@ -12,7 +12,10 @@
 /// let sizes: Vec<_> = <saxpy as Kernel>::ptx_params().map(|p| p.size).collect();
 /// assert_eq!(sizes, [4, 8, 8, 8]); // a slice is a pointer and a length
 /// ```
-pub trait Kernel {
+///
+/// # Safety
+/// Launches trust it: signature, parameters and bounds are those of the entry of that name.
+pub unsafe trait Kernel {
     /// A function pointer that takes the parameters: `fn(f32, &'static [f32], *mut f32)`. References and named lifetimes
     /// are `'static`; those that the source leaves out, as in `&Scene` for a `Scene<'a>`, may be any, which is why it is
     /// not a tuple.

@@ -316,7 +316,7 @@ fn host_description(
     let description = quote! {
         const _: () = {
             #copies
-            impl #cuda_std::Kernel for #ident {
+            unsafe impl #cuda_std::Kernel for #ident {
                 type Signature = fn(#(#types),*);
                 const NAME: &'static str = #name;
                 const PARAMS: &'static [#cuda_std::ParamLayout] = &[#(#layouts),*];

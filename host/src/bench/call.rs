@@ -6,9 +6,8 @@ use cust::error::CudaResult;
 use cust::function::Function;
 use cust::stream::Stream;
 use kernels_gpu::matmul::Gemm;
-
-use crate::extra::{Extended, launch_extended};
-use crate::launch::Shape;
+use warpsmith_launch::Shape;
+use warpsmith_launch::extra::{Extended, launch_extended};
 
 /// An argument. A Rust slice is a pointer and a length, for both compilers.
 #[derive(Clone, Copy, Debug)]

@@ -15,13 +15,13 @@ mod suites;
 
 use cust::module::Module;
 use serde::Serialize;
+use warpsmith_launch::{Device, Doing};
 
 pub use pairs::Plan;
 pub use statistics::{SpeedRatio, Spread};
 pub use suites::{Suite, TensorCases};
 
-use crate::device::Device;
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::verify::Verdict;
 
 /// Whom to measure against.
@@ -241,11 +241,7 @@ pub fn run(
     tensor: TensorCases,
 ) -> Result<Report, Error> {
     if device.is_virtual() {
-        return Err(Error::NoDevice(
-            "`bench` measures time, and the virtual GPU has none to measure: run it on a machine with an NVIDIA GPU; \
-             `profile` counts what a kernel does, here"
-                .into(),
-        ));
+        return Err(Error::NoTime);
     }
     let suites = &Suite::wanted(suites)[..];
     let mut left_out = Vec::new();

@@ -1,8 +1,9 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
+use warpsmith_launch::Device;
+
 use crate::bench::{self, Against, Comparison, Plan, Suite, TensorCases};
 use crate::cli::{Context, Outcome, Output as Form, whole};
-use crate::device::Device;
 use crate::size::Size;
 use crate::tensor::{Input, Layout, Output};
 use crate::terminal;

@@ -7,10 +7,11 @@ use std::sync::mpsc::Receiver;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use warpsmith_launch::Device;
 
 use crate::cli::{Context, Outcome, Output};
 use crate::demos::{self, Row, Stage};
-use crate::device::Device;
+use crate::modules;
 use crate::registry;
 use crate::size::Size;
 use crate::terminal::{self, Progress};
@@ -161,7 +162,7 @@ impl Demo {
     /// The kernels of the demos asked for that the device cannot run, by the reason.
     fn left_out(&self, device: &Device) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
         let mut left_out = BTreeMap::new();
-        for (reason, kernels) in device.left_out()? {
+        for (reason, kernels) in modules::left_out(device.limits())? {
             let asked = kernels.into_iter().filter(|name| {
                 let of =
                     registry::kernels().find(|(_, kernel)| kernel.name == *name).map(|(family, _)| family);

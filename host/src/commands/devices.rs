@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use anyhow::Context as _;
 use cust::device::{Device, DeviceAttribute};
+use warpsmith_launch::Wish;
 
-use crate::cli::{Context, DeviceWish, Outcome, Output};
-use crate::device;
+use crate::cli::{Context, Outcome, Output};
 use crate::terminal;
 
 /// Arguments of `devices`.
@@ -102,8 +102,8 @@ fn real_driver() -> RealDriver {
     }
 }
 
-fn taken(wish: DeviceWish) -> anyhow::Result<Vec<Taken>> {
-    let is_virtual = device::choose(wish)?;
+fn taken(wish: Wish) -> anyhow::Result<Vec<Taken>> {
+    let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
     cust::init(cust::CudaFlags::empty()).context("the driver does not start")?;
     let describe = |device: Device| -> anyhow::Result<Taken> {
         let attribute = |attribute| device.get_attribute(attribute);

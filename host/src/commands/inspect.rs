@@ -5,11 +5,12 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use serde::Serialize;
+use warpsmith_launch::{Description, Level};
 
 use crate::cli::{Context, Outcome, Output};
-use crate::modules::{Level, level_of};
+use crate::modules::LEVELS;
 use crate::programs;
-use crate::registry::{self, Description};
+use crate::registry;
 use crate::source;
 
 /// Arguments of `inspect`.
@@ -77,14 +78,15 @@ impl Inspect {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let (_, kernel) = registry::find(&self.kernel)?;
-        let level = level_of(kernel.name)?.with_context(|| format!("`{}` is in no module", kernel.name))?;
+        let level = LEVELS.of(kernel.name)?.with_context(|| format!("`{}` is in no module", kernel.name))?;
         let (form, text) = match &self.form {
             form if form.source => ("source", rust(kernel)?),
             form if form.llvm => ("llvm", llvm(kernel.name)?),
             form if form.sass => ("sass", sass(kernel.name, level, &self.arch)?),
             _ => ("ptx", ptx(kernel.name, level)?),
         };
-        let answer = Answer { kernel: kernel.name, form, file: kernel.source(), line: kernel.line, text };
+        let answer =
+            Answer { kernel: kernel.name, form, file: registry::source(kernel), line: kernel.line, text };
         self.output.print(&answer, |answer| answer.text.clone())?;
         Ok(Outcome::Well)
     }
@@ -100,7 +102,7 @@ fn cut(text: &str, start: &str, end: &str) -> Option<String> {
 
 fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
     // Inline PTX has braces of its own at the start of a line; an empty line comes before that of the kernel alone.
-    let text = cut(level.ptx, &format!(".entry {kernel}("), "\n\n}\n");
+    let text = cut(level.ptx(), &format!(".entry {kernel}("), "\n\n}\n");
     text.with_context(|| format!("`{kernel}` is not in the PTX"))
 }
 
@@ -124,8 +126,8 @@ fn llvm(kernel: &str) -> anyhow::Result<String> {
 }
 
 fn rust(kernel: &Description) -> anyhow::Result<String> {
-    let path =
-        source::locate(kernel.file).with_context(|| format!("{} is not on this machine", kernel.source()))?;
+    let path = source::locate(kernel.file)
+        .with_context(|| format!("{} is not on this machine", registry::source(kernel)))?;
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines: Vec<&str> = text.lines().collect();
     let at = (kernel.line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
@@ -151,7 +153,7 @@ fn sass(kernel: &str, level: &Level, arch: &str) -> anyhow::Result<String> {
     std::fs::create_dir_all(&folder)?;
     let result = (|| {
         let (source, object) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
-        std::fs::write(&source, level.ptx)?;
+        std::fs::write(&source, level.ptx())?;
         let resources = run(Command::new(&ptxas)
             .args(["-v", &format!("-arch={arch}"), "-e", kernel, "-o"])
             .args([&object, &source]))?;
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn every_form_shows_the_kernel_and_nothing_after_it() {
         for (_, kernel) in registry::kernels() {
-            let level = level_of(kernel.name).unwrap().unwrap();
+            let level = LEVELS.of(kernel.name).unwrap().unwrap();
             let ptx = ptx(kernel.name, level).unwrap();
             assert_eq!(ptx.matches(".entry").count(), 1, "{}", kernel.name);
             assert!(ptx.ends_with("}\n"));

@@ -1,11 +1,12 @@
 //! `warpsmith list`: the kernels.
 
 use serde::Serialize;
+use warpsmith_launch::Description;
 
 use crate::cli::{Context, Outcome, Output};
 use crate::demos;
-use crate::modules::level_of;
-use crate::registry::{self, Description};
+use crate::modules::LEVELS;
+use crate::registry;
 use crate::terminal;
 
 /// Arguments of `list`.
@@ -37,7 +38,7 @@ struct Entry {
     file: &'static str,
     line: u32,
     /// The lowest feature level that has it.
-    needs: Option<&'static str>,
+    needs: Option<String>,
     block: Option<[u32; 3]>,
     max_threads: Option<u32>,
 }
@@ -48,9 +49,9 @@ impl Entry {
             name: kernel.name,
             family,
             signature: kernel.signature(),
-            file: kernel.source(),
+            file: registry::source(kernel),
             line: kernel.line,
-            needs: level_of(kernel.name)?.map(|level| level.arch),
+            needs: LEVELS.of(kernel.name)?.map(|level| level.arch()),
             block: kernel.bounds.block_dim,
             max_threads: kernel.bounds.max_threads,
         })
@@ -91,7 +92,7 @@ fn text(kernels: &Kernels) -> String {
                 kernel.name.to_owned(),
                 kernel.family.to_owned(),
                 block,
-                kernel.needs.unwrap_or("nothing has it").to_owned(),
+                kernel.needs.as_deref().unwrap_or("nothing has it").to_owned(),
                 format!("{}:{}", kernel.file, kernel.line),
             ]
         })

@@ -4,11 +4,11 @@ use gpu_model::chips::{self, Chip};
 use gpu_model::occupancy::{self, Advice, BlockNeeds, Example, Occupancy as Model};
 use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
+use warpsmith_launch::{Description, Device};
 
 use crate::cli::{Context, Outcome, Output, whole};
-use crate::device::Device;
-use crate::modules::level_of;
-use crate::registry::{self, Description};
+use crate::modules::LEVELS;
+use crate::registry;
 use crate::resources::Resources;
 use crate::size::Size;
 use crate::terminal;
@@ -260,7 +260,7 @@ fn note(out: &mut String, sentence: &str) {
 
 /// Why chips of that capability do not run the kernel as it was compiled.
 fn refusal(kernel: &str, capability: Capability) -> Option<String> {
-    let level = level_of(kernel).ok().flatten()?;
+    let level = LEVELS.of(kernel).ok().flatten()?;
     level.refusal((capability.major.into(), capability.minor.into()))
 }
 

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use warpsmith_cuda::profile::LaunchProfile;
+use warpsmith_launch::Wish;
 
-use crate::cli::{Context, DeviceWish, Outcome, Output};
+use crate::cli::{Context, Outcome, Output};
 use crate::counters::{counters, memory_instructions, sum};
 use crate::merging::{Merge, merges};
 use crate::profiling;
@@ -61,7 +62,7 @@ impl Profile {
         });
         let merges = merges(&self.kernel)?;
         let document = Document { version: 1, model, view: "ptx", launches, merges };
-        let elsewhere = context.device == DeviceWish::Gpu;
+        let elsewhere = context.device == Wish::Gpu;
         self.output.print(&document, |document| text(&self.kernel, document, elsewhere))?;
         Ok(Outcome::Well)
     }
@@ -144,7 +145,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         out.push_str(&terminal::wrapped("", sentence));
     }
     let _ = registry::find(kernel).map(|(_, description)| {
-        let _ = writeln!(out, "Source: {}:{}", description.source(), description.line);
+        let _ = writeln!(out, "Source: {}:{}", registry::source(description), description.line);
     });
     out
 }

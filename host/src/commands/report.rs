@@ -9,10 +9,10 @@ use gpu_model::{Chip, chips};
 use report::html::{Kernel, Page, SourceLine};
 use report::profile::Launch;
 use serde::Serialize;
+use warpsmith_launch::{Description, Device, Wish};
 
-use crate::cli::{Context, DeviceWish, Outcome, Output};
+use crate::cli::{Context, Outcome, Output};
 use crate::demos::{self, Stage};
-use crate::device::Device;
 use crate::profiling;
 use crate::registry;
 use crate::resources::{self, Resources};
@@ -63,7 +63,7 @@ impl Report {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         self.check_folder()?;
-        let device = Device::open(DeviceWish::Virtual)?;
+        let device = Device::open(Wish::Virtual)?;
         let chip = match warpsmith_cuda::taken()? {
             warpsmith_cuda::Taken::Virtual(chip) => chip,
             warpsmith_cuda::Taken::Gpu(_) => &chips::H200,
@@ -145,7 +145,7 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
 fn describe(
     device: &Device,
     chip: &Chip,
-    description: &registry::Description,
+    description: &Description,
     mut launch: Launch,
     size: String,
 ) -> anyhow::Result<Kernel> {

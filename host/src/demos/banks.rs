@@ -3,12 +3,12 @@
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use kernels_gpu::banks as k;
 use report::profile::Counters;
+use warpsmith_launch::{Device, Doing, Shape};
 
 use super::{Row, Stage};
 use crate::counters::Counted;
-use crate::device::Device;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::terminal::{side_by_side, table, wrapped};
 use crate::verify::exact;
 
@@ -48,7 +48,7 @@ macro_rules! elements {
             ) -> Result<(), Error> {
                 let shape = Shape { grid: [1, 1, 1], block: [32, 1, 1], shared: 0 };
                 // SAFETY: the caller's promise, which is what the kernel asks for.
-                unsafe { device.kernel::<k::$kernel>()?.launch(shape, (rounds, index, out, cycles)) }
+                Ok(unsafe { device.kernel::<k::$kernel>(&LEVELS)?.launch(shape, (rounds, index, out, cycles))? })
             }
         }
     )*};

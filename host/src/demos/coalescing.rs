@@ -1,5 +1,6 @@
 //! Coalescing: how many 32-byte sectors answer a warp's request.
 
+use bytemuck::AnyBitPattern;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy};
 use kernels_gpu::coalescing::{
     BLOCK, PaddedPoint, Pair, Point, Quad, copy_4_bytes, copy_8_bytes, copy_16_bytes, copy_scattered,
@@ -10,11 +11,12 @@ use kernels_gpu::coalescing::{
 use rayon::prelude::*;
 
 use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Fill, Row, Stage, Target, Work, row};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::verify::exact;
 
@@ -39,12 +41,12 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
 }
 
 /// One launch that writes `expected.len()` elements, checked and timed.
-fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
+fn moved<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync>(
     stage: &Stage,
     row: Row,
     expected: &[T],
     bytes: usize,
-    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), warpsmith_launch::Error>,
 ) -> Result<Row, Error> {
     if !stage.wants(&row.kernel) {
         return Ok(row);
@@ -54,13 +56,13 @@ fn moved<T: DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
 }
 
 /// The same into a target that other rows have used.
-fn moved_into<T: DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
+fn moved_into<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync>(
     stage: &Stage,
     row: Row,
     to: &mut Target<'_, T>,
     expected: &[T],
     bytes: usize,
-    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), Error>,
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), warpsmith_launch::Error>,
 ) -> Result<Row, Error> {
     if !stage.wants(&row.kernel) {
         return Ok(row);
@@ -108,7 +110,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // elements names only the first n.
     for shift in 0..=FURTHEST {
         let launch = |to: &mut DeviceBuffer<f32>| unsafe {
-            device.kernel::<copy_shifted>()?.launch(shape, (count, shift as u32, &from, to))
+            device.kernel::<copy_shifted>(&LEVELS)?.launch(shape, (count, shift as u32, &from, to))
         };
         let row = row(stage, "copy_shifted", format!("by {shift}"), n);
         let shows = match shift {
@@ -121,7 +123,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     }
     for stride in 1..=FURTHEST {
         let launch = |to: &mut DeviceBuffer<f32>| unsafe {
-            device.kernel::<copy_strided>()?.launch(shape, (count, stride as u32, &from, to))
+            device.kernel::<copy_strided>(&LEVELS)?.launch(shape, (count, stride as u32, &from, to))
         };
         let row = row(stage, "copy_strided", format!("stride {stride}"), n);
         let expected: Vec<f32> = match stage.wants(&row.kernel) {
@@ -142,7 +144,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let on_device = stage.upload("the order", &order)?;
     let expected: Vec<f32> = order.par_iter().map(|&i| numbers[i as usize]).collect();
     let scattered = moved(stage, row(stage, "copy_scattered", "", n), &expected, 12 * n, |to| unsafe {
-        device.kernel::<copy_scattered>()?.launch(shape, (count, &on_device, &from, to))
+        device.kernel::<copy_scattered>(&LEVELS)?.launch(shape, (count, &on_device, &from, to))
     })?;
     rows.push(scattered.shows("a random order: nearly a sector for each lane"));
     for (lanes, case) in [(0xffff_fffe_u32, "one lane left out"), (0x5555_5555, "every other lane left out")]
@@ -150,7 +152,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let expected: Vec<f32> =
             (0..n).map(|i| if lanes >> (i % 32) & 1 == 1 { numbers[i] } else { 0.0 }).collect();
         let some = moved(stage, row(stage, "copy_some_lanes", case, n), &expected, 8 * n, |to| unsafe {
-            device.kernel::<copy_some_lanes>()?.launch(shape, (count, lanes, &from, to))
+            device.kernel::<copy_some_lanes>(&LEVELS)?.launch(shape, (count, lanes, &from, to))
         })?;
         rows.push(some.shows("lanes left out cost no sector, and save none that a neighbour needs"));
     }
@@ -175,16 +177,18 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // SAFETY (all three): source and target hold as many elements as the kernel is told.
     let mut rows = vec![
         moved(stage, row("copy_4_bytes", 4), &numbers, 8 * len, |to| unsafe {
-            device.kernel::<copy_4_bytes>()?.launch(Shape::line(len, BLOCK), (len as u32, &by_4, to))
+            device.kernel::<copy_4_bytes>(&LEVELS)?.launch(Shape::line(len, BLOCK), (len as u32, &by_4, to))
         })?
         .shows("4 sectors a request"),
         moved(stage, row("copy_8_bytes", 8), &pairs, 8 * len, |to| unsafe {
-            device.kernel::<copy_8_bytes>()?.launch(Shape::line(len / 2, BLOCK), (len as u32 / 2, &by_8, to))
+            device
+                .kernel::<copy_8_bytes>(&LEVELS)?
+                .launch(Shape::line(len / 2, BLOCK), (len as u32 / 2, &by_8, to))
         })?
         .shows("8 sectors a request, half as many requests: the same sectors"),
         moved(stage, row("copy_16_bytes", 16), &quads, 8 * len, |to| unsafe {
             device
-                .kernel::<copy_16_bytes>()?
+                .kernel::<copy_16_bytes>(&LEVELS)?
                 .launch(Shape::line(len / 4, BLOCK), (len as u32 / 4, &by_16, to))
         })?
         .shows("16 sectors a request; wider was slower on capability 1.x only"),
@@ -220,19 +224,19 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // SAFETY (all launches of this function): every buffer holds n structs, or 3 n floats.
     let mut rows = vec![
         moved(stage, row("stretch_structs"), &stretched, 24 * n, |to| unsafe {
-            device.kernel::<stretch_structs>()?.launch(shape, (count, BY, &from, to))
+            device.kernel::<stretch_structs>(&LEVELS)?.launch(shape, (count, BY, &from, to))
         })?
         .shows("12-byte structs as they lie: three accesses, each 12 sectors for 128 bytes"),
         moved(stage, row("stretch_padded_structs"), &stretched_padded, 24 * n, |to| unsafe {
-            device.kernel::<stretch_padded_structs>()?.launch(shape, (count, BY, &from_padded, to))
+            device.kernel::<stretch_padded_structs>(&LEVELS)?.launch(shape, (count, BY, &from_padded, to))
         })?
         .shows("padded to 16 bytes: one access, a quarter of the bytes unused"),
         moved(stage, row("stretch_arrays"), &stretched_arrays, 24 * n, |to| unsafe {
-            device.kernel::<stretch_arrays>()?.launch(shape, (count, BY, &from_arrays, to))
+            device.kernel::<stretch_arrays>(&LEVELS)?.launch(shape, (count, BY, &from_arrays, to))
         })?
         .shows("a structure of arrays: three accesses of 4 sectors, nothing unused"),
         moved(stage, row("stretch_staged_structs"), &stretched, 24 * n, |to| unsafe {
-            device.kernel::<stretch_staged_structs>()?.launch(shape, (count, BY, &from, to))
+            device.kernel::<stretch_staged_structs>(&LEVELS)?.launch(shape, (count, BY, &from, to))
         })?
         .shows("contiguous outside, stride 3 in shared memory, which is odd: no conflict"),
     ];
@@ -241,8 +245,8 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let mut own = stage.upload("the points", &points)?;
         let launch = |own: &mut DeviceBuffer<Point>| unsafe {
             match staged {
-                false => device.kernel::<stretch_in_place>()?.launch(shape, (count, BY, own)),
-                true => device.kernel::<stretch_staged_in_place>()?.launch(shape, (count, BY, own)),
+                false => device.kernel::<stretch_in_place>(&LEVELS)?.launch(shape, (count, BY, own)),
+                true => device.kernel::<stretch_staged_in_place>(&LEVELS)?.launch(shape, (count, BY, own)),
             }
         };
         let kernel = if staged { "stretch_staged_in_place" } else { "stretch_in_place" };
@@ -289,19 +293,19 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // SAFETY (all launches of this function): every buffer holds n structs, or an array of `pitch` floats a field.
     let mut rows = vec![
         moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
-            device.kernel::<points_to_arrays>()?.launch(shape, (count, pitch, &from_points, to))
+            device.kernel::<points_to_arrays>(&LEVELS)?.launch(shape, (count, pitch, &from_points, to))
         })?
         .shows("12-byte structs become three arrays: 16 bytes a lane on both sides"),
         moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
-            device.kernel::<arrays_to_points>()?.launch(shape, (count, pitch, &from_three, to))
+            device.kernel::<arrays_to_points>(&LEVELS)?.launch(shape, (count, pitch, &from_three, to))
         })?
         .shows("and back"),
         moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
-            device.kernel::<quads_to_arrays>()?.launch(shape, (count, pitch, &from_quads, to))
+            device.kernel::<quads_to_arrays>(&LEVELS)?.launch(shape, (count, pitch, &from_quads, to))
         })?
         .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
         moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
-            device.kernel::<arrays_to_quads>()?.launch(shape, (count, pitch, &from_four, to))
+            device.kernel::<arrays_to_quads>(&LEVELS)?.launch(shape, (count, pitch, &from_four, to))
         })?
         .shows("and back, through the same chunks"),
     ];

@@ -2,12 +2,12 @@
 
 use cust::memory::DeviceBuffer;
 use kernels_gpu::first::vecadd;
+use warpsmith_launch::{Device, Shape};
 
 use super::{Row, Stage, Work};
 use crate::data::Random;
-use crate::device::Device;
 use crate::error::Error;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::verify::exact;
 
@@ -23,7 +23,7 @@ pub fn add(
         return Err(Error::Size(format!("the sum has {n} elements, its buffer {}", out.len())));
     }
     // SAFETY: `out` is as long as the shorter of the two.
-    unsafe { device.kernel::<vecadd>()?.launch(Shape::line(n, 256), (a, b, out)) }
+    Ok(unsafe { device.kernel::<vecadd>(&LEVELS)?.launch(Shape::line(n, 256), (a, b, out))? })
 }
 
 /// Adds two arrays of random numbers.

@@ -6,11 +6,12 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBu
 use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
 use rayon::prelude::*;
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::verify::exact;
 
@@ -78,12 +79,12 @@ fn chain(stage: &Stage, len: usize, shared: bool, case: &str) -> Result<Row, Err
         // SAFETY: one thread; the chain holds indices of itself, 1024 of them for the shared one.
         unsafe {
             match shared {
-                true => {
-                    device.kernel::<chase_shared>()?.launch(shape, (steps, &chain, &mut end, &mut cycles))
-                }
-                false => {
-                    device.kernel::<chase_global>()?.launch(shape, (steps, &chain, &mut end, &mut cycles))
-                }
+                true => device
+                    .kernel::<chase_shared>(&LEVELS)?
+                    .launch(shape, (steps, &chain, &mut end, &mut cycles)),
+                false => device
+                    .kernel::<chase_global>(&LEVELS)?
+                    .launch(shape, (steps, &chain, &mut end, &mut cycles)),
             }
         }
     };
@@ -120,7 +121,7 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         to.wipe()?;
         // SAFETY: both buffers hold n elements.
         let launch = |to: &mut DeviceBuffer<f32>| unsafe {
-            device.kernel::<copy_by_few>()?.launch(shape, (&from, to))
+            device.kernel::<copy_by_few>(&LEVELS)?.launch(shape, (&from, to))
         };
         let counters = stage.once("copy_by_few", || launch(to.buffer()))?;
         let time = stage.time(|| launch(to.buffer()))?;
@@ -151,7 +152,7 @@ fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let stream = stage.device.stream();
     for (kernel, case) in [("host to device", "pageable"), ("host to device", "pinned")] {
         stage.progress.step(case);
-        let mut copy = || -> Result<(), Error> {
+        let mut copy = || -> Result<(), warpsmith_launch::Error> {
             match case {
                 "pageable" => target.copy_from(&numbers).doing("copy to the device"),
                 _ => {
@@ -187,7 +188,7 @@ fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Resu
     let from = stage.upload("the source", numbers)?;
     let mut target = stage.upload("the target", &vec![0.0f32; n])?;
     let mut back = LockedBuffer::new(&0.0f32, n).doing("pin host memory")?;
-    let mut copies = || -> Result<(), Error> {
+    let mut copies = || -> Result<(), warpsmith_launch::Error> {
         // SAFETY: all four buffers outlive the copies, which are waited for before any is touched.
         unsafe {
             target.async_copy_from(pinned.as_slice(), stage.device.stream()).doing("copy to the device")?;

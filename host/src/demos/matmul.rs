@@ -12,12 +12,12 @@ use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::product::parts::MANY;
 use kernels_gpu::matmul::product::thin::WIDTH;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
+use warpsmith_launch::{Device, Limits, Shape};
 
 use super::{Fill, Row, Stage, Work, row};
 use crate::data::{Random, transposed};
-use crate::device::{Device, Limits};
 use crate::error::Error;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 use crate::product::{Factors, Matrix, Plan, Problem, Products, Target as Output, Tiles};
 use crate::size::Size;
 use crate::verify::Product;
@@ -119,32 +119,35 @@ pub fn multiply(
     let tiles = |edge: u32| Shape::tiles((n, m), (edge as usize, edge as usize), (edge, edge));
     // SAFETY: the buffers hold the matrices, as compared above; each kernel gets the block it is written for, and
     // the dynamic ones the shared memory that their edge needs.
-    unsafe {
+    let launched = unsafe {
         match variant {
-            Variant::Naive => device.kernel::<matmul_naive>()?.launch(tiles(BLOCK_EDGE), (p, a, b, c)),
-            Variant::Tiled16 => device.kernel::<matmul_tiled_16>()?.launch(tiles(16), (p, a, b, c)),
-            Variant::Tiled16Safe => device.kernel::<matmul_tiled_16_safe>()?.launch(tiles(16), (p, a, b, c)),
-            Variant::Tiled32 => device.kernel::<matmul_tiled_32>()?.launch(tiles(32), (p, a, b, c)),
-            Variant::Column16 => device.kernel::<matmul_column_16>()?.launch(tiles(16), (p, a, b, c)),
-            Variant::Column16Padded => {
-                device.kernel::<matmul_column_16_padded>()?.launch(tiles(16), (p, a, b, c))
+            Variant::Naive => device.kernel::<matmul_naive>(&LEVELS)?.launch(tiles(BLOCK_EDGE), (p, a, b, c)),
+            Variant::Tiled16 => device.kernel::<matmul_tiled_16>(&LEVELS)?.launch(tiles(16), (p, a, b, c)),
+            Variant::Tiled16Safe => {
+                device.kernel::<matmul_tiled_16_safe>(&LEVELS)?.launch(tiles(16), (p, a, b, c))
             }
-            Variant::Column32 => device.kernel::<matmul_column_32>()?.launch(tiles(32), (p, a, b, c)),
+            Variant::Tiled32 => device.kernel::<matmul_tiled_32>(&LEVELS)?.launch(tiles(32), (p, a, b, c)),
+            Variant::Column16 => device.kernel::<matmul_column_16>(&LEVELS)?.launch(tiles(16), (p, a, b, c)),
+            Variant::Column16Padded => {
+                device.kernel::<matmul_column_16_padded>(&LEVELS)?.launch(tiles(16), (p, a, b, c))
+            }
+            Variant::Column32 => device.kernel::<matmul_column_32>(&LEVELS)?.launch(tiles(32), (p, a, b, c)),
             Variant::Column32Padded => {
-                device.kernel::<matmul_column_32_padded>()?.launch(tiles(32), (p, a, b, c))
+                device.kernel::<matmul_column_32_padded>(&LEVELS)?.launch(tiles(32), (p, a, b, c))
             }
             Variant::Dynamic(edge) => {
                 check_edge(edge, 0, device.limits())?;
                 let shape = tiles(edge).with_shared(shared_bytes(edge, 0));
-                device.kernel::<matmul_dynamic>()?.launch(shape, (p, edge, a, b, c))
+                device.kernel::<matmul_dynamic>(&LEVELS)?.launch(shape, (p, edge, a, b, c))
             }
             Variant::DynamicColumn(edge, pad) => {
                 check_edge(edge, pad, device.limits())?;
                 let shape = tiles(edge).with_shared(shared_bytes(edge, pad));
-                device.kernel::<matmul_dynamic_column>()?.launch(shape, (p, edge, pad, a, b, c))
+                device.kernel::<matmul_dynamic_column>(&LEVELS)?.launch(shape, (p, edge, pad, a, b, c))
             }
         }
-    }
+    };
+    Ok(launched?)
 }
 
 /// Whether tiles of this edge fit the device.

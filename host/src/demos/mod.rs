@@ -16,13 +16,14 @@ pub mod transpose;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use bytemuck::AnyBitPattern;
 use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_cuda::profile::LaunchProfile;
+use warpsmith_launch::{Device, Doing};
 
 use crate::counters::{self, Counted};
-use crate::device::Device;
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::size::Size;
 use crate::terminal::Progress;
 
@@ -125,11 +126,14 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs `launch` once; on the virtual GPU with counters. What is not wanted is not run.
-    pub fn once(
+    pub fn once<E>(
         &self,
         kernel: &str,
-        launch: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<Option<Counted>, Error> {
+        launch: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<Counted>, Error>
+    where
+        Error: From<E>,
+    {
         if !self.wants(kernel) {
             return Ok(None);
         }
@@ -137,7 +141,7 @@ impl<'a> Stage<'a> {
             forecast::announce(demo, run, self)?;
         }
         self.progress.step(kernel);
-        let profiles = counters::profiled(self.device, launch)?;
+        let profiles = counters::profiled(self.device, || Ok(launch()?))?;
         let counted = Counted::of(&profiles);
         self.profiles.borrow_mut().extend(profiles);
         Ok(self.device.is_virtual().then_some(counted))
@@ -146,7 +150,10 @@ impl<'a> Stage<'a> {
     /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.
     ///
     /// [`once`](Self::once) was the warm-up: it loaded the code and woke the clocks.
-    pub fn time(&self, mut launch: impl FnMut() -> Result<(), Error>) -> Result<Option<f64>, Error> {
+    pub fn time<E>(&self, mut launch: impl FnMut() -> Result<(), E>) -> Result<Option<f64>, Error>
+    where
+        Error: From<E>,
+    {
         if self.device.is_virtual() {
             return Ok(None);
         }
@@ -168,17 +175,17 @@ impl<'a> Stage<'a> {
 
     /// A copy of `values` on the device.
     pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
-        DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))
+        Ok(DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))?)
     }
 
     /// A buffer for results, full of what no result is.
-    pub fn target<T: DeviceCopy + Default>(
+    pub fn target<T: DeviceCopy + AnyBitPattern + Default>(
         &self,
         what: &'static str,
         len: usize,
         fill: Fill,
     ) -> Result<Target<'a, T>, Error> {
-        Target::new(self.device, what, len, fill)
+        Ok(Target::new(self.device, what, len, fill)?)
     }
 
     /// A copy of `buffer` on the host.
@@ -187,6 +194,6 @@ impl<'a> Stage<'a> {
         what: &str,
         buffer: &DeviceBuffer<T>,
     ) -> Result<Vec<T>, Error> {
-        buffer.as_host_vec().doing(format!("copy {what} to the host"))
+        Ok(buffer.as_host_vec().doing(format!("copy {what} to the host"))?)
     }
 }

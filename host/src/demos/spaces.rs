@@ -9,11 +9,12 @@ use kernels_gpu::spaces::{
     spaces_local, spaces_parameter, spaces_shared,
 };
 use rayon::prelude::*;
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Fill, Row, Stage, Work, row};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::terminal::{self, grouped};
 use crate::verify::{Verdict, exact};
@@ -45,27 +46,27 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
     // SAFETY (all launches): `x` and the target hold n elements, `c` four; blocks have 128 threads.
     let rows = vec![
         polynomial(stage, spaces_parameter::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_parameter>()?.launch(shape, (COEFFICIENTS, &x, y))
+            device.kernel::<spaces_parameter>(&LEVELS)?.launch(shape, (COEFFICIENTS, &x, y))
         })?
         .shows("passed by value, kept in registers: no memory is read but x"),
         polynomial(stage, spaces_local::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_local>()?.launch(shape, (&c, 1u32, &x, y))
+            device.kernel::<spaces_local>(&LEVELS)?.launch(shape, (&c, 1u32, &x, y))
         })?
         .shows("an array indexed at run time: each thread's own, off the chip"),
         polynomial(stage, spaces_shared::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_shared>()?.launch(shape, (&c, &x, y))
+            device.kernel::<spaces_shared>(&LEVELS)?.launch(shape, (&c, &x, y))
         })?
         .shows("copied once by each block; every read is a broadcast, one wavefront"),
         polynomial(stage, spaces_global::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_global>()?.launch(shape, (&c, &x, y))
+            device.kernel::<spaces_global>(&LEVELS)?.launch(shape, (&c, &x, y))
         })?
         .shows("a buffer: all lanes of a warp read the same sector"),
         polynomial(stage, spaces_global_static::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_global_static>()?.launch(shape, (&x, y))
+            device.kernel::<spaces_global_static>(&LEVELS)?.launch(shape, (&x, y))
         })?
         .shows("a static in global memory, set by the host through Module::get_global"),
         polynomial(stage, spaces_constant::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_constant>()?.launch(shape, (&x, y))
+            device.kernel::<spaces_constant>(&LEVELS)?.launch(shape, (&x, y))
         })?
         .shows("a static in constant memory, set the same way: read only, cached, one read for all lanes"),
     ];
@@ -75,16 +76,16 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
 /// Sets a static of the module that has the kernel.
 fn set(stage: &Stage, name: &str, kernel: &str) -> Result<(), Error> {
     let symbol = CString::new(name).map_err(|_| Error::Size(format!("`{name}` is no symbol")))?;
-    let module = stage.device.module_of(kernel)?;
+    let module = stage.device.module(&LEVELS, kernel)?;
     let mut global = module.get_global::<Coefficients>(&symbol).doing(format!("find the static `{name}`"))?;
-    global.copy_from(&COEFFICIENTS).doing(format!("set the static `{name}`"))
+    Ok(global.copy_from(&COEFFICIENTS).doing(format!("set the static `{name}`"))?)
 }
 
 fn polynomial(
     stage: &Stage,
     kernel: &str,
     values: &[f64],
-    launch: impl Fn(&mut DeviceBuffer<f32>) -> Result<(), Error>,
+    launch: impl Fn(&mut DeviceBuffer<f32>) -> Result<(), warpsmith_launch::Error>,
 ) -> Result<Row, Error> {
     let mut y = stage.target("the values", values.len(), Fill::NotANumber)?;
     let counters = stage.once(kernel, || launch(y.buffer()))?;
@@ -133,7 +134,7 @@ fn scope(stage: &Stage) -> Result<Vec<Row>, Error> {
 
     // SAFETY: 16 blocks, one element for each.
     let left = stage.once(spaces_leave::NAME, || unsafe {
-        device.kernel::<spaces_leave>()?.launch(shape, (&mut seen,))
+        device.kernel::<spaces_leave>(&LEVELS)?.launch(shape, (&mut seen,))
     })?;
     let own: Vec<u32> = (0..BLOCKS).map(|block| block + 100).collect();
     let leave = row(spaces_leave::NAME)
@@ -142,8 +143,9 @@ fn scope(stage: &Stage) -> Result<Vec<Row>, Error> {
         .shows("shared: every block sees its own word, whatever other blocks wrote into theirs");
 
     // SAFETY: as above, after the launch that wrote the static.
-    let found = stage
-        .once(spaces_find::NAME, || unsafe { device.kernel::<spaces_find>()?.launch(shape, (&mut seen,)) })?;
+    let found = stage.once(spaces_find::NAME, || unsafe {
+        device.kernel::<spaces_find>(&LEVELS)?.launch(shape, (&mut seen,))
+    })?;
     let others: Vec<u32> = (0..BLOCKS).rev().map(|block| block + 1000).collect();
     let find = row(spaces_find::NAME)
         .checked(exact(&stage.download("what is seen", &seen)?, &others))

@@ -3,11 +3,9 @@
 //! Pages that are new to a process cost the host as much as the copy that fills them. A demo of dozens of rows waits for
 //! neither if the rows share their buffers, and if the device itself wipes out what the row before has left.
 
+use bytemuck::AnyBitPattern;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
-
-use crate::device::Device;
-use crate::error::{Doing, Error};
-use crate::extra;
+use warpsmith_launch::{Device, Doing, Error, extra};
 
 /// What a buffer holds before a kernel writes it: an element that the kernel forgets is a wrong one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +37,7 @@ pub struct Target<'a, T: DeviceCopy> {
     host: Vec<T>,
 }
 
-impl<'a, T: DeviceCopy + Default> Target<'a, T> {
+impl<'a, T: DeviceCopy + AnyBitPattern + Default> Target<'a, T> {
     /// A target of `len` elements, filled.
     pub fn new(device: &'a Device, what: &'static str, len: usize, fill: Fill) -> Result<Self, Error> {
         // SAFETY: it is filled below, and written in full before it is read.

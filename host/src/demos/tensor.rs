@@ -2,12 +2,11 @@
 
 use cust::memory::DeviceBuffer;
 use rayon::prelude::*;
+use warpsmith_launch::{Bf16, Device, F16};
 
 use super::{Fill, Row, Stage, Work};
 use crate::data::Random;
-use crate::device::Device;
 use crate::error::Error;
-use crate::half::{Bf16, F16};
 use crate::size::Size;
 use crate::tensor::{self, Choice, Input, InputElement, Layout, Operands, OutputElement, Prepared, Problem};
 use crate::verify::TensorProduct;

@@ -1,16 +1,16 @@
 //! The transpose: two contiguous sides need a detour through shared memory.
 
+use bytemuck::AnyBitPattern;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use kernels_gpu::coalescing::Quad;
 use kernels_gpu::transpose as k;
 use rayon::prelude::*;
+use warpsmith_launch::{Device, F16, Shape};
 
 use super::{Fill, Row, Stage, Work, row};
 use crate::data::Random;
-use crate::device::Device;
 use crate::error::Error;
-use crate::half::F16;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::transpose::{self as dispatch, For, Variant};
 use crate::verify::{exact, exact_turned};
@@ -84,7 +84,7 @@ impl Step {
 }
 
 /// An element type that the transposes exist for.
-pub trait Element: DeviceCopy + Send + Sync + Default + PartialEq + std::fmt::Debug {
+pub trait Element: DeviceCopy + AnyBitPattern + Send + Sync + Default + PartialEq + std::fmt::Debug {
     /// The step's kernel, if there is one for this type.
     fn name(step: Step) -> Option<&'static str>;
 
@@ -138,7 +138,7 @@ macro_rules! elements {
                 match step {
                     // SAFETY: the caller's promise, which is what each kernel asks for.
                     $(Step::$step => unsafe {
-                        device.kernel::<k::$kernel>()?.launch(shape, (rows, cols, from, to))
+                        Ok(device.kernel::<k::$kernel>(&LEVELS)?.launch(shape, (rows, cols, from, to))?)
                     },)*
                     _ => Err(no_kernel::<Self>(step)),
                 }

@@ -6,11 +6,11 @@ use kernels_gpu::matmul::product::operand::STEP;
 use kernels_gpu::matmul::product::pack::{self, Packing};
 use kernels_gpu::matmul::product::parts;
 use kernels_gpu::matmul::product::thin::Thin;
+use warpsmith_launch::{Device, Limits, Shape};
 
 use super::tiles::{Problem, Tiles};
-use crate::device::{Device, Limits};
 use crate::error::Error;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 
 /// A kernel and the parts of K that it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -246,7 +246,7 @@ impl Plan {
                 // SAFETY: as below.
                 (stringify!($kernel), |plan, device, shape, p, a, b, c| unsafe {
                     let (thin, [large, few]) = plan.thin(&p, [a, b]);
-                    device.kernel::<$kernel>()?.launch(shape, (thin, large, few, c))
+                    Ok(device.kernel::<$kernel>(&LEVELS)?.launch(shape, (thin, large, few, c))?)
                 })
             };
         }
@@ -254,7 +254,7 @@ impl Plan {
             ($kernel:ident) => {
                 // SAFETY: `Products::launch` compared the matrices with their buffers, and the shape is the plan's own.
                 (stringify!($kernel), |_, device, shape, p, a, b, c| unsafe {
-                    device.kernel::<$kernel>()?.launch(shape, (p, a, b, c))
+                    Ok(device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c))?)
                 })
             };
         }

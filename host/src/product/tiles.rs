@@ -3,8 +3,7 @@
 use kernels_gpu::matmul::product::operand::STEP;
 use kernels_gpu::matmul::product::thin;
 use kernels_gpu::matmul::product::{Large, Middle, STAGES, STAGES_HELD, Small, Tall, Wide};
-
-use crate::device::Limits;
+use warpsmith_launch::Limits;
 
 /// What a kernel is chosen by.
 #[derive(Clone, Copy, Debug, PartialEq)]

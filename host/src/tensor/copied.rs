@@ -6,14 +6,14 @@
 
 use cust::memory::{DeviceBuffer, DevicePointer};
 use kernels_gpu::tensor::lines::{Lines, PIECE, THREADS, lines_1_byte, lines_2_bytes, lines_4_bytes};
+use warpsmith_launch::{Device, Doing, Shape};
 
 use super::hopper::{self, along_k_only};
 use super::plan::Tiles;
 use super::transposed::{self, across};
 use super::{Automatic, Layout, Operands, Order, Prepared, Problem, Variant};
-use crate::device::Device;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::transpose::{self, For};
 
 /// Below so many operations the general kernel is faster than the copies alone.
@@ -190,10 +190,10 @@ fn copy<'d>(
     let shape = Shape { grid: [blocks, 1, 1], block: [THREADS, 1, 1], shared: 0 };
     macro_rules! step {
         ($kernel:ident, $t:ty) => {{
-            let launcher = device.kernel::<$kernel>()?;
+            let launcher = device.kernel::<$kernel>(&LEVELS)?;
             let (from, to) = (DevicePointer::<$t>::from_raw(from), DevicePointer::<$t>::from_raw(to));
             // SAFETY: `tensor::prepare`'s caller promises the matrix, the room is as `p` says, and the grid is the kernel's.
-            Ok(Box::new(move || unsafe { launcher.launch(shape, (p, from, to)) }))
+            Ok(Box::new(move || unsafe { Ok(launcher.launch(shape, (p, from, to))?) }))
         }};
     }
     match bytes {

@@ -6,14 +6,14 @@ use kernels_gpu::hopper::epilogue::OutputMap;
 use kernels_gpu::hopper::product::*;
 use kernels_gpu::hopper::work::Split;
 use tile::hopper::{Element, PanelMap, Tf32};
+use warpsmith_launch::extra::{Extended, Tensor, tensor_map};
+use warpsmith_launch::{Device, Doing, Limits, Shape};
 
 use super::plan::{Plan, Tiles};
 use super::portable::misaligned;
 use super::{Automatic, Input, Layout, Operands, Order, Prepared, Problem, Variant, transposed};
-use crate::device::{Device, Limits};
-use crate::error::{Doing, Error};
-use crate::extra::{Extended, Tensor, tensor_map};
-use crate::launch::Shape;
+use crate::error::Error;
+use crate::modules::LEVELS;
 
 macro_rules! variant {
     ($name:literal, $about:literal, $automatic:expr, $tiles:expr, $shared:expr) => {
@@ -248,7 +248,7 @@ impl<'d> Launch<'d, '_> {
             + 'd,
     {
         let Self { device, problem, operands, plan } = self;
-        let launcher = device.kernel::<K>()?;
+        let launcher = device.kernel::<K>(&LEVELS)?;
         // `Problem::check` keeps all extents below 2^28.
         let p = HopperGemm {
             m: problem.m as u32,
@@ -279,7 +279,7 @@ impl<'d> Launch<'d, '_> {
             let early = Extended { early: true, ..Extended::default() };
             // SAFETY: `prepare`'s caller promises the matrices, the maps describe them, and shape, shared memory and the room
             // for parts are the plan's. It waits for the grid before it by itself.
-            unsafe { launcher.launch_extended(shape, early, (p, split, a, b, c, parts)) }
+            unsafe { Ok(launcher.launch_extended(shape, early, (p, split, a, b, c, parts))?) }
         }))
     }
 }

@@ -7,15 +7,14 @@ use kernels_gpu::hopper::ladder::{
     BLOCK_N, GROUP_M, hopper_one_group, hopper_persistent, hopper_registers, hopper_ring, shared_bytes,
 };
 use tile::hopper::PanelMap;
+use warpsmith_launch::{Bf16, Device, Shape};
 
 use super::hopper::{not_hopper, panels};
 use super::plan::Tiles;
 use super::portable::misaligned;
 use super::{Automatic, Input, Layout, Operands, Order, Output, Prepared, Problem, Variant};
-use crate::device::Device;
 use crate::error::Error;
-use crate::half::Bf16;
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 
 macro_rules! step {
     ($name:literal, $about:literal, $kernel:ty, $rows:expr, $stages:literal, $threads:literal, $grid:expr) => {
@@ -106,7 +105,7 @@ where
     K: cuda_std::Kernel<Signature = fn(HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'd,
 {
     let Problem { m, n, k, lda, ldb, alpha, beta, .. } = *problem;
-    let launcher = device.kernel::<K>()?;
+    let launcher = device.kernel::<K>(&LEVELS)?;
     let a = panels::<bf16>("A", operands.a, Order::Rows, (m, k), lda)?;
     let b = panels::<bf16>("B", operands.b, Order::Rows, (n, k), ldb)?;
     let c = DevicePointer::<Bf16>::from_raw(operands.c);

@@ -2,12 +2,12 @@
 //!
 //! ```
 //! use cust::memory::DeviceBuffer;
-//! use host::cli::DeviceWish;
-//! use host::device::Device;
+//! use warpsmith_launch::Wish;
+//! use warpsmith_launch::Device;
 //! use host::tensor::{Input, Layout, Output, Problem, multiply};
 //!
 //! # fn main() -> anyhow::Result<()> {
-//! let device = Device::open(DeviceWish::Virtual)?;
+//! let device = Device::open(Wish::Virtual)?;
 //! let (a, b) = (DeviceBuffer::from_slice(&[1i8, 2, 3, 4])?, DeviceBuffer::from_slice(&[1i8, 0, 0, 1])?);
 //! let mut c = DeviceBuffer::from_slice(&[0i32; 4])?;
 //! let problem = Problem::new((2, 2, 2), Input::S8, Output::S32, Layout::Nn);
@@ -30,10 +30,10 @@ mod problem;
 mod transposed;
 
 use cust::memory::DeviceBuffer;
+use warpsmith_launch::{Device, Limits};
 
 pub use problem::{Input, InputElement, Layout, Order, Output, OutputElement, Problem};
 
-use crate::device::{Device, Limits};
 use crate::error::Error;
 
 /// Where the matrices' first elements lie on the device.

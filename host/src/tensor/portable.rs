@@ -4,12 +4,11 @@ use cust::memory::DevicePointer;
 use kernels_gpu::tensor::general::*;
 use kernels_gpu::tensor::portable::*;
 use kernels_gpu::tensor::{TensorGemm, general, portable};
+use warpsmith_launch::{Bf16, Device, F16, Limits, Shape};
 
 use super::{Automatic, Input, Layout, Operands, Order, Prepared, Problem, Variant};
-use crate::device::{Device, Limits};
 use crate::error::Error;
-use crate::half::{Bf16, F16};
-use crate::launch::Shape;
+use crate::modules::LEVELS;
 
 /// The portable variants.
 pub(super) const VARIANTS: &[Variant] = &[
@@ -98,13 +97,13 @@ fn grid(problem: &Problem, tile: (usize, usize), threads: usize, shared: u32) ->
 
 macro_rules! launch {
     ($device:ident, $shape:ident, ($($argument:expr),*), $operands:ident, $kernel:ident, $passed:ty) => {{
-        let launcher = $device.kernel::<$kernel>()?;
+        let launcher = $device.kernel::<$kernel>(&LEVELS)?;
         let a = DevicePointer::<$passed>::from_raw($operands.a);
         let b = DevicePointer::<$passed>::from_raw($operands.b);
         let c = DevicePointer::<u8>::from_raw($operands.c);
         // SAFETY: `prepare`'s caller promises the matrices; block, grid and shared memory are the kernel's own.
         Ok(Prepared::new(stringify!($kernel), move || unsafe {
-            launcher.launch($shape, ($($argument,)* a, b, c))
+            Ok(launcher.launch($shape, ($($argument,)* a, b, c))?)
         }))
     }};
 }

@@ -1,10 +1,11 @@
 //! What is to be multiplied: types, layouts, extents and pitches.
 
+use bytemuck::AnyBitPattern;
 use cust::memory::DeviceCopy;
+use warpsmith_launch::{Bf16, F16};
 
 use crate::data::Random;
 use crate::error::Error;
-use crate::half::{Bf16, F16};
 
 /// The type of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -254,7 +255,7 @@ pub trait InputElement: DeviceCopy + Default + Send + Sync {
 }
 
 /// An element of C.
-pub trait OutputElement: DeviceCopy + Sync {
+pub trait OutputElement: DeviceCopy + AnyBitPattern + Sync {
     /// Its type.
     const OUTPUT: Output;
     /// The largest relative error of rounding to this type; 0 where sums are exact.

@@ -1,10 +1,10 @@
 //! Operands that the tensor cores take along K only, stored across it: they are transposed first.
 
 use cust::memory::{DeviceBuffer, DevicePointer, DeviceSlice};
+use warpsmith_launch::{Device, Doing};
 
 use super::{Input, Layout, Operands, Order, Prepared, Problem};
-use crate::device::Device;
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::transpose::{self, Choice, For, Variant};
 
 /// An operand that lies across K.

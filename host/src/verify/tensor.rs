@@ -284,8 +284,8 @@ impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::half::Bf16;
     use crate::tensor::{Input, Layout, Output};
+    use warpsmith_launch::Bf16;
 
     struct Case {
         problem: Problem,

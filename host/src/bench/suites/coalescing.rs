@@ -1,11 +1,11 @@
 //! Access patterns against their twins.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer, slice};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
 use crate::verify::{Verdict, exact};
 
 /// Threads of a launch; buffers of three floats each are 768 MiB.

@@ -1,11 +1,11 @@
 //! A vector copy against the driver's own.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, driver_copy, pointer};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
 use crate::verify::exact;
 
 /// One GiB a buffer: 17 times the L2 cache of an H200, so nothing is left in it from one launch to the next.

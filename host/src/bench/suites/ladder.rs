@@ -3,12 +3,12 @@
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::Gemm;
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Bench, Call, Comparison, Enqueue, Value, Work, pointer, slice};
 use crate::data::Random;
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::ladder::{STEPS, Step};
-use crate::launch::Shape;
 use crate::product::{Factors, Matrix, Products, Target};
 use crate::verify::Product;
 

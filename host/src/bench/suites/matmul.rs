@@ -2,11 +2,11 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::{Gemm, dynamic, naive};
+use warpsmith_launch::{Doing, Shape};
 
 use super::{Bench, Call, Comparison, RAW_POINTERS, Value, Work, pointer, product, slice};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::launch::Shape;
+use crate::error::Error;
 use crate::size::Size;
 use crate::verify::Product;
 

@@ -10,13 +10,15 @@ mod tensor;
 mod transpose;
 
 use cust::memory::DeviceBuffer;
+use warpsmith_launch::Doing;
 
 pub use tensor::TensorCases;
 
 use super::call::{Call, Value};
 use super::pairs::Enqueue;
 use super::{Bench, Comparison, Work};
-use crate::error::{Doing, Error};
+use crate::error::Error;
+use crate::modules::LEVELS;
 use crate::size::Size;
 use crate::verify::Verdict;
 
@@ -118,10 +120,10 @@ fn pointer<T: cust::memory::DeviceCopy>(buffer: &DeviceBuffer<T>) -> Value {
 impl<'d> Bench<'d> {
     /// Launches of our kernel.
     fn ours<'a>(&'a self, call: &'a Call) -> Result<Enqueue<'a>, Error> {
-        let module = self.device.module_of(call.kernel)?;
+        let module = self.device.module(&LEVELS, call.kernel)?;
         let function = module.get_function(call.kernel).doing(format!("find kernel `{}`", call.kernel))?;
         if call.shape.shared > self.device.limits().shared_per_block {
-            crate::extra::allow_dynamic_shared(&function, call.shape.shared)
+            warpsmith_launch::extra::allow_dynamic_shared(&function, call.shape.shared)
                 .doing("allow dynamic shared memory")?;
         }
         // SAFETY: each suite makes its calls for buffers that are as long as the kernel asks for.
@@ -134,7 +136,7 @@ impl<'d> Bench<'d> {
         let function =
             module.get_function(call.kernel).doing(format!("find the twin of `{}`", call.kernel))?;
         if call.shape.shared > self.device.limits().shared_per_block {
-            crate::extra::allow_dynamic_shared(&function, call.shape.shared)
+            warpsmith_launch::extra::allow_dynamic_shared(&function, call.shape.shared)
                 .doing("allow dynamic shared memory")?;
         }
         // SAFETY: as for our own kernel: the twin has the same parameters.
@@ -144,7 +146,7 @@ impl<'d> Bench<'d> {
     /// Runs our kernel once on the first buffer set, so that its result can be checked.
     fn once(&self, call: &Call) -> Result<(), Error> {
         self.ours(call)?(0).doing(format!("launch `{}`", call.kernel))?;
-        self.device.synchronize()
+        Ok(self.device.synchronize()?)
     }
 
     /// A row against the twin, when nvcc is there.

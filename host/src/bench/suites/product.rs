@@ -5,11 +5,12 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::product as kernels;
+use warpsmith_launch::Doing;
 
 use super::super::cublas::Sgemm;
 use super::{Bench, Comparison, Work, another};
 use crate::data::{Random, transposed};
-use crate::error::{Doing, Error};
+use crate::error::Error;
 use crate::product::{Factors, Matrix, Products, Target};
 use crate::size::Size;
 use crate::verify::Product;

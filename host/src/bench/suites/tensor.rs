@@ -3,14 +3,14 @@
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use rayon::prelude::*;
+use warpsmith_launch::{Bf16, Doing, F16};
 
 use super::super::cublaslt::{CublasLt, Heuristic, LtError, Product};
 use super::super::graph::Replay;
 use super::super::pairs::{Enqueue, Plan};
 use super::{Bench, Comparison, Work};
 use crate::data::Random;
-use crate::error::{Doing, Error};
-use crate::half::{Bf16, F16};
+use crate::error::Error;
 use crate::size::Size;
 use crate::tensor::{
     self, Choice, Input, InputElement, Layout, Operands, Output, OutputElement, Prepared, Problem,
@@ -107,9 +107,9 @@ enum Left {
     Failed(Error),
 }
 
-impl From<Error> for Left {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
+impl<E: Into<Error>> From<E> for Left {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
     }
 }
 

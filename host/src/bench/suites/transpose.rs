@@ -4,14 +4,13 @@
 //! that are no power of two.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use warpsmith_launch::extra::Extended;
+use warpsmith_launch::{Doing, F16, Shape};
 
 use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, another, driver_copy, pointer, slice};
 use crate::data::{Random, transposed};
 use crate::demos::transpose::{Element, Step};
-use crate::error::{Doing, Error};
-use crate::extra::Extended;
-use crate::half::F16;
-use crate::launch::Shape;
+use crate::error::Error;
 use crate::size::Size;
 use crate::transpose::{For, Variant, choose, plan};
 use crate::verify::{Verdict, exact};

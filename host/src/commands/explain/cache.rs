@@ -5,9 +5,9 @@ use std::fmt::Write;
 use gpu_model::cache::{self, Division, Preference};
 use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
+use warpsmith_launch::Wish;
 
-use crate::cli::{Context, DeviceWish, Outcome, Output, whole};
-use crate::device;
+use crate::cli::{Context, Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain cache`.
@@ -76,7 +76,7 @@ impl Cache {
         Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    fn answer(&self, wish: DeviceWish) -> anyhow::Result<Answer> {
+    fn answer(&self, wish: Wish) -> anyhow::Result<Answer> {
         let limits = SmLimits::known(self.capability)?;
         anyhow::ensure!(
             self.shared <= limits.shared_per_block_optin,
@@ -111,12 +111,11 @@ impl Cache {
         })
     }
 
-    fn driver(&self, wish: DeviceWish) -> anyhow::Result<Option<Driver>> {
+    fn driver(&self, wish: Wish) -> anyhow::Result<Option<Driver>> {
         if self.no_driver {
             return Ok(None);
         }
-        device::choose(wish)?;
-        let device = warpsmith_cuda::taken()?.to_string();
+        let device = warpsmith_cuda::choose(Some(wish), None)?.to_string();
         Ok(Some(match super::driver_answers::ask(self.shared) {
             Ok(answers) => Driver { device, answers, error: None },
             Err(error) => Driver { device, answers: Vec::new(), error: Some(format!("{error:#}")) },

@@ -6,8 +6,7 @@ use cust::function::{BlockSize, Function};
 use cust::module::Module;
 use cust::sys;
 use serde::Serialize;
-
-use crate::extra;
+use warpsmith_launch::extra;
 
 /// One wish to the driver and its answer.
 #[derive(Serialize)]

@@ -4,7 +4,7 @@
 //! copied to the device; both have the same bits, and slices change their name at no cost:
 //!
 //! ```
-//! use host::half::F16;
+//! use warpsmith_launch::F16;
 //!
 //! let numbers = [half::f16::from_f32(0.5), half::f16::from_f32(-2.0)];
 //! let for_the_device: &[F16] = F16::wrap(&numbers); // then `DeviceBuffer::from_slice(for_the_device)`

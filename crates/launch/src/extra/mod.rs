@@ -9,6 +9,7 @@ pub use tensor_map::{Tensor, TensorMapError, tensor_map};
 
 use std::ffi::{CString, c_uint, c_void};
 
+use bytemuck::AnyBitPattern;
 use cust::device::Device;
 use cust::error::{CudaError, CudaResult};
 use cust::function::Function;
@@ -50,13 +51,23 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
 /// Sets every byte of `buffer`, after what was launched on `stream`, and waits for it.
 ///
 /// The driver's own blocking form does not wait for streams that do not block, and they do not wait for it.
-pub fn fill<T: DeviceCopy>(buffer: &mut DeviceBuffer<T>, byte: u8, stream: &Stream) -> CudaResult<()> {
+///
+/// ```compile_fail,E0277
+/// # use warpsmith_launch::{Device, cust::memory::DeviceBuffer, extra::fill};
+/// # fn wipe(device: &Device, flags: &mut DeviceBuffer<bool>) {
+/// let _ = fill(flags, 0xff, device.stream()); // 0xff is no `bool`
+/// # }
+/// ```
+pub fn fill<T: DeviceCopy + AnyBitPattern>(
+    buffer: &mut DeviceBuffer<T>,
+    byte: u8,
+    stream: &Stream,
+) -> CudaResult<()> {
     let bytes = size_of::<T>() * buffer.len();
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: the buffer has these bytes, any of which are a `T`'s as far as the device is concerned; it is borrowed until
-    // the stream has done it.
+    // SAFETY: the buffer has these bytes, any of which are a `T`; it is borrowed until the stream has done it.
     result(unsafe { sys::cuMemsetD8Async(buffer.as_device_ptr().as_raw(), byte, bytes, stream.as_inner()) })?;
     stream.synchronize()
 }
@@ -66,7 +77,7 @@ pub fn fill<T: DeviceCopy>(buffer: &mut DeviceBuffer<T>, byte: u8, stream: &Stre
 /// ```no_run
 /// # use cust::module::{ModuleJitOption, OptLevel};
 /// # fn load(ptx: &str) {
-/// let module = host::extra::load_ptx(ptx, &[ModuleJitOption::MaxRegisters(64)]);
+/// let module = warpsmith_launch::extra::load_ptx(ptx, &[ModuleJitOption::MaxRegisters(64)]);
 /// # }
 /// ```
 pub fn load_ptx(ptx: &str, options: &[ModuleJitOption]) -> Result<Module, (CudaError, String)> {

@@ -86,7 +86,7 @@ pub enum TensorMapError {
 /// wrong:
 ///
 /// ```
-/// use host::extra::{Tensor, TensorMapError, tensor_map};
+/// use warpsmith_launch::extra::{Tensor, TensorMapError, tensor_map};
 /// use tile::hopper::{Box2, Swizzle128, TensorMap};
 ///
 /// type Panels = TensorMap<half::bf16, Swizzle128, Box2<64, 64>>;
@@ -98,7 +98,7 @@ pub enum TensorMapError {
 /// A box that is wider than its swizzle spans does not compile:
 ///
 /// ```compile_fail
-/// # use host::extra::{Tensor, tensor_map};
+/// # use warpsmith_launch::extra::{Tensor, tensor_map};
 /// # use tile::hopper::{Box2, Swizzle128, TensorMap};
 /// let tensor = Tensor { address: 0x1000, extents: &[128, 8], pitches: &[128] };
 /// let wide: TensorMap<half::bf16, Swizzle128, Box2<64, 128>> = tensor_map(tensor).unwrap();

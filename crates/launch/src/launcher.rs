@@ -1,17 +1,16 @@
 //! Typed launches: what the host passes is checked against the kernel's own parameter types when it compiles, and the
 //! shape of the launch against kernel and device before it starts.
 
-use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use cuda_std::{Kernel, Takes};
 use cust::function::{BlockSize, Function, FunctionAttribute};
-use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 
-use crate::device::{Device, Limits};
+use crate::argument::{Arguments, Packed};
+use crate::device::Device;
 use crate::error::{Doing, Error};
 use crate::extra::{self, Extended};
-use crate::half::{Bf16, F16};
+use crate::limits::Limits;
 
 /// How many threads a launch has, and how much dynamic shared memory each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,175 +225,6 @@ fn check_block(
     Ok(())
 }
 
-/// The values of a launch, in the order of the PTX parameters.
-#[derive(Default)]
-pub struct Packed {
-    /// Each begins at a multiple of 16, the largest alignment of a scalar parameter.
-    words: Vec<u128>,
-    starts: Vec<usize>,
-}
-
-impl Packed {
-    /// Appends a value; one without size is no parameter.
-    fn push<T: Copy>(&mut self, value: T) {
-        let size = size_of::<T>();
-        if size == 0 {
-            return;
-        }
-        self.starts.push(self.words.len());
-        self.words.resize(self.words.len() + size.div_ceil(16), 0);
-        let start = self.starts[self.starts.len() - 1];
-        // SAFETY: room for the value was made just now; alignment is not asked for.
-        unsafe { self.words[start..].as_mut_ptr().cast::<T>().write_unaligned(value) };
-    }
-
-    fn pointers(&mut self) -> Vec<*mut c_void> {
-        self.starts.iter().map(|&start| (&raw mut self.words[start]).cast()).collect()
-    }
-}
-
-/// A host value that stands for a kernel's parameter of type `P`.
-///
-/// | parameter | argument |
-/// | --- | --- |
-/// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
-/// | `*mut T` | `&mut DeviceBuffer<T>`, `&mut DeviceSlice<T>`, `DevicePointer<T>` |
-/// | `*const T` | `&DeviceBuffer<T>`, `&DeviceSlice<T>`, `DevicePointer<T>` |
-/// | `&T` | `DevicePointer<T>` |
-///
-/// Where `T` is `half`'s `f16` or `bf16`, buffers hold [`F16`] or [`Bf16`].
-#[diagnostic::on_unimplemented(
-    message = "the kernel's parameter of type `{P}` does not take `{Self}`",
-    label = "passed for a parameter of type `{P}`",
-    note = "`&[T]` and `*const T` take `&DeviceBuffer<T>`, `*mut T` takes `&mut DeviceBuffer<T>`, a number or a `Copy` type \
-            takes itself; `T` must be the same type"
-)]
-pub trait Argument<P> {
-    /// Appends the PTX parameters.
-    fn pack(self, packed: &mut Packed);
-}
-
-impl<T: DeviceCopy> Argument<T> for T {
-    fn pack(self, packed: &mut Packed) {
-        packed.push(self);
-    }
-}
-
-/// The type on the device that a host type of the same bits stands for.
-#[diagnostic::on_unimplemented(
-    message = "a buffer of `{Self}` is passed where the kernel has `{T}`",
-    label = "its elements are `{Self}`, the kernel's are `{T}`"
-)]
-pub trait StandsFor<T>: DeviceCopy {}
-impl<T: DeviceCopy> StandsFor<T> for T {}
-impl StandsFor<half::f16> for F16 {}
-impl StandsFor<half::bf16> for Bf16 {}
-
-impl Argument<half::f16> for F16 {
-    fn pack(self, packed: &mut Packed) {
-        packed.push(self);
-    }
-}
-
-impl Argument<half::bf16> for Bf16 {
-    fn pack(self, packed: &mut Packed) {
-        packed.push(self);
-    }
-}
-
-macro_rules! buffers {
-    ($($buffer:ident)*) => {$(
-        impl<T, U: StandsFor<T>> Argument<&'static [T]> for &$buffer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-                packed.push(self.len() as u64);
-            }
-        }
-
-        impl<T, U: StandsFor<T>> Argument<*mut T> for &mut $buffer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-            }
-        }
-
-        impl<T, U: StandsFor<T>> Argument<*const T> for &$buffer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-            }
-        }
-    )*};
-}
-buffers!(DeviceBuffer DeviceSlice);
-
-macro_rules! pointers {
-    ($($parameter:ty)*) => {$(
-        impl<T, U: StandsFor<T>> Argument<$parameter> for DevicePointer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_raw());
-            }
-        }
-    )*};
-}
-pointers!(*mut T *const T &'static T);
-
-/// A tuple of host values, one for each of a kernel's parameters. Wrong types and wrong counts do not compile.
-///
-/// ```compile_fail
-/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
-/// #     from: &cust::memory::DeviceBuffer<f64>, to: &mut cust::memory::DeviceBuffer<f32>) {
-/// unsafe { kernel.launch(shape, (32u32, from, to)) }; // `from` holds f64, the kernel reads f32
-/// # }
-/// ```
-/// ```compile_fail
-/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
-/// #     from: &cust::memory::DeviceBuffer<f32>) {
-/// unsafe { kernel.launch(shape, (32u32, from)) }; // the buffer to write is missing
-/// # }
-/// ```
-/// ```compile_fail
-/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
-/// #     from: &cust::memory::DeviceBuffer<f32>, to: &cust::memory::DeviceBuffer<f32>) {
-/// unsafe { kernel.launch(shape, (32u32, from, to)) }; // `to` is written, and must be borrowed for that
-/// # }
-/// ```
-/// ```
-/// # fn launch(kernel: &host::launch::Launcher<kernels_gpu::coalescing::copy_4_bytes>, shape: host::launch::Shape,
-/// #     from: &cust::memory::DeviceBuffer<f32>, to: &mut cust::memory::DeviceBuffer<f32>) {
-/// let _ = unsafe { kernel.launch(shape, (32u32, from, to)) };
-/// # }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "these arguments are not one for each parameter of the kernel: `{P}`",
-    label = "the kernel takes `{P}`",
-    note = "arguments are a tuple in the parameters' order; one alone is written `(argument,)`"
-)]
-pub trait Arguments<P> {
-    /// Appends the PTX parameters of all.
-    fn pack(self, packed: &mut Packed);
-}
-
-macro_rules! tuples {
-    ($($argument:ident $parameter:ident),*) => {
-        impl<$($argument: Argument<$parameter>, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
-            #[allow(non_snake_case, unused_variables)]
-            fn pack(self, packed: &mut Packed) {
-                let ($($argument,)*) = self;
-                $($argument.pack(packed);)*
-            }
-        }
-        tuples!(@shorter $($argument $parameter),*);
-    };
-    (@shorter) => {};
-    (@shorter $argument:ident $parameter:ident $(, $arguments:ident $parameters:ident)*) => {
-        tuples!($($arguments $parameters),*);
-    };
-}
-tuples!(
-    A P, B Q, C R, D S, E T, F U, G V, H W, I X, J Y, K Z, L P2, M Q2, N R2, O S2, AA T2, BB U2, CC V2, DD W2, EE X2, FF Y2,
-    GG Z2, HH P3, II Q3, JJ R3, KK S3, LL T3, MM U3, NN V3, OO W3, AB X3, AC Y3
-);
-
 #[cfg(test)]
 mod tests {
     use cuda_std::LaunchBounds;
@@ -430,24 +260,6 @@ mod tests {
         assert!(
             check_cluster([5, 1, 1], Some([2, 1, 1])).unwrap_err().contains("5 blocks along x, a cluster 2")
         );
-    }
-
-    #[test]
-    fn parameters_are_packed_in_order_and_empty_ones_vanish() {
-        #[derive(Clone, Copy)]
-        struct Nothing;
-        // SAFETY: it has no content.
-        unsafe impl DeviceCopy for Nothing {}
-        let mut packed = Packed::default();
-        Arguments::<(u8, Nothing, [u64; 3], f32)>::pack((7u8, Nothing, [1u64, 2, 3], 0.5f32), &mut packed);
-        let pointers = packed.pointers();
-        assert_eq!(pointers.len(), 3);
-        // SAFETY: each points at a value of that type.
-        unsafe {
-            assert_eq!(pointers[0].cast::<u8>().read(), 7);
-            assert_eq!(pointers[1].cast::<[u64; 3]>().read(), [1, 2, 3]);
-            assert_eq!(pointers[2].cast::<f32>().read(), 0.5);
-        }
     }
 
     #[test]

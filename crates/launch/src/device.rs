@@ -1,0 +1,107 @@
+//! The device: taken, described, and given the kernels that it admits.
+
+use cuda_std::Kernel;
+use cust::context::{Context, ContextFlags, CurrentContext};
+use cust::device::Device as CudaDevice;
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use warpsmith_cuda::Wish;
+
+use crate::description::Description;
+use crate::error::{Doing, Error};
+use crate::launcher::Launcher;
+use crate::levels::Levels;
+use crate::limits::Limits;
+use crate::modules::Modules;
+
+/// A device with its modules and one stream.
+///
+/// Modules are loaded when their first kernel is asked for, each once, and none waits for another. The fields are dropped in
+/// order: modules and stream before the context.
+pub struct Device {
+    modules: Modules,
+    stream: Stream,
+    limits: Limits,
+    is_virtual: bool,
+    context: Context,
+}
+
+impl Device {
+    /// Takes the device asked for. A process has one kind: who asks for another later gets an error.
+    pub fn open(wish: Wish) -> Result<Self, Error> {
+        let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
+        if is_virtual {
+            warpsmith_cuda::profile::check_file().map_err(Error::Profile)?;
+        }
+        cust::init(cust::CudaFlags::empty()).doing("start the driver")?;
+        let device = CudaDevice::get_device(0).doing("take the first device")?;
+        let limits = Limits::of(device).doing("read the device's limits")?;
+        let context = Context::new(device).doing("make a context")?;
+        context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
+        Ok(Self { modules: Modules::default(), stream, limits, is_virtual, context })
+    }
+
+    /// Takes the device that the environment names in `WARPSMITH_DEVICE`: a GPU if there is one, else the virtual GPU, when
+    /// it names none.
+    pub fn from_environment() -> Result<Self, Error> {
+        Self::open(std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?)
+    }
+
+    /// Whether kernels run on the virtual GPU.
+    pub fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
+    /// `virtual` or `gpu`, the word of tables and JSON.
+    pub fn kind(&self) -> &'static str {
+        if self.is_virtual { "virtual" } else { "gpu" }
+    }
+
+    /// What it can do.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The stream on which launches run.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Makes the device's context current in this thread; the thread that opened it needs no call.
+    pub fn enter(&self) -> Result<(), Error> {
+        CurrentContext::set_current(&self.context).doing("make the context current")
+    }
+
+    /// Waits until all that was launched has ended.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize().doing("finish what was launched")
+    }
+
+    /// A kernel, ready to be launched with its own parameter types.
+    ///
+    /// Its description is compared with the PTX, so that a stale module is an error here and not a wrong launch.
+    pub fn kernel<K: Kernel>(&self, levels: &Levels) -> Result<Launcher<'_, K>, Error> {
+        if let Some(entry) = levels.find(K::NAME)? {
+            Description::of::<K>().compare(entry.function)?;
+        }
+        let module = self.module(levels, K::NAME)?;
+        let function = module.get_function(K::NAME).doing(format!("find kernel `{}`", K::NAME))?;
+        Launcher::new(self, function)
+    }
+
+    /// The module that has the kernel: the lowest feature level that does.
+    ///
+    /// Kernels of higher levels are large, and the driver compiles a module as a whole, so that each of them is a module of
+    /// its own there. The virtual GPU compiles nothing and gets the level.
+    pub fn module(&self, levels: &Levels, kernel: &str) -> Result<&Module, Error> {
+        let left_out = |reason| Error::LeftOut { kernel: kernel.to_owned(), reason };
+        levels.check(&self.limits)?;
+        let level = levels.of(kernel)?.ok_or_else(|| left_out("it is in no module".into()))?;
+        if let Some(reason) = level.refusal(self.limits.capability) {
+            return Err(left_out(reason));
+        }
+        let whole = self.is_virtual || std::ptr::eq(level, &levels.all()[0]);
+        self.modules.get(level, (!whole).then_some(kernel))
+    }
+}

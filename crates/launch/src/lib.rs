@@ -1,0 +1,80 @@
+//! Launches kernels with their own parameter types, on a real GPU or on the virtual one.
+//!
+//! - [`Device`] takes a device as the user [wishes](Wish), says its [`Limits`], and loads what it admits of a project's PTX.
+//! - [`Levels`] are that PTX: one module, or one for each feature level.
+//! - [`Launcher`] starts a kernel. Arguments are compared with the kernel's parameters when the program compiles, and the
+//!   [`Shape`] with kernel and device before each launch.
+//! - [`F16`] and [`Bf16`] are 16-bit floats in buffers, and [`extra`] is what `cust` lacks.
+//!
+//! A project compiles its kernels in a build script and embeds the PTX:
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//! use warpsmith_launch::cust::memory::{CopyDestination, DeviceBuffer};
+//! use warpsmith_launch::{Device, Doing, Level, Levels, Shape, Wish};
+//!
+//! /// `y += a * x`.
+//! ///
+//! /// # Safety
+//! /// `y` has as many elements as `x`.
+//! #[kernel] // in the kernels' crate
+//! pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {
+//!     // … the body
+//! }
+//!
+//! // include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))
+//! # const PTX: &str = "
+//! # .version 7.8
+//! # .target sm_75
+//! # .address_size 64
+//! # .visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 len, .param .u64 y) {
+//! #     .reg .pred %p; .reg .f32 %a<3>; .reg .b32 %r<4>; .reg .b64 %d<6>;
+//! #     ld.param.f32 %a0, [a]; ld.param.u64 %d0, [x]; ld.param.u64 %d1, [len]; ld.param.u64 %d2, [y];
+//! #     mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r0, %r1, %r2;
+//! #     cvt.u64.u32 %d3, %r3; setp.ge.u64 %p, %d3, %d1; @%p ret;
+//! #     shl.b64 %d3, %d3, 2; add.s64 %d4, %d0, %d3; add.s64 %d5, %d2, %d3;
+//! #     ld.global.f32 %a1, [%d4]; ld.global.f32 %a2, [%d5]; fma.rn.f32 %a2, %a0, %a1, %a2; st.global.f32 [%d5], %a2;
+//! #     ret;
+//! # }";
+//! static LEVELS: Levels = Levels::new(&[Level::new(PTX)]);
+//!
+//! # fn main() -> Result<(), warpsmith_launch::Error> {
+//! let device = Device::open(Wish::Virtual)?;
+//! let x = DeviceBuffer::from_slice(&[1.0f32; 1000]).doing("copy x to the device")?;
+//! let mut y = DeviceBuffer::from_slice(&[0.5f32; 1000]).doing("copy y to the device")?;
+//! let saxpy = device.kernel::<saxpy>(&LEVELS)?;
+//! // SAFETY: `y` is as long as `x`.
+//! unsafe { saxpy.launch(Shape::line(x.len(), 256), (2.0f32, &x, &mut y))? };
+//! device.synchronize()?;
+//! let mut result = [0.0; 1000];
+//! y.copy_to(&mut result).doing("copy y to the host")?;
+//! assert_eq!(result, [2.5; 1000]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `cust` stays visible: [`Device::stream`] is its stream, buffers are its own, and `cust::launch!` takes
+//! [`Launcher::function`].
+
+mod argument;
+mod description;
+mod device;
+mod error;
+pub mod extra;
+mod float16;
+mod launcher;
+mod levels;
+mod limits;
+mod modules;
+
+pub use argument::{Argument, Arguments, Packed, StandsFor};
+pub use cuda_std::Kernel;
+pub use cust;
+pub use description::Description;
+pub use device::Device;
+pub use error::{Doing, Error};
+pub use float16::{Bf16, F16};
+pub use launcher::{Launcher, Shape};
+pub use levels::{Entry, Level, Levels};
+pub use limits::Limits;
+pub use warpsmith_cuda::Wish;
