@@ -9,7 +9,14 @@
 use std::collections::HashMap;
 
 use virtual_gpu::Code;
-use virtual_gpu::observer::{At, BarrierStep};
+use virtual_gpu::observer::{Access, At, BarrierStep};
+
+use crate::checks::Check;
+use crate::finding::Severity;
+use crate::reached::Reached;
+use crate::report::{Reporter, Told};
+use crate::tool::{BlockBarrier, Tool};
+use crate::tools::Watched;
 
 /// What is wrong with a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,7 +77,11 @@ pub struct BlockBarriers {
 
 impl BlockBarriers {
     /// For a block that is about to start.
-    pub fn new(threads: u32) -> Self {
+    pub fn of(block: &Watched<'_>) -> Self {
+        Self::new(block.threads)
+    }
+
+    fn new(threads: u32) -> Self {
         let full = |warp: u32| (threads - warp * 32).min(32);
         let alive: Vec<u32> = (0..threads.div_ceil(32)).map(|warp| u32::MAX >> (32 - full(warp))).collect();
         BlockBarriers {
@@ -89,7 +100,7 @@ impl BlockBarriers {
 
     /// Lanes access memory.
     #[inline]
-    pub fn access(&mut self, at: At) {
+    fn accessed(&mut self, at: At) {
         let warp = at.warp as usize;
         if self.alive[warp] & !at.lanes == 0 && self.alive[warp] == self.born[warp] {
             self.together[warp] = at.pc;
@@ -113,7 +124,7 @@ impl BlockBarriers {
     }
 
     /// Lanes have ended.
-    pub fn exit(&mut self, at: At) {
+    fn ended(&mut self, at: At) {
         self.alive[at.warp as usize] &= !at.lanes;
         let left = at.lanes & self.came[at.warp as usize];
         if left != 0 {
@@ -125,15 +136,9 @@ impl BlockBarriers {
         }
     }
 
-    /// A block barrier; `threads` is 0 for one of all threads.
-    pub fn barrier(
-        &mut self,
-        at: At,
-        (index, threads): (u32, u32),
-        step: BarrierStep,
-        aligned: bool,
-        code: &Code,
-    ) -> Option<Wrong> {
+    /// What is wrong with lanes' coming to a barrier of the block.
+    fn wrong_at(&mut self, at: At, barrier: BlockBarrier, code: &Code) -> Option<Wrong> {
+        let BlockBarrier { index, threads, step, aligned } = barrier;
         if step == BarrierStep::Leave {
             let first = self.first.remove(&index).is_some();
             return if first && threads == 0 { self.went_round(at.pc, code) } else { None };
@@ -165,8 +170,8 @@ impl BlockBarriers {
         })
     }
 
-    /// A warp barrier, vote or shuffle with a mask.
-    pub fn warp_sync(&mut self, at: At, members: u32, code: &Code) -> Option<Wrong> {
+    /// What is wrong with the mask of a warp's barrier, vote or shuffle.
+    fn wrong_mask(&mut self, at: At, members: u32, code: &Code) -> Option<Wrong> {
         let outside = at.lanes & !members;
         if outside != 0 {
             return Some(Wrong::NotMember { lanes: outside });
@@ -190,6 +195,100 @@ impl BlockBarriers {
     }
 }
 
+impl Tool for BlockBarriers {
+    #[inline]
+    fn access(&mut self, at: At, _: &Access<'_>, _: &Reached, _: &mut Reporter) {
+        self.accessed(at);
+    }
+
+    fn barrier(&mut self, at: At, barrier: BlockBarrier, reporter: &mut Reporter) {
+        if let Some(wrong) = self.wrong_at(at, barrier, &reporter.launched.code) {
+            reporter.barrier(at, wrong);
+        }
+    }
+
+    fn warp_sync(&mut self, at: At, members: u32, _orders: bool, reporter: &mut Reporter) {
+        if let Some(wrong) = self.wrong_mask(at, members, &reporter.launched.code) {
+            reporter.barrier(at, wrong);
+        }
+    }
+
+    fn exit(&mut self, at: At, _: &mut Reporter) {
+        self.ended(at);
+    }
+}
+
+impl Reporter {
+    fn barrier(&mut self, at: At, wrong: Wrong) {
+        let shape = self.launched.shape;
+        let named = |warp: u32, lanes: u32| {
+            let [x, y, z] = shape.thread(warp, lanes.trailing_zeros() & 31);
+            format!("for example thread ({x}, {y}, {z})")
+        };
+        let mut severity = Severity::Error;
+        let mut sites = vec![self.here("barrier", at)];
+        let (kind, message, help) = match wrong {
+            Wrong::Divergent { elsewhere } => (
+                "divergent",
+                format!(
+                    "barrier in divergent code: {} of the warp's threads are elsewhere, {}",
+                    elsewhere.count_ones(),
+                    named(at.warp, elsewhere)
+                ),
+                "every thread of the block must reach the same barrier: move it out of the branch",
+            ),
+            Wrong::Mismatched { other, warp, lanes } => {
+                sites.push(self.site("barrier", other, self.block, warp, lanes.trailing_zeros() & 31));
+                (
+                    "mismatched",
+                    format!("threads of one block wait at two different barriers, {}", named(warp, lanes)),
+                    "every thread of the block must reach the same barrier: move it out of the branch, or give each \
+                     group a named barrier of its own with its number of threads",
+                )
+            }
+            Wrong::WentRound { thread, last } => {
+                sites.push(self.site("went round it", last, self.block, thread / 32, thread % 32));
+                (
+                    "went round",
+                    format!(
+                        "a thread never arrives: it went round and ended, {}",
+                        named(thread / 32, 1 << (thread % 32))
+                    ),
+                    "let every thread that the barrier or mask names come to it: move it out of the branch or the loop",
+                )
+            }
+            Wrong::NotMember { lanes } => (
+                "not a member",
+                format!(
+                    "lane {} executes a warp-wide instruction whose mask leaves it out, {}",
+                    lanes.trailing_zeros(),
+                    named(at.warp, lanes)
+                ),
+                "give the mask of all lanes that execute it: `warp::activemask()` before the branch, or `u32::MAX`",
+            ),
+            Wrong::Ended { lanes } => {
+                severity = Severity::Warning;
+                (
+                    "ended",
+                    format!(
+                        "the mask of a warp-wide instruction names lane {}, which has ended, {}",
+                        lanes.trailing_zeros(),
+                        named(at.warp, lanes)
+                    ),
+                    "do not return early from lanes that a later mask names",
+                )
+            }
+        };
+        self.note(Check::Barrier, kind, [at.pc, at.pc], |_| Told {
+            severity,
+            message,
+            object: None,
+            sites,
+            help,
+        });
+    }
+}
+
 /// Whether two instructions come from one source line: a compiler may copy a barrier with the code around it.
 fn same_line(code: &Code, a: u32, b: u32) -> bool {
     let place = |pc| code.frames(pc).first().map(|frame| (frame.file.clone(), frame.line));
@@ -205,19 +304,22 @@ mod tests {
         At { pc: 0, warp, lanes }
     }
 
+    fn barrier(index: u32, threads: u32, aligned: bool) -> BlockBarrier {
+        BlockBarrier { index, threads, step: BarrierStep::ArriveAndWait, aligned }
+    }
+
     #[test]
     fn a_divergent_aligned_barrier_is_wrong_until_the_others_have_ended() {
         let (code, mut barriers) = (Code::default(), BlockBarriers::new(40));
-        let wait = BarrierStep::ArriveAndWait;
         assert_eq!(
-            barriers.barrier(at(0, !1), (0, 0), wait, true, &code),
+            barriers.wrong_at(at(0, !1), barrier(0, 0, true), &code),
             Some(Wrong::Divergent { elsewhere: 1 })
         );
-        assert_eq!(barriers.barrier(at(0, !1), (0, 0), wait, false, &code), None);
-        barriers.exit(at(0, 1));
-        assert_eq!(barriers.barrier(at(0, !1), (0, 0), wait, true, &code), None);
+        assert_eq!(barriers.wrong_at(at(0, !1), barrier(0, 0, false), &code), None);
+        barriers.ended(at(0, 1));
+        assert_eq!(barriers.wrong_at(at(0, !1), barrier(0, 0, true), &code), None);
         assert_eq!(
-            barriers.barrier(at(1, 0xFF), (0, 0), wait, true, &code),
+            barriers.wrong_at(at(1, 0xFF), barrier(0, 0, true), &code),
             None,
             "the last warp has eight lanes"
         );
@@ -226,20 +328,19 @@ mod tests {
     #[test]
     fn warps_at_two_barriers_of_one_number_are_told() {
         let (code, mut barriers) = (Code::default(), BlockBarriers::new(64));
-        let wait = BarrierStep::ArriveAndWait;
-        assert_eq!(barriers.barrier(at(0, !0), (0, 0), wait, true, &code), None);
+        assert_eq!(barriers.wrong_at(at(0, !0), barrier(0, 0, true), &code), None);
         let other = At { pc: 9, warp: 1, lanes: !0 };
-        let wrong = barriers.barrier(other, (0, 0), wait, true, &code);
+        let wrong = barriers.wrong_at(other, barrier(0, 0, true), &code);
         assert_eq!(wrong, Some(Wrong::Mismatched { other: 0, warp: 0, lanes: !0 }));
-        assert_eq!(barriers.barrier(other, (1, 64), wait, true, &code), None);
+        assert_eq!(barriers.wrong_at(other, barrier(1, 64, true), &code), None);
     }
 
     #[test]
     fn masks_name_those_who_come() {
         let (code, mut barriers) = (Code::default(), BlockBarriers::new(64));
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b01, &code), Some(Wrong::NotMember { lanes: 0b10 }));
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b11, &code), None);
-        barriers.exit(at(0, 0b100));
-        assert_eq!(barriers.warp_sync(at(0, 0b11), 0b111, &code), Some(Wrong::Ended { lanes: 0b100 }));
+        assert_eq!(barriers.wrong_mask(at(0, 0b11), 0b01, &code), Some(Wrong::NotMember { lanes: 0b10 }));
+        assert_eq!(barriers.wrong_mask(at(0, 0b11), 0b11, &code), None);
+        barriers.ended(at(0, 0b100));
+        assert_eq!(barriers.wrong_mask(at(0, 0b11), 0b111, &code), Some(Wrong::Ended { lanes: 0b100 }));
     }
 }

@@ -1,59 +1,94 @@
-//! Which checks are on.
+//! The tools by name, and which of them are on.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The tools, each on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checks {
+use serde::{Deserialize, Serialize};
+
+macro_rules! checks {
+    ($($(#[$doc:meta])* $check:ident $name:literal)*) => {
+        /// A tool.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Check {
+            $($(#[$doc])* $check,)*
+        }
+
+        impl Check {
+            /// All tools.
+            pub const ALL: &[Check] = &[$(Check::$check),*];
+
+            /// The word for it on the command line and in reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Check::$check => $name,)*
+                }
+            }
+        }
+    };
+}
+checks! {
     /// Accesses outside their object, misaligned, after free; leaks.
-    pub memory: bool,
+    Memory "memory"
     /// Conflicting accesses that nothing orders.
-    pub race: bool,
+    Race "race"
     /// Values that were never written and decide something.
-    pub init: bool,
+    Init "init"
     /// Barriers and warp synchronisation that not all threads reach.
-    pub barrier: bool,
+    Barrier "barrier"
 }
 
+/// A set of tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Checks(u32);
+
 impl Checks {
-    /// All on.
-    pub const ALL: Checks = Checks { memory: true, race: true, init: true, barrier: true };
-    /// All off.
-    pub const NONE: Checks = Checks { memory: false, race: false, init: false, barrier: false };
+    /// All tools.
+    pub const ALL: Checks = Checks((1 << Check::ALL.len()) - 1);
+    /// None.
+    pub const NONE: Checks = Checks(0);
+
+    /// Whether a tool is on.
+    pub fn has(self, check: Check) -> bool {
+        self.0 >> check as u32 & 1 != 0
+    }
+
+    /// The same with one more.
+    pub fn with(self, check: Check) -> Self {
+        Checks(self.0 | 1 << check as u32)
+    }
 }
 
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all =
-            [(self.memory, "memory"), (self.race, "race"), (self.init, "init"), (self.barrier, "barrier")];
-        let on: Vec<&str> = all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
-        f.write_str(&on.join(", "))
+        let on = Check::ALL.iter().filter(|check| self.has(**check));
+        f.write_str(&on.map(|check| check.name()).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Debug for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Checks({self})")
     }
 }
 
 /// A name that is no tool's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no check: choose from memory, race, init, barrier, or all, separated by commas")]
+#[error("`{0}` is no check: choose from {all}, or all, separated by commas", all = Checks::ALL)]
 pub struct UnknownCheck(pub String);
 
 impl FromStr for Checks {
     type Err = UnknownCheck;
 
     fn from_str(text: &str) -> Result<Self, UnknownCheck> {
-        let mut checks = Checks::NONE;
-        for name in text.split(',').map(str::trim) {
-            match name {
-                "memory" => checks.memory = true,
-                "race" => checks.race = true,
-                "init" => checks.init = true,
-                "barrier" => checks.barrier = true,
-                "all" => checks = Checks::ALL,
-                other => return Err(UnknownCheck(other.to_owned())),
+        text.split(',').map(str::trim).try_fold(Checks::NONE, |on, name| {
+            if name == "all" {
+                return Ok(Checks::ALL);
             }
-        }
-        Ok(checks)
+            let check = Check::ALL.iter().find(|check| check.name() == name);
+            check.map(|&check| on.with(check)).ok_or_else(|| UnknownCheck(name.to_owned()))
+        })
     }
 }
 
@@ -70,10 +105,14 @@ mod tests {
     #[test]
     fn tools_and_file() {
         let (checks, file) = from_env("memory,race:out.json").unwrap();
-        assert_eq!(checks, Checks { memory: true, race: true, ..Checks::NONE });
+        assert_eq!(checks, Checks::NONE.with(Check::Memory).with(Check::Race));
         assert_eq!(file.unwrap().to_str(), Some("out.json"));
         assert_eq!(checks.to_string(), "memory, race");
         assert_eq!(from_env("all").unwrap(), (Checks::ALL, None));
-        assert_eq!(from_env("memory,rase").unwrap_err(), UnknownCheck("rase".into()));
+        let unknown = from_env("memory,rase").unwrap_err();
+        assert_eq!(
+            unknown.to_string(),
+            "`rase` is no check: choose from memory, race, init, barrier, or all, separated by commas"
+        );
     }
 }

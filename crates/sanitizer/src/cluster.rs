@@ -85,13 +85,13 @@ pub fn rank(address: u64) -> Option<u32> {
 
 /// Where a renamed event keeps its addresses.
 #[derive(Debug, Default)]
-pub struct Room {
+pub struct Renaming {
     addresses: [u64; 32],
     pieces: Vec<u32>,
 }
 
 /// The event with its shared addresses as all blocks of the cluster mean them.
-pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, room: &'a mut Room) -> AsyncEvent<'a> {
+pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, kept: &'a mut Renaming) -> AsyncEvent<'a> {
     use AsyncEvent as E;
     let one = |address: u64| named(of, address);
     let mut event = *event;
@@ -101,8 +101,8 @@ pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, room: &'a mut Room) 
         | E::MbarrierAsked { addresses }
         | E::MbarrierArrive { addresses, .. }
         | E::MbarrierComplete { addresses, .. } => {
-            room.addresses = addresses.map(one);
-            *addresses = &room.addresses;
+            kept.addresses = addresses.map(one);
+            *addresses = &kept.addresses;
         }
         E::CopiesTied { barrier, .. } => *barrier = one(*barrier),
         E::Moved { space: MemorySpace::Shared, address, .. } | E::BulkTaken { address, .. } => {
@@ -112,8 +112,8 @@ pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, room: &'a mut Room) 
             (*address, *barrier) = (one(*address), one(*barrier));
         }
         E::ProductIssued { pieces, .. } if of.is_some() => {
-            room.pieces = pieces.iter().map(|&piece| one(piece.into()) as u32).collect();
-            *pieces = &room.pieces;
+            kept.pieces = pieces.iter().map(|&piece| one(piece.into()) as u32).collect();
+            *pieces = &kept.pieces;
         }
         _ => {}
     }

@@ -6,21 +6,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use virtual_gpu::Location;
 
+use crate::checks::Check;
 use crate::origin::HostSite;
-
-/// Which tool found it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum Check {
-    /// Accesses outside their object.
-    Memory,
-    /// Unordered conflicting accesses.
-    Race,
-    /// Values never written.
-    Init,
-    /// Barriers.
-    Barrier,
-}
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
@@ -151,15 +138,10 @@ impl Findings {
         }
     }
 
-    /// Counts a finding; `make` is called for the first of its kind.
-    pub fn note(&mut self, key: Key, make: impl FnOnce() -> Finding) {
-        match self.places.get(&key) {
-            Some(&at) => self.list[at].1.count += 1,
-            None => {
-                self.places.insert(key.clone(), self.list.len());
-                self.list.push((key, make()));
-            }
-        }
+    /// Adds a finding that was not seen before.
+    pub fn add(&mut self, key: Key, finding: Finding) {
+        self.places.insert(key.clone(), self.list.len());
+        self.list.push((key, finding));
     }
 
     /// Takes in the findings of a block.
@@ -167,10 +149,7 @@ impl Findings {
         for (key, finding) in other.list {
             match self.places.get(&key) {
                 Some(&at) => self.list[at].1.count += finding.count,
-                None => {
-                    self.places.insert(key.clone(), self.list.len());
-                    self.list.push((key, finding));
-                }
+                None => self.add(key, finding),
             }
         }
     }

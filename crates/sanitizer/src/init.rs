@@ -9,8 +9,9 @@
 //! all others become so only by what is loaded into them. As long as a warp has no undefined register, its instructions
 //! are not looked at.
 
+mod watch;
+
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +23,7 @@ use crate::cluster::{Member, Shared, named};
 use crate::flow::{self, Value, all_of};
 use crate::race::lanes;
 use crate::reached::Reached;
+use crate::tools::Watched;
 use crate::written::{PAGE, Written};
 
 /// What an undefined value decided.
@@ -111,8 +113,17 @@ pub struct BlockInit {
 }
 
 impl BlockInit {
-    /// For a block that is about to start `function`.
-    pub fn new(
+    /// For a block that is about to start.
+    pub fn of(block: &Watched<'_>) -> Self {
+        let Watched { threads, launched, written, .. } = *block;
+        let code = launched.code.clone();
+        let mut init = Self::new(code, launched.function, threads, block.member.clone(), written.clone());
+        let start = named(init.rank, launched.reserved.start.into());
+        init.shared.hold().set(start, launched.reserved.len() as u64, true);
+        init
+    }
+
+    fn new(
         code: Arc<Code>,
         function: u32,
         threads: u32,
@@ -146,32 +157,20 @@ impl BlockInit {
         }
     }
 
-    /// A part of the block's shared memory that starts defined.
-    pub fn shared_is_defined(&mut self, part: &Range<u32>) {
-        let start = named(self.rank, part.start.into());
-        self.shared.hold().set(start, u64::from(part.end - part.start), true);
-    }
-
     /// Bytes of the block's own shadow.
-    pub fn bytes(&mut self) -> usize {
+    fn shadow_bytes(&mut self) -> usize {
         self.shared.hold().bytes() + self.local.values().map(Written::bytes).sum::<usize>()
     }
 
     /// Whether a warp has an undefined register, so that its instructions must be looked at.
     #[inline]
-    pub fn follows(&self, warp: u32) -> bool {
+    pub fn is_tainted(&self, warp: u32) -> bool {
         self.warps[warp as usize].tainted != 0
-    }
-
-    /// A predicate decides whether lanes execute an instruction: those for which it is undefined.
-    #[inline]
-    pub fn guard(&self, at: At, predicate: Register) -> u32 {
-        self.warps[at.warp as usize].of(predicate.slot) & at.lanes
     }
 
     /// Registers that an instruction reads and writes.
     #[inline]
-    pub fn registers(
+    fn executed(
         &mut self,
         at: At,
         reads: &[Register],
@@ -205,7 +204,7 @@ impl BlockInit {
     }
 
     /// A shuffle: definedness comes from the lane that the value comes from, and there is none where that is absent.
-    pub fn shuffled(&mut self, at: At, target: Register, value: Option<Register>, sources: &[u8; 32]) {
+    fn exchanged(&mut self, at: At, target: Register, value: Option<Register>, sources: &[u8; 32]) {
         let warp = &mut self.warps[at.warp as usize];
         let from = |lane: u32| match sources[lane as usize] {
             source @ 0..32 => value.map_or(0, |value| warp.bits(value, source.into())),
@@ -218,7 +217,7 @@ impl BlockInit {
     }
 
     /// A frame starts: registers that may be read before they are written, and its variables, are undefined.
-    pub fn enter(&mut self, at: At, frame: &Entered) {
+    fn entered(&mut self, at: At, frame: &Entered) {
         let warp = &mut self.warps[at.warp as usize];
         let Entered { function, slots, local } = frame;
         if warp.tainted != 0 {
@@ -237,7 +236,7 @@ impl BlockInit {
     }
 
     /// An argument or a result was copied, and its definedness with it.
-    pub fn passed(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
+    fn carried_over(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
         let warp = &mut self.warps[at.warp as usize];
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
@@ -266,7 +265,7 @@ impl BlockInit {
     }
 
     /// Memory that a thread was given by `malloc` is undefined.
-    pub fn heap_allocated(&self, address: u64, bytes: u64) {
+    fn forget_global(&self, address: u64, bytes: u64) {
         self.global.lock().unwrap_or_else(PoisonError::into_inner).set(address, bytes, false);
     }
 
@@ -281,7 +280,7 @@ impl BlockInit {
     }
 
     /// A memory access.
-    pub fn access(
+    fn accessed(
         &mut self,
         at: At,
         access: &Access<'_>,
@@ -324,7 +323,7 @@ impl BlockInit {
             }
             MemorySpace::Global => {
                 // The common case: a warp without undefined registers at memory that is written throughout.
-                if self.was_seen(reached) && (access.kind != AccessKind::Store || !self.follows(at.warp)) {
+                if self.was_seen(reached) && (access.kind != AccessKind::Store || !self.is_tainted(at.warp)) {
                     let warp = &mut self.warps[at.warp as usize];
                     if warp.tainted != 0 && access.kind == AccessKind::Load {
                         access.registers.iter().flatten().for_each(|r| warp.set(r.slot, access.lanes, 0));
@@ -617,7 +616,7 @@ mod tests {
     }
 
     fn run(init: &mut BlockInit, access: &Access<'_>) {
-        init.access(at(1), access, &Reached::of(access), |_, _| {
+        init.accessed(at(1), access, &Reached::of(access), |_, _| {
             panic!("neither a load nor a store decides anything")
         });
     }
@@ -625,14 +624,14 @@ mod tests {
     #[test]
     fn an_undefined_value_is_found_where_it_decides_and_not_before() {
         let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
-        assert!(!init.follows(0), "all that is never read before it is written is defined");
+        assert!(!init.is_tainted(0), "all that is never read before it is written is defined");
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
-        assert!(init.follows(0));
-        init.registers(at(!0), &[A], &[P], &Operands::default());
-        assert_eq!(init.guard(at(!0), P), 1);
-        init.registers(at(!0), &[], &[A], &Operands::default());
-        init.registers(at(!0), &[A], &[P], &Operands::default());
-        assert_eq!((init.guard(at(!0), P), init.follows(0)), (0, false));
+        assert!(init.is_tainted(0));
+        init.executed(at(!0), &[A], &[P], &Operands::default());
+        assert_eq!(init.undefined_lanes(at(!0), P), 1);
+        init.executed(at(!0), &[], &[A], &Operands::default());
+        init.executed(at(!0), &[A], &[P], &Operands::default());
+        assert_eq!((init.undefined_lanes(at(!0), P), init.is_tainted(0)), (0, false));
     }
 
     #[test]
@@ -642,7 +641,7 @@ mod tests {
         second[0] = 16;
         init.shared.hold().set(0, 3, true);
         run(&mut init, &access(AccessKind::Load, &first, &[A.slot]));
-        init.registers(at(1), &[A], &[], &Operands::default());
+        init.executed(at(1), &[A], &[], &Operands::default());
         run(&mut init, &access(AccessKind::Store, &second, &[A.slot]));
         assert_eq!(init.shared.hold().missing(16, 4), 0b1000);
     }
@@ -652,11 +651,11 @@ mod tests {
         let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
         init.shared.hold().set(0, 3, true);
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
-        init.passed(at(1), Carrier::Register(A), Carrier::Local(8), 4);
-        init.passed(at(1), Carrier::Local(8), Carrier::Register(B), 4);
+        init.carried_over(at(1), Carrier::Register(A), Carrier::Local(8), 4);
+        init.carried_over(at(1), Carrier::Local(8), Carrier::Register(B), 4);
         assert_eq!(init.warps[0].bits(B, 0), 0xFF00_0000);
-        init.passed(at(1), Carrier::Device, Carrier::Local(8), 4);
-        init.passed(at(1), Carrier::Local(8), Carrier::Register(B), 4);
+        init.carried_over(at(1), Carrier::Device, Carrier::Local(8), 4);
+        init.carried_over(at(1), Carrier::Local(8), Carrier::Register(B), 4);
         assert_eq!(init.warps[0].bits(B, 0), 0);
     }
 }

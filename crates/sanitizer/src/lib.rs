@@ -13,6 +13,8 @@ mod copies;
 mod finding;
 mod flow;
 mod init;
+mod launched;
+mod memory;
 mod objects;
 mod observer;
 mod origin;
@@ -25,13 +27,15 @@ mod render;
 mod report;
 mod shadow;
 mod streams;
+mod tool;
+mod tools;
 mod written;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use checks::{Checks, UnknownCheck, from_env};
-pub use finding::{Check, Finding, Findings, Frame, Object, Severity, Site};
+pub use checks::{Check, Checks, UnknownCheck, from_env};
+pub use finding::{Finding, Findings, Frame, Object, Severity, Site};
 pub use observer::{BlockCheck, LaunchCheck};
 pub use origin::HostSite;
 pub use render::{Format, render};
@@ -115,10 +119,10 @@ impl Sanitizer {
     pub fn host_allocated(&self, address: u64, bytes: u64, name: Option<&str>) {
         let by_program = name.is_none_or(|name| name == HOST_MEMORY);
         self.objects.allocated(address, bytes, name, by_program);
-        if self.checks.race {
+        if self.checks.has(Check::Race) {
             self.streams().allocated(address, bytes);
         }
-        if self.checks.init {
+        if self.checks.has(Check::Init) {
             self.written().set(address, bytes, name.is_some());
         }
     }
@@ -132,7 +136,7 @@ impl Sanitizer {
 
     /// The host was refused a free.
     pub fn host_free_failed(&self, address: u64) {
-        if !self.checks.memory {
+        if !self.checks.has(Check::Memory) {
             return;
         }
         let message = if self.objects.is_freed(address) {
@@ -154,7 +158,7 @@ impl Sanitizer {
 
     /// The host was refused a copy or fill of a range that is not all memory.
     pub fn host_went_beyond(&self, address: u64, bytes: u64) {
-        if !self.checks.memory {
+        if !self.checks.has(Check::Memory) {
             return;
         }
         let object = self.objects.global(address);
@@ -191,7 +195,7 @@ impl Sanitizer {
     }
 
     fn host_defined(&self, address: u64, bytes: u64) {
-        if self.checks.init {
+        if self.checks.has(Check::Init) {
             self.written().set(address, bytes, true);
         }
     }
@@ -200,7 +204,7 @@ impl Sanitizer {
     pub fn host_copied(&self, to: u64, from: u64, bytes: u64) {
         streams::bytes("a copy", from, bytes, false);
         streams::bytes("a copy", to, bytes, true);
-        if !self.checks.init {
+        if !self.checks.has(Check::Init) {
             return;
         }
         let mut written = self.written();
@@ -213,7 +217,7 @@ impl Sanitizer {
     /// The host read device memory.
     pub fn host_read(&self, address: u64, bytes: u64) {
         streams::bytes("a copy to the host", address, bytes, false);
-        if !self.checks.init {
+        if !self.checks.has(Check::Init) {
             return;
         }
         let mut written = self.written();
@@ -251,7 +255,7 @@ impl Sanitizer {
 
     /// Does a piece of a stream's work, and looks for work of other streams that it races with.
     pub fn work<T>(&self, work: Work, run: impl FnOnce() -> T) -> T {
-        if !self.checks.race {
+        if !self.checks.has(Check::Race) {
             return run();
         }
         let (result, touches) = streams::watch(run);
@@ -263,7 +267,7 @@ impl Sanitizer {
     /// Runs the nodes of a graph, each of which comes after those named by its entry of `after` and those that they come
     /// after, and looks for races between nodes that nothing orders. `run` is given each node's number in turn.
     pub fn graph(&self, after: &[Vec<usize>], mut run: impl FnMut(usize)) {
-        if !self.checks.race {
+        if !self.checks.has(Check::Race) {
             return (0..after.len()).for_each(run);
         }
         let found = streams::graph(after, &mut run, &self.objects);
@@ -289,7 +293,7 @@ impl Sanitizer {
 
     /// The program ends: what was not freed is a leak.
     pub fn program_ends(&self) {
-        if !self.checks.memory || self.faulted.load(Ordering::Relaxed) {
+        if !self.checks.has(Check::Memory) || self.faulted.load(Ordering::Relaxed) {
             return;
         }
         for (address, size) in self.objects.leaked() {

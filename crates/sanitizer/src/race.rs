@@ -6,6 +6,8 @@
 
 mod asynchronous;
 mod doubt;
+mod watch;
+mod wording;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -17,9 +19,10 @@ use crate::clock::{Clocks, Gathered, Meet, Met, Step};
 use crate::cluster::{self, Member, Shared};
 use crate::copies::{Bulk, Copies};
 use crate::outstanding::Outstanding;
+use crate::products::Products;
 use crate::reached::Reached;
 use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
-pub use asynchronous::Source;
+use crate::tools::Watched;
 use asynchronous::{Issue, land, landed_by};
 pub use doubt::Doubt;
 
@@ -163,15 +166,18 @@ pub struct BlockRaces {
     issue: Issue,
     /// Threads that have not ended.
     alive: u32,
+    /// Results of `wgmma` that are under way.
+    products: Products,
 }
 
 impl BlockRaces {
     /// For a block that is about to start.
-    pub fn new(block: u32, threads: u32, member: Option<Member>, global: Arc<Mutex<GlobalRaces>>) -> Self {
+    pub fn of(watched: &Watched<'_>) -> Self {
+        let (block, threads, global) = (watched.linear, watched.threads, watched.races.clone());
         // Warps are whole here: a lane beyond the block's threads never touches anything.
         let clocks = Clocks::new(block, threads.next_multiple_of(32) as usize);
         let spare = global.lock().unwrap_or_else(PoisonError::into_inner).spare.clone();
-        let (rank, shared) = match member {
+        let (rank, shared) = match watched.member.clone() {
             None => (None, Shared::Own(SharedRaces::new(spare))),
             Some(Member { team, rank }) => (Some(rank), Shared::Team(team)),
         };
@@ -185,16 +191,17 @@ impl BlockRaces {
             copies: Copies::default(),
             issue: Issue::default(),
             alive: threads,
+            products: Products::default(),
         }
     }
 
     /// Bytes of the shadow of the block's shared memory, or of its cluster's.
-    pub fn bytes(&mut self) -> usize {
+    fn shadow_bytes(&mut self) -> usize {
         self.shared.hold().shadow.bytes()
     }
 
     /// A memory access; `report` is called for each lane and word that races.
-    pub fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, mut report: impl FnMut(Race)) {
+    fn accessed(&mut self, at: At, access: &Access<'_>, reached: &Reached, mut report: impl FnMut(Race)) {
         if !matches!(access.space, MemorySpace::Shared | MemorySpace::Global) {
             return;
         }
@@ -322,12 +329,12 @@ impl BlockRaces {
     }
 
     /// An `mbarrier` is made or ended: a plain write of its eight bytes.
-    pub fn mbarrier_made(&mut self, at: At, addresses: &[u64; 32], report: impl FnMut(Race)) {
+    fn mbarrier_made(&mut self, at: At, addresses: &[u64; 32], report: impl FnMut(Race)) {
         self.mbarrier_touched(at, addresses, Touch { write: true, ..Touch::default() }, report);
     }
 
     /// An `mbarrier` is used, in a way that its other users may use it at the same time.
-    pub fn mbarrier_used(&mut self, at: At, addresses: &[u64; 32], write: bool, report: impl FnMut(Race)) {
+    fn mbarrier_used(&mut self, at: At, addresses: &[u64; 32], write: bool, report: impl FnMut(Race)) {
         self.mbarrier_touched(
             at,
             addresses,
@@ -372,23 +379,23 @@ impl BlockRaces {
     }
 
     /// A thread was given memory that another may have freed: what was done to it is over.
-    pub fn heap_allocated(&self, address: u64, bytes: u64) {
+    fn forget(&self, address: u64, bytes: u64) {
         let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
         words(address, bytes).for_each(|(word, _)| global.shadow.forget(word));
     }
 
     /// A fence: what came before it may be passed on by the next atomic or volatile write.
-    pub fn fence(&mut self, at: At, scope: Scope) {
+    fn fenced(&mut self, at: At, scope: Scope) {
         lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
     }
 
     /// A fence between plain accesses and those of bulk copies and products.
-    pub fn proxy_fence(&mut self, at: At) {
+    fn proxy_fence(&mut self, at: At) {
         lanes(at.lanes).for_each(|lane| self.clocks.proxy_fence(at.warp * 32 + lane));
     }
 
     /// A block barrier.
-    pub fn barrier(&mut self, at: At, index: u32, step: BarrierStep) {
+    fn met(&mut self, at: At, index: u32, step: BarrierStep) {
         let barrier = self.barriers.entry(index).or_default();
         if step != BarrierStep::Leave {
             let meet = barrier.meet.get_or_insert_with(|| self.clocks.meet());
@@ -408,7 +415,7 @@ impl BlockRaces {
     }
 
     /// Lanes of a warp meet at `bar.warp.sync`.
-    pub fn warp_sync(&mut self, at: At, members: u32) {
+    fn warp_met(&mut self, at: At, members: u32) {
         let mut meet = self.clocks.meet();
         let members = at.lanes & members;
         lanes(members).for_each(|lane| self.clocks.arrive(at.warp * 32 + lane, &mut meet));
@@ -417,12 +424,12 @@ impl BlockRaces {
     }
 
     /// Lanes of a warp exchange values, by a shuffle or a vote.
-    pub fn warp_exchanged(&mut self, at: At, members: u32) {
+    fn warp_exchanged(&mut self, at: At, members: u32) {
         self.clocks.hear(lanes(at.lanes & members).map(|lane| at.warp * 32 + lane));
     }
 
     /// Lanes leave what they know at an `mbarrier`, for who waits for this phase.
-    pub fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
+    fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
         let mut shared = self.shared.hold();
         for lane in lanes(at.lanes) {
             let snapshot = self.clocks.publish(at.warp * 32 + lane);
@@ -433,7 +440,7 @@ impl BlockRaces {
 
     /// Lanes come to the barrier of the cluster. If that releases they leave all that they know there, else what their
     /// last fence covers.
-    pub fn cluster_arrive(&mut self, at: At, parity: bool, releases: bool) {
+    fn cluster_arrive(&mut self, at: At, parity: bool, releases: bool) {
         if releases {
             return self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
         }
@@ -443,7 +450,7 @@ impl BlockRaces {
     }
 
     /// Lanes have waited for the barrier of the cluster.
-    pub fn cluster_complete(&mut self, at: At, parity: bool) {
+    fn cluster_complete(&mut self, at: At, parity: bool) {
         let mut shared = self.shared.hold();
         let Some(meeting) = shared.meetings.get_mut(&CLUSTER_BARRIER) else { return };
         for lane in lanes(at.lanes) {
@@ -453,7 +460,7 @@ impl BlockRaces {
 
     /// Lanes have ended. When all of the block's have, its shared memory is gone, and nobody of the cluster may have
     /// something to do with it any more: those accesses by other blocks that no thread of this one knew to be over.
-    pub fn exit(&mut self, at: At) -> Vec<Stamp> {
+    fn ended(&mut self, at: At) -> Vec<Stamp> {
         self.alive = self.alive.saturating_sub(at.lanes.count_ones());
         let (0, Some(rank)) = (self.alive, self.rank) else { return Vec::new() };
         let mut shared = self.shared.hold();
@@ -481,7 +488,7 @@ impl BlockRaces {
     }
 
     /// Lanes saw a phase of an `mbarrier` complete and know what was left there.
-    pub fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
+    fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
         let mut shared = self.shared.hold();
         let shared = &mut *shared;
         for lane in lanes(at.lanes) {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::{Check, Finding, Severity, Site};
+use crate::checks::Check;
+use crate::finding::{Finding, Severity, Site};
 
 /// How to print findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::finding::{Check, Finding, Object, Severity, Site};
+use crate::checks::Check;
+use crate::finding::{Finding, Object, Severity, Site};
+use crate::launched::Launched;
 use crate::objects::Objects;
-use crate::observer::Launched;
 use crate::race::{GlobalRaces, words};
 use crate::shadow::{Shadow, Stamp, mask_of};
 

@@ -14,7 +14,7 @@ use crate::shadow::{Asking, Clash, Shadow, Spread, Stamp, Touch};
 
 /// Where a copy takes its bytes from.
 #[derive(Debug, Clone, Copy)]
-pub struct Source {
+pub(super) struct Source {
     pub address: u64,
     /// How many bytes a `cp.async` reads; which instruction a bulk copy is of.
     pub read: u32,
@@ -42,7 +42,7 @@ impl Source {
 
 impl BlockRaces {
     /// `cp.async`: shared memory will be written by nobody knows when, each lane's from its `source`.
-    pub fn copy_started(
+    pub(super) fn copy_started(
         &mut self,
         at: At,
         shared: &[u64; 32],
@@ -84,12 +84,12 @@ impl BlockRaces {
     }
 
     /// `cp.async.commit_group`.
-    pub fn group_committed(&mut self, at: At) {
+    pub(super) fn group_committed(&mut self, at: At) {
         lanes(at.lanes).for_each(|lane| self.copies.committed(at.warp * 32 + lane));
     }
 
     /// `cp.async.wait_group`: all but the latest `pending` groups have landed.
-    pub fn groups_awaited(&mut self, at: At, pending: u32) {
+    pub(super) fn groups_awaited(&mut self, at: At, pending: u32) {
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
             let by = landed_by(&self.clocks, thread);
@@ -100,7 +100,7 @@ impl BlockRaces {
     }
 
     /// A bulk copy into shared memory was issued by the lane of `at`, to complete on an `mbarrier`.
-    pub fn bulk_started(
+    pub(super) fn bulk_started(
         &mut self,
         at: At,
         address: u64,
@@ -117,7 +117,7 @@ impl BlockRaces {
     }
 
     /// It has landed: who waits for its `mbarrier` knows of it from here on, and of what its thread knew.
-    pub fn bulk_landed(&mut self, address: u64, bytes: u32) {
+    pub(super) fn bulk_landed(&mut self, address: u64, bytes: u32) {
         let mut shared = self.shared.hold();
         let shared = &mut *shared;
         let Some(at) = shared.bulk.iter().position(|bulk| (bulk.address, bulk.bytes) == (address, bytes))
@@ -130,7 +130,7 @@ impl BlockRaces {
     }
 
     /// The lane of `at` has issued a bulk copy out of shared memory, which may read its source later.
-    pub fn bulk_taken(&mut self, at: At, address: u64, bytes: u32) {
+    pub(super) fn bulk_taken(&mut self, at: At, address: u64, bytes: u32) {
         let lane = at.lanes.trailing_zeros() & 31;
         let thread = at.warp * 32 + lane;
         let by = self.reads_later(at, lane);
@@ -143,7 +143,7 @@ impl BlockRaces {
     }
 
     /// `cp.async.bulk.commit_group`.
-    pub fn bulk_group_committed(&mut self, at: At) {
+    pub(super) fn bulk_group_committed(&mut self, at: At) {
         let mut shared = self.shared.hold();
         lanes(at.lanes)
             .for_each(|lane| shared.outstanding.copies_committed((self.block, at.warp * 32 + lane)));
@@ -151,7 +151,7 @@ impl BlockRaces {
 
     /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` groups have been read, by who waits, and
     /// what they write may have been `written`.
-    pub fn bulk_groups_awaited(&mut self, at: At, pending: u32, written: bool) {
+    pub(super) fn bulk_groups_awaited(&mut self, at: At, pending: u32, written: bool) {
         for lane in lanes(at.lanes) {
             if written {
                 let thread = at.warp * 32 + lane;
@@ -175,7 +175,7 @@ impl BlockRaces {
 
     /// A warp has issued `wgmma.mma_async`, which may read these pieces later. What it finds there must have been written
     /// before.
-    pub fn product_issued(&mut self, at: At, pieces: &[u32], mut report: impl FnMut(Race)) {
+    pub(super) fn product_issued(&mut self, at: At, pieces: &[u32], mut report: impl FnMut(Race)) {
         let lane = at.lanes.trailing_zeros() & 31;
         let thread = at.warp * 32 + lane;
         let stamp = self.reads_later(at, lane);
@@ -193,19 +193,19 @@ impl BlockRaces {
     }
 
     /// `wgmma.commit_group`.
-    pub fn products_committed(&mut self, at: At) {
+    pub(super) fn products_committed(&mut self, at: At) {
         self.shared.hold().outstanding.products_committed((self.block, at.warp));
     }
 
     /// `wgmma.wait_group`.
-    pub fn products_awaited(&mut self, at: At, pending: u32) {
+    pub(super) fn products_awaited(&mut self, at: At, pending: u32) {
         let steps = std::array::from_fn(|lane| self.clocks.step(at.warp * 32 + lane as u32));
         self.shared.hold().outstanding.products_awaited((self.block, at.warp), pending, steps);
     }
 
     /// A bulk copy reads or writes memory on behalf of the lane of `at`, as part of its issue; a reduction is atomic for
     /// each element, for the whole device.
-    pub fn bulk_moved(
+    pub(super) fn bulk_moved(
         &mut self,
         at: At,
         space: MemorySpace,
@@ -287,7 +287,7 @@ impl BlockRaces {
     }
 
     /// What a lane has copied so far lands in a phase of an `mbarrier`, for who waits for that.
-    pub fn copies_tied(&mut self, at: At, barrier: u64, parity: bool) {
+    pub(super) fn copies_tied(&mut self, at: At, barrier: u64, parity: bool) {
         lanes(at.lanes).for_each(|lane| self.copies.tied(at.warp * 32 + lane, barrier, parity));
     }
 }

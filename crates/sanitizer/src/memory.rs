@@ -1,0 +1,141 @@
+//! The memory check: accesses to shared memory outside of the array that the address was made from, and the faults that
+//! the virtual GPU itself ends a launch with.
+
+use virtual_gpu::observer::{Access, AccessKind, At};
+use virtual_gpu::{Fault, FaultKind, SharedArray};
+
+use crate::checks::{Check, Checks};
+use crate::finding::{Finding, Object, Severity, Site};
+use crate::objects::Objects;
+use crate::reached::Reached;
+use crate::report::{Reporter, Told, readable};
+use crate::tool::Tool;
+use crate::tools::Watched;
+
+/// Compares accesses with the bounds of shared arrays.
+#[derive(Debug)]
+pub(crate) struct ArrayBounds;
+
+impl ArrayBounds {
+    pub fn of(_: &Watched<'_>) -> Self {
+        ArrayBounds
+    }
+}
+
+impl Tool for ArrayBounds {
+    fn shared_access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
+        let launched = &reporter.launched;
+        let Some(array) = launched.code.shared_of(at.pc).and_then(|of| launched.shared[of].as_ref()) else {
+            return;
+        };
+        let (start, end) = (u64::from(array.offset), u64::from(array.offset) + u64::from(array.size));
+        if start <= reached.low && reached.end <= end {
+            return;
+        }
+        let bytes = u64::from(access.bytes());
+        let outside = |lane: usize| {
+            let address = access.addresses[lane];
+            access.lanes >> lane & 1 != 0 && (address < start || address.saturating_add(bytes) > end)
+        };
+        // Beyond the block's shared memory the launch ends with a fault, which is reported as such.
+        let in_block =
+            |lane: &usize| access.addresses[*lane].saturating_add(bytes) <= u64::from(launched.shared_bytes);
+        if let Some(lane) = (0..32).find(|&lane| outside(lane)).filter(in_block) {
+            let array = array.clone();
+            outside_array(at, access, lane as u32, &array, reporter);
+        }
+    }
+}
+
+fn outside_array(at: At, access: &Access<'_>, lane: u32, array: &SharedArray, reporter: &mut Reporter) {
+    let what = match access.kind {
+        AccessKind::Load => "read",
+        AccessKind::Store => "write",
+        AccessKind::Atomic | AccessKind::Reduction => "atomic",
+    };
+    reporter.note(Check::Memory, "outside a shared array", [at.pc, at.pc], |reporter| {
+        let address = access.addresses[lane as usize];
+        let (start, size, bytes) = (u64::from(array.offset), u64::from(array.size), access.bytes());
+        let name = readable(&array.name);
+        let place = match address.checked_sub(start) {
+            Some(offset) => format!("{offset} bytes from its start"),
+            None => format!("{} bytes before its start", start - address),
+        };
+        Told {
+            severity: Severity::Error,
+            message: format!("shared {what} of {bytes} bytes outside `{name}` of {size} bytes: {place}"),
+            object: Some(Object {
+                space: "shared".into(),
+                name: Some(name),
+                size: Some(size),
+                offset: address.wrapping_sub(start),
+                element: None,
+                allocated: None,
+            }),
+            sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
+            help: "it lands in the array beside it: compare the index with the array's length",
+        }
+    });
+}
+
+/// A fault as a finding of the tool that is on for it.
+pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
+    let (check, what, help) = match &fault.kind {
+        FaultKind::IllegalAddress { .. } => (
+            Check::Memory,
+            "access",
+            "compare the index with the length before the access; in Rust, index a slice",
+        ),
+        FaultKind::MisalignedAddress { .. } => {
+            (Check::Memory, "access", "an access of n bytes needs an address that is a multiple of n")
+        }
+        FaultKind::HeapMisuse { .. } => (
+            Check::Memory,
+            "free",
+            "free once what `malloc` gave in a kernel; the host frees what it allocated",
+        ),
+        FaultKind::WriteToConstant { .. } => (Check::Memory, "write", "write to a global buffer instead"),
+        FaultKind::StackOverflow { .. } => {
+            (Check::Memory, "call", "bound the recursion, or raise the stack limit")
+        }
+        FaultKind::InvalidPc(_) => {
+            (Check::Memory, "jump", "call through a pointer that holds a device function")
+        }
+        FaultKind::Assert(_) | FaultKind::Trap | FaultKind::Breakpoint => {
+            (Check::Memory, "trap", "the kernel ended itself: its own check failed")
+        }
+        FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => (
+            Check::Barrier,
+            "wait",
+            "every thread that a barrier or mask names must come to it, or have ended; a flag that is waited for must \
+             be set",
+        ),
+        FaultKind::IllegalInstruction(why) => {
+            let meets = ["mask", "barrier"].iter().any(|word| why.contains(word));
+            let check = if meets { Check::Barrier } else { Check::Memory };
+            (check, "instruction", "give the instruction operands that it is defined for")
+        }
+        _ => return None,
+    };
+    // The buffer that the address lies in or behind.
+    let object = match &fault.kind {
+        FaultKind::IllegalAddress { access, address, bytes, .. }
+        | FaultKind::MisalignedAddress { access, address, bytes }
+            if access.starts_with("global") =>
+        {
+            let object = Object { element: Some(*bytes), ..objects.global(*address) };
+            Some(object).filter(|object| object.size.is_some())
+        }
+        _ => None,
+    };
+    checks.has(check).then(|| Finding {
+        check,
+        severity: Severity::Error,
+        message: fault.kind.to_string(),
+        kernel: kernel.to_owned(),
+        object,
+        sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
+        help: help.into(),
+        count: 1,
+    })
+}
