@@ -141,7 +141,7 @@ impl Queue {
     /// An empty queue with the legacy default stream.
     pub fn new() -> Arc<Self> {
         let queue = Self::default();
-        if check::sanitizer().is_some_and(|sanitizer| sanitizer.checks().race) {
+        if check::sanitizer().is_some_and(|sanitizer| sanitizer.checks().has(sanitizer::Check::Race)) {
             static QUEUES: AtomicUsize = AtomicUsize::new(0);
             queue.state().order = Some(Order::new(QUEUES.fetch_add(1, Ordering::Relaxed)));
         }
