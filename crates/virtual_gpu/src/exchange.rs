@@ -6,7 +6,11 @@
 //! So a load is followed to where its value is the one that a compare-and-swap of the same place compares with: through
 //! moves and local variables, and, in code that was compiled without inlining, through calls of functions that do nothing
 //! but swap. Two addresses are the same place if they were computed in the same way.
+//!
+//! All of it is near linear: what an address was computed from is worked out once a register and depth, what a function
+//! swaps once a function, and a swap is followed through [`STEPS`] copies at most.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,6 +18,9 @@ use crate::exec::registers::{NONE, Slot};
 use crate::observer::MemorySpace;
 use crate::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand, Transfer};
 use crate::program::{Code, FunctionCode, Init, Place as Formal};
+
+/// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.
+pub(crate) type SwappedParams = (usize, usize);
 
 impl Code {
     /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
@@ -26,8 +33,12 @@ impl Code {
         function.guesses.get_or_init(guesses).contains(&pc)
     }
 
-    /// The parameters of a function that it gives to a compare-and-swap, as address and as the value to compare with.
-    fn swaps(&self, function: &FunctionCode, depth: u32) -> Vec<(usize, usize)> {
+    /// What a function swaps. `depth`: calls that are looked into, fewer than [`CALLS`].
+    fn swaps<'a>(&self, function: &'a FunctionCode, depth: usize) -> &'a [SwappedParams] {
+        function.swaps[depth].get_or_init(|| self.find_swaps(function, depth))
+    }
+
+    fn find_swaps(&self, function: &FunctionCode, depth: usize) -> Box<[SwappedParams]> {
         let flow = Flow::new(self, function);
         let formal = |place: Place| {
             let place = flow.origin(place);
@@ -68,7 +79,9 @@ type Term = (u64, i64);
 /// Computations that are looked into this deep; deeper ones are taken to differ.
 const DEEP: u32 = 12;
 /// Calls of functions that call functions that swap.
-const CALLS: u32 = 3;
+pub(crate) const CALLS: usize = 3;
+/// Writes of a swap's value that are looked at: the loop above has two.
+const STEPS: usize = 64;
 
 /// How values go through one function.
 struct Flow<'a> {
@@ -76,6 +89,8 @@ struct Flow<'a> {
     function: &'a FunctionCode,
     inits: HashMap<Slot, Init>,
     writers: HashMap<Place, Vec<u32>>,
+    /// By register and how deep it was looked into.
+    terms: RefCell<HashMap<(Place, u32), Term>>,
 }
 
 fn hash(value: impl Hash) -> u64 {
@@ -87,7 +102,7 @@ fn hash(value: impl Hash) -> u64 {
 impl<'a> Flow<'a> {
     fn new(code: &'a Code, function: &'a FunctionCode) -> Self {
         let inits = function.inits.iter().copied().collect();
-        let mut flow = Flow { code, function, inits, writers: HashMap::new() };
+        let mut flow = Flow { code, function, inits, writers: HashMap::new(), terms: RefCell::default() };
         for pc in flow.pcs() {
             for &(slot, _) in &code.touched[pc as usize].writes {
                 flow.writers.entry(Place::Slot(slot)).or_default().push(pc);
@@ -194,6 +209,15 @@ impl<'a> Flow<'a> {
 
     fn term(&self, place: Place, depth: u32) -> Term {
         let place = self.origin(place);
+        if let Some(&known) = self.terms.borrow().get(&(place, depth)) {
+            return known;
+        }
+        let term = self.computed(place, depth);
+        self.terms.borrow_mut().insert((place, depth), term);
+        term
+    }
+
+    fn computed(&self, place: Place, depth: u32) -> Term {
         let (writer, slot) = match (place, self.writers(place)) {
             (Place::Slot(slot), []) => {
                 return match self.inits.get(&slot) {
@@ -237,7 +261,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn all_swaps(&self, depth: u32) -> Vec<Swap> {
+    fn all_swaps(&self, depth: usize) -> Vec<Swap> {
         let mut swaps = Vec::new();
         for pc in self.pcs() {
             match &self.code.ops[pc as usize].kind {
@@ -255,8 +279,9 @@ impl<'a> Flow<'a> {
                         // What was put into the argument's place last before the call.
                         Transfer::Bytes { caller, .. } => {
                             let place = Place::Bytes(caller.into());
-                            let last = self.writers(place).iter().rev().find(|&&writer| writer < pc);
-                            last.map_or(Some(place), |&writer| self.copied(writer))
+                            let writers = self.writers(place);
+                            let before = writers.partition_point(|&writer| writer < pc).checked_sub(1);
+                            before.map_or(Some(place), |last| self.copied(writers[last]))
                         }
                         Transfer::RegisterToBytes { caller, .. } | Transfer::Registers { caller, .. } => {
                             Some(Place::Slot(caller))
@@ -267,7 +292,7 @@ impl<'a> Flow<'a> {
                     if callee.end - callee.start > 64 {
                         continue;
                     }
-                    for (address, compared) in self.code.swaps(callee, depth - 1) {
+                    for &(address, compared) in self.code.swaps(callee, depth - 1) {
                         if let (Some(address), Some(compared)) = (argument(address), argument(compared)) {
                             swaps.push(Swap { address, offset: 0, compared, width: None });
                         }
@@ -289,8 +314,14 @@ impl<'a> Flow<'a> {
             let place = (term, offset.wrapping_add(swap.offset));
             let mut open = vec![swap.compared];
             let mut seen = HashSet::new();
+            let mut steps = 0;
             while let Some(at) = open.pop().filter(|at| seen.insert(*at)) {
-                for &writer in self.writers(at) {
+                let writers = self.writers(at);
+                steps += writers.len();
+                if steps > STEPS {
+                    break;
+                }
+                for &writer in writers {
                     match &self.code.ops[writer as usize].kind {
                         OpKind::Load(load)
                             if swap.width.is_none_or(|width| load.width == width)

@@ -249,6 +249,17 @@ pub struct SourceFrame {
     pub function: Option<String>,
 }
 
+impl From<ptx::Frame> for SourceFrame {
+    fn from(frame: ptx::Frame) -> Self {
+        SourceFrame {
+            file: frame.file.to_string(),
+            line: frame.line,
+            column: frame.column,
+            function: frame.function.map(|f| f.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} of the PTX", self.ptx_line)?;

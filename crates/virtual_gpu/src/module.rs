@@ -155,18 +155,11 @@ impl Kernel {
     pub fn shared_arrays(&self) -> Vec<SharedArray> {
         let code = self.code();
         let dynamic = code.static_shared.next_multiple_of(code.dynamic_align.max(1));
-        let mut arrays: Vec<_> = self
-            .module
-            .0
-            .code
-            .shared
-            .iter()
-            .zip(&code.shared_offsets)
-            .filter(|(array, offset)| offset.is_some() || array.dynamic)
-            .map(|(array, offset)| SharedArray {
-                name: array.name.clone(),
-                offset: offset.unwrap_or(dynamic),
-                size: array.size,
+        let variables = (0..).zip(&self.module.0.code.shared);
+        let mut arrays: Vec<_> = variables
+            .filter_map(|(variable, array)| {
+                let offset = code.shared_offset(variable).or(array.dynamic.then_some(dynamic))?;
+                Some(SharedArray { name: array.name.clone(), offset, size: array.size })
             })
             .collect();
         arrays.sort_by_key(|a| a.offset);

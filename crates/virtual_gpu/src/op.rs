@@ -1,5 +1,7 @@
 //! The decoded form of instructions: what the executor runs.
 
+use std::sync::Arc;
+
 use crate::exec::extension::Extension;
 use crate::exec::lanewise::Alu;
 use crate::exec::registers::{NONE, Slot};
@@ -42,7 +44,8 @@ pub(crate) enum OpKind {
     },
     BranchIndexed {
         index: Slot,
-        targets: Box<[u32]>,
+        /// One for all that go by the same table.
+        targets: Arc<[u32]>,
     },
     Call(Box<CallOp>),
     Return,

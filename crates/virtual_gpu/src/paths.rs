@@ -1,7 +1,7 @@
 //! Where control may go in a program, and what that says: which places lie behind a barrier, and which registers may
 //! be read before anything was written to them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::exec::registers::NONE;
 use crate::op::{Callee, OpKind};
@@ -33,10 +33,14 @@ impl Code {
         }
         // By place: visited below a call, from which it comes back to that call alone, or otherwise.
         let mut seen = vec![[false; 2]; self.ops.len()];
+        let mut tables = HashSet::new();
         let mut open = vec![(from, false)];
         let mut next: Vec<(u32, bool)> = Vec::new();
         while let Some((pc, below)) = open.pop() {
             let (targets, goes_on) = self.successors(pc);
+            // A table that many branches go by is looked at once.
+            let known = targets.len() > 1 && !tables.insert((targets.as_ptr(), below));
+            let targets = if known { &[] } else { targets };
             next.extend(targets.iter().copied().chain(goes_on.then_some(pc + 1)).map(|pc| (pc, below)));
             match &self.ops[pc as usize].kind {
                 OpKind::Call(call) => {

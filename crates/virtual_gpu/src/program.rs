@@ -4,6 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use ptx::{LocId, SourceLines};
+
+use crate::exchange::{self, SwappedParams};
 use crate::exec::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
 use crate::module::Param;
@@ -19,11 +22,16 @@ pub struct Code {
     pub(crate) touched: Vec<Touched>,
     pub(crate) opcodes: Vec<Option<Arc<ptx::Opcode>>>,
     pub(crate) functions: Vec<FunctionCode>,
-    pub(crate) frames: Vec<Vec<SourceFrame>>,
+    pub(crate) lines: SourceLines,
+    /// By `.loc` directive of the module, what `lines` says of it. Made when first asked for: chains of inlined calls may be
+    /// long, and most are never looked at.
+    pub(crate) frames: Box<[OnceLock<Box<[SourceFrame]>>]>,
     /// Shared variables of the module, in its order; kernels place those that they reach.
     pub(crate) shared: Vec<SharedVariable>,
     /// For each operation the shared variable that its address was made from, counted from 1; 0 if that is not known.
     pub(crate) shared_of: Vec<u32>,
+    /// What the analyses at load took: operations and blocks looked at.
+    pub(crate) steps: u64,
     /// By the start of a function: the operations that call it. Made when first asked for.
     pub(crate) calls: OnceLock<HashMap<u32, Vec<u32>>>,
 }
@@ -41,8 +49,7 @@ impl fmt::Debug for Code {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodeSite {
     pub ptx_line: u32,
-    /// Index into `Code::frames`; `u32::MAX` is none.
-    pub frames: u32,
+    pub loc: Option<LocId>,
 }
 
 /// A `.shared` variable.
@@ -70,13 +77,15 @@ pub(crate) struct FunctionCode {
     /// Shape of its parameters and results as others call it.
     pub signature: Signature,
     /// Shared variables and functions that its own code names, for the kernels that reach it.
-    pub shared_used: Vec<u32>,
-    pub calls: Vec<u32>,
+    pub shared_used: Box<[u32]>,
+    pub calls: Box<[u32]>,
     pub calls_indirectly: bool,
     /// See [`Code::unset`].
     pub unset: OnceLock<Box<[u32]>>,
     /// See [`Code::guesses`].
     pub guesses: OnceLock<HashSet<u32>>,
+    /// The parameters that it gives to a compare-and-swap, by how deep calls are looked into.
+    pub swaps: [OnceLock<Box<[SwappedParams]>>; exchange::CALLS],
 }
 
 /// Where a function's parameters and results lie in its frame.
@@ -177,8 +186,9 @@ pub(crate) struct KernelCode {
     pub function: u32,
     pub params: Vec<Param>,
     pub param_bytes: u32,
-    /// Offset of each shared variable of the module that the kernel reaches.
-    pub shared_offsets: Vec<Option<u32>>,
+    /// The shared variables of the module that the kernel reaches and that have a size, and where they lie; ascending by
+    /// variable.
+    pub shared_offsets: Arc<[(u32, u32)]>,
     pub static_shared: u32,
     /// Whether it asks where the system's own part of shared memory lies, as cooperative groups of several warps do.
     pub asks_reserved_shared: bool,
@@ -192,6 +202,14 @@ pub(crate) struct KernelCode {
     pub required_cluster: Option<[u32; 3]>,
 }
 
+impl KernelCode {
+    /// Where the kernel has a shared variable of the module.
+    pub fn shared_offset(&self, variable: u32) -> Option<u32> {
+        let at = self.shared_offsets.binary_search_by_key(&variable, |placed| placed.0);
+        at.ok().map(|at| self.shared_offsets[at].1)
+    }
+}
+
 impl Code {
     /// Number of operations.
     pub fn len(&self) -> usize {
@@ -201,6 +219,12 @@ impl Code {
     /// Whether there is no operation at all.
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()
+    }
+
+    /// How many operations and blocks the analyses at load looked at, each time counted: in proportion to the program,
+    /// whatever its shape.
+    pub fn analysis_steps(&self) -> u64 {
+        self.steps
     }
 
     /// Line of the PTX text that an operation came from; 0 if the program counter is none.
@@ -216,8 +240,12 @@ impl Code {
     /// Source frames of an operation, innermost first.
     pub fn frames(&self, pc: u32) -> &[SourceFrame] {
         let of = |pc: u32| {
-            let site = self.sites.get(pc as usize);
-            site.and_then(|s| self.frames.get(s.frames as usize)).map_or(&[][..], Vec::as_slice)
+            let loc = self.sites.get(pc as usize).and_then(|site| site.loc);
+            let known = loc.and_then(|loc| Some((loc, self.frames.get(loc.0 as usize)?)));
+            let frames = known.map(|(loc, frames)| {
+                frames.get_or_init(|| self.lines.frames(loc).into_iter().map(SourceFrame::from).collect())
+            });
+            frames.map_or(&[][..], |frames| frames)
         };
         // Line 0 is the compiler's word for "several lines": those before it are nearer than none.
         let known =

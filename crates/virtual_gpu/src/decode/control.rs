@@ -26,7 +26,6 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             let Some(Symbol::Targets(targets)) = d.symbol(list).cloned() else {
                 return Err(Refusal(format!("`{list}` is no list of branch targets")));
             };
-            let targets = targets.iter().map(|t| d.label(t)).collect();
             OpKind::BranchIndexed { index: d.source(index, ScalarType::U32)?, targets }
         }
         "call" => return call(d, f),
@@ -107,7 +106,7 @@ fn call(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
                 signature.results.len()
             )));
         }
-        d.calls.push(index);
+        d.calls.insert(index);
         let pass = |d: &mut Decoder<'_>, operands: &[Operand], places: &[Place], out: bool| {
             let last = |i: usize| !out && signature.variadic && i + 1 == places.len();
             operands

@@ -2,8 +2,8 @@
 
 mod operand;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use ptx::{Block, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space, Statement, Variable};
@@ -42,7 +42,8 @@ pub(super) enum Symbol {
     Shared(u32),
     /// A variable in device memory.
     Device(u64),
-    Targets(Vec<Name>),
+    /// A table of labels for `brx.idx`, one for all that use it.
+    Targets(Arc<[u32]>),
     Prototype,
     CallTargets,
 }
@@ -90,8 +91,8 @@ pub(super) struct Decoder<'m> {
     sources: Vec<SourceOperand>,
     symbols: Vec<Slot>,
     carry: Option<Slot>,
-    pub shared_used: Vec<u32>,
-    pub calls: Vec<u32>,
+    pub shared_used: BTreeSet<u32>,
+    pub calls: BTreeSet<u32>,
     pub calls_indirectly: bool,
     pub signature: Signature,
     /// Whether the instruction that is decoded may have special registers as operands: a `mov`, a `cvt` of integers, or one
@@ -129,8 +130,8 @@ impl<'m> Decoder<'m> {
             sources: Vec::new(),
             symbols: Vec::new(),
             carry: None,
-            shared_used: Vec::new(),
-            calls: Vec::new(),
+            shared_used: BTreeSet::new(),
+            calls: BTreeSet::new(),
             calls_indirectly: false,
             signature: Signature::default(),
             reads_special: false,
@@ -201,13 +202,9 @@ impl<'m> Decoder<'m> {
     }
 
     fn statements(&mut self, block: &Block) -> Result<(), Box<(Refusal, Instruction)>> {
-        // Tables of targets may stand behind their use.
+        // Labels and tables of targets may stand behind their use.
         for statement in &block.statements {
             let (name, position, done) = match statement {
-                Statement::BranchTargets(list) => {
-                    let targets = Symbol::Targets(list.targets.clone());
-                    (&list.name, list.position, self.declare(list.name.clone(), targets))
-                }
                 Statement::CallTargets(list) => {
                     (&list.name, list.position, self.declare(list.name.clone(), Symbol::CallTargets))
                 }
@@ -225,6 +222,13 @@ impl<'m> Decoder<'m> {
                 _ => continue,
             };
             done.map_err(|refusal| Box::new((refusal, named(name, position))))?;
+        }
+        for statement in &block.statements {
+            if let Statement::BranchTargets(list) = statement {
+                let targets = Symbol::Targets(list.targets.iter().map(|target| self.label(target)).collect());
+                self.declare(list.name.clone(), targets)
+                    .map_err(|refusal| Box::new((refusal, named(&list.name, list.position))))?;
+            }
         }
         for statement in &block.statements {
             match statement {
@@ -462,11 +466,12 @@ impl<'m> Decoder<'m> {
             inits: self.inits.into(),
             local_size: self.local_size,
             signature: self.signature,
-            shared_used: self.shared_used,
-            calls: self.calls,
+            shared_used: self.shared_used.into_iter().collect(),
+            calls: self.calls.into_iter().collect(),
             calls_indirectly: self.calls_indirectly,
             unset: OnceLock::new(),
             guesses: OnceLock::new(),
+            swaps: Default::default(),
         };
         Ok((code, drafts))
     }
@@ -490,12 +495,19 @@ fn named(name: &Name, position: ptx::Position) -> Instruction {
 }
 
 impl OpKind {
-    /// The labels (then program counters) that an operation may go to.
-    pub(super) fn targets_mut(&mut self) -> &mut [u32] {
+    /// The label (then program counter) that a branch goes to.
+    pub(super) fn target_mut(&mut self) -> Option<&mut u32> {
         match self {
-            OpKind::Branch { target } | OpKind::Jump { target } => std::slice::from_mut(target),
-            OpKind::BranchIndexed { targets, .. } => targets,
-            _ => &mut [],
+            OpKind::Branch { target } | OpKind::Jump { target } => Some(target),
+            _ => None,
+        }
+    }
+
+    /// The table that a `brx.idx` goes by.
+    pub(super) fn table_mut(&mut self) -> Option<&mut Arc<[u32]>> {
+        match self {
+            OpKind::BranchIndexed { targets, .. } => Some(targets),
+            _ => None,
         }
     }
 }

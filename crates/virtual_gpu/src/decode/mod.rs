@@ -23,6 +23,7 @@ mod modifiers;
 mod module;
 mod multimem;
 mod provenance;
+mod reach;
 mod requirements;
 mod special;
 mod stack;

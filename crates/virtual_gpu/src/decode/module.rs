@@ -1,7 +1,9 @@
 //! Loads a module: variables find their places, functions are decoded, kernels get their tables.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use gpu_model::{Capability, Chip};
 use ptx::{
@@ -11,13 +13,13 @@ use ptx::{
 
 use super::Refusal;
 use super::function::{Decoder, Symbol};
+use super::reach::{Reached, reached};
 use super::requirements::Requirements;
 use crate::Error;
 use crate::exec::code_address;
-use crate::fault::SourceFrame;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData, Param};
-use crate::program::{Code, CodeSite, Init, KernelCode, SharedSize, SharedVariable, Signature};
+use crate::program::{Code, CodeSite, KernelCode, SharedVariable, Signature};
 use crate::texture::Textures;
 
 /// Names that every function of the module sees.
@@ -90,17 +92,17 @@ pub(crate) fn load(
     let kernels = loader.functions(&module, &mut code)?;
     loader.initialise(memory)?;
     code.shared = std::mem::take(&mut loader.shared);
+    code.frames = (0..module.locations.len()).map(|_| OnceLock::new()).collect();
     let const_bytes = code_constants(&module, &loader)?;
-    let kernels = kernels
-        .into_iter()
-        .map(|(k, align)| place_shared(k, align, const_bytes, &code, chip))
-        .collect::<Result<_, _>>()?;
+    let kernels = place_shared(kernels, const_bytes, &code, chip)?;
     let owned = std::mem::take(&mut placed.owned);
+    let Loader { globals, references, .. } = loader;
+    code.lines = lines;
     Ok(Module(Arc::new(ModuleData {
         code: Arc::new(code),
         kernels,
-        globals: loader.globals,
-        references: loader.references,
+        globals,
+        references,
         textures: textures.clone(),
         memory: memory.clone(),
         owned,
@@ -341,7 +343,7 @@ impl Loader<'_> {
         &mut self,
         module: &ptx::Module,
         code: &mut Code,
-    ) -> Result<Vec<(KernelCode, Vec<u32>)>, Error> {
+    ) -> Result<Vec<(KernelCode, Rc<Reached>)>, Error> {
         let defined: Vec<&Function> = module.functions.iter().filter(|f| f.body.is_some()).collect();
         for function in &defined {
             if !self.defined.insert(function.name.clone()) {
@@ -373,7 +375,6 @@ impl Loader<'_> {
         let kernels = module.functions.iter().filter(|f| f.kind == FunctionKind::Entry);
         self.names.kernels = kernels.map(|f| f.name.clone()).collect();
         let mut kernels = Vec::new();
-        let mut known_frames = HashMap::new();
         for (index, function) in defined.iter().enumerate() {
             let kernel = function.kind == FunctionKind::Entry;
             let at_function =
@@ -395,43 +396,31 @@ impl Loader<'_> {
             let (decoded, drafts) =
                 decoder.finish(&function.name, code.ops.len() as u32).map_err(at_function)?;
             for draft in drafts {
-                let frames = draft.loc.map_or(u32::MAX, |loc| {
-                    *known_frames.entry(loc).or_insert_with(|| {
-                        code.frames.push(self.lines.frames(loc).into_iter().map(frame).collect());
-                        code.frames.len() as u32 - 1
-                    })
-                });
-                code.sites.push(CodeSite { ptx_line: draft.line, frames });
+                code.sites.push(CodeSite { ptx_line: draft.line, loc: draft.loc });
                 code.touched.push(draft.touched);
                 code.opcodes.push(draft.opcode);
                 code.ops.push(draft.op);
             }
-            let shared_of = super::provenance::shared_of(code, &decoded);
+            let mut steps = 0;
+            let shared_of = super::provenance::shared_of(code, &decoded, &mut steps);
+            code.steps += steps;
             code.shared_of.extend(shared_of);
             code.functions.push(decoded);
         }
-        let mut reached = Vec::with_capacity(kernels.len());
-        let mut steps = 0;
-        for kernel in &kernels {
-            let of_kernel = reach(code, kernel.function);
-            steps += of_kernel.len();
-            if steps > MAX_REACHED {
-                let name = code.functions[kernel.function as usize].name.clone();
-                return Err(self.refuse(
-                    Refusal::new("the kernels of the module reach too many functions"),
-                    name,
-                    0,
-                    None,
-                ));
-            }
-            reached.push(of_kernel);
-        }
+        let reached = reached(&code.functions).map_err(|function| {
+            let name = code.functions[function as usize].name.clone();
+            self.refuse(Refusal::new("its functions reach too many shared variables"), name, 0, None)
+        })?;
         for kernel in &mut kernels {
             let function = &code.functions[kernel.function as usize];
             kernel.local_bytes = function.local_size;
             kernel.registers = (function.image.len() as u32 + 8).min(kernel.registers);
         }
-        Ok(kernels.into_iter().zip(reached).collect())
+        let of = |kernel: KernelCode| {
+            let reached = reached[kernel.function as usize].clone();
+            (kernel, reached)
+        };
+        Ok(kernels.into_iter().map(of).collect())
     }
 
     /// Writes the initial values of variables.
@@ -522,15 +511,6 @@ impl Loader<'_> {
     }
 }
 
-fn frame(frame: ptx::Frame) -> SourceFrame {
-    SourceFrame {
-        file: frame.file.to_string(),
-        line: frame.line,
-        column: frame.column,
-        function: frame.function.map(|f| f.to_string()),
-    }
-}
-
 fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, Refusal> {
     let results = function.results.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
     let variadic = function.params.last().is_some_and(is_variadic);
@@ -602,72 +582,71 @@ fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCod
     }
 }
 
-/// Functions that all kernels of a module may come to, each kernel's counted: 64 Mi take a second.
-const MAX_REACHED: usize = 1 << 26;
-
-/// Functions that a kernel may come to.
-fn reach(code: &Code, kernel: u32) -> Vec<u32> {
-    let mut known = vec![false; code.functions.len()];
-    known[kernel as usize] = true;
-    let mut reached = vec![kernel];
-    let mut next = 0;
-    while let Some(&function) = reached.get(next) {
-        next += 1;
-        let f = &code.functions[function as usize];
-        if f.calls_indirectly {
-            return (0..code.functions.len() as u32).collect();
-        }
-        for &callee in &f.calls {
-            if !std::mem::replace(&mut known[callee as usize], true) {
-                reached.push(callee);
-            }
-        }
-    }
-    reached
+/// Where shared variables lie in a block's shared memory.
+#[derive(Clone)]
+struct SharedLayout {
+    offsets: Arc<[(u32, u32)]>,
+    bytes: u32,
+    dynamic_align: u32,
 }
 
-/// Gives each shared variable that the kernel reaches its offset.
+impl SharedLayout {
+    /// Gives each of the variables its offset. Fails with the bytes that are too many.
+    fn of(variables: &[u32], code: &Code, limit: u32) -> Result<Self, u32> {
+        let mut layout = SharedLayout { offsets: Arc::new([]), bytes: 0, dynamic_align: 16 };
+        let mut offsets = Vec::new();
+        // The widest alignment first wastes least, as ptxas does it.
+        let mut order = variables.to_vec();
+        order.sort_by_key(|&v| std::cmp::Reverse(code.shared[v as usize].align));
+        for index in order {
+            let variable = &code.shared[index as usize];
+            if variable.dynamic {
+                layout.dynamic_align = layout.dynamic_align.max(variable.align);
+                continue;
+            }
+            let offset = layout.bytes.next_multiple_of(variable.align);
+            offsets.push((index, offset));
+            layout.bytes = offset.saturating_add(variable.size);
+            if layout.bytes > limit {
+                return Err(layout.bytes);
+            }
+        }
+        offsets.sort_unstable();
+        layout.offsets = offsets.into();
+        Ok(layout)
+    }
+}
+
+/// Places the shared variables that the kernels reach; kernels that reach the same share a layout.
 fn place_shared(
-    mut kernel: KernelCode,
-    reached: Vec<u32>,
+    kernels: Vec<(KernelCode, Rc<Reached>)>,
     const_bytes: u32,
     code: &Code,
     chip: &Chip,
-) -> Result<KernelCode, Error> {
-    let used: BTreeSet<u32> =
-        reached.iter().flat_map(|&f| code.functions[f as usize].shared_used.iter().copied()).collect();
-    let asks = |init: &Init| match init {
-        Init::SharedSize(size) => !matches!(size, SharedSize::Total | SharedSize::Aggregate),
-        _ => false,
+) -> Result<Vec<KernelCode>, Error> {
+    let limit = chip.sm.shared_per_block_optin;
+    let mut layouts: HashMap<*const Reached, SharedLayout> = HashMap::new();
+    let place = |(mut kernel, reached): (KernelCode, Rc<Reached>)| {
+        let layout = match layouts.entry(Rc::as_ptr(&reached)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match SharedLayout::of(&reached.shared, code, limit) {
+                Ok(layout) => place.insert(layout),
+                Err(asked) => {
+                    return Err(Error::LaunchLimit {
+                        kernel: kernel.name,
+                        what: "the size of its shared arrays in bytes",
+                        asked: asked.into(),
+                        limit: limit.into(),
+                    });
+                }
+            },
+        };
+        kernel.shared_offsets = layout.offsets.clone();
+        kernel.static_shared = layout.bytes;
+        kernel.dynamic_align = layout.dynamic_align;
+        kernel.asks_reserved_shared = reached.asks_reserved_shared;
+        kernel.const_bytes = const_bytes;
+        Ok(kernel)
     };
-    kernel.asks_reserved_shared =
-        reached.iter().any(|&f| code.functions[f as usize].inits.iter().any(|(_, init)| asks(init)));
-    let mut end = 0u32;
-    kernel.shared_offsets = vec![None; code.shared.len()];
-    kernel.dynamic_align = 16;
-    // The widest alignment first wastes least, as ptxas does it.
-    let mut order: Vec<u32> = used.into_iter().collect();
-    order.sort_by_key(|&v| std::cmp::Reverse(code.shared[v as usize].align));
-    for index in order {
-        let variable = &code.shared[index as usize];
-        if variable.dynamic {
-            kernel.dynamic_align = kernel.dynamic_align.max(variable.align);
-            continue;
-        }
-        let offset = end.next_multiple_of(variable.align);
-        kernel.shared_offsets[index as usize] = Some(offset);
-        end = offset.saturating_add(variable.size);
-        let limit = chip.sm.shared_per_block_optin;
-        if end > limit {
-            return Err(Error::LaunchLimit {
-                kernel: kernel.name,
-                what: "the size of its shared arrays in bytes",
-                asked: end.into(),
-                limit: limit.into(),
-            });
-        }
-    }
-    kernel.static_shared = end;
-    kernel.const_bytes = const_bytes;
-    Ok(kernel)
+    kernels.into_iter().map(place).collect()
 }

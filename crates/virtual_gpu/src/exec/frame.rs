@@ -20,7 +20,7 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
         let all = |value: u32| [value; 32];
         let narrow = match init {
             Init::Shared { variable, offset, form } => {
-                let start = launch.kernel.shared_offsets.get(variable as usize).copied().flatten();
+                let start = launch.kernel.shared_offset(variable);
                 let address = i64::from(start.unwrap_or(launch.dynamic_offset)) + offset;
                 set_address(warp, frame, slot, address as u64, form, window::SHARED);
                 continue;

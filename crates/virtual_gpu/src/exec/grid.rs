@@ -146,18 +146,14 @@ pub(crate) fn launch<O: LaunchObserver>(
 
 /// The module's shared variables as the kernel places them; those whose size the launch gives take all of it.
 fn shared_arrays(kernel: &Kernel, dynamic: u32, user_shared: u32) -> Vec<Option<SharedArray>> {
-    let variables = kernel.module().code().shared.iter();
-    let place = |(variable, offset): (&SharedVariable, &Option<u32>)| {
-        let name = variable.name.clone();
-        match offset {
-            _ if variable.dynamic => {
-                Some(SharedArray { name, offset: dynamic, size: user_shared.saturating_sub(dynamic) })
-            }
-            Some(offset) => Some(SharedArray { name, offset: *offset, size: variable.size }),
-            None => None,
-        }
+    let place = |(index, variable): (u32, &SharedVariable)| {
+        let (offset, size) = match variable.dynamic {
+            true => (dynamic, user_shared.saturating_sub(dynamic)),
+            false => (kernel.code().shared_offset(index)?, variable.size),
+        };
+        Some(SharedArray { name: variable.name.clone(), offset, size })
     };
-    variables.zip(&kernel.code().shared_offsets).map(place).collect()
+    (0..).zip(&kernel.module().code().shared).map(place).collect()
 }
 
 /// What a cooperative launch keeps in device memory for its length.

@@ -235,7 +235,7 @@ impl Decoder<'_> {
         let rows = if wide || generic { 2 } else { 1 };
         match *symbol {
             Symbol::Shared(variable) => {
-                self.use_shared(variable);
+                self.shared_used.insert(variable);
                 let slot = self.init(Init::Shared { variable, offset, form }, rows)?;
                 self.symbols.push(slot);
                 Ok(slot)
@@ -254,12 +254,6 @@ impl Decoder<'_> {
                 self.constant(u128::from(address.wrapping_add(offset as u64)), 2)
             }
             _ => Err(Refusal::new("this name has no address of that width")),
-        }
-    }
-
-    fn use_shared(&mut self, variable: u32) {
-        if !self.shared_used.contains(&variable) {
-            self.shared_used.push(variable);
         }
     }
 
