@@ -181,6 +181,39 @@ fn what_nobody_serves_says_so() {
     assert_eq!(code, CUresult::NOT_SUPPORTED);
 }
 
+/// Run by the test below, in a process of its own for what it prints.
+#[test]
+#[ignore = "run by another test"]
+fn calls_what_is_retired() {
+    use warpsmith_cuda::entry::legacy::*;
+    current();
+    // SAFETY: the calls do nothing.
+    unsafe {
+        assert_eq!(cuLaunchGrid(0, 1, 1), CUresult::NOT_SUPPORTED);
+        assert_eq!(cuTexRefCreate(nowhere()), CUresult::NOT_SUPPORTED);
+        assert_eq!(cuMemAlloc(nowhere(), 4), CUresult::NOT_SUPPORTED);
+    }
+}
+
+#[test]
+fn what_cuda_has_retired_names_its_successor() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "calls_what_is_retired", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    for (call, successor) in [
+        ("cuLaunchGrid", "cuLaunchKernel"),
+        ("cuTexRefCreate", "cuTexObjectCreate"),
+        ("cuMemAlloc", "cuMemAlloc_v2"),
+    ] {
+        let line =
+            format!("`{call}` is retired by CUDA and not supported by the virtual GPU: use `{successor}`");
+        assert!(told.contains(&line), "{told}");
+    }
+}
+
 #[test]
 fn copies_of_rectangles_keep_what_is_between_the_rows() {
     use warpsmith_cuda::abi::CUDA_MEMCPY2D;

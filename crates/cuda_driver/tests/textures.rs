@@ -17,22 +17,12 @@ const KERNELS: &CStr = c"
 .version 8.0
 .target sm_75
 .address_size 64
-.global .texref named;
 .visible .entry object(.param .u64 t, .param .u64 out)
 {
     .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<4>;
     ld.param.u64 %rd1, [t]; ld.param.u64 %rd2, [out];
     mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3f000000;
     tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd1, {%f1, %f2}];
-    mad.wide.u32 %rd2, %r1, 4, %rd2; st.global.f32 [%rd2], %f3;
-    ret;
-}
-.visible .entry reference(.param .u64 unused, .param .u64 out)
-{
-    .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<4>;
-    ld.param.u64 %rd2, [out];
-    mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3f000000;
-    tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [named, {%f1, %f2}];
     mad.wide.u32 %rd2, %r1, 4, %rd2; st.global.f32 [%rd2], %f3;
     ret;
 }
@@ -170,37 +160,6 @@ fn objects_on_arrays_and_on_memory() {
         }
         ok(cuMemFree_v2(memory));
         ok(cuArrayDestroy(array));
-    }
-}
-
-#[test]
-fn references_by_name() {
-    current();
-    let module = module();
-    let array = array([1.0, 2.0, 4.0, 8.0]);
-    let (mut reference, mut again, mut filter) = (0, 0, 9);
-    // SAFETY: all places are valid.
-    unsafe {
-        let missing = cuModuleGetTexRef(out(&mut reference), module, Text::new(c"other".as_ptr()));
-        assert_eq!(missing, CUresult::NOT_FOUND);
-        ok(cuModuleGetTexRef(out(&mut reference), module, Text::new(c"named".as_ptr())));
-        ok(cuModuleGetTexRef(out(&mut again), module, Text::new(c"named".as_ptr())));
-        assert_eq!(reference, again);
-        ok(cuTexRefSetArray(reference, array, 1));
-        assert_eq!(run(module, c"reference", 0), [1.0, 2.0, 4.0, 8.0]);
-        ok(cuTexRefSetFilterMode(reference, 1));
-        ok(cuTexRefGetFilterMode(out(&mut filter), reference));
-        assert_eq!(filter, 1);
-        assert_eq!(run(module, c"reference", 0), [1.0, 1.5, 3.0, 6.0]);
-        // Another image under the same name, in plain memory.
-        let mut memory = 0;
-        ok(cuMemAlloc_v2(out(&mut memory), 32));
-        ok(cuMemcpyHtoD_v2(memory, [3.0f32, 5.0, 7.0, 9.0].as_ptr().cast(), 16));
-        let descriptor = CUDA_ARRAY_DESCRIPTOR { Width: 4, Height: 1, Format: 0x20, NumChannels: 1 };
-        ok(cuTexRefSetAddress2D_v3(reference, given(&descriptor), memory, 32));
-        assert_eq!(run(module, c"reference", 0), [3.0, 4.0, 6.0, 8.0]);
-        ok(cuModuleUnload(module));
-        assert_eq!(cuTexRefSetFilterMode(reference, 0), CUresult::INVALID_VALUE);
     }
 }
 

@@ -65,11 +65,6 @@ impl Array {
         })
     }
 
-    /// Format and number of its channels.
-    pub fn format(&self) -> (u32, u32) {
-        (self.descriptor.Format, self.descriptor.NumChannels)
-    }
-
     /// Whether kernels may write it.
     pub fn is_surface(&self) -> bool {
         self.descriptor.Flags & SURFACE != 0

@@ -118,19 +118,6 @@ pub fn cuMemPrefetchBatchAsync(
     })
 }
 
-pub fn cuMemDiscardAndPrefetchBatchAsync(
-    addresses: In<CUdeviceptr>,
-    sizes: In<usize>,
-    count: usize,
-    locations: In<CUmemLocation>,
-    indices: In<usize>,
-    location_count: usize,
-    flags: u64,
-    stream: CUstream,
-) -> Answer {
-    cuMemPrefetchBatchAsync(addresses, sizes, count, locations, indices, location_count, flags, stream)
-}
-
 pub fn cuMemDiscardBatchAsync(
     addresses: In<CUdeviceptr>,
     sizes: In<usize>,

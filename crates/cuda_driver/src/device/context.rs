@@ -240,10 +240,6 @@ pub fn cuCtxDestroy_v2(context: CUcontext) -> Answer {
     Ok(())
 }
 
-pub fn cuCtxDestroy(context: CUcontext) -> Answer {
-    cuCtxDestroy_v2(context)
-}
-
 pub fn cuCtxAttach(context: Out<CUcontext>, flags: u32) -> Answer {
     context.required()?;
     if flags != 0 {
@@ -273,19 +269,11 @@ pub fn cuCtxPushCurrent_v2(context: CUcontext) -> Answer {
     Ok(())
 }
 
-pub fn cuCtxPushCurrent(context: CUcontext) -> Answer {
-    cuCtxPushCurrent_v2(context)
-}
-
 pub fn cuCtxPopCurrent_v2(place: Out<CUcontext>) -> Answer {
     initialised()?;
     let popped = STACK.with_borrow_mut(|stack| stack.pop()).ok_or(CUresult::INVALID_CONTEXT)?;
     place.set_if_given(popped);
     Ok(())
-}
-
-pub fn cuCtxPopCurrent(place: Out<CUcontext>) -> Answer {
-    cuCtxPopCurrent_v2(place)
 }
 
 pub fn cuCtxSetCurrent(context: CUcontext) -> Answer {
@@ -383,20 +371,12 @@ pub fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Answer {
     Ok(())
 }
 
-pub fn cuDevicePrimaryCtxRelease(dev: CUdevice) -> Answer {
-    cuDevicePrimaryCtxRelease_v2(dev)
-}
-
 pub fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Answer {
     device(dev)?;
     let mut primary = primary();
     primary.retained = 0;
     primary.destroy();
     Ok(())
-}
-
-pub fn cuDevicePrimaryCtxReset(dev: CUdevice) -> Answer {
-    cuDevicePrimaryCtxReset_v2(dev)
 }
 
 pub fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: Out<u32>, active: Out<i32>) -> Answer {
@@ -418,10 +398,6 @@ pub fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: u32) -> Answer {
         context.flags.store(flags, Ordering::Relaxed);
     }
     Ok(())
-}
-
-pub fn cuDevicePrimaryCtxSetFlags(dev: CUdevice, flags: u32) -> Answer {
-    cuDevicePrimaryCtxSetFlags_v2(dev, flags)
 }
 
 pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {

@@ -50,10 +50,6 @@ pub fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
     uuid.set(CUuuid { bytes })
 }
 
-pub fn cuDeviceGetUuid_v2(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
-    cuDeviceGetUuid(uuid, dev)
-}
-
 pub fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice) -> Answer {
     device(dev)?;
     bytes.set(gpu().memory().info().1 as usize)

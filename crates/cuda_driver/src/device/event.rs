@@ -113,10 +113,6 @@ pub fn cuEventDestroy_v2(event: CUevent) -> Answer {
     EVENTS.remove(event).map(|_| ())
 }
 
-pub fn cuEventDestroy(event: CUevent) -> Answer {
-    cuEventDestroy_v2(event)
-}
-
 pub fn cuEventRecord(event: CUevent, stream: CUstream) -> Answer {
     cuEventRecordWithFlags(event, stream, 0)
 }
@@ -191,8 +187,4 @@ pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) 
     };
     let seconds = if end >= start { (end - start).as_secs_f64() } else { -(start - end).as_secs_f64() };
     milliseconds.set((seconds * 1e3) as f32)
-}
-
-pub fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Answer {
-    cuEventElapsedTime(milliseconds, start, end)
 }

@@ -10,7 +10,6 @@ use crate::abi::attributes::function as attribute;
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Out};
 use crate::device::chip;
 use crate::device::context::current_if_any;
-use crate::device::legacy_launch::Prepared;
 use crate::device::library;
 use crate::device::module::{self, lasting_name};
 use crate::device::registry::Registry;
@@ -23,8 +22,6 @@ pub struct Function {
     pub module: CUmodule,
     pub kernel: Kernel,
     pub settings: Mutex<Settings>,
-    /// What calls of CUDA 2 and 3 have set for the next launch.
-    pub prepared: Mutex<Prepared>,
     /// Registers of a thread that the load asked for at most.
     max_registers: Option<u32>,
 }
@@ -62,7 +59,7 @@ impl Function {
             non_portable_cluster: false,
             cluster_policy: 0,
         });
-        Self { context, module, kernel, settings, prepared: Mutex::default(), max_registers }
+        Self { context, module, kernel, settings, max_registers }
     }
 
     /// What the program has set.

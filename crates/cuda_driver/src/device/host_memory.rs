@@ -160,10 +160,6 @@ pub fn cuMemAllocManaged(place: Out<CUdeviceptr>, bytes: usize, flags: u32) -> A
     place.set(allocate(bytes, Origin::Managed)? as u64)
 }
 
-pub fn cuMemHostRegister(pointer: *mut c_void, bytes: usize, flags: u32) -> Answer {
-    cuMemHostRegister_v2(pointer, bytes, flags)
-}
-
 pub fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: u32) -> Answer {
     const KNOWN: u32 = 0xf;
     let context = current()?;

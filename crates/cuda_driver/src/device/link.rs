@@ -72,15 +72,6 @@ pub fn cuLinkCreate_v2(
     place.set(LINKS.insert(Link { jit, state: Mutex::default() }))
 }
 
-pub fn cuLinkCreate(
-    count: u32,
-    options: In<u32>,
-    values: In<*mut c_void>,
-    place: Out<CUlinkState>,
-) -> Answer {
-    cuLinkCreate_v2(count, options, values, place)
-}
-
 /// Checks an input's kind.
 fn check(kind: u32) -> Answer {
     match kind {
@@ -115,19 +106,6 @@ pub fn cuLinkAddData_v2(
     link.add(name, bytes)
 }
 
-pub fn cuLinkAddData(
-    state: CUlinkState,
-    kind: u32,
-    data: *mut c_void,
-    size: usize,
-    name: Text,
-    count: u32,
-    options: In<u32>,
-    values: In<*mut c_void>,
-) -> Answer {
-    cuLinkAddData_v2(state, kind, data, size, name, count, options, values)
-}
-
 pub fn cuLinkAddFile_v2(
     state: CUlinkState,
     kind: u32,
@@ -141,17 +119,6 @@ pub fn cuLinkAddFile_v2(
     let bytes = std::fs::read(&*path).map_err(|_| CUresult::FILE_NOT_FOUND)?;
     check(kind)?;
     link.add(path.into_owned(), &bytes)
-}
-
-pub fn cuLinkAddFile(
-    state: CUlinkState,
-    kind: u32,
-    path: Text,
-    count: u32,
-    options: In<u32>,
-    values: In<*mut c_void>,
-) -> Answer {
-    cuLinkAddFile_v2(state, kind, path, count, options, values)
 }
 
 pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usize>) -> Answer {

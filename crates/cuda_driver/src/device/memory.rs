@@ -267,10 +267,6 @@ pub fn cuMemcpy2D_v2(copy: In<CUDA_MEMCPY2D>) -> Answer {
     copy_now(&default_target()?, rectangle(copy)?)
 }
 
-pub fn cuMemcpy2DUnaligned_v2(copy: In<CUDA_MEMCPY2D>) -> Answer {
-    cuMemcpy2D_v2(copy)
-}
-
 pub fn cuMemcpy2DAsync_v2(copy: In<CUDA_MEMCPY2D>, stream: CUstream) -> Answer {
     copy_async(&target(stream)?, rectangle(copy)?)
 }
@@ -281,15 +277,6 @@ pub fn cuMemcpy3D_v2(copy: In<CUDA_MEMCPY3D>) -> Answer {
 
 pub fn cuMemcpy3DAsync_v2(copy: In<CUDA_MEMCPY3D>, stream: CUstream) -> Answer {
     copy_async(&target(stream)?, cuboid(&copy.get()?)?)
-}
-
-/// The contexts of both sides are of one device, whose memory is one.
-pub fn cuMemcpy3DPeer(copy: In<CUDA_MEMCPY3D_PEER>) -> Answer {
-    cuMemcpy3D_v2(copy)
-}
-
-pub fn cuMemcpy3DPeerAsync(copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream) -> Answer {
-    cuMemcpy3DAsync_v2(copy, stream)
 }
 
 /// Fills in the order of the default stream. Like the real driver's, the call may return before it is done, unless the

@@ -13,7 +13,6 @@ use crate::device::function::{FUNCTIONS, Function};
 use crate::device::image::{self, Image};
 use crate::device::jit::Jit;
 use crate::device::registry::{Registry, new_handle};
-use crate::device::texture_reference;
 use crate::device::{chip, code_of, gpu};
 
 pub static MODULES: Registry<Module> = Registry::new(CUresult::INVALID_HANDLE);
@@ -152,10 +151,6 @@ pub fn cuModuleLoadDataEx(
     module.set(loaded?)
 }
 
-pub fn cuModuleLoadFatBinary(module: Out<CUmodule>, image: *const c_void) -> Answer {
-    cuModuleLoadData(module, image)
-}
-
 pub fn cuModuleLoad(module: Out<CUmodule>, path: Text) -> Answer {
     module.required()?;
     current()?;
@@ -173,7 +168,6 @@ pub fn cuModuleUnload(module: CUmodule) -> Answer {
     }
     MODULES.remove(module)?;
     FUNCTIONS.remove_where(|function| function.module == module);
-    texture_reference::forget_module(module);
     owner.map_or(Ok(()), |owner| owner.intact())
 }
 

@@ -199,10 +199,6 @@ pub fn cuStreamDestroy_v2(stream: CUstream) -> Answer {
     Ok(())
 }
 
-pub fn cuStreamDestroy(stream: CUstream) -> Answer {
-    cuStreamDestroy_v2(stream)
-}
-
 pub fn cuStreamSynchronize(stream: CUstream) -> Answer {
     target(stream)?.synchronize()
 }

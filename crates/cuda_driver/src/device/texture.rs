@@ -12,14 +12,14 @@ use crate::device::gpu;
 use crate::device::registry::Registry;
 
 /// `CU_TRSF_…`
-pub(super) const READ_AS_INTEGER: u32 = 1;
-pub(super) const NORMALIZED_COORDINATES: u32 = 2;
+const READ_AS_INTEGER: u32 = 1;
+const NORMALIZED_COORDINATES: u32 = 2;
 const SRGB: u32 = 0x10;
 /// And: no trilinear optimisation, seamless cube maps.
 const KNOWN_FLAGS: u32 = READ_AS_INTEGER | NORMALIZED_COORDINATES | SRGB | 0x20 | 0x40;
 
 /// Linear memory starts at a multiple of this, as `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` says.
-pub(super) const ALIGNMENT: u64 = 512;
+const ALIGNMENT: u64 = 512;
 /// Rows of pitched memory, as `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` says.
 const PITCH_ALIGNMENT: u64 = 32;
 
@@ -48,7 +48,7 @@ pub(super) fn channel_format(number: u32) -> Answer<ChannelFormat> {
     })
 }
 
-pub(super) fn address_mode(number: u32) -> Answer<AddressMode> {
+fn address_mode(number: u32) -> Answer<AddressMode> {
     Ok(match number {
         0 => AddressMode::Wrap,
         1 => AddressMode::Clamp,
@@ -58,7 +58,7 @@ pub(super) fn address_mode(number: u32) -> Answer<AddressMode> {
     })
 }
 
-pub(super) fn filter(number: u32) -> Answer<Filter> {
+fn filter(number: u32) -> Answer<Filter> {
     match number {
         0 => Ok(Filter::Point),
         1 => Ok(Filter::Linear),
@@ -67,7 +67,7 @@ pub(super) fn filter(number: u32) -> Answer<Filter> {
 }
 
 /// A line of plain memory.
-pub(super) fn line(address: CUdeviceptr, format: u32, channels: u32, bytes: u64) -> Answer<Image> {
+fn line(address: CUdeviceptr, format: u32, channels: u32, bytes: u64) -> Answer<Image> {
     let format = channel_format(format)?;
     if !address.is_multiple_of(ALIGNMENT) || address == 0 || !matches!(channels, 1 | 2 | 4) {
         return Err(CUresult::INVALID_VALUE);
@@ -88,7 +88,7 @@ pub(super) fn line(address: CUdeviceptr, format: u32, channels: u32, bytes: u64)
 }
 
 /// Rows of plain memory.
-pub(super) fn plane(
+fn plane(
     address: CUdeviceptr,
     format: u32,
     channels: u32,
@@ -212,7 +212,7 @@ pub fn cuTexObjectGetResourceViewDesc(place: Out<CUDA_RESOURCE_VIEW_DESC>, objec
 }
 
 /// A surface is an array that was made to be one.
-pub(super) fn surface(array: Handle) -> Answer<Image> {
+fn surface(array: Handle) -> Answer<Image> {
     let array = Array::of(array)?;
     if !array.is_surface() {
         return Err(CUresult::INVALID_VALUE);

@@ -51,22 +51,6 @@ pub fn cuStreamWriteValue64_v2(stream: CUstream, address: CUdeviceptr, value: u6
     write(stream, address, value, 8, flags)
 }
 
-pub fn cuStreamWaitValue32(stream: CUstream, address: CUdeviceptr, value: u32, flags: u32) -> Answer {
-    cuStreamWaitValue32_v2(stream, address, value, flags)
-}
-
-pub fn cuStreamWaitValue64(stream: CUstream, address: CUdeviceptr, value: u64, flags: u32) -> Answer {
-    cuStreamWaitValue64_v2(stream, address, value, flags)
-}
-
-pub fn cuStreamWriteValue32(stream: CUstream, address: CUdeviceptr, value: u32, flags: u32) -> Answer {
-    cuStreamWriteValue32_v2(stream, address, value, flags)
-}
-
-pub fn cuStreamWriteValue64(stream: CUstream, address: CUdeviceptr, value: u64, flags: u32) -> Answer {
-    cuStreamWriteValue64_v2(stream, address, value, flags)
-}
-
 /// One operation of a batch: a union of six words that begins with its kind.
 type Operation = [u64; 6];
 
@@ -94,8 +78,4 @@ pub fn cuStreamBatchMemOp_v2(stream: CUstream, count: u32, operations: *mut c_vo
         }
     }
     Ok(())
-}
-
-pub fn cuStreamBatchMemOp(stream: CUstream, count: u32, operations: *mut c_void, flags: u32) -> Answer {
-    cuStreamBatchMemOp_v2(stream, count, operations, flags)
 }

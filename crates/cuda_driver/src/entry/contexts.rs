@@ -65,14 +65,14 @@ entry_points! {
         max_width_in_elements: Out<usize>, format: u32, num_channels: u32, dev: CUdevice
     );
     cuDeviceGetUuid @ 9020 => devices (uuid: Out<CUuuid>, dev: CUdevice);
-    cuDeviceGetUuid_v2 @ 11040 => devices (uuid: Out<CUuuid>, dev: CUdevice);
+    cuDeviceGetUuid_v2 @ 11040 => devices (uuid: Out<CUuuid>, dev: CUdevice) as cuDeviceGetUuid;
     cuDevicePrimaryCtxGetState @ 7000 => context (dev: CUdevice, flags: Out<u32>, active: Out<i32>);
-    cuDevicePrimaryCtxRelease @ 7000 => context (dev: CUdevice);
+    cuDevicePrimaryCtxRelease @ 7000 => context (dev: CUdevice) as cuDevicePrimaryCtxRelease_v2;
     cuDevicePrimaryCtxRelease_v2 @ 11000 => context (dev: CUdevice);
-    cuDevicePrimaryCtxReset @ 7000 => context (dev: CUdevice);
+    cuDevicePrimaryCtxReset @ 7000 => context (dev: CUdevice) as cuDevicePrimaryCtxReset_v2;
     cuDevicePrimaryCtxReset_v2 @ 11000 => context (dev: CUdevice);
     cuDevicePrimaryCtxRetain @ 7000 => context (pctx: Out<CUcontext>, dev: CUdevice);
-    cuDevicePrimaryCtxSetFlags @ 7000 => context (dev: CUdevice, flags: u32);
+    cuDevicePrimaryCtxSetFlags @ 7000 => context (dev: CUdevice, flags: u32) as cuDevicePrimaryCtxSetFlags_v2;
     cuDevicePrimaryCtxSetFlags_v2 @ 11000 => context (dev: CUdevice, flags: u32);
     cuDeviceSetMemPool @ 11020 => pool (dev: CUdevice, pool: CUmemoryPool);
     cuDeviceTotalMem_v2 @ 3020 => devices (bytes: Out<usize>, dev: CUdevice);

@@ -87,7 +87,7 @@ entry_points! {
     cuGraphAddNode_v3 @ 13040 => graph (
         graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void,
         num_dependencies: usize, node_params: *mut c_void
-    );
+    ) as cuGraphAddNode_v2;
     cuGraphBatchMemOpNodeGetParams @ 11070 => nobody (node: CUgraphNode, node_params_out: *mut c_void);
     cuGraphBatchMemOpNodeSetParams @ 11070 => nobody (node: CUgraphNode, node_params: *const c_void);
     cuGraphChildGraphNodeGetGraph @ 10000 => graph (node: CUgraphNode, graph: Out<CUgraph>);
@@ -158,7 +158,7 @@ entry_points! {
     cuGraphInstantiate @ 10000 => graph (
         graph_exec: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>, log_buffer: Out<c_char>,
         buffer_size: usize
-    );
+    ) as cuGraphInstantiate_v2;
     cuGraphInstantiateWithFlags @ 11040 => graph (graph_exec: Out<CUgraphExec>, graph: CUgraph, flags: u64);
     cuGraphInstantiateWithParams @ 12000 / cuGraphInstantiateWithParams_ptsz @ 12000 => graph (
         graph_exec: Out<CUgraphExec>, graph: CUgraph, instantiate_params: Out<CUDA_GRAPH_INSTANTIATE_PARAMS>
@@ -205,7 +205,7 @@ entry_points! {
     cuGraphNodeGetType @ 10000 => graph (node: CUgraphNode, kind: Out<u32>);
     cuGraphNodeSetEnabled @ 11060 => graph (graph_exec: CUgraphExec, node: CUgraphNode, is_enabled: u32);
     cuGraphNodeSetParams @ 12020 => graph (node: CUgraphNode, node_params: *mut c_void);
-    cuGraphNodeSetParams_v2 @ 13040 => graph (node: CUgraphNode, node_params: *mut c_void);
+    cuGraphNodeSetParams_v2 @ 13040 => graph (node: CUgraphNode, node_params: *mut c_void) as cuGraphNodeSetParams;
     cuGraphReleaseUserObject @ 11030 => graph (graph: CUgraph, object: Handle, count: u32);
     cuGraphRemoveDependencies @ 10000 => graph (
         graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, num_dependencies: usize

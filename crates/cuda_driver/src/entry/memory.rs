@@ -34,7 +34,7 @@ entry_points! {
     cuMemDiscardAndPrefetchBatchAsync @ 13000 / cuMemDiscardAndPrefetchBatchAsync_ptsz @ 13000 => batch (
         dptrs: In<CUdeviceptr>, sizes: In<usize>, count: usize, prefetch_locs: In<CUmemLocation>,
         prefetch_loc_idxs: In<usize>, num_prefetch_locs: usize, flags: u64, stream: CUstream
-    );
+    ) as cuMemPrefetchBatchAsync;
     cuMemDiscardBatchAsync @ 13000 / cuMemDiscardBatchAsync_ptsz @ 13000 => batch (
         dptrs: In<CUdeviceptr>, sizes: In<usize>, count: usize, flags: u64, stream: CUstream
     );
@@ -55,7 +55,7 @@ entry_points! {
     cuMemHostAlloc @ 2020 => host_memory (pp: Out<*mut c_void>, bytesize: usize, flags: u32);
     cuMemHostGetDevicePointer_v2 @ 3020 => host_memory (pdptr: Out<CUdeviceptr>, p: *mut c_void, flags: u32);
     cuMemHostGetFlags @ 2030 => host_memory (p_flags: Out<u32>, p: *mut c_void);
-    cuMemHostRegister @ 4000 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
+    cuMemHostRegister @ 4000 => host_memory (p: *mut c_void, bytesize: usize, flags: u32) as cuMemHostRegister_v2;
     cuMemHostRegister_v2 @ 6050 => host_memory (p: *mut c_void, bytesize: usize, flags: u32);
     cuMemHostUnregister @ 4000 => host_memory (p: *mut c_void);
     cuMemMap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
@@ -100,7 +100,7 @@ entry_points! {
     cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => memory (
         p_copy: In<CUDA_MEMCPY2D>, stream: CUstream
     );
-    cuMemcpy2DUnaligned_v2 @ 3020 / cuMemcpy2DUnaligned_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY2D>);
+    cuMemcpy2DUnaligned_v2 @ 3020 / cuMemcpy2DUnaligned_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY2D>) as cuMemcpy2D_v2;
     cuMemcpy2D_v2 @ 3020 / cuMemcpy2D_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY2D>);
     cuMemcpy3DAsync_v2 @ 3020 / cuMemcpy3DAsync_v2_ptsz @ 7000 => memory (
         p_copy: In<CUDA_MEMCPY3D>, stream: CUstream
@@ -111,10 +111,10 @@ entry_points! {
     cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
         num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
-    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D_PEER>);
+    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D_PEER>) as cuMemcpy3D_v2;
     cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => memory (
         p_copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream
-    );
+    ) as cuMemcpy3DAsync_v2;
     cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
         op: *mut c_void, flags: u64, stream: CUstream
     );

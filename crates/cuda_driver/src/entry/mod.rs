@@ -7,9 +7,14 @@
 //! ```
 //!
 //! "`cuMemAlloc_v2`, `cuMemAlloc` to programs written for CUDA 3.2 and later, is served by
-//! `crate::device::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support; with
-//! `/ cuStreamQuery_ptsz @ 7000` there is a second symbol whose null stream is the calling thread's own. From each
-//! line come the exported symbol, its forwarding to the real driver, and its row in [`all`].
+//! `crate::device::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support. Further words:
+//!
+//! - `/ cuStreamQuery_ptsz @ 7000`: a second symbol whose null stream is the calling thread's own.
+//! - `as cuCtxDestroy_v2` at the end: another symbol's function serves this one.
+//! - `retired (…) as cuLaunchKernel`: CUDA itself has given it up, and this is its successor. The virtual device does not
+//!   support it, and says what to call instead.
+//!
+//! From each line come the exported symbol, its forwarding to the real driver, and its row in [`all`].
 //!
 //! The list ends with CUDA 13.5, the version that the virtual device reports, and has every function of its `cuda.h`
 //! (`cargo test -p cuda_driver --test header`).
@@ -109,6 +114,14 @@ pub(crate) fn unsupported(name: &'static str) -> Answer {
     Err(CUresult::NOT_SUPPORTED)
 }
 
+/// The same for what CUDA itself has retired.
+pub(crate) fn retired(name: &'static str, successor: &str) -> Answer {
+    say_once(name, || {
+        format!("`{name}` is retired by CUDA and not supported by the virtual GPU: use `{successor}`")
+    });
+    Err(CUresult::NOT_SUPPORTED)
+}
+
 fn say_once(name: &'static str, text: impl FnOnce() -> String) {
     static SAID: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +157,8 @@ pub(crate) fn serve(name: &'static str, per_thread: bool, call: impl FnOnce() ->
 /// Makes exported functions and their table from lines as the [module](self) describes.
 macro_rules! entry_points {
     ($(
-        $name:ident @ $since:literal $(/ $variant:ident @ $variant_since:literal)? => $room:ident $args:tt;
+        $name:ident @ $since:literal $(/ $variant:ident @ $variant_since:literal)?
+            => $room:ident $args:tt $(as $other:ident)?;
     )*) => {
         pub(super) static ENTRIES: &[$crate::entry::EntryPoint] = &[
             $(
@@ -159,10 +173,9 @@ macro_rules! entry_points {
                 call: |drawn| $crate::entry::entry_points!(@probe drawn, $name, $args),
             },)*
         ];
-        $(
-            $crate::entry::entry_points!(@export $name, false, $name, $args, $room);
-            $($crate::entry::entry_points!(@export $variant, true, $name, $args, $room);)?
-        )*
+        $($crate::entry::entry_points! {
+            @export [$name, false $(; $variant, true)?], $args, $room, [$($other)? $name]
+        })*
     };
 
     (@row $symbol:ident, $since:literal, $per_thread:literal, $room:ident) => {
@@ -180,9 +193,17 @@ macro_rules! entry_points {
         unsafe { $name($(<$type as $crate::entry::sweep::Argument>::draw($drawn)),*) }
     }};
     (@served nobody) => { false };
+    (@served retired) => { false };
     (@served $room:ident) => { true };
 
-    (@export $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident: $type:ty),* $(,)?), $room:ident) => {
+    (@export [$symbol:ident, $per_thread:literal; $($variant:tt)*], $args:tt, $room:ident, $names:tt) => {
+        $crate::entry::entry_points!(@export [$symbol, $per_thread], $args, $room, $names);
+        $crate::entry::entry_points!(@export [$($variant)*], $args, $room, $names);
+    };
+    (@export
+        [$symbol:ident, $per_thread:literal], ($($arg:ident: $type:ty),* $(,)?), $room:ident,
+        [$name:ident $($rest:ident)?]
+    ) => {
         #[doc = concat!("`", stringify!($symbol), "` of the CUDA driver API.")]
         ///
         /// # Safety
@@ -224,6 +245,10 @@ macro_rules! entry_points {
     (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), nobody) => {{
         let _ = ($($arg,)*);
         $crate::abi::CUresult::from($crate::entry::unsupported(stringify!($symbol)))
+    }};
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), retired) => {{
+        let _ = ($($arg,)*);
+        $crate::abi::CUresult::from($crate::entry::retired(stringify!($symbol), stringify!($name)))
     }};
     (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), $room:ident) => {
         $crate::entry::serve(stringify!($symbol), $per_thread, || $crate::device::$room::$name($($arg),*))

@@ -73,7 +73,7 @@ entry_points! {
     cuLinkAddData @ 5050 => link (
         state: CUlinkState, kind: u32, data: *mut c_void, size: usize, name: Text, num_options: u32,
         options: In<u32>, option_values: In<*mut c_void>
-    );
+    ) as cuLinkAddData_v2;
     cuLinkAddData_v2 @ 6050 => link (
         state: CUlinkState, kind: u32, data: *mut c_void, size: usize, name: Text, num_options: u32,
         options: In<u32>, option_values: In<*mut c_void>
@@ -81,7 +81,7 @@ entry_points! {
     cuLinkAddFile @ 5050 => link (
         state: CUlinkState, kind: u32, path: Text, num_options: u32, options: In<u32>,
         option_values: In<*mut c_void>
-    );
+    ) as cuLinkAddFile_v2;
     cuLinkAddFile_v2 @ 6050 => link (
         state: CUlinkState, kind: u32, path: Text, num_options: u32, options: In<u32>,
         option_values: In<*mut c_void>
@@ -89,7 +89,7 @@ entry_points! {
     cuLinkComplete @ 5050 => link (state: CUlinkState, cubin_out: Out<*mut c_void>, size_out: Out<usize>);
     cuLinkCreate @ 5050 => link (
         num_options: u32, options: In<u32>, option_values: In<*mut c_void>, state_out: Out<CUlinkState>
-    );
+    ) as cuLinkCreate_v2;
     cuLinkCreate_v2 @ 6050 => link (
         num_options: u32, options: In<u32>, option_values: In<*mut c_void>, state_out: Out<CUlinkState>
     );
@@ -105,7 +105,7 @@ entry_points! {
         module: Out<CUmodule>, image: *const c_void, num_options: u32, options: In<u32>,
         option_values: In<*mut c_void>
     );
-    cuModuleLoadFatBinary @ 2000 => module (module: Out<CUmodule>, fat_cubin: *const c_void);
+    cuModuleLoadFatBinary @ 2000 => module (module: Out<CUmodule>, fat_cubin: *const c_void) as cuModuleLoadData;
     cuModuleUnload @ 2000 => module (module: CUmodule);
     cuOccupancyAvailableDynamicSMemPerBlock @ 10020 => occupancy (
         dynamic_smem_size: Out<usize>, func: CUfunction, num_blocks: i32, block_size: i32

@@ -11,7 +11,7 @@ entry_points! {
     cuEventCreate @ 2000 => event (event: Out<CUevent>, flags: u32);
     cuEventDestroy_v2 @ 4000 => event (event: CUevent);
     cuEventElapsedTime @ 2000 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
-    cuEventElapsedTime_v2 @ 12080 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
+    cuEventElapsedTime_v2 @ 12080 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent) as cuEventElapsedTime;
     cuEventQuery @ 2000 => event (event: CUevent);
     cuEventRecord @ 2000 / cuEventRecord_ptsz @ 7000 => event (event: CUevent, stream: CUstream);
     cuEventRecordWithFlags @ 11010 / cuEventRecordWithFlags_ptsz @ 11010 => event (
@@ -26,7 +26,7 @@ entry_points! {
     );
     cuStreamBatchMemOp @ 8000 / cuStreamBatchMemOp_ptsz @ 8000 => value (
         stream: CUstream, count: u32, param_array: *mut c_void, flags: u32
-    );
+    ) as cuStreamBatchMemOp_v2;
     cuStreamBatchMemOp_v2 @ 11070 / cuStreamBatchMemOp_v2_ptsz @ 11070 => value (
         stream: CUstream, count: u32, param_array: *mut c_void, flags: u32
     );
@@ -56,25 +56,25 @@ entry_points! {
     cuStreamWaitEvent @ 3020 / cuStreamWaitEvent_ptsz @ 7000 => stream (stream: CUstream, event: CUevent, flags: u32);
     cuStreamWaitValue32 @ 8000 / cuStreamWaitValue32_ptsz @ 8000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
-    );
+    ) as cuStreamWaitValue32_v2;
     cuStreamWaitValue32_v2 @ 11070 / cuStreamWaitValue32_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
     cuStreamWaitValue64 @ 9000 / cuStreamWaitValue64_ptsz @ 9000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
-    );
+    ) as cuStreamWaitValue64_v2;
     cuStreamWaitValue64_v2 @ 11070 / cuStreamWaitValue64_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );
     cuStreamWriteValue32 @ 8000 / cuStreamWriteValue32_ptsz @ 8000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
-    );
+    ) as cuStreamWriteValue32_v2;
     cuStreamWriteValue32_v2 @ 11070 / cuStreamWriteValue32_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     );
     cuStreamWriteValue64 @ 9000 / cuStreamWriteValue64_ptsz @ 9000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
-    );
+    ) as cuStreamWriteValue64_v2;
     cuStreamWriteValue64_v2 @ 11070 / cuStreamWriteValue64_v2_ptsz @ 11070 => value (
         stream: CUstream, addr: CUdeviceptr, value: u64, flags: u32
     );

@@ -52,13 +52,9 @@ entry_points! {
         memory_requirements: *mut c_void, mipmap: Handle, device: CUdevice
     );
     cuMipmappedArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, mipmap: Handle);
-    cuModuleGetSurfRef @ 3000 => texture_reference (p_surf_ref: Out<Handle>, module: CUmodule, name: Text);
-    cuModuleGetTexRef @ 2000 => texture_reference (p_tex_ref: Out<Handle>, module: CUmodule, name: Text);
     cuSurfObjectCreate @ 5000 => texture (p_surf_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>);
     cuSurfObjectDestroy @ 5000 => texture (surf_object: u64);
     cuSurfObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, surf_object: u64);
-    cuSurfRefGetArray @ 3000 => texture_reference (array: Out<Handle>, surf_ref: Handle);
-    cuSurfRefSetArray @ 3000 => texture_reference (surf_ref: Handle, array: Handle, flags: u32);
     cuTensorMapEncodeIm2col @ 12000 => tensor (
         tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
         global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner: In<i32>,
@@ -88,38 +84,4 @@ entry_points! {
     cuTexObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, tex_object: u64);
     cuTexObjectGetResourceViewDesc @ 5000 => texture (p_res_view_desc: Out<CUDA_RESOURCE_VIEW_DESC>, tex_object: u64);
     cuTexObjectGetTextureDesc @ 5000 => texture (p_tex_desc: Out<CUDA_TEXTURE_DESC>, tex_object: u64);
-    cuTexRefCreate @ 2000 => texture_reference (p_tex_ref: Out<Handle>);
-    cuTexRefDestroy @ 2000 => texture_reference (tex_ref: Handle);
-    cuTexRefGetAddressMode @ 2000 => texture_reference (pam: Out<u32>, tex_ref: Handle, dim: i32);
-    cuTexRefGetAddress_v2 @ 3020 => texture_reference (pdptr: Out<CUdeviceptr>, tex_ref: Handle);
-    cuTexRefGetArray @ 2000 => texture_reference (array: Out<Handle>, tex_ref: Handle);
-    cuTexRefGetBorderColor @ 8000 => texture_reference (p_border_color: Out<f32>, tex_ref: Handle);
-    cuTexRefGetFilterMode @ 2000 => texture_reference (pfm: Out<u32>, tex_ref: Handle);
-    cuTexRefGetFlags @ 2000 => texture_reference (p_flags: Out<u32>, tex_ref: Handle);
-    cuTexRefGetFormat @ 2000 => texture_reference (p_format: Out<u32>, p_num_channels: Out<i32>, tex_ref: Handle);
-    cuTexRefGetMaxAnisotropy @ 5000 => texture_reference (pmax_aniso: Out<i32>, tex_ref: Handle);
-    cuTexRefGetMipmapFilterMode @ 5000 => texture_reference (pfm: Out<u32>, tex_ref: Handle);
-    cuTexRefGetMipmapLevelBias @ 5000 => texture_reference (pbias: Out<f32>, tex_ref: Handle);
-    cuTexRefGetMipmapLevelClamp @ 5000 => texture_reference (
-        pmin_mipmap_level_clamp: Out<f32>, pmax_mipmap_level_clamp: Out<f32>, tex_ref: Handle
-    );
-    cuTexRefGetMipmappedArray @ 5000 => texture_reference (mipmapped_array: Out<Handle>, tex_ref: Handle);
-    cuTexRefSetAddress2D_v2 @ 3020 => texture_reference (tex_ref: Handle, desc: In<CUDA_ARRAY_DESCRIPTOR>, dptr: CUdeviceptr, pitch: usize);
-    cuTexRefSetAddress2D_v3 @ 4010 => texture_reference (tex_ref: Handle, desc: In<CUDA_ARRAY_DESCRIPTOR>, dptr: CUdeviceptr, pitch: usize);
-    cuTexRefSetAddressMode @ 2000 => texture_reference (tex_ref: Handle, dim: i32, am: u32);
-    cuTexRefSetAddress_v2 @ 3020 => texture_reference (
-        byte_offset: Out<usize>, tex_ref: Handle, dptr: CUdeviceptr, bytes: usize
-    );
-    cuTexRefSetArray @ 2000 => texture_reference (tex_ref: Handle, array: Handle, flags: u32);
-    cuTexRefSetBorderColor @ 8000 => texture_reference (tex_ref: Handle, p_border_color: In<f32>);
-    cuTexRefSetFilterMode @ 2000 => texture_reference (tex_ref: Handle, fm: u32);
-    cuTexRefSetFlags @ 2000 => texture_reference (tex_ref: Handle, flags: u32);
-    cuTexRefSetFormat @ 2000 => texture_reference (tex_ref: Handle, fmt: u32, num_packed_components: i32);
-    cuTexRefSetMaxAnisotropy @ 5000 => texture_reference (tex_ref: Handle, max_aniso: u32);
-    cuTexRefSetMipmapFilterMode @ 5000 => texture_reference (tex_ref: Handle, fm: u32);
-    cuTexRefSetMipmapLevelBias @ 5000 => texture_reference (tex_ref: Handle, bias: f32);
-    cuTexRefSetMipmapLevelClamp @ 5000 => texture_reference (
-        tex_ref: Handle, min_mipmap_level_clamp: f32, max_mipmap_level_clamp: f32
-    );
-    cuTexRefSetMipmappedArray @ 5000 => texture_reference (tex_ref: Handle, mipmapped_array: Handle, flags: u32);
 }

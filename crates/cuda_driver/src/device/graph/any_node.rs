@@ -107,17 +107,6 @@ pub fn cuGraphAddNode_v2(
     cuGraphAddNode(place, graph, after, count, params)
 }
 
-pub fn cuGraphAddNode_v3(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    data: *const std::ffi::c_void,
-    count: usize,
-    params: *mut std::ffi::c_void,
-) -> Answer {
-    cuGraphAddNode_v2(place, graph, after, data, count, params)
-}
-
 /// Only these kinds can be given other parameters.
 fn changeable(params: Params) -> Answer<Op> {
     match params.kind()? {
@@ -129,10 +118,6 @@ fn changeable(params: Params) -> Answer<Op> {
 pub fn cuGraphNodeSetParams(node: CUgraphNode, params: *mut std::ffi::c_void) -> Answer {
     NODES.get(node)?;
     change(node, changeable(Params::of(params)?)?)
-}
-
-pub fn cuGraphNodeSetParams_v2(node: CUgraphNode, params: *mut std::ffi::c_void) -> Answer {
-    cuGraphNodeSetParams(node, params)
 }
 
 pub fn cuGraphExecNodeSetParams(

@@ -150,16 +150,6 @@ pub fn cuGraphInstantiateWithFlags(place: Out<CUgraphExec>, graph: CUgraph, flag
     instantiate(place, graph, flags)
 }
 
-pub fn cuGraphInstantiate(
-    place: Out<CUgraphExec>,
-    graph: CUgraph,
-    error_node: Out<CUgraphNode>,
-    log: Out<std::ffi::c_char>,
-    size: usize,
-) -> Answer {
-    cuGraphInstantiate_v2(place, graph, error_node, log, size)
-}
-
 pub fn cuGraphInstantiate_v2(
     place: Out<CUgraphExec>,
     graph: CUgraph,
