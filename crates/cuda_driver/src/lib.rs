@@ -30,13 +30,16 @@
 //! ```
 
 pub mod abi;
+mod api;
 mod check;
 mod checked;
 mod choice;
-mod device;
 pub mod entry;
 mod fault;
+#[cfg(feature = "foreign")]
+mod foreign;
 mod loader_cache;
+mod objects;
 mod observe;
 pub mod profile;
 mod real;

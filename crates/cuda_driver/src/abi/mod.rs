@@ -3,11 +3,12 @@
 //! Names are those of `cuda.h`, so that a reader finds them in the driver API's manual.
 #![allow(non_camel_case_types)]
 
-pub mod attributes;
+pub mod numbers;
 pub mod pointers;
 pub mod result;
 pub mod structs;
 
+pub use numbers::*;
 pub use pointers::{In, Out, Text};
 pub use result::{Answer, CUresult};
 pub use structs::*;

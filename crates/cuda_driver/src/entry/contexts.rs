@@ -39,33 +39,33 @@ entry_points! {
     cuCtxSetSharedMemConfig @ 4020 => limits (config: u32);
     cuCtxSynchronize @ 2000 => context ();
     cuCtxSynchronize_v2 @ 13000 => context (ctx: CUcontext);
-    cuDeviceCanAccessPeer @ 4000 => devices (can_access_peer: Out<i32>, dev: CUdevice, peer_dev: CUdevice);
-    cuDeviceComputeCapability @ 2000 => devices (major: Out<i32>, minor: Out<i32>, dev: CUdevice);
-    cuDeviceGet @ 2000 => devices (device: Out<CUdevice>, ordinal: i32);
-    cuDeviceGetAttribute @ 2000 => devices (pi: Out<i32>, attrib: u32, dev: CUdevice);
-    cuDeviceGetByPCIBusId @ 4010 => devices (dev: Out<CUdevice>, pci_bus_id: Text);
-    cuDeviceGetCount @ 2000 => devices (count: Out<i32>);
+    cuDeviceCanAccessPeer @ 4000 => device (can_access_peer: Out<i32>, dev: CUdevice, peer_dev: CUdevice);
+    cuDeviceComputeCapability @ 2000 => device (major: Out<i32>, minor: Out<i32>, dev: CUdevice);
+    cuDeviceGet @ 2000 => device (device: Out<CUdevice>, ordinal: i32);
+    cuDeviceGetAttribute @ 2000 => device (pi: Out<i32>, attrib: u32, dev: CUdevice);
+    cuDeviceGetByPCIBusId @ 4010 => device (dev: Out<CUdevice>, pci_bus_id: Text);
+    cuDeviceGetCount @ 2000 => device (count: Out<i32>);
     cuDeviceGetDefaultMemPool @ 11020 => pool (pool_out: Out<CUmemoryPool>, dev: CUdevice);
-    cuDeviceGetExecAffinitySupport @ 11040 => devices (pi: Out<i32>, kind: u32, dev: CUdevice);
+    cuDeviceGetExecAffinitySupport @ 11040 => device (pi: Out<i32>, kind: u32, dev: CUdevice);
     cuDeviceGetHostAtomicCapabilities @ 13000 => nobody (
         capabilities: Out<u32>, operations: In<u32>, count: u32, dev: CUdevice
     );
-    cuDeviceGetLuid @ 10000 => devices (luid: Out<c_char>, device_node_mask: Out<u32>, dev: CUdevice);
+    cuDeviceGetLuid @ 10000 => device (luid: Out<c_char>, device_node_mask: Out<u32>, dev: CUdevice);
     cuDeviceGetMemPool @ 11020 => pool (pool: Out<CUmemoryPool>, dev: CUdevice);
-    cuDeviceGetName @ 2000 => devices (name: Out<c_char>, len: i32, dev: CUdevice);
-    cuDeviceGetP2PAttribute @ 8000 => devices (
+    cuDeviceGetName @ 2000 => device (name: Out<c_char>, len: i32, dev: CUdevice);
+    cuDeviceGetP2PAttribute @ 8000 => device (
         value: Out<i32>, attrib: u32, src_device: CUdevice, dst_device: CUdevice
     );
     cuDeviceGetP2PAtomicCapabilities @ 13000 => nobody (
         capabilities: Out<u32>, operations: In<u32>, count: u32, src_device: CUdevice, dst_device: CUdevice
     );
-    cuDeviceGetPCIBusId @ 4010 => devices (pci_bus_id: Out<c_char>, len: i32, dev: CUdevice);
-    cuDeviceGetProperties @ 2000 => devices (prop: Out<CUdevprop>, dev: CUdevice);
-    cuDeviceGetTexture1DLinearMaxWidth @ 11010 => devices (
+    cuDeviceGetPCIBusId @ 4010 => device (pci_bus_id: Out<c_char>, len: i32, dev: CUdevice);
+    cuDeviceGetProperties @ 2000 => device (prop: Out<CUdevprop>, dev: CUdevice);
+    cuDeviceGetTexture1DLinearMaxWidth @ 11010 => device (
         max_width_in_elements: Out<usize>, format: u32, num_channels: u32, dev: CUdevice
     );
-    cuDeviceGetUuid @ 9020 => devices (uuid: Out<CUuuid>, dev: CUdevice);
-    cuDeviceGetUuid_v2 @ 11040 => devices (uuid: Out<CUuuid>, dev: CUdevice) as cuDeviceGetUuid;
+    cuDeviceGetUuid @ 9020 => device (uuid: Out<CUuuid>, dev: CUdevice);
+    cuDeviceGetUuid_v2 @ 11040 => device (uuid: Out<CUuuid>, dev: CUdevice) as cuDeviceGetUuid;
     cuDevicePrimaryCtxGetState @ 7000 => context (dev: CUdevice, flags: Out<u32>, active: Out<i32>);
     cuDevicePrimaryCtxRelease @ 7000 => context (dev: CUdevice) as cuDevicePrimaryCtxRelease_v2;
     cuDevicePrimaryCtxRelease_v2 @ 11000 => context (dev: CUdevice);
@@ -75,14 +75,14 @@ entry_points! {
     cuDevicePrimaryCtxSetFlags @ 7000 => context (dev: CUdevice, flags: u32) as cuDevicePrimaryCtxSetFlags_v2;
     cuDevicePrimaryCtxSetFlags_v2 @ 11000 => context (dev: CUdevice, flags: u32);
     cuDeviceSetMemPool @ 11020 => pool (dev: CUdevice, pool: CUmemoryPool);
-    cuDeviceTotalMem_v2 @ 3020 => devices (bytes: Out<usize>, dev: CUdevice);
+    cuDeviceTotalMem_v2 @ 3020 => device (bytes: Out<usize>, dev: CUdevice);
     cuDriverGetVersion @ 2020 => errors (driver_version: Out<i32>);
     cuGetErrorName @ 6000 => errors (error: CUresult, p_str: Out<*const c_char>);
     cuGetErrorString @ 6000 => errors (error: CUresult, p_str: Out<*const c_char>);
-    cuGetExportTable @ 3000 => devices (pp_export_table: Out<*const c_void>, p_export_table_id: In<CUuuid>);
-    cuGetProcAddress @ 11030 => errors (symbol: Text, pfn: Out<*mut c_void>, cuda_version: i32, flags: u64);
-    cuGetProcAddress_v2 @ 12000 => errors (
+    cuGetExportTable @ 3000 => device (pp_export_table: Out<*const c_void>, p_export_table_id: In<CUuuid>);
+    cuGetProcAddress @ 11030 => lookup (symbol: Text, pfn: Out<*mut c_void>, cuda_version: i32, flags: u64);
+    cuGetProcAddress_v2 @ 12000 => lookup (
         symbol: Text, pfn: Out<*mut c_void>, cuda_version: i32, flags: u64, symbol_status: Out<u32>
     );
-    cuInit @ 2000 => devices (flags: u32);
+    cuInit @ 2000 => device (flags: u32);
 }

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 
 use crate::abi::{
-    CUcontext, CUdevice, CUdeviceptr_v1, CUevent, CUfunction, CUmodule, CUstream, Handle, Out, Text,
+    CUDA_ARRAY_DESCRIPTOR, CUcontext, CUdevice, CUdeviceptr, CUdeviceptr_v1, CUevent, CUfunction, CUmodule,
+    CUstream, Handle, In, Out, Text,
 };
 use crate::entry::entry_points;
 

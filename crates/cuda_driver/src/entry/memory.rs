@@ -96,13 +96,13 @@ entry_points! {
     cuMemSetAccess @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, desc: In<CUmemAccessDesc>, count: usize);
     cuMemSetMemPool @ 13000 => pool (location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool);
     cuMemUnmap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize);
-    cuMemcpy @ 4000 / cuMemcpy_ptds @ 7000 => memory (dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize);
-    cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => memory (
+    cuMemcpy @ 4000 / cuMemcpy_ptds @ 7000 => copy (dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize);
+    cuMemcpy2DAsync_v2 @ 3020 / cuMemcpy2DAsync_v2_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY2D>, stream: CUstream
     );
-    cuMemcpy2DUnaligned_v2 @ 3020 / cuMemcpy2DUnaligned_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY2D>) as cuMemcpy2D_v2;
-    cuMemcpy2D_v2 @ 3020 / cuMemcpy2D_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY2D>);
-    cuMemcpy3DAsync_v2 @ 3020 / cuMemcpy3DAsync_v2_ptsz @ 7000 => memory (
+    cuMemcpy2DUnaligned_v2 @ 3020 / cuMemcpy2DUnaligned_v2_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY2D>) as cuMemcpy2D_v2;
+    cuMemcpy2D_v2 @ 3020 / cuMemcpy2D_v2_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY2D>);
+    cuMemcpy3DAsync_v2 @ 3020 / cuMemcpy3DAsync_v2_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY3D>, stream: CUstream
     );
     cuMemcpy3DBatchAsync @ 12080 / cuMemcpy3DBatchAsync_ptsz @ 12080 => nobody (
@@ -111,15 +111,15 @@ entry_points! {
     cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
         num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
-    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D_PEER>) as cuMemcpy3D_v2;
-    cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => memory (
+    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D_PEER>) as cuMemcpy3D_v2;
+    cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream
     ) as cuMemcpy3DAsync_v2;
     cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
         op: *mut c_void, flags: u64, stream: CUstream
     );
-    cuMemcpy3D_v2 @ 3020 / cuMemcpy3D_v2_ptds @ 7000 => memory (p_copy: In<CUDA_MEMCPY3D>);
-    cuMemcpyAsync @ 4000 / cuMemcpyAsync_ptsz @ 7000 => memory (
+    cuMemcpy3D_v2 @ 3020 / cuMemcpy3D_v2_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D>);
+    cuMemcpyAsync @ 4000 / cuMemcpyAsync_ptsz @ 7000 => copy (
         dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream
     );
     cuMemcpyBatchAsync @ 12080 / cuMemcpyBatchAsync_ptsz @ 12080 => batch (
@@ -130,65 +130,65 @@ entry_points! {
         dsts: In<CUdeviceptr>, srcs: In<CUdeviceptr>, sizes: In<usize>, count: usize, attrs: In<CUmemcpyAttributes>,
         attrs_idxs: In<usize>, num_attrs: usize, stream: CUstream
     );
-    cuMemcpyDtoDAsync_v2 @ 3020 / cuMemcpyDtoDAsync_v2_ptsz @ 7000 => memory (
+    cuMemcpyDtoDAsync_v2 @ 3020 / cuMemcpyDtoDAsync_v2_ptsz @ 7000 => copy (
         dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize, stream: CUstream
     );
-    cuMemcpyDtoD_v2 @ 3020 / cuMemcpyDtoD_v2_ptds @ 7000 => memory (
+    cuMemcpyDtoD_v2 @ 3020 / cuMemcpyDtoD_v2_ptds @ 7000 => copy (
         dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize
     );
-    cuMemcpyDtoHAsync_v2 @ 3020 / cuMemcpyDtoHAsync_v2_ptsz @ 7000 => memory (
+    cuMemcpyDtoHAsync_v2 @ 3020 / cuMemcpyDtoHAsync_v2_ptsz @ 7000 => copy (
         dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize, stream: CUstream
     );
-    cuMemcpyDtoH_v2 @ 3020 / cuMemcpyDtoH_v2_ptds @ 7000 => memory (
+    cuMemcpyDtoH_v2 @ 3020 / cuMemcpyDtoH_v2_ptds @ 7000 => copy (
         dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize
     );
-    cuMemcpyHtoDAsync_v2 @ 3020 / cuMemcpyHtoDAsync_v2_ptsz @ 7000 => memory (
+    cuMemcpyHtoDAsync_v2 @ 3020 / cuMemcpyHtoDAsync_v2_ptsz @ 7000 => copy (
         dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize, stream: CUstream
     );
-    cuMemcpyHtoD_v2 @ 3020 / cuMemcpyHtoD_v2_ptds @ 7000 => memory (
+    cuMemcpyHtoD_v2 @ 3020 / cuMemcpyHtoD_v2_ptds @ 7000 => copy (
         dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize
     );
-    cuMemcpyPeer @ 4000 / cuMemcpyPeer_ptds @ 7000 => memory (
+    cuMemcpyPeer @ 4000 / cuMemcpyPeer_ptds @ 7000 => copy (
         dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext,
         byte_count: usize
     );
-    cuMemcpyPeerAsync @ 4000 / cuMemcpyPeerAsync_ptsz @ 7000 => memory (
+    cuMemcpyPeerAsync @ 4000 / cuMemcpyPeerAsync_ptsz @ 7000 => copy (
         dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext,
         byte_count: usize, stream: CUstream
     );
     cuMemcpyWithAttributesAsync @ 13020 / cuMemcpyWithAttributesAsync_ptsz @ 13020 => batch (
         dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: In<CUmemcpyAttributes>, stream: CUstream
     );
-    cuMemsetD16Async @ 3020 / cuMemsetD16Async_ptsz @ 7000 => memory (
+    cuMemsetD16Async @ 3020 / cuMemsetD16Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, us: u16, n: usize, stream: CUstream
     );
-    cuMemsetD16_v2 @ 3020 / cuMemsetD16_v2_ptds @ 7000 => memory (dst_device: CUdeviceptr, us: u16, n: usize);
-    cuMemsetD2D16Async @ 3020 / cuMemsetD2D16Async_ptsz @ 7000 => memory (
+    cuMemsetD16_v2 @ 3020 / cuMemsetD16_v2_ptds @ 7000 => fill (dst_device: CUdeviceptr, us: u16, n: usize);
+    cuMemsetD2D16Async @ 3020 / cuMemsetD2D16Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize, stream: CUstream
     );
-    cuMemsetD2D16_v2 @ 3020 / cuMemsetD2D16_v2_ptds @ 7000 => memory (
+    cuMemsetD2D16_v2 @ 3020 / cuMemsetD2D16_v2_ptds @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize
     );
-    cuMemsetD2D32Async @ 3020 / cuMemsetD2D32Async_ptsz @ 7000 => memory (
+    cuMemsetD2D32Async @ 3020 / cuMemsetD2D32Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, ui: u32, width: usize, height: usize, stream: CUstream
     );
-    cuMemsetD2D32_v2 @ 3020 / cuMemsetD2D32_v2_ptds @ 7000 => memory (
+    cuMemsetD2D32_v2 @ 3020 / cuMemsetD2D32_v2_ptds @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, ui: u32, width: usize, height: usize
     );
-    cuMemsetD2D8Async @ 3020 / cuMemsetD2D8Async_ptsz @ 7000 => memory (
+    cuMemsetD2D8Async @ 3020 / cuMemsetD2D8Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize, stream: CUstream
     );
-    cuMemsetD2D8_v2 @ 3020 / cuMemsetD2D8_v2_ptds @ 7000 => memory (
+    cuMemsetD2D8_v2 @ 3020 / cuMemsetD2D8_v2_ptds @ 7000 => fill (
         dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize
     );
-    cuMemsetD32Async @ 3020 / cuMemsetD32Async_ptsz @ 7000 => memory (
+    cuMemsetD32Async @ 3020 / cuMemsetD32Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, ui: u32, n: usize, stream: CUstream
     );
-    cuMemsetD32_v2 @ 3020 / cuMemsetD32_v2_ptds @ 7000 => memory (dst_device: CUdeviceptr, ui: u32, n: usize);
-    cuMemsetD8Async @ 3020 / cuMemsetD8Async_ptsz @ 7000 => memory (
+    cuMemsetD32_v2 @ 3020 / cuMemsetD32_v2_ptds @ 7000 => fill (dst_device: CUdeviceptr, ui: u32, n: usize);
+    cuMemsetD8Async @ 3020 / cuMemsetD8Async_ptsz @ 7000 => fill (
         dst_device: CUdeviceptr, uc: u8, n: usize, stream: CUstream
     );
-    cuMemsetD8_v2 @ 3020 / cuMemsetD8_v2_ptds @ 7000 => memory (dst_device: CUdeviceptr, uc: u8, n: usize);
+    cuMemsetD8_v2 @ 3020 / cuMemsetD8_v2_ptds @ 7000 => fill (dst_device: CUdeviceptr, uc: u8, n: usize);
     cuPointerGetAttribute @ 4000 => pointer (data: *mut c_void, attribute: u32, ptr: CUdeviceptr);
     cuPointerGetAttributes @ 7000 => pointer (
         num_attributes: u32, attributes: In<u32>, data: In<*mut c_void>, ptr: CUdeviceptr

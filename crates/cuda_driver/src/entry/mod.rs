@@ -7,8 +7,10 @@
 //! ```
 //!
 //! "`cuMemAlloc_v2`, `cuMemAlloc` to programs written for CUDA 3.2 and later, is served by
-//! `crate::device::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support. Further words:
+//! `crate::api::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support. Further words:
 //!
+//! - `graph`, `array`, `texture`, `link`, `virtual_memory`, `multicast` are files of `crate::foreign`, which a build may
+//!   leave out.
 //! - `/ cuStreamQuery_ptsz @ 7000`: a second symbol whose null stream is the calling thread's own.
 //! - `as cuCtxDestroy_v2` at the end: another symbol's function serves this one.
 //! - `retired (…) as cuLaunchKernel`: CUDA itself has given it up, and this is its successor. The virtual device does not
@@ -23,6 +25,7 @@ pub mod contexts;
 pub mod graphs;
 pub mod interop;
 pub mod legacy;
+mod lookup;
 pub mod memory;
 pub mod modules;
 pub mod streams;
@@ -30,15 +33,12 @@ pub mod streams;
 mod sweep;
 pub mod textures;
 
-use std::cell::Cell;
 use std::ffi::c_void;
-use std::panic::AssertUnwindSafe;
 use std::ptr::null_mut;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::abi::{Answer, CUresult};
+use crate::objects::call::say_once;
 use crate::real::RealDriver;
 
 /// One exported symbol.
@@ -104,52 +104,6 @@ impl Symbol {
                 say_once(name, || format!("the installed NVIDIA driver has no `{name}`; a newer one may"));
                 Err(CUresult::CALL_REQUIRES_NEWER_DRIVER)
             }
-        }
-    }
-}
-
-/// The answer of the virtual device for what it does not serve.
-pub(crate) fn unsupported(name: &'static str) -> Answer {
-    say_once(name, || format!("`{name}` is not supported by the virtual GPU"));
-    Err(CUresult::NOT_SUPPORTED)
-}
-
-/// The same for what CUDA itself has retired.
-pub(crate) fn retired(name: &'static str, successor: &str) -> Answer {
-    say_once(name, || {
-        format!("`{name}` is retired by CUDA and not supported by the virtual GPU: use `{successor}`")
-    });
-    Err(CUresult::NOT_SUPPORTED)
-}
-
-fn say_once(name: &'static str, text: impl FnOnce() -> String) {
-    static SAID: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if !said.contains(&name) {
-        said.push(name);
-        eprintln!("warpsmith: {}", text());
-    }
-}
-
-thread_local! {
-    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether the call under way has the thread's own stream for its null stream.
-pub(crate) fn null_stream_is_per_thread() -> bool {
-    PER_THREAD.get()
-}
-
-/// Runs the virtual device's side of a call. A panic there is a bug of ours; it must not cross into C.
-pub(crate) fn serve(name: &'static str, per_thread: bool, call: impl FnOnce() -> Answer) -> CUresult {
-    let before = PER_THREAD.replace(per_thread);
-    let answer = std::panic::catch_unwind(AssertUnwindSafe(call));
-    PER_THREAD.set(before);
-    match answer {
-        Ok(answer) => answer.into(),
-        Err(_) => {
-            eprintln!("warpsmith: the virtual GPU failed inside `{name}`; this is a bug in Warpsmith");
-            CUresult::UNKNOWN
         }
     }
 }
@@ -233,9 +187,13 @@ macro_rules! entry_points {
     };
 
     // Without any device the names of errors can still be told.
-    (@failed $code:ident, $symbol:ident, $name:ident, ($($arg:ident),*), errors) => {{
+    (@failed $code:ident, $symbol:ident, $name:ident, $args:tt, errors) => {{
         let _ = $code;
-        $crate::entry::serve(stringify!($symbol), false, || $crate::device::errors::$name($($arg),*))
+        $crate::entry::entry_points!(@serve $symbol, false, $name, $args, errors)
+    }};
+    (@failed $code:ident, $symbol:ident, $name:ident, $args:tt, lookup) => {{
+        let _ = $code;
+        $crate::entry::entry_points!(@serve $symbol, false, $name, $args, lookup)
     }};
     (@failed $code:ident, $symbol:ident, $name:ident, ($($arg:ident),*), $room:ident) => {{
         let _ = ($($arg,)*);
@@ -244,14 +202,54 @@ macro_rules! entry_points {
 
     (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), nobody) => {{
         let _ = ($($arg,)*);
-        $crate::abi::CUresult::from($crate::entry::unsupported(stringify!($symbol)))
+        $crate::abi::CUresult::from($crate::objects::call::unsupported(stringify!($symbol)))
     }};
     (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), retired) => {{
         let _ = ($($arg,)*);
-        $crate::abi::CUresult::from($crate::entry::retired(stringify!($symbol), stringify!($name)))
+        $crate::abi::CUresult::from($crate::objects::call::retired(stringify!($symbol), stringify!($name)))
     }};
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), $room:ident) => {
-        $crate::entry::serve(stringify!($symbol), $per_thread, || $crate::device::$room::$name($($arg),*))
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), errors) => {
+        $crate::objects::call::serve_anywhere(stringify!($symbol), || $crate::api::errors::$name($($arg),*))
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), lookup) => {
+        $crate::objects::call::serve_anywhere(stringify!($symbol), || $crate::entry::lookup::$name($($arg),*))
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, graph) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, graph)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, array) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, array)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, texture) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, texture)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, link) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, link)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, virtual_memory) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, virtual_memory)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, multicast) => {
+        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, multicast)
+    };
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, $room:ident) => {
+        $crate::entry::entry_points!(@call $symbol, $per_thread, [$crate::api::$room::$name], $args)
+    };
+
+    (@foreign $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), $room:ident) => {{
+        #[cfg(feature = "foreign")]
+        let answer = $crate::entry::entry_points!(
+            @call $symbol, $per_thread, [$crate::foreign::$room::$name], ($($arg),*)
+        );
+        #[cfg(not(feature = "foreign"))]
+        let answer = {
+            let _ = ($($arg,)*);
+            $crate::abi::CUresult::from($crate::objects::call::left_out(stringify!($symbol)))
+        };
+        answer
+    }};
+    (@call $symbol:ident, $per_thread:literal, [$($path:tt)*], ($($arg:ident),*)) => {
+        $crate::objects::call::serve(stringify!($symbol), $per_thread, || $($path)*($($arg),*))
     };
 }
 pub(crate) use entry_points;

@@ -98,7 +98,7 @@ entry_points! {
     cuModuleGetFunction @ 2000 => module (hfunc: Out<CUfunction>, module: CUmodule, name: Text);
     cuModuleGetFunctionCount @ 12040 => module (count: Out<u32>, module: CUmodule);
     cuModuleGetGlobal_v2 @ 3020 => module (dptr: Out<CUdeviceptr>, bytes: Out<usize>, module: CUmodule, name: Text);
-    cuModuleGetLoadingMode @ 11070 => devices (mode: Out<u32>);
+    cuModuleGetLoadingMode @ 11070 => module (mode: Out<u32>);
     cuModuleLoad @ 2000 => module (module: Out<CUmodule>, fname: Text);
     cuModuleLoadData @ 2000 => module (module: Out<CUmodule>, image: *const c_void);
     cuModuleLoadDataEx @ 2010 => module (

@@ -53,7 +53,7 @@ entry_points! {
         stream: CUstream, attr: u32, value: *const c_void
     );
     cuStreamSynchronize @ 2000 / cuStreamSynchronize_ptsz @ 7000 => stream (stream: CUstream);
-    cuStreamWaitEvent @ 3020 / cuStreamWaitEvent_ptsz @ 7000 => stream (stream: CUstream, event: CUevent, flags: u32);
+    cuStreamWaitEvent @ 3020 / cuStreamWaitEvent_ptsz @ 7000 => event (stream: CUstream, event: CUevent, flags: u32);
     cuStreamWaitValue32 @ 8000 / cuStreamWaitValue32_ptsz @ 8000 => value (
         stream: CUstream, addr: CUdeviceptr, value: u32, flags: u32
     ) as cuStreamWaitValue32_v2;

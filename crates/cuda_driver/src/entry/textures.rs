@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use crate::abi::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
-    CUDA_TEXTURE_DESC, CUdevice, CUdeviceptr, CUmodule, CUstream, CUtensorMap, Handle, In, Out, Text,
+    CUDA_TEXTURE_DESC, CUdevice, CUdeviceptr, CUstream, CUtensorMap, Handle, In, Out,
 };
 use crate::entry::entry_points;
 
@@ -55,7 +55,7 @@ entry_points! {
     cuSurfObjectCreate @ 5000 => texture (p_surf_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>);
     cuSurfObjectDestroy @ 5000 => texture (surf_object: u64);
     cuSurfObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, surf_object: u64);
-    cuTensorMapEncodeIm2col @ 12000 => tensor (
+    cuTensorMapEncodeIm2col @ 12000 => tensor_map (
         tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
         global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner: In<i32>,
         pixel_box_upper_corner: In<i32>, channels_per_pixel: u32, pixels_per_column: u32, element_strides: In<u32>,
@@ -67,12 +67,12 @@ entry_points! {
         pixel_box_upper_corner_width: i32, channels_per_pixel: u32, pixels_per_column: u32,
         element_strides: In<u32>, interleave: u32, mode: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
-    cuTensorMapEncodeTiled @ 12000 => tensor (
+    cuTensorMapEncodeTiled @ 12000 => tensor_map (
         tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32, global_address: *mut c_void,
         global_dim: In<u64>, global_strides: In<u64>, box_dim: In<u32>, element_strides: In<u32>, interleave: u32,
         swizzle: u32, l2_promotion: u32, oob_fill: u32
     );
-    cuTensorMapReplaceAddress @ 12000 => tensor (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
+    cuTensorMapReplaceAddress @ 12000 => tensor_map (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
     cuTensorMapSetAllocationClass @ 13050 => nobody (
         tensor_map: Out<CUtensorMap>, alloc_class: u32, out_alloc_class: Out<u32>
     );

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use virtual_gpu::profiler::LaunchProfile;
 
-use crate::device::gpu;
+use crate::objects::device::gpu;
 
 /// Closes the list of launches and the document.
 const END: &str = "]}";

@@ -1,0 +1,234 @@
+//! What an address is: attributes of pointers, and advice on managed memory.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use virtual_gpu::memory::AllocationKind;
+
+use crate::abi::{
+    Answer, CUdevice, CUdeviceptr, CUmem_advise, CUmem_range_attribute as RangeAttribute, CUmemAccess_flags,
+    CUmemLocation, CUmemLocationType, CUmemorytype, CUpointer_attribute as Attribute, CUresult, CUstream, In,
+    Out,
+};
+use crate::objects::allocation::{Origin, owner_of};
+use crate::objects::context::{Context, current};
+use crate::objects::device::{device, gpu, initialised};
+use crate::objects::stream::target;
+use crate::objects::transfer::allocation;
+use crate::objects::work::Nothing;
+
+/// What is known of the allocation that holds an address.
+struct Known {
+    start: u64,
+    size: u64,
+    owner: Option<Arc<Context>>,
+    origin: Origin,
+}
+
+fn known(address: CUdeviceptr) -> Option<Known> {
+    let allocation = gpu().memory().find(address)?;
+    let start = allocation.address();
+    // A module's variables belong to no list.
+    let variable = match allocation.kind() {
+        AllocationKind::Managed => Origin::Managed,
+        _ => Origin::Device,
+    };
+    let (owner, origin) = owner_of(start).map_or((None, variable), |(owner, origin)| (Some(owner), origin));
+    Some(Known { start, size: allocation.size(), owner, origin })
+}
+
+/// Stores one attribute. `Ok(false)` when an address has no such attribute.
+fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answer<bool> {
+    if place.is_null() {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // SAFETY: the caller vouches for a place of the attribute's width.
+    let word = |value: u32| unsafe { Out::<u32>::new(place.cast()) }.set(value);
+    // SAFETY: as above.
+    let flag = |value: bool| unsafe { Out::<u8>::new(place.cast()) }.set(value.into());
+    // SAFETY: as above.
+    let wide = |value: u64| unsafe { Out::<u64>::new(place.cast()) }.set(value);
+    let known = known(address);
+    if attribute == Attribute::MAPPED {
+        return flag(known.is_some()).map(|()| true);
+    }
+    let Some(known) = known else { return Ok(false) };
+    let on_host = matches!(known.origin, Origin::PinnedHost { .. } | Origin::Registered);
+    match attribute {
+        Attribute::CONTEXT => wide(known.owner.map_or(0, |owner| owner.handle as u64))?,
+        Attribute::MEMORY_TYPE => {
+            word(if on_host { CUmemorytype::HOST } else { CUmemorytype::DEVICE } as u32)?
+        }
+        Attribute::DEVICE_POINTER => wide(address)?,
+        Attribute::HOST_POINTER if on_host || known.origin == Origin::Managed => wide(address)?,
+        Attribute::HOST_POINTER => return Ok(false),
+        Attribute::SYNC_MEMOPS => word(0)?,
+        // Each allocation has an address of its own for the life of the process, which numbers it as well.
+        Attribute::BUFFER_ID | Attribute::MEMORY_BLOCK_ID => wide(known.start)?,
+        Attribute::IS_MANAGED => word((known.origin == Origin::Managed).into())?,
+        Attribute::DEVICE_ORDINAL => word(0)?,
+        Attribute::IS_LEGACY_CUDA_IPC_CAPABLE | Attribute::IS_GPU_DIRECT_RDMA_CAPABLE => word(0)?,
+        Attribute::RANGE_START_ADDR | Attribute::MAPPING_BASE_ADDR => wide(known.start)?,
+        Attribute::RANGE_SIZE | Attribute::MAPPING_SIZE => wide(known.size)?,
+        Attribute::ALLOWED_HANDLE_TYPES => wide(0)?,
+        Attribute::ACCESS_FLAGS => word(CUmemAccess_flags::PROT_READWRITE as u32)?,
+        Attribute::MEMPOOL_HANDLE => wide(match known.origin {
+            Origin::Pool(pool) => pool as u64,
+            _ => 0,
+        })?,
+        Attribute::IS_HW_DECOMPRESS_CAPABLE => word(0)?,
+        // Told above, known or not.
+        Attribute::MAPPED => {}
+    }
+    Ok(true)
+}
+
+pub fn cuPointerGetAttribute(place: *mut c_void, number: u32, address: CUdeviceptr) -> Answer {
+    initialised()?;
+    if tell(place, number.try_into()?, address)? { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
+}
+
+/// As one attribute after the other, but an address that the device does not know is no error: it has zeros.
+pub fn cuPointerGetAttributes(
+    count: u32,
+    numbers: In<u32>,
+    places: In<*mut c_void>,
+    address: CUdeviceptr,
+) -> Answer {
+    initialised()?;
+    let count = count as usize;
+    for (number, place) in numbers.array(count)?.into_iter().zip(places.array(count)?) {
+        let attribute = Attribute::try_from(number)?;
+        if !tell(place, attribute, address)? {
+            let narrow = matches!(
+                attribute,
+                Attribute::MEMORY_TYPE
+                    | Attribute::SYNC_MEMOPS
+                    | Attribute::IS_MANAGED
+                    | Attribute::IS_LEGACY_CUDA_IPC_CAPABLE
+                    | Attribute::IS_GPU_DIRECT_RDMA_CAPABLE
+                    | Attribute::ACCESS_FLAGS
+            );
+            match attribute {
+                // SAFETY: the caller vouches for places of the attributes' widths.
+                Attribute::DEVICE_ORDINAL => unsafe { Out::<i32>::new(place.cast()) }.set(-2)?,
+                // SAFETY: as above.
+                _ if narrow => unsafe { Out::<u32>::new(place.cast()) }.set(0)?,
+                // SAFETY: as above.
+                _ => unsafe { Out::<u64>::new(place.cast()) }.set(0)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn cuPointerSetAttribute(value: *const c_void, number: u32, address: CUdeviceptr) -> Answer {
+    current()?;
+    allocation(address)?;
+    if value.is_null() || number != Attribute::SYNC_MEMOPS as u32 {
+        Err(CUresult::INVALID_VALUE)
+    } else {
+        Ok(())
+    }
+}
+
+/// Fails unless the range lies in managed memory.
+pub fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
+    let known = known(address).ok_or(CUresult::INVALID_VALUE)?;
+    let inside = bytes as u64 <= known.start + known.size - address;
+    if known.origin == Origin::Managed && inside && bytes > 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
+}
+
+/// The host, as a device's number.
+const CPU: CUdevice = -1;
+
+fn place(dev: CUdevice) -> Answer {
+    if dev == CPU { Ok(()) } else { device(dev) }
+}
+
+pub fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, dev: CUdevice) -> Answer {
+    current()?;
+    managed(address, bytes)?;
+    place(dev)?;
+    CUmem_advise::try_from(advice).map(|_| ())
+}
+
+pub fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, location: CUmemLocation) -> Answer {
+    cuMemAdvise(address, bytes, advice, device_of(location))
+}
+
+/// Fails for a place where memory cannot lie.
+pub fn location(location: CUmemLocation) -> Answer {
+    place(device_of(location))
+}
+
+fn device_of(location: CUmemLocation) -> CUdevice {
+    if location.r#type == CUmemLocationType::DEVICE as u32 { location.id } else { CPU }
+}
+
+pub fn cuMemPrefetchAsync(address: CUdeviceptr, bytes: usize, dev: CUdevice, stream: CUstream) -> Answer {
+    let target = target(stream)?;
+    managed(address, bytes)?;
+    place(dev)?;
+    // Host and device share the bytes: there is nothing to move.
+    target.issue(Nothing)
+}
+
+pub fn cuMemPrefetchAsync_v2(
+    address: CUdeviceptr,
+    bytes: usize,
+    location: CUmemLocation,
+    flags: u32,
+    stream: CUstream,
+) -> Answer {
+    if flags != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    cuMemPrefetchAsync(address, bytes, device_of(location), stream)
+}
+
+pub fn cuMemRangeGetAttribute(
+    place: *mut c_void,
+    size: usize,
+    number: u32,
+    address: CUdeviceptr,
+    bytes: usize,
+) -> Answer {
+    const INVALID_DEVICE: i32 = -2;
+    current()?;
+    managed(address, bytes)?;
+    let attribute = RangeAttribute::try_from(number)?;
+    if place.is_null() || size < 4 || !size.is_multiple_of(4) {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // SAFETY: the caller vouches for a place of `size` bytes.
+    let words = unsafe { Out::<i32>::new(place.cast()) };
+    // Nothing is kept of advice and prefetches.
+    let value = match attribute {
+        RangeAttribute::PREFERRED_LOCATION
+        | RangeAttribute::ACCESSED_BY
+        | RangeAttribute::LAST_PREFETCH_LOCATION => INVALID_DEVICE,
+        _ => 0,
+    };
+    (0..size / 4).for_each(|index| words.set_at(index, value));
+    Ok(())
+}
+
+pub fn cuMemRangeGetAttributes(
+    places: In<*mut c_void>,
+    sizes: In<usize>,
+    numbers: In<u32>,
+    count: usize,
+    address: CUdeviceptr,
+    bytes: usize,
+) -> Answer {
+    current()?;
+    if count == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let places = places.array(count)?.into_iter().zip(sizes.array(count)?);
+    for ((place, size), number) in places.zip(numbers.array(count)?) {
+        cuMemRangeGetAttribute(place, size, number, address, bytes)?;
+    }
+    Ok(())
+}

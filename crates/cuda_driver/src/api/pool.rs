@@ -1,0 +1,197 @@
+//! Stream-ordered memory: allocating from pools, and the pools themselves.
+
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+use crate::abi::{
+    Answer, CUdevice, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, CUmemPool_attribute as Attribute, CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+    In, Out,
+};
+use crate::check;
+use crate::objects::allocation::{self, Origin, owner_of};
+use crate::objects::device::{device, initialised};
+use crate::objects::pool::{self, Free, POOLS, Pool, Take, default_pool, present_pool, set_present_pool};
+use crate::objects::stream::target;
+use crate::objects::work::Nothing;
+
+fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: CUstream) -> Answer {
+    place.required()?;
+    let target = target(stream)?;
+    let known = POOLS.get(pool)?;
+    if let Some(capture) = target.capture() {
+        return place.set(capture.allocate(&target, bytes)?);
+    }
+    let address = allocation::allocate(bytes, Origin::Pool(pool))?;
+    place.set(address)?;
+    known.count(bytes as u64);
+    match check::sanitizer() {
+        Some(_) => target.issue(Take { address, bytes: bytes as u64 }),
+        None => Ok(()),
+    }
+}
+
+pub fn cuMemAllocAsync(place: Out<CUdeviceptr>, bytes: usize, stream: CUstream) -> Answer {
+    initialised()?;
+    allocate(place, bytes, present_pool(), stream)
+}
+
+pub fn cuMemAllocFromPoolAsync(
+    place: Out<CUdeviceptr>,
+    bytes: usize,
+    pool: CUmemoryPool,
+    stream: CUstream,
+) -> Answer {
+    allocate(place, bytes, pool, stream)
+}
+
+pub fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Answer {
+    let target = target(stream)?;
+    if address == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    match (owner_of(address), target.capture()) {
+        // A captured free runs with every launch of the graph, and the memory was allocated once: it stays.
+        (Some((_, Origin::Device | Origin::Pool(_))), Some(_)) | (Some((_, Origin::Graph)), None) => {
+            target.issue(Nothing)
+        }
+        (Some((_, Origin::Device | Origin::Pool(_))), None) => target.issue(Free(address)),
+        (Some((_, Origin::Graph)), Some(capture)) => capture.free(&target, address),
+        _ => {
+            check::tell(|sanitizer| sanitizer.host_free_failed(address));
+            Err(CUresult::INVALID_VALUE)
+        }
+    }
+}
+
+pub fn cuMemPoolCreate(pool: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) -> Answer {
+    initialised()?;
+    pool.required()?;
+    let properties = properties.get()?;
+    if properties.allocType != CUmemAllocationType::PINNED as u32 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    if properties.location.r#type != CUmemLocationType::DEVICE as u32 || properties.handleTypes != 0 {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    device(properties.location.id)?;
+    pool.set(POOLS.insert(Pool::new()))
+}
+
+pub fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
+    initialised()?;
+    if pool == default_pool() {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    pool::destroy(pool)
+}
+
+pub fn cuDeviceGetDefaultMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
+    pool.required()?;
+    device(dev)?;
+    pool.set(default_pool())
+}
+
+pub fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
+    pool.required()?;
+    device(dev)?;
+    pool.set(present_pool())
+}
+
+pub fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
+    device(dev)?;
+    POOLS.get(pool)?;
+    set_present_pool(pool);
+    Ok(())
+}
+
+/// `CU_MEM_ALLOCATION_TYPE_PINNED` on the one device: the only kind of pool.
+fn pinned_here(place: In<CUmemLocation>, kind: u32) -> Answer {
+    let location = place.get()?;
+    if location.r#type != CUmemLocationType::DEVICE as u32 || kind != CUmemAllocationType::PINNED as u32 {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    device(location.id)
+}
+
+pub fn cuMemGetDefaultMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
+    pool.required()?;
+    pinned_here(location, kind)?;
+    pool.set(default_pool())
+}
+
+pub fn cuMemGetMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
+    pool.required()?;
+    pinned_here(location, kind)?;
+    pool.set(present_pool())
+}
+
+pub fn cuMemSetMemPool(location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool) -> Answer {
+    pinned_here(location, kind)?;
+    cuDeviceSetMemPool(0, pool)
+}
+
+pub fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Answer {
+    POOLS.get(pool).map(|_| ())
+}
+
+/// An attribute as a setting: its place, and whether it is 32 bits wide.
+fn setting(attribute: Attribute) -> Option<(usize, bool)> {
+    match attribute {
+        Attribute::REUSE_FOLLOW_EVENT_DEPENDENCIES => Some((0, true)),
+        Attribute::REUSE_ALLOW_OPPORTUNISTIC => Some((1, true)),
+        Attribute::REUSE_ALLOW_INTERNAL_DEPENDENCIES => Some((2, true)),
+        Attribute::RELEASE_THRESHOLD => Some((3, false)),
+        _ => None,
+    }
+}
+
+pub fn cuMemPoolSetAttribute(pool: CUmemoryPool, number: u32, value: *mut c_void) -> Answer {
+    let pool = POOLS.get(pool)?;
+    let attribute = Attribute::try_from(number)?;
+    // SAFETY: the caller vouches for a value of the attribute's width.
+    let (narrow, wide) = unsafe { (In::<u32>::new(value.cast()), In::<u64>::new(value.cast())) };
+    match (setting(attribute), attribute) {
+        (Some((place, true)), _) => pool.settings[place].store(narrow.get()?.into(), Ordering::Relaxed),
+        (Some((place, false)), _) => pool.settings[place].store(wide.get()?, Ordering::Relaxed),
+        // High-water marks can be reset, to zero only.
+        (None, Attribute::RESERVED_MEM_HIGH | Attribute::USED_MEM_HIGH) if wide.get()? == 0 => {
+            pool.used_most.store(pool.used.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        _ => return Err(CUresult::INVALID_VALUE),
+    }
+    Ok(())
+}
+
+pub fn cuMemPoolGetAttribute(pool: CUmemoryPool, number: u32, value: *mut c_void) -> Answer {
+    let pool = POOLS.get(pool)?;
+    let attribute = Attribute::try_from(number)?;
+    // SAFETY: the caller vouches for a place of the attribute's width.
+    let (narrow, wide) = unsafe { (Out::<u32>::new(value.cast()), Out::<u64>::new(value.cast())) };
+    match (setting(attribute), attribute) {
+        (Some((place, true)), _) => narrow.set(pool.settings[place].load(Ordering::Relaxed) as u32),
+        (Some((place, false)), _) => wide.set(pool.settings[place].load(Ordering::Relaxed)),
+        (None, Attribute::RESERVED_MEM_CURRENT | Attribute::USED_MEM_CURRENT) => {
+            wide.set(pool.used.load(Ordering::Relaxed))
+        }
+        _ => wide.set(pool.used_most.load(Ordering::Relaxed)),
+    }
+}
+
+pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, count: usize) -> Answer {
+    POOLS.get(pool)?;
+    for access in accesses.array(count)? {
+        if access.location.r#type != CUmemLocationType::DEVICE as u32 {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        device(access.location.id)?;
+    }
+    Ok(())
+}
+
+pub fn cuMemPoolGetAccess(flags: Out<u32>, pool: CUmemoryPool, location: Out<CUmemLocation>) -> Answer {
+    flags.required()?;
+    POOLS.get(pool)?;
+    device(location.get()?.id)?;
+    flags.set(CUmemAccess_flags::PROT_READWRITE as u32)
+}

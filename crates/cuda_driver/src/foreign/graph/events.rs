@@ -1,0 +1,150 @@
+//! Nodes that record events or wait for them.
+//!
+//! A graph's launch is one piece of work to its stream. What its nodes wait for is waited for before the launch begins,
+//! and an event that a node records is reached when the launch is done; its time is the node's own.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{EXECUTABLES, Executable, NODES, add, change};
+use crate::abi::{
+    Answer, CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUgraphNodeType, CUresult, In, Out,
+};
+use crate::objects::context::Context;
+use crate::objects::event::{EVENTS, Event, Time};
+use crate::objects::order::Mark;
+use crate::objects::work::Work;
+
+/// Notes the time for an event that a graph records.
+pub struct RecordEvent {
+    handle: CUevent,
+    event: Arc<Event>,
+    /// When the launch passed the node.
+    time: Time,
+}
+
+impl RecordEvent {
+    /// The same for another launch.
+    pub fn again(&self) -> Self {
+        Self { handle: self.handle, event: self.event.clone(), time: Time::default() }
+    }
+}
+
+impl Work for RecordEvent {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::EVENT_RECORD
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        let _ = self.time.set(Instant::now());
+        Ok(())
+    }
+
+    fn outlives_errors(&self) -> bool {
+        true
+    }
+}
+
+/// Waits for an event: done before the graph's launch begins.
+pub struct WaitEvent {
+    handle: CUevent,
+    event: Arc<Event>,
+}
+
+impl Work for WaitEvent {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::WAIT_EVENT
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        Ok(())
+    }
+}
+
+/// The step that records an event.
+pub fn record_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
+    Ok(Arc::new(RecordEvent { handle, event: EVENTS.get(handle)?, time: Time::default() }))
+}
+
+/// The step that waits for an event.
+pub fn wait_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
+    Ok(Arc::new(WaitEvent { handle, event: EVENTS.get(handle)? }))
+}
+
+impl Executable {
+    /// What a launch in a context waits for: the latest records of the events that its nodes wait for.
+    pub fn waits(&self, context: CUcontext) -> Answer<Vec<Mark>> {
+        let mut marks = Vec::new();
+        for work in self.works() {
+            if let Some(waited) = work.as_kind::<WaitEvent>() {
+                match waited.event.mark() {
+                    Some((of, mark)) if of == context => marks.push(mark),
+                    Some(_) => waited.event.synchronize()?,
+                    None => {}
+                }
+            } else if let Some(child) = work.as_kind::<Self>() {
+                marks.extend(child.waits(context)?);
+            }
+        }
+        Ok(marks)
+    }
+
+    /// Tells the events that its nodes record that they are reached with a launch.
+    pub fn recorded(&self, context: CUcontext, mark: Mark) {
+        for work in self.works() {
+            if let Some(node) = work.as_kind::<RecordEvent>() {
+                node.event.recorded(context, mark, node.time.clone());
+            } else if let Some(child) = work.as_kind::<Self>() {
+                child.recorded(context, mark);
+            }
+        }
+    }
+}
+
+pub fn cuGraphAddEventRecordNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    event: CUevent,
+) -> Answer {
+    add(place, graph, after, count, record_of(event)?)
+}
+
+pub fn cuGraphAddEventWaitNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    event: CUevent,
+) -> Answer {
+    add(place, graph, after, count, wait_of(event)?)
+}
+
+pub fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, event: Out<CUevent>) -> Answer {
+    event.required()?;
+    let work = NODES.get(node)?.work().clone();
+    event.set(work.as_kind::<RecordEvent>().ok_or(CUresult::INVALID_VALUE)?.handle)
+}
+
+pub fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event: Out<CUevent>) -> Answer {
+    event.required()?;
+    let work = NODES.get(node)?.work().clone();
+    event.set(work.as_kind::<WaitEvent>().ok_or(CUresult::INVALID_VALUE)?.handle)
+}
+
+pub fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) -> Answer {
+    change(node, record_of(event)?)
+}
+
+pub fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) -> Answer {
+    change(node, wait_of(event)?)
+}
+
+pub fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) -> Answer {
+    EXECUTABLES.get(exec)?.change(node, record_of(event)?)
+}
+
+pub fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) -> Answer {
+    EXECUTABLES.get(exec)?.change(node, wait_of(event)?)
+}

@@ -1,0 +1,169 @@
+//! Graphs: work kept as nodes with dependencies, made node by node or by capturing streams, and run as one.
+
+mod any_node;
+mod attributes;
+mod capture;
+mod edges;
+mod events;
+mod executable;
+mod nodes;
+mod owned;
+mod queries;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use any_node::*;
+pub use attributes::*;
+pub use capture::*;
+pub use edges::*;
+pub use events::*;
+pub use executable::*;
+pub use nodes::*;
+pub use owned::*;
+pub use queries::*;
+
+use crate::abi::{Answer, CUgraph, CUgraphNode, CUgraphNodeType, CUresult, Handle};
+use crate::objects::launch::KernelLaunch;
+use crate::objects::registry::{Registry, new_handle};
+use crate::objects::work::Work;
+
+pub static GRAPHS: Registry<Graph> = Registry::new(CUresult::INVALID_VALUE);
+pub static NODES: Registry<Node> = Registry::new(CUresult::INVALID_VALUE);
+
+/// A graph.
+#[derive(Default)]
+pub struct Graph {
+    nodes: Mutex<Vec<Arc<Node>>>,
+    /// Objects of the program's that live as long as the graph.
+    kept: Mutex<Vec<owned::Kept>>,
+}
+
+/// A node of a graph.
+pub struct Node {
+    pub handle: CUgraphNode,
+    graph: CUgraph,
+    work: Mutex<Arc<dyn Work>>,
+    /// Nodes that come first.
+    after: Mutex<Vec<CUgraphNode>>,
+    /// The graph that a child node was made from.
+    child: Option<CUgraph>,
+    /// The node that this one was cloned from.
+    original: Option<CUgraphNode>,
+    /// What `cuGraphKernelNodeGetParams` has handed out; it stays valid as long as the node.
+    shown: Mutex<Vec<ShownParams>>,
+}
+
+/// A parameter block, and the pointers into it that a program was given.
+struct ShownParams {
+    _block: Box<[u8]>,
+    pointers: Box<[usize]>,
+}
+
+impl Graph {
+    fn nodes(&self) -> MutexGuard<'_, Vec<Arc<Node>>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<owned::Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a node behind others of this graph.
+    fn add(
+        &self,
+        graph: CUgraph,
+        work: Arc<dyn Work>,
+        after: Vec<CUgraphNode>,
+        child: Option<CUgraph>,
+    ) -> Answer<Arc<Node>> {
+        let mut nodes = self.nodes();
+        let mut seen = HashSet::new();
+        if !after
+            .iter()
+            .all(|dependency| seen.insert(dependency) && nodes.iter().any(|node| node.handle == *dependency))
+        {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        let handle = new_handle();
+        let (work, after) = (Mutex::new(work), Mutex::new(after));
+        let node =
+            Arc::new(Node { handle, graph, work, after, child, original: None, shown: Mutex::default() });
+        NODES.insert_as(handle, node.clone());
+        nodes.push(node.clone());
+        Ok(node)
+    }
+
+    /// The nodes in an order that keeps every dependency; an error when there is none.
+    fn sorted(&self) -> Answer<Vec<Arc<Node>>> {
+        let nodes = self.nodes();
+        let mut waiting: HashMap<Handle, usize> =
+            nodes.iter().map(|node| (node.handle, node.after().len())).collect();
+        let mut order = Vec::with_capacity(nodes.len());
+        while order.len() < nodes.len() {
+            let ready: Vec<_> =
+                nodes.iter().filter(|node| waiting.get(&node.handle) == Some(&0)).cloned().collect();
+            if ready.is_empty() {
+                return Err(CUresult::INVALID_VALUE);
+            }
+            for node in &ready {
+                waiting.remove(&node.handle);
+            }
+            for node in nodes.iter() {
+                if let Some(count) = waiting.get_mut(&node.handle) {
+                    *count -= node
+                        .after()
+                        .iter()
+                        .filter(|after| ready.iter().any(|ready| ready.handle == **after))
+                        .count();
+                }
+            }
+            order.extend(ready);
+        }
+        Ok(order)
+    }
+
+    /// A copy with nodes of its own, in the same order.
+    fn duplicate(&self) -> (CUgraph, Arc<Graph>) {
+        let copy = Arc::new(Graph { kept: Mutex::new(owned::Kept::copy(&self.kept())), ..Graph::default() });
+        let handle = GRAPHS.insert(copy.clone());
+        let mut twins: HashMap<Handle, Handle> = HashMap::new();
+        for node in self.nodes().iter() {
+            let twin = Arc::new(Node {
+                handle: new_handle(),
+                graph: handle,
+                work: Mutex::new(node.work().clone()),
+                after: Mutex::default(),
+                child: node.child,
+                original: Some(node.handle),
+                shown: Mutex::default(),
+            });
+            twins.insert(node.handle, twin.handle);
+            NODES.insert_as(twin.handle, twin.clone());
+            copy.nodes().push(twin);
+        }
+        for (node, twin) in self.nodes().iter().zip(copy.nodes().iter()) {
+            *twin.after() = node.after().iter().filter_map(|after| twins.get(after).copied()).collect();
+        }
+        (handle, copy)
+    }
+}
+
+impl Node {
+    fn work(&self) -> MutexGuard<'_, Arc<dyn Work>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn after(&self) -> MutexGuard<'_, Vec<CUgraphNode>> {
+        self.after.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kind(&self) -> CUgraphNodeType {
+        if self.child.is_some() { CUgraphNodeType::GRAPH } else { self.work().kind() }
+    }
+}
+
+/// The kernel launch that a work is, for calls about kernel nodes.
+fn launch_in(work: &Arc<dyn Work>) -> Answer<&KernelLaunch> {
+    work.as_kind().ok_or(CUresult::INVALID_VALUE)
+}

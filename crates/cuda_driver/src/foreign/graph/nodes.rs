@@ -1,0 +1,372 @@
+//! Nodes made one by one, and their parameters.
+
+use std::ffi::c_void;
+use std::sync::{Arc, PoisonError};
+
+use super::{Executable, GRAPHS, Graph, NODES, ShownParams, launch_in};
+use crate::abi::{
+    Answer, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphNode, CUmemorytype, CUresult, Handle, In, Out,
+};
+use crate::objects::context::current;
+use crate::objects::copy_description::cuboid;
+use crate::objects::device::initialised;
+use crate::objects::host_call::HostFunction;
+use crate::objects::launch::{KernelLaunch, Request};
+use crate::objects::registry::OfContext;
+use crate::objects::transfer::{Copy, Fill, Memory, Side};
+use crate::objects::work::{Nothing, Work};
+
+/// The launch that a node's parameters ask for.
+pub fn launch_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> Answer<Arc<dyn Work>> {
+    let request = Request {
+        function: params.func,
+        grid: params.gridDim,
+        block: params.blockDim,
+        shared: params.sharedMemBytes,
+        cooperative: false,
+        cluster: None,
+        // SAFETY: these pointers come from the caller of an entry point, who vouches for them.
+        params: unsafe { In::new(params.kernelParams.cast_const()) },
+        // SAFETY: as above.
+        extra: unsafe { In::new(params.extra.cast_const()) },
+    };
+    Ok(Arc::new(request.prepare()?))
+}
+
+/// The launch of CUDA 12's parameters, where a library's kernel may stand for the function.
+pub fn launch_of_v2(params: &CUDA_KERNEL_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
+    let mut v1 = params.v1;
+    if v1.func == 0 {
+        v1.func = params.kern;
+    }
+    launch_of(&v1)
+}
+
+/// The copy that a node's parameters ask for.
+pub fn copy_of(params: &CUDA_MEMCPY3D) -> Answer<Arc<dyn Work>> {
+    let copy = cuboid(params)?;
+    copy.check()?;
+    Ok(Arc::new(copy))
+}
+
+/// The fill that a node's parameters ask for.
+pub fn fill_of(params: &CUDA_MEMSET_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
+    let fill = Fill {
+        address: params.dst,
+        pitch: params.pitch,
+        value: params.value.to_le_bytes(),
+        element: params.elementSize as usize,
+        width: params.width,
+        height: params.height,
+    };
+    fill.check()?;
+    Ok(Arc::new(fill))
+}
+
+/// The host call that a node's parameters ask for.
+pub fn call_of(params: &CUDA_HOST_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
+    let function = params.r#fn.ok_or(CUresult::INVALID_VALUE)?;
+    Ok(Arc::new(HostFunction { function, data: params.userData as usize }))
+}
+
+pub fn cuGraphCreate(graph: Out<CUgraph>, flags: u32) -> Answer {
+    initialised()?;
+    graph.required()?;
+    if flags != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    graph.set(GRAPHS.insert(Graph::default()))
+}
+
+pub fn cuGraphDestroy(graph: CUgraph) -> Answer {
+    initialised()?;
+    destroy(graph)
+}
+
+/// Takes a graph and its nodes from the program.
+pub fn destroy(graph: CUgraph) -> Answer {
+    GRAPHS.remove(graph)?;
+    let nodes = NODES.all();
+    let mut children: Vec<_> =
+        nodes.iter().filter(|node| node.graph == graph).filter_map(|node| node.child).collect();
+    NODES.remove_where(|node| node.graph == graph);
+    // A clone of this graph names the same children.
+    children.retain(|child| !NODES.all().iter().any(|node| node.child == Some(*child)));
+    for child in children {
+        let _ = destroy(child);
+    }
+    Ok(())
+}
+
+pub fn cuGraphNodeFindInClone(place: Out<CUgraphNode>, original: CUgraphNode, clone: CUgraph) -> Answer {
+    place.required()?;
+    let nodes = GRAPHS.get(clone)?.nodes().clone();
+    let twin = nodes.iter().find(|node| node.original == Some(original)).ok_or(CUresult::INVALID_VALUE)?;
+    place.set(twin.handle)
+}
+
+/// A number of 32 bits for a handle.
+pub fn id_of(handle: Handle) -> u32 {
+    (handle / 16) as u32
+}
+
+pub fn cuGraphGetId(graph: CUgraph, id: Out<u32>) -> Answer {
+    id.required()?;
+    GRAPHS.get(graph)?;
+    id.set(id_of(graph))
+}
+
+pub fn cuGraphNodeGetLocalId(node: CUgraphNode, id: Out<u32>) -> Answer {
+    id.required()?;
+    NODES.get(node)?;
+    id.set(id_of(node))
+}
+
+pub fn cuGraphNodeGetToolsId(node: CUgraphNode, id: Out<u64>) -> Answer {
+    id.required()?;
+    NODES.get(node)?;
+    id.set(node as u64)
+}
+
+pub fn cuGraphNodeGetContainingGraph(node: CUgraphNode, graph: Out<CUgraph>) -> Answer {
+    graph.required()?;
+    graph.set(NODES.get(node)?.graph)
+}
+
+pub fn cuGraphClone(place: Out<CUgraph>, original: CUgraph) -> Answer {
+    place.required()?;
+    place.set(GRAPHS.get(original)?.duplicate().0)
+}
+
+/// Adds a node, and tells its handle.
+pub(super) fn add(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    work: Arc<dyn Work>,
+) -> Answer {
+    place.required()?;
+    let node = GRAPHS.get(graph)?.add(graph, work, after.array(count)?, None)?;
+    place.set(node.handle)
+}
+
+pub fn cuGraphAddKernelNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> Answer {
+    current()?;
+    add(place, graph, after, count, launch_of(&params.get()?)?)
+}
+
+pub fn cuGraphAddKernelNode_v2(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: In<CUDA_KERNEL_NODE_PARAMS>,
+) -> Answer {
+    current()?;
+    add(place, graph, after, count, launch_of_v2(&params.get()?)?)
+}
+
+pub fn cuGraphAddMemcpyNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: In<CUDA_MEMCPY3D>,
+    _context: CUcontext,
+) -> Answer {
+    add(place, graph, after, count, copy_of(&params.get()?)?)
+}
+
+pub fn cuGraphAddMemsetNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: In<CUDA_MEMSET_NODE_PARAMS>,
+    _context: CUcontext,
+) -> Answer {
+    add(place, graph, after, count, fill_of(&params.get()?)?)
+}
+
+pub fn cuGraphAddHostNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: In<CUDA_HOST_NODE_PARAMS>,
+) -> Answer {
+    add(place, graph, after, count, call_of(&params.get()?)?)
+}
+
+pub fn cuGraphAddEmptyNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+) -> Answer {
+    add(place, graph, after, count, Arc::new(Nothing))
+}
+
+pub fn cuGraphAddChildGraphNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    child: CUgraph,
+) -> Answer {
+    place.required()?;
+    if child == graph {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // The child is copied: what is done with it later does not change this graph.
+    let (handle, copy) = GRAPHS.get(child)?.duplicate();
+    let work = Arc::new(Executable::new(&copy)?);
+    let node = GRAPHS.get(graph)?.add(graph, work, after.array(count)?, Some(handle))?;
+    place.set(node.handle)
+}
+
+pub fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, graph: Out<CUgraph>) -> Answer {
+    graph.required()?;
+    graph.set(NODES.get(node)?.child.ok_or(CUresult::INVALID_VALUE)?)
+}
+
+/// What a launch was made from, with pointers to the node's own copy of the parameters.
+fn shown(node: CUgraphNode) -> Answer<(CUDA_KERNEL_NODE_PARAMS_v1, KernelLaunch)> {
+    let node = NODES.get(node)?;
+    let launch = launch_in(&node.work())?.clone();
+    let block = launch.params.clone().into_boxed_slice();
+    let offsets =
+        launch.kernel().params().iter().map(|param| block.as_ptr() as usize + param.offset as usize);
+    let params = ShownParams { pointers: offsets.collect(), _block: block };
+    let kernel_params = params.pointers.as_ptr().cast_mut().cast::<*mut c_void>();
+    node.shown.lock().unwrap_or_else(PoisonError::into_inner).push(params);
+    let v1 = CUDA_KERNEL_NODE_PARAMS_v1 {
+        func: launch.handle,
+        gridDim: launch.launch.grid,
+        blockDim: launch.launch.block,
+        sharedMemBytes: launch.launch.dynamic_shared,
+        kernelParams: kernel_params,
+        extra: std::ptr::null_mut(),
+    };
+    Ok((v1, launch))
+}
+
+pub fn cuGraphKernelNodeGetParams(node: CUgraphNode, params: Out<CUDA_KERNEL_NODE_PARAMS_v1>) -> Answer {
+    params.required()?;
+    params.set(shown(node)?.0)
+}
+
+pub fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, params: Out<CUDA_KERNEL_NODE_PARAMS>) -> Answer {
+    params.required()?;
+    let (v1, launch) = shown(node)?;
+    params.set(CUDA_KERNEL_NODE_PARAMS { v1, kern: 0, ctx: launch.function.context() })
+}
+
+/// What takes the place of a node's work: of the same kind, and a kernel's attributes stay.
+pub(super) fn in_place_of(old: &Arc<dyn Work>, new: Arc<dyn Work>) -> Answer<Arc<dyn Work>> {
+    if old.kind() != new.kind() {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    match (launch_in(old), launch_in(&new)) {
+        (Ok(old), Ok(launch)) => Ok(Arc::new(launch.with_attributes_of(old))),
+        _ => Ok(new),
+    }
+}
+
+/// Gives a node other parameters of the same kind.
+pub(super) fn change(node: CUgraphNode, new: Arc<dyn Work>) -> Answer {
+    let node = NODES.get(node)?;
+    let mut work = node.work();
+    *work = in_place_of(&work, new)?;
+    Ok(())
+}
+
+pub fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS_v1>) -> Answer {
+    change(node, launch_of(&params.get()?)?)
+}
+
+pub fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS>) -> Answer {
+    change(node, launch_of_v2(&params.get()?)?)
+}
+
+pub fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, params: In<CUDA_MEMCPY3D>) -> Answer {
+    change(node, copy_of(&params.get()?)?)
+}
+
+pub fn cuGraphMemsetNodeSetParams(node: CUgraphNode, params: In<CUDA_MEMSET_NODE_PARAMS>) -> Answer {
+    change(node, fill_of(&params.get()?)?)
+}
+
+pub fn cuGraphHostNodeSetParams(node: CUgraphNode, params: In<CUDA_HOST_NODE_PARAMS>) -> Answer {
+    change(node, call_of(&params.get()?)?)
+}
+
+pub fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEMCPY3D>) -> Answer {
+    params.required()?;
+    let work = NODES.get(node)?.work().clone();
+    let copy = work.as_kind::<Copy>().ok_or(CUresult::INVALID_VALUE)?;
+    let parts = |memory: &Memory| match memory {
+        Memory::Host(address) => (CUmemorytype::HOST, *address as *mut c_void, 0),
+        Memory::Device(address) => (CUmemorytype::DEVICE, std::ptr::null_mut(), *address),
+        Memory::Staged(bytes) => (CUmemorytype::HOST, bytes.as_ptr().cast_mut().cast(), 0),
+    };
+    let (from_kind, from_host, from_device) = parts(&copy.from.memory);
+    let (to_kind, to_host, to_device) = parts(&copy.to.memory);
+    let height = |side: &Side| side.slice.checked_div(side.pitch).unwrap_or(0);
+    params.set(CUDA_MEMCPY3D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcZ: 0,
+        srcLOD: 0,
+        srcMemoryType: from_kind as u32,
+        srcHost: from_host.cast_const(),
+        srcDevice: from_device,
+        srcArray: 0,
+        reserved0: std::ptr::null_mut(),
+        srcPitch: copy.from.pitch,
+        srcHeight: height(&copy.from),
+        dstXInBytes: 0,
+        dstY: 0,
+        dstZ: 0,
+        dstLOD: 0,
+        dstMemoryType: to_kind as u32,
+        dstHost: to_host,
+        dstDevice: to_device,
+        dstArray: 0,
+        reserved1: std::ptr::null_mut(),
+        dstPitch: copy.to.pitch,
+        dstHeight: height(&copy.to),
+        WidthInBytes: copy.extent[0],
+        Height: copy.extent[1],
+        Depth: copy.extent[2],
+    })
+}
+
+pub fn cuGraphMemsetNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEMSET_NODE_PARAMS>) -> Answer {
+    params.required()?;
+    let work = NODES.get(node)?.work().clone();
+    let fill = work.as_kind::<Fill>().ok_or(CUresult::INVALID_VALUE)?;
+    params.set(CUDA_MEMSET_NODE_PARAMS {
+        dst: fill.address,
+        pitch: fill.pitch,
+        value: u32::from_le_bytes(fill.value),
+        elementSize: fill.element as u32,
+        width: fill.width,
+        height: fill.height,
+    })
+}
+
+pub fn cuGraphHostNodeGetParams(node: CUgraphNode, params: Out<CUDA_HOST_NODE_PARAMS>) -> Answer {
+    params.required()?;
+    let work = NODES.get(node)?.work().clone();
+    let &HostFunction { function, data } = work.as_kind().ok_or(CUresult::INVALID_VALUE)?;
+    params.set(CUDA_HOST_NODE_PARAMS { r#fn: Some(function), userData: data as *mut c_void })
+}

@@ -1,0 +1,297 @@
+//! What belongs to graphs: memory that nodes allocate, and objects of the program that graphs keep alive.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{GRAPHS, NODES, add};
+use crate::abi::{
+    Answer, CUDA_MEM_ALLOC_NODE_PARAMS, CUdevice, CUdeviceptr, CUgraph, CUgraphNode, CUgraphNodeType,
+    CUhostFn, CUmemAllocationType, CUmemLocationType, CUresult, Handle, In, Out,
+};
+use crate::objects::allocation::{Origin, allocate, owner_of, release as release_memory};
+use crate::objects::context::Context;
+use crate::objects::device::{device, initialised};
+use crate::objects::registry::Registry;
+use crate::objects::work::Work;
+
+static USED: AtomicU64 = AtomicU64::new(0);
+static USED_MOST: AtomicU64 = AtomicU64::new(0);
+
+/// Memory that a node allocates: one address for all launches, there from the node's making until the last graph or
+/// launch that has the node is gone.
+pub struct GraphMemory {
+    /// Where it lies.
+    pub address: CUdeviceptr,
+    /// As the program asked.
+    pub params: CUDA_MEM_ALLOC_NODE_PARAMS,
+}
+
+// SAFETY: the pointers among the parameters are only handed back to the program, never followed.
+unsafe impl Send for GraphMemory {}
+// SAFETY: as above.
+unsafe impl Sync for GraphMemory {}
+
+impl Drop for GraphMemory {
+    fn drop(&mut self) {
+        USED.fetch_sub(self.params.bytesize as u64, Ordering::Relaxed);
+        // A context that was destroyed has freed it already.
+        if let Some((_, Origin::Graph)) = owner_of(self.address) {
+            release_memory(self.address);
+        }
+    }
+}
+
+impl Work for GraphMemory {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::MEM_ALLOC
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        Ok(())
+    }
+}
+
+/// Frees a graph's memory, which stays for its next launch.
+struct Release(CUdeviceptr);
+
+impl Work for Release {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::MEM_FREE
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        Ok(())
+    }
+}
+
+/// The step that allocates, which has done so already.
+pub fn allocation_of(mut params: CUDA_MEM_ALLOC_NODE_PARAMS) -> Answer<Arc<GraphMemory>> {
+    if params.poolProps.allocType != CUmemAllocationType::PINNED as u32 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let on_device = params.poolProps.location.r#type == CUmemLocationType::DEVICE as u32;
+    if !on_device || params.poolProps.handleTypes != 0 {
+        return Err(CUresult::NOT_SUPPORTED);
+    }
+    device(params.poolProps.location.id)?;
+    let address = allocate(params.bytesize, Origin::Graph)?;
+    params.dptr = address;
+    let used = USED.fetch_add(params.bytesize as u64, Ordering::Relaxed) + params.bytesize as u64;
+    USED_MOST.fetch_max(used, Ordering::Relaxed);
+    Ok(Arc::new(GraphMemory { address, params }))
+}
+
+/// The same for an allocation of `bytes` in a stream under capture.
+pub fn captured_allocation(bytes: usize) -> Answer<Arc<GraphMemory>> {
+    // SAFETY: all of it may be zero.
+    let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
+    params.poolProps.allocType = CUmemAllocationType::PINNED as u32;
+    params.poolProps.location.r#type = CUmemLocationType::DEVICE as u32;
+    params.bytesize = bytes;
+    allocation_of(params)
+}
+
+/// The step that frees what another node allocated. The memory stays where it is for the next launch.
+pub fn free_of(address: CUdeviceptr) -> Answer<Arc<dyn Work>> {
+    match owner_of(address) {
+        Some((_, Origin::Graph)) => Ok(Arc::new(Release(address))),
+        _ => Err(CUresult::INVALID_VALUE),
+    }
+}
+
+pub fn cuGraphAddMemAllocNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
+) -> Answer {
+    place.required()?;
+    GRAPHS.get(graph)?;
+    let mut given = params.get()?;
+    let memory = allocation_of(given)?;
+    given.dptr = memory.address;
+    add(place, graph, after, count, memory)?;
+    params.set(given)
+}
+
+pub fn cuGraphMemAllocNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>) -> Answer {
+    params.required()?;
+    let work = NODES.get(node)?.work().clone();
+    params.set(work.as_kind::<GraphMemory>().ok_or(CUresult::INVALID_VALUE)?.params)
+}
+
+pub fn cuGraphAddMemFreeNode(
+    place: Out<CUgraphNode>,
+    graph: CUgraph,
+    after: In<CUgraphNode>,
+    count: usize,
+    address: CUdeviceptr,
+) -> Answer {
+    add(place, graph, after, count, free_of(address)?)
+}
+
+pub fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, address: Out<CUdeviceptr>) -> Answer {
+    address.required()?;
+    let work = NODES.get(node)?.work().clone();
+    address.set(work.as_kind::<Release>().ok_or(CUresult::INVALID_VALUE)?.0)
+}
+
+/// `CUgraphMem_attribute`: used and reserved, now and at most. What is reserved is what is used.
+const MOST: u32 = 1;
+const NUMBERS: u32 = 4;
+
+pub fn cuDeviceGetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_void) -> Answer {
+    device(dev)?;
+    if number >= NUMBERS {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let count = if number & MOST != 0 { &USED_MOST } else { &USED };
+    // SAFETY: the caller vouches for 64 bits.
+    unsafe { Out::<u64>::new(value.cast()) }.set(count.load(Ordering::Relaxed))
+}
+
+pub fn cuDeviceSetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_void) -> Answer {
+    device(dev)?;
+    // SAFETY: the caller vouches for 64 bits.
+    let value = unsafe { In::<u64>::new(value.cast_const().cast()) }.get()?;
+    // The largest use can be forgotten, and nothing else be set.
+    if number >= NUMBERS || number & MOST == 0 || value != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    USED_MOST.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
+    Ok(())
+}
+
+static OBJECTS: Registry<UserObject> = Registry::new(CUresult::INVALID_VALUE);
+
+/// An object of the program's, destroyed by its own function when nobody refers to it any more.
+struct UserObject {
+    data: usize,
+    destroy: unsafe extern "C" fn(*mut c_void),
+    references: Mutex<u32>,
+}
+
+impl UserObject {
+    fn references(&self) -> std::sync::MutexGuard<'_, u32> {
+        // A number is whole after a panic elsewhere.
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn retain(&self, count: u32) -> Answer {
+        let mut references = self.references();
+        *references = references.checked_add(count).ok_or(CUresult::INVALID_VALUE)?;
+        Ok(())
+    }
+}
+
+fn release(handle: Handle, count: u32) -> Answer {
+    let object = OBJECTS.get(handle)?;
+    let left = {
+        let mut references = object.references();
+        *references = references.checked_sub(count).ok_or(CUresult::INVALID_VALUE)?;
+        *references
+    };
+    if left == 0 {
+        OBJECTS.remove(handle)?;
+        // SAFETY: the program gave this function to be called with this argument when the last reference is gone.
+        unsafe { (object.destroy)(object.data as *mut c_void) };
+    }
+    Ok(())
+}
+
+/// References that a graph holds, given back with it.
+pub struct Kept {
+    object: Handle,
+    count: u32,
+}
+
+impl Kept {
+    /// One more reference for a copy of the graph.
+    fn another(&self) -> Option<Self> {
+        OBJECTS.get(self.object).and_then(|object| object.retain(1)).ok()?;
+        Some(Self { object: self.object, count: 1 })
+    }
+
+    /// The references of a copy of what holds `all`.
+    pub fn copy(all: &[Self]) -> Vec<Self> {
+        all.iter().filter_map(Self::another).collect()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // The program may have released more than it held; then the object is gone.
+        let _ = release(self.object, self.count);
+    }
+}
+
+pub fn cuUserObjectCreate(
+    place: Out<Handle>,
+    data: *mut c_void,
+    destroy: CUhostFn,
+    references: u32,
+    flags: u32,
+) -> Answer {
+    const NO_DESTRUCTOR_SYNC: u32 = 1;
+    initialised()?;
+    place.required()?;
+    let destroy = destroy.ok_or(CUresult::INVALID_VALUE)?;
+    if flags != NO_DESTRUCTOR_SYNC || references == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let references = Mutex::new(references);
+    place.set(OBJECTS.insert(UserObject { data: data as usize, destroy, references }))
+}
+
+pub fn cuUserObjectRetain(object: Handle, count: u32) -> Answer {
+    OBJECTS.get(object)?.retain(positive(count)?)
+}
+
+pub fn cuUserObjectRelease(object: Handle, count: u32) -> Answer {
+    release(object, positive(count)?)
+}
+
+fn positive(count: u32) -> Answer<u32> {
+    if count == 0 || count > i32::MAX as u32 { Err(CUresult::INVALID_VALUE) } else { Ok(count) }
+}
+
+pub fn cuGraphRetainUserObject(graph: CUgraph, object: Handle, count: u32, flags: u32) -> Answer {
+    const MOVE: u32 = 1;
+    let graph = GRAPHS.get(graph)?;
+    let found = OBJECTS.get(object)?;
+    let count = positive(count)?;
+    if flags & !MOVE != 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // What is moved was the program's, and is the graph's from now on.
+    if flags & MOVE == 0 {
+        found.retain(count)?;
+    }
+    graph.kept().push(Kept { object, count });
+    Ok(())
+}
+
+pub fn cuGraphReleaseUserObject(graph: CUgraph, object: Handle, count: u32) -> Answer {
+    let graph = GRAPHS.get(graph)?;
+    OBJECTS.get(object)?;
+    let count = positive(count)?;
+    let given_back = {
+        let mut kept = graph.kept();
+        let held = kept.iter().filter(|kept| kept.object == object).map(|kept| kept.count).sum::<u32>();
+        if held < count {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        let (ours, others) = std::mem::take(&mut *kept).into_iter().partition(|kept| kept.object == object);
+        *kept = others;
+        if held > count {
+            kept.push(Kept { object, count: held - count });
+        }
+        let ours: Vec<Kept> = ours;
+        // They are counted anew: each is forgotten without giving anything back.
+        ours.into_iter().for_each(std::mem::forget);
+        count
+    };
+    release(object, given_back)
+}

@@ -1,0 +1,142 @@
+//! Memory that contexts own: which context an address is of, and how it came about.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
+use crate::check;
+use crate::objects::context::{CONTEXTS, Context, current};
+use crate::objects::device::{code_of, gpu};
+use crate::objects::host_memory;
+use crate::objects::registry::Belongings;
+
+/// How an allocation came about: what may free it, and what is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// `cuMemAlloc` and its kin.
+    Device,
+    /// `cuMemAllocAsync`, from this pool.
+    Pool(CUmemoryPool),
+    /// A node of a graph.
+    Graph,
+    /// `cuMemAllocManaged`.
+    Managed,
+    /// `cuMemAllocHost` and its kin.
+    PinnedHost {
+        /// `CU_MEMHOSTALLOC_…` flags.
+        flags: u32,
+    },
+    /// `cuMemHostRegister`.
+    Registered,
+}
+
+impl Origin {
+    /// Whether the host can touch the memory.
+    pub fn on_host(self) -> bool {
+        !matches!(self, Self::Device | Self::Pool(_) | Self::Graph)
+    }
+}
+
+/// All allocations that contexts own, by their first address.
+struct Owned(Mutex<Option<HashMap<u64, Known>>>);
+
+/// What is known of one.
+#[derive(Clone, Copy)]
+struct Known {
+    context: CUcontext,
+    origin: Origin,
+}
+
+static OWNED: Owned = Owned(Mutex::new(None));
+
+impl Owned {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<u64, Known>) -> T) -> T {
+        // One insertion or removal each: whole after a panic elsewhere.
+        let mut owned: MutexGuard<_> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        act(owned.get_or_insert_default())
+    }
+}
+
+impl Belongings for Owned {
+    fn forget(&self, context: CUcontext) {
+        let gone: Vec<_> = self.with(|owned| owned.extract_if(|_, known| known.context == context).collect());
+        gone.into_iter().for_each(|(address, known)| give_back(address, known.origin));
+    }
+}
+
+/// Notes that a context owns the allocation at an address.
+fn own(context: &Context, address: u64, origin: Origin) {
+    context.has(&OWNED);
+    let known = Known { context: context.handle, origin };
+    OWNED.with(|owned| owned.insert(address, known));
+}
+
+/// The living context that owns the allocation which starts at an address, and how that came about.
+pub fn owner_of(address: u64) -> Option<(Arc<Context>, Origin)> {
+    let Known { context, origin, .. } = OWNED.with(|owned| owned.get(&address).copied())?;
+    Some((CONTEXTS.get(context).ok()?, origin))
+}
+
+/// Takes an allocation from its context.
+pub fn disown(address: u64) -> Option<Origin> {
+    OWNED.with(|owned| owned.remove(&address)).map(|known| known.origin)
+}
+
+/// Takes an allocation from its context, and gives it back. Work on it is done.
+pub fn release(address: u64) {
+    if let Some(origin) = disown(address) {
+        give_back(address, origin);
+    }
+}
+
+fn give_back(address: u64, origin: Origin) {
+    // Only an address that is no allocation's could fail, and the table of owners had it.
+    let _ = gpu().memory().free(address);
+    if origin.on_host() {
+        check::tell(|sanitizer| sanitizer.host_freed(address));
+        host_memory::give_back(address as usize);
+    }
+}
+
+/// Allocates memory of the device that the current context owns.
+pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
+    let context = current()?;
+    if bytes == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let address = gpu().memory().alloc(bytes as u64).map_err(|error| code_of(&error))?;
+    own(&context, address, origin);
+    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
+    Ok(address)
+}
+
+/// Allocates page-aligned memory of the host that the current context owns and the device reaches.
+pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
+    let context = current()?;
+    if bytes == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let address = host_memory::allocate(bytes)?;
+    reach(&context, address, bytes, origin).inspect_err(|_| host_memory::give_back(address))?;
+    Ok(address)
+}
+
+/// Lets the device reach memory of the program's own.
+pub fn register(address: usize, bytes: usize) -> Answer {
+    let context = current()?;
+    host_memory::add(address, bytes)?;
+    reach(&context, address, bytes, Origin::Registered).inspect_err(|_| host_memory::give_back(address))
+}
+
+fn reach(context: &Context, address: usize, bytes: usize, origin: Origin) -> Answer {
+    // SAFETY: our own memory is freed in `give_back`, after it is unmapped and work on it is done; the program keeps what it
+    // registers until it unregisters it, as the driver API asks.
+    let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
+    mapped.map_err(|error| code_of(&error))?;
+    own(context, address as u64, origin);
+    // The host may write it at any time without our seeing it.
+    check::tell(|sanitizer| {
+        sanitizer.host_allocated(address as u64, bytes as u64, Some(sanitizer::HOST_MEMORY))
+    });
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The call under way: whose null stream it means, and what is told of calls that nobody serves.
+
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, PoisonError};
+
+use crate::abi::{Answer, CUresult};
+
+/// The answer of the virtual device for what it does not serve.
+pub fn unsupported<T>(name: &'static str) -> Answer<T> {
+    say_once(name, || format!("`{name}` is not supported by the virtual GPU"));
+    Err(CUresult::NOT_SUPPORTED)
+}
+
+/// The same for what CUDA itself has retired.
+pub fn retired(name: &'static str, successor: &str) -> Answer {
+    say_once(name, || {
+        format!("`{name}` is retired by CUDA and not supported by the virtual GPU: use `{successor}`")
+    });
+    Err(CUresult::NOT_SUPPORTED)
+}
+
+/// The same for what this build leaves out.
+#[cfg(not(feature = "foreign"))]
+pub fn left_out(name: &'static str) -> Answer {
+    say_once(name, || format!("`{name}` is not in this build of cuda_driver: its feature `foreign` is off"));
+    Err(CUresult::NOT_SUPPORTED)
+}
+
+/// Tells the user something about an entry point, once.
+pub fn say_once(name: &'static str, text: impl FnOnce() -> String) {
+    static SAID: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if !said.contains(&name) {
+        said.push(name);
+        eprintln!("warpsmith: {}", text());
+    }
+}
+
+thread_local! {
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the call under way has the thread's own stream for its null stream.
+pub fn null_stream_is_per_thread() -> bool {
+    PER_THREAD.get()
+}
+
+/// Runs the virtual device's side of a call.
+pub fn serve(name: &'static str, per_thread: bool, call: impl FnOnce() -> Answer) -> CUresult {
+    let before = PER_THREAD.replace(per_thread);
+    let answer = serve_anywhere(name, call);
+    PER_THREAD.set(before);
+    answer
+}
+
+/// The same for calls that need no device. A panic is a bug of ours; it must not cross into C.
+pub fn serve_anywhere(name: &'static str, call: impl FnOnce() -> Answer) -> CUresult {
+    std::panic::catch_unwind(AssertUnwindSafe(call)).map_or_else(
+        |_| {
+            eprintln!("warpsmith: the virtual GPU failed inside `{name}`; this is a bug in Warpsmith");
+            CUresult::UNKNOWN
+        },
+        CUresult::from,
+    )
+}

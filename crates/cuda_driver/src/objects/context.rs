@@ -1,0 +1,158 @@
+//! Contexts, and each host thread's stack of current ones.
+//!
+//! A context does not know what belongs to it: objects tell it their kind when they are made, and the kind is told
+//! when the context goes.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::abi::{Answer, CUcontext, CUresult, Handle};
+use crate::objects::device::initialised;
+use crate::objects::limits::Limits;
+use crate::objects::queue::Queue;
+use crate::objects::registry::{Belongings, OfContext, Registry, new_handle};
+
+/// All that live.
+pub static CONTEXTS: Registry<Context> = Registry::new(CUresult::INVALID_CONTEXT);
+
+/// A handle that stands for nothing.
+pub const NONE: Handle = 0;
+
+/// The driver version of the context interface that newer contexts report.
+pub const API_VERSION: u32 = 3020;
+
+/// One context.
+pub struct Context {
+    /// How the program names it.
+    pub handle: CUcontext,
+    /// `CU_CTX_…` flags.
+    pub flags: AtomicU32,
+    /// Work that was issued and is not done.
+    pub queue: Arc<Queue>,
+    /// The version of the interface that it was made by.
+    pub api_version: u32,
+    limits: Mutex<Limits>,
+    belongings: Mutex<Vec<&'static dyn Belongings>>,
+    /// The error that has made the context unusable.
+    broken: OnceLock<CUresult>,
+}
+
+impl Context {
+    /// A context that the program will name by `handle`.
+    pub fn create(handle: CUcontext, flags: u32, api_version: u32) -> Arc<Self> {
+        let context = Arc::new(Self {
+            handle,
+            flags: AtomicU32::new(flags),
+            queue: Queue::new(),
+            api_version,
+            limits: Mutex::new(Limits::default()),
+            belongings: Mutex::default(),
+            broken: OnceLock::new(),
+        });
+        CONTEXTS.insert_as(handle, context.clone());
+        context
+    }
+
+    /// Fails with the error that broke the context, from then on for ever, as the real driver does.
+    pub fn intact(&self) -> Answer {
+        self.broken.get().map_or(Ok(()), |&code| Err(code))
+    }
+
+    /// Makes the context unusable.
+    pub fn break_with(&self, code: CUresult) {
+        // The first error stays.
+        let _ = self.broken.set(code);
+    }
+
+    /// What the program has set.
+    pub fn limits(&self) -> MutexGuard<'_, Limits> {
+        // A plain record: whole after a panic elsewhere.
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that there are objects of this kind which go with the context.
+    pub fn has(&self, kind: &'static dyn Belongings) {
+        let mut belongings = self.belongings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !belongings.iter().any(|known| std::ptr::addr_eq(*known, kind)) {
+            belongings.push(kind);
+        }
+    }
+
+    /// Makes an object that goes with the context known to the program.
+    pub fn register<T: OfContext + Send + Sync>(
+        &self,
+        kind: &'static Registry<T>,
+        object: impl Into<Arc<T>>,
+    ) -> Handle {
+        let handle = new_handle();
+        self.register_as(kind, handle, object);
+        handle
+    }
+
+    /// The same for an object that knows its handle.
+    pub fn register_as<T: OfContext + Send + Sync>(
+        &self,
+        kind: &'static Registry<T>,
+        handle: Handle,
+        object: impl Into<Arc<T>>,
+    ) {
+        self.has(kind);
+        kind.insert_as(handle, object);
+    }
+
+    /// Takes the context and all that it owns from the program.
+    pub fn destroy(&self) {
+        let _ = CONTEXTS.remove(self.handle);
+        // Work under way ends first; what is broken is dropped without running.
+        // From inside a host function there is no waiting; its stream's work then ends behind our back.
+        let _ = self.queue.drain();
+        self.queue.stop();
+        let belongings = std::mem::take(&mut *self.belongings.lock().unwrap_or_else(PoisonError::into_inner));
+        belongings.iter().for_each(|kind| kind.forget(self.handle));
+    }
+}
+
+thread_local! {
+    /// Contexts that this thread has pushed; the last is current. Never dropped: static objects of C++ give their memory back
+    /// while the process ends, when the thread's other variables are gone.
+    static STACK: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+/// Reads or changes the thread's stack of contexts.
+pub fn with_stack<T>(act: impl FnOnce(&mut Vec<CUcontext>) -> T) -> T {
+    STACK.with_borrow_mut(|stack| act(stack))
+}
+
+/// The current context of this thread, usable or not.
+pub fn current_even_if_broken() -> Answer<Arc<Context>> {
+    initialised()?;
+    let handle = STACK.with_borrow(|stack| stack.last().copied()).filter(|&handle| handle != NONE);
+    let handle = handle.ok_or(CUresult::INVALID_CONTEXT)?;
+    CONTEXTS.get(handle).map_err(|_| CUresult::CONTEXT_IS_DESTROYED)
+}
+
+/// The current context of this thread.
+pub fn current() -> Answer<Arc<Context>> {
+    let context = current_even_if_broken()?;
+    context.intact()?;
+    Ok(context)
+}
+
+/// For calls that name an object of a context: a thread without a current context may make them, as with the real
+/// driver; one that has a current context needs it usable.
+pub fn current_if_any() -> Answer {
+    match current() {
+        Err(CUresult::INVALID_CONTEXT) => initialised(),
+        known => known.map(|_| ()),
+    }
+}
+
+/// The same for calls that free what a broken context holds, too.
+pub fn current_if_any_even_if_broken() -> Answer {
+    match current_even_if_broken() {
+        Err(CUresult::INVALID_CONTEXT) => initialised(),
+        known => known.map(|_| ()),
+    }
+}

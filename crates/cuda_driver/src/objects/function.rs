@@ -1,0 +1,147 @@
+//! Kernels as functions: what a program may set of them and ask of them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gpu_model::cache::{self, Preference};
+use virtual_gpu::Kernel;
+
+use crate::abi::{Answer, CUcontext, CUfunc_cache, CUfunction_attribute as Attribute, CUmodule, CUresult};
+use crate::objects::device::{architecture, chip};
+use crate::objects::registry::{OfContext, Registry};
+
+/// All that live.
+pub static FUNCTIONS: Registry<Function> = Registry::new(CUresult::INVALID_HANDLE);
+
+/// A kernel of a loaded module.
+pub struct Function {
+    /// The module.
+    pub module: CUmodule,
+    /// The kernel.
+    pub kernel: Kernel,
+    context: CUcontext,
+    settings: Mutex<Settings>,
+    /// Registers of a thread that the load asked for at most.
+    max_registers: Option<u32>,
+}
+
+/// What a program may set of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Most dynamic shared memory that a launch may ask for.
+    pub dynamic_shared: u32,
+    /// How the multiprocessor's memory is divided; the context decides where nothing is preferred.
+    pub cache: CUfunc_cache,
+    /// Whether clusters may be larger than every chip of the generation admits.
+    pub non_portable_cluster: bool,
+    carveout: i32,
+    cluster: [u32; 3],
+    cluster_policy: i32,
+}
+
+impl OfContext for Function {
+    fn context(&self) -> CUcontext {
+        self.context
+    }
+}
+
+impl Function {
+    /// The kernel of a module in a context.
+    pub fn new(context: CUcontext, module: CUmodule, kernel: Kernel, max_registers: Option<u32>) -> Self {
+        let limit = chip().sm.shared_per_block;
+        let settings = Mutex::new(Settings {
+            dynamic_shared: limit.saturating_sub(kernel.static_shared()),
+            cache: CUfunc_cache::PREFER_NONE,
+            non_portable_cluster: false,
+            carveout: -1,
+            cluster: kernel.required_cluster().unwrap_or([0; 3]),
+            cluster_policy: 0,
+        });
+        Self { context, module, kernel, settings, max_registers }
+    }
+
+    /// What the program has set.
+    pub fn settings(&self) -> MutexGuard<'_, Settings> {
+        // A plain record: whole after a panic elsewhere.
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of a multiprocessor's shared memory as the program wishes them, for a context of cache preference `of_context`.
+    pub fn shared_wish(&self, of_context: CUfunc_cache) -> u32 {
+        let Settings { carveout, cache, .. } = *self.settings();
+        let limits = chip().sm;
+        match u32::try_from(carveout) {
+            Ok(percent) => cache::carve_out(limits, percent),
+            Err(_) => {
+                let preference = if cache == CUfunc_cache::PREFER_NONE { of_context } else { cache };
+                cache::preferred_shared(limits, Preference::ALL[preference as usize])
+            }
+        }
+    }
+
+    /// Most threads of a block.
+    pub fn max_threads(&self) -> u32 {
+        self.kernel.max_threads().unwrap_or(u32::MAX).min(chip().sm.threads_per_block)
+    }
+
+    /// Most blocks of a cluster: eight everywhere, sixteen where the program gives portability up.
+    pub fn max_cluster(&self) -> u32 {
+        if self.settings().non_portable_cluster { 16 } else { 8 }
+    }
+
+    /// The value of an attribute.
+    pub fn attribute(&self, attribute: Attribute) -> i32 {
+        let settings = *self.settings();
+        let kernel = &self.kernel;
+        match attribute {
+            Attribute::MAX_THREADS_PER_BLOCK => self.max_threads() as i32,
+            Attribute::SHARED_SIZE_BYTES => kernel.static_shared() as i32,
+            Attribute::CONST_SIZE_BYTES => kernel.const_bytes() as i32,
+            Attribute::LOCAL_SIZE_BYTES => kernel.local_bytes() as i32,
+            Attribute::NUM_REGS => {
+                // The real compiler takes no limit under 24 at its word.
+                let most = self.max_registers.map_or(u32::MAX, |most| most.max(24));
+                kernel.registers().min(most) as i32
+            }
+            // The virtual architecture that the PTX was made for, times ten: compute_90 is 90.
+            Attribute::PTX_VERSION => kernel.module().target() as i32,
+            Attribute::BINARY_VERSION => architecture() as i32,
+            Attribute::CACHE_MODE_CA | Attribute::CLUSTER_SIZE_MUST_BE_SET => 0,
+            Attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => settings.dynamic_shared as i32,
+            Attribute::PREFERRED_SHARED_MEMORY_CARVEOUT => settings.carveout,
+            Attribute::REQUIRED_CLUSTER_WIDTH => settings.cluster[0] as i32,
+            Attribute::REQUIRED_CLUSTER_HEIGHT => settings.cluster[1] as i32,
+            Attribute::REQUIRED_CLUSTER_DEPTH => settings.cluster[2] as i32,
+            Attribute::NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.non_portable_cluster.into(),
+            Attribute::CLUSTER_SCHEDULING_POLICY_PREFERENCE => settings.cluster_policy,
+        }
+    }
+
+    /// Sets one of the attributes that a program may set.
+    pub fn set(&self, attribute: Attribute, value: i32) -> Answer {
+        let unsigned = u32::try_from(value).map_err(|_| CUresult::INVALID_VALUE);
+        let mut settings = self.settings();
+        match attribute {
+            Attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                let most = chip().sm.shared_per_block_optin.saturating_sub(self.kernel.static_shared());
+                let bytes = unsigned?;
+                if bytes > most {
+                    return Err(CUresult::INVALID_VALUE);
+                }
+                settings.dynamic_shared = bytes;
+            }
+            Attribute::PREFERRED_SHARED_MEMORY_CARVEOUT => {
+                if !(-1..=100).contains(&value) {
+                    return Err(CUresult::INVALID_VALUE);
+                }
+                settings.carveout = value;
+            }
+            Attribute::REQUIRED_CLUSTER_WIDTH => settings.cluster[0] = unsigned?,
+            Attribute::REQUIRED_CLUSTER_HEIGHT => settings.cluster[1] = unsigned?,
+            Attribute::REQUIRED_CLUSTER_DEPTH => settings.cluster[2] = unsigned?,
+            Attribute::NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.non_portable_cluster = value != 0,
+            Attribute::CLUSTER_SCHEDULING_POLICY_PREFERENCE => settings.cluster_policy = value,
+            _ => return Err(CUresult::INVALID_VALUE),
+        }
+        Ok(())
+    }
+}

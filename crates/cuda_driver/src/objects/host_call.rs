@@ -1,0 +1,62 @@
+//! Calls of the program's own code, in a stream's turn. Pointers are numbers here: only the program knows what they mean.
+
+use std::ffi::c_void;
+
+use crate::abi::{Answer, CUgraphNodeType, CUresult, CUstream};
+use crate::objects::context::Context;
+use crate::objects::work::Work;
+
+/// `cuLaunchHostFunc`.
+pub struct HostFunction {
+    /// The program's function.
+    pub function: unsafe extern "C" fn(*mut c_void),
+    /// Its argument.
+    pub data: usize,
+}
+
+impl Work for HostFunction {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::HOST
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        // SAFETY: the program gave this function to be called with this argument.
+        unsafe { (self.function)(self.data as *mut c_void) };
+        Ok(())
+    }
+
+    fn calls_host(&self) -> bool {
+        true
+    }
+}
+
+/// `cuStreamAddCallback`: this older kind of call is made after an error too, and told of it.
+pub struct HostCallback {
+    /// The program's function.
+    pub callback: unsafe extern "C" fn(CUstream, CUresult, *mut c_void),
+    /// The stream as the program named it.
+    pub stream: CUstream,
+    /// Its argument.
+    pub data: usize,
+}
+
+impl Work for HostCallback {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::HOST
+    }
+
+    fn perform(&self, context: &Context) -> Answer {
+        let status = CUresult::from(context.intact());
+        // SAFETY: the program gave this function to be called with these arguments.
+        unsafe { (self.callback)(self.stream, status, self.data as *mut c_void) };
+        Ok(())
+    }
+
+    fn calls_host(&self) -> bool {
+        true
+    }
+
+    fn outlives_errors(&self) -> bool {
+        true
+    }
+}

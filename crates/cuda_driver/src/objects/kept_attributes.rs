@@ -1,0 +1,23 @@
+//! Attributes of launches and streams that steer what has no meaning here: kept as they are set.
+
+use crate::abi::CUlaunchAttributeID;
+
+/// `CUlaunchAttributeValue`: a union of 64 bytes.
+pub type Value = [u64; 8];
+
+/// What was set.
+#[derive(Clone, Default)]
+pub struct KeptAttributes(Vec<(CUlaunchAttributeID, Value)>);
+
+impl KeptAttributes {
+    /// The value that was set.
+    pub fn get(&self, id: CUlaunchAttributeID) -> Option<Value> {
+        self.0.iter().find(|(known, _)| *known == id).map(|&(_, value)| value)
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, id: CUlaunchAttributeID, value: Value) {
+        self.0.retain(|(known, _)| *known != id);
+        self.0.push((id, value));
+    }
+}

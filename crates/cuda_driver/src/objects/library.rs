@@ -1,0 +1,120 @@
+//! Libraries: modules without a context, loaded into each when a kernel of theirs is first used there.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{Answer, CUcontext, CUfunction, CUkernel, CUlibrary, CUmodule, CUresult};
+use crate::objects::context::current;
+use crate::objects::device::{code_of, gpu};
+use crate::objects::function::{FUNCTIONS, Function};
+use crate::objects::image::Image;
+use crate::objects::jit::Jit;
+use crate::objects::module::{self, MODULES, Module};
+use crate::objects::registry::{Belongings, Registry, new_handle};
+
+/// All libraries that live.
+pub static LIBRARIES: Registry<Library> = Registry::new(CUresult::INVALID_HANDLE);
+/// Their kernels.
+pub static KERNELS: Registry<LibraryKernel> = Registry::new(CUresult::INVALID_HANDLE);
+
+/// A library.
+pub struct Library {
+    image: Image,
+    /// Names and handles, in the order of the text.
+    pub kernels: Vec<(String, CUkernel)>,
+}
+
+/// A kernel of a library.
+pub struct LibraryKernel {
+    /// The library.
+    pub library: CUlibrary,
+    /// Its name.
+    pub name: String,
+}
+
+/// The modules that libraries have become in contexts.
+struct Loaded(Mutex<Option<HashMap<(CUcontext, CUlibrary), CUmodule>>>);
+
+static LOADED: Loaded = Loaded(Mutex::new(None));
+
+impl Loaded {
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<(CUcontext, CUlibrary), CUmodule>>> {
+        // One insertion or removal each: whole after a panic elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Belongings for Loaded {
+    fn forget(&self, context: CUcontext) {
+        self.lock().get_or_insert_default().retain(|(of, _), _| *of != context);
+    }
+}
+
+/// Makes a library of the first of an image's texts that the device admits.
+pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
+    // Loaded once here, so that errors are found now and names are known without a context.
+    let mut refused = CUresult::NO_BINARY_FOR_GPU;
+    for text in image.ptx {
+        let program = match gpu().load(&text) {
+            Ok(program) => program,
+            Err(error) => {
+                jit.error(&error.to_string());
+                refused = code_of(&error);
+                continue;
+            }
+        };
+        let library = new_handle();
+        let kernel = |name: &str| KERNELS.insert(LibraryKernel { library, name: name.to_owned() });
+        let kernels =
+            program.kernels().map(|known| (known.name().to_owned(), kernel(known.name()))).collect();
+        LIBRARIES.insert_as(library, Library { image: Image { ptx: vec![text] }, kernels });
+        return Ok(library);
+    }
+    Err(refused)
+}
+
+/// Takes a library from the program, with the modules that it has become.
+pub fn unload(library: CUlibrary) -> Answer {
+    LIBRARIES.remove(library)?;
+    KERNELS.remove_where(|kernel| kernel.library == library);
+    let modules: Vec<CUmodule> = {
+        let mut loaded = LOADED.lock();
+        let ours = loaded.get_or_insert_default().extract_if(|(_, of), _| *of == library);
+        ours.map(|(_, module)| module).collect()
+    };
+    modules.into_iter().try_for_each(module::unload)
+}
+
+/// The library's module in the current context.
+pub fn module_here(library: CUlibrary) -> Answer<CUmodule> {
+    let context = current()?;
+    let known = LIBRARIES.get(library)?;
+    let mut loaded = LOADED.lock();
+    let loaded = loaded.get_or_insert_default();
+    if let Some(&module) = loaded.get(&(context.handle, library)) {
+        return Ok(module);
+    }
+    let module = module::load(&known.image, &Jit::silent())?;
+    context.has(&LOADED);
+    loaded.insert((context.handle, library), module);
+    Ok(module)
+}
+
+/// The same as an object.
+pub fn program_here(library: CUlibrary) -> Answer<Arc<Module>> {
+    MODULES.get(module_here(library)?)
+}
+
+/// The function that a library's kernel is in the current context.
+pub fn function_here(kernel: CUkernel) -> Answer<CUfunction> {
+    let kernel = KERNELS.get(kernel)?;
+    program_here(kernel.library)?.function(&kernel.name)
+}
+
+/// The function of a handle; entry points that take a function take a library's kernel as well.
+pub fn function_named(function: CUfunction) -> Answer<Arc<Function>> {
+    FUNCTIONS.get(function).or_else(|unknown| match function_here(function) {
+        Ok(function) => FUNCTIONS.get(function),
+        Err(_) => Err(unknown),
+    })
+}

@@ -1,0 +1,94 @@
+//! Handles: what a user of the driver holds instead of a pointer.
+//!
+//! A handle is a number that was never the address of anything, so that a stale or invented one is answered with an
+//! error code, where the real driver may crash.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::abi::{Answer, CUcontext, CUresult, Handle};
+
+/// Handles lie in the hole between the two halves of the address space: who follows one as a pointer finds out at once.
+const BASE: usize = 0x5753_0000_0000_0000;
+
+static NEXT: AtomicUsize = AtomicUsize::new(1);
+
+/// A number that no other object of this process has.
+pub fn new_handle() -> Handle {
+    BASE + NEXT.fetch_add(1, Ordering::Relaxed) * 16
+}
+
+/// An object that goes with its context.
+pub trait OfContext {
+    /// The context.
+    fn context(&self) -> CUcontext;
+}
+
+/// Objects of one kind, some of which belong to contexts.
+pub trait Belongings: Sync {
+    /// A context is gone, and what belongs to it with it.
+    fn forget(&self, context: CUcontext);
+}
+
+impl<T: OfContext + Send + Sync> Belongings for Registry<T> {
+    fn forget(&self, context: CUcontext) {
+        self.remove_where(|object| object.context() == context);
+    }
+}
+
+/// The living objects of one kind.
+pub struct Registry<T: ?Sized> {
+    objects: LazyLock<RwLock<HashMap<Handle, Arc<T>>>>,
+    unknown: CUresult,
+}
+
+impl<T: ?Sized> Registry<T> {
+    /// An empty registry; looking for a handle that is not in it answers `unknown`.
+    pub const fn new(unknown: CUresult) -> Self {
+        Self { objects: LazyLock::new(RwLock::default), unknown }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<Handle, Arc<T>>> {
+        // Every change is one insertion or removal: a panic elsewhere leaves the map whole.
+        self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<Handle, Arc<T>>> {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the object a handle.
+    pub fn insert(&self, object: impl Into<Arc<T>>) -> Handle {
+        let handle = new_handle();
+        self.insert_as(handle, object);
+        handle
+    }
+
+    /// Registers an object under a handle that it already knows.
+    pub fn insert_as(&self, handle: Handle, object: impl Into<Arc<T>>) {
+        self.write().insert(handle, object.into());
+    }
+
+    /// The object of a handle.
+    pub fn get(&self, handle: Handle) -> Answer<Arc<T>> {
+        self.read().get(&handle).cloned().ok_or(self.unknown)
+    }
+
+    /// All living objects.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.read().values().cloned().collect()
+    }
+
+    /// Takes the handle back. The object lives on as long as work that uses it does.
+    pub fn remove(&self, handle: Handle) -> Answer<Arc<T>> {
+        self.write().remove(&handle).ok_or(self.unknown)
+    }
+
+    /// Takes back the handles of all objects that `dead` names.
+    pub fn remove_where(&self, dead: impl Fn(&T) -> bool) {
+        // Objects are dropped after the lock: their own drop may look here.
+        let removed: Vec<_> = self.write().extract_if(|_, object| dead(object)).collect();
+        drop(removed);
+    }
+}

@@ -1,0 +1,320 @@
+//! Copies and fills, as descriptions that are checked when issued and run in their stream's turn.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use virtual_gpu::memory::Allocation;
+
+use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
+use crate::check;
+use crate::objects::context::Context;
+use crate::objects::device::gpu;
+use crate::objects::host_memory;
+use crate::objects::registry::Registry;
+use crate::objects::stream::Target;
+use crate::objects::work::Work;
+
+/// One side of a copy: where its first byte lies, and how far apart its rows and slices are.
+#[derive(Clone)]
+pub struct Side {
+    /// The memory.
+    pub memory: Memory,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+    /// Bytes from one slice to the next.
+    pub slice: usize,
+}
+
+/// The memory of one side.
+#[derive(Clone)]
+pub enum Memory {
+    /// The host's, at this address.
+    Host(usize),
+    /// The device's, at this address.
+    Device(CUdeviceptr),
+    /// Bytes that were copied out of the host's pageable memory when the work was issued.
+    Staged(Arc<[u8]>),
+}
+
+impl Memory {
+    /// What a unified address means: the device's if an allocation holds it, else the host's.
+    pub fn unified(address: u64) -> Self {
+        if gpu().memory().find(address).is_some() {
+            Self::Device(address)
+        } else {
+            Self::Host(address as usize)
+        }
+    }
+
+    /// The host's, where a pointer of its own points.
+    pub fn host(pointer: *const c_void) -> Self {
+        Self::Host(pointer as usize)
+    }
+
+    /// Whether the host may touch these bytes again as soon as the call returns.
+    fn is_pageable(&self, bytes: usize) -> bool {
+        matches!(self, Self::Host(address) if !host_memory::is_pinned(*address, bytes))
+    }
+}
+
+impl Side {
+    /// A run of bytes without rows.
+    pub fn linear(memory: Memory) -> Self {
+        Self { memory, pitch: 0, slice: 0 }
+    }
+
+    /// Bytes from the first to behind the last that a box of this size touches.
+    fn span(&self, [width, height, depth]: [usize; 3]) -> Answer<usize> {
+        let rows = self.pitch.checked_mul(height.saturating_sub(1));
+        let slices = self.slice.checked_mul(depth.saturating_sub(1));
+        rows.zip(slices)
+            .and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(width))
+            .ok_or(CUresult::INVALID_VALUE)
+    }
+
+    fn check(&self, extent: [usize; 3]) -> Answer {
+        let span = self.span(extent)?;
+        match self.memory {
+            Memory::Device(address) => check_device(address, span),
+            // What lies on the first page, or behind the half of the addresses that programs have, is nobody's memory.
+            Memory::Host(address) if !(PAGE..=HIGHEST).contains(&address) || span > HIGHEST - address => {
+                Err(CUresult::INVALID_VALUE)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const PAGE: usize = 4096;
+const HIGHEST: usize = (1 << 56) - 1;
+
+/// The allocation that holds an address.
+pub fn allocation(address: CUdeviceptr) -> Answer<Arc<Allocation>> {
+    gpu().memory().find(address).ok_or(CUresult::INVALID_VALUE)
+}
+
+/// Fails as the driver does for a range that is not inside one allocation, or inside mappings that follow each other.
+pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
+    let end = address.checked_add(bytes as u64).ok_or(CUresult::INVALID_VALUE)?;
+    let mut at = address;
+    loop {
+        let allocation = gpu().memory().find(at).ok_or_else(|| {
+            check::tell(|sanitizer| sanitizer.host_went_beyond(address, bytes as u64));
+            CUresult::INVALID_VALUE
+        })?;
+        if end <= allocation.end() {
+            return Ok(());
+        }
+        at = allocation.end();
+    }
+}
+
+/// Memory that programs name by a handle: an array.
+pub trait Named: Send + Sync {
+    /// The side of a copy that a box of this extent is, from an element on.
+    fn side(&self, from: [usize; 3], extent: [usize; 3]) -> Answer<Side>;
+}
+
+/// All that live.
+pub static NAMED: Registry<dyn Named> = Registry::new(CUresult::INVALID_HANDLE);
+
+/// A box of bytes to copy.
+#[derive(Clone)]
+pub struct Copy {
+    /// Where from.
+    pub from: Side,
+    /// Where to.
+    pub to: Side,
+    /// Bytes of a row, rows, slices.
+    pub extent: [usize; 3],
+}
+
+impl Copy {
+    /// A copy of consecutive bytes.
+    pub fn linear(to: Memory, from: Memory, bytes: usize) -> Self {
+        Self { from: Side::linear(from), to: Side::linear(to), extent: [bytes, 1, 1] }
+    }
+
+    /// Whether there is nothing to copy.
+    pub fn is_empty(&self) -> bool {
+        self.extent.contains(&0)
+    }
+
+    /// Fails when a side is not there in full.
+    pub fn check(&self) -> Answer {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.from.check(self.extent)?;
+        self.to.check(self.extent)
+    }
+
+    /// Copies the source's pageable bytes now, so that the host may write them again.
+    fn stage(&mut self) -> Answer {
+        let span = self.from.span(self.extent)?;
+        if let Memory::Host(address) = self.from.memory
+            && self.from.memory.is_pageable(span)
+        {
+            // SAFETY: the caller of the copy vouches for the source; `span` is what its box touches.
+            let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, span) };
+            self.from.memory = Memory::Staged(bytes.into());
+        }
+        Ok(())
+    }
+
+    /// Whether the call must not return before the bytes are there.
+    fn must_wait(&self) -> bool {
+        self.to.span(self.extent).is_ok_and(|span| self.to.memory.is_pageable(span))
+    }
+
+    /// Copies in a stream's turn, and waits for it.
+    pub fn run_now(self, target: &Target) -> Answer {
+        self.check()?;
+        target.refuse_capture()?;
+        target.refuse_if_it_waits_for_a_capture()?;
+        // Everything before it is done, so the copy needs no turn of its own.
+        target.synchronize()?;
+        target.context.queue.directly(|| self.run())
+    }
+
+    /// Issues the copy; waits where the real driver would, which is when it writes pageable memory.
+    pub fn issue(mut self, target: &Target) -> Answer {
+        self.check()?;
+        if target.capture().is_some() {
+            return target.issue(self);
+        }
+        self.stage()?;
+        let wait = self.must_wait();
+        target.issue(self)?;
+        if wait { target.synchronize() } else { Ok(()) }
+    }
+
+    fn run(&self) -> Answer {
+        let [width, height, depth] = self.extent;
+        if self.is_empty() {
+            return Ok(());
+        }
+        let contiguous = |side: &Side| {
+            (height == 1 || side.pitch == width) && (depth == 1 || side.slice == width * height)
+        };
+        if contiguous(&self.from) && contiguous(&self.to) {
+            return self.run_row(0, 0, width * height * depth);
+        }
+        for z in 0..depth {
+            for y in 0..height {
+                let offset = |side: &Side| z * side.slice + y * side.pitch;
+                self.run_row(offset(&self.from), offset(&self.to), width)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the sanitizer of a row.
+    fn tell(&self, from: u64, to: u64, bytes: u64) {
+        check::tell(|sanitizer| match (&self.from.memory, &self.to.memory) {
+            (Memory::Device(source), Memory::Device(target)) => {
+                sanitizer.host_copied(target + to, source + from, bytes);
+            }
+            (Memory::Device(source), _) => sanitizer.host_read(source + from, bytes),
+            (_, Memory::Device(target)) => sanitizer.host_wrote(target + to, bytes),
+            _ => {}
+        });
+    }
+
+    fn run_row(&self, from: usize, to: usize, bytes: usize) -> Answer {
+        let memory = gpu().memory();
+        let gone = |_| CUresult::ILLEGAL_ADDRESS;
+        self.tell(from as u64, to as u64, bytes as u64);
+        match (&self.from.memory, &self.to.memory) {
+            (Memory::Device(source), Memory::Device(target)) => {
+                memory.copy(target + to as u64, source + from as u64, bytes as u64).map_err(gone)
+            }
+            (Memory::Device(source), Memory::Host(target)) => {
+                // SAFETY: the caller of the copy vouches for the target; it is u8, which any bytes are.
+                let target = unsafe { std::slice::from_raw_parts_mut((target + to) as *mut u8, bytes) };
+                memory.read(source + from as u64, target).map_err(gone)
+            }
+            (Memory::Host(source), Memory::Device(target)) => {
+                // SAFETY: the caller of the copy vouches for the source.
+                let source = unsafe { std::slice::from_raw_parts((source + from) as *const u8, bytes) };
+                memory.write(target + to as u64, source).map_err(gone)
+            }
+            (Memory::Staged(source), Memory::Device(target)) => {
+                memory.write(target + to as u64, &source[from..from + bytes]).map_err(gone)
+            }
+            (Memory::Host(source), Memory::Host(target)) => {
+                // SAFETY: the caller of the copy vouches for both sides; `copy` admits overlap.
+                unsafe { std::ptr::copy((source + from) as *const u8, (target + to) as *mut u8, bytes) };
+                Ok(())
+            }
+            (Memory::Staged(source), Memory::Host(target)) => {
+                // SAFETY: the caller of the copy vouches for the target; the source is ours.
+                let target = unsafe { std::slice::from_raw_parts_mut((target + to) as *mut u8, bytes) };
+                target.copy_from_slice(&source[from..from + bytes]);
+                Ok(())
+            }
+            (_, Memory::Staged(_)) => Err(CUresult::INVALID_VALUE),
+        }
+    }
+}
+
+impl Work for Copy {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::MEMCPY
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        self.run()
+    }
+}
+
+/// Device memory to fill, in rows.
+#[derive(Clone, Copy)]
+pub struct Fill {
+    /// The first element.
+    pub address: CUdeviceptr,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
+    /// The element, in its first `element` bytes.
+    pub value: [u8; 4],
+    /// Bytes of an element: 1, 2 or 4.
+    pub element: usize,
+    /// Elements of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+impl Fill {
+    /// Fails when the memory is not there in full, or the address does not fit the element.
+    pub fn check(&self) -> Answer {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        if !matches!(self.element, 1 | 2 | 4) || !self.address.is_multiple_of(self.element as u64) {
+            return Err(CUresult::INVALID_VALUE);
+        }
+        let row = self.width.checked_mul(self.element).ok_or(CUresult::INVALID_VALUE)?;
+        let rows = self.pitch.checked_mul(self.height - 1).ok_or(CUresult::INVALID_VALUE)?;
+        check_device(self.address, rows.checked_add(row).ok_or(CUresult::INVALID_VALUE)?)
+    }
+}
+
+impl Work for Fill {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::MEMSET
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        for row in 0..self.height {
+            let address = self.address + (row * self.pitch) as u64;
+            let filled = gpu().memory().fill(address, &self.value[..self.element], self.width as u64);
+            filled.map_err(|_| CUresult::ILLEGAL_ADDRESS)?;
+            let value = &self.value[..self.element];
+            check::tell(|sanitizer| {
+                sanitizer.host_filled(address, (self.width * self.element) as u64, value)
+            });
+        }
+        Ok(())
+    }
+}

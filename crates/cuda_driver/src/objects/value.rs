@@ -1,0 +1,71 @@
+//! Work on single values in memory: waiting for one, writing one.
+
+use crate::abi::{Answer, CUgraphNodeType, CUresult, CUstreamWaitValue};
+use crate::check;
+use crate::objects::context::Context;
+use crate::objects::device::gpu;
+use crate::objects::work::Work;
+
+/// Waits until a word of memory holds a value.
+pub struct WaitValue {
+    /// Where the word is.
+    pub address: u64,
+    /// What it is compared with.
+    pub value: u64,
+    /// 4 or 8.
+    pub bytes: usize,
+    /// How it is compared.
+    pub comparison: CUstreamWaitValue,
+}
+
+impl Work for WaitValue {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::BATCH_MEM_OP
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        Ok(())
+    }
+
+    fn ready(&self) -> Option<bool> {
+        let mut word = [0; 8];
+        if gpu().memory().read(self.address, &mut word[..self.bytes]).is_err() {
+            // The memory is gone: nobody can ever write the value.
+            return Some(true);
+        }
+        let (seen, mask) =
+            (u64::from_le_bytes(word), if self.bytes == 4 { u32::MAX.into() } else { u64::MAX });
+        Some(match self.comparison {
+            CUstreamWaitValue::EQ => seen == self.value,
+            CUstreamWaitValue::AND => seen & self.value != 0,
+            CUstreamWaitValue::NOR => !(seen | self.value) & mask != 0,
+            // The difference as a signed number, so that counters may wrap.
+            CUstreamWaitValue::GEQ if self.bytes == 4 => {
+                (seen as u32).wrapping_sub(self.value as u32) as i32 >= 0
+            }
+            CUstreamWaitValue::GEQ => seen.wrapping_sub(self.value) as i64 >= 0,
+        })
+    }
+}
+
+/// Writes one value.
+pub struct WriteValue {
+    /// Where.
+    pub address: u64,
+    /// What.
+    pub value: u64,
+    /// 4 or 8.
+    pub bytes: usize,
+}
+
+impl Work for WriteValue {
+    fn kind(&self) -> CUgraphNodeType {
+        CUgraphNodeType::BATCH_MEM_OP
+    }
+
+    fn perform(&self, _context: &Context) -> Answer {
+        check::tell(|sanitizer| sanitizer.host_wrote(self.address, self.bytes as u64));
+        let value = &self.value.to_le_bytes()[..self.bytes];
+        gpu().memory().write(self.address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)
+    }
+}
