@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
 
+use crate::fork;
+
 struct Running {
     sanitizer: Sanitizer,
     file: Option<PathBuf>,
@@ -66,7 +68,7 @@ static AT_EXIT: extern "C" fn() = at_exit;
 #[cfg(unix)]
 extern "C" fn at_exit() {
     let Some(Some(running)) = RUNNING.get() else { return };
-    if !running.reports {
+    if !running.reports || fork::is_child() {
         return;
     }
     // A panic must not cross into C.

@@ -38,6 +38,7 @@ pub mod entry;
 mod fault;
 #[cfg(feature = "foreign")]
 mod foreign;
+mod fork;
 mod loader_cache;
 mod objects;
 mod observe;

@@ -10,6 +10,7 @@ use crate::objects::context::{
 };
 use crate::objects::device::{device, initialised};
 use crate::objects::primary::{self, may_be_current};
+use crate::objects::queue::refuse_in_work;
 use crate::objects::registry::new_handle;
 use crate::objects::stream;
 
@@ -62,6 +63,7 @@ fn create(place: Out<CUcontext>, flags: u32, dev: CUdevice, api_version: u32) ->
 
 pub fn cuCtxDestroy_v2(context: CUcontext) -> Answer {
     initialised()?;
+    refuse_in_work()?;
     if context == NONE {
         return Err(CUresult::INVALID_VALUE);
     }
@@ -185,11 +187,13 @@ pub fn cuDevicePrimaryCtxRetain(place: Out<CUcontext>, dev: CUdevice) -> Answer 
 
 pub fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Answer {
     device(dev)?;
+    refuse_in_work()?;
     primary::release()
 }
 
 pub fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Answer {
     device(dev)?;
+    refuse_in_work()?;
     primary::reset();
     Ok(())
 }

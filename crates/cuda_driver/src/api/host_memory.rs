@@ -6,6 +6,7 @@ use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
 use crate::objects::allocation::{Origin, allocate_on_host, owner_of, register, release};
 use crate::objects::context::{current, current_if_any};
 use crate::objects::host_memory::is_pinned;
+use crate::objects::process;
 
 pub fn cuMemAllocHost_v2(place: Out<*mut c_void>, bytes: usize) -> Answer {
     place.required()?;
@@ -45,9 +46,11 @@ pub fn cuMemAllocManaged(place: Out<CUdeviceptr>, bytes: usize, flags: u32) -> A
 }
 
 pub fn cuMemHostRegister_v2(pointer: *mut c_void, bytes: usize, flags: u32) -> Answer {
+    const READ_ONLY: u32 = 8;
     const KNOWN: u32 = 0xf;
     current()?;
-    if pointer.is_null() || bytes == 0 || flags & !KNOWN != 0 {
+    let there = || process::has(pointer as usize, bytes, flags & READ_ONLY == 0);
+    if pointer.is_null() || bytes == 0 || flags & !KNOWN != 0 || !there() {
         return Err(CUresult::INVALID_VALUE);
     }
     register(pointer as usize, bytes)

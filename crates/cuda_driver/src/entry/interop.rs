@@ -60,6 +60,15 @@ entry_points! {
         num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
     cuFlushGPUDirectRDMAWrites @ 11030 => tools (target: u32, scope: u32);
+    cuGLGetDevices @ 4010 => nobody (
+        count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32
+    );
+    cuGLGetDevices_v2 @ 6050 => nobody (
+        count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32
+    );
+    cuGraphicsEGLRegisterImage @ 7000 => nobody (resource: Out<Handle>, image: *mut c_void, flags: u32);
+    cuGraphicsGLRegisterBuffer @ 3000 => nobody (resource: Out<Handle>, buffer: u32, flags: u32);
+    cuGraphicsGLRegisterImage @ 3000 => nobody (resource: Out<Handle>, image: u32, target: u32, flags: u32);
     cuGraphicsMapResources @ 3000 / cuGraphicsMapResources_ptsz @ 7000 => nobody (
         count: u32, resources: Out<Handle>, stream: CUstream
     );
@@ -72,6 +81,11 @@ entry_points! {
     cuGraphicsSubResourceGetMappedArray @ 3000 => nobody (
         p_array: Out<Handle>, resource: Handle, array_index: u32, mip_level: u32
     );
+    cuGraphicsResourceGetMappedEglFrame @ 7000 => nobody (
+        frame: *mut c_void, resource: Handle, index: u32, mip_level: u32
+    );
+    cuGraphicsVDPAURegisterOutputSurface @ 3010 => nobody (resource: Out<Handle>, surface: u32, flags: u32);
+    cuGraphicsVDPAURegisterVideoSurface @ 3010 => nobody (resource: Out<Handle>, surface: u32, flags: u32);
     cuGraphicsUnmapResources @ 3000 / cuGraphicsUnmapResources_ptsz @ 7000 => nobody (
         count: u32, resources: Out<Handle>, stream: CUstream
     );

@@ -8,6 +8,7 @@ use crate::check;
 use crate::objects::context::{CONTEXTS, Context, current};
 use crate::objects::device::{code_of, gpu};
 use crate::objects::host_memory;
+use crate::objects::process::memory_of_machine;
 use crate::objects::registry::Belongings;
 
 /// How an allocation came about: what may free it, and what is told of it.
@@ -45,6 +46,7 @@ struct Owned(Mutex<Option<HashMap<u64, Known>>>);
 struct Known {
     context: CUcontext,
     origin: Origin,
+    bytes: usize,
 }
 
 static OWNED: Owned = Owned(Mutex::new(None));
@@ -65,10 +67,18 @@ impl Belongings for Owned {
 }
 
 /// Notes that a context owns the allocation at an address.
-fn own(context: &Context, address: u64, origin: Origin) {
+fn own(context: &Context, address: u64, bytes: usize, origin: Origin) {
     context.has(&OWNED);
-    let known = Known { context: context.handle, origin };
+    let known = Known { context: context.handle, origin, bytes };
     OWNED.with(|owned| owned.insert(address, known));
+}
+
+/// Fails unless the machine has as much memory as would be pinned: pinned memory is there, touched or not.
+fn check_pinned(more: usize) -> Answer {
+    let pinned = |known: &&Known| matches!(known.origin, Origin::PinnedHost { .. } | Origin::Registered);
+    let now: usize = OWNED.with(|owned| owned.values().filter(pinned).map(|known| known.bytes).sum());
+    let fits = memory_of_machine().is_none_or(|memory| now.saturating_add(more) as u64 <= memory);
+    if fits { Ok(()) } else { Err(CUresult::OUT_OF_MEMORY) }
 }
 
 /// The living context that owns the allocation which starts at an address, and how that came about.
@@ -105,7 +115,7 @@ pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
         return Err(CUresult::INVALID_VALUE);
     }
     let address = gpu().memory().alloc(bytes as u64).map_err(|error| code_of(&error))?;
-    own(&context, address, origin);
+    own(&context, address, bytes, origin);
     check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
     Ok(address)
 }
@@ -116,6 +126,9 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     if bytes == 0 {
         return Err(CUresult::INVALID_VALUE);
     }
+    if origin != Origin::Managed {
+        check_pinned(bytes)?;
+    }
     let address = host_memory::allocate(bytes)?;
     reach(&context, address, bytes, origin).inspect_err(|_| host_memory::give_back(address))?;
     Ok(address)
@@ -124,6 +137,7 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
 /// Lets the device reach memory of the program's own.
 pub fn register(address: usize, bytes: usize) -> Answer {
     let context = current()?;
+    check_pinned(bytes)?;
     host_memory::add(address, bytes)?;
     reach(&context, address, bytes, Origin::Registered).inspect_err(|_| host_memory::give_back(address))
 }
@@ -133,7 +147,7 @@ fn reach(context: &Context, address: usize, bytes: usize, origin: Origin) -> Ans
     // registers until it unregisters it, as the driver API asks.
     let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
     mapped.map_err(|error| code_of(&error))?;
-    own(context, address as u64, origin);
+    own(context, address as u64, bytes, origin);
     // The host may write it at any time without our seeing it.
     check::tell(|sanitizer| {
         sanitizer.host_allocated(address as u64, bytes as u64, Some(sanitizer::HOST_MEMORY))

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{Answer, CUresult};
+use crate::fork;
 
 /// The answer of the virtual device for what it does not serve.
 pub fn unsupported<T>(name: &'static str) -> Answer<T> {
@@ -48,6 +49,10 @@ pub fn null_stream_is_per_thread() -> bool {
 
 /// Runs the virtual device's side of a call.
 pub fn serve(name: &'static str, per_thread: bool, call: impl FnOnce() -> Answer) -> CUresult {
+    if fork::is_child() {
+        // Locks may be held by threads that are not here.
+        return CUresult::NOT_INITIALIZED;
+    }
     let before = PER_THREAD.replace(per_thread);
     let answer = serve_anywhere(name, call);
     PER_THREAD.set(before);

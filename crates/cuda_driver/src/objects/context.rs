@@ -106,7 +106,6 @@ impl Context {
     pub fn destroy(&self) {
         let _ = CONTEXTS.remove(self.handle);
         // Work under way ends first; what is broken is dropped without running.
-        // From inside a host function there is no waiting; its stream's work then ends behind our back.
         let _ = self.queue.drain();
         self.queue.stop();
         let belongings = std::mem::take(&mut *self.belongings.lock().unwrap_or_else(PoisonError::into_inner));

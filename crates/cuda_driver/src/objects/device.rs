@@ -8,6 +8,7 @@ use virtual_gpu::{Gpu, Options};
 
 use crate::abi::{Answer, CUdevice, CUresult};
 use crate::choice::{self, Taken};
+use crate::fork;
 
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
 pub const DRIVER_VERSION: i32 = 13_050;
@@ -53,6 +54,7 @@ pub fn architecture() -> u32 {
 
 /// Notes that the program has initialised the driver.
 pub fn initialise() {
+    fork::watch();
     INITIALISED.store(true, Ordering::Release);
 }
 

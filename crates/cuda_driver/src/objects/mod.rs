@@ -24,6 +24,7 @@ pub mod occupancy;
 pub mod order;
 pub mod pool;
 pub mod primary;
+pub mod process;
 pub mod queue;
 pub mod registry;
 pub mod stream;

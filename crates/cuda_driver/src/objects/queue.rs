@@ -84,6 +84,11 @@ thread_local! {
     static WORKING: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Fails inside a piece of work, which is a function of the program's: its stream waits for it.
+pub fn refuse_in_work() -> Answer {
+    if WORKING.get() { Err(CUresult::NOT_PERMITTED) } else { Ok(()) }
+}
+
 impl State {
     fn is_done(&self, &(lane, ticket): &Mark) -> bool {
         self.lanes.get(&lane).is_none_or(|lane| lane.done >= ticket)
@@ -278,9 +283,7 @@ impl Queue {
     ///
     /// Not possible from inside a host function, which the stream itself waits for.
     pub fn wait(&self, marks: &[Mark]) -> Answer {
-        if WORKING.get() {
-            return Err(CUresult::NOT_PERMITTED);
-        }
+        refuse_in_work()?;
         let mut state = self.state();
         loop {
             if marks.iter().all(|mark| state.is_done(mark)) {

@@ -33,7 +33,7 @@ pub enum Memory {
     /// The device's, at this address.
     Device(CUdeviceptr),
     /// Bytes that were copied out of the host's pageable memory when the work was issued.
-    Staged(Arc<[u8]>),
+    Staged(Arc<Vec<u8>>),
 }
 
 impl Memory {
@@ -157,7 +157,10 @@ impl Copy {
         {
             // SAFETY: the caller of the copy vouches for the source; `span` is what its box touches.
             let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, span) };
-            self.from.memory = Memory::Staged(bytes.into());
+            let mut copy = Vec::new();
+            copy.try_reserve_exact(span).map_err(|_| CUresult::OUT_OF_MEMORY)?;
+            copy.extend_from_slice(bytes);
+            self.from.memory = Memory::Staged(copy.into());
         }
         Ok(())
     }
