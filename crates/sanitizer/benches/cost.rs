@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use gpu_model::chips::H200;
-use sanitizer::{Checks, Sanitizer};
+use sanitizer::{Check, Checks, Sanitizer};
 use virtual_gpu::{Gpu, Kernel, Launch, Options};
 
 const NVCC: &str = include_str!("cost/nvcc.ptx");
@@ -157,10 +157,10 @@ fn main() {
             }
         };
         let runs = [
-            Checks { memory: true, ..Checks::NONE },
-            Checks { race: true, ..Checks::NONE },
-            Checks { init: true, ..Checks::NONE },
-            Checks { barrier: true, ..Checks::NONE },
+            Checks::NONE.with(Check::Memory),
+            Checks::NONE.with(Check::Race),
+            Checks::NONE.with(Check::Init),
+            Checks::NONE.with(Check::Barrier),
             Checks::ALL,
         ]
         .map(under);
