@@ -1,14 +1,12 @@
 //! What a thread may do without a current context, and how the primary context comes back: as on an H200 with driver
 //! 580.159.04, measured on 2026-11-22.
 
-use std::ffi::{CStr, c_void};
-use std::ptr::{null, null_mut};
+mod driver;
 
-use warpsmith_cuda::abi::{CUresult, In, Out, Text};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::streams::*;
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+use driver::*;
 use warpsmith_cuda::{Wish, choose};
 
 const KERNEL: &CStr = c"
@@ -18,21 +16,6 @@ const KERNEL: &CStr = c"
 .visible .global .u32 cell;
 .visible .entry store() { st.global.u32 [cell], 1; ret; }
 ";
-
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn text(text: &CStr) -> Text {
-    // SAFETY: a C string, alive during the call.
-    unsafe { Text::new(text.as_ptr()) }
-}
-
-fn nothing<T: Copy>() -> In<T> {
-    // SAFETY: null is allowed.
-    unsafe { In::new(null()) }
-}
 
 fn launch(function: usize, stream: usize) -> CUresult {
     // SAFETY: the kernel has no parameters.

@@ -1,21 +1,17 @@
 //! Nodes of graphs beside kernels and copies: events, memory that a graph allocates, nodes of any kind through one call, and
 //! those that are not there.
 
+mod driver;
+
 use std::ffi::c_void;
 use std::ptr::null;
 use std::time::Duration;
 
+use driver::*;
 use warpsmith_cuda::abi::{
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUgraph, CUgraphNode, CUresult, In, Out,
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUgraph, CUgraphNode,
 };
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::graphs::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::cuLaunchHostFunc;
-use warpsmith_cuda::entry::streams::*;
-use warpsmith_cuda::{Wish, choose};
 
-const OK: CUresult = CUresult::SUCCESS;
 /// `CUgraphNodeType`
 const MEMSET: u32 = 2;
 const WAIT_EVENT: u32 = 6;
@@ -24,26 +20,9 @@ const ALLOCATE: u32 = 10;
 const FREE: u32 = 11;
 const CONDITIONAL: u32 = 13;
 
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call ends before it does.
-    unsafe { Out::new(place) }
-}
-
 fn read<T: Copy>(values: &[T]) -> In<T> {
     // SAFETY: the slice is there for the call, and null stands for no values.
     unsafe { In::new(if values.is_empty() { null() } else { values.as_ptr() }) }
-}
-
-/// A context of this thread's own.
-fn context() {
-    let _ = choose(Some(Wish::Virtual), Some("h200"));
-    let (mut device, mut context) = (0, 0);
-    // SAFETY: the places are valid.
-    unsafe {
-        assert_eq!(cuInit(0), OK);
-        assert_eq!(cuDeviceGet(out(&mut device), 0), OK);
-        assert_eq!(cuCtxCreate_v2(out(&mut context), 0, device), OK);
-    }
 }
 
 fn graph() -> CUgraph {
@@ -143,7 +122,7 @@ unsafe extern "C" fn pause(_: *mut c_void) {
 
 #[test]
 fn a_graph_allocates_fills_copies_and_frees() {
-    context();
+    own_context();
     let (graph, result) = (graph(), buffer());
     let mut params = memory(64);
     let (mut allocate, mut set, mut free) = (0, 0, 0);
@@ -182,7 +161,7 @@ fn a_graph_allocates_fills_copies_and_frees() {
 
 #[test]
 fn a_graph_waits_for_an_event_and_records_one() {
-    context();
+    own_context();
     let (graph, place) = (graph(), buffer());
     let (first, last) = (event(), event());
     let (earlier, later) = (stream(), stream());
@@ -210,7 +189,7 @@ fn a_graph_waits_for_an_event_and_records_one() {
 
 #[test]
 fn nodes_of_any_kind_come_through_one_call() {
-    context();
+    own_context();
     let (graph, event) = (graph(), event());
     let mut allocate = AnyNode::new(ALLOCATE, memory(256));
     let first = allocate.add(graph, &[]).unwrap();
@@ -244,7 +223,7 @@ fn nodes_of_any_kind_come_through_one_call() {
 /// Conditional nodes, and kinds that nobody knows.
 #[test]
 fn nodes_that_are_not_there_are_refused() {
-    context();
+    own_context();
     let graph = graph();
     assert_eq!(AnyNode::new(CONDITIONAL, 0u64).add(graph, &[]), Err(CUresult::NOT_SUPPORTED));
     assert_eq!(AnyNode::new(99, 0u64).add(graph, &[]), Err(CUresult::INVALID_VALUE));

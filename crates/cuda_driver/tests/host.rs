@@ -1,36 +1,13 @@
 //! What a program may do to the driver from the host's side: fork, register what is not there, destroy from inside, ask for
 //! more than there is.
 
+mod driver;
+
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::mpsc;
 
-use warpsmith_cuda::abi::{CUresult, Out};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::interop::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::cuLaunchHostFunc;
-use warpsmith_cuda::entry::streams::*;
-use warpsmith_cuda::{Wish, choose};
-
-const OK: CUresult = CUresult::SUCCESS;
-
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-/// Initialises, and makes a context of the caller's own current.
-fn own_context() -> usize {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
-    let mut context = 0;
-    // SAFETY: the place is valid.
-    unsafe {
-        assert_eq!(cuInit(0), OK);
-        assert_eq!(cuCtxCreate_v2(out(&mut context), 0, 0), OK);
-    }
-    context
-}
+use driver::*;
 
 #[cfg(target_os = "linux")]
 #[test]

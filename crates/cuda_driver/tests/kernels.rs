@@ -1,15 +1,13 @@
 //! Kernels on the virtual device, through the exported symbols: launches, faults, graphs, linking, libraries.
 
-use std::ffi::{CStr, c_void};
-use std::ptr::{null, null_mut};
+mod driver;
 
-use warpsmith_cuda::abi::{CUDA_KERNEL_NODE_PARAMS_v1, CUlaunchConfig, CUresult, In, Out, Text};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::graphs::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::streams::*;
-use warpsmith_cuda::{Wish, choose, last_fault};
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+use driver::*;
+use warpsmith_cuda::abi::{CUDA_KERNEL_NODE_PARAMS_v1, CUlaunchConfig};
+use warpsmith_cuda::last_fault;
 
 const KERNELS: &CStr = c"
 .version 7.0
@@ -72,25 +70,6 @@ AGAIN:
 }
 ";
 
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn text(text: &CStr) -> Text {
-    // SAFETY: a C string, alive during the call.
-    unsafe { Text::new(text.as_ptr()) }
-}
-
-fn nothing<T: Copy>() -> In<T> {
-    // SAFETY: null is allowed.
-    unsafe { In::new(null()) }
-}
-
-fn ok(code: CUresult) {
-    assert_eq!(code, CUresult::SUCCESS);
-}
-
 /// A context of the test's own, so that one test's fault is no other's.
 struct Own {
     context: usize,
@@ -99,12 +78,9 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        choose(Some(Wish::Virtual), Some("h200")).unwrap();
-        let (mut context, mut module) = (0, 0);
+        let (context, mut module) = (own_context(), 0);
         // SAFETY: places are valid, the image is text that ends with NUL.
         unsafe {
-            ok(cuInit(0));
-            ok(cuCtxCreate_v2(out(&mut context), 0, 0));
             ok(cuModuleLoadData(out(&mut module), KERNELS.as_ptr().cast()));
         }
         Self { context, module }

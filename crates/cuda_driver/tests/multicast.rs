@@ -1,14 +1,11 @@
 //! Multicast objects through the exported symbols, with all that is done under the sanitizer's eyes.
 
+mod driver;
+
 use std::ffi::CStr;
 
-use warpsmith_cuda::abi::{
-    CUmemAccessDesc, CUmemAllocationProp, CUmemLocation, CUmulticastObjectProp, CUresult, In, Out, Text,
-};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::interop::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
+use driver::*;
+use warpsmith_cuda::abi::{CUmemAccessDesc, CUmemAllocationProp, CUmemLocation, CUmulticastObjectProp};
 
 /// `step`: each thread adds 10 to its word of the team's memory and stores the sum 32 words further on, and adds 1 to
 /// word 64. `clash`: all threads store to the first word. `plain`: an ordinary store.
@@ -60,21 +57,6 @@ const MEMORY: CUmemAllocationProp = CUmemAllocationProp {
 const TEAM: CUmulticastObjectProp =
     CUmulticastObjectProp { numDevices: 1, size: 4 * PAGE, handleTypes: 0, flags: 0 };
 const OPEN: CUmemAccessDesc = CUmemAccessDesc { location: HERE, flags: 3 };
-
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn given<T: Copy>(value: &T) -> In<T> {
-    // SAFETY: as above.
-    unsafe { In::new(value) }
-}
-
-#[track_caller]
-fn ok(result: CUresult) {
-    assert_eq!(result, CUresult::SUCCESS);
-}
 
 /// A context, and the kernels.
 fn start() -> usize {

@@ -5,15 +5,12 @@
 //! and goes to a stream of the thread's choice, behind the step before: by the stream's own order, by the default
 //! stream's rules, or by an event.
 
-use std::ffi::c_void;
-use std::ptr::{null, null_mut};
+mod driver;
 
-use warpsmith_cuda::abi::{CUresult, In, Out, Text};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::graphs::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::streams::*;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use driver::*;
 use warpsmith_cuda::{Wish, choose};
 
 const KERNEL: &std::ffi::CStr = c"
@@ -37,17 +34,6 @@ const KERNEL: &std::ffi::CStr = c"
 
 const THREADS: u64 = 6;
 const STEPS: u64 = 80;
-const OK: CUresult = CUresult::SUCCESS;
-
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn nothing<T: Copy>() -> In<T> {
-    // SAFETY: null is allowed.
-    unsafe { In::new(null()) }
-}
 
 struct Random(u64);
 

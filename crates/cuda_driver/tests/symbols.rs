@@ -1,43 +1,12 @@
 //! The exported symbols themselves: misuse is answered with the driver's codes, and never with a crash.
 
+mod driver;
+
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
-use warpsmith_cuda::abi::{CUresult, In, Out, Text};
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::streams::*;
-use warpsmith_cuda::{Wish, choose, entry};
-
-/// A pointer to a local, as C passes it.
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn nowhere<T>() -> Out<T> {
-    // SAFETY: null is allowed.
-    unsafe { Out::new(null_mut()) }
-}
-
-fn text(text: &CStr) -> Text {
-    // SAFETY: a C string, alive during the call.
-    unsafe { Text::new(text.as_ptr()) }
-}
-
-/// Initialises, and makes the primary context current.
-fn current() -> usize {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
-    let mut context = 0;
-    // SAFETY: all places are valid.
-    unsafe {
-        assert_eq!(cuInit(0), CUresult::SUCCESS);
-        assert_eq!(cuDevicePrimaryCtxRetain(out(&mut context), 0), CUresult::SUCCESS);
-        assert_eq!(cuCtxSetCurrent(context), CUresult::SUCCESS);
-    }
-    context
-}
+use driver::*;
+use warpsmith_cuda::entry;
 
 #[test]
 fn every_required_symbol_is_in_the_list_once() {

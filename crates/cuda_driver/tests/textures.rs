@@ -1,17 +1,15 @@
 //! Arrays, textures, surfaces and virtual memory through the exported symbols.
 
+mod driver;
+
 use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
+use driver::*;
 use warpsmith_cuda::abi::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUmemAccessDesc,
-    CUmemAllocationProp, CUmemLocation, CUresult, In, Out, Text,
+    CUmemAllocationProp, CUmemLocation,
 };
-use warpsmith_cuda::entry::contexts::*;
-use warpsmith_cuda::entry::memory::*;
-use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::textures::*;
-use warpsmith_cuda::{Wish, choose};
 
 const KERNELS: &CStr = c"
 .version 8.0
@@ -37,31 +35,6 @@ const KERNELS: &CStr = c"
     ret;
 }
 ";
-
-fn out<T>(place: &mut T) -> Out<T> {
-    // SAFETY: a reference is a valid place, and each call below ends before it does.
-    unsafe { Out::new(place) }
-}
-
-fn given<T: Copy>(value: &T) -> In<T> {
-    // SAFETY: as above.
-    unsafe { In::new(value) }
-}
-
-fn ok(code: CUresult) {
-    assert_eq!(code, CUresult::SUCCESS);
-}
-
-fn current() {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
-    let mut context = 0;
-    // SAFETY: all places are valid.
-    unsafe {
-        ok(cuInit(0));
-        ok(cuDevicePrimaryCtxRetain(out(&mut context), 0));
-        ok(cuCtxSetCurrent(context));
-    }
-}
 
 fn module() -> usize {
     let mut module = 0;

@@ -30,17 +30,9 @@ pub fn cuLaunchKernel(
     params: In<*mut c_void>,
     extra: In<*mut c_void>,
 ) -> Answer {
-    let request = Request {
-        function,
-        grid: [grid_x, grid_y, grid_z],
-        block: [block_x, block_y, block_z],
-        shared,
-        cooperative: false,
-        cluster: None,
-        params,
-        extra,
-    };
-    issue(&request, stream)
+    let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    let (cooperative, cluster) = (false, None);
+    issue(&Request { function, grid, block, shared, cooperative, cluster, params, extra }, stream)
 }
 
 pub fn cuLaunchCooperativeKernel(
@@ -55,18 +47,10 @@ pub fn cuLaunchCooperativeKernel(
     stream: CUstream,
     params: In<*mut c_void>,
 ) -> Answer {
-    let request = Request {
-        function,
-        grid: [grid_x, grid_y, grid_z],
-        block: [block_x, block_y, block_z],
-        shared,
-        cooperative: true,
-        cluster: None,
-        params,
-        // SAFETY: null is one of the values that are allowed.
-        extra: unsafe { In::new(std::ptr::null()) },
-    };
-    issue(&request, stream)
+    let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+    // SAFETY: null is one of the values that are allowed.
+    let (cooperative, cluster, extra) = (true, None, unsafe { In::new(std::ptr::null()) });
+    issue(&Request { function, grid, block, shared, cooperative, cluster, params, extra }, stream)
 }
 
 pub fn cuLaunchKernelEx(

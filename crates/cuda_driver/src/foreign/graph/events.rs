@@ -6,10 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{EXECUTABLES, Executable, NODES, add, change};
-use crate::abi::{
-    Answer, CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUgraphNodeType, CUresult, In, Out,
-};
+use super::{Executable, NODES};
+use crate::abi::{Answer, CUcontext, CUevent, CUgraphNode, CUgraphNodeType, CUresult, Out};
 use crate::objects::context::Context;
 use crate::objects::event::{EVENTS, Event, Time};
 use crate::objects::order::Mark;
@@ -101,26 +99,6 @@ impl Executable {
     }
 }
 
-pub fn cuGraphAddEventRecordNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    event: CUevent,
-) -> Answer {
-    add(place, graph, after, count, record_of(event)?)
-}
-
-pub fn cuGraphAddEventWaitNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    event: CUevent,
-) -> Answer {
-    add(place, graph, after, count, wait_of(event)?)
-}
-
 pub fn cuGraphEventRecordNodeGetEvent(node: CUgraphNode, event: Out<CUevent>) -> Answer {
     event.required()?;
     let work = NODES.get(node)?.work().clone();
@@ -131,20 +109,4 @@ pub fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event: Out<CUevent>) -> A
     event.required()?;
     let work = NODES.get(node)?.work().clone();
     event.set(work.as_kind::<WaitEvent>().ok_or(CUresult::INVALID_VALUE)?.handle)
-}
-
-pub fn cuGraphEventRecordNodeSetEvent(node: CUgraphNode, event: CUevent) -> Answer {
-    change(node, record_of(event)?)
-}
-
-pub fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) -> Answer {
-    change(node, wait_of(event)?)
-}
-
-pub fn cuGraphExecEventRecordNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) -> Answer {
-    EXECUTABLES.get(exec)?.change(node, record_of(event)?)
-}
-
-pub fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent) -> Answer {
-    EXECUTABLES.get(exec)?.change(node, wait_of(event)?)
 }

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{GRAPHS, Graph, Kept, NODES, Node, RecordEvent, in_place_of};
+use super::{GRAPHS, Graph, Kept, Node, RecordEvent, in_place_of};
 use crate::abi::{
-    Answer, CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
-    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec,
-    CUgraphExecUpdateResult as Update, CUgraphNode, CUgraphNodeType, CUresult, CUstream, In, Out,
+    Answer, CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphExec, CUgraphExecUpdateResult as Update,
+    CUgraphNode, CUgraphNodeType, CUresult, CUstream, Out,
 };
 use crate::check;
 use crate::objects::context::{Context, current};
@@ -232,50 +231,6 @@ pub fn cuGraphExecUpdate(
     }
     result.set_if_given(Update::SUCCESS as u32);
     Ok(())
-}
-
-pub fn cuGraphExecKernelNodeSetParams(
-    exec: CUgraphExec,
-    node: CUgraphNode,
-    params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
-) -> Answer {
-    NODES.get(node)?;
-    EXECUTABLES.get(exec)?.change(node, super::launch_of(&params.get()?)?)
-}
-
-pub fn cuGraphExecKernelNodeSetParams_v2(
-    exec: CUgraphExec,
-    node: CUgraphNode,
-    params: In<CUDA_KERNEL_NODE_PARAMS>,
-) -> Answer {
-    NODES.get(node)?;
-    EXECUTABLES.get(exec)?.change(node, super::launch_of_v2(&params.get()?)?)
-}
-
-pub fn cuGraphExecMemcpyNodeSetParams(
-    exec: CUgraphExec,
-    node: CUgraphNode,
-    params: In<CUDA_MEMCPY3D>,
-    _context: CUcontext,
-) -> Answer {
-    EXECUTABLES.get(exec)?.change(node, super::copy_of(&params.get()?)?)
-}
-
-pub fn cuGraphExecMemsetNodeSetParams(
-    exec: CUgraphExec,
-    node: CUgraphNode,
-    params: In<CUDA_MEMSET_NODE_PARAMS>,
-    _context: CUcontext,
-) -> Answer {
-    EXECUTABLES.get(exec)?.change(node, super::fill_of(&params.get()?)?)
-}
-
-pub fn cuGraphExecHostNodeSetParams(
-    exec: CUgraphExec,
-    node: CUgraphNode,
-    params: In<CUDA_HOST_NODE_PARAMS>,
-) -> Answer {
-    EXECUTABLES.get(exec)?.change(node, super::call_of(&params.get()?)?)
 }
 
 pub fn cuGraphExecChildGraphNodeSetParams(exec: CUgraphExec, node: CUgraphNode, child: CUgraph) -> Answer {

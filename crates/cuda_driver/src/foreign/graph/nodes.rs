@@ -3,12 +3,12 @@
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 
-use super::{Executable, GRAPHS, Graph, NODES, ShownParams, launch_in};
+use super::{EXECUTABLES, Executable, GRAPHS, Graph, NODES, ShownParams, launch_in, record_of, wait_of};
 use crate::abi::{
     Answer, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D,
-    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphNode, CUmemorytype, CUresult, Handle, In, Out,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult,
+    Handle, In, Out,
 };
-use crate::objects::context::current;
 use crate::objects::copy_description::cuboid;
 use crate::objects::device::initialised;
 use crate::objects::host_call::HostFunction;
@@ -152,58 +152,53 @@ pub(super) fn add(
     place.set(node.handle)
 }
 
-pub fn cuGraphAddKernelNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
-) -> Answer {
-    current()?;
-    add(place, graph, after, count, launch_of(&params.get()?)?)
+/// For each kind of node: adding one, and giving it, or its step in an executable graph, other parameters.
+macro_rules! node_kinds {
+    ($(
+        ($arg:ident: $type:ty $(, $context:ident)?) => $work:expr; $add:ident, $set:ident, $set_step:ident;
+    )*) => {$(
+        pub fn $add(
+            place: Out<CUgraphNode>,
+            graph: CUgraph,
+            after: In<CUgraphNode>,
+            count: usize,
+            $arg: $type
+            $(, $context: CUcontext)?
+        ) -> Answer {
+            add(place, graph, after, count, $work)
+        }
+
+        pub fn $set(node: CUgraphNode, $arg: $type) -> Answer {
+            change(node, $work)
+        }
+
+        pub fn $set_step(
+            exec: CUgraphExec,
+            node: CUgraphNode,
+            $arg: $type
+            $(, $context: CUcontext)?
+        ) -> Answer {
+            NODES.get(node)?;
+            EXECUTABLES.get(exec)?.change(node, $work)
+        }
+    )*};
 }
 
-pub fn cuGraphAddKernelNode_v2(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    params: In<CUDA_KERNEL_NODE_PARAMS>,
-) -> Answer {
-    current()?;
-    add(place, graph, after, count, launch_of_v2(&params.get()?)?)
-}
-
-pub fn cuGraphAddMemcpyNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    params: In<CUDA_MEMCPY3D>,
-    _context: CUcontext,
-) -> Answer {
-    add(place, graph, after, count, copy_of(&params.get()?)?)
-}
-
-pub fn cuGraphAddMemsetNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    params: In<CUDA_MEMSET_NODE_PARAMS>,
-    _context: CUcontext,
-) -> Answer {
-    add(place, graph, after, count, fill_of(&params.get()?)?)
-}
-
-pub fn cuGraphAddHostNode(
-    place: Out<CUgraphNode>,
-    graph: CUgraph,
-    after: In<CUgraphNode>,
-    count: usize,
-    params: In<CUDA_HOST_NODE_PARAMS>,
-) -> Answer {
-    add(place, graph, after, count, call_of(&params.get()?)?)
+node_kinds! {
+    (params: In<CUDA_KERNEL_NODE_PARAMS_v1>) => launch_of(&params.get()?)?;
+        cuGraphAddKernelNode, cuGraphKernelNodeSetParams, cuGraphExecKernelNodeSetParams;
+    (params: In<CUDA_KERNEL_NODE_PARAMS>) => launch_of_v2(&params.get()?)?;
+        cuGraphAddKernelNode_v2, cuGraphKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams_v2;
+    (params: In<CUDA_MEMCPY3D>, _context) => copy_of(&params.get()?)?;
+        cuGraphAddMemcpyNode, cuGraphMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams;
+    (params: In<CUDA_MEMSET_NODE_PARAMS>, _context) => fill_of(&params.get()?)?;
+        cuGraphAddMemsetNode, cuGraphMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams;
+    (params: In<CUDA_HOST_NODE_PARAMS>) => call_of(&params.get()?)?;
+        cuGraphAddHostNode, cuGraphHostNodeSetParams, cuGraphExecHostNodeSetParams;
+    (event: CUevent) => record_of(event)?;
+        cuGraphAddEventRecordNode, cuGraphEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent;
+    (event: CUevent) => wait_of(event)?;
+        cuGraphAddEventWaitNode, cuGraphEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent;
 }
 
 pub fn cuGraphAddEmptyNode(
@@ -287,26 +282,6 @@ pub(super) fn change(node: CUgraphNode, new: Arc<dyn Work>) -> Answer {
     let mut work = node.work();
     *work = in_place_of(&work, new)?;
     Ok(())
-}
-
-pub fn cuGraphKernelNodeSetParams(node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS_v1>) -> Answer {
-    change(node, launch_of(&params.get()?)?)
-}
-
-pub fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS>) -> Answer {
-    change(node, launch_of_v2(&params.get()?)?)
-}
-
-pub fn cuGraphMemcpyNodeSetParams(node: CUgraphNode, params: In<CUDA_MEMCPY3D>) -> Answer {
-    change(node, copy_of(&params.get()?)?)
-}
-
-pub fn cuGraphMemsetNodeSetParams(node: CUgraphNode, params: In<CUDA_MEMSET_NODE_PARAMS>) -> Answer {
-    change(node, fill_of(&params.get()?)?)
-}
-
-pub fn cuGraphHostNodeSetParams(node: CUgraphNode, params: In<CUDA_HOST_NODE_PARAMS>) -> Answer {
-    change(node, call_of(&params.get()?)?)
 }
 
 pub fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEMCPY3D>) -> Answer {
