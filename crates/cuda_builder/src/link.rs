@@ -7,8 +7,12 @@ use crate::{entry, marks, panics};
 /// What `core` expects from C.
 const RUNTIME: &str = include_str!("runtime.ll");
 
-/// Links all of the device's own crates.
-pub fn crates<'c>(context: &'c Context, archive: &Archive) -> Result<Module<'c>, String> {
+/// Links all of the device's own crates. `look` sees each while it still has what none of its functions uses.
+pub fn crates<'c>(
+    context: &'c Context,
+    archive: &Archive,
+    mut look: impl FnMut(&Module<'c>),
+) -> Result<Module<'c>, String> {
     let module = context.module("device");
     module.set_target(TRIPLE, DATA_LAYOUT);
     for Bitcode { name, bytes } in &archive.crates {
@@ -17,6 +21,7 @@ pub fn crates<'c>(context: &'c Context, archive: &Archive) -> Result<Module<'c>,
         // A crate's own assembly is for the host; the allocator's shim is one such.
         part.clear_inline_assembly();
         part.set_target(TRIPLE, DATA_LAYOUT);
+        look(&part);
         if !module.link(part) {
             return Err(format!("`{name}` cannot be linked: {}", context.take_errors().join("\n")));
         }

@@ -9,7 +9,7 @@ use crate::part::Part;
 use crate::partition::{self, Plan};
 use crate::{
     assembly, atomics, clean, convergence, empty_assembly, entry, float_modes, inline_ptx, inlining,
-    intrinsics, link, mathematics, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces,
+    intrinsics, link, mathematics, names, panics, parcel, part, printing, ptx_version, refuse, sizes, spaces,
     unroll, x86_vectors,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the lowering is asked for.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The kernel crate, as in symbols.
+    pub crate_name: String,
     pub arch: NvvmArch,
     pub optimise: bool,
     pub floats: FloatModes,
@@ -86,10 +88,6 @@ pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Re
     llvm::set_options(&LLVM_OPTIONS);
     let (plan, said) = prepare_whole(archive, options)?;
     let parts = part::lower_all(&plan, options, earlier)?;
-    let constants: BTreeMap<&String, u64> =
-        parts.iter().flat_map(|part| &part.constants).map(|(name, bytes)| (name, *bytes)).collect();
-    let constants: Vec<(String, u64)> = constants.into_iter().map(|(name, b)| (name.clone(), b)).collect();
-    sizes::check_constants(&constants)?;
     let (ptx, version) = assembly::join(&plan, &parts)?;
     let ptx = ptx_version::raise(&ptx, options.arch.first_ptx_version(), version);
     // A function that several kernels call is in the parts of each.
@@ -120,7 +118,13 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<(Plan, Vec<Stri
     let first_version = options.arch.first_ptx_version();
     let machine = options.machine()?;
 
-    let module = link::crates(&context, archive)?;
+    let mut constants = BTreeMap::new();
+    let module = link::crates(&context, archive, |part| {
+        if options.constant_statics {
+            let own = |(name, _): &(String, u64)| names::is_of(name, &options.crate_name);
+            constants.extend(spaces::tables(part).filter(own));
+        }
+    })?;
     // Before any pass: statics to their memories, and names to what they stand for.
     let warnings = spaces::place(&context, &module, options.constant_statics);
     if options.override_libm {
@@ -132,6 +136,8 @@ fn prepare_whole(archive: &Archive, options: &Options) -> Result<(Plan, Vec<Stri
     // Most of the libraries is out of reach of any kernel: nothing more is done for it.
     link::internalise(&module);
     machine.run_passes(&module, "globaldce,strip-dead-prototypes")?;
+    constants.extend(sizes::constants(&module));
+    sizes::check_constants(&constants, options.constant_statics)?;
     prepare(&context, &module);
     float_modes::mark(&module, options.floats);
     intrinsics::capability(&context, &module, capability);

@@ -11,6 +11,12 @@ pub fn readable(symbol: &str) -> String {
     }
 }
 
+/// Whether a symbol is one of this crate.
+pub fn is_of(symbol: &str, crate_name: &str) -> bool {
+    let name = readable(symbol);
+    name.trim_start_matches('<').strip_prefix(crate_name).is_some_and(|rest| rest.starts_with("::"))
+}
+
 /// A function's readable name.
 pub fn of(function: Value) -> String {
     readable(&function.name())

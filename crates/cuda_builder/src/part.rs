@@ -22,8 +22,6 @@ pub struct Part {
     pub chains: Chains,
     /// The PTX version, times ten, that its instructions ask for.
     pub version: u32,
-    /// Names and sizes of what it has in constant memory.
-    pub constants: Vec<(String, u64)>,
     /// The part before the back end, if that is kept.
     pub bitcode: Vec<u8>,
     /// Its functions in LLVM's assembly language, if they are kept.
@@ -108,7 +106,6 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     }
     backward_steps::choose(context, module);
     sizes::check_shared(module)?;
-    let constants = sizes::constants(module);
     let bitcode = if options.keep_module() { module.bitcode() } else { Vec::new() };
     let functions = if options.keep_functions { assembly::functions(&module.print()) } else { String::new() };
     plan.settle(module);
@@ -117,7 +114,7 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     capability::check(&text, options.arch.capability_value())?;
     sizes::check_local(&text)?;
     let version = ptx_version::required(&text);
-    Ok(Part { text, chains, version, constants, bitcode, functions, warnings })
+    Ok(Part { text, chains, version, bitcode, functions, warnings })
 }
 
 fn emit(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Result<String, String> {
@@ -128,16 +125,10 @@ fn emit(context: &Context, module: &Module<'_>, machine: &TargetMachine) -> Resu
 
 impl Part {
     fn encode(&self) -> Vec<u8> {
-        let constants: Vec<u8> = self
-            .constants
-            .iter()
-            .flat_map(|(name, size)| parcel::pack(&[name.as_bytes(), &size.to_le_bytes()]))
-            .collect();
         parcel::pack(&[
             self.text.as_bytes(),
             &self.chains.encode(),
             &self.version.to_le_bytes(),
-            &constants,
             &self.bitcode,
             self.functions.as_bytes(),
             self.warnings.as_bytes(),
@@ -145,23 +136,13 @@ impl Part {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let [text, chains, version, constants, bitcode, functions, warnings] = parcel::unpack(bytes)?[..]
-        else {
+        let [text, chains, version, bitcode, functions, warnings] = parcel::unpack(bytes)?[..] else {
             return None;
-        };
-        let constant = |[name, size]: &[&[u8]; 2]| {
-            Some((String::from_utf8_lossy(name).into_owned(), u64::from_le_bytes((*size).try_into().ok()?)))
         };
         Some(Self {
             text: String::from_utf8(text.to_vec()).ok()?,
             chains: Chains::decode(chains)?,
             version: u32::from_le_bytes(version.try_into().ok()?),
-            constants: parcel::unpack(constants)?
-                .as_chunks()
-                .0
-                .iter()
-                .map(constant)
-                .collect::<Option<_>>()?,
             bitcode: bitcode.to_vec(),
             functions: String::from_utf8(functions.to_vec()).ok()?,
             warnings: String::from_utf8(warnings.to_vec()).ok()?,

@@ -3,35 +3,38 @@
 use crate::entry;
 use crate::llvm::{Module, Value};
 use crate::names;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Static shared memory of one block, on every device.
 const SHARED: u64 = 48 * 1024;
 /// Constant memory of one module.
-const CONSTANT: u64 = 64 * 1024;
+pub const CONSTANT: u64 = 64 * 1024;
 /// Local memory of one thread.
 const LOCAL: u64 = 512 * 1024;
-
-/// What the module has in constant memory: names and bytes.
-pub fn constants(module: &Module<'_>) -> Vec<(String, u64)> {
-    in_space(module, 4).map(|global| (global.name(), module.size_of(global.value_type()))).collect()
-}
 
 fn in_space<'m>(module: &'m Module<'_>, space: u32) -> impl Iterator<Item = Value> + use<'m> {
     module.globals().into_iter().filter(move |g| g.ty().address_space() == space)
 }
 
-fn list(statics: &[(String, u64)]) -> String {
-    statics.iter().map(|(name, bytes)| format!("\n  {bytes} bytes in `{}`", names::readable(name))).collect()
+fn list<'s>(statics: impl IntoIterator<Item = (&'s String, &'s u64)>) -> String {
+    let line = |(name, bytes): (&String, &u64)| format!("\n  {bytes} bytes in `{}`", names::readable(name));
+    statics.into_iter().map(line).collect()
 }
 
-/// Refuses more constant memory than a module has, all parts together.
-pub fn check_constants(constants: &[(String, u64)]) -> Result<(), String> {
-    let total: u64 = constants.iter().map(|(_, bytes)| bytes).sum();
+/// What the module has in constant memory: names and bytes.
+pub fn constants(module: &Module<'_>) -> impl Iterator<Item = (String, u64)> {
+    in_space(module, 4).map(|global| (global.name(), module.size_of(global.value_type())))
+}
+
+/// Refuses more constant memory than a module has. `automatic` says whether statics without a mark are there, too.
+pub fn check_constants(constants: &BTreeMap<String, u64>, automatic: bool) -> Result<(), String> {
+    let total: u64 = constants.values().sum();
     if total > CONSTANT {
+        let another =
+            if automatic { ", or all that are not marked (`.use_constant_memory_space(false)`)" } else { "" };
         return Err(format!(
             "the statics in constant memory take {total} bytes, and a module has {CONSTANT}: leave large tables in global memory \
-             (`#[address_space(global)]`){}",
+             (`#[cuda_std::address_space(global)]`){another}{}",
             list(constants)
         ));
     }
@@ -55,7 +58,7 @@ pub fn check_shared(module: &Module<'_>) -> Result<(), String> {
                 "the kernel `{}` has {total} bytes of static shared memory, and a block has {SHARED}: take dynamic shared memory \
                  (`cuda_std::shared::dynamic_shared_mem`), of which devices offer more, and give its size at the launch{}",
                 kernel.name(),
-                list(&used)
+                list(used.iter().map(|(name, bytes)| (name, bytes)))
             ));
         }
     }

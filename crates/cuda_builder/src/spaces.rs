@@ -1,7 +1,7 @@
 //! Puts statics where they belong: shared memory, constant memory, global memory.
 
 use crate::llvm::{Context, Linkage, Module, Type, Value};
-use crate::{marks, names};
+use crate::{marks, names, sizes};
 
 const SHARED_SPACE: u32 = 3;
 const CONSTANT_SPACE: u32 = 4;
@@ -15,6 +15,7 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Vec<Str
     let mut warnings = Vec::new();
     for global in module.globals() {
         let section = global.section();
+        let size = || module.size_of(global.value_type());
         if global.name() == marks::DYNAMIC_SHARED {
             let array = module.add_global("", context.int(8).array(0), SHARED_SPACE);
             array.set_alignment(128);
@@ -50,7 +51,14 @@ pub fn place(context: &Context, module: &Module<'_>, constants: bool) -> Vec<Str
             let name = global.name();
             replace(context, global, table);
             table.set_name(&name);
-        } else if constants && is_constant_static(module, global) {
+        } else if constants && is_constant_static(global) && size() > sizes::CONSTANT {
+            warnings.push(format!(
+                "`{}` has {} bytes, and constant memory has {}: it is left in global memory",
+                names::readable(&global.name()),
+                size(),
+                sizes::CONSTANT
+            ));
+        } else if constants && is_constant_static(global) {
             let table = module.add_global("", global.value_type(), CONSTANT_SPACE);
             if let Some(initial) = global.initializer() {
                 table.set_initializer(initial);
@@ -115,14 +123,21 @@ fn is_exported_variable(global: Value) -> bool {
         && !global.name().starts_with("_R")
 }
 
+/// The statics without a mark that constant memory can hold: names and bytes. All of them count against its size, since
+/// rustc itself folds reads of them, and nothing then shows which were read.
+pub fn tables(module: &Module<'_>) -> impl Iterator<Item = (String, u64)> {
+    let tables = module.globals().into_iter().filter(|global| is_constant_static(*global));
+    let all = tables.map(|table| (table.name(), module.size_of(table.value_type())));
+    all.filter(|(_, bytes)| *bytes <= sizes::CONSTANT)
+}
+
 /// A `static` of the user's: rustc's own constants have names without a path.
-fn is_constant_static(module: &Module<'_>, global: Value) -> bool {
+fn is_constant_static(global: Value) -> bool {
     let name = global.name();
     global.is_global_constant()
         && !global.is_declaration()
         && global.section().is_empty()
         && name.starts_with("_R")
-        && module.size_of(global.value_type()) <= 64 * 1024
 }
 
 fn replace(context: &Context, old: Value, new: Value) {
