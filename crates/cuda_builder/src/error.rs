@@ -21,7 +21,7 @@ pub enum CudaBuilderError {
     #[error("the device crate did not compile; rustc's messages are above")]
     BuildFailed,
     /// The same, for a reason that there is advice about.
-    #[error("the device crate did not compile; rustc's messages are above.\n\n{0}")]
+    #[error("the device crate did not compile.\n\n{0}")]
     NotForTheDevice(String),
     /// The crate begins with the header of 2022.
     #[error("`{}` begins with the header of kernel crates of 2022, whose attributes Rust no longer has. Delete {lines}, nothing else is needed:\n{header}", file.display())]

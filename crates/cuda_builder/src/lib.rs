@@ -26,6 +26,7 @@ mod error;
 mod float_modes;
 mod format;
 mod front_end;
+mod inline_assembly;
 mod inline_ptx;
 mod inline_spaces;
 mod inlining;
