@@ -38,7 +38,7 @@ pub enum EmitOption {
 ///   `target_os = "cuda"` and the gates of [`arch`](Self::arch) (`#[cfg(target_feature = "compute_80")]`). None needs
 ///   `#![no_std]`; all have `core` and `alloc`. Flags, wrappers and settings of the build around it do not reach it.
 /// - *What it needs.* The toolchain that runs the build script, from rustup. Nothing else: no CUDA, no LLVM.
-/// - *Where it works.* In `cuda-builder` of the target folder. What an edit did not reach is not compiled again, and the
+/// - *Where it works.* In `cuda-builder` of the target folder, in a build script and outside of one. What an edit did not reach is not compiled again, and the
 ///   build script is not even run when no file that the PTX was made from changed: `build` prints `cargo:rerun-if-changed` for
 ///   each.
 /// - *What it says.* rustc's messages go to stderr as they come, and cargo shows what a build script wrote only when it
@@ -187,8 +187,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Places immutable statics in constant memory: those of up to 64 KiB that no one can write. More than 64 KiB of them is
-    /// an error.
+    /// Places immutable statics in constant memory: those of up to 64 KiB that no one can write. More than 64 KiB of them in
+    /// all is an error, whichever of them the optimiser would do without.
     pub fn use_constant_memory_space(mut self, constant: bool) -> Self {
         self.use_constant_memory_space = constant;
         self
@@ -238,8 +238,8 @@ impl CudaBuilder {
             .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
         project::check_header(&crate_path)?;
         let toolchain = Toolchain::find()?;
-        let target_folder =
-            front_end::host_target_folder().unwrap_or_else(|| crate_path.join("target")).join("cuda-builder");
+        let target_folder = front_end::target_folder(toolchain, &crate_path, |name| std::env::var_os(name))
+            .join("cuda-builder");
         let request = Request {
             crate_path: &crate_path,
             arch: self.arch,
@@ -264,6 +264,7 @@ impl CudaBuilder {
         let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "ll");
         let final_module_is_text = self.final_module_path.as_ref().map(is_text);
         let options = lower::Options {
+            crate_name: artifact.crate_name.clone(),
             arch: self.arch,
             optimise: self.nvvm_opts,
             floats: FloatModes {

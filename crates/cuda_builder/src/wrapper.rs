@@ -40,8 +40,10 @@ blake3 feature=\"no_sse41\"
 blake3 feature=\"no_avx2\"
 blake3 feature=\"no_avx512\"";
 /// What their build scripts or features set, and the device build takes back: `libm` would take its square root from
-/// x86's instructions, inlined where its name is no longer seen; `blake3` would call assembly of its own.
+/// x86's instructions, inlined where its name is no longer seen; `blake3` would call assembly of its own; `glam` has its
+/// vectors of integers in the same default as `std`, and does without.
 const TAKEN_BACK: &str = "\
+glam feature=\"std\"
 libm arch_enabled
 libm feature=\"arch\"
 blake3 blake3_sse2_ffi

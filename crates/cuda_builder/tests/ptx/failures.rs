@@ -1,9 +1,10 @@
 //! What the builder says when it cannot.
 
-use crate::compile::{build, builder, fixture};
-use crate::surroundings::said_in_child;
+use crate::compile::{build, builder, fixture, scratch};
+use crate::surroundings::{copy_of_gates, said_in_child};
 use cuda_builder::NvvmArch::Compute75;
 use cuda_builder::{CudaBuilder, CudaBuilderError};
+use std::fs;
 
 /// The message for the fixture `fails` with one of its features.
 fn message(feature: &str) -> String {
@@ -34,9 +35,34 @@ pub fn rust_errors() {
 }
 
 pub fn what_only_upstreams_compiler_takes() {
-    says("ptx_assembly", &["cuda_std::ptx!", "o = out(u32) o"]);
+    says(
+        "ptx_assembly",
+        &["cuda_std::ptx!(\n    \"add.u32 {sum}, {x}, 1;\",\n    sum = out(u32) sum,\n    x = in(u32) x"],
+    );
     says("nightly", &["stable Rust", "delete the line `#![feature(…)]`"]);
     says("uses_std", &["no `std`", "`core` and `alloc`"]);
+}
+
+/// A library that asks for `std` by its name gets it, the host's: what fails then is the panic handler, of which there are two.
+pub fn libraries_with_std() {
+    let folder = scratch().join("with-std");
+    let kernels = copy_of_gates(&folder);
+    let library = folder.join("counting");
+    fs::create_dir_all(library.join("src")).expect("a folder");
+    let manifest = "[package]\nname = \"counting\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    fs::write(library.join("Cargo.toml"), manifest).expect("the manifest");
+    let source = "#![no_std]\nextern crate std;\npub fn three() -> usize {\n    std::vec![0; 3].len()\n}\n";
+    fs::write(library.join("src/lib.rs"), source).expect("the library");
+    let manifest = fs::read_to_string(kernels.join("Cargo.toml")).expect("the manifest");
+    let manifest = manifest.replace("[workspace]", "counting = { path = \"../counting\" }\n\n[workspace]");
+    fs::write(kernels.join("Cargo.toml"), manifest).expect("the manifest");
+    let text = fs::read_to_string(kernels.join("src/lib.rs")).expect("the kernels");
+    let counts =
+        "#[kernel]\npub unsafe fn counts(out: *mut usize) {\n    unsafe { *out = counting::three() };\n}\n";
+    fs::write(kernels.join("src/lib.rs"), text + counts).expect("the kernels");
+    let kernels = kernels.to_str().expect("a path in Unicode");
+    let message = build("with-std", kernels, Compute75, |b| b).expect_err("there is no `std`").to_string();
+    assert!(message.contains("The library `counting` is compiled with `std`"), "{message}");
 }
 
 pub fn undefined_symbols() {
@@ -82,6 +108,25 @@ pub fn shared_memory() {
 
 pub fn constant_memory() {
     says("large_constant", &["69632 bytes", "65536", "TABLE", "address_space(global)"]);
+}
+
+pub fn constant_memory_that_folds_away() {
+    let options = |automatic| {
+        move |b: CudaBuilder| {
+            b.build_args(&["--features", "many_constants"]).use_constant_memory_space(automatic)
+        }
+    };
+    let message = match build("many_constants", "fails", Compute75, options(true)) {
+        Ok(_) => panic!("72000 bytes of constant memory became PTX"),
+        Err(error) => error.to_string(),
+    };
+    let out =
+        ["72000 bytes", "65536", "ONES", "TWOS", "address_space(global)", "use_constant_memory_space(false)"];
+    for part in out {
+        assert!(message.contains(part), "`{part}` is not in:\n{message}");
+    }
+    assert!(!message.contains("THREES"), "it is left in global memory:\n{message}");
+    build("many_constants_off", "fails", Compute75, options(false)).unwrap_or_else(|error| panic!("{error}"));
 }
 
 pub fn local_memory() {
