@@ -249,12 +249,18 @@ impl BlockInit {
             for byte in 0..bytes {
                 let undefined = match from {
                     Carrier::Register(from) => (warp.bits(from, lane) >> (8 * byte)) as u8,
+                    Carrier::Part(from, first) => (warp.bits(from, lane) >> (8 * (first + byte))) as u8,
                     Carrier::Local(at) => stack.missing_bits(u64::from(at) + u64::from(byte), 1) as u8,
                     Carrier::Device => 0,
                 };
                 match to {
                     Carrier::Local(at) => stack.set_bits(u64::from(at) + u64::from(byte), undefined),
-                    Carrier::Register(to) => {
+                    Carrier::Register(_) | Carrier::Part(..) => {
+                        let (to, byte) = match to {
+                            Carrier::Part(to, first) => (to, first + byte),
+                            Carrier::Register(to) => (to, byte),
+                            _ => continue,
+                        };
                         let rest = if byte == 0 { 0 } else { warp.bits(to, lane) };
                         warp.set_bits(to, lane, rest | u128::from(undefined) << (8 * byte));
                     }

@@ -16,8 +16,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::exec::registers::{NONE, Slot};
 use crate::observer::MemorySpace;
-use crate::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand, Transfer};
-use crate::program::{Code, FunctionCode, Init, Place as Formal};
+use crate::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand};
+use crate::program::{Code, FunctionCode, Init, Place as Passed};
 
 /// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.
 pub(crate) type SwappedParams = (usize, usize);
@@ -42,9 +42,9 @@ impl Code {
         let flow = Flow::new(self, function);
         let formal = |place: Place| {
             let place = flow.origin(place);
-            function.signature.params.iter().position(|param| match (*param, place) {
-                (Formal::Bytes { offset, .. }, Place::Bytes(at)) => i64::from(offset) == at,
-                (Formal::Register { slot, .. }, Place::Slot(at)) => slot == at,
+            function.signature.params.iter().position(|param| match (param.place, place) {
+                (Passed::Bytes { offset, .. }, Place::Bytes(at)) => i64::from(offset) == at,
+                (Passed::Registers { slot, count: 1, .. }, Place::Slot(at)) => slot == at,
                 _ => false,
             })
         };
@@ -118,8 +118,8 @@ impl<'a> Flow<'a> {
                 }
                 OpKind::Call(call) => {
                     for result in &call.results {
-                        if let &Transfer::Bytes { caller, .. } = result {
-                            flow.writers.entry(Place::Bytes(caller.into())).or_default().push(pc);
+                        if let &Passed::Bytes { offset, .. } = result {
+                            flow.writers.entry(Place::Bytes(offset.into())).or_default().push(pc);
                         }
                     }
                 }
@@ -277,15 +277,14 @@ impl<'a> Flow<'a> {
                     let Callee::Direct(callee) = call.callee else { continue };
                     let argument = |at: usize| match *call.arguments.get(at)? {
                         // What was put into the argument's place last before the call.
-                        Transfer::Bytes { caller, .. } => {
-                            let place = Place::Bytes(caller.into());
+                        Passed::Bytes { offset, .. } => {
+                            let place = Place::Bytes(offset.into());
                             let writers = self.writers(place);
                             let before = writers.partition_point(|&writer| writer < pc).checked_sub(1);
                             before.map_or(Some(place), |last| self.copied(writers[last]))
                         }
-                        Transfer::RegisterToBytes { caller, .. } | Transfer::Registers { caller, .. } => {
-                            Some(Place::Slot(caller))
-                        }
+                        Passed::Registers { slot, count: 1, .. } => Some(Place::Slot(slot)),
+                        Passed::Registers { .. } | Passed::Sink => None,
                     };
                     let callee = &self.code.functions[callee as usize];
                     // Such functions are short: nobody looks through the rest of a program for them.

@@ -239,6 +239,8 @@ impl<'a> Named<'a> {
 pub enum Carrier {
     /// A register.
     Register(Register),
+    /// Bytes of a wider register, from this one on. A register's parts are told in their order.
+    Part(Register, u32),
     /// Bytes of local memory, from this offset on.
     Local(u32),
     /// The device made it: what it gives is defined.

@@ -6,6 +6,7 @@ use crate::exec::extension::Extension;
 use crate::exec::lanewise::Alu;
 use crate::exec::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
+use crate::program::Place;
 
 /// One operation of a program.
 pub(crate) struct Op {
@@ -173,23 +174,13 @@ pub(crate) struct AtomicOp {
     pub multimem: bool,
 }
 
-/// Where an argument or result is copied to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Transfer {
-    /// Bytes of the caller's and the callee's frames in local memory: caller's offset, callee's offset, length.
-    Bytes { caller: u32, callee: u32, size: u32 },
-    /// A register of the caller, bytes of the callee.
-    RegisterToBytes { caller: Slot, callee: u32, size: u32 },
-    /// Registers of both, with the number of rows.
-    Registers { caller: Slot, callee: Slot, rows: u32 },
-}
-
-/// `call`.
+/// `call`: where the caller has the arguments and wants the results; the callee's signature says where they go and come
+/// from.
 #[derive(Debug)]
 pub(crate) struct CallOp {
     pub callee: Callee,
-    pub arguments: Box<[Transfer]>,
-    pub results: Box<[Transfer]>,
+    pub arguments: Box<[Place]>,
+    pub results: Box<[Place]>,
 }
 
 /// Whom a `call` calls.

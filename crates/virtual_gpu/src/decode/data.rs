@@ -3,7 +3,7 @@
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
-use super::control::DYNAMIC_PARALLELISM;
+use super::call::DYNAMIC_PARALLELISM;
 use super::function::{Decoder, Symbol, rows_of};
 use super::instruction::Form;
 use super::special;
@@ -78,7 +78,7 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     Ok(OpKind::Alu(copy(t, a, rows)))
 }
 
-/// `mov.v4.u32 {a, b, c, d}, %tid`, and between vector registers.
+/// `mov.v2.u32 {a, b}, {c, d}`, `mov.v4.u32 {a, b, c, d}, %tid`.
 fn copy_parts(
     d: &mut Decoder<'_>,
     ty: ScalarType,
@@ -88,22 +88,21 @@ fn copy_parts(
 ) -> Result<Alu, Refusal> {
     let parts = |whole: &Operand| match whole {
         Operand::Vector(parts) if parts.len() == count => Ok(parts.to_vec()),
-        Operand::Name(name) if count != 4 && special::fixed(name, Some("x")).is_some() => {
+        Operand::Name(name) if count == 4 && special::fixed(name, Some("x")).is_some() => {
+            Ok(["x", "y", "z", "w"].map(|part| Operand::Component(name.clone(), part.into())).to_vec())
+        }
+        Operand::Name(name) if special::fixed(name, Some("x")).is_some() => {
             Err(Refusal(format!("`{name}` has 4 parts")))
         }
-        Operand::Name(name) => Ok(["x", "y", "z", "w"][..count]
-            .iter()
-            .map(|&p| Operand::Component(name.clone(), p.into()))
-            .collect()),
         other => Err(Refusal(format!("`{other}` has not {count} parts"))),
     };
     let rows = rows_of(ty);
     let mut moves = Vec::new();
     // All are read before any is written.
     for (to, from) in parts(target)?.iter().zip(parts(source)?) {
-        let a = d.source(&from, ty)?;
+        let a = d.source(&from, part_of_vector(ty, &from))?;
         let between = d.scratch(rows)?;
-        moves.push((copy(between, a, rows), copy(d.real_target(to, ty)?, between, rows)));
+        moves.push((copy(between, a, rows), copy(d.real_target(to, part_of_vector(ty, to))?, between, rows)));
     }
     Ok(Box::new(move |r, mask| {
         moves.iter().for_each(|(read, _)| read(r, mask));
@@ -178,6 +177,9 @@ fn pack(d: &mut Decoder<'_>, ty: ScalarType, target: &Operand, parts: &[Operand]
 /// `mov.b64 {a, b}, d`
 fn unpack(d: &mut Decoder<'_>, ty: ScalarType, parts: &[Operand], source: &Operand) -> Result<Alu, Refusal> {
     let part = part_type(ty, parts.len())?;
+    if parts.iter().all(|part| *part == Operand::Sink) {
+        return Err(Refusal::new("nothing of what it moves is kept"));
+    }
     let a = d.source(source, ty)?;
     let slots = parts.iter().map(|p| d.target(p, part)).collect::<Result<Vec<_>, _>>()?;
     let bits = part.size() as u32 * 8;
@@ -207,6 +209,9 @@ fn unpack(d: &mut Decoder<'_>, ty: ScalarType, parts: &[Operand], source: &Opera
 fn part_type(ty: ScalarType, parts: usize) -> Result<ScalarType, Refusal> {
     if parts == 0 {
         return Err(Refusal::new("it has no parts"));
+    }
+    if !matches!(ty, ScalarType::B16 | ScalarType::B32 | ScalarType::B64 | ScalarType::B128) {
+        return Err(Refusal(format!("parts make up bits, as of `.b{}`, not `{ty}`", ty.size() * 8)));
     }
     match ty.size() * 8 / parts as u64 {
         8 if ty != ScalarType::B128 => Ok(ScalarType::B8),
@@ -247,14 +252,19 @@ struct Access {
 }
 
 impl Access {
-    /// What an operand's register must be able to hold: a float of a vector may lie in a register of whole numbers.
+    /// What an operand's register must be able to hold.
     fn held_in(&self, operand: &Operand) -> ScalarType {
-        match (self.ty, operand) {
-            (ty, Operand::Constant(_)) => ty,
-            (ScalarType::F32, _) if self.elements > 1 => ScalarType::B32,
-            (ScalarType::F64, _) if self.elements > 1 => ScalarType::B64,
-            (ty, _) => ty,
-        }
+        if self.elements > 1 { part_of_vector(self.ty, operand) } else { self.ty }
+    }
+}
+
+/// What a register in a vector of a type must be able to hold: a float may lie in a register of whole numbers.
+pub(super) fn part_of_vector(ty: ScalarType, part: &Operand) -> ScalarType {
+    match (ty, part) {
+        (ty, Operand::Constant(_)) => ty,
+        (ScalarType::F32, _) => ScalarType::B32,
+        (ScalarType::F64, _) => ScalarType::B64,
+        (ty, _) => ty,
     }
 }
 
@@ -336,22 +346,13 @@ fn elements(operand: &Operand, count: usize) -> Result<&[Operand], Refusal> {
         Operand::Vector(parts) => parts,
         one => std::slice::from_ref(one),
     };
-    if parts.len() == count { Ok(parts) } else { Err(Refusal(format!("it moves {count} elements"))) }
-}
-
-/// The registers of a vector: `{a, b}`, or the name of a vector register.
-fn spread(d: &mut Decoder<'_>, operand: &Operand, count: usize) -> Vec<Operand> {
-    if let Operand::Name(name) = operand
-        && count > 1
-        && d.vector_register(name).is_ok_and(|(_, _, n)| usize::from(n) == count)
-    {
-        let parts = ["x", "y", "z", "w"];
-        return parts[..count.min(4)]
-            .iter()
-            .map(|p| Operand::Component(name.clone(), ptx::Name::from(*p)))
-            .collect();
+    if parts.len() != count {
+        return Err(Refusal(format!("it moves {count} elements")));
     }
-    elements(operand, count).map_or_else(|_| vec![operand.clone()], <[Operand]>::to_vec)
+    if parts.iter().all(|part| *part == Operand::Sink) {
+        return Err(Refusal::new("nothing of what it moves is kept"));
+    }
+    Ok(parts)
 }
 
 fn without_policy<'a>(d: &mut Decoder<'_>, f: &Form<'a>, policy: bool) -> Result<&'a [Operand], Refusal> {
@@ -377,13 +378,10 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     if access.of_kernel.is_some_and(|kernel| kernel != (space == SpaceOperand::In(MemorySpace::Param))) {
         return Err(Refusal::new("`.param::entry` is a kernel's parameter, `.param::func` a function's"));
     }
-    let parts = spread(d, target, access.elements);
-    if parts.len() != access.elements {
-        return Err(Refusal(format!("it moves {} elements", access.elements)));
-    }
+    let parts = elements(target, access.elements)?;
     let mut rows = None;
     let mut data = Vec::new();
-    for part in &parts {
+    for part in parts {
         let (slot, register) = d.wide_register(part, access.held_in(part), true)?;
         if slot != NONE && *rows.get_or_insert(rows_of(register)) != rows_of(register) {
             return Err(Refusal::new("all registers of a vector must have the same width"));
@@ -433,16 +431,13 @@ fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Err(Refusal::new("it takes two operands"));
     };
     let (address, space, _) = place(d, address, access.space)?;
-    let parts = spread(d, source, access.elements);
-    if parts.len() != access.elements {
-        return Err(Refusal(format!("it moves {} elements", access.elements)));
-    }
+    let parts = elements(source, access.elements)?;
     if matches!(space, SpaceOperand::In(MemorySpace::Const | MemorySpace::Param)) {
         return Err(Refusal::new("this space cannot be written"));
     }
     let mut data = Vec::new();
     let mut widths = Vec::new();
-    for part in &parts {
+    for part in parts {
         let (slot, register) = d.wide_register(part, access.held_in(part), false)?;
         data.push(slot);
         widths.push(rows_of(register));

@@ -1,6 +1,9 @@
 //! One function: its names, its registers' rows, its statements in order.
 
 mod operand;
+mod vector;
+
+pub(super) use operand::same_kind;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -9,10 +12,10 @@ use std::sync::{Arc, OnceLock};
 use ptx::{Block, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space, Statement, Variable};
 
 use super::module::ModuleNames;
-use super::{Refusal, flow, instruction};
+use super::{Refusal, call, declaration, flow, instruction};
 use crate::exec::registers::{Row, Slot};
 use crate::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
-use crate::program::{FunctionCode, Init, Place, Signature};
+use crate::program::{Formal, FunctionCode, Init, Place, Signature};
 
 /// Most rows of registers a function may have: 8 MiB a warp.
 const MAX_ROWS: u32 = 1 << 16;
@@ -32,6 +35,8 @@ pub(super) enum Symbol {
     Local {
         offset: u32,
         size: u32,
+        /// `None` of an array.
+        ty: Option<ScalarType>,
     },
     /// A parameter of the kernel.
     KernelParam {
@@ -44,8 +49,8 @@ pub(super) enum Symbol {
     Device(u64),
     /// A table of labels for `brx.idx`, one for all that use it.
     Targets(Arc<[u32]>),
-    Prototype,
-    CallTargets,
+    Prototype(Arc<Signature>),
+    CallTargets(Vec<Name>),
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +81,8 @@ pub(super) enum Item {
 pub(super) struct Decoder<'m> {
     pub module: &'m ModuleNames,
     pub kernel: bool,
+    /// Whether a vector register was declared.
+    has_vectors: bool,
     scopes: Vec<Scope>,
     rows: u32,
     constants: HashMap<(u128, u32), Slot>,
@@ -116,6 +123,7 @@ impl<'m> Decoder<'m> {
         Decoder {
             module,
             kernel,
+            has_vectors: false,
             scopes: vec![Scope::default()],
             rows: 0,
             constants: HashMap::new(),
@@ -146,20 +154,25 @@ impl<'m> Decoder<'m> {
     }
 
     /// Declares a parameter or result of a device function and gives its place.
-    pub fn formal(&mut self, variable: &Variable) -> Result<Place, Refusal> {
-        if variable.space == Space::Reg {
-            self.declare(
-                variable.name.clone(),
-                Symbol::Register { ty: variable.ty, vector: variable.vector, count: None },
-            )?;
-            let (slot, ty) = self.register(&variable.name)?;
-            return Ok(Place::Register { slot, rows: rows_of(ty) });
-        }
-        let (offset, size) = self.local_variable(variable)?;
-        Ok(Place::Bytes { offset, size })
+    pub fn formal(&mut self, variable: &Variable) -> Result<Formal, Refusal> {
+        let formal = call::formal(variable)?;
+        let place = match formal.place {
+            Place::Registers { bytes, count, .. } => {
+                let register = Symbol::Register { ty: variable.ty, vector: variable.vector, count: None };
+                self.declare(variable.name.clone(), register)?;
+                let (slot, ..) = self.vector_register(&variable.name)?;
+                Place::Registers { slot, bytes, count }
+            }
+            _ => {
+                let (offset, size) = self.local_variable(variable)?;
+                Place::Bytes { offset, size }
+            }
+        };
+        Ok(Formal { place, ..formal })
     }
 
     fn declare(&mut self, name: Name, symbol: Symbol) -> Result<(), Refusal> {
+        self.has_vectors |= matches!(symbol, Symbol::Register { vector: 2.., .. });
         let Some(scope) = self.scopes.last_mut() else { return Ok(()) };
         match scope.names.entry(name) {
             Entry::Occupied(known) => Err(Refusal(format!("`{}` is declared twice", known.key()))),
@@ -185,13 +198,14 @@ impl<'m> Decoder<'m> {
             return Err(Refusal(format!("local memory of a thread is limited to {MAX_LOCAL} bytes")));
         };
         self.local_size = end as u32;
+        let ty = variable.dims.is_empty().then_some(variable.ty);
         for i in 0..count {
             let name = match variable.count {
                 Some(_) => Name::from(format!("{}{i}", variable.name).as_str()),
                 None => variable.name.clone(),
             };
             let offset = (start + i * step) as u32;
-            self.declare(name, Symbol::Local { offset, size: each as u32 })?;
+            self.declare(name, Symbol::Local { offset, size: each as u32, ty })?;
         }
         Ok((start as u32, each as u32))
     }
@@ -206,11 +220,16 @@ impl<'m> Decoder<'m> {
         for statement in &block.statements {
             let (name, position, done) = match statement {
                 Statement::CallTargets(list) => {
-                    (&list.name, list.position, self.declare(list.name.clone(), Symbol::CallTargets))
+                    let targets = Symbol::CallTargets(list.targets.clone());
+                    (&list.name, list.position, self.declare(list.name.clone(), targets))
                 }
                 Statement::CallPrototype(prototype) => {
                     let name = &prototype.name;
-                    (name, prototype.position, self.declare(name.clone(), Symbol::Prototype))
+                    let signature = call::signature(&prototype.results, &prototype.params, call::formal);
+                    let declared = signature.and_then(|signature| {
+                        self.declare(name.clone(), Symbol::Prototype(Arc::new(signature)))
+                    });
+                    (name, prototype.position, declared)
                 }
                 Statement::Label(name, position) => {
                     let depth = self.scopes.len() - 1;
@@ -263,6 +282,7 @@ impl<'m> Decoder<'m> {
     }
 
     fn registers(&mut self, registers: &Registers) -> Result<(), Refusal> {
+        declaration::vector(Space::Reg, registers.ty, registers.vector)?;
         for register in &registers.names {
             let symbol =
                 Symbol::Register { ty: registers.ty, vector: registers.vector, count: register.count };
@@ -272,6 +292,7 @@ impl<'m> Decoder<'m> {
     }
 
     fn variable(&mut self, variable: &Variable) -> Result<(), Refusal> {
+        declaration::vector(variable.space, variable.ty, variable.vector)?;
         match variable.space {
             Space::Local | Space::Param => self.local_variable(variable).map(|_| ()),
             Space::Shared | Space::Global | Space::Const => {
@@ -311,7 +332,10 @@ impl<'m> Decoder<'m> {
             }
         };
         (self.line, self.loc) = (i.position.line, i.loc);
-        let kind = instruction::decode(self, i)?;
+        let kind = match self.with_components(i) {
+            Some(i) => instruction::decode(self, &i)?,
+            None => instruction::decode(self, i)?,
+        };
         let touched = Touched {
             reads: self.reads.as_slice().into(),
             writes: self.writes.as_slice().into(),
@@ -368,9 +392,14 @@ impl<'m> Decoder<'m> {
         self.scopes.iter().rev().find_map(|s| s.names.get(name)).or_else(|| self.module.names.get(name))
     }
 
-    /// The row and type of a register.
+    /// The row and type of a register that is no vector.
     pub fn register(&mut self, name: &Name) -> Result<(Slot, ScalarType), Refusal> {
-        self.vector_register(name).map(|(slot, ty, _)| (slot, ty))
+        match self.vector_register(name)? {
+            (slot, ty, 1) => Ok((slot, ty)),
+            (_, ty, count) => {
+                Err(Refusal(format!("`{name}` is a vector of {count} `{ty}` where one value is wanted")))
+            }
+        }
     }
 
     /// The first row, the component's type and the length of a register that may be a vector.
@@ -414,7 +443,7 @@ impl<'m> Decoder<'m> {
 
     /// Whether a name is a declared register.
     pub fn is_register(&mut self, name: &Name) -> bool {
-        self.register(name).is_ok()
+        self.vector_register(name).is_ok()
     }
 
     /// A constant in all lanes.

@@ -5,8 +5,8 @@ use ptx::{Instruction, Operand};
 use super::function::Decoder;
 use super::modifiers::Modifiers;
 use super::{
-    Refusal, arithmetic, asynchronous, atomics, compare, control, convert, data, extension, float, forms,
-    half, mixed, video, warp,
+    Refusal, arithmetic, asynchronous, atomics, call, compare, control, convert, data, extension, float,
+    forms, half, mixed, video, warp,
 };
 use crate::op::OpKind;
 
@@ -65,9 +65,10 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         "st" if i.opcode.has("bulk") => return Err(Refusal::new(BULK)),
         "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
         "atom" | "red" => atomics::decode(d, f)?,
-        "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence"
-        | "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy" | "pmevent"
-        | "griddepcontrol" | "setmaxnreg" => control::decode(d, f)?,
+        "call" => call::decode(d, f)?,
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence" | "prefetch"
+        | "prefetchu" | "discard" | "applypriority" | "createpolicy" | "pmevent" | "griddepcontrol"
+        | "setmaxnreg" => control::decode(d, f)?,
         "bar" | "barrier" if !i.opcode.has("cluster") => warp::barrier(d, f)?,
         "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => warp::decode(d, f)?,
         name if video::knows(name) => video::decode(d, f)?,

@@ -6,10 +6,12 @@
 mod arithmetic;
 mod asynchronous;
 mod atomics;
+mod call;
 mod compare;
 mod control;
 mod convert;
 mod data;
+mod declaration;
 pub(crate) mod extension;
 mod float;
 mod flow;

@@ -11,10 +11,10 @@ use ptx::{
     SourceLines, Space, Statement, Variable,
 };
 
-use super::Refusal;
 use super::function::{Decoder, Symbol};
 use super::reach::{Reached, reached};
 use super::requirements::Requirements;
+use super::{Refusal, call, declaration};
 use crate::Error;
 use crate::exec::code_address;
 use crate::memory::{AllocationKind, Memory, window};
@@ -512,21 +512,7 @@ impl Loader<'_> {
 }
 
 fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, Refusal> {
-    let results = function.results.iter().map(|v| decoder.formal(v)).collect::<Result<_, _>>()?;
-    let variadic = function.params.last().is_some_and(is_variadic);
-    let params = function.params.iter().map(|v| match is_variadic(v) {
-        true => decoder.formal(&Variable { dims: [Some(VARIADIC_BYTES)].into(), ..v.clone() }),
-        false => decoder.formal(v),
-    });
-    Ok(Signature { params: params.collect::<Result<_, _>>()?, results, variadic })
-}
-
-/// What a variadic function's frame has room for.
-const VARIADIC_BYTES: u64 = 1024;
-
-/// Whether a formal parameter stands for C's `...`: an array of bytes without a length.
-fn is_variadic(variable: &Variable) -> bool {
-    variable.space == Space::Param && variable.ty == ScalarType::B8 && *variable.dims == [None]
+    call::signature(&function.results, &function.params, |variable| decoder.formal(variable))
 }
 
 /// Lays out a kernel's parameters, each at its natural alignment, as the driver does.
@@ -536,6 +522,7 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
     let mut params = Vec::new();
     let mut end = 0u64;
     for variable in &function.params {
+        declaration::vector(variable.space, variable.ty, variable.vector)?;
         let size = variable.size().unwrap_or(u64::MAX);
         let align = variable.alignment().clamp(1, 1024);
         let offset = end.next_multiple_of(align);

@@ -7,6 +7,7 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::arithmetic::unsupported_type;
+use super::data::part_of_vector;
 use super::function::Decoder;
 use super::instruction::Form;
 use super::modifiers::Modifiers;
@@ -62,8 +63,8 @@ fn place(
     let Operand::Indexed(handle, rest) = operand else {
         return Err(Refusal(format!("`{operand}` is no image with coordinates")));
     };
-    let coordinates = match &rest[..] {
-        [coordinates] => list(coordinates),
+    let (coordinates, braced) = match &rest[..] {
+        [coordinates] => (list(coordinates), matches!(coordinates, Operand::Vector(_))),
         [_, _] => {
             return Err(Refusal::new(
                 "a sampler of its own (`.texmode_independent`) is not supported; CUDA names image and sampler together",
@@ -82,7 +83,9 @@ fn place(
     if coordinates.len() < needed || coordinates.len() > 4 {
         return Err(Refusal(format!("it takes {needed} coordinates, not {}", coordinates.len())));
     }
-    let coordinates = coordinates[..needed].iter().map(|c| d.source(c, ty)).collect::<Result<_, _>>()?;
+    let held_in = |c: &Operand| if braced { part_of_vector(ty, c) } else { ty };
+    let coordinates =
+        coordinates[..needed].iter().map(|c| d.source(c, held_in(c))).collect::<Result<_, _>>()?;
     Ok((handle, layer, coordinates))
 }
 
@@ -157,7 +160,8 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     if targets.len() != count {
         return Err(Refusal(format!("it gives {count} results")));
     }
-    let targets = targets.iter().map(|t| d.target(t, register)).collect::<Result<_, _>>()?;
+    let targets =
+        targets.iter().map(|t| d.target(t, part_of_vector(register, t))).collect::<Result<_, _>>()?;
     Ok(OpKind::Extension(Box::new(TextureFetch {
         handle,
         geometry,

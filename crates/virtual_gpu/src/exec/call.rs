@@ -8,8 +8,8 @@ use super::warp::{Group, Warp};
 use crate::fault::FaultKind;
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
-use crate::op::{CallOp, Callee, OpKind, Transfer};
-use crate::program::{Code, Place};
+use crate::op::{CallOp, Callee, OpKind};
+use crate::program::{Code, Place, Signature};
 
 /// The address that `mov` gives for a function.
 pub(crate) fn code_address(function: u32) -> u64 {
@@ -70,10 +70,10 @@ pub(super) fn call<O: BlockObserver>(
         cx.observer.enter(At { pc, warp: warp.index, lanes }, &entered);
     }
     let signature = &code.functions[function as usize].signature;
-    for (transfer, place) in op.arguments.iter().zip(&signature.params) {
-        let transfer = adapt(*transfer, *place);
-        move_value(warp, caller, callee, transfer, lanes, true);
-        tell(warp, cx, [caller, callee], transfer, At { pc, warp: warp.index, lanes }, true);
+    for (own, formal) in op.arguments.iter().zip(&signature.params) {
+        let (from, to) = ((caller, *own), (callee, formal.place));
+        pass(warp, from, to, lanes);
+        tell(warp, cx, from, to, At { pc, warp: warp.index, lanes });
     }
     warp.groups[running].frame = callee;
     warp.groups[running].pc = code.functions[function as usize].start;
@@ -82,112 +82,158 @@ pub(super) fn call<O: BlockObserver>(
 
 /// An indirect call may reach any function; one that takes other parameters would read what is not there.
 fn signature_fits(op: &CallOp, code: &Code, function: u32) -> bool {
-    let signature = &code.functions[function as usize].signature;
-    let fits = |transfers: &[Transfer], places: &[Place], fewest: usize| {
-        (fewest..=places.len()).contains(&transfers.len())
-            && transfers.iter().zip(places).all(|(t, p)| match (*t, *p) {
-                (
-                    Transfer::Bytes { size, .. } | Transfer::RegisterToBytes { size, .. },
-                    Place::Bytes { size: has, .. },
-                ) => size <= has,
-                (Transfer::Registers { rows, .. }, Place::Register { rows: has, .. }) => rows == has,
-                _ => false,
-            })
-    };
-    let fewest = signature.params.len() - usize::from(signature.variadic);
-    fits(&op.arguments, &signature.params, fewest)
-        && fits(&op.results, &signature.results, signature.results.len())
+    let Signature { params, results, variadic } = &code.functions[function as usize].signature;
+    let fewest = params.len() - usize::from(*variadic);
+    let more = |i: usize| *variadic && i + 1 == params.len();
+    (fewest..=params.len()).contains(&op.arguments.len())
+        && op.results.len() == results.len()
+        && op
+            .arguments
+            .iter()
+            .zip(params)
+            .enumerate()
+            .all(|(i, (own, formal))| own.fits(formal.place, more(i)))
+        && op.results.iter().zip(results).all(|(own, formal)| own.fits(formal.place, false))
 }
 
-/// A transfer with the callee's own place: decoding knew it only for direct calls.
-fn adapt(transfer: Transfer, place: Place) -> Transfer {
-    match (transfer, place) {
-        (Transfer::Bytes { caller, size, .. }, Place::Bytes { offset, .. }) => {
-            Transfer::Bytes { caller, callee: offset, size }
-        }
-        (Transfer::RegisterToBytes { caller, size, .. }, Place::Bytes { offset, .. }) => {
-            Transfer::RegisterToBytes { caller, callee: offset, size }
-        }
-        (Transfer::Registers { caller, rows, .. }, Place::Register { slot, .. }) => {
-            Transfer::Registers { caller, callee: slot, rows }
-        }
-        _ => transfer,
-    }
-}
+/// A place in a frame.
+type Framed = (u32, Place);
 
-/// Copies an argument into the callee's frame (`inward`), or a result out of it.
-fn move_value(warp: &mut Warp, caller: u32, callee: u32, transfer: Transfer, lanes: u32, inward: bool) {
-    let (from, to) = (warp.frames[caller as usize].local_base, warp.frames[callee as usize].local_base);
-    let (outer, inner) = (warp.regs(caller), warp.regs(callee));
-    match transfer {
-        Transfer::Bytes { caller, callee, size } => {
-            let (outer, inner) = ((from + caller) as usize, (to + callee) as usize);
+/// Copies a value between two frames of a warp.
+fn pass(warp: &mut Warp, from: Framed, to: Framed, lanes: u32) {
+    let ((source, from), (target, to)) = (from, to);
+    let (below, above) = (warp.frames[source as usize].local_base, warp.frames[target as usize].local_base);
+    match (from, to) {
+        (_, Place::Sink) | (Place::Sink, _) => {}
+        (Place::Bytes { offset: from, size }, Place::Bytes { offset: to, size: other }) => {
             for lane in lanes_of(lanes) {
                 let stack = warp.local.lane(lane);
-                let (source, target) = if inward { (outer, inner) } else { (inner, outer) };
                 // SAFETY: both lie in the frames' parts of the lane's stack, which `push_frame` reserved.
-                unsafe { std::ptr::copy(stack.add(source), stack.add(target), size as usize) }
-            }
-        }
-        Transfer::RegisterToBytes { caller, callee, size } => {
-            for lane in lanes_of(lanes) {
-                // SAFETY: the bytes lie in the callee's part of the stack; decoding gave the register `size` bytes.
                 unsafe {
-                    let bytes = warp.local.lane(lane).add((to + callee) as usize);
-                    let register = match size {
-                        0..=4 => outer.lanes::<u32>(caller).cast::<u32>().add(lane).cast::<u8>(),
-                        5..=8 => outer.lanes::<u64>(caller).cast::<u64>().add(lane).cast::<u8>(),
-                        _ => outer.lanes::<u128>(caller).cast::<u128>().add(lane).cast::<u8>(),
-                    };
-                    let (source, target) = if inward { (register, bytes) } else { (bytes, register) };
-                    std::ptr::copy_nonoverlapping(source, target, size as usize);
+                    let (from, to) = (stack.add((below + from) as usize), stack.add((above + to) as usize));
+                    std::ptr::copy(from, to, size.min(other) as usize);
                 }
             }
         }
-        Transfer::Registers { caller, callee, rows } => {
-            let ((from, source), (to, target)) =
-                if inward { ((outer, caller), (inner, callee)) } else { ((inner, callee), (outer, caller)) };
-            // SAFETY: decoding checked that both registers have so many rows; 0 rows are a predicate.
-            unsafe {
-                match rows {
-                    0 => to.set_predicate(target, from.predicate(source), lanes),
-                    1 => to.store(target, &*from.lanes::<u32>(source), lanes),
-                    2 => to.store(target, &*from.lanes::<u64>(source), lanes),
-                    _ => to.store(target, &*from.lanes::<u128>(source), lanes),
+        (
+            Place::Registers { slot: from, bytes, count },
+            Place::Registers { slot: to, bytes: other, count: others },
+        ) if (bytes, count) == (other, others) => {
+            let (source, target) = (warp.regs(source), warp.regs(target));
+            let rows = rows_of(bytes);
+            for (from, to) in (0..count).map(|part| (from + part * rows, to + part * rows)) {
+                // SAFETY: decoding gave both registers so many bytes, and `signature_fits` compared them; 0 is a predicate.
+                unsafe {
+                    match bytes {
+                        0 => target.set_predicate(to, source.predicate(from), lanes),
+                        1..=4 => target.store(to, &*source.lanes::<u32>(from), lanes),
+                        5..=8 => target.store(to, &*source.lanes::<u64>(from), lanes),
+                        _ => target.store(to, &*source.lanes::<u128>(from), lanes),
+                    }
                 }
+            }
+        }
+        // A register or a vector of them holds at most 16 bytes.
+        _ => {
+            for lane in lanes_of(lanes) {
+                let value = value(warp, (source, from), lane);
+                set_value(warp, (target, to), lane, value);
             }
         }
     }
 }
 
-/// Tells the observer that an argument was copied into the callee's frame (`inward`), or a result out of it.
-fn tell<O: BlockObserver>(
-    warp: &Warp,
-    cx: &mut Cx<'_, O>,
-    [outer, inner]: [u32; 2],
-    transfer: Transfer,
-    at: At,
-    inward: bool,
-) {
-    if !(O::SYNCHRONISATION || O::REGISTERS) {
+/// Rows of a register of so many bytes.
+fn rows_of(bytes: u32) -> u32 {
+    bytes.div_ceil(4).max(1)
+}
+
+/// What a lane has in a place of at most 16 bytes.
+fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
+    match place {
+        Place::Bytes { offset, size } => {
+            let start = warp.frames[frame as usize].local_base + offset;
+            let mut bytes = [0; 16];
+            if let Some(from) = warp.local.get(lane, start, size) {
+                bytes[..from.len()].copy_from_slice(from);
+            }
+            u128::from_le_bytes(bytes)
+        }
+        Place::Registers { slot, bytes, count } => {
+            let regs = warp.regs(frame);
+            // SAFETY: decoding gave the registers so many bytes.
+            let part = |part: u32| unsafe {
+                let slot = slot + part * rows_of(bytes);
+                match bytes {
+                    0..=4 => regs.get::<u32>(slot, lane).into(),
+                    5..=8 => regs.get::<u64>(slot, lane).into(),
+                    _ => regs.get::<u128>(slot, lane),
+                }
+            };
+            (0..count).fold(0, |whole, at| whole | part(at) << (8 * bytes * at))
+        }
+        Place::Sink => 0,
+    }
+}
+
+fn set_value(warp: &mut Warp, (frame, place): Framed, lane: usize, value: u128) {
+    match place {
+        Place::Bytes { offset, size } => {
+            let start = warp.frames[frame as usize].local_base + offset;
+            if let Some(to) = warp.local.get(lane, start, size) {
+                let bytes = value.to_le_bytes();
+                to.copy_from_slice(&bytes[..to.len()]);
+            }
+        }
+        Place::Registers { slot, bytes, count } => {
+            let regs = warp.regs(frame);
+            for at in 0..count {
+                let (slot, part) = (slot + at * rows_of(bytes), value >> (8 * bytes * at));
+                // SAFETY: as in `value`. What is narrower than a row is kept zero-extended.
+                unsafe {
+                    match bytes {
+                        1 => regs.set(slot, lane, part as u8),
+                        2 => regs.set(slot, lane, part as u16),
+                        0..=4 => regs.set(slot, lane, part as u32),
+                        5..=8 => regs.set(slot, lane, part as u64),
+                        _ => regs.set(slot, lane, part),
+                    }
+                }
+            }
+        }
+        Place::Sink => {}
+    }
+}
+
+/// Tells the observer of each part of a value that was copied between two frames.
+fn tell<O: BlockObserver>(warp: &Warp, cx: &mut Cx<'_, O>, from: Framed, to: Framed, at: At) {
+    if !(O::SYNCHRONISATION || O::REGISTERS) || from.1 == Place::Sink || to.1 == Place::Sink {
         return;
     }
-    let (outer, inner) = (&warp.frames[outer as usize], &warp.frames[inner as usize]);
-    let (outer, inner, bytes) = match transfer {
-        Transfer::Bytes { caller, callee, size } => {
-            (Carrier::Local(outer.local_base + caller), Carrier::Local(inner.local_base + callee), size)
-        }
-        Transfer::RegisterToBytes { caller, callee, size } => {
-            let register = Register { slot: outer.base + caller, bytes: size.next_multiple_of(4) };
-            (Carrier::Register(register), Carrier::Local(inner.local_base + callee), size)
-        }
-        Transfer::Registers { caller, callee, rows } => {
-            let register = |slot| Carrier::Register(Register { slot, bytes: 4 * rows });
-            (register(outer.base + caller), register(inner.base + callee), 4 * rows)
+    let size = from.1.size().min(to.1.size());
+    // The registers of both sides may differ in width.
+    let step = [from.1, to.1].into_iter().filter_map(|place| match place {
+        Place::Registers { bytes, .. } => Some(bytes),
+        _ => None,
+    });
+    let step = step.min().unwrap_or(size);
+    let carrier = |(frame, place): Framed, byte: u32| {
+        let frame = &warp.frames[frame as usize];
+        match place {
+            Place::Registers { slot, bytes, .. } => {
+                let (part, within) = (byte / bytes.max(1), byte % bytes.max(1));
+                let slot = frame.base + slot + part * rows_of(bytes);
+                let register = Register { slot, bytes: bytes.next_multiple_of(4) };
+                if step == bytes { Carrier::Register(register) } else { Carrier::Part(register, within) }
+            }
+            Place::Bytes { offset, .. } => Carrier::Local(frame.local_base + offset + byte),
+            Place::Sink => Carrier::Device,
         }
     };
-    let (from, to) = if inward { (outer, inner) } else { (inner, outer) };
-    cx.observer.passed(at, from, to, bytes);
+    let parts = if step == 0 { 1 } else { size / step };
+    for byte in (0..parts).map(|part| part * step) {
+        cx.observer.passed(at, carrier(from, byte), carrier(to, byte), step);
+    }
 }
 
 /// `ret` from a device function.
@@ -198,11 +244,10 @@ pub(super) fn ret<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, running
     let (caller, call_pc, function) = (f.parent, f.call_pc, f.function);
     if let OpKind::Call(op) = &code.ops[call_pc as usize].kind {
         let signature = &code.functions[function as usize].signature;
-        for (transfer, place) in op.results.iter().zip(&signature.results) {
-            let transfer = adapt(*transfer, *place);
-            move_value(warp, caller, frame, transfer, active, false);
-            let at = At { pc: call_pc, warp: warp.index, lanes: active };
-            tell(warp, cx, [caller, frame], transfer, at, false);
+        for (own, formal) in op.results.iter().zip(&signature.results) {
+            let (from, to) = ((frame, formal.place), (caller, *own));
+            pass(warp, from, to, active);
+            tell(warp, cx, from, to, At { pc: call_pc, warp: warp.index, lanes: active });
         }
     }
     split(warp, running, active);

@@ -25,8 +25,8 @@ impl Decoder<'_> {
                 8 => bits.into(),
                 _ => bits as i64 as i128 as u128,
             },
-            (B32 | U32 | S32, Constant::Single(bits)) => bits.into(),
-            (B64 | U64 | S64, Constant::Double(value)) => value.to_bits().into(),
+            (B32, Constant::Single(bits)) => bits.into(),
+            (B64, Constant::Double(value)) => value.to_bits().into(),
             _ => return Err(Refusal(format!("a floating-point constant where `{ty}` is wanted"))),
         })
     }
@@ -209,6 +209,16 @@ impl Decoder<'_> {
         Ok((slot, has))
     }
 
+    /// Notes one component of a vector register that is passed.
+    pub fn note_component(&mut self, slot: Slot, rows: u32, write: bool) {
+        if write {
+            self.writes.push((slot, rows));
+        } else {
+            self.reads.push((slot, rows));
+            self.sources.push(SourceOperand { slot, rows, register: true, inverted: false });
+        }
+    }
+
     /// Notes a register that is read beside the operands.
     pub fn note_read(&mut self, slot: Slot, rows: u32) {
         self.reads.push((slot, rows));
@@ -300,7 +310,7 @@ impl Decoder<'_> {
 
 /// Whether a register of a type may stand where an instruction wants another of its size. Untyped ones may anywhere, and the
 /// sign does not matter; what PTX came to know late, such as `bf16`, lies in untyped ones only.
-fn same_kind(has: ScalarType, wants: ScalarType) -> bool {
+pub fn same_kind(has: ScalarType, wants: ScalarType) -> bool {
     use ScalarType::*;
     match wants {
         B8 | B16 | B32 | B64 | B128 => true,

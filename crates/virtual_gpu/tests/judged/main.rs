@@ -1,0 +1,30 @@
+//! What PTX is, as ptxas judges: each line of these files is marked by whether it is taken, the virtual GPU must agree with
+//! the mark, and so must ptxas, where there is one (`WARPSMITH_PTXAS`, or on the path). Without it those tests are reported
+//! as ignored, by name and reason; `WARPSMITH_REQUIRE=ptxas` makes them fail instead. The marks are of CUDA 13.5.
+
+mod edges;
+mod ptxas;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> std::process::ExitCode {
+    let mut trials = Vec::new();
+    for (name, text) in [("vectors", include_str!("vectors.txt")), ("calls", include_str!("calls.txt"))] {
+        trials.push(Trial::test(format!("{name}_as_marked"), move || edges::virtual_gpu(text)));
+        trials.push(judged(format!("{name}_as_ptxas_takes_them"), move || edges::ptxas(text)));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// A test that needs ptxas.
+fn judged(name: String, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    let required =
+        std::env::var("WARPSMITH_REQUIRE").is_ok_and(|list| list.split(',').any(|name| name == "ptxas"));
+    match ptxas::find() {
+        Some(_) => Trial::test(name, run),
+        None if required => {
+            Trial::test(name, || Err(format!("WARPSMITH_REQUIRE asks for ptxas: {}", ptxas::NONE).into()))
+        }
+        None => Trial::test(format!("{name}: {}", ptxas::NONE), || Ok(())).with_ignored_flag(true),
+    }
+}
