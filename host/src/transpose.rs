@@ -3,7 +3,8 @@
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use cust::memory::DeviceBuffer;
-//! use host::{cli::Wish, device::Device, transpose::transpose};
+//! use host::transpose::transpose;
+//! use warpsmith_launch::{Device, Wish};
 //!
 //! let device = Device::open(Wish::Auto)?;
 //! let from = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
@@ -14,9 +15,11 @@
 //! # Ok(()) }
 //! ```
 
+use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
+use kernels_gpu::choice::{Name, UseKernel};
 use kernels_gpu::transpose::tiling::{Tile, windows};
-use kernels_gpu::transpose::{hopper, shifted, vectorised};
+use kernels_gpu::transpose::{Signature, UseTranspose, hopper, shifted, vectorised};
 use warpsmith_launch::extra::Extended;
 use warpsmith_launch::{Device, Limits, Shape};
 
@@ -72,28 +75,17 @@ pub struct Choice {
 impl Choice {
     /// The kernel's name.
     pub fn kernel(&self) -> &'static str {
-        match (self.chips, self.variant, self.bytes) {
-            (For::Any, Variant::Vectorised, 1) => "transpose_vectorised_1_byte",
-            (For::Any, Variant::Vectorised, 2) => "transpose_vectorised_2_bytes",
-            (For::Any, Variant::Vectorised, 4) => "transpose_vectorised_4_bytes",
-            (For::Any, Variant::Vectorised, 8) => "transpose_vectorised_8_bytes",
-            (For::Any, Variant::Vectorised, _) => "transpose_vectorised_16_bytes",
-            (For::Any, Variant::Shifted, 1) => "transpose_shifted_1_byte",
-            (For::Any, Variant::Shifted, 2) => "transpose_shifted_2_bytes",
-            (For::Any, Variant::Shifted, 4) => "transpose_shifted_4_bytes",
-            (For::Any, Variant::Shifted, _) => "transpose_shifted_8_bytes",
-            (For::Hopper, Variant::Vectorised, 1) => "transpose_hopper_1_byte",
-            (For::Hopper, Variant::Vectorised, 2) => "transpose_hopper_2_bytes",
-            (For::Hopper, Variant::Vectorised, 4) => "transpose_hopper_4_bytes",
-            (For::Hopper, Variant::Vectorised, 8) => "transpose_hopper_8_bytes",
-            (For::Hopper, Variant::Vectorised, _) => "transpose_hopper_16_bytes",
-            (For::Hopper, Variant::Shifted, 1) => "transpose_hopper_shifted_1_byte",
-            (For::Hopper, Variant::Shifted, 2) => "transpose_hopper_shifted_2_bytes",
-            (For::Hopper, Variant::Shifted, 4) => "transpose_hopper_shifted_4_bytes",
-            (For::Hopper, Variant::Shifted, _) => "transpose_hopper_shifted_8_bytes",
-            (_, Variant::Narrow, 1) => "transpose_hopper_narrow_1_byte",
-            (_, Variant::Narrow, 2) => "transpose_hopper_narrow_2_bytes",
-            (_, Variant::Narrow, _) => "transpose_hopper_narrow_4_bytes",
+        self.with_kernel(Name).unwrap_or_default()
+    }
+
+    /// Uses the kernel, if there is one for elements of so many bytes.
+    fn with_kernel<R>(&self, user: impl UseTranspose<R>) -> Option<R> {
+        match (self.chips, self.variant) {
+            (For::Any, Variant::Vectorised) => vectorised::choose(self.bytes, user),
+            (For::Any, Variant::Shifted) => shifted::choose(self.bytes, user),
+            (For::Hopper, Variant::Vectorised) => hopper::vectorised::choose(self.bytes, user),
+            (For::Hopper, Variant::Shifted) => hopper::shifted::choose(self.bytes, user),
+            (_, Variant::Narrow) => hopper::narrow::choose(self.bytes, user),
         }
     }
 
@@ -169,10 +161,7 @@ pub fn plan(
         (Variant::Narrow, 4) if chips == For::Hopper => shifted::NARROW_4,
         (Variant::Narrow, _) => return plan(chips, Variant::Shifted, bytes, (rows, cols)),
         _ => {
-            return Err(Error::Size(format!(
-                "elements of {bytes} bytes cannot be transposed: 1, 2, 4, 8 and 16 bytes can, 16 only in buffers and \
-                 rows aligned to 16"
-            )));
+            return Err(no_such_size(bytes));
         }
     };
     let hopper = chips == For::Hopper && variant == Variant::Vectorised;
@@ -188,6 +177,13 @@ pub fn plan(
     };
     let shape = grid(tile, own, side, (rows, cols));
     Ok(Choice { variant, chips, bytes, shape })
+}
+
+fn no_such_size(bytes: usize) -> Error {
+    Error::Size(format!(
+        "elements of {bytes} bytes cannot be transposed: 1, 2, 4, 8 and 16 bytes can, 16 only in buffers and rows aligned \
+         to 16"
+    ))
 }
 
 /// One block for each `own` rows and columns of a tile: `side` of them, side by side or in windows of their own, then down, then
@@ -234,45 +230,36 @@ pub fn launch<T: DeviceCopy>(
         })
     };
     let (rows, cols) = (extent(rows)?, extent(cols)?);
-    let shape = choice.shape;
-    macro_rules! launch {
-        ($module:ident::$kernel:ident, $bits:ty) => {{
-            let at = |address: u64| DevicePointer::<$bits>::from_raw(address);
-            // SAFETY: elements are moved as bits of their size, and the buffers hold rows × cols of them, as compared. What
-            // begins early waits.
-            unsafe {
-                let from = DeviceSlice::<$bits>::from_raw_parts(at(from.as_device_ptr().as_raw()), from.len());
-                let to = at(to.as_device_ptr().as_raw());
-                let kernel = device.kernel::<$module::$kernel>(&LEVELS)?;
-                Ok(kernel.launch_extended(shape, choice.extended(), (rows, cols, &from, to))?)
-            }
-        }};
-    }
-    match (choice.chips, choice.variant, choice.bytes) {
-        (For::Any, Variant::Vectorised, 1) => launch!(vectorised::transpose_vectorised_1_byte, u8),
-        (For::Any, Variant::Vectorised, 2) => launch!(vectorised::transpose_vectorised_2_bytes, u16),
-        (For::Any, Variant::Vectorised, 4) => launch!(vectorised::transpose_vectorised_4_bytes, u32),
-        (For::Any, Variant::Vectorised, 8) => launch!(vectorised::transpose_vectorised_8_bytes, u64),
-        (For::Any, Variant::Vectorised, _) => launch!(vectorised::transpose_vectorised_16_bytes, u128),
-        (For::Any, Variant::Shifted, 1) => launch!(shifted::transpose_shifted_1_byte, u8),
-        (For::Any, Variant::Shifted, 2) => launch!(shifted::transpose_shifted_2_bytes, u16),
-        (For::Any, Variant::Shifted, 4) => launch!(shifted::transpose_shifted_4_bytes, u32),
-        (For::Any, Variant::Shifted, _) => launch!(shifted::transpose_shifted_8_bytes, u64),
-        (For::Hopper, Variant::Vectorised, 1) => launch!(hopper::transpose_hopper_1_byte, u8),
-        (For::Hopper, Variant::Vectorised, 2) => launch!(hopper::transpose_hopper_2_bytes, u16),
-        (For::Hopper, Variant::Vectorised, 4) => launch!(hopper::transpose_hopper_4_bytes, u32),
-        (For::Hopper, Variant::Vectorised, 8) => launch!(hopper::transpose_hopper_8_bytes, u64),
-        (For::Hopper, Variant::Vectorised, _) => launch!(hopper::transpose_hopper_16_bytes, u128),
-        (For::Hopper, Variant::Shifted, 1) => launch!(hopper::transpose_hopper_shifted_1_byte, u8),
-        (For::Hopper, Variant::Shifted, 2) => launch!(hopper::transpose_hopper_shifted_2_bytes, u16),
-        (For::Hopper, Variant::Shifted, 4) => launch!(hopper::transpose_hopper_shifted_4_bytes, u32),
-        (For::Hopper, Variant::Shifted, _) => launch!(hopper::transpose_hopper_shifted_8_bytes, u64),
-        (_, Variant::Narrow, 1) => launch!(hopper::transpose_hopper_narrow_1_byte, u8),
-        (_, Variant::Narrow, 2) => launch!(hopper::transpose_hopper_narrow_2_bytes, u16),
-        (_, Variant::Narrow, _) => launch!(hopper::transpose_hopper_narrow_4_bytes, u32),
-    }
+    let (len, from, to) = (from.len(), from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
+    let launch = Launch { device, choice, extents: (rows, cols), from, to, len };
+    choice.with_kernel(launch).unwrap_or_else(|| Err(no_such_size(choice.bytes)))
 }
 
+/// A launch but for the type of its elements, which are moved as bits of their size.
+struct Launch<'a> {
+    device: &'a Device,
+    choice: &'a Choice,
+    extents: (u32, u32),
+    from: u64,
+    to: u64,
+    len: usize,
+}
+
+impl<T: DeviceCopy> UseKernel<Signature<T>, Result<(), Error>> for Launch<'_> {
+    fn with<K: Kernel<Signature = Signature<T>> + 'static>(self) -> Result<(), Error> {
+        let Self { device, choice, extents: (rows, cols), from, to, len } = self;
+        // SAFETY: the buffers hold rows × cols elements of this size, as `launch` compared. What begins early waits.
+        unsafe {
+            let from = DeviceSlice::<T>::from_raw_parts(DevicePointer::from_raw(from), len);
+            let to = DevicePointer::<T>::from_raw(to);
+            Ok(device.kernel::<K>(&LEVELS)?.launch_extended(
+                choice.shape,
+                choice.extended(),
+                (rows, cols, &from, to),
+            )?)
+        }
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;

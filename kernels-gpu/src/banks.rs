@@ -113,7 +113,7 @@ unsafe fn read<T: Element>(array: *mut T, rounds: u32, index: &[u32], out: *mut 
 }
 
 macro_rules! kernels {
-    ($($name:ident $element:ty;)*) => {$(
+    ($($name:ident $element:ty;)*) => { listed! { $($name)* } $(
         /// Each lane reads the array's element `index[lane]`, `rounds` times, and writes it to `out[lane]`.
         ///
         /// # Safety

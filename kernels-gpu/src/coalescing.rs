@@ -6,6 +6,11 @@
 use cuda_std::prelude::*;
 use cuda_std::shared_array;
 
+listed! {
+   copy_shifted copy_strided copy_scattered copy_some_lanes copy_4_bytes copy_8_bytes copy_16_bytes
+   stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place stretch_staged_in_place
+}
+
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 

@@ -2,6 +2,8 @@
 
 use cuda_std::prelude::*;
 
+listed! { vecadd }
+
 /// Adds two arrays. Launch it with at least one thread an element; the last block may have threads left over.
 ///
 /// # Safety

@@ -3,6 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::{misc, shared_array};
 
+listed! { chase_global chase_shared copy_by_few }
+
 /// Elements of the chain in shared memory.
 pub const SHARED_LEN: usize = 1024;
 

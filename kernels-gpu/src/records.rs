@@ -120,7 +120,7 @@ unsafe fn to_structs<const F: usize>(n: u32, pitch: u32, from: *const f32, to: *
 }
 
 macro_rules! kernels {
-    ($fields:literal, $struct:ty: $to_arrays:ident $to_structs:ident) => {
+    ($($fields:literal $struct:ty: $to_arrays:ident $to_structs:ident;)*) => { listed! { $($to_arrays $to_structs)* } $(
         #[doc = concat!("Structs of ", $fields, " floats become ", $fields, " arrays; array k begins at `to + k * pitch`.")]
         ///
         /// # Safety
@@ -146,7 +146,9 @@ macro_rules! kernels {
             // SAFETY: as the contract says.
             unsafe { to_structs::<$fields>(n, pitch, from.as_ptr(), to.cast(), stage) }
         }
-    };
+    )*};
 }
-kernels!(3, Point: points_to_arrays arrays_to_points);
-kernels!(4, Quad: quads_to_arrays arrays_to_quads);
+kernels! {
+    3 Point: points_to_arrays arrays_to_points;
+    4 Quad: quads_to_arrays arrays_to_quads;
+}

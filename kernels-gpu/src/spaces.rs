@@ -16,6 +16,10 @@ use core::mem::MaybeUninit;
 use cuda_std::prelude::*;
 use cuda_std::{address_space, shared_array};
 
+listed! {
+   spaces_parameter spaces_local spaces_shared spaces_global spaces_global_static spaces_constant spaces_leave spaces_find
+}
+
 /// Coefficients of a cubic polynomial, lowest power first.
 pub type Coefficients = [f32; 4];
 

@@ -37,6 +37,51 @@ pub unsafe trait Kernel {
     }
 }
 
+/// What a [`Kernel`] tells of itself, as a value: kernels of different types stand in one list.
+///
+/// ```
+/// use cuda_std::{Description, kernel};
+///
+/// #[kernel]
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {}
+/// #[kernel]
+/// pub unsafe fn sscal(a: f32, x: *mut f32) {}
+///
+/// const KERNELS: &[Description] = &[Description::of::<saxpy>(), Description::of::<sscal>()];
+/// assert_eq!(KERNELS[1].to_string(), "sscal(a: f32, x: *mut f32)");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// The name of the entry in the PTX.
+    pub name: &'static str,
+    /// The parameters as written in Rust, in order.
+    pub params: &'static [ParamLayout],
+    /// The limits of its launches.
+    pub bounds: LaunchBounds,
+    /// Its source file, as the compiler was given it.
+    pub file: &'static str,
+    /// The line of its name.
+    pub line: u32,
+}
+
+impl Description {
+    /// The description of a kernel.
+    pub const fn of<K: Kernel>() -> Self {
+        Self { name: K::NAME, params: K::PARAMS, bounds: K::LAUNCH_BOUNDS, file: K::FILE, line: K::LINE }
+    }
+}
+
+/// The signature in Rust, without `fn`.
+impl core::fmt::Display for Description {
+    fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(f, "{}(", self.name)?;
+        for (i, param) in self.params.iter().enumerate() {
+            write!(f, "{}{}: {}", if i == 0 { "" } else { ", " }, param.name, param.rust_type)?;
+        }
+        write!(f, ")")
+    }
+}
+
 /// The parameters of a [`Kernel::Signature`] as a tuple, `P`.
 ///
 /// A function that takes `K: Kernel` gets at them with `where K::Signature: Takes<P>`.

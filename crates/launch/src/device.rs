@@ -1,13 +1,13 @@
 //! The device: taken, described, and given the kernels that it admits.
 
-use cuda_std::Kernel;
+use cuda_std::{Description, Kernel};
 use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use warpsmith_cuda::Wish;
 
-use crate::description::Description;
+use crate::description::compare;
 use crate::error::{Doing, Error};
 use crate::launcher::Launcher;
 use crate::levels::Levels;
@@ -83,7 +83,7 @@ impl Device {
     /// Its description is compared with the PTX, so that a stale module is an error here and not a wrong launch.
     pub fn kernel<K: Kernel>(&self, levels: &Levels) -> Result<Launcher<'_, K>, Error> {
         if let Some(entry) = levels.find(K::NAME)? {
-            Description::of::<K>().compare(entry.function)?;
+            compare(&Description::of::<K>(), entry.function)?;
         }
         let module = self.module(levels, K::NAME)?;
         let function = module.get_function(K::NAME).doing(format!("find kernel `{}`", K::NAME))?;

@@ -68,9 +68,9 @@ mod limits;
 mod modules;
 
 pub use argument::{Argument, Arguments, Packed, StandsFor};
-pub use cuda_std::Kernel;
+pub use cuda_std::{Description, Kernel};
 pub use cust;
-pub use description::Description;
+pub use description::compare;
 pub use device::Device;
 pub use error::{Doing, Error};
 pub use float16::{Bf16, F16};

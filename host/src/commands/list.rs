@@ -48,7 +48,7 @@ impl Entry {
         Ok(Self {
             name: kernel.name,
             family,
-            signature: kernel.signature(),
+            signature: kernel.to_string(),
             file: registry::source(kernel),
             line: kernel.line,
             needs: LEVELS.of(kernel.name)?.map(|level| level.arch()),

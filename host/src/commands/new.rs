@@ -100,12 +100,14 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
         }
     }
     let registrations = [
-        ("kernels-gpu/src/lib.rs", vec![format!("{LOWEST_LEVEL}\npub mod {name};")]),
+        (
+            "kernels-gpu/src/lib.rs",
+            vec![format!("{LOWEST_LEVEL}\npub mod {name};"), format!("    (\"{name}\", {name}::KERNELS),")],
+        ),
         (
             "host/src/demos/mod.rs",
             vec![format!("pub mod {name};"), format!("    (\"{name}\", \"{name}\", {name}::run),")],
         ),
-        ("host/src/registry.rs", vec![format!("    \"{name}\": {name} {{ {name} }}")]),
     ];
     // All is read and composed before the first file is written, so that a failure leaves nothing half done.
     let mut outputs: Vec<(PathBuf, String)> =
@@ -314,7 +316,7 @@ mod tests {
     fn a_kernel_is_registered_in_every_place() {
         let root = tempfile::tempdir().unwrap();
         let real = source::workspace().unwrap();
-        for file in ["kernels-gpu/src/lib.rs", "host/src/demos/mod.rs", "host/src/registry.rs"] {
+        for file in ["kernels-gpu/src/lib.rs", "host/src/demos/mod.rs"] {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::copy(real.join(file), path).unwrap();
@@ -326,7 +328,7 @@ mod tests {
         assert!(read("kernels-gpu/src/lib.rs").contains(&format!("\n{LOWEST_LEVEL}\npub mod blur_rows;\n")));
         let demos = read("host/src/demos/mod.rs");
         assert!(demos.contains("\npub mod blur_rows;\n") && demos.contains("blur_rows::run),\n"));
-        assert!(read("host/src/registry.rs").contains("\"blur_rows\": blur_rows { blur_rows }\n"));
+        assert!(read("kernels-gpu/src/lib.rs").contains("    (\"blur_rows\", blur_rows::KERNELS),\n"));
         let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");
         fs::create_dir(root.path().join("kernels-gpu/src/wide")).unwrap();

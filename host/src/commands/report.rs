@@ -109,7 +109,7 @@ impl Report {
 /// Runs all demos and describes each kernel by its most wasteful launch.
 fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
-    let families: BTreeSet<&str> = registry::KERNELS.iter().map(|(family, _)| *family).collect();
+    let families: BTreeSet<&str> = registry::FAMILIES.iter().map(|(family, _)| *family).collect();
     // The order of the demos, then what is no demo of its own.
     let known = demos::ALL.iter().map(|(name, ..)| *name).filter(|name| families.contains(name));
     let others = families.iter().copied().filter(|name| demos::ALL.iter().all(|(demo, ..)| demo != name));

@@ -1,7 +1,9 @@
 //! The transpose: two contiguous sides need a detour through shared memory.
 
 use bytemuck::AnyBitPattern;
+use cuda_std::Kernel;
 use cust::memory::{DeviceBuffer, DeviceCopy};
+use kernels_gpu::choice::{Name, UseKernel};
 use kernels_gpu::coalescing::Quad;
 use kernels_gpu::transpose as k;
 use rayon::prelude::*;
@@ -48,6 +50,18 @@ impl Step {
         }
     }
 
+    /// The kernels' step in tiles of 32 × 32, if it is one.
+    fn in_tiles(self) -> Option<k::Step> {
+        match self {
+            Self::Copy => Some(k::Step::Copy),
+            Self::Naive => Some(k::Step::Naive),
+            Self::Tile => Some(k::Step::Tile),
+            Self::Padded => Some(k::Step::Padded),
+            Self::Swizzled => Some(k::Step::Swizzled),
+            Self::Vectorised | Self::Shifted => None,
+        }
+    }
+
     /// What it shows with elements of that many bytes.
     fn shows(self, bytes: usize) -> String {
         match self {
@@ -85,21 +99,25 @@ impl Step {
 
 /// An element type that the transposes exist for.
 pub trait Element: DeviceCopy + AnyBitPattern + Send + Sync + Default + PartialEq + std::fmt::Debug {
-    /// The step's kernel, if there is one for this type.
-    fn name(step: Step) -> Option<&'static str>;
+    /// The kernel of a step in tiles of 32 × 32, if there is one for this type.
+    fn in_tiles(step: k::Step) -> Option<&'static str>;
 
     /// Launches a step in tiles of 32 × 32.
     ///
     /// # Safety
     /// Both buffers hold rows × cols elements.
-    unsafe fn launch(
-        device: &Device,
-        step: Step,
-        shape: Shape,
-        extents: (u32, u32),
-        from: &DeviceBuffer<Self>,
-        to: &mut DeviceBuffer<Self>,
-    ) -> Result<(), Error>;
+    unsafe fn launch(step: k::Step, launch: Launch<Self>) -> Result<(), Error>;
+
+    /// The step's kernel, if there is one for this type.
+    fn name(step: Step) -> Option<&'static str> {
+        match (step.in_tiles(), step.variant()) {
+            (Some(step), _) => Self::in_tiles(step),
+            (_, Some(variant)) => dispatch::plan(For::Any, variant, size_of::<Self>(), (1, 1))
+                .ok()
+                .map(|choice| choice.kernel()),
+            _ => None,
+        }
+    }
 
     /// The step's kernel, if it takes a matrix of this shape.
     fn name_for(step: Step, extents: (usize, usize)) -> Option<&'static str> {
@@ -109,53 +127,50 @@ pub trait Element: DeviceCopy + AnyBitPattern + Send + Sync + Default + PartialE
 }
 
 /// The error for a step that the type or the shape has no kernel for.
-fn no_kernel<T>(step: Step) -> Error {
+fn no_kernel<T>(step: impl std::fmt::Debug) -> Error {
     Error::Size(format!("no {step:?} transpose of such a matrix of {}", std::any::type_name::<T>()))
 }
 
+/// A launch in tiles of 32 × 32 but for the kernel.
+pub struct Launch<'a, T: DeviceCopy> {
+    device: &'a Device,
+    shape: Shape,
+    extents: (u32, u32),
+    from: &'a DeviceBuffer<T>,
+    to: &'a mut DeviceBuffer<T>,
+}
+
 macro_rules! elements {
-    ($($element:ty: $($step:ident $kernel:ident)*, $vectorised:ident $(, $shifted:ident)?;)*) => {$(
+    ($($element:ty: $passed:ty;)*) => {$(
+        impl UseKernel<k::Signature<$passed>, Result<(), Error>> for Launch<'_, $element> {
+            fn with<K: Kernel<Signature = k::Signature<$passed>> + 'static>(self) -> Result<(), Error> {
+                let Self { device, shape, extents: (rows, cols), from, to } = self;
+                // SAFETY: the promise of `Element::launch`'s caller, which is what each kernel asks for.
+                unsafe { Ok(device.kernel::<K>(&LEVELS)?.launch(shape, (rows, cols, from, to))?) }
+            }
+        }
+
         impl Element for $element {
-            fn name(step: Step) -> Option<&'static str> {
-                match step {
-                    $(Step::$step => Some(stringify!($kernel)),)*
-                    Step::Vectorised => Some(stringify!($vectorised)),
-                    $(Step::Shifted => Some(stringify!($shifted)),)?
-                    #[allow(unreachable_patterns)]
-                    _ => None,
-                }
+            fn in_tiles(step: k::Step) -> Option<&'static str> {
+                Some(<$passed as k::Family>::choose(step, Name))
             }
 
-            #[allow(unused_variables)]
-            unsafe fn launch(
-                device: &Device,
-                step: Step,
-                shape: Shape,
-                (rows, cols): (u32, u32),
-                from: &DeviceBuffer<Self>,
-                to: &mut DeviceBuffer<Self>,
-            ) -> Result<(), Error> {
-                match step {
-                    // SAFETY: the caller's promise, which is what each kernel asks for.
-                    $(Step::$step => unsafe {
-                        Ok(device.kernel::<k::$kernel>(&LEVELS)?.launch(shape, (rows, cols, from, to))?)
-                    },)*
-                    _ => Err(no_kernel::<Self>(step)),
-                }
+            unsafe fn launch(step: k::Step, launch: Launch<Self>) -> Result<(), Error> {
+                <$passed as k::Family>::choose(step, launch)
             }
         }
     )*};
 }
-elements! {
-    f32: Copy transpose_copy Naive transpose_naive Tile transpose_tile Padded transpose_padded
-        Swizzled transpose_swizzled, transpose_vectorised_4_bytes, transpose_shifted_4_bytes;
-    f64: Copy transpose_copy_f64 Naive transpose_naive_f64 Tile transpose_tile_f64 Padded transpose_padded_f64
-        Swizzled transpose_swizzled_f64, transpose_vectorised_8_bytes, transpose_shifted_8_bytes;
-    F16: Copy transpose_copy_f16 Naive transpose_naive_f16 Tile transpose_tile_f16 Padded transpose_padded_f16
-        Swizzled transpose_swizzled_f16, transpose_vectorised_2_bytes, transpose_shifted_2_bytes;
-    u8: Copy transpose_copy_u8 Naive transpose_naive_u8 Tile transpose_tile_u8 Padded transpose_padded_u8
-        Swizzled transpose_swizzled_u8, transpose_vectorised_1_byte, transpose_shifted_1_byte;
-    Quad: , transpose_vectorised_16_bytes;
+elements! { f32: f32; f64: f64; F16: half::f16; u8: u8; }
+
+impl Element for Quad {
+    fn in_tiles(_: k::Step) -> Option<&'static str> {
+        None
+    }
+
+    unsafe fn launch(step: k::Step, _: Launch<Self>) -> Result<(), Error> {
+        Err(no_kernel::<Self>(step))
+    }
 }
 
 /// `to` becomes the transpose of the rows × cols matrix `from` (or its copy, for [`Step::Copy`]).
@@ -166,14 +181,15 @@ pub fn transpose<T: Element>(
     from: &DeviceBuffer<T>,
     to: &mut DeviceBuffer<T>,
 ) -> Result<(), Error> {
-    if let Some(variant) = step.variant() {
+    let Some(tiled) = step.in_tiles() else {
+        let variant = step.variant().ok_or_else(|| no_kernel::<T>(step))?;
         let bytes = size_of::<T>();
         if !dispatch::takes(variant, bytes, (rows, cols)) {
             return Err(no_kernel::<T>(step));
         }
         let choice = dispatch::plan(For::Any, variant, bytes, (rows, cols))?;
         return dispatch::launch(device, &choice, (rows, cols), from, to);
-    }
+    };
     let has = from.len().min(to.len());
     if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
         return Err(Error::Size(format!("the matrix is {rows} × {cols}, a buffer has {has} elements")));
@@ -182,7 +198,10 @@ pub fn transpose<T: Element>(
         |extent: usize| u32::try_from(extent).map_err(|_| Error::Size(format!("{extent} is too large")));
     let shape = Shape::tiles((cols, rows), (k::TILE, k::TILE), (k::TILE as u32, k::BLOCK_ROWS as u32));
     // SAFETY: both buffers hold rows × cols elements, as compared above.
-    unsafe { T::launch(device, step, shape, (extent(rows)?, extent(cols)?), from, to) }
+    unsafe {
+        let extents = (extent(rows)?, extent(cols)?);
+        T::launch(tiled, Launch { device, shape, extents, from, to })
+    }
 }
 
 /// What a step should give, on the host.
@@ -218,23 +237,20 @@ pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
 }
 
 /// A launch of the demo: a step, or what the dispatcher takes on Hopper.
-enum Launch {
+enum Shown {
     Step(Step),
     Choice(dispatch::Choice),
 }
 
 /// The launches for a type that are wanted, with their kernels.
-fn launches<T: Element>(
-    stage: &Stage,
-    extents: (usize, usize),
-) -> Result<Vec<(&'static str, Launch)>, Error> {
+fn launches<T: Element>(stage: &Stage, extents: (usize, usize)) -> Result<Vec<(&'static str, Shown)>, Error> {
     let named = Step::ALL.into_iter().filter_map(|step| Some((T::name_for(step, extents)?, step)));
-    let mut all: Vec<_> = named.map(|(name, step)| (name, Launch::Step(step))).collect();
+    let mut all: Vec<_> = named.map(|(name, step)| (name, Shown::Step(step))).collect();
     // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
     for variant in [Variant::Vectorised, Variant::Shifted, Variant::Narrow] {
         if stage.only.is_some() && dispatch::takes(variant, size_of::<T>(), extents) {
             let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
-            all.push((choice.kernel(), Launch::Choice(choice)));
+            all.push((choice.kernel(), Shown::Choice(choice)));
         }
     }
     all.retain(|(name, _)| stage.wants(name));
@@ -258,18 +274,18 @@ fn steps<T: Element>(
     for (name, launch) in launches {
         to.wipe()?;
         let mut run = || match &launch {
-            Launch::Step(step) => transpose(stage.device, *step, extents, &from, to.buffer()),
-            Launch::Choice(choice) => dispatch::launch(stage.device, choice, extents, &from, to.buffer()),
+            Shown::Step(step) => transpose(stage.device, *step, extents, &from, to.buffer()),
+            Shown::Choice(choice) => dispatch::launch(stage.device, choice, extents, &from, to.buffer()),
         };
         let counters = stage.once(name, &mut run)?;
         let time = stage.time(&mut run)?;
         let verdict = match launch {
-            Launch::Step(Step::Copy) => exact(to.read()?, &elements),
+            Shown::Step(Step::Copy) => exact(to.read()?, &elements),
             _ => exact_turned(to.read()?, &elements, extents),
         };
         let shows = match launch {
-            Launch::Step(step) => step.shows(size_of::<T>()),
-            Launch::Choice(_) => "launches overlap".into(),
+            Shown::Step(step) => step.shows(size_of::<T>()),
+            Shown::Choice(_) => "launches overlap".into(),
         };
         let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));

@@ -1,11 +1,13 @@
 //! Which kernel a product gets: every way to deal it out, how many cycles each would take, and the launch of the least.
 
+use cuda_std::Kernel;
 use cust::memory::DevicePointer;
+use kernels_gpu::choice::UseKernel;
 use kernels_gpu::matmul::product as kernels;
 use kernels_gpu::matmul::product::operand::STEP;
 use kernels_gpu::matmul::product::pack::{self, Packing};
 use kernels_gpu::matmul::product::parts;
-use kernels_gpu::matmul::product::thin::Thin;
+use kernels_gpu::matmul::product::thin::{Thin, product_thin_columns, product_thin_rows};
 use warpsmith_launch::{Device, Limits, Shape};
 
 use super::tiles::{Problem, Tiles};
@@ -226,55 +228,30 @@ impl Plan {
     }
 
     pub(super) fn entry(&self) -> Entry {
-        let operands = (self.problem.a_transposed, self.problem.b_transposed);
-        macro_rules! entries {
-            ($($module:ident: $nn:ident $nt:ident $tn:ident $tt:ident)*) => {
-                match self.tiles {
-                    Tiles::Thin if self.problem.large_turned() => thin!(product_thin_rows),
-                    Tiles::Thin => thin!(product_thin_columns),
-                    $(Tiles::$module => match operands {
-                    (false, false) => entry!($nn),
-                    (false, true) => entry!($nt),
-                    (true, false) => entry!($tn),
-                    (true, true) => entry!($tt),
-                    },)*
-                }
-            };
+        /// Launches the kernel that is chosen.
+        struct OfTiles;
+        impl UseKernel<kernels::Signature, Entry> for OfTiles {
+            fn with<K: Kernel<Signature = kernels::Signature> + 'static>(self) -> Entry {
+                // SAFETY: `Products::launch` compared the matrices with their buffers, and the shape is the plan's own.
+                (K::NAME, |_, device, shape, p, a, b, c| unsafe {
+                    Ok(device.kernel::<K>(&LEVELS)?.launch(shape, (p, a, b, c))?)
+                })
+            }
         }
         macro_rules! thin {
             ($kernel:ident) => {
-                // SAFETY: as below.
-                (stringify!($kernel), |plan, device, shape, p, a, b, c| unsafe {
+                // SAFETY: as above.
+                (<$kernel as Kernel>::NAME, |plan, device, shape, p, a, b, c| unsafe {
                     let (thin, [large, few]) = plan.thin(&p, [a, b]);
                     Ok(device.kernel::<$kernel>(&LEVELS)?.launch(shape, (thin, large, few, c))?)
                 })
             };
         }
-        macro_rules! entry {
-            ($kernel:ident) => {
-                // SAFETY: `Products::launch` compared the matrices with their buffers, and the shape is the plan's own.
-                (stringify!($kernel), |_, device, shape, p, a, b, c| unsafe {
-                    Ok(device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c))?)
-                })
-            };
-        }
-        use kernels::large::*;
-        use kernels::middle::*;
-        use kernels::middle_any::*;
-        use kernels::portable::*;
-        use kernels::small::*;
-        use kernels::tall::*;
-        use kernels::thin::{product_thin_columns, product_thin_rows};
-        use kernels::wide::*;
-        entries! {
-            Large: product_large_nn product_large_nt product_large_tn product_large_tt
-            Middle: product_middle_nn product_middle_nt product_middle_tn product_middle_tt
-            MiddleAny: product_middle_any_nn product_middle_any_nt product_middle_any_tn product_middle_any_tt
-            Small: product_small_nn product_small_nt product_small_tn product_small_tt
-            Tall: product_tall_nn product_tall_nt product_tall_tn product_tall_tt
-            Wide: product_wide_nn product_wide_nt product_wide_tn product_wide_tt
-            Portable: product_portable_nn product_portable_nt product_portable_tn product_portable_tt
-        }
+        let form = self.tiles.form();
+        let transposed = (self.problem.a_transposed, self.problem.b_transposed);
+        form.and_then(|form| kernels::choose(form, transposed, OfTiles)).unwrap_or_else(|| {
+            if self.problem.large_turned() { thin!(product_thin_rows) } else { thin!(product_thin_columns) }
+        })
     }
 }
 

@@ -1,8 +1,7 @@
 //! The kernels' tiles: what they are for, which products they take, and how many cycles they take for them.
 
 use kernels_gpu::matmul::product::operand::STEP;
-use kernels_gpu::matmul::product::thin;
-use kernels_gpu::matmul::product::{Large, Middle, STAGES, STAGES_HELD, Small, Tall, Wide};
+use kernels_gpu::matmul::product::{self as kernels, Form, thin};
 use warpsmith_launch::Limits;
 
 /// What a kernel is chosen by.
@@ -83,47 +82,44 @@ impl Tiles {
         Self::Thin,
     ];
 
+    /// The form of the kernels in these tiles; the thin ones have none.
+    pub(super) fn form(self) -> Option<Form> {
+        Some(match self {
+            Self::Large => kernels::LARGE,
+            Self::Middle => kernels::MIDDLE,
+            Self::MiddleAny => kernels::MIDDLE_ANY,
+            Self::Small => kernels::SMALL,
+            Self::Tall => kernels::TALL,
+            Self::Wide => kernels::WIDE,
+            Self::Portable => kernels::PORTABLE,
+            Self::Thin => return None,
+        })
+    }
+
     /// Rows and columns of a tile.
     pub(super) fn edges(self, problem: &Problem) -> (usize, usize) {
-        match self {
-            Self::Large => (Large::M, Large::N),
-            Self::Middle | Self::MiddleAny => (Middle::M, Middle::N),
-            Self::Small | Self::Portable => (Small::M, Small::N),
-            Self::Tall => (Tall::M, Tall::N),
-            Self::Wide => (Wide::M, Wide::N),
-            Self::Thin => {
-                let (lines, thin) = (problem.lines_of_block() as usize, thin::WIDTH);
-                if problem.few_columns() { (lines, thin) } else { (thin, lines) }
-            }
+        let (lines, thin) = (problem.lines_of_block() as usize, thin::WIDTH);
+        match self.form() {
+            Some(form) => (form.m, form.n),
+            None if problem.few_columns() => (lines, thin),
+            None => (thin, lines),
         }
     }
 
     /// Threads of a block and bytes of dynamic shared memory.
     pub(super) fn block(self) -> (u32, u32) {
-        let (threads, shared) = match self {
-            Self::Large => (Large::THREADS, Large::shared_bytes(STAGES)),
-            Self::Middle | Self::MiddleAny => (Middle::THREADS, Middle::shared_bytes(STAGES)),
-            Self::Small => (Small::THREADS, Small::shared_bytes(STAGES)),
-            Self::Tall => (Tall::THREADS, Tall::shared_bytes(STAGES)),
-            Self::Wide => (Wide::THREADS, Wide::shared_bytes(STAGES)),
-            Self::Portable => (Small::THREADS, Small::shared_bytes(STAGES_HELD)),
-            Self::Thin => (thin::BLOCK as usize, 0),
-        };
-        (threads as u32, shared)
+        self.form().map_or((thin::BLOCK, 0), |form| (form.threads, form.shared_bytes))
     }
 
     /// Whether they need whole vectors.
     pub(super) fn takes_aligned_only(self) -> bool {
-        matches!(self, Self::Large | Self::Middle)
+        self.form().is_some_and(|form| form.aligned)
     }
 
     pub(super) fn takes(self, problem: &Problem, limits: &Limits) -> bool {
-        match self {
-            Self::Large | Self::Middle => problem.aligned && limits.capability >= (8, 0),
-            Self::MiddleAny | Self::Small | Self::Tall | Self::Wide => limits.capability >= (8, 0),
-            Self::Portable => true,
-            Self::Thin => problem.few_columns() || problem.few_rows(),
-        }
+        self.form().map_or(problem.few_columns() || problem.few_rows(), |form| {
+            (problem.aligned || !form.aligned) && (limits.capability >= (8, 0) || !form.asynchronous)
+        })
     }
 
     /// About how many cycles a multiprocessor takes for `blocks` blocks, each of which has one of `parts` of K.

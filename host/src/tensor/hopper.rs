@@ -1,10 +1,12 @@
 //! The kernels of Hopper: tensor copies, clusters, products of warpgroups.
 
+use cuda_std::Kernel;
 use cust::memory::{DeviceBuffer, DevicePointer};
+use half::{bf16, f16};
+use kernels_gpu::choice::UseKernel;
 use kernels_gpu::hopper::HopperGemm;
 use kernels_gpu::hopper::epilogue::OutputMap;
-use kernels_gpu::hopper::product::*;
-use kernels_gpu::hopper::work::Split;
+use kernels_gpu::hopper::product::{Family, Signature};
 use tile::hopper::{Element, PanelMap, Tf32};
 use warpsmith_launch::extra::{Extended, Tensor, tensor_map};
 use warpsmith_launch::{Device, Doing, Limits, Shape};
@@ -166,69 +168,14 @@ pub(super) fn prepare<'d>(
     let none = || Error::Product("no plan of these tiles takes it".into());
     let plan = Plan::choose(problem, device.limits().sms, tiles, shared).ok_or_else(none)?;
     let launch = Launch { device, problem, operands, plan };
-    macro_rules! halves {
-        ($t:ty: $nn:ident $nt:ident $tn:ident $tt:ident) => {
-            match problem.layout {
-                Layout::Nn => launch.of::<$t, $nn>(),
-                Layout::Nt => launch.of::<$t, $nt>(),
-                Layout::Tn => launch.of::<$t, $tn>(),
-                Layout::Tt => launch.of::<$t, $tt>(),
-            }
-        };
-    }
-    use half::{bf16, f16};
-    match (plan.tiles, problem.input) {
-        (Tiles::Pairs, Input::F16) => halves!(f16: hopper_f16_nn hopper_f16_nt hopper_f16_tn hopper_f16_tt),
-        (Tiles::Pairs, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn hopper_bf16_nt hopper_bf16_tn hopper_bf16_tt)
-        }
-        (Tiles::Alone, Input::F16) => {
-            halves!(f16: hopper_f16_nn_alone hopper_f16_nt_alone hopper_f16_tn_alone hopper_f16_tt_alone)
-        }
-        (Tiles::Alone, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn_alone hopper_bf16_nt_alone hopper_bf16_tn_alone hopper_bf16_tt_alone)
-        }
-        (Tiles::Wide192, Input::F16) => {
-            halves!(f16: hopper_f16_nn_192 hopper_f16_nt_192 hopper_f16_tn_192 hopper_f16_tt_192)
-        }
-        (Tiles::Wide192, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn_192 hopper_bf16_nt_192 hopper_bf16_tn_192 hopper_bf16_tt_192)
-        }
-        (Tiles::Wide128, Input::F16) => {
-            halves!(f16: hopper_f16_nn_128 hopper_f16_nt_128 hopper_f16_tn_128 hopper_f16_tt_128)
-        }
-        (Tiles::Wide128, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn_128 hopper_bf16_nt_128 hopper_bf16_tn_128 hopper_bf16_tt_128)
-        }
-        (Tiles::Wide64, Input::F16) => {
-            halves!(f16: hopper_f16_nn_64 hopper_f16_nt_64 hopper_f16_tn_64 hopper_f16_tt_64)
-        }
-        (Tiles::Wide64, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn_64 hopper_bf16_nt_64 hopper_bf16_tn_64 hopper_bf16_tt_64)
-        }
-        (Tiles::Small, Input::F16) => {
-            halves!(f16: hopper_f16_nn_small hopper_f16_nt_small hopper_f16_tn_small hopper_f16_tt_small)
-        }
-        (Tiles::Small, Input::Bf16) => {
-            halves!(bf16: hopper_bf16_nn_small hopper_bf16_nt_small hopper_bf16_tn_small hopper_bf16_tt_small)
-        }
-        (Tiles::SmallDown, Input::F16) => halves!(
-            f16: hopper_f16_nn_small_down hopper_f16_nt_small_down hopper_f16_tn_small_down hopper_f16_tt_small_down
-        ),
-        (Tiles::SmallDown, Input::Bf16) => halves!(
-            bf16: hopper_bf16_nn_small_down hopper_bf16_nt_small_down hopper_bf16_tn_small_down
-                hopper_bf16_tt_small_down
-        ),
-        (Tiles::Pairs, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt>(),
-        (Tiles::Pairs, Input::S8) => launch.of::<i8, hopper_s8_nt>(),
-        (Tiles::Wide128, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_128>(),
-        (Tiles::Wide128, Input::S8) => launch.of::<i8, hopper_s8_nt_128>(),
-        (Tiles::Wide64, Input::Tf32) => launch.of::<Tf32, hopper_tf32_nt_64>(),
-        (Tiles::Wide64, Input::S8) => launch.of::<i8, hopper_s8_nt_64>(),
-        (Tiles::Alone | Tiles::Wide192 | Tiles::Small | Tiles::SmallDown, Input::Tf32 | Input::S8) => {
-            Err(none())
-        }
-    }
+    let (form, transposed) = (plan.tiles.form(), problem.layout.transposed());
+    let prepared = match problem.input {
+        Input::F16 => f16::choose(form, transposed, launch),
+        Input::Bf16 => bf16::choose(form, transposed, launch),
+        Input::Tf32 => Tf32::choose(form, transposed, launch),
+        Input::S8 => i8::choose(form, transposed, launch),
+    };
+    prepared.unwrap_or_else(|| Err(none()))
 }
 
 /// A launch but for its types.
@@ -239,14 +186,8 @@ struct Launch<'d, 'p> {
     plan: Plan,
 }
 
-impl<'d> Launch<'d, '_> {
-    /// Of a kernel that multiplies elements of type `T`.
-    fn of<T, K>(self) -> Result<Prepared<'d>, Error>
-    where
-        T: Element,
-        K: cuda_std::Kernel<Signature = fn(HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32)>
-            + 'd,
-    {
+impl<'d, T: Element> UseKernel<Signature<T>, Result<Prepared<'d>, Error>> for Launch<'d, '_> {
+    fn with<K: Kernel<Signature = Signature<T>> + 'static>(self) -> Result<Prepared<'d>, Error> {
         let Self { device, problem, operands, plan } = self;
         let launcher = device.kernel::<K>(&LEVELS)?;
         // `Problem::check` keeps all extents below 2^28.

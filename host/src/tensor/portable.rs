@@ -1,12 +1,13 @@
 //! The kernels of every chip from capability 8.0 on.
 
+use cuda_std::Kernel;
 use cust::memory::DevicePointer;
-use kernels_gpu::tensor::general::*;
-use kernels_gpu::tensor::portable::*;
+use kernels_gpu::choice::UseKernel;
 use kernels_gpu::tensor::{TensorGemm, general, portable};
-use warpsmith_launch::{Bf16, Device, F16, Limits, Shape};
+use tile::mma::Tf32;
+use warpsmith_launch::{Bf16, Device, F16, Limits, Shape, StandsFor};
 
-use super::{Automatic, Input, Layout, Operands, Order, Prepared, Problem, Variant};
+use super::{Automatic, Input, Layout, Operands, Prepared, Problem, Variant};
 use crate::error::Error;
 use crate::modules::LEVELS;
 
@@ -95,17 +96,46 @@ fn grid(problem: &Problem, tile: (usize, usize), threads: usize, shared: u32) ->
     Ok(Shape { grid: [blocks, 1, 1], block: [threads as u32, 1, 1], shared })
 }
 
-macro_rules! launch {
-    ($device:ident, $shape:ident, ($($argument:expr),*), $operands:ident, $kernel:ident, $passed:ty) => {{
-        let launcher = $device.kernel::<$kernel>(&LEVELS)?;
-        let a = DevicePointer::<$passed>::from_raw($operands.a);
-        let b = DevicePointer::<$passed>::from_raw($operands.b);
-        let c = DevicePointer::<u8>::from_raw($operands.c);
+/// The type that the host's buffers have for one that a kernel is passed.
+trait Passed: Sized {
+    type Held: StandsFor<Self> + 'static;
+}
+
+macro_rules! passed {
+    ($($passed:ty: $held:ty,)*) => { $(impl Passed for $passed { type Held = $held; })* };
+}
+passed! { half::f16: F16, half::bf16: Bf16, f32: f32, i8: i8, }
+
+/// A launch but for its types.
+struct Launch<'d, 'p> {
+    device: &'d Device,
+    shape: Shape,
+    problem: &'p Problem,
+    operands: Operands,
+}
+
+impl<'d, T: Passed> UseKernel<portable::Signature<T>, Result<Prepared<'d>, Error>> for Launch<'d, '_> {
+    fn with<K: Kernel<Signature = portable::Signature<T>> + 'static>(self) -> Result<Prepared<'d>, Error> {
+        let (launcher, shape, p) = (self.device.kernel::<K>(&LEVELS)?, self.shape, parameters(self.problem));
+        let [a, b] = [self.operands.a, self.operands.b].map(DevicePointer::<T::Held>::from_raw);
+        let c = DevicePointer::<u8>::from_raw(self.operands.c);
         // SAFETY: `prepare`'s caller promises the matrices; block, grid and shared memory are the kernel's own.
-        Ok(Prepared::new(stringify!($kernel), move || unsafe {
-            Ok(launcher.launch($shape, ($($argument,)* a, b, c))?)
+        Ok(Prepared::new(K::NAME, move || unsafe { Ok(launcher.launch(shape, (p, a, b, c))?) }))
+    }
+}
+
+impl<'d, T: Passed> UseKernel<general::Signature<T>, Result<Prepared<'d>, Error>> for Launch<'d, '_> {
+    fn with<K: Kernel<Signature = general::Signature<T>> + 'static>(self) -> Result<Prepared<'d>, Error> {
+        let (launcher, shape, p) = (self.device.kernel::<K>(&LEVELS)?, self.shape, parameters(self.problem));
+        let (a_by_columns, b_by_columns) = self.problem.layout.transposed();
+        let by_columns = (u32::from(a_by_columns), u32::from(b_by_columns));
+        let [a, b] = [self.operands.a, self.operands.b].map(DevicePointer::<T::Held>::from_raw);
+        let c = DevicePointer::<u8>::from_raw(self.operands.c);
+        // SAFETY: as above.
+        Ok(Prepared::new(K::NAME, move || unsafe {
+            Ok(launcher.launch(shape, (p, by_columns.0, by_columns.1, a, b, c))?)
         }))
-    }};
+    }
 }
 
 fn prepare_portable<'d>(
@@ -113,29 +143,18 @@ fn prepare_portable<'d>(
     problem: &Problem,
     operands: &Operands,
 ) -> Result<Prepared<'d>, Error> {
+    use portable::Family;
     let tile = (portable::BLOCK_M, portable::BLOCK_N);
     let shape = grid(problem, tile, portable::THREADS, portable::SHARED_BYTES)?;
-    let (p, operands) = (parameters(problem), *operands);
-    macro_rules! kernel {
-        ($kernel:ident, $passed:ty) => {
-            launch!(device, shape, (p), operands, $kernel, $passed)
-        };
-    }
-    match (problem.input, problem.layout) {
-        (Input::F16, Layout::Nn) => kernel!(tensor_f16_nn, F16),
-        (Input::F16, Layout::Nt) => kernel!(tensor_f16_nt, F16),
-        (Input::F16, Layout::Tn) => kernel!(tensor_f16_tn, F16),
-        (Input::F16, Layout::Tt) => kernel!(tensor_f16_tt, F16),
-        (Input::Bf16, Layout::Nn) => kernel!(tensor_bf16_nn, Bf16),
-        (Input::Bf16, Layout::Nt) => kernel!(tensor_bf16_nt, Bf16),
-        (Input::Bf16, Layout::Tn) => kernel!(tensor_bf16_tn, Bf16),
-        (Input::Bf16, Layout::Tt) => kernel!(tensor_bf16_tt, Bf16),
-        (Input::Tf32, Layout::Nn) => kernel!(tensor_tf32_nn, f32),
-        (Input::Tf32, Layout::Nt) => kernel!(tensor_tf32_nt, f32),
-        (Input::Tf32, Layout::Tn) => kernel!(tensor_tf32_tn, f32),
-        (Input::Tf32, Layout::Tt) => kernel!(tensor_tf32_tt, f32),
-        (Input::S8, _) => kernel!(tensor_s8_nt, i8),
-    }
+    let launch = Launch { device, shape, problem, operands: *operands };
+    let transposed = problem.layout.transposed();
+    let prepared = match problem.input {
+        Input::F16 => half::f16::choose(transposed, launch),
+        Input::Bf16 => half::bf16::choose(transposed, launch),
+        Input::Tf32 => Tf32::choose(transposed, launch),
+        Input::S8 => i8::choose(transposed, launch),
+    };
+    prepared.unwrap_or_else(|| Err(Error::Product(bytes_across_k(problem).unwrap_or_default())))
 }
 
 fn prepare_general<'d>(
@@ -143,19 +162,13 @@ fn prepare_general<'d>(
     problem: &Problem,
     operands: &Operands,
 ) -> Result<Prepared<'d>, Error> {
+    use general::Family;
     let shape = grid(problem, (general::BLOCK, general::BLOCK), general::THREADS, general::SHARED_BYTES)?;
-    let by_columns = |order| u32::from(order == Order::Columns);
-    let (a_by_columns, b_by_columns) = (by_columns(problem.layout.a()), by_columns(problem.layout.b()));
-    let (p, operands) = (parameters(problem), *operands);
-    macro_rules! kernel {
-        ($kernel:ident, $passed:ty) => {
-            launch!(device, shape, (p, a_by_columns, b_by_columns), operands, $kernel, $passed)
-        };
-    }
+    let launch = Launch { device, shape, problem, operands: *operands };
     match problem.input {
-        Input::F16 => kernel!(tensor_f16_general, F16),
-        Input::Bf16 => kernel!(tensor_bf16_general, Bf16),
-        Input::Tf32 => kernel!(tensor_tf32_general, f32),
-        Input::S8 => kernel!(tensor_s8_general, i8),
+        Input::F16 => half::f16::choose(launch),
+        Input::Bf16 => half::bf16::choose(launch),
+        Input::Tf32 => Tf32::choose(launch),
+        Input::S8 => i8::choose(launch),
     }
 }

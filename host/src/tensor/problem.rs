@@ -123,6 +123,11 @@ impl Layout {
         if matches!(self, Self::Nn | Self::Tn) { Order::Rows } else { Order::Columns }
     }
 
+    /// Whether A and B are stored as their transposes.
+    pub fn transposed(self) -> (bool, bool) {
+        (self.a() == Order::Columns, self.b() == Order::Columns)
+    }
+
     /// Its two letters.
     pub fn name(self) -> &'static str {
         match self {

@@ -224,7 +224,9 @@ unsafe fn around_a_ring<const REGISTERS: bool, const PERSISTENT: bool>(
 }
 
 macro_rules! steps {
-    ($($(#[$doc:meta])* $name:ident: $registers:literal, $persistent:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $registers:literal, $persistent:literal;)*) => {
+        listed! { hopper_one_group $($name)* }
+        $(
         $(#[$doc])*
         ///
         /// # Safety

@@ -19,11 +19,16 @@ use tile::hopper::{
     warp_of_block,
 };
 
+#[cfg(not(target_os = "cuda"))]
+use cuda_std::Description;
+
 use super::HopperGemm;
 use super::block::{Form, Place, Room, consumers};
 use super::epilogue::{Epilogue, Narrow, OutputMap, Packed};
 use super::parts::Parts;
 use super::work::Split;
+#[cfg(not(target_os = "cuda"))]
+use crate::choice::{Transposed, UseKernel};
 
 /// Two blocks one below the other share B.
 pub const PAIRS: Form = Form { m: 128, n: 256, stages: 4, down: 2, across: 1 };
@@ -352,118 +357,105 @@ unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
     epilogue.finish();
 }
 
+/// A type that is multiplied, and its kernels.
+#[cfg(not(target_os = "cuda"))]
+pub trait Family: tile::hopper::Element {
+    /// All its kernels.
+    const KERNELS: &'static [Description];
+    /// Uses the kernel of a form for operands that are stored so, if there is one.
+    fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature<Self>, R>) -> Option<R>;
+}
+
+/// The signature of kernels that multiply elements of type `T`.
+pub type Signature<T> = fn(HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32);
+
+/// What a letter of a layout means: how A lies, how B lies, whether it is stored as its transpose.
+macro_rules! layout {
+    (A n) => {
+        KMajor
+    };
+    (A t) => {
+        MnMajor
+    };
+    (B n) => {
+        MnMajor
+    };
+    (B t) => {
+        KMajor
+    };
+    (transposed n) => {
+        false
+    };
+    (transposed t) => {
+        true
+    };
+}
+
 macro_rules! kernels {
-    ($($form:ident: $blocks:literal blocks, $threads:literal threads, $packed:literal words { $($name:ident: $t:ty, $a:ty, $b:ty;)* })*) => {$($(
-        /// C = alpha · A · B + beta · C, as the module says.
-        ///
-        /// # Safety
-        /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has the form's dynamic shared memory, and
-        /// whole clusters. If tiles are shared, all their steps are dealt out, none of them twice to one cluster, and
-        /// `parts` is [`Parts`]' room for all blocks' warps.
-        #[kernel]
-        #[block_dim($threads, 1, 1)]
-        #[cluster_dim($blocks, 1, 1)]
-        pub unsafe fn $name(
-            p: HopperGemm,
-            split: Split,
-            #[grid_constant] a: &PanelMap<$t>,
-            #[grid_constant] b: &PanelMap<$t>,
-            #[grid_constant] c: &OutputMap,
-            parts: *mut u32,
-        ) {
-            const { assert!($form.blocks() == $blocks && $form.threads() == $threads) }
-            // SAFETY: the kernel's own contract.
-            unsafe {
-                product::<
-                    $t, $a, $b, [u32; $packed],
-                    { $form.m }, { $form.n }, { $form.stages }, { $form.down }, { $form.across },
-                >((p, split), a, b, c, parts)
+    ($($t:ident $type:ident),*: $forms:tt) => { $(kernels! { @type $t $type $forms })* };
+    (@type $t:ident $type:ident {$(
+        $form:ident $suffix:tt: $blocks:literal blocks, $threads:literal threads, $packed:literal words,
+        layouts $($a:ident $b:ident),*;
+    )*}) => { pastey::paste! {
+        $($(
+            /// C = alpha · A · B + beta · C, as the module says.
+            ///
+            /// # Safety
+            /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has the form's dynamic shared memory, and
+            /// whole clusters. If tiles are shared, all their steps are dealt out, none of them twice to one cluster, and
+            /// `parts` is [`Parts`]' room for all blocks' warps.
+            #[kernel]
+            #[block_dim($threads, 1, 1)]
+            #[cluster_dim($blocks, 1, 1)]
+            pub unsafe fn [<hopper_ $type _ $a $b $suffix>](
+                p: HopperGemm,
+                split: Split,
+                #[grid_constant] a: &PanelMap<$t>,
+                #[grid_constant] b: &PanelMap<$t>,
+                #[grid_constant] c: &OutputMap,
+                parts: *mut u32,
+            ) {
+                const { assert!($form.blocks() == $blocks && $form.threads() == $threads) }
+                // SAFETY: the kernel's own contract.
+                unsafe {
+                    product::<
+                        $t, layout!(A $a), layout!(B $b), [u32; $packed],
+                        { $form.m }, { $form.n }, { $form.stages }, { $form.down }, { $form.across },
+                    >((p, split), a, b, c, parts)
+                }
+            }
+        )*)*
+
+        #[cfg(not(target_os = "cuda"))]
+        impl Family for $t {
+            const KERNELS: &'static [Description] =
+                &[$($(Description::of::<[<hopper_ $type _ $a $b $suffix>]>()),*),*];
+
+            fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature<$t>, R>) -> Option<R> {
+                Some(match (form, transposed) {
+                    $($(
+                        ($form, (layout!(transposed $a), layout!(transposed $b))) => {
+                            user.with::<[<hopper_ $type _ $a $b $suffix>]>()
+                        }
+                    )*)*
+                    _ => return None,
+                })
             }
         }
-    )*)*};
+    } };
 }
-kernels! {
-    PAIRS: 2 blocks, 384 threads, 48 words {
-        hopper_f16_nn: f16, KMajor, MnMajor;
-        hopper_f16_nt: f16, KMajor, KMajor;
-        hopper_f16_tn: f16, MnMajor, MnMajor;
-        hopper_f16_tt: f16, MnMajor, KMajor;
-        hopper_bf16_nn: bf16, KMajor, MnMajor;
-        hopper_bf16_nt: bf16, KMajor, KMajor;
-        hopper_bf16_tn: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt: bf16, MnMajor, KMajor;
-    }
-    ALONE: 1 blocks, 384 threads, 48 words {
-        hopper_f16_nn_alone: f16, KMajor, MnMajor;
-        hopper_f16_nt_alone: f16, KMajor, KMajor;
-        hopper_f16_tn_alone: f16, MnMajor, MnMajor;
-        hopper_f16_tt_alone: f16, MnMajor, KMajor;
-        hopper_bf16_nn_alone: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_alone: bf16, KMajor, KMajor;
-        hopper_bf16_tn_alone: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_alone: bf16, MnMajor, KMajor;
-    }
-    WIDE_192: 2 blocks, 384 threads, 32 words {
-        hopper_f16_nn_192: f16, KMajor, MnMajor;
-        hopper_f16_nt_192: f16, KMajor, KMajor;
-        hopper_f16_tn_192: f16, MnMajor, MnMajor;
-        hopper_f16_tt_192: f16, MnMajor, KMajor;
-        hopper_bf16_nn_192: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_192: bf16, KMajor, KMajor;
-        hopper_bf16_tn_192: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_192: bf16, MnMajor, KMajor;
-    }
-    WIDE_128: 2 blocks, 384 threads, 16 words {
-        hopper_f16_nn_128: f16, KMajor, MnMajor;
-        hopper_f16_nt_128: f16, KMajor, KMajor;
-        hopper_f16_tn_128: f16, MnMajor, MnMajor;
-        hopper_f16_tt_128: f16, MnMajor, KMajor;
-        hopper_bf16_nn_128: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_128: bf16, KMajor, KMajor;
-        hopper_bf16_tn_128: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_128: bf16, MnMajor, KMajor;
-    }
-    WIDE_64: 2 blocks, 384 threads, 0 words {
-        hopper_f16_nn_64: f16, KMajor, MnMajor;
-        hopper_f16_nt_64: f16, KMajor, KMajor;
-        hopper_f16_tn_64: f16, MnMajor, MnMajor;
-        hopper_f16_tt_64: f16, MnMajor, KMajor;
-        hopper_bf16_nn_64: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_64: bf16, KMajor, KMajor;
-        hopper_bf16_tn_64: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_64: bf16, MnMajor, KMajor;
-    }
-    SMALL: 2 blocks, 256 threads, 0 words {
-        hopper_f16_nn_small: f16, KMajor, MnMajor;
-        hopper_f16_nt_small: f16, KMajor, KMajor;
-        hopper_f16_tn_small: f16, MnMajor, MnMajor;
-        hopper_f16_tt_small: f16, MnMajor, KMajor;
-        hopper_bf16_nn_small: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_small: bf16, KMajor, KMajor;
-        hopper_bf16_tn_small: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_small: bf16, MnMajor, KMajor;
-    }
-    SMALL_DOWN: 2 blocks, 256 threads, 0 words {
-        hopper_f16_nn_small_down: f16, KMajor, MnMajor;
-        hopper_f16_nt_small_down: f16, KMajor, KMajor;
-        hopper_f16_tn_small_down: f16, MnMajor, MnMajor;
-        hopper_f16_tt_small_down: f16, MnMajor, KMajor;
-        hopper_bf16_nn_small_down: bf16, KMajor, MnMajor;
-        hopper_bf16_nt_small_down: bf16, KMajor, KMajor;
-        hopper_bf16_tn_small_down: bf16, MnMajor, MnMajor;
-        hopper_bf16_tt_small_down: bf16, MnMajor, KMajor;
-    }
-    // Sums of 32 bits are not packed.
-    PAIRS: 2 blocks, 384 threads, 0 words {
-        hopper_tf32_nt: Tf32, KMajor, KMajor;
-        hopper_s8_nt: i8, KMajor, KMajor;
-    }
-    WIDE_128: 2 blocks, 384 threads, 0 words {
-        hopper_tf32_nt_128: Tf32, KMajor, KMajor;
-        hopper_s8_nt_128: i8, KMajor, KMajor;
-    }
-    WIDE_64: 2 blocks, 384 threads, 0 words {
-        hopper_tf32_nt_64: Tf32, KMajor, KMajor;
-        hopper_s8_nt_64: i8, KMajor, KMajor;
-    }
-}
+kernels! { f16 f16, bf16 bf16: {
+    PAIRS "": 2 blocks, 384 threads, 48 words, layouts n n, n t, t n, t t;
+    ALONE "_alone": 1 blocks, 384 threads, 48 words, layouts n n, n t, t n, t t;
+    WIDE_192 "_192": 2 blocks, 384 threads, 32 words, layouts n n, n t, t n, t t;
+    WIDE_128 "_128": 2 blocks, 384 threads, 16 words, layouts n n, n t, t n, t t;
+    WIDE_64 "_64": 2 blocks, 384 threads, 0 words, layouts n n, n t, t n, t t;
+    SMALL "_small": 2 blocks, 256 threads, 0 words, layouts n n, n t, t n, t t;
+    SMALL_DOWN "_small_down": 2 blocks, 256 threads, 0 words, layouts n n, n t, t n, t t;
+} }
+// Sums of 32 bits are not packed.
+kernels! { Tf32 tf32, i8 s8: {
+    PAIRS "": 2 blocks, 384 threads, 0 words, layouts n t;
+    WIDE_128 "_128": 2 blocks, 384 threads, 0 words, layouts n t;
+    WIDE_64 "_64": 2 blocks, 384 threads, 0 words, layouts n t;
+} }

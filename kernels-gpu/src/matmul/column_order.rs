@@ -13,6 +13,8 @@ use tile::{ColumnOrder, ColumnOrderPadded, shared_tile};
 use super::Gemm;
 use super::tiled::multiply;
 
+listed! { matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded }
+
 /// [`matmul_tiled_16`](fn@super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts.
 ///
 /// # Safety

@@ -10,6 +10,8 @@ use tile::{DynamicTile, View};
 use super::Gemm;
 use super::tiled::phases;
 
+listed! { matmul_dynamic matmul_dynamic_column }
+
 /// Bytes of dynamic shared memory that a launch with tiles of `edge`, each row or column padded by `pad`, needs.
 pub const fn shared_bytes(edge: u32, pad: u32) -> u32 {
     2 * edge * (edge + pad) * size_of::<f32>() as u32

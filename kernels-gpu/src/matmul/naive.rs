@@ -9,6 +9,8 @@ use cuda_std::prelude::*;
 
 use super::Gemm;
 
+listed! { matmul_naive }
+
 /// The edge of the block: 16 × 16 threads.
 pub const BLOCK_EDGE: u32 = 16;
 

@@ -13,6 +13,8 @@ use tile::{Layout, Plain, SharedTile, View, shared_tile};
 
 use super::Gemm;
 
+listed! { matmul_tiled_16 matmul_tiled_16_safe matmul_tiled_32 }
+
 /// C = alpha · A · B + beta · C in 16 × 16 tiles, static shared memory (2 KiB a block).
 ///
 /// # Safety

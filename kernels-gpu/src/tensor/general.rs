@@ -13,6 +13,8 @@ use tile::mma::{AlongK, Reader, StageTile, Sums, Tf32};
 
 use super::epilogue::{Stored, store_one};
 use super::{TensorGemm, place, shared_address};
+#[cfg(not(target_os = "cuda"))]
+use crate::choice::UseKernel;
 
 /// Rows and columns of C a block computes.
 pub const BLOCK: usize = 128;
@@ -194,36 +196,56 @@ unsafe fn store_16(to: u32, words: [u32; 4]) {
     }
 }
 
+/// A type that is multiplied, and its kernel.
+#[cfg(not(target_os = "cuda"))]
+pub trait Family {
+    /// What the kernel's signature has for it.
+    type Passed;
+    /// Uses its kernel.
+    fn choose<R>(user: impl UseKernel<Signature<Self::Passed>, R>) -> R;
+}
+
+/// The signature of kernels that are passed `T`.
+pub type Signature<T> = fn(TensorGemm, u32, u32, *const T, *const T, *mut u8);
+
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident($passed:ty as $element:ty, $depth:literal);)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` hold the matrices that `p` describes, A and B column by column where `a_by_columns` and
-        /// `b_by_columns` are not zero; blocks have 256 threads and [`SHARED_BYTES`] of dynamic shared memory; the grid has
-        /// one block for each 128 × 128 elements of C.
-        #[kernel]
-        #[block_dim(256)]
-        pub unsafe fn $name(
-            p: TensorGemm,
-            a_by_columns: u32,
-            b_by_columns: u32,
-            a: *const $passed,
-            b: *const $passed,
-            c: *mut u8,
-        ) {
-            // SAFETY: as the contract says.
-            unsafe { multiply::<$element, $depth>(p, (a_by_columns, b_by_columns), a.cast(), b.cast(), c) }
-        }
-    )*};
+    ($($element:ident $type:ident $passed:ident $depth:literal;)*) => { pastey::paste! {
+        listed! { $([<tensor_ $type _general>])* }
+        $(
+            #[doc = concat!("Elements of type ", stringify!($type), ": matrices of any size, pitch and place.")]
+            ///
+            /// # Safety
+            /// `a`, `b` and `c` hold the matrices that `p` describes, A and B column by column where `a_by_columns` and
+            /// `b_by_columns` are not zero; blocks have 256 threads and [`SHARED_BYTES`] of dynamic shared memory; the grid has
+            /// one block for each 128 × 128 elements of C.
+            #[kernel]
+            #[block_dim(256)]
+            pub unsafe fn [<tensor_ $type _general>](
+                p: TensorGemm,
+                a_by_columns: u32,
+                b_by_columns: u32,
+                a: *const $passed,
+                b: *const $passed,
+                c: *mut u8,
+            ) {
+                // SAFETY: as the contract says.
+                unsafe { multiply::<$element, $depth>(p, (a_by_columns, b_by_columns), a.cast(), b.cast(), c) }
+            }
+
+            #[cfg(not(target_os = "cuda"))]
+            impl Family for $element {
+                type Passed = $passed;
+
+                fn choose<R>(user: impl UseKernel<Signature<$passed>, R>) -> R {
+                    user.with::<[<tensor_ $type _general>]>()
+                }
+            }
+        )*
+    } };
 }
 kernels! {
-    /// f16: matrices of any size, pitch and place.
-    tensor_f16_general(f16 as f16, 32);
-    /// bf16: matrices of any size, pitch and place.
-    tensor_bf16_general(bf16 as bf16, 32);
-    /// tf32: matrices of any size, pitch and place.
-    tensor_tf32_general(f32 as Tf32, 16);
-    /// s8: matrices of any size, pitch and place.
-    tensor_s8_general(i8 as i8, 64);
+    f16 f16 f16 32;
+    bf16 bf16 bf16 32;
+    Tf32 tf32 f32 16;
+    i8 s8 i8 64;
 }

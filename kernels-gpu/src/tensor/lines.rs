@@ -61,7 +61,7 @@ unsafe fn copy<T: Copy + Default>(p: Lines, from: *const T, to: *mut T) {
 }
 
 macro_rules! kernels {
-    ($($name:ident: $t:ty;)*) => {$(
+    ($($name:ident: $t:ty;)*) => { listed! { $($name)* } $(
         /// Copies lines of elements of this size.
         ///
         /// # Safety

@@ -17,8 +17,13 @@ use tile::mma::{
     Sums, Tf32,
 };
 
+#[cfg(not(target_os = "cuda"))]
+use cuda_std::Description;
+
 use super::epilogue::{Patch, Stored, store};
 use super::{TensorGemm, place, shared_address};
+#[cfg(not(target_os = "cuda"))]
+use crate::choice::{Transposed, UseKernel};
 
 /// Rows of C a block computes.
 pub const BLOCK_M: usize = 128;
@@ -247,47 +252,61 @@ impl<T: Element> Operands<T> {
     }
 }
 
+/// A type that is multiplied, and its kernels.
+#[cfg(not(target_os = "cuda"))]
+pub trait Family {
+    /// What the kernels' signature has for it.
+    type Passed;
+    /// All its kernels.
+    const KERNELS: &'static [Description];
+    /// Uses the kernel for operands that are stored so.
+    fn choose<R>(transposed: Transposed, user: impl UseKernel<Signature<Self::Passed>, R>) -> Option<R>;
+}
+
+/// The signature of kernels that are passed `T`.
+pub type Signature<T> = fn(TensorGemm, *const T, *const T, *mut u8);
+
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident($passed:ty as $element:ty, $a:ident, $b:ident, $depth:literal);)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` hold the matrices that `p` describes; their first elements and their pitches are multiples
-        /// of 16 bytes; blocks have 256 threads and [`SHARED_BYTES`] of dynamic shared memory; the grid has one block for
-        /// each 128 × 256 elements of C.
-        #[kernel]
-        #[block_dim(256)]
-        pub unsafe fn $name(p: TensorGemm, a: *const $passed, b: *const $passed, c: *mut u8) {
-            // SAFETY: as the contract says.
-            unsafe { multiply::<$element, $a, $b, $depth>(p, a.cast(), b.cast(), c) }
+    ($element:ident $type:ident $passed:ident $depth:literal: all) => {
+        kernels! { $element $type $passed $depth:
+            nn AlongK AcrossK (false, false); nt AlongK AlongK (false, true);
+            tn AcrossK AcrossK (true, false); tt AcrossK AlongK (true, true);
         }
-    )*};
+    };
+    ($element:ident $type:ident $passed:ident $depth:literal:
+        $($layout:ident $a:ident $b:ident $transposed:tt;)*
+    ) => { pastey::paste! {
+        $(
+            #[doc = concat!("Elements of type ", stringify!($type), ", layout ", stringify!($layout), ".")]
+            ///
+            /// # Safety
+            /// `a`, `b` and `c` hold the matrices that `p` describes; their first elements and their pitches are multiples
+            /// of 16 bytes; blocks have 256 threads and [`SHARED_BYTES`] of dynamic shared memory; the grid has one block for
+            /// each 128 × 256 elements of C.
+            #[kernel]
+            #[block_dim(256)]
+            pub unsafe fn [<tensor_ $type _ $layout>](p: TensorGemm, a: *const $passed, b: *const $passed, c: *mut u8) {
+                // SAFETY: as the contract says.
+                unsafe { multiply::<$element, $a, $b, $depth>(p, a.cast(), b.cast(), c) }
+            }
+        )*
+
+        #[cfg(not(target_os = "cuda"))]
+        impl Family for $element {
+            type Passed = $passed;
+            const KERNELS: &'static [Description] = &[$(Description::of::<[<tensor_ $type _ $layout>]>()),*];
+
+            fn choose<R>(transposed: Transposed, user: impl UseKernel<Signature<$passed>, R>) -> Option<R> {
+                match transposed {
+                    $($transposed => Some(user.with::<[<tensor_ $type _ $layout>]>()),)*
+                    #[allow(unreachable_patterns, reason = "not all types have all layouts")]
+                    _ => None,
+                }
+            }
+        }
+    } };
 }
-kernels! {
-    /// f16; A row by row, B row by row.
-    tensor_f16_nn(f16 as f16, AlongK, AcrossK, 32);
-    /// f16; A row by row, B column by column.
-    tensor_f16_nt(f16 as f16, AlongK, AlongK, 32);
-    /// f16; A column by column, B row by row.
-    tensor_f16_tn(f16 as f16, AcrossK, AcrossK, 32);
-    /// f16; A column by column, B column by column.
-    tensor_f16_tt(f16 as f16, AcrossK, AlongK, 32);
-    /// bf16; A row by row, B row by row.
-    tensor_bf16_nn(bf16 as bf16, AlongK, AcrossK, 32);
-    /// bf16; A row by row, B column by column.
-    tensor_bf16_nt(bf16 as bf16, AlongK, AlongK, 32);
-    /// bf16; A column by column, B row by row.
-    tensor_bf16_tn(bf16 as bf16, AcrossK, AcrossK, 32);
-    /// bf16; A column by column, B column by column.
-    tensor_bf16_tt(bf16 as bf16, AcrossK, AlongK, 32);
-    /// tf32; A row by row, B row by row.
-    tensor_tf32_nn(f32 as Tf32, AlongK, AcrossK, 16);
-    /// tf32; A row by row, B column by column.
-    tensor_tf32_nt(f32 as Tf32, AlongK, AlongK, 16);
-    /// tf32; A column by column, B row by row.
-    tensor_tf32_tn(f32 as Tf32, AcrossK, AcrossK, 16);
-    /// tf32; A column by column, B column by column.
-    tensor_tf32_tt(f32 as Tf32, AcrossK, AlongK, 16);
-    /// s8; A row by row, B column by column.
-    tensor_s8_nt(i8 as i8, AlongK, AlongK, 64);
-}
+kernels! { f16 f16 f16 32: all }
+kernels! { bf16 bf16 bf16 32: all }
+kernels! { Tf32 tf32 f32 16: all }
+kernels! { i8 s8 i8 64: nt AlongK AlongK (false, true); }

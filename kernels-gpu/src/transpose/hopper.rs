@@ -11,68 +11,62 @@
 //!   begin in its rows, and its tile is a vector higher than what it stores: bytes at 10000² go from 0.94 to 0.98.
 //! - **Two windows**, where rows are a multiple of 128 KiB apart ([`windows`](super::tiling::windows)).
 
-use cuda_std::prelude::*;
-use tile::{SwizzledChunks, Vector, shared_tile};
-
-use super::tiling::{Tile, Tiling};
-use super::{shifted, vectorised};
+use super::tiling::Tile;
 
 /// The tile for elements of 8 bytes: 256 bytes of a row, as the other tiles have, and 512 of a column.
 pub const TILE_8: Tile = Tile { rows: 64, cols: 32, threads: 512 };
 
-macro_rules! vectorised {
-    ($($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:expr, $threads:literal;)*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As the kernel of this name with `vectorised`; may be launched to begin early.
-        #[kernel]
-        #[block_dim($threads)]
-        pub unsafe fn $name(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            const TILE: Tile = $tile;
-            const V: usize = 16 / size_of::<$element>();
-            const PIECES: usize = TILE.rows / $k;
-            const THREADS: usize = TILE.threads;
-            type Work = Tiling<$k, V, { TILE.rows }, { TILE.cols }, THREADS>;
-            type Swizzle = SwizzledChunks<{ 16 / size_of::<$piece>() }, V>;
-            let tile = shared_tile![$piece; TILE.cols, PIECES; Swizzle];
-            // SAFETY: as the contract says.
-            unsafe {
-                vectorised::turn::<
-                    $element, Swizzle, $k, V, { TILE.rows }, { TILE.cols }, PIECES, THREADS,
-                    { Work::LOADS }, { Work::STORES }, true,
-                >((rows, cols), from, to, tile)
-            }
-        }
-    )*};
+/// The kernels of [`vectorised`](super::vectorised).
+pub mod vectorised {
+    use cuda_std::prelude::*;
+
+    use super::super::vectorised::{TILE_1, TILE_2, TILE_4, TILE_16, kernels};
+    use super::TILE_8;
+
+    kernels! { true;
+        /// Bytes.
+        transpose_hopper_1_byte: u8, u16, 2, TILE_1, 1024;
+        /// Elements of 2 bytes.
+        transpose_hopper_2_bytes: u16, u32, 2, TILE_2, 1024;
+        /// Elements of 4 bytes.
+        transpose_hopper_4_bytes: u32, u32, 1, TILE_4, 512;
+        /// Elements of 8 bytes.
+        transpose_hopper_8_bytes: u64, u64, 1, TILE_8, 512;
+        /// Elements of 16 bytes.
+        transpose_hopper_16_bytes: u128, tile::Vector, 1, TILE_16, 512;
+    }
 }
-vectorised! {
-    /// Bytes.
-    transpose_hopper_1_byte: u8, u16, 2, vectorised::TILE_1, 1024;
-    /// Elements of 2 bytes.
-    transpose_hopper_2_bytes: u16, u32, 2, vectorised::TILE_2, 1024;
-    /// Elements of 4 bytes.
-    transpose_hopper_4_bytes: u32, u32, 1, vectorised::TILE_4, 512;
-    /// Elements of 8 bytes.
-    transpose_hopper_8_bytes: u64, u64, 1, TILE_8, 512;
-    /// Elements of 16 bytes.
-    transpose_hopper_16_bytes: u128, Vector, 1, vectorised::TILE_16, 512;
+
+/// The kernels of [`shifted`](super::shifted).
+pub mod shifted {
+    use cuda_std::prelude::*;
+
+    use super::super::shifted::{self, kernels};
+
+    kernels! { true, 4;
+        /// Bytes, rows that begin anywhere.
+        transpose_hopper_shifted_1_byte: u8, u32, 4, TILE_1, 512, shifted::SIDE_1;
+        /// Elements of 2 bytes, rows that begin anywhere.
+        transpose_hopper_shifted_2_bytes: u16, u32, 2, TILE_2, 512, 1;
+        /// Elements of 4 bytes, rows that begin anywhere.
+        transpose_hopper_shifted_4_bytes: u32, u32, 1, TILE_4, 512, 1;
+        /// Elements of 8 bytes, rows that begin anywhere.
+        transpose_hopper_shifted_8_bytes: u64, u64, 1, TILE_8, 512, 1;
+    }
 }
-shifted::kernels! { true, 4;
-    /// Bytes, rows that begin anywhere.
-    transpose_hopper_shifted_1_byte: u8, u32, 4, TILE_1, 512, shifted::SIDE_1;
-    /// Elements of 2 bytes, rows that begin anywhere.
-    transpose_hopper_shifted_2_bytes: u16, u32, 2, TILE_2, 512, 1;
-    /// Elements of 4 bytes, rows that begin anywhere.
-    transpose_hopper_shifted_4_bytes: u32, u32, 1, TILE_4, 512, 1;
-    /// Elements of 8 bytes, rows that begin anywhere.
-    transpose_hopper_shifted_8_bytes: u64, u64, 1, TILE_8, 512, 1;
-}
-shifted::kernels! { true, 2;
-    /// Bytes, rows that begin anywhere, tiles half as wide.
-    transpose_hopper_narrow_1_byte: u8, u32, 4, NARROW_1, 256, 1;
-    /// Elements of 2 bytes, rows that begin anywhere, tiles half as wide.
-    transpose_hopper_narrow_2_bytes: u16, u32, 2, NARROW_2, 256, 1;
-    /// Elements of 4 bytes, rows that begin anywhere, tiles half as wide.
-    transpose_hopper_narrow_4_bytes: u32, u32, 1, NARROW_4, 512, 1;
+
+/// The same in tiles half as wide.
+pub mod narrow {
+    use cuda_std::prelude::*;
+
+    use super::super::shifted::kernels;
+
+    kernels! { true, 2;
+        /// Bytes, rows that begin anywhere, tiles half as wide.
+        transpose_hopper_narrow_1_byte: u8, u32, 4, NARROW_1, 256, 1;
+        /// Elements of 2 bytes, rows that begin anywhere, tiles half as wide.
+        transpose_hopper_narrow_2_bytes: u16, u32, 2, NARROW_2, 256, 1;
+        /// Elements of 4 bytes, rows that begin anywhere, tiles half as wide.
+        transpose_hopper_narrow_4_bytes: u32, u32, 1, NARROW_4, 512, 1;
+    }
 }

@@ -21,6 +21,8 @@ pub mod shifted;
 pub mod tiling;
 pub mod vectorised;
 
+#[cfg(not(target_os = "cuda"))]
+use crate::choice::UseKernel;
 #[cfg(not(target_feature = "compute_80"))]
 use cuda_std::prelude::*;
 #[cfg(not(target_feature = "compute_80"))]
@@ -101,98 +103,109 @@ unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>, const ONE_BY_ONE: bool>
     }
 }
 
-/// The kernels of one element type; all take `rows`, `cols`, the matrix, and where the result goes.
-///
-/// A padded row must be an odd number of 4-byte words: one more f32 or f64 does it, but two more f16 and four more bytes.
-#[cfg(not(target_feature = "compute_80"))]
-macro_rules! kernels {
-    ($element:ty, $pad:literal, $copy:ident, $naive:ident, $tile:ident, $padded:ident, $swizzled:ident) => {
-        /// The yardstick: the same elements, the same block, not turned.
-        ///
-        /// # Safety
-        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
-        #[kernel]
-        #[block_dim(32, 8)]
-        pub unsafe fn $copy(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            // SAFETY: as the contract says.
-            unsafe { direct(rows, cols, from, to, false) }
-        }
+/// The signature of all transposes: rows, columns, the matrix, and where the result goes.
+pub type Signature<T> = fn(u32, u32, &'static [T], *mut T);
 
-        /// Straight from register to memory: a warp reads one row and writes 32.
-        ///
-        /// # Safety
-        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
-        #[kernel]
-        #[block_dim(32, 8)]
-        pub unsafe fn $naive(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            // SAFETY: as the contract says.
-            unsafe { direct(rows, cols, from, to, true) }
-        }
-
-        /// Through a shared tile: both sides contiguous, but a column of the tile lies in one bank.
-        ///
-        /// # Safety
-        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
-        #[kernel]
-        #[block_dim(32, 8)]
-        pub unsafe fn $tile(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            // SAFETY: as the contract says.
-            unsafe { through_shared::<_, _, true>(rows, cols, from, to, shared_tile![$element; TILE, TILE; Plain]) }
-        }
-
-        /// One unused word in each row of the tile: its columns now go through all banks.
-        ///
-        /// # Safety
-        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
-        #[kernel]
-        #[block_dim(32, 8)]
-        pub unsafe fn $padded(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            // SAFETY: as the contract says.
-            unsafe { through_shared::<_, _, false>(rows, cols, from, to, shared_tile![$element; TILE, TILE; Padded<$pad>]) }
-        }
-
-        /// Columns permuted by row: free of conflicts without the unused column.
-        ///
-        /// # Safety
-        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
-        #[kernel]
-        #[block_dim(32, 8)]
-        pub unsafe fn $swizzled(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            // SAFETY: as the contract says.
-            unsafe { through_shared::<_, _, false>(rows, cols, from, to, shared_tile![$element; TILE, TILE; Swizzled]) }
-        }
-    };
+/// What uses a transpose of elements of 1, 2, 4, 8 or 16 bytes.
+#[cfg(not(target_os = "cuda"))]
+pub trait UseTranspose<R>:
+    UseKernel<Signature<u8>, R>
+    + UseKernel<Signature<u16>, R>
+    + UseKernel<Signature<u32>, R>
+    + UseKernel<Signature<u64>, R>
+    + UseKernel<Signature<u128>, R>
+{
+}
+#[cfg(not(target_os = "cuda"))]
+impl<U, R> UseTranspose<R> for U where
+    U: UseKernel<Signature<u8>, R>
+        + UseKernel<Signature<u16>, R>
+        + UseKernel<Signature<u32>, R>
+        + UseKernel<Signature<u64>, R>
+        + UseKernel<Signature<u128>, R>
+{
 }
 
+/// The steps up to the swizzled one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The yardstick: the same elements, the same block, not turned.
+    Copy,
+    /// Straight from register to memory: a warp reads one row and writes 32.
+    Naive,
+    /// Through a shared tile: both sides contiguous, but a column of the tile lies in one bank.
+    Tile,
+    /// One unused word in each row of the tile: its columns now go through all banks.
+    Padded,
+    /// Columns permuted by row: free of conflicts without the unused column.
+    Swizzled,
+}
+
+/// An element type, and its kernels of the steps up to the swizzled one.
+#[cfg(not(target_os = "cuda"))]
+pub trait Family: Sized + 'static {
+    /// Uses the kernel of a step.
+    fn choose<R>(step: Step, user: impl UseKernel<Signature<Self>, R>) -> R;
+}
+
+/// Writes the kernels of the steps for each element type.
 #[cfg(not(target_feature = "compute_80"))]
-kernels!(f32, 1, transpose_copy, transpose_naive, transpose_tile, transpose_padded, transpose_swizzled);
+macro_rules! kernels {
+    ($($element:ident [$($suffix:ident)?] $pad:literal;)*) => { pastey::paste! {
+        $(
+            kernels! { @steps $element;
+                "The yardstick: the same elements, the same block, not turned.":
+                [<transpose_copy $($suffix)?>] |m, n, from, to| direct(m, n, from, to, false);
+                "Straight from register to memory: a warp reads one row and writes 32.":
+                [<transpose_naive $($suffix)?>] |m, n, from, to| direct(m, n, from, to, true);
+                "Through a shared tile: both sides contiguous, but a column of the tile lies in one bank.":
+                [<transpose_tile $($suffix)?>] |m, n, from, to|
+                through_shared::<_, _, true>(m, n, from, to, shared_tile![$element; TILE, TILE; Plain]);
+                "One unused word in each row of the tile: its columns now go through all banks.":
+                [<transpose_padded $($suffix)?>] |m, n, from, to|
+                through_shared::<_, _, false>(m, n, from, to, shared_tile![$element; TILE, TILE; Padded<$pad>]);
+                "Columns permuted by row: free of conflicts without the unused column.":
+                [<transpose_swizzled $($suffix)?>] |m, n, from, to|
+                through_shared::<_, _, false>(m, n, from, to, shared_tile![$element; TILE, TILE; Swizzled]);
+            }
+
+            #[cfg(not(target_os = "cuda"))]
+            impl Family for $element {
+                fn choose<R>(step: Step, user: impl UseKernel<Signature<Self>, R>) -> R {
+                    match step {
+                        Step::Copy => user.with::<[<transpose_copy $($suffix)?>]>(),
+                        Step::Naive => user.with::<[<transpose_naive $($suffix)?>]>(),
+                        Step::Tile => user.with::<[<transpose_tile $($suffix)?>]>(),
+                        Step::Padded => user.with::<[<transpose_padded $($suffix)?>]>(),
+                        Step::Swizzled => user.with::<[<transpose_swizzled $($suffix)?>]>(),
+                    }
+                }
+            }
+        )*
+        listed! { $(
+            [<transpose_copy $($suffix)?>] [<transpose_naive $($suffix)?>] [<transpose_tile $($suffix)?>]
+            [<transpose_padded $($suffix)?>] [<transpose_swizzled $($suffix)?>]
+        )* }
+    } };
+    (@steps $element:ident; $($doc:literal: $name:ident |$rows:ident, $cols:ident, $from:ident, $to:ident| $body:expr;)*) => {$(
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// `from` and `to` hold rows × cols elements; blocks are 32 × 8.
+        #[kernel]
+        #[block_dim(32, 8)]
+        pub unsafe fn $name($rows: u32, $cols: u32, $from: &[$element], $to: *mut $element) {
+            // SAFETY: as the contract says.
+            unsafe { $body }
+        }
+    )*};
+}
+
+// A padded row must be an odd number of 4-byte words: one more f32 or f64 does it, but two more f16 and four more bytes.
 #[cfg(not(target_feature = "compute_80"))]
-kernels!(
-    f64,
-    1,
-    transpose_copy_f64,
-    transpose_naive_f64,
-    transpose_tile_f64,
-    transpose_padded_f64,
-    transpose_swizzled_f64
-);
-#[cfg(not(target_feature = "compute_80"))]
-kernels!(
-    f16,
-    2,
-    transpose_copy_f16,
-    transpose_naive_f16,
-    transpose_tile_f16,
-    transpose_padded_f16,
-    transpose_swizzled_f16
-);
-#[cfg(not(target_feature = "compute_80"))]
-kernels!(
-    u8,
-    4,
-    transpose_copy_u8,
-    transpose_naive_u8,
-    transpose_tile_u8,
-    transpose_padded_u8,
-    transpose_swizzled_u8
-);
+kernels! {
+    f32 [] 1;
+    f64 [_f64] 1;
+    f16 [_f16] 2;
+    u8 [_u8] 4;
+}

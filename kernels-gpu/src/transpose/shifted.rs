@@ -337,7 +337,20 @@ impl<
 /// 0.80 of the copy instead of 0.87. Lines in pairs gain 0.01 with elements of 8 bytes and lose up to 0.02 with smaller ones.
 macro_rules! kernels {
     ($hopper:literal, $blocks:literal; $($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:ident, $threads:literal,
-        $side:expr;)*) => {$(
+        $side:expr;)*) => {
+        listed! { $($name)* }
+
+        /// Uses the kernel for elements of so many bytes.
+        #[cfg(not(target_os = "cuda"))]
+        pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
+            use $crate::{choice::UseKernel, transpose::Signature};
+            match bytes {
+                $(n if n == size_of::<$element>() => Some(UseKernel::<Signature<$element>, R>::with::<$name>(user)),)*
+                _ => None,
+            }
+        }
+
+        $(
         $(#[$meta])*
         ///
         /// # Safety
@@ -374,8 +387,10 @@ macro_rules! kernels {
                 > { rows, cols, row0, col0, from, to, tile }.turn();
             }
         }
-    )*};
+        )*
+    };
 }
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
 pub(super) use kernels;
 
 #[cfg(not(target_feature = "compute_80"))]

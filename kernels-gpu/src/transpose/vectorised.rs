@@ -9,8 +9,6 @@
 
 use cuda_std::prelude::*;
 use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
-#[cfg(not(target_feature = "compute_80"))]
-use tile::{SwizzledChunks, shared_tile};
 
 use super::tiling::{Tile, Tiling, block, block_in, load, overlap, windows};
 
@@ -118,35 +116,54 @@ pub(super) unsafe fn turn<
     }
 }
 
-#[cfg(not(target_feature = "compute_80"))]
+/// The kernels of each size, for Hopper or for any chip.
 macro_rules! kernels {
-    ($($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:ident, $threads:literal;)*) => {$(
+    ($hopper:literal; $($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:expr, $threads:literal;)*) => {
+        listed! { $($name)* }
+
+        /// Uses the kernel for elements of so many bytes.
+        #[cfg(not(target_os = "cuda"))]
+        pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
+            use $crate::{choice::UseKernel, transpose::Signature};
+            match bytes {
+                $(n if n == size_of::<$element>() => Some(UseKernel::<Signature<$element>, R>::with::<$name>(user)),)*
+                _ => None,
+            }
+        }
+
+        $(
         $(#[$meta])*
         ///
         /// # Safety
         /// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; blocks
-        /// are those of the tile, as many down as the source has tiles of rows, then across.
+        /// are those of the tile, as many down as the source has tiles of rows, then across. Those for Hopper may be launched
+        /// to begin early.
         #[kernel]
         #[block_dim($threads)]
         pub unsafe fn $name(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
+            const TILE: $crate::transpose::tiling::Tile = $tile;
             const V: usize = 16 / size_of::<$element>();
-            const PIECES: usize = $tile.rows / $k;
-            const THREADS: usize = $tile.threads;
-            type Work = Tiling<$k, V, { $tile.rows }, { $tile.cols }, THREADS>;
-            type Swizzle = SwizzledChunks<{ 16 / size_of::<$piece>() }, V>;
-            let tile = shared_tile![$piece; $tile.cols, PIECES; Swizzle];
+            const PIECES: usize = TILE.rows / $k;
+            const THREADS: usize = TILE.threads;
+            type Work = $crate::transpose::tiling::Tiling<$k, V, { TILE.rows }, { TILE.cols }, THREADS>;
+            type Swizzle = tile::SwizzledChunks<{ 16 / size_of::<$piece>() }, V>;
+            let tile = tile::shared_tile![$piece; TILE.cols, PIECES; Swizzle];
             // SAFETY: as the contract says.
             unsafe {
-                turn::<
-                    $element, Swizzle, $k, V, { $tile.rows }, { $tile.cols }, PIECES, THREADS,
-                    { Work::LOADS }, { Work::STORES }, false,
+                $crate::transpose::vectorised::turn::<
+                    $element, Swizzle, $k, V, { TILE.rows }, { TILE.cols }, PIECES, THREADS,
+                    { Work::LOADS }, { Work::STORES }, $hopper,
                 >((rows, cols), from, to, tile)
             }
         }
-    )*};
+        )*
+    };
 }
+#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
+pub(super) use kernels;
+
 #[cfg(not(target_feature = "compute_80"))]
-kernels! {
+kernels! { false;
     /// Bytes: two rows a thread, turned in registers. Four would fill whole words of shared memory, but a thread with 64
     /// bytes in flight instead of 32 is slower by 0.01 to 0.03: L1 has to hold them.
     transpose_vectorised_1_byte: u8, u16, 2, TILE_1, 1024;

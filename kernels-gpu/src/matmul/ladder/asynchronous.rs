@@ -11,6 +11,8 @@ use cuda_std::prelude::*;
 use super::vectors::{EDGE, Four, multiply, store};
 use crate::matmul::Gemm;
 
+listed! { matmul_asynchronous }
+
 /// Rows and columns of C that a block computes.
 pub const BLOCK: usize = 128;
 /// Elements along K that a stage holds.

@@ -17,6 +17,8 @@ use cuda_std::shared::dynamic_shared_mem;
 
 use crate::matmul::Gemm;
 
+listed! { matmul_ordered }
+
 /// Rows of C a block computes.
 pub const BLOCK_M: usize = 128;
 /// Columns of C a block computes.

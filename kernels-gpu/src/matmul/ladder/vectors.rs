@@ -10,6 +10,9 @@ use cuda_std::prelude::*;
 
 use crate::matmul::Gemm;
 
+#[cfg(not(target_feature = "compute_80"))]
+listed! { matmul_vectors }
+
 /// Rows and columns of C that a block computes.
 pub const BLOCK: usize = 128;
 /// Elements along K that are in shared memory at a time.

@@ -13,6 +13,8 @@ use cuda_std::prelude::*;
 use super::vectors::Four;
 use crate::matmul::Gemm;
 
+listed! { matmul_warps }
+
 /// Rows of C that a block computes.
 pub const BLOCK_M: usize = 128;
 /// Columns of C that a block computes.

@@ -34,7 +34,14 @@ pub mod thin;
 pub mod tile;
 pub mod turned;
 
+use cuda_std::prelude::*;
+
+use straight::*;
 use tile::Tile;
+use turned::*;
+
+#[cfg(not(target_os = "cuda"))]
+use crate::choice::{Transposed, UseKernel};
 
 /// Extents, leading dimensions and factors of a product of row-major matrices, passed to each kernel by value.
 #[repr(C)]
@@ -75,12 +82,71 @@ pub const STAGES: usize = 4;
 /// Stages where a thread holds what it copies: one is read while the other is filled.
 pub const STAGES_HELD: usize = 2;
 
-/// Writes one kernel for each pair of operands.
-macro_rules! kernels {
-    ($tile:ident $threads:literal $stages:ident $vector:literal: $(
-        $(#[$doc:meta])* $name:ident $a:ident $b:ident $order:literal;
-    )*) => {$(
-        $(#[$doc])*
+/// A form of the product: the tile of C that a block computes, and what it asks of device and operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Rows of a tile.
+    pub m: usize,
+    /// Columns of a tile.
+    pub n: usize,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// Whether copies are asynchronous, which takes capability 8.0.
+    pub asynchronous: bool,
+    /// Whether all operands must be aligned to 16 bytes.
+    pub aligned: bool,
+}
+
+/// The kernels' signature.
+pub type Signature = fn(Product, *const f32, *const f32, *mut f32);
+
+/// Writes the kernels of each form, one for each layout, and what the host chooses them by.
+macro_rules! forms {
+    ($(
+        $(#[$level:meta])*
+        $name:ident $what:literal: $tile:ident, $threads:literal threads, $stages:ident, aligned $aligned:literal,
+        $straight:ident $turned:ident, orders $nn:literal $nt:literal $tn:literal $tt:literal;
+    )*) => { pastey::paste! {
+        $(
+            #[doc = concat!("A form of ", $what, ".")]
+            pub const [<$name:upper>]: Form = Form {
+                m: $tile::M,
+                n: $tile::N,
+                threads: $threads,
+                shared_bytes: $tile::shared_bytes($stages),
+                asynchronous: $stages == STAGES,
+                aligned: $aligned,
+            };
+            $(#[$level])*
+            forms! { @kernels $what: $tile, $threads, $stages, $aligned;
+                "A · B": [<product_ $name _nn>] $turned $straight $nn;
+                "A · Bᵀ": [<product_ $name _nt>] $turned $turned $nt;
+                "Aᵀ · B": [<product_ $name _tn>] $straight $straight $tn;
+                "Aᵀ · Bᵀ": [<product_ $name _tt>] $straight $turned $tt;
+            }
+        )*
+        listed! { $([<product_ $name _nn>] [<product_ $name _nt>] [<product_ $name _tn>] [<product_ $name _tt>])* }
+
+        /// Uses the kernel of a form for operands that are stored so.
+        #[cfg(not(target_os = "cuda"))]
+        pub fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature, R>) -> Option<R> {
+            Some(match (form, transposed) {
+                $(
+                    ([<$name:upper>], (false, false)) => user.with::<[<product_ $name _nn>]>(),
+                    ([<$name:upper>], (false, true)) => user.with::<[<product_ $name _nt>]>(),
+                    ([<$name:upper>], (true, false)) => user.with::<[<product_ $name _tn>]>(),
+                    ([<$name:upper>], (true, true)) => user.with::<[<product_ $name _tt>]>(),
+                )*
+                _ => return None,
+            })
+        }
+    } };
+    (@kernels $what:literal: $tile:ident, $threads:literal, $stages:ident, $aligned:literal;
+        $($product:literal: $name:ident $a:ident $b:ident $order:literal;)*
+    ) => {$(
+        #[doc = concat!($product, " in ", $what, ".")]
         ///
         /// # Safety
         /// `a`, `b` and `c` hold op(A), op(B) and C as `p` describes them; `large` and `middle` that are not `any` want
@@ -90,163 +156,29 @@ macro_rules! kernels {
         /// to a multiple of 4.
         #[kernel]
         #[block_dim($threads)]
-        pub unsafe fn $name(
-            p: Product,
-            a: *const f32,
-            b: *const f32,
-            c: *mut f32,
-        ) {
-            type A = $a<{ $tile::M }, { $tile::THREADS }, $vector>;
-            type B = $b<{ $tile::N }, { $tile::THREADS }, $vector>;
+        pub unsafe fn $name(p: Product, a: *const f32, b: *const f32, c: *mut f32) {
+            type A = $a<{ $tile::M }, { $tile::THREADS }, $aligned>;
+            type B = $b<{ $tile::N }, { $tile::THREADS }, $aligned>;
             // SAFETY: as the contract says.
-            unsafe { $tile::product::<A, B, $stages, $vector, $order>(p, a, b, c) }
+            unsafe { $tile::product::<A, B, $stages, $aligned, $order>(p, a, b, c) }
         }
     )*};
 }
-
-/// Large tiles, operands aligned to 16 bytes.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod large {
-    use super::straight::Straight;
-    use super::turned::Turned;
-    use super::{Large, Product, STAGES};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Large 256 STAGES true:
-        /// A · B in large tiles.
-        product_large_nn Turned Straight 1;
-        /// A · Bᵀ in large tiles.
-        product_large_nt Turned Turned 2;
-        /// Aᵀ · B in large tiles.
-        product_large_tn Straight Straight 3;
-        /// Aᵀ · Bᵀ in large tiles.
-        product_large_tt Straight Turned 4;
-    }
-}
-
-/// Small tiles, any alignment, on every device: no asynchronous copies.
-#[cfg(not(target_feature = "compute_80"))]
-pub mod portable {
-    use super::straight::StraightHeld;
-    use super::turned::Turned;
-    use super::{Product, STAGES_HELD, Small};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Small 128 STAGES_HELD false:
-        /// A · B in small tiles, any alignment, on any device.
-        product_portable_nn Turned StraightHeld 0;
-        /// A · Bᵀ in small tiles, any alignment, on any device.
-        product_portable_nt Turned Turned 0;
-        /// Aᵀ · B in small tiles, any alignment, on any device.
-        product_portable_tn StraightHeld StraightHeld 0;
-        /// Aᵀ · Bᵀ in small tiles, any alignment, on any device.
-        product_portable_tt StraightHeld Turned 0;
-    }
-}
-
-/// Middle tiles, operands aligned to 16 bytes.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod middle {
-    use super::straight::Straight;
-    use super::turned::TurnedCopied;
-    use super::{Middle, Product, STAGES};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Middle 128 STAGES true:
-        /// A · B in middle tiles.
-        product_middle_nn TurnedCopied Straight 0;
-        /// A · Bᵀ in middle tiles.
-        product_middle_nt TurnedCopied TurnedCopied 0;
-        /// Aᵀ · B in middle tiles.
-        product_middle_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in middle tiles.
-        product_middle_tt Straight TurnedCopied 0;
-    }
-}
-
-/// Middle tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod middle_any {
-    use super::straight::Straight;
-    use super::turned::TurnedCopied;
-    use super::{Middle, Product, STAGES};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Middle 128 STAGES false:
-        /// A · B in middle tiles, any alignment.
-        product_middle_any_nn TurnedCopied Straight 0;
-        /// A · Bᵀ in middle tiles, any alignment.
-        product_middle_any_nt TurnedCopied TurnedCopied 0;
-        /// Aᵀ · B in middle tiles, any alignment.
-        product_middle_any_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in middle tiles, any alignment.
-        product_middle_any_tt Straight TurnedCopied 0;
-    }
-}
-
-/// Small tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod small {
-    use super::straight::Straight;
-    use super::turned::TurnedCopied;
-    use super::{Product, STAGES, Small};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Small 128 STAGES false:
-        /// A · B in small tiles, any alignment.
-        product_small_nn TurnedCopied Straight 0;
-        /// A · Bᵀ in small tiles, any alignment.
-        product_small_nt TurnedCopied TurnedCopied 0;
-        /// Aᵀ · B in small tiles, any alignment.
-        product_small_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in small tiles, any alignment.
-        product_small_tt Straight TurnedCopied 0;
-    }
-}
-
-/// Tall tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod tall {
-    use super::straight::Straight;
-    use super::turned::TurnedCopied;
-    use super::{Product, STAGES, Tall};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Tall 128 STAGES false:
-        /// A · B in tall tiles, any alignment.
-        product_tall_nn TurnedCopied Straight 0;
-        /// A · Bᵀ in tall tiles, any alignment.
-        product_tall_nt TurnedCopied TurnedCopied 0;
-        /// Aᵀ · B in tall tiles, any alignment.
-        product_tall_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in tall tiles, any alignment.
-        product_tall_tt Straight TurnedCopied 0;
-    }
-}
-
-/// Wide tiles, any alignment.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub mod wide {
-    use super::straight::Straight;
-    use super::turned::TurnedCopied;
-    use super::{Product, STAGES, Wide};
-    use cuda_std::prelude::*;
-
-    kernels! {
-        Wide 128 STAGES false:
-        /// A · B in wide tiles, any alignment.
-        product_wide_nn TurnedCopied Straight 0;
-        /// A · Bᵀ in wide tiles, any alignment.
-        product_wide_nt TurnedCopied TurnedCopied 0;
-        /// Aᵀ · B in wide tiles, any alignment.
-        product_wide_tn Straight Straight 0;
-        /// Aᵀ · Bᵀ in wide tiles, any alignment.
-        product_wide_tt Straight TurnedCopied 0;
-    }
+forms! {
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    large "large tiles": Large, 256 threads, STAGES, aligned true, Straight Turned, orders 1 2 3 4;
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    middle "middle tiles": Middle, 128 threads, STAGES, aligned true, Straight TurnedCopied, orders 0 0 0 0;
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    middle_any "middle tiles, any alignment":
+        Middle, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    small "small tiles, any alignment": Small, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    tall "tall tiles, any alignment": Tall, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
+    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
+    wide "wide tiles, any alignment": Wide, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
+    #[cfg(not(target_feature = "compute_80"))]
+    portable "small tiles, any alignment, on every device: no asynchronous copies":
+        Small, 128 threads, STAGES_HELD, aligned false, StraightHeld Turned, orders 0 0 0 0;
 }

@@ -7,6 +7,8 @@ use cuda_std::prelude::*;
 
 use super::access::Four;
 
+listed! { product_pack }
+
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 

@@ -10,6 +10,8 @@ use cuda_std::shared_array;
 use super::Product;
 use super::access::Four;
 
+listed! { product_sum product_sum_many }
+
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 

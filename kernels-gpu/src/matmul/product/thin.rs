@@ -14,6 +14,8 @@ use cuda_std::{GpuFloat, shared_array};
 
 use super::access::Four;
 
+listed! { product_thin_rows product_thin_columns }
+
 /// The most lines of the thin operand.
 pub const WIDTH: usize = 8;
 /// Threads of a block.
