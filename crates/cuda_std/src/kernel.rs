@@ -13,6 +13,19 @@
 /// assert_eq!(sizes, [4, 8, 8, 8]); // a slice is a pointer and a length
 /// ```
 ///
+/// ```compile_fail,E0200
+/// struct Other;
+/// impl cuda_std::Kernel for Other { // a launch would pass what it says: `unsafe impl`
+///     type Signature = fn(u64);
+///     const NAME: &'static str = "saxpy";
+///     const PARAMS: &'static [cuda_std::ParamLayout] = &[];
+///     const LAUNCH_BOUNDS: cuda_std::LaunchBounds =
+///         cuda_std::LaunchBounds { max_threads: None, min_blocks: None, max_registers: None, block_dim: None, cluster_dim: None };
+///     const FILE: &'static str = "";
+///     const LINE: u32 = 0;
+/// }
+/// ```
+///
 /// # Safety
 /// Launches trust it: signature, parameters and bounds are those of the entry of that name.
 pub unsafe trait Kernel {

@@ -1,7 +1,7 @@
 //! `#[gpu_only]`, `#[externally_visible]` and `#[address_space]`: items that mean something to the device build.
 
 use crate::function::Function;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Error, Ident, Result, Token, Visibility, parse_quote};
@@ -67,7 +67,7 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let wrong = |span: Span| Error::new(span, "an address space is `shared`, `global` or `constant`");
     let space: Ident = syn::parse2(space).map_err(|error| wrong(error.span()))?;
-    check_static.parse2(item.clone()).map_err(|error| {
+    let initial = initial_value.parse2(item.clone()).map_err(|error| {
         Error::new(
             error.span(),
             "an address space is given to a `static`, such as `static mut TILE: [MaybeUninit<f32>; 256]`",
@@ -79,6 +79,16 @@ fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStre
             "a static cannot be in local memory, which each thread has its own of: use a `let`",
         ));
     }
+    if space == "shared"
+        && let Some(initial) = initial
+        && !says_uninit(initial.clone())
+    {
+        return Err(Error::new(
+            initial.into_iter().next().map_or(space.span(), |token| token.span()),
+            "shared memory starts undefined, and safe code may read a `static` without `mut`: its initial value is one that \
+             says so, such as `MaybeUninit::uninit()`",
+        ));
+    }
     let section = SECTIONS.iter().find(|(name, _)| space == name).ok_or_else(|| wrong(space.span()))?.1;
     Ok(quote! {
         #[cfg_attr(target_os = "cuda", unsafe(link_section = #section))]
@@ -87,11 +97,25 @@ fn read_address_space(space: TokenStream, item: TokenStream) -> Result<TokenStre
     .into_token_stream())
 }
 
-/// What follows the word is rustc's to read.
-fn check_static(input: ParseStream) -> Result<()> {
+/// The initial value, unless the static is `mut`: then only unsafe code reads it. The rest is rustc's to read.
+fn initial_value(input: ParseStream) -> Result<Option<TokenStream>> {
     input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Token![static]>()?;
-    input.parse::<TokenStream>()?;
-    Ok(())
+    let mutable = input.parse::<Option<Token![mut]>>()?.is_some();
+    let rest: Vec<TokenTree> = input.parse::<TokenStream>()?.into_iter().collect();
+    // Types have no `=` but in brackets of their own, or before a bound's type, which a static's has not.
+    let equals =
+        rest.iter().position(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '='));
+    let initial = equals.map(|at| rest.into_iter().skip(at + 1).collect());
+    Ok(initial.filter(|_| !mutable))
+}
+
+/// Whether a value names `uninit`.
+fn says_uninit(value: TokenStream) -> bool {
+    value.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => name == "uninit",
+        TokenTree::Group(group) => says_uninit(group.stream()),
+        _ => false,
+    })
 }

@@ -139,7 +139,20 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 /// Places a `static` in one of the device's memories: `shared`, `global`, `constant` or `local`.
 ///
 /// The initialiser of a `shared` static is discarded: shared memory starts undefined in every block. Give such a
-/// static the type `[MaybeUninit<T>; N]`. `local` is refused, since a static has no thread to belong to.
+/// static the type `[MaybeUninit<T>; N]`. One that is not `mut`, which safe code may read, must say so in its initial value:
+///
+/// ```compile_fail
+/// # use core::sync::atomic::AtomicU32;
+/// #[cuda_std::address_space(shared)]
+/// static ARRIVED: AtomicU32 = AtomicU32::new(0); // it would not be 0
+/// ```
+/// ```
+/// # use core::mem::MaybeUninit;
+/// #[cuda_std::address_space(shared)]
+/// static ARRIVED: MaybeUninit<u32> = MaybeUninit::uninit();
+/// ```
+///
+/// `local` is refused, since a static has no thread to belong to.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     device_item::address_space(space.into(), item.into()).into()

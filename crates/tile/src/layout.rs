@@ -2,8 +2,18 @@
 
 /// The place of each element of a `ROWS` × `COLS` tile, counted in elements from the tile's start.
 ///
-/// Two elements never share a place, and every place is below [`LEN`](Self::LEN).
-pub trait Layout<const ROWS: usize, const COLS: usize> {
+/// ```compile_fail,E0200
+/// struct Outside;
+/// impl tile::Layout<8, 8> for Outside { // tiles would be read and written outside of their memory: `unsafe impl`
+///     const LEN: usize = 1;
+///     fn place(row: usize, col: usize) -> usize { 8 * row + col }
+/// }
+/// ```
+///
+/// # Safety
+/// Two elements never share a place, and the place of every element of the tile is below [`LEN`](Self::LEN): a
+/// [`SharedTile`](crate::SharedTile) has so many elements and does not compare.
+pub unsafe trait Layout<const ROWS: usize, const COLS: usize> {
     /// How many elements of shared memory the tile takes.
     const LEN: usize;
 
@@ -14,7 +24,8 @@ pub trait Layout<const ROWS: usize, const COLS: usize> {
 /// Row by row. A warp that walks along a row hits 32 banks; one that walks down a column of 32 hits one bank.
 pub struct Plain;
 
-impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Plain {
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Plain {
     const LEN: usize = ROWS * COLS;
 
     #[inline(always)]
@@ -27,7 +38,8 @@ impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Plain {
 /// words apart, and gcd(33, 32) = 1 puts each in a bank of its own.
 pub struct Padded<const BY: usize>;
 
-impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS> for Padded<BY> {
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS> for Padded<BY> {
     const LEN: usize = ROWS * (COLS + BY);
 
     #[inline(always)]
@@ -40,7 +52,8 @@ impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS> f
 /// `GROUP` rows apart and read by neighbouring rows, so that both steps choose the bank.
 pub struct PaddedGroups<const PAD: usize, const GROUP: usize, const EXTRA: usize>;
 
-impl<const ROWS: usize, const COLS: usize, const PAD: usize, const GROUP: usize, const EXTRA: usize>
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize, const PAD: usize, const GROUP: usize, const EXTRA: usize>
     Layout<ROWS, COLS> for PaddedGroups<PAD, GROUP, EXTRA>
 {
     const LEN: usize = ROWS * (COLS + PAD) + ROWS / GROUP * EXTRA;
@@ -55,7 +68,8 @@ impl<const ROWS: usize, const COLS: usize, const PAD: usize, const GROUP: usize,
 /// no element is wasted. The number of columns must be a power of two.
 pub struct Swizzled;
 
-impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Swizzled {
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Swizzled {
     const LEN: usize = {
         assert!(COLS.is_power_of_two(), "a swizzled tile has a power of two of columns");
         ROWS * COLS
@@ -73,7 +87,8 @@ impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for Swizzled {
 /// The number of chunks in a row must be a multiple of 8.
 pub struct SwizzledChunks<const CHUNK: usize, const GROUP: usize>;
 
-impl<const ROWS: usize, const COLS: usize, const CHUNK: usize, const GROUP: usize> Layout<ROWS, COLS>
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize, const CHUNK: usize, const GROUP: usize> Layout<ROWS, COLS>
     for SwizzledChunks<CHUNK, GROUP>
 {
     const LEN: usize = {
@@ -90,7 +105,8 @@ impl<const ROWS: usize, const COLS: usize, const CHUNK: usize, const GROUP: usiz
 /// Column by column: what is a row for the matrix is a column for the banks.
 pub struct ColumnOrder;
 
-impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for ColumnOrder {
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for ColumnOrder {
     const LEN: usize = ROWS * COLS;
 
     #[inline(always)]
@@ -102,7 +118,10 @@ impl<const ROWS: usize, const COLS: usize> Layout<ROWS, COLS> for ColumnOrder {
 /// Column by column, each column followed by `BY` unused elements.
 pub struct ColumnOrderPadded<const BY: usize>;
 
-impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS> for ColumnOrderPadded<BY> {
+// SAFETY: tested below for every element of tiles.
+unsafe impl<const ROWS: usize, const COLS: usize, const BY: usize> Layout<ROWS, COLS>
+    for ColumnOrderPadded<BY>
+{
     const LEN: usize = COLS * (ROWS + BY);
 
     #[inline(always)]

@@ -14,6 +14,10 @@ mod block;
 pub mod hopper;
 mod layout;
 pub mod mma;
+mod sealed {
+    /// Keeps a trait's implementors to this crate: unsafe code trusts what they say.
+    pub trait Sealed {}
+}
 mod shared;
 mod tf32;
 mod turn;

@@ -3,9 +3,20 @@
 use half::{bf16, f16};
 
 use super::tensor_map::{Box2, BoxShape};
+use crate::sealed::Sealed;
 
-/// A type of matrix elements.
-pub trait Element: Copy + 'static {
+/// A type of matrix elements. Sealed: copies move as many bytes as it says.
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Long([u8; 4]);
+/// impl tile::hopper::Element for Long {
+///     const BYTES: u32 = 1;
+///     const DRIVER: u32 = 0;
+///     type Panel = tile::hopper::Box2<64, 128>;
+/// }
+/// ```
+pub trait Element: Sealed + Copy + 'static {
     /// Bytes of an element.
     const BYTES: u32;
     /// The driver's `CUtensorMapDataType`.
@@ -18,6 +29,7 @@ pub use crate::tf32::Tf32;
 
 macro_rules! elements {
     ($($t:ty: $bytes:literal bytes, $driver:literal, $per_line:literal a line;)*) => {$(
+        impl Sealed for $t {}
         impl Element for $t {
             const BYTES: u32 = $bytes;
             const DRIVER: u32 = $driver;

@@ -8,6 +8,7 @@ use super::barrier::Barrier;
 use super::element::Element;
 use super::shared::SharedAddress;
 use super::tensor_map::{SharedBox, Swizzle128, TensorMap};
+use crate::sealed::Sealed;
 
 /// Lines of a panel, the piece of which operands are made and which one tensor copy brings.
 pub const PANEL_LINES: u32 = 64;
@@ -18,7 +19,8 @@ pub type PanelMap<T> = TensorMap<T, Swizzle128, <T as Element>::Panel>;
 /// In which order the elements of an operand lie in memory.
 ///
 /// A has a line for each row, B for each column: what the product sums over (k) runs along the line, or across lines.
-pub trait Major<T>: Copy + 'static {
+/// Sealed: the tensor cores read shared memory as it says.
+pub trait Major<T>: Sealed + Copy + 'static {
     /// Whether k runs across the lines of memory.
     const ACROSS: bool;
 }
@@ -36,6 +38,9 @@ pub enum KMajor {}
 /// ```
 #[derive(Clone, Copy)]
 pub enum MnMajor {}
+
+impl Sealed for KMajor {}
+impl Sealed for MnMajor {}
 
 impl<T: Element> Major<T> for KMajor {
     const ACROSS: bool = false;

@@ -10,9 +10,10 @@ use cuda_std::ptx;
 use super::barrier::Barrier;
 use super::element::Element;
 use super::shared::SharedAddress;
+use crate::sealed::Sealed;
 
-/// How the 16-byte pieces of a box are permuted in shared memory.
-pub trait Swizzle: Copy + 'static {
+/// How the 16-byte pieces of a box are permuted in shared memory. Sealed: the driver knows these.
+pub trait Swizzle: Sealed + Copy + 'static {
     /// The most bytes that a box has along its innermost dimension.
     const SPAN: u32;
     /// What the address of a box is a multiple of, so that the pattern begins where the box does.
@@ -26,6 +27,7 @@ macro_rules! swizzles {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub enum $name {}
+        impl Sealed for $name {}
         impl Swizzle for $name {
             const SPAN: u32 = $span;
             const ALIGN: u32 = $align;
@@ -45,8 +47,24 @@ swizzles! {
     Swizzle128: 128, 1024, 3;
 }
 
-/// The extents of a box.
-pub trait BoxShape: Copy + 'static {
+/// The extents of a box. Sealed: room for a box is made as it says, and its instructions are run.
+///
+/// ```compile_fail,E0277
+/// # use tile::hopper::BoxShape;
+/// #[derive(Clone, Copy)]
+/// enum Large {}
+/// impl BoxShape for Large {
+///     const RANK: u32 = 2;
+///     const EXTENTS: [u32; 3] = [256, 256, 1];
+///     const COUNT: u32 = 16; // what a barrier would count
+///     type At = [i32; 2];
+///     unsafe fn load(_: *const (), _: u32, _: [i32; 2], _: u32) {}
+///     unsafe fn load_to_blocks(_: *const (), _: u32, _: [i32; 2], _: u32, _: u16) {}
+///     unsafe fn store(_: *const (), _: u32, _: [i32; 2]) {}
+///     unsafe fn prefetch(_: *const (), _: [i32; 2]) {}
+/// }
+/// ```
+pub trait BoxShape: Sealed + Copy + 'static {
     /// Dimensions.
     const RANK: u32;
     /// Elements along each dimension, the innermost first.
@@ -77,6 +95,7 @@ pub enum Box3<const SLICES: usize, const ROWS: usize, const COLS: usize> {}
 
 macro_rules! boxes {
     ($(<$($extent:ident),*> $name:ty, $rank:literal, $word:literal, $extents:expr, $at:ty, $places:literal, ($($c:ident = $i:literal),*);)*) => {$(
+        impl<$(const $extent: usize),*> Sealed for $name {}
         impl<$(const $extent: usize),*> BoxShape for $name {
             const RANK: u32 = $rank;
             const EXTENTS: [u32; 3] = $extents;

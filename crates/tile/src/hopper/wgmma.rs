@@ -4,10 +4,12 @@ use half::{bf16, f16};
 
 use super::element::{Element, Tf32};
 use super::operand::{Descriptor, Major};
+use crate::sealed::Sealed;
 
 /// The sums of one thread of a warpgroup: of 64 × N sums, thread t has those of rows 16 (t / 32) + t % 32 / 4 and 8 below,
 /// and columns 8j + 2 (t % 4) and the next, as elements 4j, 4j + 1 (upper row), 4j + 2, 4j + 3 (lower row).
-pub trait Sums: Copy {
+/// Sealed: `wgmma` writes all of them.
+pub trait Sums: Sealed + Copy {
     /// Type of a sum.
     type Sum: Copy;
     /// How many a thread has.
@@ -42,6 +44,7 @@ pub trait Sums: Copy {
 
 macro_rules! sums {
     ($($t:ty, $zero:literal, $count:literal;)*) => {$(
+        impl Sealed for [$t; $count] {}
         impl Sums for [$t; $count] {
             type Sum = $t;
             const COUNT: usize = $count;

@@ -3,6 +3,7 @@
 use cuda_std::ptx;
 use half::{bf16, f16};
 
+use crate::sealed::Sealed;
 pub use crate::tf32::Tf32;
 
 /// The type in which products are added up.
@@ -74,8 +75,8 @@ impl Number for i32 {
     }
 }
 
-/// A type that tensor cores multiply.
-pub trait Element: Copy {
+/// A type that tensor cores multiply. Sealed: fragments are read as its size says.
+pub trait Element: Sealed + Copy {
     /// What the products are added in.
     type Sum: Number;
 

@@ -1,7 +1,18 @@
 //! Which way an operand lies in memory, and the swizzle that each way needs.
 
-/// The direction in which an operand's elements follow each other in memory.
-pub trait Order: Copy {
+use crate::sealed::Sealed;
+
+/// The direction in which an operand's elements follow each other in memory. Sealed: copies go where it says.
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Beyond;
+/// impl tile::mma::Order for Beyond {
+///     const ALONG_K: bool = true;
+///     fn permutation<const SIZE: usize>(_: usize, _: usize) -> usize { 1 << 20 }
+/// }
+/// ```
+pub trait Order: Sealed + Copy {
     /// Whether that is K.
     const ALONG_K: bool;
 
@@ -13,6 +24,7 @@ pub trait Order: Copy {
 #[derive(Clone, Copy, Debug)]
 pub struct AlongK;
 
+impl Sealed for AlongK {}
 impl Order for AlongK {
     const ALONG_K: bool = true;
 
@@ -28,6 +40,7 @@ impl Order for AlongK {
 #[derive(Clone, Copy, Debug)]
 pub struct AcrossK;
 
+impl Sealed for AcrossK {}
 impl Order for AcrossK {
     const ALONG_K: bool = false;
 
