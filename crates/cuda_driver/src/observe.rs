@@ -3,7 +3,7 @@
 use std::sync::Once;
 
 use virtual_gpu::profiler::Profiler;
-use virtual_gpu::{Error, Gpu, Kernel, Launch};
+use virtual_gpu::{Error, Gpu, Kernel, Launch, Quota};
 
 use crate::check;
 use crate::profile::Wanted;
@@ -11,6 +11,7 @@ use crate::profile::Wanted;
 /// Runs a kernel under whatever the environment asks to watch it.
 pub fn launch(
     gpu: &Gpu,
+    quota: &Quota,
     kernel: &Kernel,
     launch: &Launch,
     params: &[u8],
@@ -23,13 +24,13 @@ pub fn launch(
                 eprintln!("warpsmith: launches are checked, and not profiled at the same time")
             });
         }
-        return gpu.launch(kernel, launch, params, &mut sanitizer.launch());
+        return gpu.launch_within(quota, kernel, launch, params, &mut sanitizer.launch());
     }
     if !wanted.any() {
-        return gpu.launch(kernel, launch, params, &mut ());
+        return gpu.launch_within(quota, kernel, launch, params, &mut ());
     }
     let mut profiler = Profiler::new();
-    let result = gpu.launch(kernel, launch, params, &mut profiler);
+    let result = gpu.launch_within(quota, kernel, launch, params, &mut profiler);
     wanted.keep(profiler.finish());
     result
 }

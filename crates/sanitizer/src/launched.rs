@@ -15,6 +15,7 @@ pub(crate) struct Launched {
     pub code: Arc<Code>,
     pub function: u32,
     pub shared_bytes: u32,
+    pub shared_end: u32,
     pub reserved: Range<u32>,
     pub shared: Vec<Option<SharedArray>>,
 }
@@ -27,6 +28,7 @@ impl Launched {
             code: launch.code.clone(),
             function: launch.function,
             shared_bytes: launch.shared_bytes,
+            shared_end: launch.shared_end,
             reserved: launch.reserved.clone(),
             shared: launch.shared.clone(),
         }

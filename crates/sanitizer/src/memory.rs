@@ -5,6 +5,7 @@ use virtual_gpu::observer::{Access, AccessKind, At};
 use virtual_gpu::{Fault, FaultKind, SharedArray};
 
 use crate::checks::{Check, Checks};
+use crate::cluster::within;
 use crate::finding::{Finding, Object, Severity, Site};
 use crate::objects::Objects;
 use crate::reached::Reached;
@@ -25,23 +26,29 @@ impl ArrayBounds {
 impl Tool for ArrayBounds {
     fn shared_access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
         let launched = &reporter.launched;
-        let Some(array) = launched.code.shared_of(at.pc).and_then(|of| launched.shared[of].as_ref()) else {
-            return;
+        let array = launched.code.shared_of(at.pc).and_then(|of| launched.shared[of].as_ref());
+        // Of an address that was made from no array that is known: all that the block has asked for.
+        let (start, end) = match array {
+            Some(array) => (u64::from(array.offset), u64::from(array.offset) + u64::from(array.size)),
+            None => (0, launched.shared_bytes.into()),
         };
-        let (start, end) = (u64::from(array.offset), u64::from(array.offset) + u64::from(array.size));
         if start <= reached.low && reached.end <= end {
             return;
         }
         let bytes = u64::from(access.bytes());
+        let address = |lane: usize| match array {
+            Some(_) => access.addresses[lane],
+            None => within(access.addresses[lane]),
+        };
         let outside = |lane: usize| {
-            let address = access.addresses[lane];
+            let address = address(lane);
             access.lanes >> lane & 1 != 0 && (address < start || address.saturating_add(bytes) > end)
         };
-        // Beyond the block's shared memory the launch ends with a fault, which is reported as such.
-        let in_block =
-            |lane: &usize| access.addresses[*lane].saturating_add(bytes) <= u64::from(launched.shared_bytes);
+        // Beyond the pieces in which the hardware gives shared memory the launch ends with a fault, which is reported as such.
+        let in_block = |lane: &usize| address(*lane).saturating_add(bytes) <= u64::from(launched.shared_end);
         if let Some(lane) = (0..32).find(|&lane| outside(lane)).filter(in_block) {
-            let array = array.clone();
+            let all = || SharedArray { name: "shared memory".into(), offset: 0, size: launched.shared_bytes };
+            let array = array.cloned().unwrap_or_else(all);
             outside_array(at, access, lane as u32, &array, reporter);
         }
     }
@@ -73,7 +80,7 @@ fn outside_array(at: At, access: &Access<'_>, lane: u32, array: &SharedArray, re
                 allocated: None,
             }),
             sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
-            help: "it lands in the array beside it: compare the index with the array's length",
+            help: "it lands in what lies beside it: compare the index with the array's length",
         }
     });
 }

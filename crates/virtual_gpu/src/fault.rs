@@ -160,6 +160,8 @@ pub enum FaultKind {
     },
     /// More memory than the launch may take on this machine.
     OutOfResources(String),
+    /// The machine that the virtual GPU runs on has no memory for what the kernel touches.
+    OutOfMemory,
     /// No warp can ever run again: who waits where.
     Deadlock(String),
     /// The watchdog's limit on executed instructions.
@@ -180,6 +182,7 @@ impl FaultKind {
             FaultKind::IllegalAddress { .. }
             | FaultKind::WriteToConstant { .. }
             | FaultKind::StackOverflow { .. } => 700,
+            FaultKind::OutOfMemory => 2,
             FaultKind::OutOfResources(_) => 701,
             FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => 702,
             FaultKind::Assert(_) => 710,
@@ -217,6 +220,9 @@ impl fmt::Display for FaultKind {
                 write!(f, "stack overflow: a thread may use {limit} bytes")
             }
             FaultKind::OutOfResources(what) => write!(f, "out of resources: {what}"),
+            FaultKind::OutOfMemory => {
+                write!(f, "out of memory: this machine has no more for what the kernel writes")
+            }
             FaultKind::Deadlock(who) => write!(f, "deadlock: no thread can ever go on\n{who}"),
             FaultKind::Timeout { instructions, hottest } => {
                 write!(f, "launch timed out after {instructions} warp instructions{hottest}")

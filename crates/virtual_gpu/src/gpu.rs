@@ -9,7 +9,10 @@ use crate::memory::Memory;
 use crate::module::{Kernel, Module};
 use crate::observer::LaunchObserver;
 use crate::texture::Textures;
-use crate::{Error, decode, exec};
+use crate::{Error, Quota, decode, exec};
+
+/// `CU_LIMIT_PRINTF_FIFO_SIZE` of a new context.
+const PRINTF_LIMIT: usize = 1 << 20;
 
 /// How a device runs programs, beside which chip it stands for.
 #[derive(Debug, Clone)]
@@ -25,7 +28,7 @@ pub struct Options {
     pub spin_limit: Option<u64>,
     /// Bytes of stack a thread may use beyond its kernel's own frame (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u32,
-    /// Bytes that `malloc` in kernels may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
+    /// Bytes that `malloc` in kernels of a new context may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
     pub heap_limit: u64,
 }
 
@@ -66,6 +69,7 @@ pub struct Gpu {
     memory: Arc<Memory>,
     textures: Arc<Textures>,
     options: Options,
+    quota: Quota,
     pool: exec::Pool,
 }
 
@@ -77,9 +81,11 @@ impl Gpu {
 
     /// A device with given options.
     pub fn with_options(chip: &'static Chip, options: Options) -> Self {
+        let memory = Arc::new(Memory::new(chip.memory_bytes));
         Gpu {
             chip,
-            memory: Arc::new(Memory::new(chip.memory_bytes)),
+            quota: Quota::new(memory.clone(), options.heap_limit, PRINTF_LIMIT),
+            memory,
             textures: Arc::default(),
             pool: exec::Pool::new(options.threads),
             options,
@@ -98,6 +104,7 @@ impl Gpu {
 
     /// Changes how it runs programs, for launches from now on. The number of threads stays.
     pub fn set_options(&mut self, options: Options) {
+        self.quota.set_heap_limit(options.heap_limit);
         self.options = Options { threads: self.options.threads, ..options };
     }
 
@@ -126,10 +133,26 @@ impl Gpu {
         params: &[u8],
         observer: &mut O,
     ) -> Result<(), Error> {
-        exec::launch(self, &self.pool, kernel, launch, params, observer)
+        self.launch_within(&self.quota, kernel, launch, params, observer)
     }
 
-    #[allow(dead_code, reason = "kernels that allocate need it")]
+    /// The same for a kernel of a context that has a quota of its own.
+    pub fn launch_within<O: LaunchObserver>(
+        &self,
+        quota: &Quota,
+        kernel: &Kernel,
+        launch: &Launch,
+        params: &[u8],
+        observer: &mut O,
+    ) -> Result<(), Error> {
+        exec::launch(self, &self.pool, quota, kernel, launch, params, observer)
+    }
+
+    /// What a new context gives its kernels.
+    pub fn new_quota(&self) -> Quota {
+        Quota::new(self.memory.clone(), self.options.heap_limit, PRINTF_LIMIT)
+    }
+
     pub(crate) fn memory_arc(&self) -> &Arc<Memory> {
         &self.memory
     }

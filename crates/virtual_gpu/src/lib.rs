@@ -34,6 +34,7 @@ mod op;
 mod paths;
 pub mod profiler;
 mod program;
+mod quota;
 pub mod tensor_map;
 pub mod texture;
 
@@ -45,3 +46,4 @@ pub use module::{Global, Kernel, Module, Param, SharedArray};
 pub use observer::{BlockObserver, LaunchObserver};
 pub use program::Code;
 pub use ptx::Opcode;
+pub use quota::Quota;

@@ -56,6 +56,8 @@ pub struct LaunchInfo {
     pub launch: Launch,
     /// Static and dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
+    /// Where the pieces end in which the hardware gives it: kernels reach as far.
+    pub shared_end: u32,
     /// Where a block's shared memory has a part that the system keeps, which starts as zeros; empty without one.
     pub reserved: Range<u32>,
     /// Where the kernel's own code starts, and the map from program counters to lines.

@@ -176,7 +176,7 @@ fn wild_addresses_fault() {
         ("ld.u32 %r1, [0];", 700),
         ("mov.u64 %rd2, -4; st.u32 [%rd2], 1;", 700),
         ("mov.u64 %rd2, 0x7fffffffffff; st.global.u8 [%rd2], 1;", 700),
-        ("ld.shared.u32 %r1, [s+64];", 700),
+        ("ld.shared.u32 %r1, [s+128];", 700),
         ("mov.u32 %r2, 0xfffffffc; ld.shared.u32 %r1, [%r2];", 700),
         ("mov.u64 %rd2, 1000000; ld.local.u8 %r1, [%rd2];", 700),
         ("mov.u64 %rd2, -1; ld.local.u8 %r1, [%rd2];", 700),

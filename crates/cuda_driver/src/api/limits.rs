@@ -5,7 +5,13 @@ use crate::objects::context::current;
 use crate::objects::limits::{GREATEST_PRIORITY, LEAST_PRIORITY};
 
 pub fn cuCtxSetLimit(number: u32, value: usize) -> Answer {
-    *current()?.limits().place(CUlimit::try_from(number)?)? = value;
+    let (context, limit) = (current()?, CUlimit::try_from(number)?);
+    *context.limits().place(limit)? = value;
+    match limit {
+        CUlimit::MALLOC_HEAP_SIZE => context.quota.set_heap_limit(value as u64),
+        CUlimit::PRINTF_FIFO_SIZE => context.quota.set_printf_limit(value),
+        _ => {}
+    }
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use virtual_gpu::memory::AllocationKind;
+
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
 use crate::check;
 use crate::objects::context::{CONTEXTS, Context, current};
@@ -99,12 +101,16 @@ pub fn release(address: u64) {
     }
 }
 
+/// What the owner has issued on it is done. A kernel of another context that still uses it keeps its bytes, or is waited for if
+/// they are the program's.
 fn give_back(address: u64, origin: Origin) {
+    if origin.on_host() {
+        host_memory::remove(address as usize);
+    }
     // Only an address that is no allocation's could fail, and the table of owners had it.
     let _ = gpu().memory().free(address);
     if origin.on_host() {
         check::tell(|sanitizer| sanitizer.host_freed(address));
-        host_memory::give_back(address as usize);
     }
 }
 
@@ -129,9 +135,11 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     if origin != Origin::Managed {
         check_pinned(bytes)?;
     }
-    let address = host_memory::allocate(bytes)?;
-    reach(&context, address, bytes, origin).inspect_err(|_| host_memory::give_back(address))?;
-    Ok(address)
+    let address = gpu().memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
+    let address = address.map_err(|error| code_of(&error))?;
+    host_memory::add(address as usize, bytes).inspect_err(|_| drop(gpu().memory().free(address)))?;
+    reaches(&context, address, bytes, origin);
+    Ok(address as usize)
 }
 
 /// Lets the device reach memory of the program's own.
@@ -139,18 +147,16 @@ pub fn register(address: usize, bytes: usize) -> Answer {
     let context = current()?;
     check_pinned(bytes)?;
     host_memory::add(address, bytes)?;
-    reach(&context, address, bytes, Origin::Registered).inspect_err(|_| host_memory::give_back(address))
+    // SAFETY: the program keeps what it registers until it has unregistered it, as the driver API asks.
+    let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
+    mapped.map_err(|error| code_of(&error)).inspect_err(|_| host_memory::remove(address))?;
+    reaches(&context, address as u64, bytes, Origin::Registered);
+    Ok(())
 }
 
-fn reach(context: &Context, address: usize, bytes: usize, origin: Origin) -> Answer {
-    // SAFETY: our own memory is freed in `give_back`, after it is unmapped and work on it is done; the program keeps what it
-    // registers until it unregisters it, as the driver API asks.
-    let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
-    mapped.map_err(|error| code_of(&error))?;
-    own(context, address as u64, bytes, origin);
+/// Notes that the device reaches memory of the host.
+fn reaches(context: &Context, address: u64, bytes: usize, origin: Origin) {
+    own(context, address, bytes, origin);
     // The host may write it at any time without our seeing it.
-    check::tell(|sanitizer| {
-        sanitizer.host_allocated(address as u64, bytes as u64, Some(sanitizer::HOST_MEMORY))
-    });
-    Ok(())
+    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, Some(sanitizer::HOST_MEMORY)));
 }

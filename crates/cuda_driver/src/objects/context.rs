@@ -8,8 +8,10 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use virtual_gpu::Quota;
+
 use crate::abi::{Answer, CUcontext, CUresult, Handle};
-use crate::objects::device::initialised;
+use crate::objects::device::{gpu, initialised};
 use crate::objects::limits::Limits;
 use crate::objects::queue::Queue;
 use crate::objects::registry::{Belongings, OfContext, Registry, new_handle};
@@ -33,6 +35,8 @@ pub struct Context {
     pub queue: Arc<Queue>,
     /// The version of the interface that it was made by.
     pub api_version: u32,
+    /// What its kernels share beside memory.
+    pub quota: Quota,
     limits: Mutex<Limits>,
     belongings: Mutex<Vec<&'static dyn Belongings>>,
     /// The error that has made the context unusable.
@@ -47,6 +51,7 @@ impl Context {
             flags: AtomicU32::new(flags),
             queue: Queue::new(),
             api_version,
+            quota: gpu().new_quota(),
             limits: Mutex::new(Limits::default()),
             belongings: Mutex::default(),
             broken: OnceLock::new(),
@@ -110,6 +115,7 @@ impl Context {
         self.queue.stop();
         let belongings = std::mem::take(&mut *self.belongings.lock().unwrap_or_else(PoisonError::into_inner));
         belongings.iter().for_each(|kind| kind.forget(self.handle));
+        self.quota.clear();
     }
 }
 

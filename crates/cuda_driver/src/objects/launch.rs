@@ -55,8 +55,10 @@ impl Work for KernelLaunch {
     }
 
     /// Runs the kernel to its end. A fault is told once.
-    fn perform(&self, _context: &Context) -> Answer {
-        observe::launch(gpu(), self.kernel(), &self.launch, &self.params, &self.wanted).map_err(|error| {
+    fn perform(&self, context: &Context) -> Answer {
+        let run =
+            observe::launch(gpu(), &context.quota, self.kernel(), &self.launch, &self.params, &self.wanted);
+        run.map_err(|error| {
             crate::fault::report(&error);
             code_of(&error)
         })

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use virtual_gpu::Error;
 use virtual_gpu::memory::Allocation;
 
 use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
@@ -32,6 +33,9 @@ pub enum Memory {
     Host(usize),
     /// The device's, at this address.
     Device(CUdeviceptr),
+    /// The host's, at this address, which the device reaches: gone when it is freed before the copy's turn, and there until
+    /// the copy is done.
+    Pinned(u64),
     /// Bytes that were copied out of the host's pageable memory when the work was issued.
     Staged(Arc<Vec<u8>>),
 }
@@ -149,6 +153,22 @@ impl Copy {
         self.to.check(self.extent)
     }
 
+    /// Notes which sides the device can reach.
+    fn pin(&mut self) -> Answer {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for side in [&mut self.from, &mut self.to] {
+            let span = side.span(self.extent)?;
+            if let Memory::Host(address) = side.memory
+                && host_memory::is_pinned(address, span)
+            {
+                side.memory = Memory::Pinned(address as u64);
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the source's pageable bytes now, so that the host may write them again.
     fn stage(&mut self) -> Answer {
         let span = self.from.span(self.extent)?;
@@ -171,8 +191,9 @@ impl Copy {
     }
 
     /// Copies in a stream's turn, and waits for it.
-    pub fn run_now(self, target: &Target) -> Answer {
+    pub fn run_now(mut self, target: &Target) -> Answer {
         self.check()?;
+        self.pin()?;
         target.refuse_capture()?;
         target.refuse_if_it_waits_for_a_capture()?;
         // Everything before it is done, so the copy needs no turn of its own.
@@ -183,6 +204,7 @@ impl Copy {
     /// Issues the copy; waits where the real driver would, which is when it writes pageable memory.
     pub fn issue(mut self, target: &Target) -> Answer {
         self.check()?;
+        self.pin()?;
         if target.capture().is_some() {
             return target.issue(self);
         }
@@ -226,24 +248,24 @@ impl Copy {
 
     fn run_row(&self, from: usize, to: usize, bytes: usize) -> Answer {
         let memory = gpu().memory();
-        let gone = |_| CUresult::ILLEGAL_ADDRESS;
         self.tell(from as u64, to as u64, bytes as u64);
         match (&self.from.memory, &self.to.memory) {
-            (Memory::Device(source), Memory::Device(target)) => {
-                memory.copy(target + to as u64, source + from as u64, bytes as u64).map_err(gone)
-            }
-            (Memory::Device(source), Memory::Host(target)) => {
+            (
+                Memory::Device(source) | Memory::Pinned(source),
+                Memory::Device(target) | Memory::Pinned(target),
+            ) => memory.copy(target + to as u64, source + from as u64, bytes as u64).map_err(failure),
+            (Memory::Device(source) | Memory::Pinned(source), Memory::Host(target)) => {
                 // SAFETY: the caller of the copy vouches for the target; it is u8, which any bytes are.
                 let target = unsafe { std::slice::from_raw_parts_mut((target + to) as *mut u8, bytes) };
-                memory.read(source + from as u64, target).map_err(gone)
+                memory.read(source + from as u64, target).map_err(failure)
             }
-            (Memory::Host(source), Memory::Device(target)) => {
+            (Memory::Host(source), Memory::Device(target) | Memory::Pinned(target)) => {
                 // SAFETY: the caller of the copy vouches for the source.
                 let source = unsafe { std::slice::from_raw_parts((source + from) as *const u8, bytes) };
-                memory.write(target + to as u64, source).map_err(gone)
+                memory.write(target + to as u64, source).map_err(failure)
             }
-            (Memory::Staged(source), Memory::Device(target)) => {
-                memory.write(target + to as u64, &source[from..from + bytes]).map_err(gone)
+            (Memory::Staged(source), Memory::Device(target) | Memory::Pinned(target)) => {
+                memory.write(target + to as u64, &source[from..from + bytes]).map_err(failure)
             }
             (Memory::Host(source), Memory::Host(target)) => {
                 // SAFETY: the caller of the copy vouches for both sides; `copy` admits overlap.
@@ -312,12 +334,20 @@ impl Work for Fill {
         for row in 0..self.height {
             let address = self.address + (row * self.pitch) as u64;
             let filled = gpu().memory().fill(address, &self.value[..self.element], self.width as u64);
-            filled.map_err(|_| CUresult::ILLEGAL_ADDRESS)?;
+            filled.map_err(failure)?;
             let value = &self.value[..self.element];
             check::tell(|sanitizer| {
                 sanitizer.host_filled(address, (self.width * self.element) as u64, value)
             });
         }
         Ok(())
+    }
+}
+
+/// What became of memory that was there when the work was issued.
+fn failure(error: Error) -> CUresult {
+    match error {
+        Error::OutOfMemory { .. } => CUresult::OUT_OF_MEMORY,
+        _ => CUresult::ILLEGAL_ADDRESS,
     }
 }

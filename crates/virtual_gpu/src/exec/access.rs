@@ -1,6 +1,6 @@
 //! Where the addresses of the lanes lead: their space, what the observer is told, and the host bytes behind them.
 
-use super::context::{Cx, Raise, raise};
+use super::context::{Cx, Raise, SharedMemory, raise};
 use super::registers::{NONE, Regs, Slot, lanes_of};
 use super::values::Values;
 use super::warp::Warp;
@@ -216,8 +216,8 @@ fn resolve_in<O: BlockObserver>(
             resolve_device(cx, view.space, addresses, shape, at, pointers)
         }
         MemorySpace::Shared => {
-            let size = u64::from(cx.launch.shared_bytes);
-            let own = cx.cluster[cx.block.cluster_rank as usize].bytes;
+            let SharedMemory { bytes: own, size } = cx.cluster[cx.block.cluster_rank as usize];
+            let size = u64::from(size);
             let limit = size.saturating_sub(u64::from(bytes));
             let inside = size >= u64::from(bytes) && lanes_of(at.lanes).all(|i| addresses[i] <= limit);
             if inside {

@@ -1,7 +1,7 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
 use super::cluster::ClusterState;
-use super::context::{Cx, DeviceView, LaunchContext, Raise, SharedMemory, raise};
+use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::extension::ExtensionState;
 use super::frame;
 use super::registers::lanes_of;
@@ -9,6 +9,7 @@ use super::run::{self, Raised};
 use super::spin::Watch;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
+use crate::memory::View;
 use crate::observer::{At, BarrierStep, BlockObserver, MemorySpace, Scope};
 use crate::op::{BarrierKind, BarrierOp, MemoryOp, OpKind, SpaceOperand};
 
@@ -134,7 +135,7 @@ impl<O: BlockObserver> Block<O> {
         // Blocks that do the same are not to keep in step.
         self.state.tellings = (self.random == 0).then_some((linear as u32).wrapping_mul(5));
         self.shared.clear();
-        self.shared.resize(launch.shared_bytes.div_ceil(128) as usize, Line([0; 128]));
+        self.shared.resize(launch.shared_end.div_ceil(128) as usize, Line([0; 128]));
         let threads = launch.launch.threads() as u32;
         let warps = threads.div_ceil(32);
         let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
@@ -163,7 +164,7 @@ impl<O: BlockObserver> Block<O> {
 
     /// Its shared memory, for the cluster.
     pub fn shared_memory(&mut self, launch: &LaunchContext<'_>) -> SharedMemory {
-        SharedMemory { bytes: self.shared.as_mut_ptr().cast(), size: launch.shared_bytes }
+        SharedMemory { bytes: self.shared.as_mut_ptr().cast(), size: launch.shared_end }
     }
 
     /// Runs its warps in turn, for about `budget` operations.
@@ -172,7 +173,7 @@ impl<O: BlockObserver> Block<O> {
         launch: &LaunchContext<'_>,
         cluster: &[SharedMemory],
         team: &mut ClusterState,
-        device: &mut DeviceView,
+        device: &View,
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
         let count = self.warps.len();
@@ -256,7 +257,7 @@ impl<O: BlockObserver> Block<O> {
         launch: &LaunchContext<'_>,
         cluster: &[SharedMemory],
         team: &mut ClusterState,
-        device: &mut DeviceView,
+        device: &View,
         quantum: u32,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };

@@ -19,7 +19,7 @@ use super::registers::{Regs, Slot, lanes_of};
 use super::run::Step;
 use super::undefined::Beside;
 use crate::fault::FaultKind;
-use crate::memory::window;
+use crate::memory::{Piece, window};
 use crate::observer::{AsyncEvent, At, MemorySpace};
 use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
 use crate::tensor_map::Swizzle;
@@ -111,6 +111,16 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
+    /// The pieces, of global memory, have as many bytes as `data` together.
+    fn apply_all(self, pieces: &[Piece], data: &[u8]) {
+        let mut rest = data;
+        for piece in pieces {
+            let (here, after) = rest.split_at(piece.bytes);
+            self.apply(piece.place, here, false);
+            rest = after;
+        }
+    }
+
     /// `place` has as many bytes as `data`.
     fn apply(self, place: *mut u8, data: &[u8], shared: bool) {
         for (index, element) in data.chunks_exact(self.width as usize).enumerate() {
@@ -149,47 +159,6 @@ fn refuse(why: String, lane: usize) -> Box<Raise> {
 fn word(regs: Regs, slot: Slot, lane: usize) -> u32 {
     // SAFETY: decoding gave these operands 32-bit registers.
     unsafe { regs.get(slot, lane) }
-}
-
-/// Copies `data` out to memory that other threads may use at the same time.
-fn store(place: *mut u8, data: &[u8]) {
-    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-    let wide = (place as usize).is_multiple_of(8);
-    for (index, piece) in data.chunks(8).enumerate() {
-        let at = place.wrapping_add(8 * index);
-        match <[u8; 8]>::try_from(piece) {
-            // SAFETY: `place` has as many bytes as `data`; `at` is aligned if `place` is.
-            Ok(bytes) if wide => unsafe {
-                AtomicU64::from_ptr(at.cast()).store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
-            },
-            _ => {
-                for (offset, &byte) in piece.iter().enumerate() {
-                    // SAFETY: as above.
-                    unsafe { AtomicU8::from_ptr(at.add(offset)).store(byte, Ordering::Relaxed) }
-                }
-            }
-        }
-    }
-}
-
-/// Reads memory that other threads may use at the same time.
-fn load(place: *const u8, data: &mut [u8]) {
-    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-    let wide = (place as usize).is_multiple_of(8);
-    for (index, piece) in data.chunks_mut(8).enumerate() {
-        let at = place.wrapping_add(8 * index).cast_mut();
-        if wide && piece.len() == 8 {
-            // SAFETY: the callers give `place` as many bytes as `data`.
-            piece.copy_from_slice(
-                &unsafe { AtomicU64::from_ptr(at.cast()).load(Ordering::Relaxed) }.to_ne_bytes(),
-            );
-        } else {
-            for (offset, byte) in piece.iter_mut().enumerate() {
-                // SAFETY: as above.
-                *byte = unsafe { AtomicU8::from_ptr(at.add(offset)).load(Ordering::Relaxed) };
-            }
-        }
-    }
 }
 
 /// Where a copy into shared memory goes.
@@ -267,7 +236,7 @@ fn check_swizzle(
         ));
     }
     let end = u64::from(start) + u64::from(length.next_multiple_of(span));
-    if end > u64::from(machine.launch.shared_bytes) {
+    if end > u64::from(machine.launch.shared_end) {
         return Err(refuse(
             format!("the last line of a box with a swizzle ends beyond shared memory, at {end:#x}"),
             lane,
@@ -312,7 +281,7 @@ impl Extension for Linear {
                 return Err(misaligned(what, source, lane));
             }
             // One side is shared memory: nothing larger than that is made.
-            if bytes > machine.launch.shared_bytes {
+            if bytes > machine.launch.shared_end {
                 let nearby =
                     format!(", the block has {} bytes of shared memory", machine.launch.shared_bytes);
                 return Err(super::reach::outside(what, source, bytes, &nearby, lane));
@@ -320,7 +289,7 @@ impl Extension for Linear {
             let mut data = vec![0; bytes as usize];
             let one = At { lanes: 1 << lane, ..at };
             if bytes > 0 {
-                load(machine.reach(from, source, bytes, what, lane)?, &mut data);
+                machine.read(from, source, &mut data, what, lane)?;
                 let SpaceOperand::In(space) = from else { continue };
                 let (write, reduces, address) = (false, false, source);
                 let (within, swizzle) = (0, Swizzle::None);
@@ -349,7 +318,8 @@ impl Extension for Linear {
                         address =
                             bound.map_err(|near| super::reach::outside(what, address, bytes, &near, lane))?;
                     }
-                    let place = machine.reach(GLOBAL, address, bytes, "global store of a bulk copy", lane)?;
+                    const WHAT: &str = "global store of a bulk copy";
+                    let places = machine.pieces_to_write(GLOBAL, address, bytes, WHAT, lane)?;
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
                     let (write, swizzle) = (true, Swizzle::None);
                     let mask = mask.map_or(u32::MAX, |mask| word(machine.regs, mask, lane));
@@ -363,12 +333,18 @@ impl Extension for Linear {
                     }
                     machine.observer.asynchronous(one, &AsyncEvent::BulkTaken { address: source, bytes });
                     if let Some(reduction) = self.reduction {
-                        reduction.apply(place, &data, false);
+                        reduction.apply_all(&places, &data);
                         continue;
                     }
                     for piece in pieces {
-                        let piece = piece.start as usize..piece.end as usize;
-                        store(place.wrapping_add(piece.start), &data[piece]);
+                        let to = address + u64::from(piece.start);
+                        machine.write(
+                            GLOBAL,
+                            to,
+                            &data[piece.start as usize..piece.end as usize],
+                            WHAT,
+                            lane,
+                        )?;
                     }
                 }
             }

@@ -9,12 +9,12 @@ use std::collections::HashMap;
 
 use super::block::BlockState;
 use super::cluster::ClusterState;
-use super::context::{DeviceView, LaunchContext, Raise, SharedMemory, raise};
+use super::context::{LaunchContext, Raise, SharedMemory, raise};
 use super::registers::Regs;
 use super::run::Step;
 use super::warp::Warp;
 use crate::fault::FaultKind;
-use crate::memory::window;
+use crate::memory::{View, window};
 use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope, Undefined};
 
 /// An instruction of its own kind.
@@ -94,7 +94,7 @@ pub(crate) struct Machine<'a> {
     pub block: &'a mut BlockState,
     pub cluster: &'a [SharedMemory],
     pub team: &'a mut ClusterState,
-    pub device: &'a mut DeviceView,
+    pub device: &'a View,
     pub observer: &'a mut dyn ObserverHooks,
     pub warp: &'a mut Warp,
     /// The frame's registers.

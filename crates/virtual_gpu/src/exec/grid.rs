@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
-use super::context::{DeviceView, LaunchContext, SharedMemory};
+use super::context::{LaunchContext, SharedMemory};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Launch;
-use crate::memory::{AllocationKind, window};
+use crate::memory::{AllocationKind, Lookout, View, window};
 use crate::module::{Kernel, SharedArray};
 use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
 use crate::program::{KernelCode, SharedVariable};
-use crate::{Error, Gpu};
+use crate::{Error, Gpu, Quota};
 
 /// Operations of a block before another resident block has its turn.
 const BLOCK_QUANTUM: u64 = 1 << 17;
@@ -68,6 +68,7 @@ impl Pool {
 pub(crate) fn launch<O: LaunchObserver>(
     gpu: &Gpu,
     pool: &Pool,
+    quota: &Quota,
     kernel: &Kernel,
     launch: &Launch,
     params: &[u8],
@@ -88,7 +89,6 @@ pub(crate) fn launch<O: LaunchObserver>(
         false => user_shared,
     };
     let params = AlignedParams::new(params);
-    let heap_used = AtomicU64::new(0);
     let workspace = match launch.cooperative {
         true => Some(Workspace::new(gpu)?),
         false => None,
@@ -100,12 +100,13 @@ pub(crate) fn launch<O: LaunchObserver>(
         launch: *launch,
         params: params.bytes(),
         shared_bytes,
+        shared_end: shared_bytes.next_multiple_of(gpu.chip().sm.shared_granularity.max(128)),
         dynamic_offset,
         user_shared,
         reserved_offset,
         grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
         epoch: 1 << 20,
-        heap_used: &heap_used,
+        quota,
         stack_limit: gpu.options().stack_limit,
         workspace: workspace.as_ref().map_or(0, |w| w.address),
     };
@@ -113,6 +114,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         kernel: code.name.clone(),
         launch: *launch,
         shared_bytes,
+        shared_end: context.shared_end,
         reserved: if code.asks_reserved_shared { reserved_offset..shared_bytes } else { 0..0 },
         code: kernel.module().code().clone(),
         function: code.function,
@@ -122,6 +124,7 @@ pub(crate) fn launch<O: LaunchObserver>(
     let clusters = launch.blocks() / cluster_blocks(launch);
     let threads = if observer.serial() { 1 } else { pool.threads };
     let threads = threads.min(usize::try_from(clusters).unwrap_or(usize::MAX));
+    let started = Instant::now();
     let grid = Grid {
         context: &context,
         observer: RwLock::new(observer),
@@ -129,10 +132,11 @@ pub(crate) fn launch<O: LaunchObserver>(
         clusters,
         first_fault: AtomicU64::new(u64::MAX),
         fault: Mutex::new(None),
-        merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new() }),
+        merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new(), output: 0 }),
         instructions: AtomicU64::new(0),
         last_progress: AtomicU64::new(0),
-        started: Instant::now(),
+        started,
+        lookout: Lookout::new(started),
         notice: AtomicU64::new(0),
     };
     pool.run(threads, || grid.work());
@@ -296,6 +300,7 @@ struct Grid<'a, O: LaunchObserver> {
     /// How many there were when something was last written, or a block started.
     last_progress: AtomicU64,
     started: Instant,
+    lookout: Lookout,
     /// Seconds at which the last notice was given.
     notice: AtomicU64,
 }
@@ -306,6 +311,8 @@ struct Merge<B> {
     /// How many have ended, in any order.
     ended: u64,
     waiting: BTreeMap<u64, Ended<B>>,
+    /// Bytes of output among them.
+    output: usize,
 }
 
 struct Ended<B> {
@@ -328,7 +335,7 @@ struct Team<B> {
 impl<O: LaunchObserver> Grid<'_, O> {
     /// What each thread does until no block is left.
     fn work(&self) {
-        let mut device = DeviceView::new(self.context.gpu.memory_arc().clone());
+        let mut device = View::new(self.context.gpu.memory_arc().clone());
         let mut resident: VecDeque<Team<O::Block>> = VecDeque::new();
         let mut spare: Vec<Team<O::Block>> = Vec::new();
         let cooperative = self.context.launch.cooperative;
@@ -365,7 +372,8 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 memory = memory.saturating_sub(team.bytes());
                 continue;
             }
-            match self.turn(&mut team, &mut device) {
+            device.release();
+            match self.turn(&mut team, &device) {
                 Ok(false) => {
                     unfinished = true;
                     let faulted = self.first_fault.load(Ordering::Relaxed) != u64::MAX;
@@ -431,7 +439,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
     }
 
     /// Runs a cluster's blocks for a while. True if all have ended.
-    fn turn(&self, team: &mut Team<O::Block>, device: &mut DeviceView) -> Result<bool, Box<Fault>> {
+    fn turn(&self, team: &mut Team<O::Block>, device: &View) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
         let quantum = match team.draw() {
             // Turns of very different lengths show more of how blocks may meet.
@@ -496,6 +504,9 @@ impl<O: LaunchObserver> Grid<'_, O> {
         if self.context.gpu.options().spin_limit.is_some_and(|limit| self.idle(total) > limit) {
             return Err(block.deadlock(self.context));
         }
+        if self.lookout.is_out() {
+            return Err(block.stopped(self.context, FaultKind::OutOfMemory));
+        }
         let seconds = self.started.elapsed().as_secs();
         let last = self.notice.load(Ordering::Relaxed);
         if seconds >= (2 * last).max(NOTICE_AFTER.as_secs())
@@ -533,27 +544,27 @@ impl<O: LaunchObserver> Grid<'_, O> {
         }
         let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
         merge.ended += 1;
+        merge.output += output.len();
         merge.waiting.insert(team.index, Ended { observers, output });
         while let Some(ended) = {
             let next = merge.next;
             merge.waiting.remove(&next)
         } {
             merge.next += 1;
-            self.give_out(ended);
+            merge.output -= ended.output.len();
+            self.take_back(ended.observers);
+            print(&ended.output);
+        }
+        // No more waits behind a block that runs on than a device would hold; what is beyond comes before that block's.
+        if merge.output > self.context.quota.printf_limit() {
+            merge.output = 0;
+            merge.waiting.values_mut().for_each(|ended| print(&std::mem::take(&mut ended.output)));
         }
     }
 
     fn take_back(&self, observers: Vec<O::Block>) {
         let mut observer = self.observer.write().unwrap_or_else(PoisonError::into_inner);
         observers.into_iter().for_each(|b| observer.merge(b));
-    }
-
-    fn give_out(&self, ended: Ended<O::Block>) {
-        self.take_back(ended.observers);
-        if !ended.output.is_empty() {
-            // A closed standard output is no fault of the kernel.
-            let _ = std::io::stdout().lock().write_all(&ended.output);
-        }
     }
 
     /// What is left when all threads are done: blocks behind a gap that a fault made, and the fault.
@@ -566,6 +577,13 @@ impl<O: LaunchObserver> Grid<'_, O> {
             self.take_back(ended.observers);
         }
         self.fault.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn print(output: &[u8]) {
+    if !output.is_empty() {
+        // A closed standard output is no fault of the kernel.
+        let _ = std::io::stdout().lock().write_all(output);
     }
 }
 

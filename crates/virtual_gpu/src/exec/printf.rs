@@ -4,8 +4,8 @@
 pub(super) enum Request {
     /// The next argument, of 4 or 8 bytes.
     Value(usize),
-    /// The text at an address.
-    Text(u64),
+    /// The text at an address: so many bytes of it at most.
+    Text(u64, usize),
 }
 
 /// The answer.
@@ -28,13 +28,34 @@ struct Conversion {
     short: u8,
 }
 
+/// The buffer that a block prints to. What does not fit is lost, as on a device.
+pub(super) struct Output<'a> {
+    pub bytes: &'a mut Vec<u8>,
+    pub limit: usize,
+}
+
+impl Output<'_> {
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.bytes.len())
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(self.room())]);
+    }
+
+    fn fill(&mut self, count: usize) {
+        self.bytes.extend(std::iter::repeat_n(b' ', count.min(self.room())));
+    }
+}
+
 /// Widest field that is padded to: a format string is the program's, not ours.
 const MAX_WIDTH: usize = 4096;
 
-/// Writes the formatted text to `out` and gives the number of arguments that were converted, as CUDA does.
+/// Writes the formatted text to `out` and gives the number of arguments that were converted, as CUDA does. It ends where the
+/// buffer is full, so that the time it takes is bounded by the lengths of text and buffer.
 pub(super) fn format<E>(
     text: &[u8],
-    out: &mut Vec<u8>,
+    out: &mut Output<'_>,
     ask: &mut dyn FnMut(Request) -> Result<Reply, E>,
 ) -> Result<u32, E> {
     let value =
@@ -46,8 +67,11 @@ pub(super) fn format<E>(
     let mut count = 0;
     let mut rest = text.iter().copied().peekable();
     while let Some(byte) = rest.next() {
+        if out.room() == 0 {
+            break;
+        }
         if byte != b'%' {
-            out.push(byte);
+            out.push(&[byte]);
             continue;
         }
         let mut c = Conversion::default();
@@ -92,7 +116,7 @@ pub(super) fn format<E>(
         }
         let size = if c.long { 8 } else { 4 };
         match kind {
-            b'%' => out.push(b'%'),
+            b'%' => out.push(b"%"),
             b'd' | b'i' => {
                 let bits = value(ask, size)?;
                 let signed = match (c.long, c.short) {
@@ -130,8 +154,8 @@ pub(super) fn format<E>(
             }
             b's' => {
                 let address = value(ask, 8)?;
-                if let Reply::Text(mut bytes) = ask(Request::Text(address))? {
-                    bytes.truncate(c.precision.unwrap_or(usize::MAX));
+                let most = c.precision.unwrap_or(usize::MAX).min(out.room());
+                if let Reply::Text(bytes) = ask(Request::Text(address, most))? {
                     pad(out, c, &bytes);
                 }
             }
@@ -139,7 +163,7 @@ pub(super) fn format<E>(
                 let number = f64::from_bits(value(ask, 8)?);
                 float(out, c, number, kind);
             }
-            other => out.extend_from_slice(&[b'%', other]),
+            other => out.push(&[b'%', other]),
         }
     }
     Ok(count)
@@ -159,14 +183,14 @@ fn number(rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>) -> Option<us
     Some(n)
 }
 
-fn pad(out: &mut Vec<u8>, c: Conversion, body: &[u8]) {
+fn pad(out: &mut Output<'_>, c: Conversion, body: &[u8]) {
     let fill = c.width.saturating_sub(body.len());
     if !c.left {
-        out.extend(std::iter::repeat_n(b' ', fill));
+        out.fill(fill);
     }
-    out.extend_from_slice(body);
+    out.push(body);
     if c.left {
-        out.extend(std::iter::repeat_n(b' ', fill));
+        out.fill(fill);
     }
 }
 
@@ -179,7 +203,7 @@ fn sign(c: Conversion, negative: bool, signed: bool) -> &'static str {
     }
 }
 
-fn integer(out: &mut Vec<u8>, c: Conversion, negative: bool, signed: bool, digits: String, prefix: &str) {
+fn integer(out: &mut Output<'_>, c: Conversion, negative: bool, signed: bool, digits: String, prefix: &str) {
     let digits = match c.precision {
         Some(0) if digits == "0" => String::new(),
         Some(precision) => format!("{digits:0>precision$}"),
@@ -194,13 +218,13 @@ fn integer(out: &mut Vec<u8>, c: Conversion, negative: bool, signed: bool, digit
     );
 }
 
-fn with_zeros(out: &mut Vec<u8>, c: Conversion, sign: &str, prefix: &str, body: &str) {
+fn with_zeros(out: &mut Output<'_>, c: Conversion, sign: &str, prefix: &str, body: &str) {
     let length = sign.len() + prefix.len() + body.len();
     let zeros = if c.zero && !c.left { c.width.saturating_sub(length) } else { 0 };
     pad(out, c, format!("{sign}{prefix}{}{body}", "0".repeat(zeros)).as_bytes());
 }
 
-fn float(out: &mut Vec<u8>, c: Conversion, number: f64, kind: u8) {
+fn float(out: &mut Output<'_>, c: Conversion, number: f64, kind: u8) {
     let upper = kind.is_ascii_uppercase();
     let magnitude = number.abs();
     let body = if !number.is_finite() {
@@ -274,15 +298,27 @@ fn hexadecimal(magnitude: f64, precision: Option<usize>) -> String {
 mod tests {
     use super::*;
 
-    fn show(text: &str, values: &[u64]) -> String {
-        let mut out = Vec::new();
+    fn show_within(limit: usize, text: &str, values: &[u64]) -> (u32, String) {
+        let mut bytes = Vec::new();
         let mut values = values.iter();
+        let mut out = Output { bytes: &mut bytes, limit };
         let done = format(text.as_bytes(), &mut out, &mut |request| match request {
             Request::Value(_) => Ok::<_, ()>(Reply::Value(*values.next().unwrap())),
-            Request::Text(_) => Ok(Reply::Text(b"text".to_vec())),
+            Request::Text(_, most) => Ok(Reply::Text(b"text"[..most.min(4)].to_vec())),
         });
-        done.unwrap();
-        String::from_utf8(out).unwrap()
+        (done.unwrap(), String::from_utf8(bytes).unwrap())
+    }
+
+    fn show(text: &str, values: &[u64]) -> String {
+        show_within(1 << 20, text, values).1
+    }
+
+    #[test]
+    fn a_full_buffer_ends_it() {
+        assert_eq!(show_within(5, "abc%4000d", &[1]), (1, "abc  ".into()));
+        assert_eq!(show_within(2, "%s%s", &[1]), (1, "te".into()));
+        // No value is asked for that could not be shown.
+        assert_eq!(show_within(3, "abc%d%s%f", &[]), (0, "abc".into()));
     }
 
     // Expected texts are those of C's printf.

@@ -1,9 +1,12 @@
 //! Memory as instructions of their own kind reach it, byte by byte and lane by lane.
 
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
 use super::access;
 use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
+use crate::memory::Piece;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
 use crate::op::SpaceOperand;
 
@@ -39,6 +42,75 @@ impl Machine<'_> {
                 }
                 Ok(self.launch.params.as_ptr().cast_mut().wrapping_add(address as usize))
             }
+        }
+    }
+
+    /// Reads bytes that other threads may write at the same time.
+    pub fn read(
+        &mut self,
+        space: SpaceOperand,
+        address: u64,
+        to: &mut [u8],
+        what: &str,
+        lane: usize,
+    ) -> Result<(), Box<Raise>> {
+        let mut rest = to;
+        for piece in self.pieces(space, address, rest.len() as u32, what, lane)? {
+            let (here, after) = rest.split_at_mut(piece.bytes);
+            load(piece.place, here);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes that other threads may read at the same time.
+    pub fn write(
+        &mut self,
+        space: SpaceOperand,
+        address: u64,
+        from: &[u8],
+        what: &str,
+        lane: usize,
+    ) -> Result<(), Box<Raise>> {
+        let mut rest = from;
+        for piece in self.pieces_to_write(space, address, rest.len() as u32, what, lane)? {
+            let (here, after) = rest.split_at(piece.bytes);
+            store(piece.place, here);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// The host bytes of a range, one after the other: global memory's may lie in several mappings.
+    fn pieces(
+        &mut self,
+        space: SpaceOperand,
+        address: u64,
+        bytes: u32,
+        what: &str,
+        lane: usize,
+    ) -> Result<Vec<Piece>, Box<Raise>> {
+        if !matches!(named(space, address).0, MemorySpace::Global | MemorySpace::Const) {
+            let place = self.reach(space, address, bytes, what, lane)?;
+            return Ok(vec![Piece { place, bytes: bytes as usize, read_only: false }]);
+        }
+        let found = self.device.pieces(address, bytes.into());
+        found.ok_or_else(|| outside(what, address, bytes, &self.device.nearby(address), lane))
+    }
+
+    /// The same of a range that is written.
+    pub fn pieces_to_write(
+        &mut self,
+        space: SpaceOperand,
+        address: u64,
+        bytes: u32,
+        what: &str,
+        lane: usize,
+    ) -> Result<Vec<Piece>, Box<Raise>> {
+        let pieces = self.pieces(space, address, bytes, what, lane)?;
+        match pieces.iter().any(|piece| piece.read_only) {
+            true => Err(raise(FaultKind::WriteToConstant { address }, 1 << lane)),
+            false => Ok(pieces),
         }
     }
 
@@ -93,6 +165,44 @@ pub(super) fn named(space: SpaceOperand, address: u64) -> (MemorySpace, u64) {
         SpaceOperand::Generic => {
             let (space, start) = access::space_of(address);
             (space, address - start)
+        }
+    }
+}
+
+/// Copies `data` out to memory that other threads may use at the same time: `place` has as many bytes.
+fn store(place: *mut u8, data: &[u8]) {
+    let wide = (place as usize).is_multiple_of(8);
+    for (index, piece) in data.chunks(8).enumerate() {
+        let at = place.wrapping_add(8 * index);
+        match <[u8; 8]>::try_from(piece) {
+            // SAFETY: `place` has as many bytes as `data`; `at` is aligned if `place` is.
+            Ok(bytes) if wide => unsafe {
+                AtomicU64::from_ptr(at.cast()).store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+            },
+            _ => {
+                for (offset, &byte) in piece.iter().enumerate() {
+                    // SAFETY: as above.
+                    unsafe { AtomicU8::from_ptr(at.add(offset)).store(byte, Ordering::Relaxed) }
+                }
+            }
+        }
+    }
+}
+
+/// Reads memory that other threads may use at the same time: `place` has as many bytes as `data`.
+fn load(place: *const u8, data: &mut [u8]) {
+    let wide = (place as usize).is_multiple_of(8);
+    for (index, piece) in data.chunks_mut(8).enumerate() {
+        let at = place.wrapping_add(8 * index).cast_mut();
+        if wide && piece.len() == 8 {
+            // SAFETY: `place` has as many bytes as `data`; `at` is aligned as `place` is.
+            let word = unsafe { AtomicU64::from_ptr(at.cast()).load(Ordering::Relaxed) };
+            piece.copy_from_slice(&word.to_ne_bytes());
+        } else {
+            for (offset, byte) in piece.iter_mut().enumerate() {
+                // SAFETY: as above.
+                *byte = unsafe { AtomicU8::from_ptr(at.add(offset)).load(Ordering::Relaxed) };
+            }
         }
     }
 }

@@ -1,19 +1,18 @@
 //! The functions that a device provides to kernels: `vprintf`, `__assertfail`, `malloc`, `free`.
 
-use std::sync::atomic::Ordering;
-
 use super::access::space_of;
 use super::context::{Cx, Raise, raise};
-use super::printf::{self, Reply, Request};
+use super::printf::{self, Output, Reply, Request};
 use super::registers::lanes_of;
 use super::warp::Warp;
 use crate::fault::FaultKind;
-use crate::memory::{AllocationKind, window};
+use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, MemorySpace};
 use crate::op::{SystemFunction, SystemOp};
 
-/// Most bytes that a block may print: a real device's buffer has 1 MiB for the whole launch.
-const MAX_OUTPUT: usize = 16 << 20;
+/// Bytes that a system call reads or writes in the time of one operation: its time counts for the watchdog, and for the
+/// block's turn.
+const BYTES_A_STEP: usize = 16;
 /// Longest text that is read from the device's memory.
 const MAX_TEXT: usize = 1 << 16;
 
@@ -38,9 +37,11 @@ pub(super) fn call<O: BlockObserver>(
         let result = match op.function {
             SystemFunction::Printf => {
                 let (format, values) = (argument(warp, 0, 8), argument(warp, 1, 8));
-                let format = text(warp, cx, format, lane)?;
+                let format = text(warp, cx, format, MAX_TEXT, lane)?;
                 let (one, mut at) = (At { lanes: 1 << lane, ..at }, values);
-                let mut output = std::mem::take(&mut cx.block.output);
+                let mut bytes = std::mem::take(&mut cx.block.output);
+                let before = bytes.len();
+                let mut output = Output { bytes: &mut bytes, limit: cx.launch.quota.printf_limit() };
                 let written =
                     printf::format::<Box<Raise>>(&format, &mut output, &mut |request| match request {
                         Request::Value(size) => {
@@ -53,25 +54,28 @@ pub(super) fn call<O: BlockObserver>(
                             at = at.wrapping_add(size as u64);
                             Ok(Reply::Value(value))
                         }
-                        Request::Text(address) => Ok(Reply::Text(text(warp, cx, address, lane)?)),
+                        Request::Text(address, most) => {
+                            Ok(Reply::Text(text(warp, cx, address, most.min(MAX_TEXT), lane)?))
+                        }
                     });
-                output.truncate(MAX_OUTPUT);
-                cx.block.output = output;
+                warp.steps += ((format.len() + bytes.len() - before) / BYTES_A_STEP) as u64;
+                cx.block.output = bytes;
                 u64::from(written?)
             }
             SystemFunction::AssertFail => {
                 let [message, file, function] = [0, 1, 3].map(|i| argument(warp, i, 8));
                 let line = argument(warp, 2, 4) as u32;
-                let message = text(warp, cx, message, lane)?;
-                let file = text(warp, cx, file, lane)?;
-                let function = text(warp, cx, function, lane)?;
+                let message = text(warp, cx, message, MAX_TEXT, lane)?;
+                let file = text(warp, cx, file, MAX_TEXT, lane)?;
+                let function = text(warp, cx, function, MAX_TEXT, lane)?;
                 let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let message = format!("{} ({}:{line}, {})", show(&message), show(&file), show(&function));
                 return Err(raise(FaultKind::Assert(message), 1 << lane));
             }
             SystemFunction::Malloc => {
                 let bytes = argument(warp, 0, 8);
-                let address = malloc(cx, bytes);
+                let memory = cx.launch.gpu.memory();
+                let address = memory.alloc_heap(cx.launch.quota.heap(), bytes).unwrap_or(0);
                 if address != 0 && (O::SYNCHRONISATION || O::MEMORY) {
                     cx.observer.heap_allocated(At { lanes: 1 << lane, ..at }, address, bytes);
                 }
@@ -79,7 +83,9 @@ pub(super) fn call<O: BlockObserver>(
             }
             SystemFunction::Free => {
                 let address = argument(warp, 0, 8);
-                free(cx, address, lane)?;
+                if address != 0 && !cx.launch.gpu.memory().free_heap(address) {
+                    return Err(raise(FaultKind::HeapMisuse { address }, 1 << lane));
+                }
                 if address != 0 && (O::SYNCHRONISATION || O::MEMORY) {
                     cx.observer.heap_freed(At { lanes: 1 << lane, ..at }, address);
                 }
@@ -98,37 +104,6 @@ pub(super) fn call<O: BlockObserver>(
         }
     }
     Ok(())
-}
-
-fn malloc<O>(cx: &mut Cx<'_, O>, bytes: u64) -> u64 {
-    let limit = cx.launch.gpu.options().heap_limit;
-    let used = cx.launch.heap_used.fetch_add(bytes.min(limit + 1), Ordering::Relaxed);
-    if bytes == 0 || used.saturating_add(bytes) > limit {
-        cx.launch.heap_used.fetch_sub(bytes.min(limit + 1), Ordering::Relaxed);
-        return 0;
-    }
-    let memory = cx.launch.gpu.memory();
-    memory.alloc_kind(bytes, AllocationKind::Heap, Some("malloc in a kernel")).unwrap_or(0)
-}
-
-fn free<O>(cx: &mut Cx<'_, O>, address: u64, lane: usize) -> Result<(), Box<Raise>> {
-    if address == 0 {
-        return Ok(());
-    }
-    let memory = cx.launch.gpu.memory();
-    match memory.find(address) {
-        Some(a) if a.address() == address && a.kind() == AllocationKind::Heap => {
-            cx.launch.heap_used.fetch_sub(a.size(), Ordering::Relaxed);
-            // Another thread may have been quicker: then it is a double free, found at the next look.
-            let _ = memory.free(address);
-            cx.device.refresh();
-            Ok(())
-        }
-        _ => {
-            let kind = FaultKind::HeapMisuse { address };
-            Err(raise(kind, 1 << lane))
-        }
-    }
 }
 
 /// Reads a value of up to 8 bytes at a generic address.
@@ -174,13 +149,19 @@ fn read_byte<O>(warp: &mut Warp, cx: &mut Cx<'_, O>, address: u64, lane: usize) 
     })
 }
 
-/// Reads a NUL-terminated text at a generic address.
-fn text<O>(warp: &mut Warp, cx: &mut Cx<'_, O>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Raise>> {
+/// Reads a NUL-terminated text at a generic address: so many bytes of it at most.
+fn text<O>(
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    address: u64,
+    most: usize,
+    lane: usize,
+) -> Result<Vec<u8>, Box<Raise>> {
     let mut bytes = Vec::new();
     if address == 0 {
-        return Ok(b"(null)".to_vec());
+        return Ok(b"(null)"[..most.min(6)].to_vec());
     }
-    while bytes.len() < MAX_TEXT {
+    while bytes.len() < most {
         match read_byte(warp, cx, address.wrapping_add(bytes.len() as u64), lane)? {
             0 => break,
             byte => bytes.push(byte),

@@ -70,15 +70,9 @@ impl Extension for Replace {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.map);
         for lane in lanes_of(at.lanes) {
-            // A block has its shared memory in pieces of 128 bytes, the size and alignment of a map: one that begins
-            // in the last piece may end behind the last variable, as on hardware.
-            let in_a_piece = self.space == SpaceOperand::In(MemorySpace::Shared)
-                && addresses[lane].is_multiple_of(BYTES as u64);
-            let bytes = if in_a_piece { 1 } else { BYTES as u32 };
-            let place = machine.reach(self.space, addresses[lane], bytes, "tensormap.replace", lane)?;
-            // SAFETY: `reach` gave as many bytes, or the first of a piece that is whole; only this thread writes a
-            // map that it changes.
-            let bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
+            const WHAT: &str = "tensormap.replace";
+            let mut bytes = [0; BYTES];
+            machine.read(self.space, addresses[lane], &mut bytes, WHAT, lane)?;
             // SAFETY: decoding gave the value 64 or 32 bits.
             let value = unsafe {
                 match self.field.is_wide() {
@@ -96,8 +90,7 @@ impl Extension for Replace {
                 );
                 return Err(raise(FaultKind::IllegalInstruction(why), 1 << lane));
             }
-            // SAFETY: as above.
-            unsafe { place.cast::<[u8; BYTES]>().write(map.to_bytes()) }
+            machine.write(self.space, addresses[lane], &map.to_bytes(), WHAT, lane)?;
         }
         Ok(Step::Next)
     }
@@ -120,11 +113,10 @@ impl Extension for Publish {
         let source = access::addresses(machine.regs, self.source);
         let target = access::addresses(machine.regs, self.target);
         let (shared, global) = (SpaceOperand::In(MemorySpace::Shared), SpaceOperand::In(MemorySpace::Global));
-        let from = machine.reach(shared, source[lane], BYTES as u32, WHAT, lane)?;
-        let to = machine.reach(global, target[lane], BYTES as u32, WHAT, lane)?;
+        let mut bytes = [0; BYTES];
+        machine.read(shared, source[lane], &mut bytes, WHAT, lane)?;
         machine.show_access(at, global, AccessKind::Store, 16, 1 << lane, &target);
-        // SAFETY: `reach` gave as many bytes of each.
-        unsafe { to.cast::<[u8; BYTES]>().write(from.cast::<[u8; BYTES]>().read()) }
+        machine.write(global, target[lane], &bytes, WHAT, lane)?;
         Ok(Step::Next)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::access;
 use super::context::{Raise, raise};
 use super::extension::{Extension, Machine};
+use super::reach::outside;
 use super::registers::{NONE, Slot, lanes_of};
 use super::run::Step;
 use crate::alu::half;
@@ -71,34 +72,35 @@ fn no_such(what: &str, handle: u64, why: &str, lane: usize) -> Box<Raise> {
     raise(FaultKind::IllegalAddress { access: what.into(), address: handle, bytes: 0, nearby }, 1 << lane)
 }
 
-/// Textures that the last lanes read, so that a warp looks a handle up once.
-struct Found {
+/// The texture that the last lane read, so that a warp looks a handle up once.
+struct Found<'m> {
     handle: u64,
     texture: Arc<Texture>,
-    levels: Vec<Texels>,
+    levels: Vec<Texels<'m>>,
 }
 
-impl Machine<'_> {
-    /// The host bytes of an image.
-    fn texels(&mut self, image: &Image, what: &str, lane: usize) -> std::result::Result<Texels, Box<Raise>> {
-        let bytes = u32::try_from(image.bytes()).unwrap_or(u32::MAX);
-        let start = self.global(image.address, bytes, what, lane)?;
-        if u64::from(bytes) < image.bytes() {
-            self.global(image.address + image.bytes() - 1, 1, what, lane)?;
-        }
-        // SAFETY: the image's bytes lie in one allocation, which the machine's table keeps for the launch.
-        Ok(unsafe { Texels::new(start, *image) })
+impl<'m> Found<'m> {
+    fn new(
+        machine: &Machine<'m>,
+        handle: u64,
+        what: &str,
+        lane: usize,
+    ) -> std::result::Result<Self, Box<Raise>> {
+        let texture = machine.launch.gpu.textures().texture(handle);
+        let texture = texture.ok_or_else(|| no_such(what, handle, "which is no texture", lane))?;
+        let levels = texture.levels.iter().map(|image| Texels::new(machine.device, *image)).collect();
+        Ok(Found { handle, texture, levels })
     }
 
-    fn texture(&mut self, handle: u64, what: &str, lane: usize) -> std::result::Result<Found, Box<Raise>> {
-        let texture = self.launch.gpu.textures().texture(handle);
-        let texture = texture.ok_or_else(|| no_such(what, handle, "which is no texture", lane))?;
-        let levels = texture
-            .levels
-            .iter()
-            .map(|image| self.texels(image, what, lane))
-            .collect::<std::result::Result<_, _>>()?;
-        Ok(Found { handle, texture, levels })
+    /// A fault if an element was read that is not there.
+    fn check(&self, machine: &Machine<'_>, what: &str, lane: usize) -> std::result::Result<(), Box<Raise>> {
+        let missing = |texels: &Texels<'_>| texels.missing().map(|address| (address, texels.image.element()));
+        match self.levels.iter().find_map(missing) {
+            Some((address, bytes)) => {
+                Err(outside(what, address, bytes, &machine.device.nearby(address), lane))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -128,10 +130,10 @@ impl Extension for TextureFetch {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let what = if self.gather.is_some() { "texture gather" } else { "texture fetch" };
         let handles = access::addresses(machine.regs, self.handle);
-        let mut found: Option<Found> = None;
+        let mut found: Option<Found<'_>> = None;
         for lane in lanes_of(at.lanes) {
             if found.as_ref().is_none_or(|found| found.handle != handles[lane]) {
-                found = Some(machine.texture(handles[lane], what, lane)?);
+                found = Some(Found::new(machine, handles[lane], what, lane)?);
             }
             let Some(found) = &found else { continue };
             let level = found.texture.levels.first().map_or(0.0, |image| self.level_of(machine, image, lane));
@@ -165,6 +167,7 @@ impl Extension for TextureFetch {
             };
             let place = if self.integer { texture::At::Integer(integer) } else { texture::At::Float(float) };
             let values = texture::fetch(&found.levels, &found.texture.sampler, fetch, place);
+            found.check(machine, what, lane)?;
             let half = |i: usize| half::from_f64::<half::F16>(f32::from_bits(values[i]).into());
             for (i, &target) in self.targets.iter().enumerate().filter(|(_, target)| **target != NONE) {
                 // SAFETY: decoding gave the results registers of these widths.
@@ -392,7 +395,8 @@ impl SurfaceAccess {
             let kind = FaultKind::MisalignedAddress { access: what.into(), address: x as u64, bytes };
             return Err(raise(kind, 1 << lane));
         }
-        let (row, rows) = (i64::from(image.width * image.element()), i64::from(image.height.max(1)));
+        let (row, rows) =
+            (i64::from(image.width) * i64::from(image.element()), i64::from(image.height.max(1)));
         let slices = i64::from(image.slices());
         let last = (row - i64::from(bytes)).max(0);
         let inside = (0..=last).contains(&x) && (0..rows).contains(&y) && (0..slices).contains(&slice);
@@ -413,8 +417,8 @@ impl SurfaceAccess {
                 return Err(raise(kind, 1 << lane));
             }
         };
-        let offset = (slice * rows + y) as u64 * image.row_pitch + x as u64;
-        machine.global(image.address + offset, bytes, what, lane).map(Some)
+        let offset = ((slice * rows + y) as u64).wrapping_mul(image.row_pitch).wrapping_add(x as u64);
+        machine.global(image.address.wrapping_add(offset), bytes, what, lane).map(Some)
     }
 
     /// A value of 32 bits a channel as the surface's format holds it.

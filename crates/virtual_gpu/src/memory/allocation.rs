@@ -2,8 +2,10 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::backing::Backing;
+use super::heap::Heap;
 use super::physical::Physical;
 
 /// What an allocation is for.
@@ -31,56 +33,60 @@ pub enum AllocationKind {
 pub struct Allocation {
     address: u64,
     size: u64,
+    /// Bytes that an access finds: all, or none once it is freed.
+    reach: AtomicU64,
     kind: AllocationKind,
     label: Option<Box<str>>,
     bytes: NonNull<u8>,
-    /// What owns the bytes; none if they are borrowed from the host.
-    _backing: Option<Backing>,
+    /// What owns the bytes; none if they are lent by the host.
+    backing: Option<Backing>,
     /// The same of mapped memory, which may be mapped elsewhere, too.
-    _physical: Option<Arc<Physical>>,
+    physical: Option<Arc<Physical>>,
+    /// The heap that it was taken from.
+    heap: Option<Arc<Heap>>,
 }
 
-// SAFETY: the pointer is to memory that this value owns or that `borrowed`'s caller keeps alive, and every access goes
+// SAFETY: the pointer is to memory that this value owns or that `lent`'s caller keeps alive, and every access goes
 // through raw pointers or atomics.
 unsafe impl Send for Allocation {}
 // SAFETY: as above; no access makes a reference to the bytes.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
-        let backing = Backing::zeroed(usize::try_from(size).ok()?)?;
-        let bytes = backing.bytes();
-        Some(Allocation {
+    fn new(address: u64, size: u64, kind: AllocationKind, bytes: NonNull<u8>) -> Self {
+        let reach = AtomicU64::new(size);
+        Allocation {
             address,
             size,
+            reach,
             kind,
-            label: label.map(Into::into),
+            label: None,
             bytes,
-            _backing: Some(backing),
-            _physical: None,
-        })
+            backing: None,
+            physical: None,
+            heap: None,
+        }
     }
 
-    /// Zeroed bytes whose device address is their host address.
-    pub(super) fn managed(size: u64, label: Option<&str>) -> Option<Self> {
-        let mut allocation = Self::zeroed(0, size, AllocationKind::Managed, label)?;
-        allocation.address = allocation.as_ptr() as u64;
-        Some(allocation)
+    pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
+        let backing = Backing::zeroed(usize::try_from(size).ok()?)?;
+        let whole = Self::new(address, size, kind, backing.bytes());
+        Some(Allocation { label: label.map(Into::into), backing: Some(backing), ..whole })
+    }
+
+    /// Zeroed bytes in pages of their own, whose device address is their host address.
+    pub(super) fn at_host(size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
+        let backing = Backing::pages(usize::try_from(size).ok()?)?;
+        let whole = Self::new(backing.bytes().as_ptr() as u64, size, kind, backing.bytes());
+        Some(Allocation { label: label.map(Into::into), backing: Some(backing), ..whole })
     }
 
     /// # Safety
     /// `host` must be valid for `size` bytes for as long as the value lives, and not null.
-    pub(super) unsafe fn borrowed(host: *mut u8, size: u64) -> Self {
-        Allocation {
-            address: host as u64,
-            size,
-            kind: AllocationKind::Host,
-            label: None,
-            // SAFETY: not null, by this function's contract.
-            bytes: unsafe { NonNull::new_unchecked(host) },
-            _backing: None,
-            _physical: None,
-        }
+    pub(super) unsafe fn lent(host: *mut u8, size: u64) -> Self {
+        // SAFETY: not null, by this function's contract.
+        let bytes = unsafe { NonNull::new_unchecked(host) };
+        Self::new(host as u64, size, AllocationKind::Host, bytes)
     }
 
     /// `size` bytes of physical memory from `offset` on; `None` if it has not as many.
@@ -98,7 +104,7 @@ impl Allocation {
         // SAFETY: inside the physical memory.
         let bytes = unsafe { physical.bytes().add(offset as usize) };
         let physical = Some(physical.clone());
-        Some(Allocation { address, size, kind, label: None, bytes, _backing: None, _physical: physical })
+        Some(Allocation { physical, ..Self::new(address, size, kind, bytes) })
     }
 
     /// First device address.
@@ -119,6 +125,36 @@ impl Allocation {
         self.address + self.size
     }
 
+    /// Whether an access at `address` finds it: it holds the address, and is not freed.
+    #[inline]
+    pub(crate) fn reaches(&self, address: u64) -> bool {
+        address.wrapping_sub(self.address) < self.reach.load(Ordering::Relaxed)
+    }
+
+    /// From now on no access finds it, on whatever thread.
+    pub(super) fn end_reach(&self) {
+        self.reach.store(0, Ordering::Relaxed);
+    }
+
+    /// Bytes of the device's memory that it takes: none for the host's, and none for a mapping of physical memory.
+    pub(super) fn uses(&self) -> u64 {
+        if self.kind == AllocationKind::Host || self.physical.is_some() { 0 } else { self.size }
+    }
+
+    /// The same, as taken from a heap.
+    pub(super) fn of(self, heap: Option<Arc<Heap>>) -> Self {
+        Allocation { heap, ..self }
+    }
+
+    pub(super) fn heap(&self) -> Option<&Arc<Heap>> {
+        self.heap.as_ref()
+    }
+
+    /// Whether its bytes are the program's, which has lent them.
+    pub(super) fn is_lent(&self) -> bool {
+        self.backing.is_none() && self.physical.is_none()
+    }
+
     /// What it is for.
     #[inline]
     pub fn kind(&self) -> AllocationKind {
@@ -136,7 +172,7 @@ impl Allocation {
         self.bytes.as_ptr()
     }
 
-    fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
+    pub(super) fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
         assert!(offset <= self.size && bytes <= self.size - offset);
         // SAFETY: inside the allocation, by the assertion.
         unsafe { self.bytes.as_ptr().add(offset as usize) }

@@ -3,16 +3,30 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// From this size on memory is asked of the system with the promise that most of it stays untouched: a model of a GPU
-/// with 141 GB runs on a laptop.
-const RESERVE_FROM: usize = 1 << 24;
+/// Bytes of the smallest page that machines have. What is as large is a mapping of its own, of which the system backs only
+/// the pages that are touched; the allocator would write zeros to memory that it uses again.
+const PAGE: usize = 4096;
+/// The least alignment of any backing.
+const LINE: usize = 64;
 
-/// An owned range of zeroed bytes, aligned to 64.
+/// An owned range of zeroed bytes.
 #[derive(Debug)]
 pub(super) struct Backing {
     bytes: NonNull<u8>,
-    size: usize,
-    mapped: bool,
+    source: Source,
+}
+
+/// Who gets the bytes back.
+#[derive(Debug)]
+enum Source {
+    #[cfg(unix)]
+    System {
+        size: usize,
+    },
+    Allocator {
+        start: NonNull<u8>,
+        layout: Layout,
+    },
 }
 
 // SAFETY: it owns its bytes and gives out nothing but their address.
@@ -21,18 +35,49 @@ unsafe impl Send for Backing {}
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// `size` bytes, more than none; `None` if the system refuses.
+    /// `size` bytes, aligned to 64; `None` if the system refuses.
     pub fn zeroed(size: usize) -> Option<Self> {
-        if size >= RESERVE_FROM
-            && let Some(bytes) = map(size)
+        #[cfg(unix)]
+        if size >= PAGE
+            && let Some(mapped) = Self::mapped(size)
         {
-            return Some(Backing { bytes, size, mapped: true });
+            return Some(mapped);
         }
-        let layout = layout(size)?;
-        debug_assert!(size > 0);
-        // SAFETY: the layout is not of size 0: `Memory::alloc_kind` refuses that.
-        let bytes = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Backing { bytes, size, mapped: false })
+        Self::allocated(size, LINE)
+    }
+
+    /// The same, aligned to pages.
+    pub fn pages(size: usize) -> Option<Self> {
+        #[cfg(unix)]
+        if let Some(mapped) = Self::mapped(size) {
+            return Some(mapped);
+        }
+        Self::allocated(size, PAGE)
+    }
+
+    #[cfg(unix)]
+    fn mapped(size: usize) -> Option<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // With the promise that most of it stays untouched: a model of a GPU with 141 GB runs on a laptop.
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new anonymous mapping touches nothing that exists.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+        if at == libc::MAP_FAILED {
+            return None;
+        }
+        Some(Backing { bytes: NonNull::new(at.cast())?, source: Source::System { size } })
+    }
+
+    fn allocated(size: usize, align: usize) -> Option<Self> {
+        // In whole words, since an atomic operation on the last byte reads and writes the word around it. Alignment comes
+        // from room for it, not from the layout: the allocator writes zeros itself where that asks for much alignment.
+        let room = size.max(1).checked_next_multiple_of(4)?.checked_add(align)?;
+        let layout = Layout::from_size_align(room, 4).ok()?;
+        // SAFETY: the layout is not of size 0.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        // SAFETY: less than `align` bytes on, which the room has beyond `size`.
+        let bytes = unsafe { start.add(start.as_ptr().align_offset(align)) };
+        Some(Backing { bytes, source: Source::Allocator { start, layout } })
     }
 
     /// The first byte.
@@ -41,36 +86,16 @@ impl Backing {
     }
 }
 
-/// In whole words, since an atomic operation on the last byte reads and writes the word around it.
-fn layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size.checked_next_multiple_of(4)?, 64).ok()
-}
-
-#[cfg(unix)]
-fn map(size: usize) -> Option<NonNull<u8>> {
-    let (protection, flags) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-    // SAFETY: a new anonymous mapping touches nothing that exists.
-    let at = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
-    if at == libc::MAP_FAILED { None } else { NonNull::new(at.cast()) }
-}
-
-#[cfg(not(unix))]
-fn map(_size: usize) -> Option<NonNull<u8>> {
-    None
-}
-
 impl Drop for Backing {
     fn drop(&mut self) {
-        #[cfg(unix)]
-        if self.mapped {
-            // SAFETY: `map` made this mapping with this size, and nothing else unmaps it.
-            unsafe { libc::munmap(self.bytes.as_ptr().cast(), self.size) };
-            return;
-        }
-        if let Some(layout) = layout(self.size) {
+        match self.source {
+            #[cfg(unix)]
+            Source::System { size } => {
+                // SAFETY: `mapped` made this mapping with this size, and nothing else unmaps it.
+                unsafe { libc::munmap(self.bytes.as_ptr().cast(), size) };
+            }
             // SAFETY: made by `alloc_zeroed` with this layout.
-            unsafe { dealloc(self.bytes.as_ptr(), layout) }
+            Source::Allocator { start, layout } => unsafe { dealloc(start.as_ptr(), layout) },
         }
     }
 }

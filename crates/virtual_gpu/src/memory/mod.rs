@@ -5,17 +5,24 @@
 
 mod allocation;
 mod backing;
+mod heap;
+mod machine;
 mod multicast;
 mod physical;
+mod view;
 pub mod window;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use allocation::{Allocation, AllocationKind};
+pub use heap::Heap;
+pub(crate) use machine::Lookout;
 pub use multicast::Multicast;
 pub use physical::Physical;
+pub(crate) use view::{Piece, View};
 
 use crate::Error;
 
@@ -37,6 +44,8 @@ pub struct Memory {
     total: u64,
     /// Bytes of memory without an address of its own.
     physical: Arc<AtomicU64>,
+    /// How many allocations and mappings have gone.
+    frees: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -45,39 +54,9 @@ struct State {
     next: u64,
     next_constant: u64,
     used: u64,
-    table: Option<Arc<Table>>,
     /// Addresses that are kept for mappings: start and bytes.
     reserved: BTreeMap<u64, u64>,
-    multicasts: Vec<Multicast>,
-}
-
-/// The allocations at one moment, sorted, for look-up without a lock.
-#[derive(Debug, Default)]
-pub struct Table {
-    /// End of each allocation (exclusive), ascending.
-    ends: Vec<u64>,
-    allocations: Vec<Arc<Allocation>>,
-    multicasts: Vec<Multicast>,
-}
-
-impl Table {
-    /// The allocation that holds `address`, if one does.
-    #[inline]
-    pub fn find(&self, address: u64) -> Option<&Arc<Allocation>> {
-        let i = self.ends.partition_point(|&end| end <= address);
-        self.allocations.get(i).filter(|a| a.address() <= address)
-    }
-
-    /// The allocations next to `address`: the last that starts at or below it, the first that starts above it.
-    pub fn neighbours(&self, address: u64) -> (Option<&Arc<Allocation>>, Option<&Arc<Allocation>>) {
-        let i = self.allocations.partition_point(|a| a.address() <= address);
-        (i.checked_sub(1).map(|i| &self.allocations[i]), self.allocations.get(i))
-    }
-
-    /// All allocations, by address.
-    pub fn allocations(&self) -> &[Arc<Allocation>] {
-        &self.allocations
-    }
+    multicasts: Arc<[Multicast]>,
 }
 
 impl Memory {
@@ -89,12 +68,12 @@ impl Memory {
                 next: DEVICE_BASE,
                 next_constant: window::CONSTANTS,
                 used: 0,
-                table: None,
                 reserved: BTreeMap::new(),
-                multicasts: Vec::new(),
+                multicasts: Arc::default(),
             }),
             total,
             physical: Arc::default(),
+            frees: AtomicU64::new(0),
         }
     }
 
@@ -116,62 +95,95 @@ impl Memory {
 
     /// Allocates memory of a given kind, with a name for reports.
     pub fn alloc_kind(&self, bytes: u64, kind: AllocationKind, label: Option<&str>) -> Result<u64, Error> {
+        self.alloc_with(bytes, kind, label, None)
+    }
+
+    fn alloc_with(
+        &self,
+        bytes: u64,
+        kind: AllocationKind,
+        label: Option<&str>,
+        heap: Option<Arc<Heap>>,
+    ) -> Result<u64, Error> {
         let (free, _) = self.info();
         let mut state = self.state();
         let out_of_memory = Error::OutOfMemory { asked: bytes, free, total: self.total };
-        if bytes == 0 || bytes > free {
+        if bytes == 0 || (bytes > free && kind != AllocationKind::Host) {
             return Err(out_of_memory);
         }
         let allocation = match kind {
-            AllocationKind::Managed => Allocation::managed(bytes, label),
+            AllocationKind::Managed | AllocationKind::Host => Allocation::at_host(bytes, kind, label),
             _ => state.place(bytes, kind).and_then(|address| Allocation::zeroed(address, bytes, kind, label)),
         };
-        let allocation = allocation.ok_or(out_of_memory)?;
+        let allocation = allocation.ok_or(out_of_memory)?.of(heap);
         let address = allocation.address();
-        state.used += bytes;
+        state.used += allocation.uses();
         state.allocations.insert(address, Arc::new(allocation));
-        state.table = None;
         Ok(address)
     }
 
-    /// Makes host memory visible to kernels at its own address (pinned and managed memory).
+    /// Makes memory of the program's own visible to kernels at its own address.
     ///
     /// # Safety
-    /// The `bytes` bytes at `host` must stay valid until [`Memory::free`] of that address, and until launches that were
-    /// running at that time have ended.
+    /// The `bytes` bytes at `host` must stay valid until [`Memory::free`] of that address has returned.
     pub unsafe fn map_host(&self, host: *mut u8, bytes: u64) -> Result<u64, Error> {
         let address = host as u64;
         let mut state = self.state();
         let bad = Error::BadAddress { address, bytes };
-        if host.is_null() || bytes == 0 || address >= DEVICE_BASE {
+        let end = address.checked_add(bytes).filter(|&end| end <= DEVICE_BASE).ok_or(bad.clone())?;
+        if host.is_null() || bytes == 0 {
             return Err(bad);
         }
-        let end = address + bytes;
         if let Some((_, before)) = state.allocations.range(..end).next_back()
             && before.end() > address
         {
             return Err(bad);
         }
-        // SAFETY: the caller's promise is the one that this function asks for.
-        let allocation = unsafe { Allocation::borrowed(host, bytes) };
+        // SAFETY: the caller's promise; `free` drops the value before it returns.
+        let allocation = unsafe { Allocation::lent(host, bytes) };
         state.allocations.insert(address, Arc::new(allocation));
-        state.table = None;
         Ok(address)
     }
 
-    /// Frees the allocation that starts at `address`. A launch that is still using it keeps its bytes alive.
+    /// Frees the allocation that starts at `address`. Nobody finds it from now on; its bytes go when no instruction that is
+    /// under way can reach them (see [`view`]), which is awaited if they are the program's.
     pub fn free(&self, address: u64) -> Result<(), Error> {
-        let mut state = self.state();
-        match state.allocations.remove(&address) {
-            Some(allocation) => {
-                if allocation.kind() != AllocationKind::Host {
-                    state.used -= allocation.size();
-                }
-                state.table = None;
-                Ok(())
-            }
-            None => Err(Error::BadAddress { address, bytes: 0 }),
+        let allocation = self.take_out(address)?;
+        if allocation.is_lent() {
+            wait_for_the_last(allocation);
         }
+        Ok(())
+    }
+
+    /// Takes the allocation that starts at `address` out of everybody's reach.
+    fn take_out(&self, address: u64) -> Result<Arc<Allocation>, Error> {
+        self.take_out_if(address, |_| true)
+    }
+
+    fn take_out_if(
+        &self,
+        address: u64,
+        fits: impl FnOnce(&Allocation) -> bool,
+    ) -> Result<Arc<Allocation>, Error> {
+        let mut state = self.state();
+        let bad = Error::BadAddress { address, bytes: 0 };
+        let Entry::Occupied(entry) = state.allocations.entry(address) else { return Err(bad) };
+        if !fits(entry.get()) {
+            return Err(bad);
+        }
+        let allocation = entry.remove();
+        state.used -= allocation.uses();
+        if let Some(heap) = allocation.heap() {
+            heap.give_back(allocation.size());
+        }
+        allocation.end_reach();
+        self.frees.fetch_add(1, Ordering::Release);
+        Ok(allocation)
+    }
+
+    /// Grows with each allocation and mapping that goes.
+    fn frees(&self) -> u64 {
+        self.frees.load(Ordering::Acquire)
     }
 
     /// The allocation that holds `address`.
@@ -181,20 +193,13 @@ impl Memory {
         (address < allocation.end()).then(|| allocation.clone())
     }
 
-    /// The allocations as they are now, sorted for look-up without a lock.
-    pub fn table(&self) -> Arc<Table> {
-        let mut state = self.state();
-        if let Some(table) = &state.table {
-            return table.clone();
-        }
-        let allocations: Vec<_> = state.allocations.values().cloned().collect();
-        let table = Arc::new(Table {
-            ends: allocations.iter().map(|a| a.end()).collect(),
-            allocations,
-            multicasts: state.multicasts.clone(),
-        });
-        state.table = Some(table.clone());
-        table
+    /// The allocations next to `address`: the last that starts at or below it, the first that starts above it.
+    fn neighbours(&self, address: u64) -> (Option<Arc<Allocation>>, Option<Arc<Allocation>>) {
+        let state = self.state();
+        let before = state.allocations.range(..=address).next_back();
+        let after = state.allocations.range(address..).find(|(start, _)| **start > address);
+        let allocation = |found: Option<(&u64, &Arc<Allocation>)>| found.map(|(_, a)| a.clone());
+        (allocation(before), allocation(after))
     }
 
     /// The pieces that a range lies in: allocations, offsets in them, bytes. Only mappings follow each other without a gap.
@@ -222,10 +227,34 @@ impl Memory {
         Ok(())
     }
 
+    /// The same of a range that is written, in pieces that the machine has memory for.
+    fn pieces_to_write(
+        &self,
+        address: u64,
+        bytes: u64,
+    ) -> Result<impl Iterator<Item = Result<(Arc<Allocation>, u64, u64), Error>>, Error> {
+        let (free, total) = self.info();
+        let steps = self.pieces(address, bytes)?.into_iter().flat_map(|(allocation, offset, bytes)| {
+            let step = move |at: u64| (allocation.clone(), offset + at, machine::STEP.min(bytes - at));
+            (0..bytes).step_by(machine::STEP as usize).map(step)
+        });
+        Ok(steps.map(move |(allocation, offset, here)| {
+            // Whoever writes little at a time is looked after by those that run long.
+            let room =
+                here < machine::STEP / 4 || machine::has_room(allocation.at(offset, here), here as usize);
+            if room {
+                Ok((allocation, offset, here))
+            } else {
+                Err(Error::OutOfMemory { asked: bytes, free, total })
+            }
+        }))
+    }
+
     /// Copies from the host to device memory.
     pub fn write(&self, address: u64, from: &[u8]) -> Result<(), Error> {
         let mut rest = from;
-        for (allocation, offset, bytes) in self.pieces(address, rest.len() as u64)? {
+        for piece in self.pieces_to_write(address, rest.len() as u64)? {
+            let (allocation, offset, bytes) = piece?;
             let (here, after) = rest.split_at(bytes as usize);
             allocation.write(offset, here);
             rest = after;
@@ -236,14 +265,25 @@ impl Memory {
     /// Copies within device memory; the ranges may overlap.
     pub fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<(), Error> {
         let (sources, targets) = (self.pieces(from, bytes)?, self.pieces(to, bytes)?);
-        if let ([(source, from, _)], [(target, to, _)]) = (sources.as_slice(), targets.as_slice()) {
+        if let ([(source, from, _)], [(target, to, _)]) = (sources.as_slice(), targets.as_slice())
+            && bytes < machine::STEP
+        {
             target.copy_from(*to, source, *from, bytes);
             return Ok(());
         }
-        // Across a seam between mappings: through the host.
-        let mut all = vec![0; bytes as usize];
-        self.read(from, &mut all)?;
-        self.write(to, &all)
+        // Through a buffer; what overlaps is read before it is written.
+        const BUFFER: u64 = 1 << 20;
+        let mut buffer = vec![0; BUFFER.min(bytes) as usize];
+        let mut steps: Vec<u64> = (0..bytes).step_by(BUFFER as usize).collect();
+        if to > from {
+            steps.reverse();
+        }
+        for at in steps {
+            let here = &mut buffer[..BUFFER.min(bytes - at) as usize];
+            self.read(from + at, here)?;
+            self.write(to + at, here)?;
+        }
+        Ok(())
     }
 
     /// Fills `count` elements with a pattern of 1, 2 or 4 bytes (or any other length).
@@ -252,19 +292,24 @@ impl Memory {
         if bytes == 0 {
             return Ok(());
         }
-        let pieces = self.pieces(address, bytes)?;
-        if let [(allocation, offset, _)] = pieces.as_slice() {
-            allocation.fill(*offset, pattern, bytes);
-            return Ok(());
-        }
         let mut done = 0;
-        for (allocation, offset, here) in pieces {
+        for piece in self.pieces_to_write(address, bytes)? {
+            let (allocation, offset, here) = piece?;
             let mut turned = pattern.to_vec();
             turned.rotate_left((done % pattern.len() as u64) as usize);
             allocation.fill(offset, &turned, here);
             done += here;
         }
         Ok(())
+    }
+}
+
+/// Waits until nobody else has it.
+fn wait_for_the_last(mut allocation: Arc<Allocation>) {
+    // A turn of a block, or a copy: milliseconds. This is rare, and needs no signal of its own.
+    while let Err(shared) = Arc::try_unwrap(allocation) {
+        allocation = shared;
+        std::thread::sleep(std::time::Duration::from_micros(20));
     }
 }
 
@@ -339,12 +384,11 @@ mod tests {
         let memory = Memory::new(1 << 20);
         let a = memory.alloc(100).unwrap();
         let b = memory.alloc(100).unwrap();
-        let table = memory.table();
-        assert_eq!(table.find(a + 99).unwrap().address(), a);
-        assert!(table.find(a + 100).is_none());
-        assert!(table.find(b - 1).is_none());
-        assert_eq!(table.find(b).unwrap().address(), b);
-        let (before, after) = table.neighbours(a + 100);
+        assert_eq!(memory.find(a + 99).unwrap().address(), a);
+        assert!(memory.find(a + 100).is_none());
+        assert!(memory.find(b - 1).is_none());
+        assert_eq!(memory.find(b).unwrap().address(), b);
+        let (before, after) = memory.neighbours(a + 100);
         assert_eq!(before.unwrap().address(), a);
         assert_eq!(after.unwrap().address(), b);
     }

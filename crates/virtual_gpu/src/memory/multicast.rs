@@ -3,7 +3,9 @@
 //! The team has one device here. An access is one of the ordinary address of what is bound there, which is how observers
 //! are told of it: they know one memory by one address.
 
-use super::{Memory, Table};
+use std::sync::Arc;
+
+use super::Memory;
 
 /// A range of multicast addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,18 +18,21 @@ pub struct Multicast {
     pub replica: Option<u64>,
 }
 
-impl Memory {
-    /// Says which addresses are multicast addresses from now on: all of them.
-    pub fn set_multicasts(&self, all: Vec<Multicast>) {
-        let mut state = self.state();
-        state.multicasts = all;
-        state.table = None;
+impl Multicast {
+    /// Whether `address` is one of its own.
+    pub fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.address) < self.bytes
     }
 }
 
-impl Table {
-    /// The range of multicast addresses that holds `address`.
-    pub fn multicast(&self, address: u64) -> Option<&Multicast> {
-        self.multicasts.iter().find(|range| address.wrapping_sub(range.address) < range.bytes)
+impl Memory {
+    /// Says which addresses are multicast addresses from now on: all of them.
+    pub fn set_multicasts(&self, all: Vec<Multicast>) {
+        self.state().multicasts = all.into();
+    }
+
+    /// All of them.
+    pub(super) fn multicasts(&self) -> Arc<[Multicast]> {
+        self.state().multicasts.clone()
     }
 }

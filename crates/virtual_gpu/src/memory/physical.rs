@@ -96,16 +96,12 @@ impl Memory {
         let allocation = Allocation::mapped(address, physical, offset, bytes, kind);
         let allocation = allocation.filter(|_| inside && !taken).ok_or(bad)?;
         state.allocations.insert(address, Arc::new(allocation));
-        state.table = None;
         Ok(())
     }
 
     /// Ends what [`Memory::map`] began at `address`.
     pub fn unmap(&self, address: u64) -> Result<(), Error> {
-        let mut state = self.state();
-        let removed = state.allocations.remove(&address);
-        state.table = None;
-        removed.map(|_| ()).ok_or(Error::BadAddress { address, bytes: 0 })
+        self.take_out(address).map(|_| ())
     }
 }
 

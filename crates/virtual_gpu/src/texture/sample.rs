@@ -38,7 +38,7 @@ pub(crate) struct Fetch {
 }
 
 /// Reads a texture.
-pub(crate) fn fetch(levels: &[Texels], sampler: &Sampler, fetch: Fetch, at: At) -> [u32; 4] {
+pub(crate) fn fetch(levels: &[Texels<'_>], sampler: &Sampler, fetch: Fetch, at: At) -> [u32; 4] {
     let Some(first) = levels.first() else { return [0; 4] };
     let raw = first.image.format.is_integer() && (sampler.as_integer || first.image.format.size() == 4);
     let level = if levels.len() > 1 { level(levels.len(), sampler, fetch.level) } else { (0, 0) };
@@ -77,7 +77,7 @@ struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    fn level(&self, texels: &Texels) -> [u32; 4] {
+    fn level(&self, texels: &Texels<'_>) -> [u32; 4] {
         let image = &texels.image;
         if image.linear {
             return self.linear(texels);
@@ -157,7 +157,7 @@ impl Lane<'_> {
     }
 
     /// Plain memory: elements by number, zero outside.
-    fn linear(&self, texels: &Texels) -> [u32; 4] {
+    fn linear(&self, texels: &Texels<'_>) -> [u32; 4] {
         let index = match self.at {
             At::Integer([x, ..]) => i64::from(x),
             At::Float([x, ..]) => x.floor() as i64,

@@ -1,45 +1,55 @@
 //! Elements of an image: their bits, and what they stand for.
 
+use std::cell::Cell;
+
 use super::{ChannelFormat, Image};
 use crate::alu::half;
+use crate::memory::View;
 
-/// An image whose bytes can be reached.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Texels {
-    bytes: *const u8,
+/// An image whose elements can be read: each where its address leads when it is read.
+#[derive(Debug)]
+pub(crate) struct Texels<'m> {
+    memory: &'m View,
     pub image: Image,
+    /// The first element that was not there.
+    missing: Cell<Option<u64>>,
 }
 
-impl Texels {
-    /// # Safety
-    /// `bytes` is where the image's first element lies on the host; [`Image::bytes`] from there on are valid for reads
-    /// as long as the value is used.
-    pub unsafe fn new(bytes: *const u8, image: Image) -> Self {
-        Self { bytes, image }
+impl<'m> Texels<'m> {
+    pub fn new(memory: &'m View, image: Image) -> Self {
+        Self { memory, image, missing: Cell::new(None) }
+    }
+
+    /// The address of an element that was to be read, and lies in no memory.
+    pub fn missing(&self) -> Option<u64> {
+        self.missing.get()
     }
 
     /// The channels' bits, extended by their sign; zero for channels that the image has not.
     pub fn bits(&self, x: u32, y: u32, slice: u32) -> [u32; 4] {
         let image = &self.image;
-        assert!(x < image.width && y < image.height.max(1) && slice < image.slices());
+        debug_assert!(x < image.width && y < image.height.max(1) && slice < image.slices());
         let row = u64::from(slice) * u64::from(image.height.max(1)) + u64::from(y);
-        let offset = row * image.row_pitch + u64::from(x) * u64::from(image.element());
-        let size = image.format.size();
+        let offset = row.wrapping_mul(image.row_pitch) + u64::from(x) * u64::from(image.element());
+        let address = image.address.wrapping_add(offset);
+        let mut element = [0; 16];
+        if !self.memory.read(address, &mut element[..image.element() as usize]) {
+            self.missing.set(self.missing.get().or(Some(address)));
+        }
+        let size = image.format.size() as usize;
         std::array::from_fn(|channel| {
             if channel as u32 >= image.channels {
                 return 0;
             }
-            // SAFETY: the element lies in the image, by the assertion, and the channel in the element.
-            unsafe {
-                let at = self.bytes.add((offset + u64::from(channel as u32 * size)) as usize);
-                match image.format {
-                    ChannelFormat::U8 => u32::from(at.read()),
-                    ChannelFormat::S8 => i32::from(at.read() as i8) as u32,
-                    ChannelFormat::U16 | ChannelFormat::F16 => at.cast::<u16>().read_unaligned().into(),
-                    ChannelFormat::S16 => i32::from(at.cast::<i16>().read_unaligned()) as u32,
-                    ChannelFormat::U32 | ChannelFormat::S32 | ChannelFormat::F32 => {
-                        at.cast::<u32>().read_unaligned()
-                    }
+            let at = |byte: usize| element[channel * size + byte];
+            let short = || u16::from_le_bytes([at(0), at(1)]);
+            match image.format {
+                ChannelFormat::U8 => at(0).into(),
+                ChannelFormat::S8 => i32::from(at(0) as i8) as u32,
+                ChannelFormat::U16 | ChannelFormat::F16 => short().into(),
+                ChannelFormat::S16 => i32::from(short() as i16) as u32,
+                ChannelFormat::U32 | ChannelFormat::S32 | ChannelFormat::F32 => {
+                    u32::from_le_bytes([at(0), at(1), at(2), at(3)])
                 }
             }
         })

@@ -290,6 +290,7 @@ pub fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEMCPY3D>)
     let copy = work.as_kind::<Copy>().ok_or(CUresult::INVALID_VALUE)?;
     let parts = |memory: &Memory| match memory {
         Memory::Host(address) => (CUmemorytype::HOST, *address as *mut c_void, 0),
+        Memory::Pinned(address) => (CUmemorytype::HOST, *address as *mut c_void, 0),
         Memory::Device(address) => (CUmemorytype::DEVICE, std::ptr::null_mut(), *address),
         Memory::Staged(bytes) => (CUmemorytype::HOST, bytes.as_ptr().cast_mut().cast(), 0),
     };

@@ -1,6 +1,6 @@
 //! Tensor copies: boxes of a tensor map, into shared memory and out of it.
 
-use super::{GLOBAL, Landing, Reduction, SHARED, check_swizzle, load, refuse, store, word};
+use super::{GLOBAL, Landing, Reduction, SHARED, check_swizzle, refuse, word};
 use crate::exec::access;
 use crate::exec::context::{Raise, raise};
 use crate::exec::extension::{Extension, Machine};
@@ -25,9 +25,8 @@ pub(crate) struct TensorBox {
 impl TensorBox {
     fn read(&self, machine: &mut Machine<'_>, lane: usize) -> Result<(TensorMap, [i32; 5]), Box<Raise>> {
         let address = access::addresses(machine.regs, self.map)[lane];
-        let place = machine.reach(self.space, address, BYTES as u32, "read of a tensor map", lane)?;
         let mut bytes = [0; BYTES];
-        load(place, &mut bytes);
+        machine.read(self.space, address, &mut bytes, "read of a tensor map", lane)?;
         let Some(map) = TensorMap::from_bytes(&bytes) else {
             let why = format!("there is no tensor map at {address:#x} (cuTensorMapEncodeTiled makes them)");
             return Err(refuse(why, lane));
@@ -105,10 +104,9 @@ impl Extension for TensorLoad {
             let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
             let rows = self.source.rows(machine, &map, coordinates, lane)?;
             for row in rows.into_iter().filter(|row| row.bytes > 0) {
-                let place =
-                    machine.reach(GLOBAL, row.global, row.bytes, "global load of a tensor copy", lane)?;
                 let start = (row.shared + row.skip) as usize;
-                load(place, &mut data[start..start + row.bytes as usize]);
+                let to = &mut data[start..start + row.bytes as usize];
+                machine.read(GLOBAL, row.global, to, "global load of a tensor copy", lane)?;
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (false, false, row.global, row.bytes);
                 let (within, swizzle) = (start as u32, Swizzle::None);
@@ -256,16 +254,18 @@ impl Extension for TensorStore {
                 // The edge of the tensor cuts off pieces of 16 bytes: of a piece that it goes through all is stored, as on
                 // an H200, where there is memory.
                 let whole = row.bytes.next_multiple_of(16);
-                if machine.reach(GLOBAL, row.global, whole, "", lane).is_ok() {
+                if machine.device.pieces(row.global, whole.into()).is_some() {
                     row.bytes = whole;
                 }
-                let place =
-                    machine.reach(GLOBAL, row.global, row.bytes, "global store of a tensor copy", lane)?;
+                const WHAT: &str = "global store of a tensor copy";
                 let from = (row.shared + row.skip) as usize;
                 let bytes = &data[from..from + row.bytes as usize];
                 match reduction {
-                    Some(reduction) => reduction.apply(place, bytes, false),
-                    None => store(place, bytes),
+                    Some(reduction) => {
+                        let places = machine.pieces_to_write(GLOBAL, row.global, row.bytes, WHAT, lane)?;
+                        reduction.apply_all(&places, bytes);
+                    }
+                    None => machine.write(GLOBAL, row.global, bytes, WHAT, lane)?,
                 }
                 let space = MemorySpace::Global;
                 let (write, reduces, address, bytes) = (true, reduction.is_some(), row.global, row.bytes);

@@ -1,0 +1,104 @@
+//! The heap that `malloc` and `free` in kernels use. It lasts from launch to launch, as a context does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Allocation, AllocationKind, Memory};
+
+/// Sizes are rounded up to this, so that many small pieces do not cost the host without end.
+const GRAIN: u64 = 16;
+
+/// What the kernels of one context have of their `malloc`.
+#[derive(Debug)]
+pub struct Heap {
+    limit: AtomicU64,
+    used: AtomicU64,
+}
+
+impl Heap {
+    /// An empty heap of at most `limit` bytes (`CU_LIMIT_MALLOC_HEAP_SIZE`).
+    pub fn new(limit: u64) -> Self {
+        Heap { limit: AtomicU64::new(limit), used: AtomicU64::new(0) }
+    }
+
+    /// Changes its size. What is taken stays taken.
+    pub fn set_limit(&self, limit: u64) {
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    fn take(&self, bytes: u64) -> Option<Share<'_>> {
+        let bytes = bytes.checked_next_multiple_of(GRAIN)?;
+        let limit = self.limit.load(Ordering::Relaxed);
+        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= limit);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Share { heap: self, bytes })
+    }
+
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.used.fetch_sub(bytes.next_multiple_of(GRAIN), Ordering::Relaxed);
+    }
+}
+
+/// Bytes that are taken, until an allocation stands for them.
+struct Share<'a> {
+    heap: &'a Heap,
+    bytes: u64,
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.heap.give_back(self.bytes);
+    }
+}
+
+impl Memory {
+    /// `malloc` in a kernel: the address of zeroed bytes, if the heap and the device have them.
+    pub(crate) fn alloc_heap(&self, heap: &Arc<Heap>, bytes: u64) -> Option<u64> {
+        let share = heap.take(bytes)?;
+        let label = Some("malloc in a kernel");
+        let address = self.alloc_with(bytes, AllocationKind::Heap, label, Some(heap.clone())).ok()?;
+        std::mem::forget(share);
+        Some(address)
+    }
+
+    /// `free` in a kernel. False if `malloc` did not give the address, or it was freed.
+    pub(crate) fn free_heap(&self, address: u64) -> bool {
+        self.take_out_if(address, |allocation| allocation.kind() == AllocationKind::Heap).is_ok()
+    }
+
+    /// Frees all that is left of a heap.
+    pub fn clear_heap(&self, heap: &Arc<Heap>) {
+        let of_heap = |a: &&Arc<Allocation>| a.heap().is_some_and(|of| Arc::ptr_eq(of, heap));
+        let left: Vec<u64> = self.state().allocations.values().filter(of_heap).map(|a| a.address()).collect();
+        for address in left {
+            // A kernel may have been quicker.
+            self.free_heap(address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_holds_and_what_is_freed_can_be_taken_again() {
+        let memory = Memory::new(1 << 30);
+        let heap = Arc::new(Heap::new(100));
+        let a = memory.alloc_heap(&heap, 50).unwrap();
+        assert!(memory.alloc_heap(&heap, 50).is_none() && memory.alloc_heap(&heap, u64::MAX).is_none());
+        let b = memory.alloc_heap(&heap, 20).unwrap();
+        assert!(memory.alloc_heap(&heap, 1).is_none());
+        assert!(memory.free_heap(a) && !memory.free_heap(a) && !memory.free_heap(b + 8));
+        assert!(memory.alloc_heap(&heap, 64).is_some());
+        let other = Arc::new(Heap::new(100));
+        let kept = memory.alloc_heap(&other, 100 - GRAIN + 4).unwrap();
+        memory.clear_heap(&heap);
+        assert!(memory.find(b).is_none() && memory.find(kept).is_some());
+        heap.set_limit(200);
+        assert!(memory.alloc_heap(&heap, 200 - 8).is_some());
+        // What the device does not have, the heap has not given.
+        heap.set_limit(u64::MAX);
+        assert!(memory.alloc_heap(&heap, 1 << 31).is_none() && memory.alloc_heap(&heap, 1 << 28).is_some());
+    }
+}

@@ -1,0 +1,43 @@
+//! What the kernels of one context share beside memory: the heap of `malloc`, and the buffer of `printf`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::memory::{Heap, Memory};
+
+/// What a context gives its kernels. Its heap lasts from launch to launch.
+#[derive(Debug)]
+pub struct Quota {
+    memory: Arc<Memory>,
+    heap: Arc<Heap>,
+    printf: AtomicUsize,
+}
+
+impl Quota {
+    pub(crate) fn new(memory: Arc<Memory>, heap: u64, printf: usize) -> Self {
+        Quota { memory, heap: Arc::new(Heap::new(heap)), printf: AtomicUsize::new(printf) }
+    }
+
+    /// Bytes that `malloc` in kernels may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
+    pub fn set_heap_limit(&self, bytes: u64) {
+        self.heap.set_limit(bytes);
+    }
+
+    /// Bytes that what kernels print may take before it is given out (`CU_LIMIT_PRINTF_FIFO_SIZE`).
+    pub fn set_printf_limit(&self, bytes: usize) {
+        self.printf.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Frees what `malloc` in kernels has given and `free` has not had back, as the end of a context does.
+    pub fn clear(&self) {
+        self.memory.clear_heap(&self.heap);
+    }
+
+    pub(crate) fn heap(&self) -> &Arc<Heap> {
+        &self.heap
+    }
+
+    pub(crate) fn printf_limit(&self) -> usize {
+        self.printf.load(Ordering::Relaxed)
+    }
+}
