@@ -8,7 +8,6 @@ use warpsmith_cuda::abi::{CUresult, In, Out, Text};
 use warpsmith_cuda::entry::contexts::*;
 use warpsmith_cuda::entry::memory::*;
 use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::entry::streams::*;
 use warpsmith_cuda::{Wish, choose};
 
 /// `spin` stores to `buffer` again and again; the word before it tells that it has begun, and the one after that ends it.

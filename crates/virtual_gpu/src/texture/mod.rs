@@ -86,12 +86,6 @@ impl Image {
     pub fn slices(&self) -> u32 {
         self.depth.max(self.layers).max(1)
     }
-
-    /// Bytes from the first element to behind the last.
-    pub fn bytes(&self) -> u64 {
-        let rows = u64::from(self.height.max(1)) * u64::from(self.slices());
-        (rows - 1) * self.row_pitch + u64::from(self.width) * u64::from(self.element())
-    }
 }
 
 /// What a coordinate outside an image means.
