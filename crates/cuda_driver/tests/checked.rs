@@ -1,4 +1,5 @@
 //! `warpsmith_cuda::checked()`: tests that fail with the sanitizer's report.
+#![cfg(feature = "foreign")]
 
 use cust::event::{Event, EventFlags};
 use cust::memory::AsyncCopyDestination;

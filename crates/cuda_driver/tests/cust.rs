@@ -1,4 +1,5 @@
 //! The real `cust` on the virtual device, linked to this crate's symbols.
+#![cfg(feature = "foreign")]
 
 use std::error::Error;
 

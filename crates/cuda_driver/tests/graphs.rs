@@ -1,5 +1,6 @@
 //! Nodes of graphs beside kernels and copies: events, memory that a graph allocates, nodes of any kind through one call, and
 //! those that are not there.
+#![cfg(feature = "foreign")]
 
 mod driver;
 

@@ -1,4 +1,5 @@
 //! Kernels on the virtual device, through the exported symbols: launches, faults, graphs, linking, libraries.
+#![cfg(feature = "foreign")]
 
 mod driver;
 

@@ -1,4 +1,5 @@
 //! Multicast objects through the exported symbols, with all that is done under the sanitizer's eyes.
+#![cfg(feature = "foreign")]
 
 mod driver;
 

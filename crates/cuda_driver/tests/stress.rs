@@ -4,6 +4,7 @@
 //! Each thread owns a cell. Every step makes it `3 * cell + k`, so that two steps in the wrong order leave another number,
 //! and goes to a stream of the thread's choice, behind the step before: by the stream's own order, by the default
 //! stream's rules, or by an event.
+#![cfg(feature = "foreign")]
 
 mod driver;
 

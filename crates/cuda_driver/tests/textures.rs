@@ -1,4 +1,5 @@
 //! Arrays, textures, surfaces and virtual memory through the exported symbols.
+#![cfg(feature = "foreign")]
 
 mod driver;
 

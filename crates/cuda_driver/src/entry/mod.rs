@@ -29,7 +29,7 @@ mod lookup;
 pub mod memory;
 pub mod modules;
 pub mod streams;
-#[cfg(test)]
+#[cfg(all(test, feature = "foreign"))]
 mod sweep;
 pub mod textures;
 
@@ -120,7 +120,7 @@ macro_rules! entry_points {
                 $($crate::entry::entry_points!(@row $variant, $variant_since, true, $room),)?
             )*
         ];
-        #[cfg(test)]
+        #[cfg(all(test, feature = "foreign"))]
         pub(super) static PROBES: &[$crate::entry::sweep::Probe] = &[
             $($crate::entry::sweep::Probe {
                 name: stringify!($name),

@@ -9,8 +9,6 @@
 //!        40 u64 flags (0x2000 LZ4, 0x8000 zstd)    56 u64 bytes when decompressed
 //! ```
 
-use std::io::Read;
-
 use super::refused::Refused;
 
 pub const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
@@ -75,28 +73,41 @@ fn payload(entry: &[u8]) -> Option<(&[u8], usize)> {
 }
 
 fn text(entry: &[u8], payload: &[u8]) -> Result<String, Refused> {
-    let spoiled = Refused::Damaged("its compressed PTX does not decompress");
     let field = |at| u64_at(entry, at).unwrap_or(0);
     let (flags, plain_size) = (field(40), field(56));
     let packed = payload.get(..u32_at(entry, 16).unwrap_or(0) as usize).unwrap_or(payload);
     let bytes = match flags & (LZ4 | ZSTD) {
         0 => payload.to_vec(),
         _ if plain_size > MOST_TEXT => return Err(Refused::Damaged("its PTX is impossibly long")),
-        LZ4 => lz4_flex::block::decompress(packed, plain_size as usize).map_err(|_| spoiled)?,
-        ZSTD => {
-            let mut plain = Vec::new();
-            let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| spoiled.clone())?;
-            decoder.take(plain_size).read_to_end(&mut plain).map_err(|_| spoiled)?;
-            plain
-        }
-        _ => return Err(Refused::Damaged("its PTX is compressed in two ways at once")),
+        compression => decompressed(compression, packed, plain_size)?,
     };
     // Plain text is padded with line ends or NULs on either side.
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.trim_matches(['\0', '\n']).to_owned())
 }
 
-#[cfg(test)]
+#[cfg(feature = "foreign")]
+fn decompressed(compression: u64, packed: &[u8], plain_size: u64) -> Result<Vec<u8>, Refused> {
+    use std::io::Read;
+    let spoiled = Refused::Damaged("its compressed PTX does not decompress");
+    match compression {
+        LZ4 => lz4_flex::block::decompress(packed, plain_size as usize).map_err(|_| spoiled),
+        ZSTD => {
+            let mut plain = Vec::new();
+            let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|_| spoiled.clone())?;
+            decoder.take(plain_size).read_to_end(&mut plain).map_err(|_| spoiled)?;
+            Ok(plain)
+        }
+        _ => Err(Refused::Damaged("its PTX is compressed in two ways at once")),
+    }
+}
+
+#[cfg(not(feature = "foreign"))]
+fn decompressed(_compression: u64, _packed: &[u8], _plain_size: u64) -> Result<Vec<u8>, Refused> {
+    Err(Refused::Compressed)
+}
+
+#[cfg(all(test, feature = "foreign"))]
 mod tests {
     use super::*;
 

@@ -17,6 +17,12 @@ pub enum Refused {
         "this fatbin holds machine code and no PTX: compile with `-gencode arch=compute_XX,code=compute_XX`"
     )]
     NoPtx,
+    /// A build that decompresses nothing.
+    #[cfg(not(feature = "foreign"))]
+    #[error(
+        "this fatbin's PTX is compressed, which this build of cuda_driver cannot read: its feature `foreign` is off"
+    )]
+    Compressed,
     /// No fatbin in an object file or a library.
     #[error("this file holds no fatbin: compile with `-rdc=true -gencode arch=compute_XX,code=compute_XX`")]
     NoFatbin,
@@ -45,6 +51,8 @@ impl Refused {
     /// The real driver's code for it.
     pub fn code(&self) -> CUresult {
         match self {
+            #[cfg(not(feature = "foreign"))]
+            Self::Compressed => CUresult::NOT_SUPPORTED,
             Self::Cubin | Self::NoPtx | Self::NoFatbin | Self::TooNew { .. } => CUresult::NO_BINARY_FOR_GPU,
             Self::Nvvm | Self::Unknown | Self::Damaged(_) => CUresult::INVALID_IMAGE,
         }
