@@ -16,6 +16,10 @@
 //! virtual GPU `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
 //! `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]` runs the sanitizer.
 //!
+//! From below: [`abi`] is the binary interface, `objects` are what handles name, `api` holds the `cu…` functions of the
+//! virtual device, `foreign` those that only programs need which know nothing of this project, and [`entry`] is the table
+//! of all symbols. To add a call, write its function into its file of `api` and its line into the table.
+//!
 //! ```
 //! use warpsmith_cuda::abi::{CUresult, Out};
 //!
