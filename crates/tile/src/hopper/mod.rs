@@ -10,7 +10,7 @@
 //! the number of lines of what lies in it, so that it takes only boxes of a map with the same element, box and swizzle,
 //! and gives only descriptors that say the same.
 //!
-//! A whole product with an end of its own. The host makes the maps (`host::extra::tensor_map`), allows the shared memory and
+//! A whole product with an end of its own. The host makes the maps (`warpsmith_launch::extra::tensor_map`), allows the shared memory and
 //! launches:
 //!
 //! ```

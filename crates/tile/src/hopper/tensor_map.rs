@@ -1,6 +1,6 @@
 //! Tensor maps, and the copies of boxes that they describe.
 //!
-//! A map is made by the host (`host::extra::tensor_map`) and passed to the kernel as a `#[grid_constant]` parameter.
+//! A map is made by the host (`warpsmith_launch::extra::tensor_map`) and passed to the kernel as a `#[grid_constant]` parameter.
 //! Element, swizzle and box are in its type, on both sides, and so in the type of the shared memory that takes a box.
 
 use core::marker::PhantomData;
