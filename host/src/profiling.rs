@@ -36,9 +36,8 @@ pub fn profile_on(device: &Device, kernel: &str, size: Option<Size>) -> anyhow::
 
 /// Runs the demo of a family.
 pub fn run_family(family: &str, stage: &Stage) -> Result<Vec<demos::Row>, Error> {
-    let known = demos::ALL.iter().find(|(name, ..)| *name == family);
-    let (name, run) =
-        known.map_or(("first", demos::first::run as demos::Run), |(name, _, run)| (*name, *run));
-    stage.forecast.set(Some((name, run)));
-    run(stage)
+    let demo =
+        demos::find(family).ok_or_else(|| Error::Size(format!("no demo runs the kernels of {family}")))?;
+    stage.forecast.set(Some(demo));
+    demo.run(stage)
 }

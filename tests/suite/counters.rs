@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host::demos::{self, Row, Run, Stage};
+use host::demos::{self, Demo, Row, Stage};
 use host::size::Size;
 use report::profile::Counters;
 use warpsmith_launch::Device;
@@ -23,10 +23,10 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn rows(device: &Device, run: Run, size: Option<usize>) -> anyhow::Result<Vec<Row>> {
+fn rows(device: &Device, demo: &dyn Demo, size: Option<usize>) -> anyhow::Result<Vec<Row>> {
     let progress = quiet();
     let stage = Stage { size: size.map(Size::One), ..Stage::new(device, &progress) };
-    Ok(run(&stage)?)
+    Ok(demo.run(&stage)?)
 }
 
 fn of(rows: &[Row], kernel: &str, case: &str) -> anyhow::Result<Counters> {
@@ -42,7 +42,7 @@ fn equal(what: &str, counted: u64, expected: u64) -> anyhow::Result<()> {
 /// Square matrices of edge n, a multiple of both tiles.
 fn matmul(device: &Device) -> anyhow::Result<()> {
     let n = 64;
-    let rows = rows(device, demos::matmul::run, Some(n as usize))?;
+    let rows = rows(device, &demos::matmul::MatmulDemo, Some(n as usize))?;
     let warps = n * n / 32;
     let naive = of(&rows, "matmul_naive", "")?;
     // A warp is 16 × 2 threads: 2 broadcast words of A (2 sectors), 16 neighbours of B (2 sectors), for each of n steps.
@@ -86,7 +86,7 @@ fn matmul(device: &Device) -> anyhow::Result<()> {
 /// Square matrices of edge n, a multiple of the tile.
 fn transpose(device: &Device) -> anyhow::Result<()> {
     let n = 96;
-    let rows = rows(device, demos::transpose::run, Some(n as usize))?;
+    let rows = rows(device, &demos::transpose::TransposeDemo, Some(n as usize))?;
     let requests = n * n / 32;
     // Bytes of an element; wavefronts of a contiguous row, and of a column in a plain tile: lanes that share a word of
     // f16 pairs halve the conflict, 8-byte lanes go in two groups of 16 that each meet in one pair of banks.
@@ -115,7 +115,7 @@ fn transpose(device: &Device) -> anyhow::Result<()> {
 /// Whole tiles: every sector once on both sides, 16 bytes a lane, and shared memory at its own speed, 32 words a wavefront.
 fn transpose_vectorised(device: &Device) -> anyhow::Result<()> {
     let n = 256;
-    let rows = rows(device, demos::transpose::run, Some(n as usize))?;
+    let rows = rows(device, &demos::transpose::TransposeDemo, Some(n as usize))?;
     for (suffix, bytes) in [("1_byte", 1), ("2_bytes", 2), ("4_bytes", 4), ("8_bytes", 8), ("16_bytes", 16)] {
         let kernel = format!("transpose_vectorised_{suffix}");
         let counted = of(&rows, &kernel, "")?;
@@ -148,7 +148,7 @@ fn sectors(n: u64, bytes: u64, address: impl Fn(u64) -> u64) -> u64 {
 
 fn coalescing(device: &Device) -> anyhow::Result<()> {
     let n = 1024;
-    let rows = rows(device, demos::coalescing::run, Some(n as usize))?;
+    let rows = rows(device, &demos::coalescing::CoalescingDemo, Some(n as usize))?;
     for shift in 0..=32 {
         let counted = of(&rows, "copy_shifted", &format!("by {shift}"))?;
         equal("shifted", counted.global_load.sectors, sectors(n, 4, |i| 4 * (i + shift)))?;
@@ -182,7 +182,7 @@ fn coalescing(device: &Device) -> anyhow::Result<()> {
 /// Whole blocks of structs to arrays and back: every sector once, 16 bytes a lane, no conflict in shared memory.
 fn records(device: &Device) -> anyhow::Result<()> {
     let n = 4096;
-    let rows = rows(device, demos::coalescing::run, Some(n as usize))?;
+    let rows = rows(device, &demos::coalescing::CoalescingDemo, Some(n as usize))?;
     for (kernel, bytes) in
         [("points_to_arrays", 12), ("arrays_to_points", 12), ("quads_to_arrays", 16), ("arrays_to_quads", 16)]
     {
@@ -223,7 +223,7 @@ fn wavefronts(bytes: u64, index: &[u32; 32]) -> u64 {
 }
 
 fn banks(device: &Device) -> anyhow::Result<()> {
-    let rows = rows(device, demos::banks::run, None)?;
+    let rows = rows(device, &demos::banks::BanksDemo, None)?;
     for pattern in demos::banks::Pattern::all() {
         for (kernel, bytes) in [
             ("banks_1_byte", 1),
@@ -255,7 +255,7 @@ fn banks(device: &Device) -> anyhow::Result<()> {
 
 fn spaces(device: &Device) -> anyhow::Result<()> {
     let n = 4096;
-    let rows = rows(device, demos::spaces::run, Some(n as usize))?;
+    let rows = rows(device, &demos::spaces::SpacesDemo, Some(n as usize))?;
     let (warps, blocks, contiguous) = (n / 32, n / 128, n / 8);
     // What each reads from global memory: x, and four coefficients, each a broadcast of one sector to a warp.
     for (kernel, expected) in [
@@ -275,7 +275,7 @@ fn spaces(device: &Device) -> anyhow::Result<()> {
 /// One thread walks a chain; a copy moves the same sectors however many warps share it.
 fn latency(device: &Device) -> anyhow::Result<()> {
     let n = 4096;
-    let rows = rows(device, demos::latency::run, Some(n as usize))?;
+    let rows = rows(device, &demos::latency::LatencyDemo, Some(n as usize))?;
     // The virtual GPU walks 256 steps. Each is a load of one lane, so one sector, or one wavefront.
     let global = of(&rows, "chase_global", "global")?;
     equal("steps through global memory", global.global_load.sectors, 256)?;

@@ -11,7 +11,8 @@ use crate::{Case, quiet};
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for &(name, _, run) in demos::ALL {
+    for &demo in demos::ALL {
+        let name = demo.name();
         for size in [None, Some(1), Some(31), Some(32), Some(33), Some(255), Some(1000)] {
             let product = ["matmul", "tensor"].contains(&name);
             if name == "banks" && size.is_some() || product && size.is_some_and(|size| size > 33) {
@@ -24,7 +25,7 @@ pub fn cases() -> Vec<Case> {
                 let progress = quiet();
                 let stage =
                     Stage { size: size.or(small(name)).map(Size::One), ..Stage::new(device, &progress) };
-                let rows = run(&stage)?;
+                let rows = demo.run(&stage)?;
                 anyhow::ensure!(!rows.is_empty(), "no rows");
                 for row in rows {
                     anyhow::ensure!(row.ok, "{}: {:?}", row.name(), row.wrong);

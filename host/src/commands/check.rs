@@ -171,7 +171,7 @@ impl Check {
 
     /// What is asked for, as families and kernels.
     fn parts(&self) -> anyhow::Result<Vec<Part>> {
-        let families = || demos::ALL.iter().map(|(name, ..)| *name).chain(["first"]);
+        let families = || demos::ALL.iter().map(|demo| demo.name());
         let mut parts = Vec::new();
         for asked in &self.kernels {
             if asked == "all" {

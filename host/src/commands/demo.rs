@@ -50,14 +50,14 @@ Examples:
 
 /// The word for all demos.
 const ALL: &str = "all";
-/// The demo that is not among all.
-const FIRST: &str = "first";
 
 /// The demos' names, which the command line takes.
 fn names() -> PossibleValuesParser {
-    let demos = demos::ALL.iter().map(|(name, title, _)| PossibleValue::new(*name).help(*title));
-    let others = [PossibleValue::new(ALL).help("All of them"), PossibleValue::new(FIRST).hide(true)];
-    PossibleValuesParser::new(demos.chain(others))
+    let value = |demo: &&dyn demos::Demo| {
+        PossibleValue::new(demo.name()).help(demo.title()).hide(!demo.is_among_all())
+    };
+    let all = PossibleValue::new(ALL).help("All of them");
+    PossibleValuesParser::new(demos::ALL.iter().map(value).chain([all]))
 }
 
 fn known(kernel: &str) -> Result<String, String> {
@@ -106,38 +106,36 @@ impl Demo {
         if !self.output.json {
             terminal::print(&terminal::wrapped("", &whereabouts(&device)))?;
         }
-        let selected = |name: &&str| self.which == *name || self.which == ALL && *name != FIRST;
-        let counted = (!device.is_virtual()).then(|| {
-            let names = demos::ALL.iter().map(|(name, ..)| *name).chain([FIRST]);
-            OnTheVirtualGpu::start(names.filter(selected).collect())
-        });
+        let selected =
+            |demo: &&dyn demos::Demo| self.which == demo.name() || self.which == ALL && demo.is_among_all();
+        let selected: Vec<&'static dyn demos::Demo> = demos::ALL.iter().copied().filter(selected).collect();
+        let counted = (!device.is_virtual()).then(|| OnTheVirtualGpu::start(selected.clone()));
         let mut all = Results { results: Vec::new(), left_out: self.left_out(&device)? };
-        let first: (&str, &str, demos::Run) = (FIRST, "The first kernel", demos::first::run);
-        for &(name, title, run) in demos::ALL.iter().chain([&first]).filter(|(name, ..)| selected(name)) {
-            let progress = Progress::new(name, !self.output.json);
+        for demo in selected {
+            let progress = Progress::new(demo.name(), !self.output.json);
             let stage = Stage {
                 // Asked for all demos, those that know no size of this form keep their own.
-                size: self.size.filter(|&size| self.which != ALL || demos::takes(name, size)),
+                size: self.size.filter(|&size| self.which != ALL || demo.takes(size)),
                 dynamic_tile: self.dynamic_tile.0,
                 only: self.only.as_deref(),
                 ..Stage::new(&device, &progress)
             };
-            stage.forecast.set(Some((name, run)));
-            let mut rows = run(&stage)?;
+            stage.forecast.set(Some(demo));
+            let mut rows = demo.run(&stage)?;
             rows.retain(|row| stage.wants(&row.kernel));
             if let Some(counted) = &counted {
                 progress.step("counters, on the virtual GPU");
-                counted.fill(name, &mut rows);
+                counted.fill(demo.name(), &mut rows);
             }
             drop(progress);
             if !self.output.json {
                 let title = match demos::row::common_size(&rows) {
-                    Some(size) => format!("{title} (size {size})"),
-                    None => title.to_owned(),
+                    Some(size) => format!("{} (size {size})", demo.title()),
+                    None => demo.title().to_owned(),
                 };
                 let text = match rows.is_empty() {
                     true => "No kernel of this demo runs on this device.\n".to_owned(),
-                    false => demos::text(name, &rows),
+                    false => demo.text(&rows),
                 };
                 let heading = terminal::wrapped("", &terminal::heading(&title));
                 terminal::print(&format!("\n{heading}{text}"))?;
@@ -187,11 +185,11 @@ struct OnTheVirtualGpu {
 
 impl OnTheVirtualGpu {
     /// Starts with the demos, one after the other.
-    fn start(demos: Vec<&'static str>) -> Self {
+    fn start(demos: Vec<&'static dyn demos::Demo>) -> Self {
         let (sender, rows) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             // Nobody receives any more if the demos ended in an error.
-            demos.into_iter().try_for_each(|name| sender.send(Self::demo(name, &[])))
+            demos.into_iter().try_for_each(|demo| sender.send(Self::demo(demo.name(), &[])))
         });
         Self { rows }
     }

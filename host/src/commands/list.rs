@@ -67,7 +67,7 @@ impl List {
             .filter(|(family, kernel)| family.contains(&spelt) || kernel.name.contains(&spelt))
             .map(|(family, kernel)| Entry::new(family, kernel))
             .collect::<anyhow::Result<Vec<_>>>()?;
-        let families: Vec<&str> = demos::ALL.iter().map(|(name, ..)| *name).collect();
+        let families: Vec<&str> = demos::ALL.iter().map(|demo| demo.name()).collect();
         anyhow::ensure!(
             !kernels.is_empty(),
             "no kernel's name or family contains `{filter}`;{} `warpsmith list` has them all",

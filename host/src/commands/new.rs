@@ -106,12 +106,14 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
         ),
         (
             "host/src/demos/mod.rs",
-            vec![format!("pub mod {name};"), format!("    (\"{name}\", \"{name}\", {name}::run),")],
+            vec![format!("pub mod {name};"), format!("    &{name}::{},", demo_type(name))],
         ),
     ];
     // All is read and composed before the first file is written, so that a failure leaves nothing half done.
-    let mut outputs: Vec<(PathBuf, String)> =
-        files.into_iter().map(|(path, template)| (path, template.replace("NAME", name))).collect();
+    let mut outputs: Vec<(PathBuf, String)> = files
+        .into_iter()
+        .map(|(path, template)| (path, template.replace("DEMO", &demo_type(name)).replace("NAME", name)))
+        .collect();
     for (file, lines) in registrations {
         let path = root.join(file);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -161,6 +163,12 @@ fn register(file: &str, text: &str, lines: &[String]) -> anyhow::Result<String> 
     }
     anyhow::ensure!(lines.next().is_none(), "{file} has lost its line `{MARK}`");
     Ok(out)
+}
+
+/// The type of a kernel's demo: `BlurRowsDemo` for `blur_rows`.
+fn demo_type(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('_').filter(|word| !word.is_empty()).map(capital).chain(["Demo".to_owned()]).collect()
 }
 
 fn check_name(name: &str) -> anyhow::Result<()> {
@@ -222,7 +230,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         "usize",
     ];
     let taken = registry::kernels().any(|(family, kernel)| kernel.name == name || family == name)
-        || demos::ALL.iter().any(|(demo, ..)| *demo == name)
+        || demos::find(name).is_some()
         || MEANT.contains(&name);
     anyhow::ensure!(!taken, "`{name}` is taken");
     Ok(())
@@ -327,7 +335,9 @@ mod tests {
         assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{COLS, "));
         assert!(read("kernels-gpu/src/lib.rs").contains(&format!("\n{LOWEST_LEVEL}\npub mod blur_rows;\n")));
         let demos = read("host/src/demos/mod.rs");
-        assert!(demos.contains("\npub mod blur_rows;\n") && demos.contains("blur_rows::run),\n"));
+        assert!(
+            demos.contains("\npub mod blur_rows;\n") && demos.contains("\n    &blur_rows::BlurRowsDemo,\n")
+        );
         assert!(read("kernels-gpu/src/lib.rs").contains("    (\"blur_rows\", blur_rows::KERNELS),\n"));
         let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");

@@ -110,10 +110,7 @@ impl Report {
 fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     let families: BTreeSet<&str> = registry::FAMILIES.iter().map(|(family, _)| *family).collect();
-    // The order of the demos, then what is no demo of its own.
-    let known = demos::ALL.iter().map(|(name, ..)| *name).filter(|name| families.contains(name));
-    let others = families.iter().copied().filter(|name| demos::ALL.iter().all(|(demo, ..)| demo != name));
-    for family in known.chain(others) {
+    for family in demos::ALL.iter().map(|demo| demo.name()).filter(|name| families.contains(name)) {
         let progress = Progress::new(family, visible);
         let stage = Stage::new(device, &progress);
         let rows = profiling::run_family(family, &stage)?;

@@ -5,10 +5,11 @@ use kernels_gpu::banks as k;
 use report::profile::Counters;
 use warpsmith_launch::{Device, Doing, Shape};
 
-use super::{Row, Stage};
+use super::{Demo, Row, Stage};
 use crate::counters::Counted;
 use crate::error::Error;
 use crate::modules::LEVELS;
+use crate::size::Size;
 use crate::terminal::{side_by_side, table, wrapped};
 use crate::verify::exact;
 
@@ -105,20 +106,88 @@ impl Pattern {
     }
 }
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    if stage.size.is_some() {
-        return Err(Error::Size("the demo of banks is one warp, whatever the size: leave --size out".into()));
+/// The demo.
+pub struct BanksDemo;
+
+impl Demo for BanksDemo {
+    fn name(&self) -> &'static str {
+        "banks"
     }
-    let mut rows = Vec::new();
-    for pattern in Pattern::all() {
-        rows.push(row::<u8>(stage, &pattern)?);
-        rows.push(row::<u16>(stage, &pattern)?);
-        rows.push(row::<u32>(stage, &pattern)?);
-        rows.push(row::<u64>(stage, &pattern)?);
-        rows.push(row::<k::Wide>(stage, &pattern)?);
+
+    fn title(&self) -> &'static str {
+        "Shared memory: 32 banks of 4 bytes"
     }
-    Ok(rows)
+
+    fn takes(&self, _: Size) -> bool {
+        false
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        if stage.size.is_some() {
+            return Err(Error::Size(
+                "the demo of banks is one warp, whatever the size: leave --size out".into(),
+            ));
+        }
+        let mut rows = Vec::new();
+        for pattern in Pattern::all() {
+            rows.push(row::<u8>(stage, &pattern)?);
+            rows.push(row::<u16>(stage, &pattern)?);
+            rows.push(row::<u32>(stage, &pattern)?);
+            rows.push(row::<u64>(stage, &pattern)?);
+            rows.push(row::<k::Wide>(stage, &pattern)?);
+        }
+        Ok(rows)
+    }
+
+    fn text(&self, rows: &[Row]) -> String {
+        let widths = [u8::KERNEL, u16::KERNEL, u32::KERNEL, u64::KERNEL, k::Wide::KERNEL];
+        let mut patterns: Vec<&str> = Vec::new();
+        for row in rows {
+            if !patterns.contains(&row.case.as_str()) {
+                patterns.push(&row.case);
+            }
+        }
+        let cell = |pattern: &str, kernel: &str| {
+            let row = rows.iter().find(|row| row.case == pattern && row.kernel == kernel)?;
+            let wavefronts = row.counters.map(|counters| counters.shared_load.wavefronts.to_string());
+            let cycles = row.cycles.map(|cycles| format!("{cycles:.0}"));
+            Some(match (row.ok, wavefronts, cycles) {
+                (false, ..) => crate::terminal::WRONG.to_owned(),
+                (true, Some(wavefronts), Some(cycles)) => format!("{wavefronts} → {cycles}"),
+                (true, Some(only), None) | (true, None, Some(only)) => only,
+                (true, None, None) => crate::terminal::RIGHT.to_owned(),
+            })
+        };
+        let cells = |pattern: &str| widths.map(|kernel| cell(pattern, kernel).unwrap_or_default());
+        let header = ["pattern", "1 byte", "2", "4", "8", "16"];
+        let measured = rows.iter().any(|row| row.cycles.is_some());
+        let mut out = match measured {
+            // With cycles beside them, the counts of one pattern fill a line. Strides that agree in all share one.
+            true => table(&header, &alike(&patterns, cells)),
+            // Two patterns a line, so that it fits a screen.
+            false => {
+                let half = patterns.len().div_ceil(2);
+                let line = |pattern: &&str| [vec![(*pattern).to_owned()], cells(pattern).to_vec()].concat();
+                let lines: Vec<Vec<String>> = patterns.iter().map(line).collect();
+                let (left, right) = lines.split_at(half);
+                side_by_side([&header, &header], [left, right])
+            }
+        };
+        if measured {
+            out.push_str(
+                "\nBefore the arrow wavefronts, behind it the GPU's cycles from one read to the next.",
+            );
+        }
+        out.push('\n');
+        for sentence in [
+            "Wavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words \
+             wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).",
+            "Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.",
+        ] {
+            out.push_str(&wrapped("", sentence));
+        }
+        out + &super::row::wrong(rows)
+    }
 }
 
 fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
@@ -163,53 +232,4 @@ fn alike(patterns: &[&str], cells: impl Fn(&str) -> [String; 5]) -> Vec<Vec<Stri
         }
     }
     lines.into_iter().map(|(name, cells)| [vec![name], cells.to_vec()].concat()).collect()
-}
-
-/// The rows as one grid: a line for each pattern, a column for each width.
-pub fn text(rows: &[Row]) -> String {
-    let widths = [u8::KERNEL, u16::KERNEL, u32::KERNEL, u64::KERNEL, k::Wide::KERNEL];
-    let mut patterns: Vec<&str> = Vec::new();
-    for row in rows {
-        if !patterns.contains(&row.case.as_str()) {
-            patterns.push(&row.case);
-        }
-    }
-    let cell = |pattern: &str, kernel: &str| {
-        let row = rows.iter().find(|row| row.case == pattern && row.kernel == kernel)?;
-        let wavefronts = row.counters.map(|counters| counters.shared_load.wavefronts.to_string());
-        let cycles = row.cycles.map(|cycles| format!("{cycles:.0}"));
-        Some(match (row.ok, wavefronts, cycles) {
-            (false, ..) => crate::terminal::WRONG.to_owned(),
-            (true, Some(wavefronts), Some(cycles)) => format!("{wavefronts} → {cycles}"),
-            (true, Some(only), None) | (true, None, Some(only)) => only,
-            (true, None, None) => crate::terminal::RIGHT.to_owned(),
-        })
-    };
-    let cells = |pattern: &str| widths.map(|kernel| cell(pattern, kernel).unwrap_or_default());
-    let header = ["pattern", "1 byte", "2", "4", "8", "16"];
-    let measured = rows.iter().any(|row| row.cycles.is_some());
-    let mut out = match measured {
-        // With cycles beside them, the counts of one pattern fill a line. Strides that agree in all share one.
-        true => table(&header, &alike(&patterns, cells)),
-        // Two patterns a line, so that it fits a screen.
-        false => {
-            let half = patterns.len().div_ceil(2);
-            let line = |pattern: &&str| [vec![(*pattern).to_owned()], cells(pattern).to_vec()].concat();
-            let lines: Vec<Vec<String>> = patterns.iter().map(line).collect();
-            let (left, right) = lines.split_at(half);
-            side_by_side([&header, &header], [left, right])
-        }
-    };
-    if measured {
-        out.push_str("\nBefore the arrow wavefronts, behind it the GPU's cycles from one read to the next.");
-    }
-    out.push('\n');
-    for sentence in [
-        "Wavefronts of one warp's read, per element width (virtual GPU, per PTX instruction): the most different words \
-         wanted from one bank, summed over groups of 32 lanes (up to 4 bytes), 16 lanes (8) and 8 lanes (16).",
-        "Strides of 4-byte words conflict gcd(stride, 32)-fold; one word for many lanes costs one wavefront.",
-    ] {
-        out.push_str(&wrapped("", sentence));
-    }
-    out + &super::row::wrong(rows)
 }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Fill, Row, Stage, Target, Work, row};
+use super::{Demo, Fill, Row, Stage, Target, Work, row};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -25,19 +25,61 @@ const FURTHEST: usize = 32;
 /// By how much structs are stretched: exact in f32.
 const BY: f32 = 2.0;
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(1 << 14, 1 << 24);
-    let Size::One(n) = size else {
-        return Err(Error::Size("a copy has one extent, for example 100000".into()));
-    };
-    // The longest source is read with the largest stride.
-    stage.admit(size, (n as u64).checked_mul(4 * (FURTHEST as u64 + 2)))?;
-    let mut rows = copies(stage, n)?;
-    rows.extend(widths(stage, n)?);
-    rows.extend(structs(stage, n)?);
-    rows.extend(conversions(stage, n)?);
-    Ok(rows)
+/// The demo.
+pub struct CoalescingDemo;
+
+impl Demo for CoalescingDemo {
+    fn name(&self) -> &'static str {
+        "coalescing"
+    }
+
+    fn title(&self) -> &'static str {
+        "Global memory: 32-byte sectors"
+    }
+
+    fn measured_at(&self) -> usize {
+        1 << 14
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let n = stage.one_extent(1 << 14, 1 << 24, "a copy has one extent, for example 100000")?;
+        // The longest source is read with the largest stride.
+        stage.admit(Size::One(n), (n as u64).checked_mul(4 * (FURTHEST as u64 + 2)))?;
+        let mut rows = copies(stage, n)?;
+        rows.extend(widths(stage, n)?);
+        rows.extend(structs(stage, n)?);
+        rows.extend(conversions(stage, n)?);
+        Ok(rows)
+    }
+
+    fn text(&self, rows: &[Row]) -> String {
+        let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).cloned().collect::<Vec<_>>();
+        let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
+        let (left, right) = (grid("by", &shifted), grid("stride", &strided));
+        let lines = |side: &[[String; 3]]| side.iter().map(|line| line.to_vec()).collect::<Vec<_>>();
+        let read = "a warp's read, used";
+        let headers: [&[&str]; 2] = [&["copy_shifted", "result", read], &["copy_strided", "result", read]];
+        let mut out = crate::terminal::side_by_side(headers, [&lines(&left), &lines(&right)]);
+        out.push('\n');
+        let sentence = "A warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.";
+        out.push_str(&crate::terminal::wrapped("", sentence));
+        for (kernel, word, rows) in [("copy_shifted", "by", &shifted), ("copy_strided", "stride", &strided)] {
+            for (rows, shows) in row::shown_by(rows) {
+                let cases: Vec<u32> = rows.into_iter().map(case).collect();
+                let first = format!("  {kernel} ({word} {}): ", ranges(&cases));
+                out.push_str(&crate::terminal::wrapped(&first, shows));
+            }
+        }
+        out.push_str(&row::wrong(&[shifted, strided].concat()));
+        let others = rows.iter().filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided");
+        let (copies, structs): (Vec<Row>, Vec<Row>) =
+            others.cloned().partition(|row| row.kernel.starts_with("copy"));
+        for (title, rows) in [("Lanes and widths", copies), ("Structs of 12 and 16 bytes", structs)] {
+            let heading = crate::terminal::wrapped("", &crate::terminal::heading(title));
+            out.push_str(&format!("\n{heading}{}", row::text(&rows)));
+        }
+        out
+    }
 }
 
 /// One launch that writes `expected.len()` elements, checked and timed.
@@ -311,37 +353,6 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     ];
     row::against_first(&mut rows);
     Ok(rows)
-}
-
-/// Two grids for what has a row for every shift and stride, then lanes and widths, then structs: a screen each.
-pub fn text(rows: &[Row]) -> String {
-    let of = |kernel: &str| rows.iter().filter(|row| row.kernel == kernel).cloned().collect::<Vec<_>>();
-    let (shifted, strided) = (of("copy_shifted"), of("copy_strided"));
-    let (left, right) = (grid("by", &shifted), grid("stride", &strided));
-    let lines = |side: &[[String; 3]]| side.iter().map(|line| line.to_vec()).collect::<Vec<_>>();
-    let read = "a warp's read, used";
-    let headers: [&[&str]; 2] = [&["copy_shifted", "result", read], &["copy_strided", "result", read]];
-    let mut out = crate::terminal::side_by_side(headers, [&lines(&left), &lines(&right)]);
-    out.push('\n');
-    let sentence =
-        "A warp reads 32 × 4 bytes: 4 sectors if they are contiguous and begin at a multiple of 32 bytes.";
-    out.push_str(&crate::terminal::wrapped("", sentence));
-    for (kernel, word, rows) in [("copy_shifted", "by", &shifted), ("copy_strided", "stride", &strided)] {
-        for (rows, shows) in row::shown_by(rows) {
-            let cases: Vec<u32> = rows.into_iter().map(case).collect();
-            let first = format!("  {kernel} ({word} {}): ", ranges(&cases));
-            out.push_str(&crate::terminal::wrapped(&first, shows));
-        }
-    }
-    out.push_str(&row::wrong(&[shifted, strided].concat()));
-    let others = rows.iter().filter(|row| row.kernel != "copy_shifted" && row.kernel != "copy_strided");
-    let (copies, structs): (Vec<Row>, Vec<Row>) =
-        others.cloned().partition(|row| row.kernel.starts_with("copy"));
-    for (title, rows) in [("Lanes and widths", copies), ("Structs of 12 and 16 bytes", structs)] {
-        let heading = crate::terminal::wrapped("", &crate::terminal::heading(title));
-        out.push_str(&format!("\n{heading}{}", row::text(&rows)));
-    }
-    out
 }
 
 /// Cases that read the same number of sectors, and about as fast.

@@ -4,7 +4,7 @@ use cust::memory::DeviceBuffer;
 use kernels_gpu::first::vecadd;
 use warpsmith_launch::{Device, Shape};
 
-use super::{Row, Stage, Work};
+use super::{Demo, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -26,22 +26,35 @@ pub fn add(
     Ok(unsafe { device.kernel::<vecadd>(&LEVELS)?.launch(Shape::line(n, 256), (a, b, out))? })
 }
 
-/// Adds two arrays of random numbers.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(1 << 14, 1 << 24);
-    let Size::One(n) = size else {
-        return Err(Error::Size("an array has one extent, for example 100000".into()));
-    };
-    stage.admit(size, (n as u64).checked_mul(12))?;
-    let mut random = Random::new(12);
-    let (x, y) = (random.units(n), random.units(n));
-    let (a, b) = (stage.upload("a", &x)?, stage.upload("b", &y)?);
-    let mut out = stage.upload("the sum", &vec![f32::NAN; n])?;
-    let counters = stage.once("vecadd", || add(stage.device, &a, &b, &mut out))?;
-    let sums: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x + y).collect();
-    let verdict = exact(&stage.download("the sum", &out)?, &sums);
-    let time = stage.time(|| add(stage.device, &a, &b, &mut out))?;
-    let work = Work { flops: n as f64, bytes: 12.0 * n as f64 };
-    let row = Row::new("first", "vecadd", "", n, stage.device.kind());
-    Ok(vec![row.checked(verdict).counted(counters).timed(time, work).shows("12 bytes for each addition")])
+/// The demo.
+pub struct FirstDemo;
+
+impl Demo for FirstDemo {
+    fn name(&self) -> &'static str {
+        "first"
+    }
+
+    fn title(&self) -> &'static str {
+        "The first kernel"
+    }
+
+    fn is_among_all(&self) -> bool {
+        false
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let n = stage.one_extent(1 << 14, 1 << 24, "an array has one extent, for example 100000")?;
+        stage.admit(Size::One(n), (n as u64).checked_mul(12))?;
+        let mut random = Random::new(12);
+        let (x, y) = (random.units(n), random.units(n));
+        let (a, b) = (stage.upload("a", &x)?, stage.upload("b", &y)?);
+        let mut out = stage.upload("the sum", &vec![f32::NAN; n])?;
+        let counters = stage.once("vecadd", || add(stage.device, &a, &b, &mut out))?;
+        let sums: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x + y).collect();
+        let verdict = exact(&stage.download("the sum", &out)?, &sums);
+        let time = stage.time(|| add(stage.device, &a, &b, &mut out))?;
+        let work = Work { flops: n as f64, bytes: 12.0 * n as f64 };
+        let row = Row::new("first", "vecadd", "", n, stage.device.kind());
+        Ok(vec![row.checked(verdict).counted(counters).timed(time, work).shows("12 bytes for each addition")])
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Row, Run, Stage};
+use super::{Demo, Row, Stage};
 use crate::error::Error;
 use crate::size::Size;
 use crate::terminal::{self, Progress};
@@ -25,9 +25,9 @@ struct Forecast {
 /// Says how long the demo will take at its size, if that is long; its progress then has an end.
 ///
 /// Where no small size tells anything, such as for kernels that take large problems only, nothing is said.
-pub fn announce(demo: &str, run: Run, stage: &Stage) -> Result<(), Error> {
+pub fn announce(demo: &dyn Demo, stage: &Stage) -> Result<(), Error> {
     let Some(size) = stage.size.filter(|_| stage.device.is_virtual()) else { return Ok(()) };
-    let edge = measured_at(demo);
+    let edge = demo.measured_at();
     // Launches that are watched from outside are those that were asked for, and no others.
     let watched = ["WARPSMITH_PROFILE", "WARPSMITH_CHECK"]
         .iter()
@@ -37,7 +37,7 @@ pub fn announce(demo: &str, run: Run, stage: &Stage) -> Result<(), Error> {
     }
     stage.progress.step("how long will it take?");
     let measure = |edge: usize| -> Result<(Vec<Row>, Duration, u64), Error> {
-        let progress = Progress::new(demo, false);
+        let progress = Progress::new(demo.name(), false);
         let small = Stage {
             size: Some(Size::One(edge)),
             dynamic_tile: stage.dynamic_tile,
@@ -45,7 +45,7 @@ pub fn announce(demo: &str, run: Run, stage: &Stage) -> Result<(), Error> {
             ..Stage::new(stage.device, &progress)
         };
         let begun = Instant::now();
-        let rows = run(&small)?;
+        let rows = demo.run(&small)?;
         Ok((rows, begun.elapsed(), progress.steps()))
     };
     // The first also decodes the kernels, which is not counted.
@@ -66,15 +66,6 @@ pub fn announce(demo: &str, run: Run, stage: &Stage) -> Result<(), Error> {
         stage.progress.note(&terminal::wrapped("note: ", &sentence));
     }
     Ok(())
-}
-
-/// An edge that is measured in well under a second: cubes of it, squares or rows, as the demo has it.
-fn measured_at(demo: &str) -> usize {
-    match demo {
-        "matmul" | "tensor" => 128,
-        "coalescing" | "spaces" | "latency" => 1 << 14,
-        _ => 256,
-    }
 }
 
 /// Whether a size is not much more than the one that is measured.

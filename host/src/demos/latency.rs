@@ -8,7 +8,7 @@ use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
 use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Fill, Row, Stage, Work};
+use super::{Demo, Fill, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -21,17 +21,30 @@ const WARPS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// More bytes than any chip's caches hold.
 const CACHES: usize = 128 << 20;
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(1 << 14, 1 << 24);
-    let Size::One(n) = size else {
-        return Err(Error::Size("a copy has one extent, for example 100000".into()));
-    };
-    stage.admit(size, (n as u64).checked_mul(8))?;
-    let mut rows = chains(stage)?;
-    rows.extend(warps(stage, n)?);
-    rows.extend(transfers(stage, n)?);
-    Ok(rows)
+/// The demo.
+pub struct LatencyDemo;
+
+impl Demo for LatencyDemo {
+    fn name(&self) -> &'static str {
+        "latency"
+    }
+
+    fn title(&self) -> &'static str {
+        "Latency, and what hides it"
+    }
+
+    fn measured_at(&self) -> usize {
+        1 << 14
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let n = stage.one_extent(1 << 14, 1 << 24, "a copy has one extent, for example 100000")?;
+        stage.admit(Size::One(n), (n as u64).checked_mul(8))?;
+        let mut rows = chains(stage)?;
+        rows.extend(warps(stage, n)?);
+        rows.extend(transfers(stage, n)?);
+        Ok(rows)
+    }
 }
 
 /// One cycle through all elements, in an order in which neighbours are far apart: a linear congruential generator, whose

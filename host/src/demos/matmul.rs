@@ -14,7 +14,7 @@ use kernels_gpu::matmul::product::thin::WIDTH;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
 use warpsmith_launch::{Device, Limits, Shape};
 
-use super::{Fill, Row, Stage, Work, row};
+use super::{Demo, Fill, Row, Stage, Work, row};
 use crate::data::{Random, transposed};
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -225,60 +225,81 @@ fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
     std::iter::once(best).chain(asked).chain(packed).find(|plan| plan.launches(only))
 }
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(128, 4096);
-    let (m, mut n, k) = size.product();
-    if stage.only.is_some_and(|kernel| kernel.starts_with("product_thin")) {
-        // They multiply by no more columns.
-        n = n.min(WIDTH);
-    }
-    let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
-    let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
-    stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
-    let flops = 2.0 * m as f64 * n as f64 * k as f64;
-    if stage.device.is_virtual() && flops > VIRTUAL_OPERATIONS {
-        return Err(Error::Size(format!(
-            "size {size} is {flops:.1e} operations; the virtual GPU takes demos of at most {VIRTUAL_OPERATIONS:.0e}"
-        )));
-    }
-    let edge = match stage.dynamic_tile {
-        Some(edge) => check_edge(edge, 0, stage.device.limits()).map(|()| edge)?,
-        None => best_edge(stage.device.limits()),
-    };
+/// The demo.
+pub struct MatmulDemo;
 
-    let mut random = Random::new(1);
-    let (a, b) = (random.units(m * k), random.units(k * n));
-    let p = Gemm::product(m as u32, n as u32, k as u32);
-    let on_device = (stage.upload("A", &a)?, stage.upload("B", &b)?);
-    let product = Product { shape: (m, n, k), a: &a, b: &b, before: &[], alpha: 1.0, beta: 0.0 };
-    let work = Work { flops, bytes: 0.0 };
-
-    // NaN everywhere: an element that a kernel forgets is a wrong one.
-    let mut c = stage.target("C", m * n, Fill::NotANumber)?;
-    let mut rows = Vec::new();
-    for variant in Variant::all(edge) {
-        let (kernel, case) = variant.name();
-        if !stage.wants(kernel) {
-            continue;
-        }
-        c.wipe()?;
-        let mut launch = || multiply(stage.device, variant, p, &on_device.0, &on_device.1, c.buffer());
-        let counters = stage.once(kernel, &mut launch)?;
-        let time = stage.time(&mut launch)?;
-        let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
-        let mut shows = variant.shows().to_owned();
-        if variant == Variant::Naive && time.is_some() {
-            let begun = Instant::now();
-            launch()?;
-            stage.device.synchronize()?;
-            let clock = begun.elapsed().as_secs_f64() * 1e3;
-            shows += &format!("; {clock:.3} ms by the host's clock, which also sees the launch and the wait");
-        }
-        let verdict = product.check(c.read()?);
-        rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
+impl Demo for MatmulDemo {
+    fn name(&self) -> &'static str {
+        "matmul"
     }
-    rows.extend(fast(stage, (m, n, k), &product, work)?);
-    row::against_first(&mut rows);
-    Ok(rows)
+
+    fn title(&self) -> &'static str {
+        "Matrix multiplication, f32"
+    }
+
+    fn takes(&self, _: Size) -> bool {
+        true
+    }
+
+    fn measured_at(&self) -> usize {
+        128
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let size = stage.size_or(128, 4096);
+        let (m, mut n, k) = size.product();
+        if stage.only.is_some_and(|kernel| kernel.starts_with("product_thin")) {
+            // They multiply by no more columns.
+            n = n.min(WIDTH);
+        }
+        let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
+        let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
+        stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
+        let flops = 2.0 * m as f64 * n as f64 * k as f64;
+        if stage.device.is_virtual() && flops > VIRTUAL_OPERATIONS {
+            return Err(Error::Size(format!(
+                "size {size} is {flops:.1e} operations; the virtual GPU takes demos of at most {VIRTUAL_OPERATIONS:.0e}"
+            )));
+        }
+        let edge = match stage.dynamic_tile {
+            Some(edge) => check_edge(edge, 0, stage.device.limits()).map(|()| edge)?,
+            None => best_edge(stage.device.limits()),
+        };
+
+        let mut random = Random::new(1);
+        let (a, b) = (random.units(m * k), random.units(k * n));
+        let p = Gemm::product(m as u32, n as u32, k as u32);
+        let on_device = (stage.upload("A", &a)?, stage.upload("B", &b)?);
+        let product = Product { shape: (m, n, k), a: &a, b: &b, before: &[], alpha: 1.0, beta: 0.0 };
+        let work = Work { flops, bytes: 0.0 };
+
+        // NaN everywhere: an element that a kernel forgets is a wrong one.
+        let mut c = stage.target("C", m * n, Fill::NotANumber)?;
+        let mut rows = Vec::new();
+        for variant in Variant::all(edge) {
+            let (kernel, case) = variant.name();
+            if !stage.wants(kernel) {
+                continue;
+            }
+            c.wipe()?;
+            let mut launch = || multiply(stage.device, variant, p, &on_device.0, &on_device.1, c.buffer());
+            let counters = stage.once(kernel, &mut launch)?;
+            let time = stage.time(&mut launch)?;
+            let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
+            let mut shows = variant.shows().to_owned();
+            if variant == Variant::Naive && time.is_some() {
+                let begun = Instant::now();
+                launch()?;
+                stage.device.synchronize()?;
+                let clock = begun.elapsed().as_secs_f64() * 1e3;
+                shows +=
+                    &format!("; {clock:.3} ms by the host's clock, which also sees the launch and the wait");
+            }
+            let verdict = product.check(c.read()?);
+            rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));
+        }
+        rows.extend(fast(stage, (m, n, k), &product, work)?);
+        row::against_first(&mut rows);
+        Ok(rows)
+    }
 }

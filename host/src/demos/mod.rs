@@ -8,192 +8,65 @@ pub mod latency;
 pub mod matmul;
 pub mod row;
 pub mod spaces;
+mod stage;
 pub mod target;
 pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.
 
-use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
-
-use bytemuck::AnyBitPattern;
-use cust::event::{Event, EventFlags};
-use cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_cuda::profile::LaunchProfile;
-use warpsmith_launch::{Device, Doing};
-
-use crate::counters::{self, Counted};
 use crate::error::Error;
 use crate::size::Size;
-use crate::terminal::Progress;
 
 pub use row::{Row, Work};
+pub use stage::Stage;
 pub use target::{Fill, Target};
 
-/// How often a kernel is timed, if that takes no longer than this; twice at least.
-const SAMPLES: usize = 11;
-const TIMING: Duration = Duration::from_millis(100);
-/// The most bytes that a demo moves through the virtual GPU: a person waits for it.
-const VIRTUAL_BYTES: u64 = 1 << 30;
+/// A demo: kernels that show one thing. Every result is checked, and every row says what it shows.
+pub trait Demo: Sync {
+    /// Its word on the command line, and the family of its kernels.
+    fn name(&self) -> &'static str;
 
-/// What a demo runs on.
-pub struct Stage<'a> {
-    /// The device.
-    pub device: &'a Device,
-    /// The size asked for.
-    pub size: Option<Size>,
-    /// The edge of dynamic tiles asked for.
-    pub dynamic_tile: Option<u32>,
-    /// Where to say what runs now.
-    pub progress: &'a Progress,
-    /// The only kernel wanted, if not all are.
-    pub only: Option<&'a str>,
-    /// The profiles of what was launched on the virtual GPU.
-    pub profiles: RefCell<Vec<LaunchProfile>>,
-    /// The demo of whose first launch it is to be said how long all will take, if that is long.
-    pub forecast: Cell<Option<(&'static str, Run)>>,
+    /// The heading of its rows.
+    fn title(&self) -> &'static str;
+
+    /// Whether it is shown when all are asked for.
+    fn is_among_all(&self) -> bool {
+        true
+    }
+
+    /// Whether it knows sizes of this form.
+    fn takes(&self, size: Size) -> bool {
+        matches!(size, Size::One(_))
+    }
+
+    /// A size of one extent that the virtual GPU runs in well under a second.
+    fn measured_at(&self) -> usize {
+        256
+    }
+
+    /// Its rows.
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error>;
+
+    /// The rows as text.
+    fn text(&self, rows: &[Row]) -> String {
+        row::text(rows)
+    }
 }
 
-/// The demos: name, title, function.
-pub const ALL: &[(&str, &str, Run)] = &[
-    ("matmul", "Matrix multiplication, f32", matmul::run),
-    ("tensor", "Matrix multiplication on tensor cores", tensor::run),
-    ("transpose", "Transpose, f32, f64, f16 and bytes", transpose::run),
-    ("coalescing", "Global memory: 32-byte sectors", coalescing::run),
-    ("banks", "Shared memory: 32 banks of 4 bytes", banks::run),
-    ("spaces", "Where data lives", spaces::run),
-    ("latency", "Latency, and what hides it", latency::run),
+/// The demos, in the order in which they are shown.
+pub const ALL: &[&dyn Demo] = &[
+    &matmul::MatmulDemo,
+    &tensor::TensorDemo,
+    &transpose::TransposeDemo,
+    &coalescing::CoalescingDemo,
+    &banks::BanksDemo,
+    &spaces::SpacesDemo,
+    &latency::LatencyDemo,
+    &first::FirstDemo,
     // `warpsmith new` writes above this line.
 ];
 
-/// Whether a demo knows sizes of this form.
-pub fn takes(demo: &str, size: Size) -> bool {
-    match (demo, size) {
-        ("banks", _) => false,
-        ("matmul" | "tensor", _) | (_, Size::One(_)) => true,
-        (demo, Size::Two(..)) => demo == "transpose",
-        _ => false,
-    }
-}
-
-/// A demo's function.
-pub type Run = fn(&Stage) -> Result<Vec<Row>, Error>;
-
-/// The rows of a demo as text.
-pub fn text(demo: &str, rows: &[Row]) -> String {
-    match demo {
-        "banks" => banks::text(rows),
-        "coalescing" => coalescing::text(rows),
-        "spaces" => spaces::text(rows),
-        "transpose" => transpose::text(rows),
-        _ => row::text(rows),
-    }
-}
-
-impl<'a> Stage<'a> {
-    /// A stage for everything, at the default sizes.
-    pub fn new(device: &'a Device, progress: &'a Progress) -> Self {
-        let (profiles, forecast) = Default::default();
-        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles, forecast }
-    }
-
-    /// Whether this kernel is wanted.
-    pub fn wants(&self, kernel: &str) -> bool {
-        self.only.is_none_or(|only| only == kernel)
-    }
-
-    /// The demo's size: as asked for, else the default for the device.
-    pub fn size_or(&self, virtual_default: usize, gpu_default: usize) -> Size {
-        self.size.unwrap_or(Size::One(if self.device.is_virtual() { virtual_default } else { gpu_default }))
-    }
-
-    /// Refuses a problem that the device has no memory for.
-    pub fn admit(&self, size: Size, bytes: Option<u64>) -> Result<(), Error> {
-        let memory = self.device.limits().memory as u64;
-        // The driver keeps some for itself, and so do code and stacks.
-        let (limit, whose) = match self.device.is_virtual() {
-            true => (VIRTUAL_BYTES.min(memory), "the virtual GPU takes demos of"),
-            false => (memory / 10 * 9, "the device has"),
-        };
-        match bytes {
-            Some(bytes) if bytes <= limit => Ok(()),
-            _ => {
-                let needed =
-                    bytes.map_or("more bytes than can be counted".to_owned(), |b| format!("{} MiB", b >> 20));
-                Err(Error::Size(format!("size {size} needs {needed}; {whose} at most {} MiB", limit >> 20)))
-            }
-        }
-    }
-
-    /// Runs `launch` once; on the virtual GPU with counters. What is not wanted is not run.
-    pub fn once<E>(
-        &self,
-        kernel: &str,
-        launch: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Option<Counted>, Error>
-    where
-        Error: From<E>,
-    {
-        if !self.wants(kernel) {
-            return Ok(None);
-        }
-        if let Some((demo, run)) = self.forecast.take() {
-            forecast::announce(demo, run, self)?;
-        }
-        self.progress.step(kernel);
-        let profiles = counters::profiled(self.device, || Ok(launch()?))?;
-        let counted = Counted::of(&profiles);
-        self.profiles.borrow_mut().extend(profiles);
-        Ok(self.device.is_virtual().then_some(counted))
-    }
-
-    /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.
-    ///
-    /// [`once`](Self::once) was the warm-up: it loaded the code and woke the clocks.
-    pub fn time<E>(&self, mut launch: impl FnMut() -> Result<(), E>) -> Result<Option<f64>, Error>
-    where
-        Error: From<E>,
-    {
-        if self.device.is_virtual() {
-            return Ok(None);
-        }
-        let event = || Event::new(EventFlags::DEFAULT).doing("make an event");
-        let (start, end) = (event()?, event()?);
-        let begun = Instant::now();
-        let mut times = Vec::with_capacity(SAMPLES);
-        while times.len() < SAMPLES && (times.len() < 2 || begun.elapsed() < TIMING) {
-            start.record(self.device.stream()).doing("record an event")?;
-            launch()?;
-            end.record(self.device.stream()).doing("record an event")?;
-            end.synchronize().doing("wait for an event")?;
-            let time = end.elapsed_time_f32(&start).doing("read the time between two events")?;
-            times.push(f64::from(time));
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(Some(times[times.len() / 2]))
-    }
-
-    /// A copy of `values` on the device.
-    pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
-        Ok(DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))?)
-    }
-
-    /// A buffer for results, full of what no result is.
-    pub fn target<T: DeviceCopy + AnyBitPattern + Default>(
-        &self,
-        what: &'static str,
-        len: usize,
-        fill: Fill,
-    ) -> Result<Target<'a, T>, Error> {
-        Ok(Target::new(self.device, what, len, fill)?)
-    }
-
-    /// A copy of `buffer` on the host.
-    pub fn download<T: DeviceCopy + Default>(
-        &self,
-        what: &str,
-        buffer: &DeviceBuffer<T>,
-    ) -> Result<Vec<T>, Error> {
-        Ok(buffer.as_host_vec().doing(format!("copy {what} to the host"))?)
-    }
+/// The demo of that name.
+pub fn find(name: &str) -> Option<&'static dyn Demo> {
+    ALL.iter().copied().find(|demo| demo.name() == name)
 }

@@ -11,7 +11,7 @@ use kernels_gpu::spaces::{
 use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Fill, Row, Stage, Work, row};
+use super::{Demo, Fill, Row, Stage, Work, row};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -24,53 +24,94 @@ const BLOCK: u32 = 128;
 /// Blocks of the launches that show scope and lifetime.
 const BLOCKS: u32 = 16;
 
-/// Runs the demo.
-#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(1 << 14, 1 << 24);
-    let Size::One(n) = size else {
-        return Err(Error::Size(
-            "a polynomial is evaluated at N points: one extent, for example 100000".into(),
-        ));
-    };
-    stage.admit(size, (n as u64).checked_mul(8))?;
-    let device = stage.device;
-    set(stage, "GLOBAL_COEFFICIENTS", spaces_global_static::NAME)?;
-    set(stage, "CONSTANT_COEFFICIENTS", spaces_constant::NAME)?;
+/// The demo.
+pub struct SpacesDemo;
 
-    let points = Random::new(8).units(n);
-    let values = values(&points);
-    let x = stage.upload("the points", &points)?;
-    let c = stage.upload("the coefficients", &COEFFICIENTS)?;
-    let shape = Shape::line(n, BLOCK);
-    // SAFETY (all launches): `x` and the target hold n elements, `c` four; blocks have 128 threads.
-    let rows = vec![
-        polynomial(stage, spaces_parameter::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_parameter>(&LEVELS)?.launch(shape, (COEFFICIENTS, &x, y))
-        })?
-        .shows("passed by value, kept in registers: no memory is read but x"),
-        polynomial(stage, spaces_local::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_local>(&LEVELS)?.launch(shape, (&c, 1u32, &x, y))
-        })?
-        .shows("an array indexed at run time: each thread's own, off the chip"),
-        polynomial(stage, spaces_shared::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_shared>(&LEVELS)?.launch(shape, (&c, &x, y))
-        })?
-        .shows("copied once by each block; every read is a broadcast, one wavefront"),
-        polynomial(stage, spaces_global::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_global>(&LEVELS)?.launch(shape, (&c, &x, y))
-        })?
-        .shows("a buffer: all lanes of a warp read the same sector"),
-        polynomial(stage, spaces_global_static::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_global_static>(&LEVELS)?.launch(shape, (&x, y))
-        })?
-        .shows("a static in global memory, set by the host through Module::get_global"),
-        polynomial(stage, spaces_constant::NAME, &values, |y| unsafe {
-            device.kernel::<spaces_constant>(&LEVELS)?.launch(shape, (&x, y))
-        })?
-        .shows("a static in constant memory, set the same way: read only, cached, one read for all lanes"),
-    ];
-    Ok([rows, scope(stage)?].concat())
+impl Demo for SpacesDemo {
+    fn name(&self) -> &'static str {
+        "spaces"
+    }
+
+    fn title(&self) -> &'static str {
+        "Where data lives"
+    }
+
+    fn measured_at(&self) -> usize {
+        1 << 14
+    }
+
+    #[expect(
+        clippy::undocumented_unsafe_blocks,
+        reason = "one argument, above the first launch, holds for all"
+    )]
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let n = stage.one_extent(
+            1 << 14,
+            1 << 24,
+            "a polynomial is evaluated at N points: one extent, for example 100000",
+        )?;
+        stage.admit(Size::One(n), (n as u64).checked_mul(8))?;
+        let device = stage.device;
+        set(stage, "GLOBAL_COEFFICIENTS", spaces_global_static::NAME)?;
+        set(stage, "CONSTANT_COEFFICIENTS", spaces_constant::NAME)?;
+
+        let points = Random::new(8).units(n);
+        let values = values(&points);
+        let x = stage.upload("the points", &points)?;
+        let c = stage.upload("the coefficients", &COEFFICIENTS)?;
+        let shape = Shape::line(n, BLOCK);
+        // SAFETY (all launches): `x` and the target hold n elements, `c` four; blocks have 128 threads.
+        let rows = vec![
+            polynomial(stage, spaces_parameter::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_parameter>(&LEVELS)?.launch(shape, (COEFFICIENTS, &x, y))
+            })?
+            .shows("passed by value, kept in registers: no memory is read but x"),
+            polynomial(stage, spaces_local::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_local>(&LEVELS)?.launch(shape, (&c, 1u32, &x, y))
+            })?
+            .shows("an array indexed at run time: each thread's own, off the chip"),
+            polynomial(stage, spaces_shared::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_shared>(&LEVELS)?.launch(shape, (&c, &x, y))
+            })?
+            .shows("copied once by each block; every read is a broadcast, one wavefront"),
+            polynomial(stage, spaces_global::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_global>(&LEVELS)?.launch(shape, (&c, &x, y))
+            })?
+            .shows("a buffer: all lanes of a warp read the same sector"),
+            polynomial(stage, spaces_global_static::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_global_static>(&LEVELS)?.launch(shape, (&x, y))
+            })?
+            .shows("a static in global memory, set by the host through Module::get_global"),
+            polynomial(stage, spaces_constant::NAME, &values, |y| unsafe {
+                device.kernel::<spaces_constant>(&LEVELS)?.launch(shape, (&x, y))
+            })?
+            .shows(
+                "a static in constant memory, set the same way: read only, cached, one read for all lanes",
+            ),
+        ];
+        Ok([rows, scope(stage)?].concat())
+    }
+
+    fn text(&self, rows: &[Row]) -> String {
+        let counted = rows.iter().filter_map(|row| {
+            let by = row.memory_instructions?;
+            let counts = [by.parameter, by.local, by.shared, by.global, by.constant];
+            Some([vec![row.kernel.clone()], counts.map(grouped).to_vec()].concat())
+        });
+        let counted: Vec<Vec<String>> = counted.collect();
+        let mut out = row::text(rows);
+        if !counted.is_empty() {
+            let elsewhere =
+                rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
+            let place = elsewhere.and_then(|row| row.counters_size.as_deref());
+            let place = place.map_or(String::new(), |size| format!(" (virtual GPU, size {size})"));
+            let heading = terminal::heading(&format!("Memory instructions of all warps, by space{place}"));
+            let header = ["kernel", "parameter", "local", "shared", "global", "constant"];
+            let heading = terminal::wrapped("", &heading);
+            out.push_str(&format!("\n{heading}{}\n", terminal::table(&header, &counted)));
+        }
+        out
+    }
 }
 
 /// Sets a static of the module that has the kernel.
@@ -101,28 +142,6 @@ fn polynomial(
 fn values(points: &[f32]) -> Vec<f64> {
     let [c0, c1, c2, c3] = COEFFICIENTS.map(f64::from);
     points.par_iter().map(|&x| f64::from(x)).map(|x| c0 + x * (c1 + x * (c2 + x * c3))).collect()
-}
-
-/// The rows, then what each kernel's warps asked of which memory.
-pub fn text(rows: &[Row]) -> String {
-    let counted = rows.iter().filter_map(|row| {
-        let by = row.memory_instructions?;
-        let counts = [by.parameter, by.local, by.shared, by.global, by.constant];
-        Some([vec![row.kernel.clone()], counts.map(grouped).to_vec()].concat())
-    });
-    let counted: Vec<Vec<String>> = counted.collect();
-    let mut out = row::text(rows);
-    if !counted.is_empty() {
-        let elsewhere =
-            rows.iter().find(|row| row.counters_size.as_ref().is_some_and(|size| *size != row.size));
-        let place = elsewhere.and_then(|row| row.counters_size.as_deref());
-        let place = place.map_or(String::new(), |size| format!(" (virtual GPU, size {size})"));
-        let heading = terminal::heading(&format!("Memory instructions of all warps, by space{place}"));
-        let header = ["kernel", "parameter", "local", "shared", "global", "constant"];
-        let heading = terminal::wrapped("", &heading);
-        out.push_str(&format!("\n{heading}{}\n", terminal::table(&header, &counted)));
-    }
-    out
 }
 
 /// Who sees what, and how long it lives: two launches, one after the other.

@@ -4,7 +4,7 @@ use cust::memory::DeviceBuffer;
 use rayon::prelude::*;
 use warpsmith_launch::{Bf16, Device, F16};
 
-use super::{Fill, Row, Stage, Work};
+use super::{Demo, Fill, Row, Stage, Work};
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
@@ -14,34 +14,54 @@ use crate::verify::TensorProduct;
 /// The most operations that the virtual GPU is asked for, for each row.
 const VIRTUAL_OPERATIONS: f64 = 2e10;
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(128, 4096);
-    let (m, n, k) = size.product();
-    let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
-    let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
-    stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
-    let operations = 2.0 * m as f64 * n as f64 * k as f64;
-    if stage.device.is_virtual() && operations > VIRTUAL_OPERATIONS {
-        return Err(Error::Size(format!(
-            "size {size} is {operations:.1e} operations; the virtual GPU takes tensor demos of at most \
-             {VIRTUAL_OPERATIONS:.0e}"
-        )));
+/// The demo.
+pub struct TensorDemo;
+
+impl Demo for TensorDemo {
+    fn name(&self) -> &'static str {
+        "tensor"
     }
-    if !stage.device.is_virtual() && stage.only.is_none() {
-        stage.progress.step("the driver compiles the kernels");
-        load_ahead(stage.device, (m, n, k));
+
+    fn title(&self) -> &'static str {
+        "Matrix multiplication on tensor cores"
     }
-    let mut rows = Vec::new();
-    for input in Input::ALL {
-        rows.extend(match input {
-            Input::F16 => of_type::<F16, F16>(stage, (m, n, k), input),
-            Input::Bf16 => of_type::<Bf16, Bf16>(stage, (m, n, k), input),
-            Input::Tf32 => of_type::<f32, f32>(stage, (m, n, k), input),
-            Input::S8 => of_type::<i8, i32>(stage, (m, n, k), input),
-        }?);
+
+    fn takes(&self, _: Size) -> bool {
+        true
     }
-    Ok(rows)
+
+    fn measured_at(&self) -> usize {
+        128
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let size = stage.size_or(128, 4096);
+        let (m, n, k) = size.product();
+        let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
+        let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
+        stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
+        let operations = 2.0 * m as f64 * n as f64 * k as f64;
+        if stage.device.is_virtual() && operations > VIRTUAL_OPERATIONS {
+            return Err(Error::Size(format!(
+                "size {size} is {operations:.1e} operations; the virtual GPU takes tensor demos of at most \
+                 {VIRTUAL_OPERATIONS:.0e}"
+            )));
+        }
+        if !stage.device.is_virtual() && stage.only.is_none() {
+            stage.progress.step("the driver compiles the kernels");
+            load_ahead(stage.device, (m, n, k));
+        }
+        let mut rows = Vec::new();
+        for input in Input::ALL {
+            rows.extend(match input {
+                Input::F16 => of_type::<F16, F16>(stage, (m, n, k), input),
+                Input::Bf16 => of_type::<Bf16, Bf16>(stage, (m, n, k), input),
+                Input::Tf32 => of_type::<f32, f32>(stage, (m, n, k), input),
+                Input::S8 => of_type::<i8, i32>(stage, (m, n, k), input),
+            }?);
+        }
+        Ok(rows)
+    }
 }
 
 /// The products of one type: all layouts, and one whose lines begin anywhere.

@@ -9,7 +9,7 @@ use kernels_gpu::transpose as k;
 use rayon::prelude::*;
 use warpsmith_launch::{Device, F16, Shape};
 
-use super::{Fill, Row, Stage, Work, row};
+use super::{Demo, Fill, Row, Stage, Work, row};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -212,28 +212,56 @@ pub fn expected<T: Copy>(step: Step, (rows, cols): (usize, usize), from: &[T]) -
     }
 }
 
-/// Runs the demo.
-pub fn run(stage: &Stage) -> Result<Vec<Row>, Error> {
-    let size = stage.size_or(256, 8192);
-    let extents = match size {
-        Size::One(n) => (n, n),
-        Size::Two(rows, cols) => (rows, cols),
-        Size::Three(..) => {
-            return Err(Error::Size("a transpose has two extents, for example 640x480".into()));
+/// The demo.
+pub struct TransposeDemo;
+
+impl Demo for TransposeDemo {
+    fn name(&self) -> &'static str {
+        "transpose"
+    }
+
+    fn title(&self) -> &'static str {
+        "Transpose, f32, f64, f16 and bytes"
+    }
+
+    fn takes(&self, size: Size) -> bool {
+        !matches!(size, Size::Three(..))
+    }
+
+    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
+        let size = stage.size_or(256, 8192);
+        let extents = match size {
+            Size::One(n) => (n, n),
+            Size::Two(rows, cols) => (rows, cols),
+            Size::Three(..) => {
+                return Err(Error::Size("a transpose has two extents, for example 640x480".into()));
+            }
+        };
+        let elements = (extents.0 as u64).checked_mul(extents.1 as u64);
+        stage.admit(size, elements.and_then(|elements| elements.checked_mul(32)))?;
+        let numbers = Random::new(2).units(extents.0 * extents.1);
+        let of = (stage, extents, &numbers[..]);
+        let rows = [
+            steps(of, |x| x)?,
+            steps(of, |x| f64::from(x) + 1e-9)?,
+            steps(of, |x| F16(half::f16::from_f32(x)))?,
+            steps(of, |x| x.to_bits() as u8)?,
+            steps(of, |x| Quad([x, x + 1.0, x - 1.0, -x]))?,
+        ];
+        Ok(rows.concat())
+    }
+
+    fn text(&self, rows: &[Row]) -> String {
+        let named = |row: &Row| Step::ALL.iter().any(|&step| f32::name(step) == Some(&row.kernel));
+        let (f32s, others): (Vec<Row>, Vec<Row>) = rows.iter().cloned().partition(named);
+        let mut out = row::text(&f32s);
+        if !others.is_empty() {
+            let heading = crate::terminal::heading("The same steps for elements of 8, 2, 1 and 16 bytes");
+            let heading = crate::terminal::wrapped("", &heading);
+            out.push_str(&format!("\n{heading}{}", row::text(&others)));
         }
-    };
-    let elements = (extents.0 as u64).checked_mul(extents.1 as u64);
-    stage.admit(size, elements.and_then(|elements| elements.checked_mul(32)))?;
-    let numbers = Random::new(2).units(extents.0 * extents.1);
-    let of = (stage, extents, &numbers[..]);
-    let rows = [
-        steps(of, |x| x)?,
-        steps(of, |x| f64::from(x) + 1e-9)?,
-        steps(of, |x| F16(half::f16::from_f32(x)))?,
-        steps(of, |x| x.to_bits() as u8)?,
-        steps(of, |x| Quad([x, x + 1.0, x - 1.0, -x]))?,
-    ];
-    Ok(rows.concat())
+        out
+    }
 }
 
 /// A launch of the demo: a step, or what the dispatcher takes on Hopper.
@@ -292,17 +320,4 @@ fn steps<T: Element>(
     }
     row::against_first(&mut rows);
     Ok(rows)
-}
-
-/// The steps of f32 with what each shows, then the same steps for elements of other widths.
-pub fn text(rows: &[Row]) -> String {
-    let named = |row: &Row| Step::ALL.iter().any(|&step| f32::name(step) == Some(&row.kernel));
-    let (f32s, others): (Vec<Row>, Vec<Row>) = rows.iter().cloned().partition(named);
-    let mut out = row::text(&f32s);
-    if !others.is_empty() {
-        let heading = crate::terminal::heading("The same steps for elements of 8, 2, 1 and 16 bytes");
-        let heading = crate::terminal::wrapped("", &heading);
-        out.push_str(&format!("\n{heading}{}", row::text(&others)));
-    }
-    out
 }

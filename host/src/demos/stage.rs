@@ -1,0 +1,156 @@
+//! What a demo runs on: uploads, launches with counters and times, and the limits of a size.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use bytemuck::AnyBitPattern;
+use cust::event::{Event, EventFlags};
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use warpsmith_cuda::profile::LaunchProfile;
+use warpsmith_launch::{Device, Doing};
+
+use super::{Demo, Fill, Target, forecast};
+use crate::counters::{self, Counted};
+use crate::error::Error;
+use crate::size::Size;
+use crate::terminal::Progress;
+
+/// How often a kernel is timed, if that takes no longer than this; twice at least.
+const SAMPLES: usize = 11;
+const TIMING: Duration = Duration::from_millis(100);
+/// The most bytes that a demo moves through the virtual GPU: a person waits for it.
+const VIRTUAL_BYTES: u64 = 1 << 30;
+
+/// What a demo runs on.
+pub struct Stage<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// The size asked for.
+    pub size: Option<Size>,
+    /// The edge of dynamic tiles asked for.
+    pub dynamic_tile: Option<u32>,
+    /// Where to say what runs now.
+    pub progress: &'a Progress,
+    /// The only kernel wanted, if not all are.
+    pub only: Option<&'a str>,
+    /// The profiles of what was launched on the virtual GPU.
+    pub profiles: RefCell<Vec<LaunchProfile>>,
+    /// The demo of whose first launch it is to be said how long all will take, if that is long.
+    pub forecast: Cell<Option<&'static dyn Demo>>,
+}
+
+impl<'a> Stage<'a> {
+    /// A stage for everything, at the default sizes.
+    pub fn new(device: &'a Device, progress: &'a Progress) -> Self {
+        let (profiles, forecast) = Default::default();
+        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles, forecast }
+    }
+
+    /// Whether this kernel is wanted.
+    pub fn wants(&self, kernel: &str) -> bool {
+        self.only.is_none_or(|only| only == kernel)
+    }
+
+    /// The demo's size: as asked for, else the default for the device.
+    pub fn size_or(&self, virtual_default: usize, gpu_default: usize) -> Size {
+        self.size.unwrap_or(Size::One(if self.device.is_virtual() { virtual_default } else { gpu_default }))
+    }
+
+    /// The extent of a demo that takes one, as `of` says where there are more.
+    pub fn one_extent(&self, virtual_default: usize, gpu_default: usize, of: &str) -> Result<usize, Error> {
+        match self.size_or(virtual_default, gpu_default) {
+            Size::One(n) => Ok(n),
+            _ => Err(Error::Size(of.to_owned())),
+        }
+    }
+
+    /// Refuses a problem that the device has no memory for.
+    pub fn admit(&self, size: Size, bytes: Option<u64>) -> Result<(), Error> {
+        let memory = self.device.limits().memory as u64;
+        // The driver keeps some for itself, and so do code and stacks.
+        let (limit, whose) = match self.device.is_virtual() {
+            true => (VIRTUAL_BYTES.min(memory), "the virtual GPU takes demos of"),
+            false => (memory / 10 * 9, "the device has"),
+        };
+        match bytes {
+            Some(bytes) if bytes <= limit => Ok(()),
+            _ => {
+                let needed =
+                    bytes.map_or("more bytes than can be counted".to_owned(), |b| format!("{} MiB", b >> 20));
+                Err(Error::Size(format!("size {size} needs {needed}; {whose} at most {} MiB", limit >> 20)))
+            }
+        }
+    }
+
+    /// Runs `launch` once; on the virtual GPU with counters. What is not wanted is not run.
+    pub fn once<E>(
+        &self,
+        kernel: &str,
+        launch: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<Counted>, Error>
+    where
+        Error: From<E>,
+    {
+        if !self.wants(kernel) {
+            return Ok(None);
+        }
+        if let Some(demo) = self.forecast.take() {
+            forecast::announce(demo, self)?;
+        }
+        self.progress.step(kernel);
+        let profiles = counters::profiled(self.device, || Ok(launch()?))?;
+        let counted = Counted::of(&profiles);
+        self.profiles.borrow_mut().extend(profiles);
+        Ok(self.device.is_virtual().then_some(counted))
+    }
+
+    /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.
+    ///
+    /// [`once`](Self::once) was the warm-up: it loaded the code and woke the clocks.
+    pub fn time<E>(&self, mut launch: impl FnMut() -> Result<(), E>) -> Result<Option<f64>, Error>
+    where
+        Error: From<E>,
+    {
+        if self.device.is_virtual() {
+            return Ok(None);
+        }
+        let event = || Event::new(EventFlags::DEFAULT).doing("make an event");
+        let (start, end) = (event()?, event()?);
+        let begun = Instant::now();
+        let mut times = Vec::with_capacity(SAMPLES);
+        while times.len() < SAMPLES && (times.len() < 2 || begun.elapsed() < TIMING) {
+            start.record(self.device.stream()).doing("record an event")?;
+            launch()?;
+            end.record(self.device.stream()).doing("record an event")?;
+            end.synchronize().doing("wait for an event")?;
+            let time = end.elapsed_time_f32(&start).doing("read the time between two events")?;
+            times.push(f64::from(time));
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(Some(times[times.len() / 2]))
+    }
+
+    /// A copy of `values` on the device.
+    pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
+        Ok(DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))?)
+    }
+
+    /// A buffer for results, full of what no result is.
+    pub fn target<T: DeviceCopy + AnyBitPattern + Default>(
+        &self,
+        what: &'static str,
+        len: usize,
+        fill: Fill,
+    ) -> Result<Target<'a, T>, Error> {
+        Ok(Target::new(self.device, what, len, fill)?)
+    }
+
+    /// A copy of `buffer` on the host.
+    pub fn download<T: DeviceCopy + Default>(
+        &self,
+        what: &str,
+        buffer: &DeviceBuffer<T>,
+    ) -> Result<Vec<T>, Error> {
+        Ok(buffer.as_host_vec().doing(format!("copy {what} to the host"))?)
+    }
+}
