@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpu_model::profile::Counters;
 use host::demos::{self, Demo, Row, Stage};
 use host::size::Size;
-use report::profile::Counters;
 use warpsmith_launch::Device;
 
 use crate::{Case, quiet};

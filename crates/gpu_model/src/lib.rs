@@ -11,6 +11,7 @@ pub mod cache;
 pub mod chips;
 pub mod coalescing;
 pub mod occupancy;
+pub mod profile;
 pub mod roofline;
 
 pub use chips::{Capability, Chip, SmLimits, UnknownCapability};

@@ -7,12 +7,10 @@
 mod operations;
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
 use gpu_model::coalescing::{atomic_sectors, copied_sectors, sectors};
-use serde::Serialize;
 
 use crate::fault::{Fault, SourceFrame};
 use crate::memory::window;
@@ -22,138 +20,20 @@ use crate::observer::{
 use crate::op::{AtomicFunction, AtomicOp, OpKind};
 use crate::program::Code;
 
-pub use operations::{Operations, TensorOperations};
+pub use gpu_model::profile::{
+    BySpace, Counters, GlobalCounters, LaunchProfile, LineProfile, NotCounted, Operations, SharedCounters,
+    TensorOperations,
+};
 
-/// What was counted in one launch.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct LaunchProfile {
-    /// The kernel's name.
-    pub kernel: String,
-    /// Blocks in each dimension.
-    pub grid: [u32; 3],
-    /// Threads of a block in each dimension.
-    pub block: [u32; 3],
-    /// Shared memory of a block, static and dynamic.
-    pub shared_bytes: u32,
-    /// Instructions that warps executed; a diverged warp executes an instruction once for each group of its lanes.
-    pub warp_instructions: u64,
-    /// Those of them that went to memory, by the space that they reached.
-    pub memory_instructions: BySpace,
-    /// The whole launch.
-    pub counters: Counters,
-    /// Arithmetic of all lanes.
-    pub operations: Operations,
-    /// Each source line that touched memory, by file and line.
-    pub lines: Vec<LineProfile>,
-    /// Families of instructions that ran and have no measured rule.
-    pub not_counted: Vec<NotCounted>,
-    /// What ended the launch, if it did not end well.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-}
-
-/// The counters of one source line: the innermost frame outside the standard libraries and `crates/tile`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct LineProfile {
-    /// The file as the compiler named it; empty if the PTX has no lines.
-    pub file: String,
-    /// The line, from 1; without lines, the line of the PTX text.
-    pub line: u32,
-    /// What was counted there.
-    #[serde(flatten)]
-    pub counters: Counters,
-}
-
-/// Every family with a measured rule.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counters {
-    /// `ld.shared`.
-    pub shared_load: SharedCounters,
-    /// `st.shared`.
-    pub shared_store: SharedCounters,
-    /// `atom.shared` and `red.shared` of 4 bytes.
-    pub shared_atomic: SharedCounters,
-    /// `ld.global`.
-    pub global_load: GlobalCounters,
-    /// `st.global`.
-    pub global_store: GlobalCounters,
-    /// `atom.global` and `red.global`: lanes that want one word come one after the other.
-    pub global_atomic: GlobalCounters,
-    /// What bulk and tensor copies read from global memory. A request is a run of contiguous bytes, such as a row of a
-    /// box; sectors follow from its place, and no rule for them was measured.
-    pub bulk_load: GlobalCounters,
-    /// What they write to global memory.
-    pub bulk_store: GlobalCounters,
-}
-
-/// One family on shared memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct SharedCounters {
-    /// Warp instructions.
-    pub instructions: u64,
-    /// Passes through shared memory.
-    pub wavefronts: u64,
-    /// Passes without conflicts.
-    pub ideal_wavefronts: u64,
-    /// Passes lost to conflicts.
-    pub bank_conflicts: u64,
-}
-
-/// One family on global memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct GlobalCounters {
-    /// Warp instructions.
-    pub requests: u64,
-    /// Sectors of 32 bytes that they touched.
-    pub sectors: u64,
-    /// Bytes that lanes asked for.
-    pub bytes: u64,
-}
-
-/// Warp instructions by the memory that they reached; what bulk copies move is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct BySpace {
-    /// A kernel's parameters.
-    pub parameter: u64,
-    /// A thread's own stack.
-    pub local: u64,
-    /// A block's shared memory.
-    pub shared: u64,
-    /// Global memory.
-    pub global: u64,
-    /// Constant memory.
-    pub constant: u64,
-}
-
-impl BySpace {
-    fn of(&mut self, space: MemorySpace) -> &mut u64 {
-        match space {
-            MemorySpace::Param => &mut self.parameter,
-            MemorySpace::Local => &mut self.local,
-            MemorySpace::Shared => &mut self.shared,
-            MemorySpace::Global => &mut self.global,
-            MemorySpace::Const => &mut self.constant,
-        }
+/// Where an instruction that reached a space is counted.
+fn reached(by: &mut BySpace, space: MemorySpace) -> &mut u64 {
+    match space {
+        MemorySpace::Param => &mut by.parameter,
+        MemorySpace::Local => &mut by.local,
+        MemorySpace::Shared => &mut by.shared,
+        MemorySpace::Global => &mut by.global,
+        MemorySpace::Const => &mut by.constant,
     }
-}
-
-impl AddAssign for BySpace {
-    fn add_assign(&mut self, other: Self) {
-        self.parameter += other.parameter;
-        self.local += other.local;
-        self.shared += other.shared;
-        self.global += other.global;
-        self.constant += other.constant;
-    }
-}
-
-/// Instructions without a measured rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NotCounted {
-    /// What they are.
-    pub family: String,
-    /// How many ran.
-    pub instructions: u64,
 }
 
 /// Profiles one launch: pass it to [`crate::Gpu::launch`], then take [`Profiler::finish`].
@@ -269,7 +149,7 @@ impl BlockObserver for BlockProfiler {
     #[inline]
     fn access(&mut self, at: At, access: &Access<'_>) {
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
-            *self.tally.memory_instructions.of(access.space) += 1;
+            *reached(&mut self.tally.memory_instructions, access.space) += 1;
             return;
         }
         let slot = if access.generic {
@@ -287,7 +167,7 @@ impl BlockObserver for BlockProfiler {
         if matches!(site.count, Count::Copies) {
             return;
         }
-        *self.tally.memory_instructions.of(access.space) += 1;
+        *reached(&mut self.tally.memory_instructions, access.space) += 1;
         match &mut site.count {
             Count::Copies => {}
             Count::Shared(_, rule, counters) => {
@@ -324,7 +204,7 @@ impl BlockObserver for BlockProfiler {
                 let reading = (0..32).filter(reads).fold(0u32, |mask, lane| mask | 1 << lane);
                 // Of whole pieces; those that go past the first cache have a rule of their own.
                 if reading != 0 {
-                    *self.tally.memory_instructions.of(MemorySpace::Global) += 1;
+                    *reached(&mut self.tally.memory_instructions, MemorySpace::Global) += 1;
                     let counters = self.tally.copies.entry(at.pc).or_default();
                     counters.requests += 1;
                     counters.sectors += u64::from(match self.code.opcode(at.pc) {
@@ -437,7 +317,7 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
         let loads = loads.filter(|(op, _)| matches!(op.kind, OpKind::LoadParam(_)));
         profile.memory_instructions.parameter += loads.map(|(_, executed)| executed[0]).sum::<u64>();
         for (pc, &[_, lanes]) in tally.executed.iter().enumerate().filter(|(_, e)| e[1] > 0) {
-            profile.operations.add(code.opcode(pc as u32).map(Operations::of).unwrap_or_default(), lanes);
+            profile.operations += code.opcode(pc as u32).map(operations::of).unwrap_or_default() * lanes;
         }
         for (what, count) in &tally.others {
             *others.entry(what).or_default() += count;
@@ -446,13 +326,13 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
             let line = lines.entry(line_of(code, pc)).or_default();
             for counters in [line, &mut profile.counters] {
                 let family = if write { &mut counters.bulk_store } else { &mut counters.bulk_load };
-                add_global(family, counted);
+                *family += *counted;
             }
         }
         for (&pc, counted) in &tally.copies {
             let line = lines.entry(line_of(code, pc)).or_default();
-            add_global(&mut line.global_load, counted);
-            add_global(&mut profile.counters.global_load, counted);
+            line.global_load += *counted;
+            profile.counters.global_load += *counted;
         }
         for site in &tally.sites {
             if let Count::NotCounted(what, count) = site.count {
@@ -480,10 +360,7 @@ fn add(to: &mut Counters, count: &Count) {
                 AccessKind::Store => &mut to.shared_store,
                 AccessKind::Atomic | AccessKind::Reduction => &mut to.shared_atomic,
             };
-            to.instructions += from.instructions;
-            to.wavefronts += from.wavefronts;
-            to.ideal_wavefronts += from.ideal_wavefronts;
-            to.bank_conflicts += from.bank_conflicts;
+            *to += *from;
         }
         Count::Global(kind, from) => {
             let to = match kind {
@@ -491,16 +368,10 @@ fn add(to: &mut Counters, count: &Count) {
                 AccessKind::Store => &mut to.global_store,
                 AccessKind::Atomic | AccessKind::Reduction => &mut to.global_atomic,
             };
-            add_global(to, from);
+            *to += *from;
         }
         Count::NotCounted(..) | Count::Copies => {}
     }
-}
-
-fn add_global(to: &mut GlobalCounters, from: &GlobalCounters) {
-    to.requests += from.requests;
-    to.sectors += from.sectors;
-    to.bytes += from.bytes;
 }
 
 /// Whether a file is of the standard libraries or of the building blocks.

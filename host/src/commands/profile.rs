@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use gpu_model::profile::{BySpace, Counters};
 use serde::Serialize;
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::Wish;
 
 use crate::cli::{Context, Outcome, Output};
-use crate::counters::{counters, memory_instructions, sum};
+use crate::counters::Counted;
 use crate::merging::{Merge, merges};
 use crate::profiling;
 use crate::registry;
@@ -80,7 +81,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
     );
     out.push_str(&terminal::wrapped("", &whereabouts));
     out.push('\n');
-    let all = sum(launches);
+    let Counted { counters: all, memory_instructions } = Counted::of(launches);
     let warps: u64 = launches.iter().map(|launch| launch.warp_instructions).sum();
     let shared = [
         ("shared loads", all.shared_load),
@@ -93,7 +94,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         ("global atomics", all.global_atomic),
     ];
     let _ = writeln!(out, "  {} warp instructions", grouped(warps));
-    out.push_str(&to_memory(launches));
+    out.push_str(&to_memory(memory_instructions));
     for (name, s) in shared.into_iter().filter(|(_, s)| s.instructions > 0) {
         let counts = format!(
             "{name}: {} instructions, {} wavefronts (ideal {}), {} bank conflicts",
@@ -151,8 +152,7 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
 }
 
 /// How many of the instructions went to which memory.
-fn to_memory(launches: &[LaunchProfile]) -> String {
-    let by = memory_instructions(launches);
+fn to_memory(by: BySpace) -> String {
     let spaces = [
         (by.parameter, "parameters"),
         (by.local, "local"),
@@ -173,9 +173,9 @@ fn to_memory(launches: &[LaunchProfile]) -> String {
 
 /// The lines that touch memory, worst first, each with its source and what to do about it.
 fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
-    let mut by_line: BTreeMap<(String, u32), report::profile::Counters> = BTreeMap::new();
+    let mut by_line: BTreeMap<(String, u32), Counters> = BTreeMap::new();
     for line in launches.iter().flat_map(|launch| &launch.lines) {
-        *by_line.entry((line.file.clone(), line.line)).or_default() += counters(&line.counters);
+        *by_line.entry((line.file.clone(), line.line)).or_default() += line.counters;
     }
     let mut worst: Vec<_> = by_line.into_iter().collect();
     worst.sort_by_key(|(_, counters)| std::cmp::Reverse(counters.waste()));

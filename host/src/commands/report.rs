@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gpu_model::occupancy::{BlockNeeds, Occupancy};
+use gpu_model::profile::LaunchProfile;
 use gpu_model::{Chip, chips};
 use report::html::{Kernel, Page, SourceLine};
-use report::profile::Launch;
 use serde::Serialize;
 use warpsmith_launch::{Description, Device, Wish};
 
@@ -51,7 +51,7 @@ struct Answer {
 
 #[derive(Serialize)]
 struct Row {
-    launch: Launch,
+    launch: LaunchProfile,
     size: String,
     operations: Option<f64>,
     operations_per_byte: Option<f64>,
@@ -114,9 +114,8 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
         let progress = Progress::new(family, visible);
         let stage = Stage::new(device, &progress);
         let rows = profiling::run_family(family, &stage)?;
-        let mut launches: BTreeMap<String, Vec<Launch>> = BTreeMap::new();
-        for profile in stage.profiles.take() {
-            let launch: Launch = serde_json::from_value(serde_json::to_value(profile)?)?;
+        let mut launches: BTreeMap<String, Vec<LaunchProfile>> = BTreeMap::new();
+        for launch in stage.profiles.take() {
             launches.entry(launch.kernel.clone()).or_default().push(launch);
         }
         let descriptions =
@@ -143,7 +142,7 @@ fn describe(
     device: &Device,
     chip: &Chip,
     description: &Description,
-    mut launch: Launch,
+    mut launch: LaunchProfile,
     size: String,
 ) -> anyhow::Result<Kernel> {
     let resources = Resources::of(device, description, chip.capability())?;
@@ -170,7 +169,7 @@ fn describe(
 }
 
 /// The lines with counters and a few around each, as far as the source is here.
-fn source_lines(launch: &Launch) -> Vec<SourceLine> {
+fn source_lines(launch: &LaunchProfile) -> Vec<SourceLine> {
     let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for line in &launch.lines {
         let around = line.line.saturating_sub(AROUND).max(1)..=line.line.saturating_add(AROUND);

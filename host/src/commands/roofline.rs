@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use gpu_model::Chip;
+use gpu_model::profile::{Counters, Operations};
 use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, Work};
 use report::text::Point;
 use report::unit::rate;
@@ -9,7 +10,6 @@ use serde::Serialize;
 
 use super::occupancy::parse_chip;
 use crate::cli::{Context, Outcome, Output};
-use crate::counters;
 use crate::profiling;
 use crate::size::Size;
 use crate::terminal;
@@ -128,9 +128,9 @@ impl Roofline {
 /// A kernel as the virtual GPU counts it, all launches of its demo together.
 fn counted(name: &str, size: Option<Size>, chip: &Chip) -> anyhow::Result<KernelAnswer> {
     let launches = profiling::profile(name, size)?;
-    let counted = counters::sum(&launches);
+    let counted = launches.iter().map(|launch| launch.counters).sum::<Counters>();
     let (read, written) = (counted.global_read(), counted.global_written());
-    let operations = counters::operations(&launches);
+    let operations = launches.iter().map(|launch| launch.operations).sum::<Operations>();
     let work = Work {
         operations: operations.total() as f64,
         requested_bytes: (read.bytes + written.bytes) as f64,

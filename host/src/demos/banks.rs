@@ -1,8 +1,8 @@
 //! Banks: how many wavefronts one read of shared memory takes.
 
 use cust::memory::{DeviceBuffer, DeviceCopy};
+use gpu_model::profile::Counters;
 use kernels_gpu::banks as k;
-use report::profile::Counters;
 use warpsmith_launch::{Device, Doing, Shape};
 
 use super::{Demo, Row, Stage};

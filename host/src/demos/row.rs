@@ -1,6 +1,6 @@
 //! One row of a demo: what ran, whether it was right, and what was measured or counted.
 
-use report::profile::{BySpace, Counters};
+use gpu_model::profile::{BySpace, Counters};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counted;

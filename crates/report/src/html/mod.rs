@@ -11,7 +11,7 @@ use std::fmt::Write;
 use gpu_model::{Chip, occupancy::Occupancy, roofline::Roofline};
 
 use crate::{
-    profile::Launch,
+    profile::LaunchProfile,
     svg::{self, Mark, escape},
     unit,
 };
@@ -31,7 +31,7 @@ pub struct Page<'a> {
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// The launch.
-    pub launch: Launch,
+    pub launch: LaunchProfile,
     /// A few words on the size, such as `512×512`.
     pub size: String,
     /// Source lines around those with counters, in order.

@@ -1,108 +1,63 @@
 //! Arithmetic of an instruction: floating-point operations of its lanes, and products on tensor cores.
 
-use serde::Serialize;
+use gpu_model::profile::{Operations, TensorOperations};
 
 use crate::matrix::element::Element;
 use crate::matrix::mma::{Mma, Shape};
 use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::Wmma;
 
-/// Operations by type: a multiply-add counts two, packed types by element. Approximations and conversions are not
-/// counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Operations {
-    /// `f16` and `bf16`.
-    pub f16: u64,
-    /// `f32`.
-    pub f32: u64,
-    /// `f64`.
-    pub f64: u64,
-    /// Of `mma`, `wmma` and `wgmma`.
-    pub tensor: TensorOperations,
-}
-
-/// Operations of matrix instructions, by the type of the factors. Four-bit integers and single bits are not counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct TensorOperations {
-    /// `f16` and `bf16`.
-    pub f16: u64,
-    /// `tf32`.
-    pub tf32: u64,
-    /// `f64`.
-    pub f64: u64,
-    /// Floating-point numbers of eight bits.
-    pub f8: u64,
-    /// Integers of eight bits.
-    pub s8: u64,
-}
-
-impl Operations {
-    /// Of one lane that executes the instruction. A matrix instruction is shared evenly by the lanes that it takes.
-    pub(super) fn of(opcode: &ptx::Opcode) -> Self {
-        match opcode.name.as_str() {
-            "add" | "sub" | "mul" => Self::of_lane(opcode, 1),
-            "fma" | "mad" => Self::of_lane(opcode, 2),
-            "mma" | "wmma" | "wgmma" => Self { tensor: TensorOperations::of(opcode), ..Self::default() },
-            _ => Self::default(),
-        }
-    }
-
-    fn of_lane(opcode: &ptx::Opcode, each: u64) -> Self {
-        let mut operations = Self::default();
-        for modifier in &opcode.modifiers {
-            match modifier.as_str() {
-                "f16" | "bf16" => operations.f16 = each,
-                "f16x2" | "bf16x2" => operations.f16 = 2 * each,
-                "f32" => operations.f32 = each,
-                "f32x2" => operations.f32 = 2 * each,
-                "f64" => operations.f64 = each,
-                _ => {}
-            }
-        }
-        // `fma.rn.f32.f16` and the like compute in the first type named: the wider one.
-        if operations.f32 > 0 {
-            operations.f16 = 0;
-        }
-        operations
-    }
-
-    /// Adds what `lanes` lanes do that do `each`.
-    pub(super) fn add(&mut self, each: Self, lanes: u64) {
-        self.f16 += each.f16 * lanes;
-        self.f32 += each.f32 * lanes;
-        self.f64 += each.f64 * lanes;
-        self.tensor.f16 += each.tensor.f16 * lanes;
-        self.tensor.tf32 += each.tensor.tf32 * lanes;
-        self.tensor.f64 += each.tensor.f64 * lanes;
-        self.tensor.f8 += each.tensor.f8 * lanes;
-        self.tensor.s8 += each.tensor.s8 * lanes;
+/// Of one lane that executes the instruction. A matrix instruction is shared evenly by the lanes that it takes.
+pub(super) fn of(opcode: &ptx::Opcode) -> Operations {
+    match opcode.name.as_str() {
+        "add" | "sub" | "mul" => of_lane(opcode, 1),
+        "fma" | "mad" => of_lane(opcode, 2),
+        "mma" | "wmma" | "wgmma" => Operations { tensor: of_tensor(opcode), ..Operations::default() },
+        _ => Operations::default(),
     }
 }
 
-impl TensorOperations {
-    fn of(opcode: &ptx::Opcode) -> Self {
-        let words: Vec<&str> = opcode.modifiers.iter().map(|modifier| modifier.as_str()).collect();
-        // Factors, shape, and how many lanes share that product.
-        let product = match opcode.name.as_str() {
-            // One warp, or a quarter of it.
-            "mma" => {
-                Mma::parse(&words).map(|form| (form.a, form.shape, if form.is_quad_pairs() { 8 } else { 32 }))
-            }
-            "wmma" => Wmma::parse(&words).map(|form| (form.a, form.shape, 32)),
-            // Four warps.
-            _ => Wgmma::parse(&words).map(|form| (form.a, form.shape, 128)),
-        };
-        let Ok((element, Shape { m, n, k }, lanes)) = product else { return Self::default() };
-        let each = (2 * m * n * k) as u64 / lanes;
-        let none = Self::default();
-        match element {
-            Element::F16 | Element::Bf16 => Self { f16: each, ..none },
-            Element::Tf32 => Self { tf32: each, ..none },
-            Element::F64 => Self { f64: each, ..none },
-            Element::E4m3 | Element::E5m2 => Self { f8: each, ..none },
-            Element::S8 | Element::U8 => Self { s8: each, ..none },
-            Element::S4 | Element::U4 | Element::B1 => none,
+fn of_lane(opcode: &ptx::Opcode, each: u64) -> Operations {
+    let mut operations = Operations::default();
+    for modifier in &opcode.modifiers {
+        match modifier.as_str() {
+            "f16" | "bf16" => operations.f16 = each,
+            "f16x2" | "bf16x2" => operations.f16 = 2 * each,
+            "f32" => operations.f32 = each,
+            "f32x2" => operations.f32 = 2 * each,
+            "f64" => operations.f64 = each,
+            _ => {}
         }
+    }
+    // `fma.rn.f32.f16` and the like compute in the first type named: the wider one.
+    if operations.f32 > 0 {
+        operations.f16 = 0;
+    }
+    operations
+}
+
+fn of_tensor(opcode: &ptx::Opcode) -> TensorOperations {
+    let words: Vec<&str> = opcode.modifiers.iter().map(|modifier| modifier.as_str()).collect();
+    // Factors, shape, and how many lanes share that product.
+    let product = match opcode.name.as_str() {
+        // One warp, or a quarter of it.
+        "mma" => {
+            Mma::parse(&words).map(|form| (form.a, form.shape, if form.is_quad_pairs() { 8 } else { 32 }))
+        }
+        "wmma" => Wmma::parse(&words).map(|form| (form.a, form.shape, 32)),
+        // Four warps.
+        _ => Wgmma::parse(&words).map(|form| (form.a, form.shape, 128)),
+    };
+    let Ok((element, Shape { m, n, k }, lanes)) = product else { return TensorOperations::default() };
+    let each = (2 * m * n * k) as u64 / lanes;
+    let none = TensorOperations::default();
+    match element {
+        Element::F16 | Element::Bf16 => TensorOperations { f16: each, ..none },
+        Element::Tf32 => TensorOperations { tf32: each, ..none },
+        Element::F64 => TensorOperations { f64: each, ..none },
+        Element::E4m3 | Element::E5m2 => TensorOperations { f8: each, ..none },
+        Element::S8 | Element::U8 => TensorOperations { s8: each, ..none },
+        Element::S4 | Element::U4 | Element::B1 => none,
     }
 }
 
@@ -112,7 +67,7 @@ mod tests {
 
     fn of(instruction: &str) -> Operations {
         let mut words = instruction.split('.').map(ptx::Name::from);
-        Operations::of(&ptx::Opcode { name: words.next().unwrap(), modifiers: words.collect() })
+        super::of(&ptx::Opcode { name: words.next().unwrap(), modifiers: words.collect() })
     }
 
     #[test]
@@ -139,8 +94,7 @@ mod tests {
             ("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16", 128, (2 * 64 * 256 * 16, 0, 0, 0, 0)),
             ("wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3", 128, (0, 0, 0, 2 * 64 * 128 * 32, 0)),
         ] {
-            let mut all = Operations::default();
-            all.add(of(instruction), lanes);
+            let all = of(instruction) * lanes;
             let TensorOperations { f16, tf32, f64, f8, s8 } = all.tensor;
             assert_eq!((f16, tf32, f64, f8, s8), expected, "{instruction}");
             assert_eq!((all.f16, all.f32, all.f64), (0, 0, 0), "{instruction}");

@@ -1,0 +1,323 @@
+//! What is counted of a launch: by the virtual GPU, in a profile that was written, and in reports.
+
+use std::iter::Sum;
+use std::ops::{AddAssign, Mul};
+
+use serde::{Deserialize, Serialize};
+
+use crate::roofline::Arithmetic;
+
+/// What was counted in one launch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LaunchProfile {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+    /// Instructions that warps executed; a diverged warp executes an instruction once for each group of its lanes.
+    pub warp_instructions: u64,
+    /// Those of them that went to memory, by the space that they reached.
+    pub memory_instructions: BySpace,
+    /// The whole launch.
+    pub counters: Counters,
+    /// Arithmetic of all lanes.
+    pub operations: Operations,
+    /// Each source line that touched memory, by file and line.
+    pub lines: Vec<LineProfile>,
+    /// Families of instructions that ran and have no measured rule.
+    pub not_counted: Vec<NotCounted>,
+    /// What ended the launch, if it did not end well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// The counters of one source line: the innermost frame outside the standard libraries and `crates/tile`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LineProfile {
+    /// The file as the compiler named it; empty if the PTX has no lines.
+    pub file: String,
+    /// The line, from 1; without lines, the line of the PTX text.
+    pub line: u32,
+    /// What was counted there.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// Every family with a measured rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// `ld.shared`.
+    pub shared_load: SharedCounters,
+    /// `st.shared`.
+    pub shared_store: SharedCounters,
+    /// `atom.shared` and `red.shared` of 4 bytes.
+    pub shared_atomic: SharedCounters,
+    /// `ld.global`.
+    pub global_load: GlobalCounters,
+    /// `st.global`.
+    pub global_store: GlobalCounters,
+    /// `atom.global` and `red.global`: lanes that want one word come one after the other.
+    pub global_atomic: GlobalCounters,
+    /// What bulk and tensor copies read from global memory. A request is a run of contiguous bytes, such as a row of a
+    /// box; sectors follow from its place, and no rule for them was measured.
+    pub bulk_load: GlobalCounters,
+    /// What they write to global memory.
+    pub bulk_store: GlobalCounters,
+}
+
+/// One family on shared memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SharedCounters {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Passes through shared memory.
+    pub wavefronts: u64,
+    /// Passes without conflicts.
+    pub ideal_wavefronts: u64,
+    /// Passes lost to conflicts.
+    pub bank_conflicts: u64,
+}
+
+/// One family on global memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GlobalCounters {
+    /// Warp instructions.
+    pub requests: u64,
+    /// Sectors of 32 bytes that they touched.
+    pub sectors: u64,
+    /// Bytes that lanes asked for.
+    pub bytes: u64,
+}
+
+/// Warp instructions by the memory that they reached; what bulk copies move is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BySpace {
+    /// A kernel's parameters.
+    pub parameter: u64,
+    /// A thread's own stack.
+    pub local: u64,
+    /// A block's shared memory.
+    pub shared: u64,
+    /// Global memory.
+    pub global: u64,
+    /// Constant memory.
+    pub constant: u64,
+}
+
+/// Operations by type: a multiply-add counts two, packed types by element. Approximations and conversions are not
+/// counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Operations {
+    /// `f16` and `bf16`.
+    pub f16: u64,
+    /// `f32`.
+    pub f32: u64,
+    /// `f64`.
+    pub f64: u64,
+    /// Of `mma`, `wmma` and `wgmma`.
+    pub tensor: TensorOperations,
+}
+
+/// Operations of matrix instructions, by the type of the factors. Four-bit integers and single bits are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TensorOperations {
+    /// `f16` and `bf16`.
+    pub f16: u64,
+    /// `tf32`.
+    pub tf32: u64,
+    /// `f64`.
+    pub f64: u64,
+    /// Floating-point numbers of eight bits.
+    pub f8: u64,
+    /// Integers of eight bits.
+    pub s8: u64,
+}
+
+/// Instructions without a measured rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCounted {
+    /// What they are.
+    pub family: String,
+    /// How many ran.
+    pub instructions: u64,
+}
+
+/// Counters that add up, field by field.
+macro_rules! add_up {
+    ($($counters:ident: $($field:ident)*;)*) => {$(
+        impl AddAssign for $counters {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+
+        impl Sum for $counters {
+            fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+                all.fold(Self::default(), |mut sum, each| {
+                    sum += each;
+                    sum
+                })
+            }
+        }
+    )*};
+}
+add_up! {
+    Counters:
+        shared_load shared_store shared_atomic global_load global_store global_atomic bulk_load bulk_store;
+    SharedCounters: instructions wavefronts ideal_wavefronts bank_conflicts;
+    GlobalCounters: requests sectors bytes;
+    BySpace: parameter local shared global constant;
+    Operations: f16 f32 f64 tensor;
+    TensorOperations: f16 tf32 f64 f8 s8;
+}
+
+impl Mul<u64> for Operations {
+    type Output = Self;
+
+    /// What so many lanes do.
+    fn mul(self, lanes: u64) -> Self {
+        let Self { f16, f32, f64, tensor } = self;
+        Self { f16: f16 * lanes, f32: f32 * lanes, f64: f64 * lanes, tensor: tensor * lanes }
+    }
+}
+
+impl Mul<u64> for TensorOperations {
+    type Output = Self;
+
+    fn mul(self, lanes: u64) -> Self {
+        let Self { f16, tf32, f64, f8, s8 } = self;
+        Self { f16: f16 * lanes, tf32: tf32 * lanes, f64: f64 * lanes, f8: f8 * lanes, s8: s8 * lanes }
+    }
+}
+
+impl Operations {
+    /// All types together.
+    pub fn total(&self) -> u64 {
+        self.by_arithmetic().iter().map(|(operations, _)| operations).sum()
+    }
+
+    /// What does most of them.
+    pub fn arithmetic(&self) -> Arithmetic {
+        let most = self.by_arithmetic().into_iter().max_by_key(|(operations, _)| *operations);
+        most.map_or(Arithmetic::F32, |(_, arithmetic)| arithmetic)
+    }
+
+    fn by_arithmetic(&self) -> [(u64, Arithmetic); 6] {
+        let TensorOperations { f16, tf32, f64, f8, s8 } = self.tensor;
+        [
+            (f16, Arithmetic::TensorF16),
+            (tf32, Arithmetic::TensorTf32),
+            (f64, Arithmetic::TensorF64),
+            (f8, Arithmetic::TensorF8),
+            (s8, Arithmetic::TensorS8),
+            // The last of equals is taken: without any operation, the roof is that of f32.
+            (self.f16 + self.f32 + self.f64, Arithmetic::F32),
+        ]
+    }
+}
+
+impl GlobalCounters {
+    /// Sectors that the bytes would fill if they lay side by side.
+    pub const fn ideal_sectors(&self) -> u64 {
+        self.bytes.div_ceil(32)
+    }
+
+    /// Sectors beyond the ideal.
+    pub const fn excess_sectors(&self) -> u64 {
+        self.sectors.saturating_sub(self.ideal_sectors())
+    }
+
+    /// Bytes asked for ÷ bytes moved. Above 1 where lanes share bytes.
+    pub fn efficiency(&self) -> Option<f64> {
+        (self.sectors > 0).then(|| self.bytes as f64 / (32 * self.sectors) as f64)
+    }
+}
+
+impl Counters {
+    /// The three families of shared memory together.
+    pub fn shared(&self) -> SharedCounters {
+        [self.shared_load, self.shared_store, self.shared_atomic].into_iter().sum()
+    }
+
+    /// What is read from global memory, by loads and by bulk copies.
+    pub fn global_read(&self) -> GlobalCounters {
+        [self.global_load, self.bulk_load].into_iter().sum()
+    }
+
+    /// What is written to global memory, by stores and by bulk copies.
+    pub fn global_written(&self) -> GlobalCounters {
+        [self.global_store, self.bulk_store].into_iter().sum()
+    }
+
+    /// All families of global memory together.
+    pub fn global(&self) -> GlobalCounters {
+        [self.global_read(), self.global_written(), self.global_atomic].into_iter().sum()
+    }
+
+    /// What was spent for nothing: wavefronts lost to conflicts plus sectors beyond the ideal.
+    pub fn waste(&self) -> u64 {
+        self.shared().bank_conflicts
+            + self.global_load.excess_sectors()
+            + self.global_store.excess_sectors()
+            + self.global_atomic.excess_sectors()
+    }
+
+    /// What could be done about the waste, a sentence each.
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        for (verb, shared) in [("load", self.shared_load), ("store", self.shared_store)] {
+            if shared.bank_conflicts > 0 {
+                let degree = shared.wavefronts as f64 / shared.ideal_wavefronts.max(1) as f64;
+                advice.push(format!(
+                    "shared {verb}s take {degree:.1} times the wavefronts they need: pad each row of the tile by one \
+                     element, swizzle its columns, or let neighbouring lanes walk along a row"
+                ));
+            }
+        }
+        for (verb, global) in [("load", self.global_load), ("store", self.global_store)] {
+            if global.excess_sectors() > 0
+                && let Some(used) = global.efficiency()
+            {
+                // Contiguous rows that begin or end inside a sector waste up to half of what short ones move, no more.
+                let remedy = match used > 0.5 {
+                    true => {
+                        "rows that begin or end inside a sector of 32 bytes, such as a tile's rim, cost this much and no \
+                         more; else let neighbouring lanes take neighbouring elements"
+                    }
+                    false => {
+                        "let neighbouring lanes take neighbouring elements, or stage the tile through shared memory"
+                    }
+                };
+                advice.push(format!(
+                    "global {verb}s use {:.0} % of the bytes they move: {remedy}",
+                    used * 100.0
+                ));
+            }
+        }
+        advice
+    }
+}
+
+impl LaunchProfile {
+    /// The lines that spend most for nothing, worst first; lines that waste nothing follow by what they spend.
+    pub fn worst_lines(&self) -> Vec<&LineProfile> {
+        let mut lines: Vec<&LineProfile> = self.lines.iter().collect();
+        let spent = |line: &LineProfile| line.counters.shared().wavefronts + line.counters.global().sectors;
+        lines.sort_by(|a, b| {
+            let key = |line: &LineProfile| (line.counters.waste(), spent(line));
+            key(b).cmp(&key(a)).then_with(|| (&a.file, a.line).cmp(&(&b.file, b.line)))
+        });
+        lines
+    }
+}
