@@ -106,7 +106,8 @@ pub enum TensorMapError {
 pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
     tensor: Tensor<'_>,
 ) -> Result<TensorMap<T, S, B>, TensorMapError> {
-    const { assert!(TensorMap::<T, S, B>::BOX_BYTES > 0) }
+    // What the driver reads has three places.
+    const { assert!(TensorMap::<T, S, B>::BOX_BYTES > 0 && 1 <= B::RANK && B::RANK <= 3) }
     let rank = B::RANK as usize;
     let Tensor { address, extents, pitches } = tensor;
     if (extents.len(), pitches.len()) != (rank, rank - 1) {

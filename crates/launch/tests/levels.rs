@@ -1,0 +1,58 @@
+//! What a device refuses to launch, and why: a stale module, a level beyond it, a kernel that nobody has.
+
+use saxpy_kernels::saxpy;
+use warpsmith_launch::{Device, Error, Level, Levels, Wish};
+
+/// A module whose one kernel does nothing.
+macro_rules! module {
+    ($target:literal, $entry:literal) => {
+        Level::new(concat!(
+            ".version 8.8\n.target ",
+            $target,
+            "\n.address_size 64\n.visible .entry ",
+            $entry,
+            " { ret; }\n"
+        ))
+    };
+}
+
+static STALE: Levels =
+    Levels::new(&[module!("sm_75", "saxpy(.param .f32 a, .param .u32 x, .param .u64 len, .param .u64 y)")]);
+static BEYOND: Levels = Levels::new(&[
+    module!("sm_75", "other()"),
+    module!("sm_100a", "saxpy(.param .f32 a, .param .u64 x, .param .u64 len, .param .u64 y)"),
+]);
+static YOUNG: Levels = Levels::new(&[module!("sm_120", "other()")]);
+static WITHOUT: Levels = Levels::new(&[module!("sm_75", "other()")]);
+
+fn refusal(levels: &Levels) -> Error {
+    let device = Device::open(Wish::Virtual).unwrap();
+    device.kernel::<saxpy>(levels).err().expect("it is refused")
+}
+
+#[test]
+fn a_stale_module_is_told_by_parameter_and_both_layouts() {
+    let error = refusal(&STALE);
+    assert!(matches!(error, Error::Layout { kernel: "saxpy", .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("`x` is 8 bytes aligned to 8 on the host and 4 bytes aligned to 4 in the PTX"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_kernel_of_a_level_beyond_the_device_is_left_out() {
+    let error = refusal(&BEYOND);
+    assert!(matches!(error, Error::LeftOut { .. }), "{error}");
+    assert!(error.to_string().contains("compute_100a needs exactly compute capability 10.0"), "{error}");
+    let error = refusal(&WITHOUT);
+    assert!(error.to_string().contains("it is in no module"), "{error}");
+}
+
+#[test]
+fn a_device_below_the_lowest_level_is_told_what_it_lacks() {
+    let error = refusal(&YOUNG);
+    assert!(matches!(error, Error::TooOld { needed: (12, 0), .. }), "{error}");
+    assert!(error.to_string().contains("WARPSMITH_DEVICE=virtual"), "{error}");
+}
