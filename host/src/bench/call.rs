@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use cust::error::CudaResult;
 use cust::function::Function;
+use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::stream::Stream;
 use kernels_gpu::matmul::Gemm;
 use warpsmith_launch::Shape;
@@ -22,6 +23,18 @@ pub enum Value {
     Slice(u64, u64),
     /// Extents and factors of a product.
     Gemm(Gemm),
+}
+
+impl Value {
+    /// A slice argument for a whole buffer.
+    pub fn slice<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> Self {
+        Self::Slice(buffer.as_device_ptr().as_raw(), buffer.len() as u64)
+    }
+
+    /// A pointer argument.
+    pub fn pointer<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> Self {
+        Self::Pointer(buffer.as_device_ptr().as_raw())
+    }
 }
 
 /// Name, shape and arguments; one list of arguments for each set of buffers, taken in turn.

@@ -1,9 +1,10 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use warpsmith_launch::Device;
 
-use crate::bench::{self, Against, Comparison, Plan, Suite, TensorCases};
-use crate::cli::{Context, Outcome, Output as Form, whole};
+use crate::answer::{Context, Outcome, Output as Form, whole};
+use crate::bench::{self, Comparison, Plan, SUITES, Suite, TensorCases};
 use crate::size::Size;
 use crate::tensor::{Input, Layout, Output};
 use crate::terminal;
@@ -13,8 +14,8 @@ use crate::terminal;
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
     /// What to measure; everything if none is named
-    #[arg(value_enum)]
-    suites: Vec<Suite>,
+    #[arg(value_parser = suite_names())]
+    suites: Vec<String>,
 
     /// N (square matrices; transpose: every step), MxN (transpose: what the dispatcher takes; matmul, tensor: K is the smaller)
     /// or MxNxK (matmul, tensor), separated by commas
@@ -22,8 +23,8 @@ pub struct Bench {
     sizes: Vec<Size>,
 
     /// Whom to compare with, separated by commas; the driver's own copy always
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "nvcc,cublas")]
-    against: Vec<Against>,
+    #[arg(long, value_delimiter = ',', default_value = "nvcc,cublas", value_parser = competitor_names())]
+    against: Vec<String>,
 
     /// Pairs of samples that count
     #[arg(long, default_value_t = 40, allow_hyphen_values = true, value_parser = whole(2, 10_000))]
@@ -66,6 +67,36 @@ Examples:
 
 ± is half of what lies between the quartiles of our times. The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
 
+/// The word for all suites.
+const ALL: &str = "all";
+
+fn suite_names() -> PossibleValuesParser {
+    let all = PossibleValue::new(ALL).help("All that follow, as if none is named");
+    let suites = SUITES.iter().map(|suite| PossibleValue::new(suite.name()).help(suite.about()));
+    PossibleValuesParser::new([all].into_iter().chain(suites))
+}
+
+fn competitor_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        bench::competitors().into_iter().map(|(word, help)| PossibleValue::new(word).help(help)),
+    )
+}
+
+/// The suites asked for, each once, in the order in which they were named; everything if none was.
+fn wanted(asked: &[String]) -> Vec<&'static dyn Suite> {
+    let asked = if asked.is_empty() { &[ALL.to_owned()][..] } else { asked };
+    let mut wanted: Vec<&'static dyn Suite> = Vec::new();
+    for word in asked {
+        let named = |suite: &&dyn Suite| suite.name() == word || word == ALL && suite.is_among_all();
+        for &suite in SUITES.iter().filter(|suite| named(suite)) {
+            if wanted.iter().all(|other| other.name() != suite.name()) {
+                wanted.push(suite);
+            }
+        }
+    }
+    wanted
+}
+
 /// A size whose matrices the host can make and check.
 fn size(text: &str) -> Result<Size, String> {
     let size: Size = text.parse().map_err(|error: crate::size::SizeError| error.to_string())?;
@@ -99,7 +130,7 @@ impl Bench {
             output: self.result,
             variant: self.variant.clone(),
         };
-        let report = bench::run(&device, plan, &self.suites, &self.sizes, &self.against, tensor)?;
+        let report = bench::run(&device, plan, &wanted(&self.suites), &self.sizes, &self.against, &tensor)?;
         self.output.print(&report, tables)?;
         let all_right = report.results.iter().all(|comparison| comparison.ok);
         Ok(if all_right { Outcome::Well } else { Outcome::NotWell })
@@ -125,7 +156,9 @@ fn tables(report: &bench::Report) -> String {
     let mut text = format!("{}\n", terminal::heading(&report.device));
     for suite in report.results.chunk_by(|one, next| one.suite == next.suite) {
         let rows: Vec<Vec<String>> = suite.iter().map(row).collect();
-        text += &format!("\n{}\n", terminal::heading(Suite::title(suite[0].suite)));
+        let title =
+            SUITES.iter().find(|known| known.name() == suite[0].suite).map_or("", |known| known.title());
+        text += &format!("\n{}\n", terminal::heading(title));
         text += &format!("{}\n", terminal::table(&HEADER, &rows));
     }
     if report.results.is_empty() {
@@ -159,4 +192,20 @@ fn row(comparison: &Comparison) -> Vec<String> {
 fn milliseconds(time: f64) -> String {
     let digits = (3 - time.abs().max(1e-6).log10().floor() as i32).clamp(0, 6);
     format!("{time:.*}", digits as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_is_everything_once() {
+        let wanted = |asked: &[&str]| -> Vec<&str> {
+            let asked: Vec<String> = asked.iter().map(|&word| word.to_owned()).collect();
+            super::wanted(&asked).into_iter().map(|suite| suite.name()).collect()
+        };
+        let all = ["copy", "transpose", "coalescing", "matmul", "tensor"];
+        assert_eq!(wanted(&[]), all);
+        assert_eq!(wanted(&["all", "copy"]), all);
+        assert_eq!(wanted(&["matmul", "copy", "matmul"]), ["matmul", "copy"]);
+        assert_eq!(wanted(&["tensor", "all"])[..2], ["tensor", "copy"]);
+    }
 }

@@ -5,19 +5,50 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::Gemm;
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Bench, Call, Comparison, Enqueue, Value, Work, pointer, slice};
+use super::super::call::{Call, Value};
+use super::super::competitor::Kind;
+use super::super::measure::{Bench, Comparison, Throughput};
+use super::super::pairs::Enqueue;
+use super::super::suite::{Suite, TensorCases};
 use crate::data::Random;
 use crate::error::Error;
 use crate::ladder::{STEPS, Step};
 use crate::product::{Factors, Matrix, Products, Target};
+use crate::size::Size;
 use crate::verify::Product;
 
-pub(super) fn run(bench: &Bench<'_>, edges: &[usize]) -> Result<Vec<Comparison>, Error> {
-    let mut rows = Vec::new();
-    for &edge in if edges.is_empty() { &[4096][..] } else { edges } {
-        rows.extend(at(bench, edge)?);
+/// The suite.
+pub struct LadderSuite;
+
+impl Suite for LadderSuite {
+    fn name(&self) -> &'static str {
+        "ladder"
     }
-    Ok(rows)
+
+    fn about(&self) -> &'static str {
+        "The steps of the product, each against the one before it; not part of `all`"
+    }
+
+    fn title(&self) -> &'static str {
+        "Steps of the f32 product"
+    }
+
+    fn is_among_all(&self) -> bool {
+        false
+    }
+
+    fn tasks(&self) -> &'static [Kind] {
+        &[]
+    }
+
+    fn run(&self, bench: &Bench<'_>, sizes: &[Size], _: &TensorCases) -> Result<Vec<Comparison>, Error> {
+        let edges: Vec<usize> = sizes.iter().filter_map(|size| size.edge()).collect();
+        let mut rows = Vec::new();
+        for &edge in if edges.is_empty() { &[4096][..] } else { &edges } {
+            rows.extend(at(bench, edge)?);
+        }
+        Ok(rows)
+    }
 }
 
 fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
@@ -29,7 +60,7 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
     let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).doing(make)?;
     let shape = (edge, edge, edge);
     let checked = Product { shape, a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
-    let (size, work) = (format!("{edge}x{edge}x{edge}"), Work::Operations(2.0 * (edge as f64).powi(3)));
+    let (size, work) = (format!("{edge}x{edge}x{edge}"), Throughput::Operations(2.0 * (edge as f64).powi(3)));
     let p = Gemm::product(edge as u32, edge as u32, edge as u32);
     let calls = STEPS
         .iter()
@@ -44,8 +75,9 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
         c.copy_to(&mut got).doing("copy the result back")?;
         let mut verdict = checked.check(&got);
         verdict.how = format!("{}; new: {}", verdict.how, step.new);
-        let names = (step.kernel, size.clone(), "the step before");
-        rows.push(bench.compare("ladder", names, work, bench.ours(now)?, bench.ours(before)?, &verdict)?);
+        let names = (step.kernel, &size[..], "the step before");
+        let (now, before) = (bench.ours(now)?, bench.ours(before)?);
+        rows.push(bench.against_own("ladder", names, work, now, before, &verdict)?);
     }
     let Some((_, last)) = calls.last() else { return Ok(rows) };
     let products = Products::new(bench.device);
@@ -61,8 +93,8 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
         let target = Target::dense(&mut c, edge);
         products.launch(&plan, Factors::PRODUCT, ma, mb, target).map_err(|_| CudaError::UnknownError)
     });
-    let names = (plan.kernel(), size, "the step before");
-    rows.push(bench.compare("ladder", names, work, fast, bench.ours(last)?, &verdict)?);
+    let names = (plan.kernel(), &size[..], "the step before");
+    rows.push(bench.against_own("ladder", names, work, fast, bench.ours(last)?, &verdict)?);
     Ok(rows)
 }
 
@@ -75,7 +107,8 @@ fn call(
     c: &DeviceBuffer<f32>,
 ) -> Result<Call, Error> {
     let shape: Shape = step.shape(p)?;
-    let operands = if step.slices { [slice(a), slice(b)] } else { [pointer(a), pointer(b)] };
-    let arguments = vec![vec![Value::Gemm(p), operands[0], operands[1], pointer(c)]];
+    let operands =
+        if step.slices { [Value::slice(a), Value::slice(b)] } else { [Value::pointer(a), Value::pointer(b)] };
+    let arguments = vec![vec![Value::Gemm(p), operands[0], operands[1], Value::pointer(c)]];
     Ok(Call::new(step.kernel, shape, arguments))
 }

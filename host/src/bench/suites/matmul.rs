@@ -4,7 +4,11 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::{Gemm, dynamic, naive};
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Bench, Call, Comparison, RAW_POINTERS, Value, Work, pointer, product, slice};
+use super::super::call::{Call, Value};
+use super::super::competitor::{Kind, Task};
+use super::super::measure::{Bench, Comparison, Throughput};
+use super::super::suite::{Suite, TensorCases};
+use super::product;
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
@@ -47,46 +51,81 @@ impl Operands {
         Ok(product.check(&got))
     }
 
-    fn work(&self) -> Work {
-        Work::Operations(2.0 * (self.edge as f64).powi(3))
+    fn throughput(&self) -> Throughput {
+        Throughput::Operations(2.0 * (self.edge as f64).powi(3))
     }
 }
 
-pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
-    let mut rows = Vec::new();
-    let asked = if sizes.is_empty() { Some(LARGEST_TWIN) } else { sizes.iter().find_map(|size| size.edge()) };
-    let edge = asked.map(|edge| edge.min(LARGEST_TWIN));
-    if edge != asked {
-        bench.leave_out(format!("the demos' products beyond {LARGEST_TWIN}: a launch would take seconds"));
+/// The suite.
+pub struct MatmulSuite;
+
+impl Suite for MatmulSuite {
+    fn name(&self) -> &'static str {
+        "matmul"
     }
-    if let Some(edge) = edge {
-        let operands = Operands::new(edge)?;
-        if bench.nvcc {
-            rows.extend(against_twins(bench, &operands)?);
+
+    fn about(&self) -> &'static str {
+        "Products against their twins and cuBLAS"
+    }
+
+    fn title(&self) -> &'static str {
+        "f32 products"
+    }
+
+    fn tasks(&self) -> &'static [Kind] {
+        &[Kind::Kernel, Kind::Product]
+    }
+
+    fn run(&self, bench: &Bench<'_>, sizes: &[Size], _: &TensorCases) -> Result<Vec<Comparison>, Error> {
+        let mut rows = Vec::new();
+        let asked =
+            if sizes.is_empty() { Some(LARGEST_TWIN) } else { sizes.iter().find_map(|size| size.edge()) };
+        let edge = asked.map(|edge| edge.min(LARGEST_TWIN));
+        if edge != asked {
+            bench
+                .leave_out(format!("the demos' products beyond {LARGEST_TWIN}: a launch would take seconds"));
         }
-        rows.push(safe_slices(bench, &operands)?);
+        if let Some(edge) = edge {
+            let operands = Operands::new(edge)?;
+            if bench.competes(Kind::Kernel) {
+                rows.extend(against_twins(bench, &operands)?);
+            }
+            rows.push(safe_slices(bench, &operands)?);
+        }
+        rows.extend(product::run(bench, sizes)?);
+        Ok(rows)
     }
-    rows.extend(product::run(bench, sizes)?);
-    Ok(rows)
 }
 
 /// A tiled product from safe slices against the same from raw pointers.
 fn safe_slices(bench: &Bench<'_>, operands: &Operands) -> Result<Comparison, Error> {
     let edge = operands.edge;
     let shape = Shape::tiles((edge, edge), (16, 16), (16, 16));
-    let arguments = vec![operands.gemm(), slice(&operands.a), slice(&operands.b), pointer(&operands.c)];
+    let arguments = vec![
+        operands.gemm(),
+        Value::slice(&operands.a),
+        Value::slice(&operands.b),
+        Value::pointer(&operands.c),
+    ];
     let [safe, raw] = ["matmul_tiled_16_safe", "matmul_tiled_16"]
         .map(|kernel| Call::new(kernel, shape, vec![arguments.clone()]));
     let verdict = operands.check(bench, &safe)?;
-    let names = (safe.kernel, format!("{edge}x{edge}x{edge}"), RAW_POINTERS);
-    bench.compare("matmul", names, operands.work(), bench.ours(&safe)?, bench.ours(&raw)?, &verdict)
+    let size = format!("{edge}x{edge}x{edge}");
+    let (ours, other) = (bench.ours(&safe)?, bench.ours(&raw)?);
+    let names = (safe.kernel, &size[..], "raw pointers");
+    bench.against_own("matmul", names, operands.throughput(), ours, other, &verdict)
 }
 
 /// The demos' kernels, each against the same algorithm in C++.
 fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Comparison>, Error> {
     let edge = operands.edge;
     let tiles = |tile: usize| Shape::tiles((edge, edge), (tile, tile), (tile as u32, tile as u32));
-    let product = vec![operands.gemm(), slice(&operands.a), slice(&operands.b), pointer(&operands.c)];
+    let product = vec![
+        operands.gemm(),
+        Value::slice(&operands.a),
+        Value::slice(&operands.b),
+        Value::pointer(&operands.c),
+    ];
     let with = |more: &[Value]| {
         let mut arguments = product.clone();
         arguments.splice(1..1, more.iter().copied());
@@ -113,7 +152,9 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
     for call in &calls {
         let verdict = operands.check(bench, call)?;
         let size = format!("{edge}x{edge}x{edge}, blocks {}x{}", call.shape.block[0], call.shape.block[1]);
-        rows.extend(bench.against_twin("matmul", call, size, operands.work(), &verdict)?);
+        let (names, twin) = ((call.kernel, &size[..]), Task::Kernel { family: "matmul", call });
+        let ours = || bench.ours(call);
+        rows.extend(bench.against("matmul", names, operands.throughput(), &twin, ours, &verdict)?);
     }
     Ok(rows)
 }

@@ -7,8 +7,9 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::product as kernels;
 use warpsmith_launch::Doing;
 
-use super::super::cublas::Sgemm;
-use super::{Bench, Comparison, Work, another};
+use super::super::competitor::{F32Product, Kind, Task};
+use super::super::measure::{Bench, Comparison, Throughput, another};
+use super::super::pairs::Enqueue;
 use crate::data::{Random, transposed};
 use crate::error::Error;
 use crate::product::{Factors, Matrix, Products, Target};
@@ -36,30 +37,28 @@ pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, 
     let mut rows = Vec::new();
     let sizes = if sizes.is_empty() { &SIZES[..] } else { sizes };
     for &size in sizes {
-        rows.extend(against_cublas(bench, size, (false, false))?);
+        rows.extend(measured(bench, size, (false, false))?);
     }
     // The other transpositions at one size: the first of those asked for.
     let size = if sizes == SIZES { Size::One(4096) } else { sizes[0] };
     for transposed in [(false, true), (true, false), (true, true)] {
-        rows.extend(against_cublas(bench, size, transposed)?);
+        rows.extend(measured(bench, size, transposed)?);
     }
     Ok(rows)
 }
 
-fn against_cublas(
-    bench: &Bench<'_>,
-    size: Size,
-    (ta, tb): (bool, bool),
-) -> Result<Option<Comparison>, Error> {
-    let Some(cublas) = &bench.cublas else { return Ok(None) };
+fn measured(bench: &Bench<'_>, size: Size, (ta, tb): (bool, bool)) -> Result<Vec<Comparison>, Error> {
+    if !bench.competes(Kind::Product) {
+        return Ok(Vec::new());
+    }
     let (m, n, k) = size.product();
     let (letter, bytes) = (|transposed| if transposed { 'T' } else { 'N' }, 4 * (m * k + k * n + m * n));
     let name = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
     let count = (ROTATED / bytes).clamp(1, 16);
     if !bench.has_room(&format!("matmul {name}"), count * bytes) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    bench.progress.step(&format!("{name}: random data"));
+    bench.step(&format!("{name}: random data"));
     let mut random = Random::new((m + n + k) as u64);
     let (host_a, host_b) = (random.units(m * k), random.units(k * n));
     let make = "allocate the matrices";
@@ -103,32 +102,35 @@ fn against_cublas(
         alpha: 1.0,
         beta: 0.0,
     };
-    let ours = Box::new(|set: usize| {
-        // SAFETY: each set holds matrices of these extents.
-        let launched = unsafe { products.enqueue(&plan, p, addresses[set % addresses.len()]) };
-        launched.map_err(|_| cust::error::CudaError::UnknownError)
-    });
-    let other = Box::new(|set: usize| {
-        let [a, b, c] = addresses[set % addresses.len()];
-        let product = Sgemm {
-            m: m as i32,
-            n: n as i32,
-            k: k as i32,
-            alpha: 1.0,
-            beta: 0.0,
-            a,
-            lda: lda as i32,
-            a_transposed: ta,
-            b,
-            ldb: ldb as i32,
-            b_transposed: tb,
-            c,
-            ldc: n as i32,
-        };
-        cublas.sgemm(&product).map_err(|_| cust::error::CudaError::UnknownError)
-    });
+    let ours = || -> Result<Enqueue<'_>, Error> {
+        Ok(Box::new(|set: usize| {
+            // SAFETY: each set holds matrices of these extents.
+            let launched = unsafe { products.enqueue(&plan, p, addresses[set % addresses.len()]) };
+            launched.map_err(|_| cust::error::CudaError::UnknownError)
+        }))
+    };
+    let task = Task::Product(
+        addresses
+            .iter()
+            .map(|&[a, b, c]| F32Product {
+                m: m as i32,
+                n: n as i32,
+                k: k as i32,
+                alpha: 1.0,
+                beta: 0.0,
+                a,
+                lda: lda as i32,
+                a_transposed: ta,
+                b,
+                ldb: ldb as i32,
+                b_transposed: tb,
+                c,
+                ldc: n as i32,
+            })
+            .collect(),
+    );
     let parts = if plan.parts > 1 { format!(", K in {}", plan.parts) } else { String::new() };
     let kernel = format!("{}{parts}{}", plan.kernel(), if plan.packed { ", packed" } else { "" });
-    let work = Work::Operations(2.0 * m as f64 * n as f64 * k as f64);
-    bench.compare("matmul", (&kernel, name, "cuBLAS"), work, ours, other, &verdict).map(Some)
+    let operations = Throughput::Operations(2.0 * m as f64 * n as f64 * k as f64);
+    bench.against("matmul", (&kernel, &name), operations, &task, ours, &verdict)
 }

@@ -5,10 +5,10 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use rayon::prelude::*;
 use warpsmith_launch::{Bf16, Doing, F16};
 
-use super::super::cublaslt::{CublasLt, Heuristic, LtError, Product};
-use super::super::graph::Replay;
-use super::super::pairs::{Enqueue, Plan};
-use super::{Bench, Comparison, Work};
+use super::super::competitor::{Kind, Task};
+use super::super::measure::{Bench, Comparison, Throughput};
+use super::super::pairs::Enqueue;
+use super::super::suite::{Suite, TensorCases};
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
@@ -16,19 +16,6 @@ use crate::tensor::{
     self, Choice, Input, InputElement, Layout, Operands, Output, OutputElement, Prepared, Problem,
 };
 use crate::verify::{TensorProduct, Verdict};
-
-/// Which products are measured; where nothing is named, the default.
-#[derive(Clone, Debug, Default)]
-pub struct TensorCases {
-    /// Types of A and B.
-    pub inputs: Vec<Input>,
-    /// How A and B are stored.
-    pub layouts: Vec<Layout>,
-    /// The type of C, where there is a choice.
-    pub output: Option<Output>,
-    /// The variant, if not the dispatcher's.
-    pub variant: Option<String>,
-}
 
 /// The sizes of f16 and bf16.
 const SIZES: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
@@ -39,77 +26,80 @@ const ONCE: usize = 4096;
 /// Together, a contender's buffers are several times what the L2 cache holds.
 const ROTATED: usize = 400 << 20;
 
-impl TensorCases {
-    /// Every product to be measured.
-    fn problems(&self, sizes: &[Size]) -> Vec<Problem> {
-        let cube = |edge: &usize| Size::One(*edge);
-        let problem = |input: Input, layout, size: Size, output: Option<Output>| {
-            let outputs = input.outputs();
-            let output = output.filter(|output| outputs.contains(output)).unwrap_or(outputs[0]);
-            Problem::new(size.product(), input, output, layout)
-        };
-        let all_default = sizes.is_empty() && self.inputs.is_empty() && self.layouts.is_empty();
-        let half = |input: Input| matches!(input, Input::F16 | Input::Bf16);
-        let inputs = match &self.inputs[..] {
-            [] if all_default => vec![Input::Bf16, Input::F16, Input::Tf32, Input::S8],
-            [] => vec![Input::Bf16, Input::F16],
-            given => given.to_vec(),
-        };
-        let layouts = match &self.layouts[..] {
-            [] if all_default => vec![Layout::Nt, Layout::Nn, Layout::Tn, Layout::Tt],
-            [] => vec![Layout::Nt],
-            given => given.to_vec(),
-        };
-        let mut problems = Vec::new();
-        for &input in &inputs {
-            for &layout in &layouts {
-                let sizes: Vec<Size> = match (sizes, half(input), layout) {
-                    ([], true, _) => SIZES.iter().map(cube).collect(),
-                    ([], false, Layout::Nt) => OTHERS.iter().map(cube).collect(),
-                    ([], false, _) => vec![Size::One(ONCE)],
-                    (given, ..) => given.to_vec(),
-                };
-                problems.extend(sizes.into_iter().map(|size| problem(input, layout, size, self.output)));
-            }
-            if all_default && self.output.is_none() && half(input) {
-                problems.push(problem(input, Layout::Nt, Size::One(ONCE), Some(Output::F32)));
-            }
+/// Every product to be measured.
+fn problems(cases: &TensorCases, sizes: &[Size]) -> Vec<Problem> {
+    let cube = |edge: &usize| Size::One(*edge);
+    let problem = |input: Input, layout, size: Size, output: Option<Output>| {
+        let outputs = input.outputs();
+        let output = output.filter(|output| outputs.contains(output)).unwrap_or(outputs[0]);
+        Problem::new(size.product(), input, output, layout)
+    };
+    let all_default = sizes.is_empty() && cases.inputs.is_empty() && cases.layouts.is_empty();
+    let half = |input: Input| matches!(input, Input::F16 | Input::Bf16);
+    let inputs = match &cases.inputs[..] {
+        [] if all_default => vec![Input::Bf16, Input::F16, Input::Tf32, Input::S8],
+        [] => vec![Input::Bf16, Input::F16],
+        given => given.to_vec(),
+    };
+    let layouts = match &cases.layouts[..] {
+        [] if all_default => vec![Layout::Nt, Layout::Nn, Layout::Tn, Layout::Tt],
+        [] => vec![Layout::Nt],
+        given => given.to_vec(),
+    };
+    let mut problems = Vec::new();
+    for &input in &inputs {
+        for &layout in &layouts {
+            let sizes: Vec<Size> = match (sizes, half(input), layout) {
+                ([], true, _) => SIZES.iter().map(cube).collect(),
+                ([], false, Layout::Nt) => OTHERS.iter().map(cube).collect(),
+                ([], false, _) => vec![Size::One(ONCE)],
+                (given, ..) => given.to_vec(),
+            };
+            problems.extend(sizes.into_iter().map(|size| problem(input, layout, size, cases.output)));
         }
-        problems
-    }
-}
-
-pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
-    let Some(lt) = &bench.lt else { return Ok(Vec::new()) };
-    let mut rows = Vec::new();
-    for problem in bench.tensor.problems(sizes) {
-        let row = match (problem.input, problem.output) {
-            (Input::F16, Output::F16) => against_lt::<F16, F16>(bench, lt, &problem),
-            (Input::F16, _) => against_lt::<F16, f32>(bench, lt, &problem),
-            (Input::Bf16, Output::Bf16) => against_lt::<Bf16, Bf16>(bench, lt, &problem),
-            (Input::Bf16, _) => against_lt::<Bf16, f32>(bench, lt, &problem),
-            (Input::Tf32, _) => against_lt::<f32, f32>(bench, lt, &problem),
-            (Input::S8, _) => against_lt::<i8, i32>(bench, lt, &problem),
-        };
-        match row {
-            Ok(row) => rows.push(row),
-            // One product that nobody can compute is no reason to lose the others.
-            Err(Left::Out(reason)) => bench.left_out.borrow_mut().push(reason),
-            Err(Left::Failed(error)) => return Err(error),
+        if all_default && cases.output.is_none() && half(input) {
+            problems.push(problem(input, Layout::Nt, Size::One(ONCE), Some(Output::F32)));
         }
     }
-    Ok(rows)
+    problems
 }
 
-/// Why there is no row.
-enum Left {
-    Out(String),
-    Failed(Error),
-}
+/// The suite.
+pub struct TensorSuite;
 
-impl<E: Into<Error>> From<E> for Left {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
+impl Suite for TensorSuite {
+    fn name(&self) -> &'static str {
+        "tensor"
+    }
+
+    fn about(&self) -> &'static str {
+        "Products on tensor cores against cuBLASLt"
+    }
+
+    fn title(&self) -> &'static str {
+        "Products on tensor cores"
+    }
+
+    fn tasks(&self) -> &'static [Kind] {
+        &[Kind::TensorProduct]
+    }
+
+    fn run(&self, bench: &Bench<'_>, sizes: &[Size], cases: &TensorCases) -> Result<Vec<Comparison>, Error> {
+        if !bench.competes(Kind::TensorProduct) {
+            return Ok(Vec::new());
+        }
+        let mut rows = Vec::new();
+        for problem in problems(cases, sizes) {
+            rows.extend(match (problem.input, problem.output) {
+                (Input::F16, Output::F16) => measured::<F16, F16>(bench, &problem, cases),
+                (Input::F16, _) => measured::<F16, f32>(bench, &problem, cases),
+                (Input::Bf16, Output::Bf16) => measured::<Bf16, Bf16>(bench, &problem, cases),
+                (Input::Bf16, _) => measured::<Bf16, f32>(bench, &problem, cases),
+                (Input::Tf32, _) => measured::<f32, f32>(bench, &problem, cases),
+                (Input::S8, _) => measured::<i8, i32>(bench, &problem, cases),
+            }?);
+        }
+        Ok(rows)
     }
 }
 
@@ -191,7 +181,7 @@ fn poison<O: OutputElement>(buffer: &DeviceBuffer<O>) -> Result<(), CudaError> {
     }
 }
 
-fn against_lt<I, O>(bench: &Bench<'_>, lt: &CublasLt, problem: &Problem) -> Result<Comparison, Left>
+fn measured<I, O>(bench: &Bench<'_>, problem: &Problem, cases: &TensorCases) -> Result<Vec<Comparison>, Error>
 where
     I: InputElement + Send,
     O: OutputElement + Default,
@@ -199,92 +189,40 @@ where
     let Problem { m, n, k, input, output, layout, .. } = *problem;
     let name = format!("{m}x{n}x{k} {} {}", layout.name(), input.name());
     let name = if output == input.outputs()[0] { name } else { format!("{name} to {}", output.name()) };
-    bench.progress.step(&format!("{name}: random data"));
+    bench.step(&format!("{name}: random data"));
     let sets = Sets::<I, O>::new(problem)?;
     let operands = sets.operands();
     let device = bench.device;
-    let Choice { variant, plan: dealt, .. } =
-        tensor::choose(device.limits(), problem, &operands[0], bench.tensor.variant.as_deref())
-            .map_err(|error| Left::Out(format!("{name}: {error}")))?;
+    let chosen = tensor::choose(device.limits(), problem, &operands[0], cases.variant.as_deref());
+    let Choice { variant, plan: dealt, .. } = match chosen {
+        Ok(choice) => choice,
+        // One product that nobody can compute is no reason to lose the others.
+        Err(error) => {
+            bench.leave_out(format!("{name}: {error}"));
+            return Ok(Vec::new());
+        }
+    };
     // SAFETY: the buffers are as long as the problem says, and outlive every launch.
     let ours = operands.iter().map(|operands| unsafe { tensor::prepare(device, variant, problem, operands) });
     let ours: Vec<Prepared<'_>> = ours.collect::<Result<_, _>>()?;
 
-    bench.progress.step(&format!("{name}: check of {}", variant.name));
+    bench.step(&format!("{name}: check of {}", variant.name));
     // SAFETY: as above.
     unsafe { ours[0].launch()? };
     device.synchronize()?;
     let verdict = sets.check(problem)?;
 
-    let product = lt.product(problem).map_err(|error| Left::Out(format!("{name}: {error}")))?;
-    let none = |error: LtError| Left::Out(format!("{name}: nothing to compare with: {error}"));
-    let heuristics = product.heuristics().map_err(none)?;
-    bench.progress.step(&format!("{name}: the fastest of {} heuristics", heuristics.len()));
-    let Some(fastest) = fastest(bench, &product, &heuristics, &operands)? else {
-        return Err(Left::Out(format!(
-            "{name}: cuBLASLt has no way to compute it, so there is nothing to compare with"
-        )));
+    let launch = || -> Result<Enqueue<'_>, Error> {
+        Ok(Box::new(|set: usize| {
+            // SAFETY: as above.
+            unsafe { ours[set % ours.len()].launch() }.map_err(|_| CudaError::UnknownError)
+        }))
     };
-
-    let launch = Box::new(|set: usize| {
-        // SAFETY: as above.
-        unsafe { ours[set % ours.len()].launch() }.map_err(|_| CudaError::UnknownError)
-    });
-    let other = theirs(bench, &product, &fastest, &operands);
     let shared = dealt.is_some_and(|dealt| dealt.contains("shared:"));
     let kernel = format!("{}{}", ours[0].kernel, if shared { ", tiles shared" } else { "" });
-    let names = (kernel.as_str(), name, "cuBLASLt");
-    // The clock settles under this load within a second or two; in a quick run the rows before have seen to it.
-    let warm_up_ms = if bench.plan.quick { 250.0 } else { bench.plan.warm_up_ms.max(2000.0) };
-    let plan = Plan { warm_up_ms, ..bench.plan };
-    let work = Work::TensorOperations(problem.operations());
-    Ok(bench.compare_by(plan, "tensor", names, work, launch, other, &verdict)?)
-}
-
-fn theirs<'a>(
-    bench: &'a Bench<'_>,
-    product: &'a Product<'_>,
-    heuristic: &'a Heuristic,
-    operands: &'a [Operands],
-) -> Enqueue<'a> {
-    Box::new(move |set| {
-        let stream = bench.device.stream().as_inner();
-        // SAFETY: the matrices are those that the product was described for.
-        unsafe { product.enqueue(heuristic, &operands[set % operands.len()], stream) }
-            .map_err(|_| CudaError::UnknownError)
-    })
-}
-
-/// The fastest of the heuristics, by the median of a few samples each; `None` if none works.
-fn fastest(
-    bench: &Bench<'_>,
-    product: &Product<'_>,
-    heuristics: &[Heuristic],
-    operands: &[Operands],
-) -> Result<Option<Heuristic>, Error> {
-    let stream = bench.device.stream();
-    let mut best: Option<(f64, Heuristic)> = None;
-    for heuristic in heuristics {
-        let mut enqueue = theirs(bench, product, heuristic, operands);
-        if enqueue(0).is_err() {
-            continue;
-        }
-        bench.device.synchronize()?;
-        let timing = "time cuBLASLt's heuristics";
-        let once = Replay::capture(stream, 1, &mut enqueue).doing(timing)?;
-        once.time(stream).doing(timing)?;
-        let estimate = once.time(stream).doing(timing)?.max(0.0005);
-        let (sample_ms, samples) = if bench.plan.quick { (5.0, 3) } else { (20.0, 5) };
-        let launches = (sample_ms / estimate).ceil().clamp(1.0, 500.0) as u32;
-        let replay = Replay::capture(stream, launches, &mut enqueue).doing(timing)?;
-        let times = (0..samples).map(|_| replay.time(stream));
-        let mut times = times.collect::<Result<Vec<_>, _>>().doing(timing)?;
-        times.sort_by(f64::total_cmp);
-        if best.is_none_or(|(time, _)| times[samples / 2] < time) {
-            best = Some((times[samples / 2], *heuristic));
-        }
-    }
-    Ok(best.map(|(_, heuristic)| heuristic))
+    let task = Task::TensorProduct { name: &name, problem, operands: &operands };
+    let operations = Throughput::TensorOperations(problem.operations());
+    bench.against("tensor", (&kernel, &name), operations, &task, launch, &verdict)
 }
 
 #[cfg(test)]
@@ -293,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_default_has_every_type_and_layout_and_each_once() {
-        let problems = TensorCases::default().problems(&[]);
+        let problems = problems(&TensorCases::default(), &[]);
         assert_eq!(problems.len(), 2 * (4 * SIZES.len() + 1) + 2 * (OTHERS.len() + 3));
         for (i, problem) in problems.iter().enumerate() {
             assert!(problem.check().is_ok() && !problems[..i].contains(problem), "{problem:?}");
@@ -307,7 +245,7 @@ mod tests {
             output: Some(Output::F32),
             ..TensorCases::default()
         };
-        let problems = cases.problems(&[Size::One(512), Size::Three(3, 4, 5)]);
+        let problems = problems(&cases, &[Size::One(512), Size::Three(3, 4, 5)]);
         let types: Vec<_> = problems.iter().map(|p| (p.m, p.input, p.output, p.layout)).collect();
         assert_eq!(
             types,

@@ -7,7 +7,10 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use warpsmith_launch::extra::Extended;
 use warpsmith_launch::{Doing, F16, Shape};
 
-use super::{Bench, Call, Comparison, DRIVER_COPY, Value, Work, another, driver_copy, pointer, slice};
+use super::super::call::{Call, Value};
+use super::super::competitor::{Kind, Task};
+use super::super::measure::{Bench, Comparison, Throughput, another};
+use super::super::suite::{Suite, TensorCases};
 use crate::data::{Random, transposed};
 use crate::demos::transpose::{Element, Step};
 use crate::error::Error;
@@ -26,32 +29,53 @@ const SHAPES: [(usize, usize); 7] =
 /// What all buffers of one side hold at least: four times the L2 cache of an H200.
 const ROTATED: usize = 256 << 20;
 
-pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {
-    // Squares for the whole ladder, other shapes for what the dispatcher picks.
-    let (squares, shapes): (Vec<usize>, Vec<(usize, usize)>) = if sizes.is_empty() {
-        (SQUARES.to_vec(), SHAPES.to_vec())
-    } else {
-        let mut shapes = Vec::new();
-        for &size in sizes {
-            match size {
-                Size::One(edge) if edge > LARGEST_LADDER => shapes.push((edge, edge)),
-                Size::One(_) => {}
-                Size::Two(rows, cols) => shapes.push((rows, cols)),
-                Size::Three(..) => bench.leave_out(format!("transpose {size}: a matrix is N or MxN")),
+/// The suite.
+pub struct TransposeSuite;
+
+impl Suite for TransposeSuite {
+    fn name(&self) -> &'static str {
+        "transpose"
+    }
+
+    fn about(&self) -> &'static str {
+        "Transposes against their twins and against the copy of the same bytes"
+    }
+
+    fn title(&self) -> &'static str {
+        "Transposes"
+    }
+
+    fn tasks(&self) -> &'static [Kind] {
+        &[Kind::Kernel, Kind::Copy]
+    }
+
+    fn run(&self, bench: &Bench<'_>, sizes: &[Size], _: &TensorCases) -> Result<Vec<Comparison>, Error> {
+        // Squares for the whole ladder, other shapes for what the dispatcher picks.
+        let (squares, shapes): (Vec<usize>, Vec<(usize, usize)>) = if sizes.is_empty() {
+            (SQUARES.to_vec(), SHAPES.to_vec())
+        } else {
+            let mut shapes = Vec::new();
+            for &size in sizes {
+                match size {
+                    Size::One(edge) if edge > LARGEST_LADDER => shapes.push((edge, edge)),
+                    Size::One(_) => {}
+                    Size::Two(rows, cols) => shapes.push((rows, cols)),
+                    Size::Three(..) => bench.leave_out(format!("transpose {size}: a matrix is N or MxN")),
+                }
             }
+            let edges = sizes.iter().filter_map(|size| size.edge());
+            (edges.filter(|&edge| edge <= LARGEST_LADDER).collect(), shapes)
+        };
+        let mut rows = Vec::new();
+        for (index, &edge) in squares.iter().enumerate() {
+            // Twins are compared at one size: the algorithm is the same at all.
+            rows.extend(every_type(bench, (edge, edge), &Step::ALL, index == 0)?);
         }
-        let edges = sizes.iter().filter_map(|size| size.edge());
-        (edges.filter(|&edge| edge <= LARGEST_LADDER).collect(), shapes)
-    };
-    let mut rows = Vec::new();
-    for (index, &edge) in squares.iter().enumerate() {
-        // Twins are compared at one size: the algorithm is the same at all.
-        rows.extend(every_type(bench, (edge, edge), &Step::ALL, index == 0)?);
+        for shape in shapes {
+            rows.extend(every_type(bench, shape, &[], false)?);
+        }
+        Ok(rows)
     }
-    for shape in shapes {
-        rows.extend(every_type(bench, shape, &[], false)?);
-    }
-    Ok(rows)
 }
 
 fn every_type(
@@ -117,21 +141,21 @@ fn measured<T: Element>(
     if launches.iter().all(|launch| launch.0 != picked.kernel()) {
         launches.push((picked.kernel(), picked.shape, &turned[..], false, picked.extended()));
     }
-    let work = Work::Bytes(2.0 * bytes as f64);
+    let work = Throughput::Bytes(2.0 * bytes as f64);
     let mut got = vec![T::default(); host.len()];
     let mut comparisons = Vec::new();
     for (kernel, shape, expected, has_twin, extended) in launches {
         let (m, n) = (Value::U32(rows as u32), Value::U32(cols as u32));
-        let arguments = buffers.iter().map(|(from, to)| vec![m, n, slice(from), pointer(to)]).collect();
+        let arguments =
+            buffers.iter().map(|(from, to)| vec![m, n, Value::slice(from), Value::pointer(to)]).collect();
         let call = Call { kernel, shape, extended, arguments };
         let verdict = checked(bench, &call, to, expected, &mut got)?;
-        if twins && has_twin {
-            comparisons.extend(bench.against_twin("transpose", &call, size.clone(), work, &verdict)?);
-        }
         let pairs = buffers.iter().map(|(from, to)| (address(from), address(to))).collect();
-        let copy = driver_copy(bench, pairs, bytes);
-        let names = (kernel, size.clone(), DRIVER_COPY);
-        comparisons.push(bench.compare("transpose", names, work, bench.ours(&call)?, copy, &verdict)?);
+        let twin = (twins && has_twin).then_some(Task::Kernel { family: "transpose", call: &call });
+        for task in twin.into_iter().chain([Task::Copy { buffers: pairs, bytes }]) {
+            let (names, ours) = ((kernel, &size[..]), || bench.ours(&call));
+            comparisons.extend(bench.against("transpose", names, work, &task, ours, &verdict)?);
+        }
     }
     Ok(comparisons)
 }

@@ -3,12 +3,56 @@
 use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
 
+use cust::error::CudaError;
 use cust::stream::Stream;
 use libloading::{Library, Symbol};
 
+use super::super::competitor::{Candidate, Competitor, F32Product, Kind, Task};
+use super::super::measure::Bench;
+use super::super::pairs::Enqueue;
+use crate::error::Error;
+
+pub const CANDIDATE: Candidate = Candidate {
+    word: Some(("cublas", "cuBLAS in full f32, cuBLASLt on tensor cores")),
+    does: Kind::Product,
+    open,
+};
+
+fn open(bench: &Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error> {
+    Ok(match Cublas::open(bench.device.stream(), bench.workspace()) {
+        Ok(cublas) => Some(Box::new(cublas)),
+        Err(error) => {
+            bench.leave_out(error.to_string());
+            None
+        }
+    })
+}
+
+impl Competitor for Cublas {
+    fn name(&self) -> &'static str {
+        "cuBLAS"
+    }
+
+    fn does(&self) -> Kind {
+        Kind::Product
+    }
+
+    fn version(&self) -> Option<i32> {
+        Cublas::version(self).ok()
+    }
+
+    fn launches<'a>(&'a self, _: &'a Bench<'_>, task: &Task<'a>) -> Result<Option<Enqueue<'a>>, Error> {
+        let Task::Product(products) = task else { return Ok(None) };
+        let products = products.clone();
+        Ok(Some(Box::new(move |set| {
+            self.sgemm(&products[set % products.len()]).map_err(|_| CudaError::UnknownError)
+        })))
+    }
+}
+
 /// Why there is no cuBLAS to compare with.
 #[derive(Debug, thiserror::Error)]
-pub enum CublasError {
+enum CublasError {
     /// The library was not found.
     #[error(
         "cuBLAS not found (looked at WARPSMITH_CUBLAS, the loader's path and beside nvcc): it is left out; \
@@ -31,7 +75,7 @@ pub enum CublasError {
 type Handle = *mut c_void;
 
 /// An open cuBLAS with its handle, bound to one stream.
-pub struct Cublas {
+struct Cublas {
     library: Library,
     path: PathBuf,
     handle: Handle,
@@ -44,7 +88,7 @@ impl Cublas {
     /// Opens the library and makes a handle on `stream`; products are full f32, never TF32.
     ///
     /// `workspace` (a device address and its size) is handed to cuBLAS so that it can be captured in a graph.
-    pub fn open(stream: &Stream, workspace: (u64, usize)) -> Result<Self, CublasError> {
+    fn open(stream: &Stream, workspace: (u64, usize)) -> Result<Self, CublasError> {
         let names = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
         let (library, path) = find_library("WARPSMITH_CUBLAS", &names).ok_or(CublasError::Missing)?;
         let mut cublas = Self { library, path, handle: std::ptr::null_mut() };
@@ -76,7 +120,7 @@ impl Cublas {
     }
 
     /// The library's version, such as 130301.
-    pub fn version(&self) -> Result<i32, CublasError> {
+    fn version(&self) -> Result<i32, CublasError> {
         let mut version = 0;
         // SAFETY: cublasGetVersion_v2(handle, int*).
         unsafe {
@@ -88,7 +132,7 @@ impl Cublas {
     }
 
     /// Row-major `C = alpha · op(A) · op(B) + beta · C` in f32.
-    pub fn sgemm(&self, product: &Sgemm) -> Result<(), CublasError> {
+    fn sgemm(&self, product: &F32Product) -> Result<(), CublasError> {
         let op = |transposed| if transposed { OP_T } else { OP_N };
         type SgemmFn = unsafe extern "C" fn(
             Handle,
@@ -149,25 +193,6 @@ pub(super) fn find_library(variable: &str, names: &[&str]) -> Option<(Library, P
         // SAFETY: loading these libraries runs their initialisers, which are made to be run in any program.
         unsafe { Library::new(&path) }.ok().map(|library| (library, path))
     })
-}
-
-/// One product's operands: device addresses and leading dimensions of row-major matrices.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub struct Sgemm {
-    pub m: c_int,
-    pub n: c_int,
-    pub k: c_int,
-    pub alpha: f32,
-    pub beta: f32,
-    pub a: u64,
-    pub lda: c_int,
-    pub a_transposed: bool,
-    pub b: u64,
-    pub ldb: c_int,
-    pub b_transposed: bool,
-    pub c: u64,
-    pub ldc: c_int,
 }
 
 impl Drop for Cublas {

@@ -3,16 +3,70 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cust::module::Module;
+use warpsmith_launch::Doing;
+
+use super::super::competitor::{Candidate, Competitor, Kind, Task};
+use super::super::measure::Bench;
+use super::super::pairs::Enqueue;
+use crate::error::Error;
+
+pub const CANDIDATE: Candidate = Candidate {
+    word: Some(("nvcc", "The same algorithm in CUDA C++, compiled by nvcc -O3")),
+    does: Kind::Kernel,
+    open,
+};
+
 /// The twins' sources: the same kernels, names and parameters as ours, one file a family.
-pub const TWINS: &[(&str, &str)] = &[
-    ("matmul", include_str!("../../../benches/twins/matmul.cu")),
-    ("transpose", include_str!("../../../benches/twins/transpose.cu")),
-    ("coalescing", include_str!("../../../benches/twins/coalescing.cu")),
+const TWINS: &[(&str, &str)] = &[
+    ("matmul", include_str!("../../../../benches/twins/matmul.cu")),
+    ("transpose", include_str!("../../../../benches/twins/transpose.cu")),
+    ("coalescing", include_str!("../../../../benches/twins/coalescing.cu")),
 ];
+
+/// The twins that nvcc compiled, by family.
+struct Twins(Vec<(&'static str, Module)>);
+
+fn open(bench: &Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error> {
+    let (major, minor) = bench.device.limits().capability;
+    let mut twins = Vec::new();
+    for (family, source) in TWINS {
+        match compile(family, source, &format!("sm_{major}{minor}")) {
+            Ok(cubin) => {
+                let module = Module::from_cubin(cubin, &[]).doing(format!("load the twins of {family}"))?;
+                twins.push((*family, module));
+            }
+            Err(error) => {
+                bench.leave_out(error.to_string());
+                if matches!(error, NvccError::Missing) {
+                    break;
+                }
+            }
+        }
+    }
+    Ok((!twins.is_empty()).then(|| Box::new(Twins(twins)) as Box<dyn Competitor>))
+}
+
+impl Competitor for Twins {
+    fn name(&self) -> &'static str {
+        "nvcc"
+    }
+
+    fn does(&self) -> Kind {
+        Kind::Kernel
+    }
+
+    fn launches<'a>(&'a self, bench: &'a Bench<'_>, task: &Task<'a>) -> Result<Option<Enqueue<'a>>, Error> {
+        let &Task::Kernel { family, call } = task else { return Ok(None) };
+        let Some((_, module)) = self.0.iter().find(|(name, _)| *name == family) else { return Ok(None) };
+        // A twin has the same parameters as our own kernel.
+        bench.launches_of(module, call).map(Some)
+    }
+}
 
 /// Why there are no twins to compare with.
 #[derive(Debug, thiserror::Error)]
-pub enum NvccError {
+enum NvccError {
     /// nvcc was not found.
     #[error(
         "nvcc not found (looked at WARPSMITH_NVCC, PATH, CUDA_HOME and /usr/local/cuda): \
@@ -38,7 +92,7 @@ pub enum NvccError {
 }
 
 /// Finds nvcc: `WARPSMITH_NVCC`, the path, `CUDA_HOME`, the usual place.
-pub fn find() -> Option<PathBuf> {
+pub(super) fn find() -> Option<PathBuf> {
     let named = std::env::var_os("WARPSMITH_NVCC").map(PathBuf::from);
     let on_path = std::env::var_os("PATH")
         .into_iter()
@@ -53,7 +107,7 @@ pub fn find() -> Option<PathBuf> {
 }
 
 /// Compiles one family with `-O3` for `arch` (such as `sm_90`) and returns the cubin.
-pub fn compile(family: &'static str, source: &str, arch: &str) -> Result<Vec<u8>, NvccError> {
+fn compile(family: &'static str, source: &str, arch: &str) -> Result<Vec<u8>, NvccError> {
     let nvcc = find().ok_or(NvccError::Missing)?;
     let run = |error| NvccError::Run { path: nvcc.clone(), source: error };
     let dir = std::env::temp_dir().join(format!("warpsmith-twins-{}", std::process::id()));

@@ -3,13 +3,117 @@
 use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
 
+use cust::error::CudaError;
 use libloading::{Library, Symbol};
+use warpsmith_launch::Doing;
 
+use super::super::competitor::{Candidate, Competitor, Kind, Task};
+use super::super::graph::Replay;
+use super::super::measure::{Bench, WORKSPACE};
+use super::super::pairs::Enqueue;
+use crate::error::Error;
 use crate::tensor::{Input, Operands, Order, Output, Problem};
+
+/// Asked for as cuBLAS is.
+pub const CANDIDATE: Candidate =
+    Candidate { word: super::cublas::CANDIDATE.word, does: Kind::TensorProduct, open };
+
+fn open(bench: &Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error> {
+    Ok(match CublasLt::open(bench.workspace().0) {
+        Ok(lt) => Some(Box::new(lt)),
+        Err(error) => {
+            bench.leave_out(error.to_string());
+            None
+        }
+    })
+}
+
+impl Competitor for CublasLt {
+    fn name(&self) -> &'static str {
+        "cuBLASLt"
+    }
+
+    fn does(&self) -> Kind {
+        Kind::TensorProduct
+    }
+
+    fn version(&self) -> Option<i32> {
+        CublasLt::version(self).map(|version| version as i32)
+    }
+
+    fn launches<'a>(&'a self, bench: &'a Bench<'_>, task: &Task<'a>) -> Result<Option<Enqueue<'a>>, Error> {
+        let &Task::TensorProduct { name, problem, operands } = task else { return Ok(None) };
+        let described = self.product(problem).map_err(|error| format!("{name}: {error}"));
+        let found = described.and_then(|product| {
+            let nothing = |error| format!("{name}: nothing to compare with: {error}");
+            product.heuristics().map_err(nothing).map(|heuristics| (product, heuristics))
+        });
+        let (product, heuristics) = match found {
+            Ok(found) => found,
+            Err(reason) => {
+                bench.leave_out(reason);
+                return Ok(None);
+            }
+        };
+        bench.step(&format!("{name}: the fastest of {} heuristics", heuristics.len()));
+        let Some(fastest) = fastest(bench, &product, &heuristics, operands)? else {
+            bench.leave_out(format!(
+                "{name}: cuBLASLt has no way to compute it, so there is nothing to compare with"
+            ));
+            return Ok(None);
+        };
+        Ok(Some(Box::new(move |set| enqueue(bench, &product, &fastest, operands, set))))
+    }
+}
+
+fn enqueue(
+    bench: &Bench<'_>,
+    product: &Product<'_>,
+    heuristic: &Heuristic,
+    operands: &[Operands],
+    set: usize,
+) -> Result<(), CudaError> {
+    let stream = bench.device.stream().as_inner();
+    // SAFETY: the matrices are those that the product was described for.
+    unsafe { product.enqueue(heuristic, &operands[set % operands.len()], stream) }
+        .map_err(|_| CudaError::UnknownError)
+}
+
+/// The fastest of the heuristics, by the median of a few samples each; `None` if none works.
+fn fastest(
+    bench: &Bench<'_>,
+    product: &Product<'_>,
+    heuristics: &[Heuristic],
+    operands: &[Operands],
+) -> Result<Option<Heuristic>, Error> {
+    let stream = bench.device.stream();
+    let mut best: Option<(f64, Heuristic)> = None;
+    for heuristic in heuristics {
+        let mut launch = |set| enqueue(bench, product, heuristic, operands, set);
+        if launch(0).is_err() {
+            continue;
+        }
+        bench.device.synchronize()?;
+        let timing = "time cuBLASLt's heuristics";
+        let once = Replay::capture(stream, 1, &mut launch).doing(timing)?;
+        once.time(stream).doing(timing)?;
+        let estimate = once.time(stream).doing(timing)?.max(0.0005);
+        let (sample_ms, samples) = if bench.plan.quick { (5.0, 3) } else { (20.0, 5) };
+        let launches = (sample_ms / estimate).ceil().clamp(1.0, 500.0) as u32;
+        let replay = Replay::capture(stream, launches, &mut launch).doing(timing)?;
+        let times = (0..samples).map(|_| replay.time(stream));
+        let mut times = times.collect::<Result<Vec<_>, _>>().doing(timing)?;
+        times.sort_by(f64::total_cmp);
+        if best.is_none_or(|(time, _)| times[samples / 2] < time) {
+            best = Some((times[samples / 2], *heuristic));
+        }
+    }
+    Ok(best.map(|(_, heuristic)| heuristic))
+}
 
 /// Why there is nothing to compare with.
 #[derive(Debug, thiserror::Error)]
-pub enum LtError {
+enum LtError {
     /// The library was not found.
     #[error(
         "cuBLASLt not found (looked at WARPSMITH_CUBLASLT, the loader's path and beside nvcc): products on tensor cores \
@@ -30,14 +134,12 @@ pub enum LtError {
 }
 
 /// How many heuristics are asked for.
-pub const HEURISTICS: usize = 8;
-/// Bytes of workspace that each may use.
-pub const WORKSPACE: usize = 32 << 20;
+const HEURISTICS: usize = 8;
 
 type Handle = *mut c_void;
 
 /// An open cuBLASLt.
-pub struct CublasLt {
+struct CublasLt {
     library: Library,
     path: PathBuf,
     handle: Handle,
@@ -47,7 +149,7 @@ pub struct CublasLt {
 /// One way to compute the product, as cuBLASLt describes it (`cublasLtMatmulHeuristicResult_t`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Heuristic {
+struct Heuristic {
     algorithm: [u64; 8],
     workspace: usize,
     state: c_int,
@@ -71,7 +173,7 @@ const COMPUTE_32F_FAST_TF32: c_int = 77;
 
 impl CublasLt {
     /// Opens the library. `workspace` is the device address of [`WORKSPACE`] bytes.
-    pub fn open(workspace: u64) -> Result<Self, LtError> {
+    fn open(workspace: u64) -> Result<Self, LtError> {
         let names = ["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"];
         let (library, path) =
             super::cublas::find_library("WARPSMITH_CUBLASLT", &names).ok_or(LtError::Missing)?;
@@ -88,7 +190,7 @@ impl CublasLt {
     }
 
     /// The library's version, such as 130101.
-    pub fn version(&self) -> Option<usize> {
+    fn version(&self) -> Option<usize> {
         // SAFETY: size_t cublasLtGetVersion(void).
         unsafe {
             self.symbol::<unsafe extern "C" fn() -> usize>(b"cublasLtGetVersion\0").ok().map(|get| get())
@@ -102,7 +204,7 @@ impl CublasLt {
     }
 
     /// A product, described: the same types, layouts and pitches as ours.
-    pub fn product(&self, problem: &Problem) -> Result<Product<'_>, LtError> {
+    fn product(&self, problem: &Problem) -> Result<Product<'_>, LtError> {
         let element = match problem.input {
             Input::F16 => R_16F,
             Input::Bf16 => R_16BF,
@@ -182,7 +284,7 @@ impl CublasLt {
 }
 
 /// A described product.
-pub struct Product<'lt> {
+struct Product<'lt> {
     lt: &'lt CublasLt,
     description: Handle,
     /// Of B, A and C.
@@ -193,7 +295,7 @@ pub struct Product<'lt> {
 
 impl Product<'_> {
     /// The first heuristics, as many as there are up to [`HEURISTICS`].
-    pub fn heuristics(&self) -> Result<Vec<Heuristic>, LtError> {
+    fn heuristics(&self) -> Result<Vec<Heuristic>, LtError> {
         let empty = Heuristic { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] };
         let (mut found, mut count) = ([empty; HEURISTICS], 0);
         type Get = unsafe extern "C" fn(
@@ -239,7 +341,7 @@ impl Product<'_> {
     ///
     /// # Safety
     /// The matrices lie at `operands`, as the problem described them.
-    pub unsafe fn enqueue(
+    unsafe fn enqueue(
         &self,
         heuristic: &Heuristic,
         operands: &Operands,

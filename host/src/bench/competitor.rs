@@ -1,0 +1,112 @@
+//! Who is timed beside our kernels, and what for.
+
+use super::call::Call;
+use super::measure::Bench;
+use super::pairs::Enqueue;
+use crate::error::Error;
+use crate::tensor::{Operands, Problem};
+
+/// Somebody who may compete, if asked for and if installed.
+pub struct Candidate {
+    /// The word of `--against` and what it means; nobody needs to ask for who has none.
+    pub word: Option<(&'static str, &'static str)>,
+    /// What it does.
+    pub does: Kind,
+    /// Opens it; what is missing is left out of the bench by name.
+    pub open: fn(&Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error>,
+}
+
+/// Somebody whose launches are timed beside ours.
+pub trait Competitor {
+    /// What rows call it.
+    fn name(&self) -> &'static str;
+
+    /// What it does.
+    fn does(&self) -> Kind;
+
+    /// The version of its library.
+    fn version(&self) -> Option<i32> {
+        None
+    }
+
+    /// Whether its launches can be captured into a graph.
+    fn is_captured(&self) -> bool {
+        true
+    }
+
+    /// Its launches for a task of its kind; `None` if it has no way to do this one, which it leaves out of the bench by name.
+    fn launches<'a>(&'a self, bench: &'a Bench<'_>, task: &Task<'a>) -> Result<Option<Enqueue<'a>>, Error>;
+}
+
+/// What a competitor does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The same algorithm as a kernel of ours.
+    Kernel,
+    /// A copy within the device.
+    Copy,
+    /// A product of f32.
+    Product,
+    /// A product on tensor cores.
+    TensorProduct,
+}
+
+/// What both sides do. Sets of buffers are taken in turn.
+pub enum Task<'a> {
+    /// A kernel of ours by name, shape and arguments: a twin has the same.
+    Kernel {
+        /// Its family.
+        family: &'static str,
+        /// The launch.
+        call: &'a Call,
+    },
+    /// So many bytes, from the first address to the second.
+    Copy {
+        /// The addresses.
+        buffers: Vec<(u64, u64)>,
+        /// The bytes.
+        bytes: usize,
+    },
+    /// A product of f32, for each set of matrices.
+    Product(Vec<F32Product>),
+    /// A product on tensor cores.
+    TensorProduct {
+        /// What rows call the problem.
+        name: &'a str,
+        /// The problem.
+        problem: &'a Problem,
+        /// The matrices.
+        operands: &'a [Operands],
+    },
+}
+
+impl Task<'_> {
+    /// Who can do it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Kernel { .. } => Kind::Kernel,
+            Self::Copy { .. } => Kind::Copy,
+            Self::Product(_) => Kind::Product,
+            Self::TensorProduct { .. } => Kind::TensorProduct,
+        }
+    }
+}
+
+/// A product `C = alpha · op(A) · op(B) + beta · C`: device addresses and leading dimensions of row-major matrices.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct F32Product {
+    pub m: i32,
+    pub n: i32,
+    pub k: i32,
+    pub alpha: f32,
+    pub beta: f32,
+    pub a: u64,
+    pub lda: i32,
+    pub a_transposed: bool,
+    pub b: u64,
+    pub ldb: i32,
+    pub b_transposed: bool,
+    pub c: u64,
+    pub ldc: i32,
+}

@@ -1,0 +1,12 @@
+//! Whom our kernels are timed beside.
+
+mod cublas;
+mod cublaslt;
+mod driver_copy;
+mod nvcc;
+
+use super::competitor::Candidate;
+
+/// Everybody, found by what they do.
+pub const CANDIDATES: [&Candidate; 4] =
+    [&nvcc::CANDIDATE, &cublas::CANDIDATE, &cublaslt::CANDIDATE, &driver_copy::CANDIDATE];
