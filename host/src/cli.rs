@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use warpsmith_launch::Wish;
 
+use crate::answer::{Context, Outcome, Output};
 use crate::commands;
 use crate::terminal;
 
@@ -94,49 +95,6 @@ pub enum Command {
     Completions(commands::completions::Completions),
 }
 
-/// What a command found, once it could do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All is well: exit code 0.
-    Well,
-    /// The command worked and found something wrong, which it has printed: exit code 1.
-    NotWell,
-}
-
-/// What every command gets besides its own arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Context {
-    /// The device asked for on the command line.
-    pub device: Wish,
-}
-
-/// `--json`, flattened into each command that has it. It may stand before the command, too.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub struct Output {
-    /// Print JSON instead of text
-    #[arg(long, global = true)]
-    pub json: bool,
-}
-
-impl Output {
-    /// Prints `value` as JSON if asked to, else calls `text`.
-    pub fn print<T: serde::Serialize>(
-        self,
-        value: &T,
-        text: impl FnOnce(&T) -> String,
-    ) -> anyhow::Result<()> {
-        if self.json { terminal::print_json(value) } else { terminal::print(&text(value)) }
-    }
-}
-
-/// A whole number from `least` to `most`; anything else is answered with both.
-pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
-    move |text| match text.trim().parse::<u32>() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(format!("a whole number from {least} to {most} is expected")),
-    }
-}
-
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -222,27 +180,17 @@ fn dispatch(command: &Command, context: &Context) -> anyhow::Result<Outcome> {
         Command::Doctor(c) => c.run(context),
         Command::Run(c) => c.run(context),
         Command::DriverDir(c) => c.run(context),
-        Command::Completions(c) => c.run(context),
+        Command::Completions(c) => c.run(Cli::command()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn whole_numbers_have_their_limits_in_the_answer() {
-        let parse = whole(1, 1024);
-        assert_eq!((parse("1"), parse(" 1024 ")), (Ok(1), Ok(1024)));
-        for wrong in ["0", "1025", "-1", "", "3.5", "1e3", "99999999999999999999", "ten"] {
-            assert_eq!(parse(wrong).unwrap_err(), "a whole number from 1 to 1024 is expected", "{wrong}");
-        }
     }
 
     #[test]

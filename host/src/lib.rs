@@ -6,6 +6,7 @@
 //! - [`bench`](mod@bench) times kernels on a real GPU beside nvcc's, cuBLAS and the driver's copy.
 //! - [`commands`] are the commands of the tool, one file each.
 
+pub mod answer;
 pub mod bench;
 pub mod cli;
 pub mod commands;

@@ -18,7 +18,7 @@ use sanitizer::{Checks, Finding};
 use serde::{Deserialize, Serialize};
 
 use super::demo;
-use crate::cli::{Context, Outcome, Output, whole};
+use crate::answer::{Context, Outcome, Output, whole};
 use crate::demos;
 use crate::registry;
 use crate::terminal::Progress;
@@ -335,7 +335,12 @@ mod tests {
     use sanitizer::Severity;
 
     use super::*;
-    use crate::cli::{self, Cli};
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        check: Check,
+    }
 
     /// Stands in for a run: takes its time, leaves the report of its family, and fails as a run with errors does.
     const RUN: &str = r#"sleep "$AFTER"; printf %s "$REPORT" > "${WARPSMITH_CHECK#*:}"; exit "$CODE""#;
@@ -369,10 +374,7 @@ mod tests {
 
     /// `warpsmith check ARGUMENTS`, with those runs: the outcome, the kernels found in their order, and what is printed.
     fn check(arguments: &str) -> anyhow::Result<(Outcome, Vec<String>, String)> {
-        let line = format!("warpsmith check {arguments}");
-        let Some(cli::Command::Check(check)) = Cli::try_parse_from(line.split(' '))?.command else {
-            panic!("{line}")
-        };
+        let Line { check } = Line::try_parse_from(["check"].into_iter().chain(arguments.split(' ')))?;
         let folder = tempfile::tempdir()?;
         let (outcome, answer) = check.check(&check.parts()?, folder.path(), run)?;
         assert_eq!(std::fs::read_dir(folder.path())?.count(), 0, "reports are left behind");

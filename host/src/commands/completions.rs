@@ -1,10 +1,9 @@
 //! `warpsmith completions`: a completion script for a shell.
 
-use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use serde::Serialize;
 
-use crate::cli::{Cli, Context, Outcome, Output};
+use crate::answer::{Outcome, Output};
 
 /// Print a completion script, for example `warpsmith completions bash > warpsmith.bash`
 #[derive(clap::Args, Debug)]
@@ -32,10 +31,10 @@ struct Answer {
 }
 
 impl Completions {
-    /// Runs the command.
-    pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
+    /// Runs the command, for this command line.
+    pub fn run(&self, mut line: clap::Command) -> anyhow::Result<Outcome> {
         let mut script = Vec::new();
-        generate(self.shell, &mut Cli::command(), "warpsmith", &mut script);
+        generate(self.shell, &mut line, "warpsmith", &mut script);
         let answer = Answer { shell: self.shell.to_string(), script: String::from_utf8(script)? };
         self.output.print(&answer, |answer| answer.script.clone())?;
         Ok(Outcome::Well)

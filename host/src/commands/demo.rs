@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_launch::Device;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::demos::{self, Row, Stage};
 use crate::modules;
 use crate::registry;

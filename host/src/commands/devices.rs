@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use cust::device::{Device, DeviceAttribute};
 use warpsmith_launch::Wish;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::terminal;
 
 /// Arguments of `devices`.

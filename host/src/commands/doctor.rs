@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::programs;
 use crate::source;
 use crate::terminal;

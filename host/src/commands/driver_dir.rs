@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warpsmith_cuda::stand_in::DriverDirectory;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 
 /// Prints a folder with `libcuda.so.1`, the stand-in driver: put it first on the library path of a program.
 #[derive(clap::Args, Debug)]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use warpsmith_launch::{Description, Level};
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::modules::LEVELS;
 use crate::programs;
 use crate::registry;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warpsmith_launch::Description;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::demos;
 use crate::modules::LEVELS;
 use crate::registry;

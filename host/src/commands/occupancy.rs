@@ -6,7 +6,7 @@ use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
 use warpsmith_launch::{Description, Device};
 
-use crate::cli::{Context, Outcome, Output, whole};
+use crate::answer::{Context, Outcome, Output, whole};
 use crate::modules::LEVELS;
 use crate::registry;
 use crate::resources::Resources;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::Wish;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::counters::Counted;
 use crate::merging::{Merge, merges};
 use crate::profiling;

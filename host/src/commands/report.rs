@@ -11,7 +11,7 @@ use report::html::{Kernel, Page, SourceLine};
 use serde::Serialize;
 use warpsmith_launch::{Description, Device, Wish};
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::demos::{self, Stage};
 use crate::profiling;
 use crate::registry;

@@ -9,7 +9,7 @@ use report::unit::rate;
 use serde::Serialize;
 
 use super::occupancy::parse_chip;
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::profiling;
 use crate::size::Size;
 use crate::terminal;

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use serde::Serialize;
 use warpsmith_cuda::stand_in::DriverDirectory;
 
-use crate::cli::{Context, Outcome, Output};
+use crate::answer::{Context, Outcome, Output};
 use crate::terminal;
 
 /// Arguments of `run`.

@@ -5,7 +5,9 @@ use gpu_model::profile::Counters;
 use kernels_gpu::banks as k;
 use warpsmith_launch::{Device, Doing, Shape};
 
-use super::{Demo, Row, Stage};
+use super::demo::Demo;
+use super::row::Row;
+use super::stage::Stage;
 use crate::counters::Counted;
 use crate::error::Error;
 use crate::modules::LEVELS;

@@ -13,7 +13,10 @@ use rayon::prelude::*;
 use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Demo, Fill, Row, Stage, Target, Work, row};
+use super::demo::Demo;
+use super::row::{self, Row, Workload};
+use super::stage::Stage;
+use super::target::{Fill, Target};
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -113,7 +116,7 @@ fn moved_into<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::De
     let counters = stage.once(&row.kernel, || launch(to.buffer()))?;
     let time = stage.time(|| launch(to.buffer()))?;
     let verdict = exact(to.read()?, expected);
-    Ok(row.checked(verdict).counted(counters).timed(time, Work { flops: 0.0, bytes: bytes as f64 }))
+    Ok(row.checked(verdict).counted(counters).timed(time, Workload { flops: 0.0, bytes: bytes as f64 }))
 }
 
 /// `len` elements on the device: the numbers, again and again.
@@ -295,7 +298,7 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let counters = stage.once(kernel, || launch(&mut own))?;
         let verdict = exact(&stage.download("the points", &own)?, &stretched);
         let time = stage.time(|| launch(&mut own))?;
-        let work = Work { flops: 0.0, bytes: 24.0 * n as f64 };
+        let work = Workload { flops: 0.0, bytes: 24.0 * n as f64 };
         let shows = if staged { "and staged" } else { "updated where they lie" };
         rows.push(row(kernel).checked(verdict).counted(counters).timed(time, work).shows(shows));
     }

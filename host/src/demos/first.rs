@@ -4,7 +4,9 @@ use cust::memory::DeviceBuffer;
 use kernels_gpu::first::vecadd;
 use warpsmith_launch::{Device, Shape};
 
-use super::{Demo, Row, Stage, Work};
+use super::demo::Demo;
+use super::row::{Row, Workload};
+use super::stage::Stage;
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -53,7 +55,7 @@ impl Demo for FirstDemo {
         let sums: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x + y).collect();
         let verdict = exact(&stage.download("the sum", &out)?, &sums);
         let time = stage.time(|| add(stage.device, &a, &b, &mut out))?;
-        let work = Work { flops: n as f64, bytes: 12.0 * n as f64 };
+        let work = Workload { flops: n as f64, bytes: 12.0 * n as f64 };
         let row = Row::new("first", "vecadd", "", n, stage.device.kind());
         Ok(vec![row.checked(verdict).counted(counters).timed(time, work).shows("12 bytes for each addition")])
     }

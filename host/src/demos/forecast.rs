@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Demo, Row, Stage};
+use super::demo::Demo;
+use super::row::Row;
+use super::stage::Stage;
 use crate::error::Error;
 use crate::size::Size;
 use crate::terminal::{self, Progress};

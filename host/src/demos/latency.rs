@@ -8,7 +8,10 @@ use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
 use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Demo, Fill, Row, Stage, Work};
+use super::demo::Demo;
+use super::row::{Row, Workload};
+use super::stage::Stage;
+use super::target::Fill;
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -141,7 +144,7 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         let verdict = exact(to.read()?, &numbers);
         let case = format!("{warps} warp{} an SM", if warps == 1 { "" } else { "s" });
         let row = Row::new("latency", "copy_by_few", case, n, device.kind());
-        let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
+        let work = Workload { flops: 0.0, bytes: 8.0 * n as f64 };
         rows.push(row.checked(verdict).counted(counters).timed(time, work));
     }
     super::row::against_first(&mut rows);
@@ -159,7 +162,7 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let numbers = Random::new(11).units(n);
     let pinned = LockedBuffer::from_slice(&numbers).doing("pin host memory")?;
-    let work = Work { flops: 0.0, bytes: 4.0 * n as f64 };
+    let work = Workload { flops: 0.0, bytes: 4.0 * n as f64 };
     let mut target = stage.upload("the target", &vec![0.0f32; n])?;
     let mut rows = Vec::new();
     let stream = stage.device.stream();
@@ -218,7 +221,7 @@ fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Resu
     let verdict = if there.ok { exact(back.as_slice(), numbers) } else { there };
     let row =
         Row::new("latency", "host to device", "both ways at once", n, stage.device.kind()).checked(verdict);
-    let work = Work { flops: 0.0, bytes: 8.0 * n as f64 };
+    let work = Workload { flops: 0.0, bytes: 8.0 * n as f64 };
     Ok(row.timed(time, work).shows("two streams: the bus carries both directions at the same time"))
 }
 

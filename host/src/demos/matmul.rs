@@ -14,7 +14,10 @@ use kernels_gpu::matmul::product::thin::WIDTH;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
 use warpsmith_launch::{Device, Limits, Shape};
 
-use super::{Demo, Fill, Row, Stage, Work, row};
+use super::demo::Demo;
+use super::row::{self, Row, Workload};
+use super::stage::Stage;
+use super::target::Fill;
 use crate::data::{Random, transposed};
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -179,7 +182,7 @@ fn fast(
     stage: &Stage,
     extents: (usize, usize, usize),
     product: &Product<'_>,
-    work: Work,
+    work: Workload,
 ) -> Result<Option<Row>, Error> {
     let (m, n, k) = extents;
     let products = Products::new(stage.device);
@@ -252,15 +255,7 @@ impl Demo for MatmulDemo {
             // They multiply by no more columns.
             n = n.min(WIDTH);
         }
-        let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
-        let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
-        stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
-        let flops = 2.0 * m as f64 * n as f64 * k as f64;
-        if stage.device.is_virtual() && flops > VIRTUAL_OPERATIONS {
-            return Err(Error::Size(format!(
-                "size {size} is {flops:.1e} operations; the virtual GPU takes demos of at most {VIRTUAL_OPERATIONS:.0e}"
-            )));
-        }
+        let flops = stage.admit_product(size, (m, n, k), VIRTUAL_OPERATIONS, "demos")?;
         let edge = match stage.dynamic_tile {
             Some(edge) => check_edge(edge, 0, stage.device.limits()).map(|()| edge)?,
             None => best_edge(stage.device.limits()),
@@ -271,7 +266,7 @@ impl Demo for MatmulDemo {
         let p = Gemm::product(m as u32, n as u32, k as u32);
         let on_device = (stage.upload("A", &a)?, stage.upload("B", &b)?);
         let product = Product { shape: (m, n, k), a: &a, b: &b, before: &[], alpha: 1.0, beta: 0.0 };
-        let work = Work { flops, bytes: 0.0 };
+        let work = Workload { flops, bytes: 0.0 };
 
         // NaN everywhere: an element that a kernel forgets is a wrong one.
         let mut c = stage.target("C", m * n, Fill::NotANumber)?;

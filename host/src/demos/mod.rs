@@ -2,6 +2,7 @@
 
 pub mod banks;
 pub mod coalescing;
+mod demo;
 pub mod first;
 pub mod forecast;
 pub mod latency;
@@ -14,44 +15,10 @@ pub mod tensor;
 pub mod transpose;
 // `warpsmith new` writes above this line.
 
-use crate::error::Error;
-use crate::size::Size;
-
-pub use row::{Row, Work};
+pub use demo::Demo;
+pub use row::{Row, Workload};
 pub use stage::Stage;
 pub use target::{Fill, Target};
-
-/// A demo: kernels that show one thing. Every result is checked, and every row says what it shows.
-pub trait Demo: Sync {
-    /// Its word on the command line, and the family of its kernels.
-    fn name(&self) -> &'static str;
-
-    /// The heading of its rows.
-    fn title(&self) -> &'static str;
-
-    /// Whether it is shown when all are asked for.
-    fn is_among_all(&self) -> bool {
-        true
-    }
-
-    /// Whether it knows sizes of this form.
-    fn takes(&self, size: Size) -> bool {
-        matches!(size, Size::One(_))
-    }
-
-    /// A size of one extent that the virtual GPU runs in well under a second.
-    fn measured_at(&self) -> usize {
-        256
-    }
-
-    /// Its rows.
-    fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error>;
-
-    /// The rows as text.
-    fn text(&self, rows: &[Row]) -> String {
-        row::text(rows)
-    }
-}
 
 /// The demos, in the order in which they are shown.
 pub const ALL: &[&dyn Demo] = &[

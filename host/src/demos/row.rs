@@ -52,7 +52,7 @@ pub struct Row {
 
 /// What a kernel has to do at least, whichever way it does it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Work {
+pub struct Workload {
     /// Floating-point operations.
     pub flops: f64,
     /// Bytes read and written, each once.
@@ -104,7 +104,7 @@ impl Row {
     }
 
     /// With a time, and the rates that follow from it.
-    pub fn timed(mut self, time_ms: Option<f64>, work: Work) -> Self {
+    pub fn timed(mut self, time_ms: Option<f64>, work: Workload) -> Self {
         self.time_ms = time_ms;
         let rate = |amount: f64| time_ms.filter(|&t| t > 0.0 && amount > 0.0).map(|t| amount / (t * 1e6));
         self.gflops = rate(work.flops);

@@ -11,7 +11,10 @@ use kernels_gpu::spaces::{
 use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
-use super::{Demo, Fill, Row, Stage, Work, row};
+use super::demo::Demo;
+use super::row::{self, Row, Workload};
+use super::stage::Stage;
+use super::target::Fill;
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -133,7 +136,7 @@ fn polynomial(
     let time = stage.time(|| launch(y.buffer()))?;
     // Coefficients sum to 4.5 in size, and each of six operations rounds by half an ε.
     let verdict = Verdict::within(y.read()?, values, 4.5 * 3.0 * f64::from(f32::EPSILON));
-    let work = Work { flops: 6.0 * values.len() as f64, bytes: 8.0 * values.len() as f64 };
+    let work = Workload { flops: 6.0 * values.len() as f64, bytes: 8.0 * values.len() as f64 };
     let row = Row::new("spaces", kernel, "", values.len(), stage.device.kind());
     Ok(row.checked(verdict).counted(counters).timed(time, work))
 }

@@ -9,7 +9,9 @@ use cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::{Device, Doing};
 
-use super::{Demo, Fill, Target, forecast};
+use super::demo::Demo;
+use super::forecast;
+use super::target::{Fill, Target};
 use crate::counters::{self, Counted};
 use crate::error::Error;
 use crate::size::Size;
@@ -80,6 +82,27 @@ impl<'a> Stage<'a> {
                 Err(Error::Size(format!("size {size} needs {needed}; {whose} at most {} MiB", limit >> 20)))
             }
         }
+    }
+
+    /// Refuses a product that the device has no memory for in f32, or that has more operations than `most` on the virtual
+    /// GPU, and says how many it has.
+    pub fn admit_product(
+        &self,
+        size: Size,
+        (m, n, k): (usize, usize, usize),
+        most: f64,
+        demos: &str,
+    ) -> Result<f64, Error> {
+        let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
+        let elements = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
+        self.admit(size, elements.and_then(|elements| elements.checked_mul(4)))?;
+        let operations = 2.0 * m as f64 * n as f64 * k as f64;
+        if self.device.is_virtual() && operations > most {
+            return Err(Error::Size(format!(
+                "size {size} is {operations:.1e} operations; the virtual GPU takes {demos} of at most {most:.0e}"
+            )));
+        }
+        Ok(operations)
     }
 
     /// Runs `launch` once; on the virtual GPU with counters. What is not wanted is not run.

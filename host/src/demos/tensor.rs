@@ -4,7 +4,10 @@ use cust::memory::DeviceBuffer;
 use rayon::prelude::*;
 use warpsmith_launch::{Bf16, Device, F16};
 
-use super::{Demo, Fill, Row, Stage, Work};
+use super::demo::Demo;
+use super::row::{Row, Workload};
+use super::stage::Stage;
+use super::target::Fill;
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
@@ -37,16 +40,7 @@ impl Demo for TensorDemo {
     fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
         let size = stage.size_or(128, 4096);
         let (m, n, k) = size.product();
-        let elements = |rows: usize, cols: usize| (rows as u64).checked_mul(cols as u64);
-        let bytes = [elements(m, k), elements(k, n), elements(m, n)].into_iter().sum::<Option<u64>>();
-        stage.admit(size, bytes.and_then(|elements| elements.checked_mul(4)))?;
-        let operations = 2.0 * m as f64 * n as f64 * k as f64;
-        if stage.device.is_virtual() && operations > VIRTUAL_OPERATIONS {
-            return Err(Error::Size(format!(
-                "size {size} is {operations:.1e} operations; the virtual GPU takes tensor demos of at most \
-                 {VIRTUAL_OPERATIONS:.0e}"
-            )));
-        }
+        stage.admit_product(size, (m, n, k), VIRTUAL_OPERATIONS, "tensor demos")?;
         if !stage.device.is_virtual() && stage.only.is_none() {
             stage.progress.step("the driver compiles the kernels");
             load_ahead(stage.device, (m, n, k));
@@ -142,7 +136,7 @@ fn one<I: InputElement, O: OutputElement + Default>(
     }
     let size = Size::Three(problem.m, problem.n, problem.k);
     let row = Row::new("tensor", prepared.kernel, cases.join(", "), size, stage.device.kind());
-    let work = Work { flops: problem.operations(), bytes: 0.0 };
+    let work = Workload { flops: problem.operations(), bytes: 0.0 };
     Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.how())))
 }
 

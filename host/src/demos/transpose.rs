@@ -9,7 +9,10 @@ use kernels_gpu::transpose as k;
 use rayon::prelude::*;
 use warpsmith_launch::{Device, F16, Shape};
 
-use super::{Demo, Fill, Row, Stage, Work, row};
+use super::demo::Demo;
+use super::row::{self, Row, Workload};
+use super::stage::Stage;
+use super::target::Fill;
 use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
@@ -297,7 +300,7 @@ fn steps<T: Element>(
     let elements: Vec<T> = numbers.par_iter().map(|&x| element(x)).collect();
     let from = stage.upload("the matrix", &elements)?;
     let mut to = stage.target("the result", elements.len(), Fill::Zeros)?;
-    let work = Work { flops: 0.0, bytes: 2.0 * size_of_val(&elements[..]) as f64 };
+    let work = Workload { flops: 0.0, bytes: 2.0 * size_of_val(&elements[..]) as f64 };
     let mut rows = Vec::new();
     for (name, launch) in launches {
         to.wipe()?;

@@ -7,7 +7,7 @@ use gpu_model::banks::{Access, BankMap, BankSystem, BankWidth, Matrix, StrideRul
 use serde::Serialize;
 
 use super::LaneBytes;
-use crate::cli::{Outcome, Output, whole};
+use crate::answer::{Outcome, Output, whole};
 use crate::size::{Size, SizeError};
 use crate::terminal;
 

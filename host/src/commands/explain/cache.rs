@@ -7,7 +7,7 @@ use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
 use warpsmith_launch::Wish;
 
-use crate::cli::{Context, Outcome, Output, whole};
+use crate::answer::{Context, Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain cache`.

@@ -8,7 +8,7 @@ use gpu_model::coalescing::{self, Coalescing as Access, Pattern, Rule};
 use serde::Serialize;
 
 use super::LaneBytes;
-use crate::cli::{Outcome, Output, whole};
+use crate::answer::{Outcome, Output, whole};
 use crate::terminal;
 
 /// Arguments of `explain coalescing`.

@@ -7,7 +7,7 @@ mod driver_answers;
 
 use clap::Subcommand;
 
-use crate::cli::{Context, Outcome};
+use crate::answer::{Context, Outcome};
 
 /// Arguments of `explain`.
 #[derive(clap::Args, Debug)]

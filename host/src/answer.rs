@@ -1,0 +1,62 @@
+//! What every command is given, and how it answers.
+
+use warpsmith_launch::Wish;
+
+use crate::terminal;
+
+/// What a command found, once it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well: exit code 0.
+    Well,
+    /// The command worked and found something wrong, which it has printed: exit code 1.
+    NotWell,
+}
+
+/// What every command gets besides its own arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// The device asked for on the command line.
+    pub device: Wish,
+}
+
+/// `--json`, flattened into each command that has it. It may stand before the command, too.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Output {
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints `value` as JSON if asked to, else calls `text`.
+    pub fn print<T: serde::Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> anyhow::Result<()> {
+        if self.json { terminal::print_json(value) } else { terminal::print(&text(value)) }
+    }
+}
+
+/// A whole number from `least` to `most`; anything else is answered with both.
+pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
+    move |text| match text.trim().parse::<u32>() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("a whole number from {least} to {most} is expected")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_have_their_limits_in_the_answer() {
+        let parse = whole(1, 1024);
+        assert_eq!((parse("1"), parse(" 1024 ")), (Ok(1), Ok(1024)));
+        for wrong in ["0", "1025", "-1", "", "3.5", "1e3", "99999999999999999999", "ten"] {
+            assert_eq!(parse(wrong).unwrap_err(), "a whole number from 1 to 1024 is expected", "{wrong}");
+        }
+    }
+}
