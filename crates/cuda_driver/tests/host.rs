@@ -61,19 +61,33 @@ fn what_is_not_touched_costs_nothing() {
     const BYTES: usize = 8 << 20;
     own_context();
     let before = resident();
-    let (mut managed, mut pinned) = (Vec::new(), Vec::new());
+    #[cfg(feature = "foreign")]
+    let array = {
+        use warpsmith_cuda::abi::CUDA_ARRAY_DESCRIPTOR;
+        CUDA_ARRAY_DESCRIPTOR { Width: 2048, Height: 1024, Format: 0x20, NumChannels: 1 }
+    };
+    let (mut addresses, mut pinned) = (Vec::new(), Vec::new());
     // SAFETY: the places are valid.
     unsafe {
         for _ in 0..MANY {
-            let (mut address, mut host) = (0, null_mut());
-            assert_eq!(cuMemAllocManaged(out(&mut address), BYTES, 1), OK);
-            managed.push(address);
+            for allocate in [
+                |place| cuMemAlloc_v2(place, BYTES),
+                |place| cuMemAllocManaged(place, BYTES, 1),
+                |place| cuMemAllocAsync(place, BYTES, 0),
+            ] {
+                let mut address = 0;
+                ok(allocate(out(&mut address)));
+                addresses.push(address);
+            }
+            #[cfg(feature = "foreign")]
+            ok(cuArrayCreate_v2(out(&mut 0), given(&array)));
+            let mut host = null_mut();
             assert_eq!(cuMemAllocHost_v2(out(&mut host), BYTES / 4), OK);
             pinned.push(host);
         }
         let cost = resident().saturating_sub(before);
         assert!(cost < MANY * BYTES / 4, "{} MiB", cost >> 20);
-        managed.into_iter().for_each(|address| assert_eq!(cuMemFree_v2(address), OK));
+        addresses.into_iter().for_each(|address| ok(cuMemFree_v2(address)));
         pinned.into_iter().for_each(|host| assert_eq!(cuMemFreeHost(host), OK));
     }
 }

@@ -3,9 +3,8 @@
 use std::ffi::c_void;
 
 use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
-use crate::objects::allocation::{Origin, allocate_on_host, owner_of, register, release};
+use crate::objects::allocation::{Origin, allocate_on_host, is_pinned, owner_of, register, release};
 use crate::objects::context::{current, current_if_any};
-use crate::objects::host_memory::is_pinned;
 use crate::objects::process;
 
 pub fn cuMemAllocHost_v2(place: Out<*mut c_void>, bytes: usize) -> Answer {

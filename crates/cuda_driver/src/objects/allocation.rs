@@ -1,7 +1,7 @@
 //! Memory that contexts own: which context an address is of, and how it came about.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::memory::AllocationKind;
 
@@ -9,7 +9,6 @@ use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
 use crate::check;
 use crate::objects::context::{CONTEXTS, Context, current};
 use crate::objects::device::{code_of, gpu};
-use crate::objects::host_memory;
 use crate::objects::process::memory_of_machine;
 use crate::objects::registry::Belongings;
 
@@ -41,7 +40,7 @@ impl Origin {
 }
 
 /// All allocations that contexts own, by their first address.
-struct Owned(Mutex<Option<HashMap<u64, Known>>>);
+struct Owned(Mutex<BTreeMap<u64, Known>>);
 
 /// What is known of one.
 #[derive(Clone, Copy)]
@@ -51,19 +50,26 @@ struct Known {
     bytes: usize,
 }
 
-static OWNED: Owned = Owned(Mutex::new(None));
+static OWNED: Owned = Owned(Mutex::new(BTreeMap::new()));
 
 impl Owned {
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<u64, Known>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<u64, Known>) -> T) -> T {
         // One insertion or removal each: whole after a panic elsewhere.
-        let mut owned: MutexGuard<_> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        act(owned.get_or_insert_default())
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The last of the host's memory that begins before an address.
+    fn on_host_before(&self, end: u64) -> Option<(u64, Known)> {
+        let (start, known) =
+            self.with(|owned| owned.range(..end).next_back().map(|(&at, &known)| (at, known)))?;
+        known.origin.on_host().then_some((start, known))
     }
 }
 
 impl Belongings for Owned {
     fn forget(&self, context: CUcontext) {
-        let gone: Vec<_> = self.with(|owned| owned.extract_if(|_, known| known.context == context).collect());
+        let gone: Vec<_> =
+            self.with(|owned| owned.extract_if(.., |_, known| known.context == context).collect());
         gone.into_iter().for_each(|(address, known)| give_back(address, known.origin));
     }
 }
@@ -89,6 +95,14 @@ pub fn owner_of(address: u64) -> Option<(Arc<Context>, Origin)> {
     Some((CONTEXTS.get(context).ok()?, origin))
 }
 
+/// Whether all of these bytes are the host's, and the device reaches them.
+pub fn is_pinned(address: usize, bytes: usize) -> bool {
+    let (address, bytes) = (address as u64, bytes as u64);
+    OWNED.on_host_before(address.saturating_add(1)).is_some_and(|(start, known)| {
+        address.checked_add(bytes).is_some_and(|end| end <= start + known.bytes as u64)
+    })
+}
+
 /// Takes an allocation from its context.
 pub fn disown(address: u64) -> Option<Origin> {
     OWNED.with(|owned| owned.remove(&address)).map(|known| known.origin)
@@ -104,9 +118,6 @@ pub fn release(address: u64) {
 /// What the owner has issued on it is done. A kernel of another context that still uses it keeps its bytes, or is waited for if
 /// they are the program's.
 fn give_back(address: u64, origin: Origin) {
-    if origin.on_host() {
-        host_memory::remove(address as usize);
-    }
     // Only an address that is no allocation's could fail, and the table of owners had it.
     let _ = gpu().memory().free(address);
     if origin.on_host() {
@@ -137,7 +148,6 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     }
     let address = gpu().memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
     let address = address.map_err(|error| code_of(&error))?;
-    host_memory::add(address as usize, bytes).inspect_err(|_| drop(gpu().memory().free(address)))?;
     reaches(&context, address, bytes, origin);
     Ok(address as usize)
 }
@@ -146,11 +156,14 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
 pub fn register(address: usize, bytes: usize) -> Answer {
     let context = current()?;
     check_pinned(bytes)?;
-    host_memory::add(address, bytes)?;
+    let (start, end) = (address as u64, address.checked_add(bytes).ok_or(CUresult::INVALID_VALUE)? as u64);
+    if OWNED.on_host_before(end).is_some_and(|(before, known)| before + known.bytes as u64 > start) {
+        return Err(CUresult::HOST_MEMORY_ALREADY_REGISTERED);
+    }
     // SAFETY: the program keeps what it registers until it has unregistered it, as the driver API asks.
     let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
-    mapped.map_err(|error| code_of(&error)).inspect_err(|_| host_memory::remove(address))?;
-    reaches(&context, address as u64, bytes, Origin::Registered);
+    mapped.map_err(|error| code_of(&error))?;
+    reaches(&context, start, bytes, Origin::Registered);
     Ok(())
 }
 

@@ -12,7 +12,6 @@ pub mod device_attributes;
 pub mod event;
 pub mod function;
 pub mod host_call;
-pub mod host_memory;
 pub mod image;
 pub mod jit;
 pub mod kept_attributes;

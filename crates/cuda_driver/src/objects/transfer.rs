@@ -8,9 +8,9 @@ use virtual_gpu::memory::Allocation;
 
 use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
 use crate::check;
+use crate::objects::allocation::is_pinned;
 use crate::objects::context::Context;
 use crate::objects::device::gpu;
-use crate::objects::host_memory;
 use crate::objects::registry::Registry;
 use crate::objects::stream::Target;
 use crate::objects::work::Work;
@@ -57,7 +57,7 @@ impl Memory {
 
     /// Whether the host may touch these bytes again as soon as the call returns.
     fn is_pageable(&self, bytes: usize) -> bool {
-        matches!(self, Self::Host(address) if !host_memory::is_pinned(*address, bytes))
+        matches!(self, Self::Host(address) if !is_pinned(*address, bytes))
     }
 }
 
@@ -161,7 +161,7 @@ impl Copy {
         for side in [&mut self.from, &mut self.to] {
             let span = side.span(self.extent)?;
             if let Memory::Host(address) = side.memory
-                && host_memory::is_pinned(address, span)
+                && is_pinned(address, span)
             {
                 side.memory = Memory::Pinned(address as u64);
             }
