@@ -44,7 +44,7 @@ impl KernelLaunch {
     /// The same launch with the attributes of another.
     pub fn with_attributes_of(&self, other: &Self) -> Self {
         let Launch { cooperative, cluster, .. } = other.launch;
-        let launch = Launch { cooperative, cluster, ..self.launch.clone() };
+        let launch = Launch { cooperative, cluster, ..self.launch };
         Self { launch, attributes: other.attributes.clone(), ..self.clone() }
     }
 }
