@@ -1,12 +1,13 @@
 //! The memory check: accesses to shared memory outside of the array that the address was made from, and the faults that
 //! the virtual GPU itself ends a launch with.
 
-use virtual_gpu::observer::{Access, AccessKind, At};
+use virtual_gpu::observer::{Access, AccessKind, AsyncEvent, At, MemorySpace};
 use virtual_gpu::{Fault, FaultKind, SharedArray};
 
 use crate::checks::{Check, Checks};
 use crate::cluster::within;
 use crate::finding::{Finding, Object, Severity, Site};
+use crate::launched::Launched;
 use crate::objects::Objects;
 use crate::reached::Reached;
 use crate::report::{Reporter, Told, readable};
@@ -47,22 +48,56 @@ impl Tool for ArrayBounds {
         // Beyond the pieces in which the hardware gives shared memory the launch ends with a fault, which is reported as such.
         let in_block = |lane: &usize| address(*lane).saturating_add(bytes) <= u64::from(launched.shared_end);
         if let Some(lane) = (0..32).find(|&lane| outside(lane)).filter(in_block) {
-            let all = || SharedArray { name: "shared memory".into(), offset: 0, size: launched.shared_bytes };
-            let array = array.cloned().unwrap_or_else(all);
-            outside_array(at, access, lane as u32, &array, reporter);
+            let array = array.cloned().unwrap_or_else(|| all(launched));
+            let what = match access.kind {
+                AccessKind::Load => "read",
+                AccessKind::Store => "write",
+                AccessKind::Atomic | AccessKind::Reduction => "atomic",
+            };
+            let (address, bytes) = (access.addresses[lane], access.bytes());
+            outside_array(at, (what, address, bytes), lane as u32, &array, reporter);
+        }
+    }
+
+    /// Copies know their addresses only when they are issued: here it is told whether they stay in what the block has asked for.
+    fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>, reporter: &mut Reporter) {
+        let launched = &reporter.launched;
+        let end = u64::from(launched.shared_bytes);
+        let beyond = |address: u64, bytes: u32| within(address) + u64::from(bytes) > end;
+        let found = match *event {
+            AsyncEvent::Moved { space: MemorySpace::Shared, write, address, bytes, .. } => {
+                let what = if write { "write" } else { "read" };
+                let lane = at.lanes.trailing_zeros() as usize;
+                beyond(address, bytes).then_some((what, address, bytes, lane))
+            }
+            AsyncEvent::CopyStarted { shared, bytes, .. } => (0..32)
+                .find(|&lane| at.lanes >> lane & 1 != 0 && beyond(shared[lane], bytes))
+                .map(|lane| ("write", shared[lane], bytes, lane)),
+            _ => None,
+        };
+        if let Some((what, address, bytes, lane)) = found
+            && within(address) + u64::from(bytes) <= u64::from(launched.shared_end)
+        {
+            let all = all(launched);
+            outside_array(at, (what, within(address), bytes), lane as u32, &all, reporter);
         }
     }
 }
 
-fn outside_array(at: At, access: &Access<'_>, lane: u32, array: &SharedArray, reporter: &mut Reporter) {
-    let what = match access.kind {
-        AccessKind::Load => "read",
-        AccessKind::Store => "write",
-        AccessKind::Atomic | AccessKind::Reduction => "atomic",
-    };
+/// All the shared memory that a block has asked for.
+fn all(launched: &Launched) -> SharedArray {
+    SharedArray { name: "shared memory".into(), offset: 0, size: launched.shared_bytes }
+}
+
+fn outside_array(
+    at: At,
+    (what, address, bytes): (&'static str, u64, u32),
+    lane: u32,
+    array: &SharedArray,
+    reporter: &mut Reporter,
+) {
     reporter.note(Check::Memory, "outside a shared array", [at.pc, at.pc], |reporter| {
-        let address = access.addresses[lane as usize];
-        let (start, size, bytes) = (u64::from(array.offset), u64::from(array.size), access.bytes());
+        let (start, size) = (u64::from(array.offset), u64::from(array.size));
         let name = readable(&array.name);
         let place = match address.checked_sub(start) {
             Some(offset) => format!("{offset} bytes from its start"),

@@ -146,7 +146,7 @@ impl Memory {
     }
 
     /// Frees the allocation that starts at `address`. Nobody finds it from now on; its bytes go when no instruction that is
-    /// under way can reach them (see [`view`]), which is awaited if they are the program's.
+    /// under way can reach them, which is awaited if they are the program's.
     pub fn free(&self, address: u64) -> Result<(), Error> {
         let allocation = self.take_out(address)?;
         if allocation.is_lent() {
