@@ -29,8 +29,12 @@ impl Code {
         let Some(function) = self.functions.get(at).filter(|function| function.start <= pc) else {
             return false;
         };
-        let guesses = || Flow::new(self, function).guesses();
-        function.guesses.get_or_init(guesses).contains(&pc)
+        function.guesses.get_or_init(|| self.guessing(function)).contains(&pc)
+    }
+
+    /// The loads of a function that are.
+    pub(crate) fn guessing(&self, function: &FunctionCode) -> HashSet<u32> {
+        Flow::new(self, function).guesses()
     }
 
     /// What a function swaps. `depth`: calls that are looked into, fewer than [`CALLS`].

@@ -157,6 +157,8 @@ pub enum FaultKind {
     StackOverflow {
         /// Bytes a thread may use.
         limit: u64,
+        /// Nested calls, if it is their return addresses that fill it.
+        calls: Option<u32>,
     },
     /// More memory than the launch may take on this machine.
     OutOfResources(String),
@@ -216,8 +218,15 @@ impl fmt::Display for FaultKind {
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),
             FaultKind::Trap => write!(f, "trap"),
             FaultKind::Breakpoint => write!(f, "breakpoint"),
-            FaultKind::StackOverflow { limit } => {
+            FaultKind::StackOverflow { limit, calls: None } => {
                 write!(f, "stack overflow: a thread may use {limit} bytes")
+            }
+            FaultKind::StackOverflow { limit, calls: Some(calls) } => {
+                write!(
+                    f,
+                    "stack overflow: a thread may use {limit} bytes, which {calls} nested calls fill with the addresses that \
+                     they return to"
+                )
             }
             FaultKind::OutOfResources(what) => write!(f, "out of resources: {what}"),
             FaultKind::OutOfMemory => {

@@ -68,6 +68,8 @@ pub(crate) struct FunctionCode {
     pub name: String,
     pub start: u32,
     pub end: u32,
+    /// Rows of registers as the text names them, before those that are never alive together share some.
+    pub registers: u32,
     /// The rows that a frame starts as: constants in place, all else zero.
     pub image: Box<[Row]>,
     /// What depends on the launch, the block or the thread.
@@ -81,7 +83,7 @@ pub(crate) struct FunctionCode {
     pub calls: Box<[u32]>,
     pub calls_indirectly: bool,
     /// See [`Code::unset`].
-    pub unset: OnceLock<Box<[u32]>>,
+    pub unset: Box<[Slot]>,
     /// See [`Code::guesses`].
     pub guesses: OnceLock<HashSet<u32>>,
     /// The parameters that it gives to a compare-and-swap, by how deep calls are looked into.

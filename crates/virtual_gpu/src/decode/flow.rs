@@ -155,6 +155,7 @@ fn glue(kind: OpKind) -> Draft {
         line: 0,
         loc: None,
         touched: Touched::default(),
+        mentioned: Box::default(),
         opcode: None,
     }
 }

@@ -7,18 +7,21 @@ pub(super) use operand::same_kind;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use ptx::{Block, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space, Statement, Variable};
 
+use super::allocation::{Allocation, LARGE, NamedRegister};
+use super::liveness::{Liveness, liveness};
 use super::module::ModuleNames;
 use super::{Refusal, call, declaration, flow, instruction};
 use crate::exec::registers::{Row, Slot};
 use crate::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
-use crate::program::{Formal, FunctionCode, Init, Place, Signature};
+use crate::program::{Code, CodeSite, Formal, FunctionCode, Init, Place, Signature};
 
-/// Most rows of registers a function may have: 8 MiB a warp.
-const MAX_ROWS: u32 = 1 << 16;
+/// Most rows before those that are never alive together share some: what some million instructions name.
+const MAX_NAMED_ROWS: u32 = 1 << 22;
 /// Most bytes of local memory: what the hardware admits.
 const MAX_LOCAL: u64 = 512 << 10;
 
@@ -67,11 +70,33 @@ pub(super) struct Draft {
     pub line: u32,
     pub loc: Option<LocId>,
     pub touched: Touched,
+    /// Registers that it names, but neither as a source nor as a target.
+    pub mentioned: Box<[Slot]>,
     /// What the text says; `None` for what decoding added.
     pub opcode: Option<Arc<Opcode>>,
 }
 
-/// A piece of the function's body in order.
+/// A function's operations in order, and what was found out about its registers on the way.
+pub(super) struct LaidOut {
+    pub drafts: Vec<Draft>,
+    pub liveness: Liveness,
+    /// Rows that it is better decoded again with.
+    pub better: Option<Allocation>,
+}
+
+impl Code {
+    /// Puts operations behind all others.
+    pub(super) fn append(&mut self, drafts: Vec<Draft>) {
+        for draft in drafts {
+            self.sites.push(CodeSite { ptx_line: draft.line, loc: draft.loc });
+            self.touched.push(draft.touched);
+            self.opcodes.push(draft.opcode);
+            self.ops.push(draft.op);
+        }
+    }
+}
+
+/// A part of the function's body in order.
 pub(super) enum Item {
     Label(u32),
     Op(Draft),
@@ -85,6 +110,8 @@ pub(super) struct Decoder<'m> {
     has_vectors: bool,
     scopes: Vec<Scope>,
     rows: u32,
+    /// Where the rows of `allocation` begin.
+    first_row: u32,
     constants: HashMap<(u128, u32), Slot>,
     images: Vec<(Slot, u32, u128)>,
     inits: Vec<(Slot, Init)>,
@@ -97,7 +124,12 @@ pub(super) struct Decoder<'m> {
     writes: Vec<(Slot, u32)>,
     sources: Vec<SourceOperand>,
     symbols: Vec<Slot>,
+    mentioned: Vec<Slot>,
     carry: Option<Slot>,
+    /// The registers that the body names, in the order of their first mention.
+    named: Vec<NamedRegister>,
+    /// The rows that they are given, if that is decided already.
+    allocation: Option<Allocation>,
     pub shared_used: BTreeSet<u32>,
     pub calls: BTreeSet<u32>,
     pub calls_indirectly: bool,
@@ -126,6 +158,7 @@ impl<'m> Decoder<'m> {
             has_vectors: false,
             scopes: vec![Scope::default()],
             rows: 0,
+            first_row: 0,
             constants: HashMap::new(),
             images: Vec::new(),
             inits: Vec::new(),
@@ -137,7 +170,10 @@ impl<'m> Decoder<'m> {
             writes: Vec::new(),
             sources: Vec::new(),
             symbols: Vec::new(),
+            mentioned: Vec::new(),
             carry: None,
+            named: Vec::new(),
+            allocation: None,
             shared_used: BTreeSet::new(),
             calls: BTreeSet::new(),
             calls_indirectly: false,
@@ -210,8 +246,17 @@ impl<'m> Decoder<'m> {
         Ok((start as u32, each as u32))
     }
 
-    /// Decodes the statements of a body.
-    pub fn body(&mut self, block: &Block) -> Result<(), Box<(Refusal, Instruction)>> {
+    /// Decodes the statements of a body. `allocation`: the rows that its registers are given.
+    pub fn body(
+        &mut self,
+        block: &Block,
+        allocation: Option<Allocation>,
+    ) -> Result<(), Box<(Refusal, Instruction)>> {
+        // Registers that are parameters lie in front.
+        self.named.clear();
+        self.first_row = self.rows;
+        self.rows += allocation.as_ref().map_or(0, |allocation| allocation.rows);
+        self.allocation = allocation;
         self.statements(block)
     }
 
@@ -324,6 +369,7 @@ impl<'m> Decoder<'m> {
         self.writes.clear();
         self.sources.clear();
         self.symbols.clear();
+        self.mentioned.clear();
         let guard = match &i.guard {
             None => Guard::ALWAYS,
             Some(guard) => {
@@ -336,6 +382,8 @@ impl<'m> Decoder<'m> {
             Some(i) => instruction::decode(self, &i)?,
             None => instruction::decode(self, i)?,
         };
+        let touched = |slot: &Slot| self.reads.iter().chain(&self.writes).any(|touched| touched.0 == *slot);
+        let mentioned = self.mentioned.iter().copied().filter(|slot| !touched(slot)).collect();
         let touched = Touched {
             reads: self.reads.as_slice().into(),
             writes: self.writes.as_slice().into(),
@@ -347,6 +395,7 @@ impl<'m> Decoder<'m> {
             line: i.position.line,
             loc: i.loc,
             touched,
+            mentioned,
             opcode: Some(i.opcode.clone()),
         }));
         Ok(())
@@ -358,7 +407,9 @@ impl<'m> Decoder<'m> {
         let kind = OpKind::Special { target, which };
         let touched = Touched { writes: [(target, rows)].into(), ..Touched::default() };
         let op = Op { guard: Guard::ALWAYS, kind };
-        self.items.push(Item::Op(Draft { op, line: self.line, loc: self.loc, touched, opcode: None }));
+        let mentioned = Box::default();
+        let draft = Draft { op, line: self.line, loc: self.loc, touched, mentioned, opcode: None };
+        self.items.push(Item::Op(draft));
         Ok(target)
     }
 
@@ -366,9 +417,21 @@ impl<'m> Decoder<'m> {
         // Wide registers start at even rows so that vectors of them are aligned alike.
         let slot = self.rows;
         self.rows += rows.max(1);
-        if self.rows > MAX_ROWS {
-            return Err(Refusal(format!("a function may use {MAX_ROWS} 32-bit registers")));
+        if self.rows > MAX_NAMED_ROWS {
+            return Err(Refusal(format!("a function may name registers of {MAX_NAMED_ROWS} times 32 bits")));
         }
+        Ok(slot)
+    }
+
+    /// Rows for a register that the text names: those that were found for it, or its own.
+    fn take_named(&mut self, ty: ScalarType, vector: u8) -> Result<Slot, Refusal> {
+        let allocated =
+            self.allocation.as_ref().and_then(|all| all.slots.get(self.named.len()).copied().flatten());
+        let slot = match allocated {
+            Some(slot) => self.first_row + slot,
+            None => self.take_rows(rows_of(ty).max(1) * u32::from(vector.max(1)))?,
+        };
+        self.named.push(NamedRegister { slot, rows: rows_of(ty), vector: vector > 1 });
         Ok(slot)
     }
 
@@ -421,11 +484,15 @@ impl<'m> Decoder<'m> {
                 Some(_) => return Err(Refusal(format!("`{name}` is no register"))),
             };
             let Some((ty, vector)) = declared else { continue };
-            if let Some(&slot) = scope.slots.get(name) {
-                return Ok((slot, ty, vector));
-            }
-            let slot = self.take_rows(rows_of(ty).max(1) * u32::from(vector.max(1)))?;
-            self.scopes[depth].slots.insert(name.clone(), slot);
+            let slot = match scope.slots.get(name) {
+                Some(&slot) => slot,
+                None => {
+                    let slot = self.take_named(ty, vector)?;
+                    self.scopes[depth].slots.insert(name.clone(), slot);
+                    slot
+                }
+            };
+            self.mentioned.push(slot);
             return Ok((slot, ty, vector));
         }
         Err(Refusal(format!("`{name}` is not declared")))
@@ -468,14 +535,24 @@ impl<'m> Decoder<'m> {
         Ok(slot)
     }
 
-    /// Lays the function out and ends its decoding.
-    pub fn finish(mut self, name: &str, start: u32) -> Result<(FunctionCode, Vec<Draft>), Refusal> {
+    /// Puts the operations in order, from program counter `start` on.
+    pub fn lay_out(&mut self, start: u32) -> Result<LaidOut, Refusal> {
         let items = std::mem::take(&mut self.items);
         let mut drafts = flow::lay_out(items, self.labels.len(), start).map_err(|label| {
             let name = self.labels.get(label as usize).map_or("", Name::as_str);
             Refusal(format!("the label `{name}` is not defined in this function"))
         })?;
-        super::atomics::forget_counts_that_are_read(&mut drafts);
+        if self.allocation.is_none() {
+            super::atomics::forget_counts_that_are_read(&mut drafts);
+        }
+        let liveness = liveness(&drafts, start, self.rows);
+        let large = self.allocation.is_none() && self.rows > LARGE;
+        let better = large.then(|| Allocation::of(&self.named, &drafts, &liveness));
+        Ok(LaidOut { drafts, liveness, better })
+    }
+
+    /// Ends the decoding of what was laid out at these program counters.
+    pub fn finish(self, name: &str, laid_out: Range<u32>, unset: Box<[Slot]>) -> FunctionCode {
         let mut image = vec![Row::ZERO; self.rows as usize].into_boxed_slice();
         for &(slot, rows, bits) in &self.images {
             for row in 0..rows.max(1) as usize {
@@ -487,10 +564,11 @@ impl<'m> Decoder<'m> {
                 }
             }
         }
-        let code = FunctionCode {
+        FunctionCode {
             name: name.to_owned(),
-            start,
-            end: start + drafts.len() as u32,
+            start: laid_out.start,
+            end: laid_out.end,
+            registers: self.rows,
             image,
             inits: self.inits.into(),
             local_size: self.local_size,
@@ -498,11 +576,10 @@ impl<'m> Decoder<'m> {
             shared_used: self.shared_used.into_iter().collect(),
             calls: self.calls.into_iter().collect(),
             calls_indirectly: self.calls_indirectly,
-            unset: OnceLock::new(),
+            unset,
             guesses: OnceLock::new(),
             swaps: Default::default(),
-        };
-        Ok((code, drafts))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`module`] places variables and collects names, [`function`] decodes a function's statements into operations,
 //! [`instruction`] finds the decoder of an opcode, [`flow`] orders basic blocks.
 
+mod allocation;
 mod arithmetic;
 mod asynchronous;
 mod atomics;
@@ -19,6 +20,7 @@ mod forms;
 mod function;
 mod half;
 mod instruction;
+mod liveness;
 mod matrix;
 mod mixed;
 mod modifiers;

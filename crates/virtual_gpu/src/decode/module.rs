@@ -11,7 +11,8 @@ use ptx::{
     SourceLines, Space, Statement, Variable,
 };
 
-use super::function::{Decoder, Symbol};
+use super::allocation::Allocation;
+use super::function::{Decoder, LaidOut, Symbol};
 use super::reach::{Reached, reached};
 use super::requirements::Requirements;
 use super::{Refusal, call, declaration};
@@ -19,7 +20,8 @@ use crate::Error;
 use crate::exec::code_address;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData, Param};
-use crate::program::{Code, CodeSite, KernelCode, SharedVariable, Signature};
+use crate::op::OpKind;
+use crate::program::{Code, FunctionCode, KernelCode, SharedVariable, Signature};
 use crate::texture::Textures;
 
 /// Names that every function of the module sees.
@@ -34,6 +36,10 @@ pub(super) struct ModuleNames {
     /// What the module's version and target leave out.
     pub requirements: Requirements,
 }
+
+/// Most rows of registers that a function's frame may have, constants among them: 128 MiB a warp. A thread of a device has
+/// 255 registers and 512 KiB to put others into, an eighth of this.
+const MAX_ROWS: u32 = 1 << 20;
 
 /// Variables that were placed so far; given back when loading fails.
 struct Placed<'m> {
@@ -374,39 +380,19 @@ impl Loader<'_> {
         self.names.functions = names;
         let kernels = module.functions.iter().filter(|f| f.kind == FunctionKind::Entry);
         self.names.kernels = kernels.map(|f| f.name.clone()).collect();
-        let mut kernels = Vec::new();
+        let (mut kernels, mut larger) = (Vec::new(), Vec::new());
         for (index, function) in defined.iter().enumerate() {
-            let kernel = function.kind == FunctionKind::Entry;
-            let at_function =
-                |r: Refusal| self.refuse(r, function.name.to_string(), function.position.line, None);
-            let mut decoder = Decoder::new(&self.names, kernel);
-            if kernel {
+            if function.kind == FunctionKind::Entry {
+                let at_function =
+                    |r: Refusal| self.refuse(r, function.name.to_string(), function.position.line, None);
                 cluster_directives(&self.names.requirements, function).map_err(at_function)?;
+                let mut decoder = Decoder::new(&self.names, true);
                 let params = kernel_params(&mut decoder, function).map_err(at_function)?;
                 kernels.push(kernel_code(function, index as u32, params));
-            } else {
-                decoder.signature = formals(&mut decoder, function).map_err(at_function)?;
             }
-            if let Some(body) = &function.body {
-                decoder.body(body).map_err(|refused| {
-                    let (refusal, i): (Refusal, Instruction) = *refused;
-                    self.refuse(refusal, i.to_string(), i.position.line, i.loc)
-                })?;
-            }
-            let (decoded, drafts) =
-                decoder.finish(&function.name, code.ops.len() as u32).map_err(at_function)?;
-            for draft in drafts {
-                code.sites.push(CodeSite { ptx_line: draft.line, loc: draft.loc });
-                code.touched.push(draft.touched);
-                code.opcodes.push(draft.opcode);
-                code.ops.push(draft.op);
-            }
-            let mut steps = 0;
-            let shared_of = super::provenance::shared_of(code, &decoded, &mut steps);
-            code.steps += steps;
-            code.shared_of.extend(shared_of);
-            code.functions.push(decoded);
+            larger.extend(self.function(function, code)?.map(|better| (index, better)));
         }
+        self.share_rows(&defined, larger, code)?;
         let reached = reached(&code.functions).map_err(|function| {
             let name = code.functions[function as usize].name.clone();
             self.refuse(Refusal::new("its functions reach too many shared variables"), name, 0, None)
@@ -414,13 +400,89 @@ impl Loader<'_> {
         for kernel in &mut kernels {
             let function = &code.functions[kernel.function as usize];
             kernel.local_bytes = function.local_size;
-            kernel.registers = (function.image.len() as u32 + 8).min(kernel.registers);
+            kernel.registers = (function.registers + 8).min(kernel.registers);
         }
         let of = |kernel: KernelCode| {
             let reached = reached[kernel.function as usize].clone();
             (kernel, reached)
         };
         Ok(kernels.into_iter().map(of).collect())
+    }
+
+    /// Decodes a function and puts it behind those before it. Gives what a large one is better decoded again with.
+    fn function(&self, function: &Function, code: &mut Code) -> Result<Option<Allocation>, Error> {
+        let (decoded, LaidOut { drafts, liveness, better }) =
+            self.decode(function, None, code.ops.len() as u32)?;
+        code.append(drafts);
+        let (shared_of, visits) = super::provenance::shared_of(code, &decoded);
+        code.shared_of.extend(shared_of);
+        code.steps += liveness.steps + visits;
+        code.functions.push(decoded);
+        Ok(better)
+    }
+
+    /// Decodes large functions again, so that registers share rows; see [`super::allocation`]. What follows values through
+    /// registers has done so before, while each register has rows to itself.
+    fn share_rows(
+        &self,
+        defined: &[&Function],
+        larger: Vec<(usize, Allocation)>,
+        code: &mut Code,
+    ) -> Result<(), Error> {
+        for (index, _) in &larger {
+            let function = &code.functions[*index];
+            function.guesses.get_or_init(|| code.guessing(function));
+        }
+        for (index, allocation) in larger {
+            let before = &mut code.functions[index];
+            let (registers, guesses) = (before.registers, std::mem::take(&mut before.guesses));
+            let start = before.start;
+            let (again, laid_out) = self.decode(defined[index], Some(allocation), start)?;
+            code.steps += laid_out.liveness.steps;
+            code.functions[index] = FunctionCode { registers, guesses, ..again };
+            for (at, mut draft) in (start as usize..).zip(laid_out.drafts) {
+                if let (OpKind::Atomic(again), OpKind::Atomic(op)) = (&mut draft.op.kind, &code.ops[at].kind)
+                {
+                    again.counts = op.counts;
+                }
+                code.ops[at] = draft.op;
+                code.touched[at] = draft.touched;
+            }
+        }
+        for (function, code) in defined.iter().zip(&code.functions) {
+            if code.image.len() as u32 > MAX_ROWS {
+                let reason = format!("its registers and constants take more than {MAX_ROWS} times 32 bits");
+                return Err(self.refuse(Refusal(reason), code.name.clone(), function.position.line, None));
+            }
+        }
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        function: &Function,
+        allocation: Option<Allocation>,
+        start: u32,
+    ) -> Result<(FunctionCode, LaidOut), Error> {
+        let at_function =
+            |r: Refusal| self.refuse(r, function.name.to_string(), function.position.line, None);
+        let kernel = function.kind == FunctionKind::Entry;
+        let mut decoder = Decoder::new(&self.names, kernel);
+        if kernel {
+            kernel_params(&mut decoder, function).map_err(at_function)?;
+        } else {
+            decoder.signature = formals(&mut decoder, function).map_err(at_function)?;
+        }
+        if let Some(body) = &function.body {
+            decoder.body(body, allocation).map_err(|refused| {
+                let (refusal, i): (Refusal, Instruction) = *refused;
+                self.refuse(refusal, i.to_string(), i.position.line, i.loc)
+            })?;
+        }
+        let laid_out = decoder.lay_out(start).map_err(at_function)?;
+        let end = start + laid_out.drafts.len() as u32;
+        let unset = laid_out.liveness.unset.clone();
+        Ok((decoder.finish(&function.name, start..end, unset), laid_out))
     }
 
     /// Writes the initial values of variables.

@@ -36,22 +36,22 @@ impl Origin {
     }
 }
 
-/// For each operation of a function the variable that its address was made from, counted from 1; 0 for none. Adds to
-/// `steps` how many operations were looked at.
-pub(super) fn shared_of(code: &Code, function: &FunctionCode, steps: &mut u64) -> Vec<u32> {
+/// For each operation of a function the variable that its address was made from, counted from 1; 0 for none. And how
+/// many operations were looked at.
+pub(super) fn shared_of(code: &Code, function: &FunctionCode) -> (Vec<u32>, u64) {
     let operations = function.start..function.end;
     let mut origins = Origins::of(code, function);
     if origins.known.is_empty() {
-        return vec![0; operations.len()];
+        return (vec![0; operations.len()], 0);
     }
     origins.settle();
-    *steps += origins.visits as u64;
-    operations
+    let variables = operations
         .map(|at| match address(&code.ops[at as usize].kind).map(|address| origins.get(address.base)) {
             Some(Origin::Variable(variable)) => variable + 1,
             _ => 0,
         })
-        .collect()
+        .collect();
+    (variables, origins.visits as u64)
 }
 
 /// What the registers of a function hold, on the way to a fixed point.

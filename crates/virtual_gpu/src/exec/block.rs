@@ -141,10 +141,10 @@ impl<O: BlockObserver> Block<O> {
         let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
         self.warps.truncate(warps as usize);
         for (i, warp) in self.warps.iter_mut().enumerate() {
-            warp.restart(i as u32, local_limit);
+            warp.restart(i as u32, local_limit, launch.most_rows);
         }
         for i in self.warps.len() as u32..warps {
-            self.warps.push(Warp::new(i, 0, local_limit));
+            self.warps.push(Warp::new(i, 0, local_limit, launch.most_rows));
         }
         if self.random != 0 {
             self.next = (self.draw() % u64::from(warps.max(1))) as usize;
@@ -154,7 +154,7 @@ impl<O: BlockObserver> Block<O> {
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
             warp.live = live;
             // A kernel's own frame always fits: decoding bounded its registers, `local_limit` covers its variables.
-            if let Some(frame) = warp.push_frame(launch.code, launch.kernel.function, None, live) {
+            if let Ok(frame) = warp.push_frame(launch.code, launch.kernel.function, None, live) {
                 frame::initialise(warp, launch, &self.state, frame);
             }
             let pc = launch.code.functions[launch.kernel.function as usize].start;

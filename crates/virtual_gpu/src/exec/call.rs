@@ -1,10 +1,10 @@
 //! Calls, returns, exits, and branches through a table.
 
-use super::context::{Cx, Raise, raise};
+use super::context::{Cx, LaunchContext, Raise, raise};
 use super::frame;
-use super::registers::{Regs, Slot, lanes_of};
+use super::registers::{Regs, Row, Slot, lanes_of};
 use super::run::split;
-use super::warp::{Group, Warp};
+use super::warp::{Group, Overflow, Warp};
 use crate::fault::FaultKind;
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
@@ -58,9 +58,9 @@ pub(super) fn call<O: BlockObserver>(
         warp.groups[running].mask = lanes;
         warp.groups.push(other);
     }
-    let limit = u64::from(cx.launch.stack_limit);
-    let Some(callee) = warp.push_frame(code, function, Some((caller, pc)), lanes) else {
-        return Err(raise(FaultKind::StackOverflow { limit }, lanes));
+    let callee = match warp.push_frame(code, function, Some((caller, pc)), lanes) {
+        Ok(callee) => callee,
+        Err(overflow) => return Err(raise(overflow_kind(overflow, cx.launch), lanes)),
     };
     frame::initialise(warp, cx.launch, cx.block, callee);
     if O::SYNCHRONISATION || O::REGISTERS {
@@ -78,6 +78,22 @@ pub(super) fn call<O: BlockObserver>(
     warp.groups[running].frame = callee;
     warp.groups[running].pc = code.functions[function as usize].start;
     Ok(())
+}
+
+fn overflow_kind(overflow: Overflow, launch: &LaunchContext<'_>) -> FaultKind {
+    let mib = |rows: usize| (rows * size_of::<Row>()) >> 20;
+    match overflow {
+        Overflow::Local => FaultKind::StackOverflow { limit: launch.stack_limit.into(), calls: None },
+        Overflow::ReturnAddresses { depth } => {
+            FaultKind::StackOverflow { limit: launch.stack_limit.into(), calls: Some(depth) }
+        }
+        Overflow::Registers { frames, rows } => FaultKind::OutOfResources(format!(
+            "the registers of a warp's {frames} calls that are under way take {} MiB of the host's memory; a launch of so \
+             many threads leaves a warp {} MiB of it on this machine",
+            mib(rows),
+            mib(launch.most_rows),
+        )),
+    }
 }
 
 /// An indirect call may reach any function; one that takes other parameters would read what is not there.

@@ -32,6 +32,8 @@ pub(crate) struct LaunchContext<'a> {
     pub epoch: u64,
     pub quota: &'a Quota,
     pub stack_limit: u32,
+    /// Most rows that the registers of a warp's nested calls may take on this machine.
+    pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
     pub workspace: u64,
 }

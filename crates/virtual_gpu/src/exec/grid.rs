@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
 use super::context::{LaunchContext, SharedMemory};
+use super::registers::Row;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Launch;
 use crate::memory::{AllocationKind, Lookout, View, window};
@@ -108,6 +109,7 @@ pub(crate) fn launch<O: LaunchObserver>(
         epoch: 1 << 20,
         quota,
         stack_limit: gpu.options().stack_limit,
+        most_rows: most_rows(launch, pool.threads),
         workspace: workspace.as_ref().map_or(0, |w| w.address),
     };
     let info = LaunchInfo {
@@ -146,6 +148,22 @@ pub(crate) fn launch<O: LaunchObserver>(
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
     }
+}
+
+/// Rows that a warp's registers may take, so that those of all warps that run at a time take half of the machine's memory.
+/// Lanes that go different ways have frames of their own, so a warp may come to need 32 times what its threads have on a
+/// device, 513 KiB each; it has no less than a warp that stays together needs.
+fn most_rows(launch: &Launch, threads: usize) -> usize {
+    static MEMORY: OnceLock<usize> = OnceLock::new();
+    let memory = *MEMORY.get_or_init(|| {
+        // SAFETY: it asks for numbers.
+        let (pages, bytes) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(bytes).unwrap_or(0))
+    });
+    let blocks = cluster_blocks(launch) as usize * threads;
+    let warps = blocks * launch.threads().div_ceil(32) as usize;
+    (memory / 2 / warps.max(1) / size_of::<Row>()).max(1 << 17)
 }
 
 /// The module's shared variables as the kernel places them; those whose size the launch gives take all of it.

@@ -37,7 +37,8 @@ impl Extension for Stack {
                 let most = lanes_of(at.lanes).map(|lane| read(bytes, wide, lane)).max().unwrap_or(0);
                 let start = u64::from(end).next_multiple_of(align.into());
                 let new_end = start.saturating_add(most);
-                let overflow = || raise(FaultKind::StackOverflow { limit: limit.into() }, at.lanes);
+                let overflow =
+                    || raise(FaultKind::StackOverflow { limit: limit.into(), calls: None }, at.lanes);
                 let new_end = u32::try_from(new_end).map_err(|_| overflow())?;
                 frame.local_size = new_end - frame.local_base;
                 if !machine.warp.local.reserve(new_end) {

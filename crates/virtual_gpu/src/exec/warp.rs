@@ -53,6 +53,23 @@ pub(crate) struct Group {
     pub last_run: u64,
 }
 
+/// What a call found no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overflow {
+    /// The function's variables in local memory.
+    Local,
+    /// One more return address in local memory, at so many nested calls.
+    ReturnAddresses { depth: u32 },
+    /// The function's registers on this machine: the calls that are under way, and the rows that all would take.
+    Registers { frames: u32, rows: usize },
+}
+
+/// What a call takes of a thread's stack if it keeps nothing else there.
+const RETURN_ADDRESS: u32 = 8;
+
+/// What each way that lanes of a warp go may take in any case: 4 MiB.
+const ROWS_OF_A_GROUP: usize = 1 << 15;
+
 /// Backward branches that a group may take while others wait.
 const PATIENCE: u32 = 64;
 
@@ -68,6 +85,8 @@ pub(crate) struct Warp {
     empty: u32,
     pub groups: Vec<Group>,
     pub local: Local,
+    /// Most rows that its frames may take together.
+    most_rows: usize,
     /// Operations executed, also what its clock shows.
     pub steps: u64,
     /// Of these, operations that said "not yet".
@@ -96,7 +115,7 @@ pub(crate) enum Stop {
 }
 
 impl Warp {
-    pub fn new(index: u32, live: u32, local_limit: u32) -> Self {
+    pub fn new(index: u32, live: u32, local_limit: u32, most_rows: usize) -> Self {
         Warp {
             index,
             live,
@@ -105,6 +124,7 @@ impl Warp {
             empty: 0,
             groups: Vec::new(),
             local: Local::new(local_limit),
+            most_rows,
             steps: 0,
             vain: 0,
             unobtrusive: 0,
@@ -117,7 +137,7 @@ impl Warp {
     }
 
     /// Makes it a new warp, keeping its buffers.
-    pub fn restart(&mut self, index: u32, local_limit: u32) {
+    pub fn restart(&mut self, index: u32, local_limit: u32, most_rows: usize) {
         let mut rows = std::mem::take(&mut self.rows);
         let mut frames = std::mem::take(&mut self.frames);
         let mut groups = std::mem::take(&mut self.groups);
@@ -126,7 +146,7 @@ impl Warp {
         frames.clear();
         groups.clear();
         local.restart(local_limit);
-        *self = Warp { rows, frames, groups, local, ..Warp::new(index, 0, local_limit) };
+        *self = Warp { rows, frames, groups, local, ..Warp::new(index, 0, local_limit, most_rows) };
     }
 
     /// Lets the operations that said "not yet" be tried again.
@@ -150,19 +170,14 @@ impl Warp {
         regs.row_after(self.rows.as_ptr())
     }
 
-    /// Makes a frame for a function and gives its index. `None` when the stack of calls is too deep.
+    /// Makes a frame for a function and gives its index.
     pub fn push_frame(
         &mut self,
         code: &Code,
         function: u32,
         parent: Option<(u32, u32)>,
         lanes: u32,
-    ) -> Option<u32> {
-        // Together with the limit on local memory these keep a runaway recursion from taking the host's memory. Lanes
-        // that go different ways have frames of their own.
-        const MAX_DEPTH: u32 = 4096;
-        const MAX_ROWS: usize = 1 << 17;
-        let max_rows = MAX_ROWS.max((MAX_ROWS / 4).saturating_mul(self.groups.len()));
+    ) -> Result<u32, Overflow> {
         let f = &code.functions[function as usize];
         let rows = f.image.len();
         // Groups that call and return in turn would otherwise pile up empty frames under each other's.
@@ -181,12 +196,16 @@ impl Warp {
             }
             None => (0, 0),
         };
-        if depth > MAX_DEPTH || base as usize + rows > max_rows.max(rows) {
-            return None;
+        if depth > self.local.limit() / RETURN_ADDRESS {
+            return Err(Overflow::ReturnAddresses { depth });
         }
-        let local_end = local_base.checked_add(f.local_size)?;
+        let end = base as usize + rows;
+        if end > self.most_rows.max(ROWS_OF_A_GROUP * self.groups.len()) && depth > 0 {
+            return Err(Overflow::Registers { frames: self.frames.len() as u32, rows: end });
+        }
+        let local_end = local_base.checked_add(f.local_size).ok_or(Overflow::Local)?;
         if !self.local.reserve(local_end) {
-            return None;
+            return Err(Overflow::Local);
         }
         let frame = Frame {
             base,
@@ -203,12 +222,12 @@ impl Warp {
             self.rows[base as usize..][..rows].copy_from_slice(&f.image);
             self.frames[index] = frame;
             self.empty -= 1;
-            return Some(index as u32);
+            return Ok(index as u32);
         }
         self.rows.truncate(base as usize);
         self.rows.extend_from_slice(&f.image);
         self.frames.push(frame);
-        Some(self.frames.len() as u32 - 1)
+        Ok(self.frames.len() as u32 - 1)
     }
 
     /// Lanes leave a frame, by returning or exiting; frames that nobody is in any more are given back.
@@ -392,7 +411,7 @@ mod tests {
     fn calls_in_turn_do_not_pile_up_frames() {
         let image = vec![Row([0; 32]); 64].into_boxed_slice();
         let code = Code { functions: vec![FunctionCode { image, ..Default::default() }], ..Code::default() };
-        let mut warp = Warp::new(0, 3, 1024);
+        let mut warp = Warp::new(0, 3, 1024, 1 << 17);
         warp.push_frame(&code, 0, None, 3).unwrap();
         let mut first = warp.push_frame(&code, 0, Some((0, 0)), 1).unwrap();
         for _ in 0..10_000 {
