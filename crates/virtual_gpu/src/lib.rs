@@ -21,29 +21,27 @@
 
 pub mod alu;
 mod decode;
-mod exchange;
 mod exec;
 mod fault;
+mod form;
 mod gpu;
 mod launch;
 mod matrix;
 pub mod memory;
 mod module;
 pub mod observer;
-mod op;
-mod paths;
 pub mod profiler;
-mod program;
 mod quota;
 pub mod tensor_map;
 pub mod texture;
 
-pub use exec::values::{Operands, Values};
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
+pub use form::program::Code;
+pub use form::program::Param;
+pub use form::values::{Operands, Values};
 pub use gpu::{Gpu, Options};
 pub use launch::{Dim3, Launch};
-pub use module::{Global, Kernel, Module, Param, SharedArray};
+pub use module::{Global, Kernel, Module, SharedArray};
 pub use observer::{BlockObserver, LaunchObserver};
-pub use program::Code;
 pub use ptx::Opcode;
 pub use quota::Quota;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::form::program::Param;
+use crate::form::program::{Code, KernelCode};
 use crate::memory::Memory;
-use crate::program::{Code, KernelCode};
 use crate::texture::Textures;
 
 /// A loaded module. Its variables live until the last clone and the last [`Kernel`] of it are gone.
@@ -89,17 +90,6 @@ impl Module {
     pub fn ptx_version(&self) -> (u32, u32) {
         self.0.code.version
     }
-}
-
-/// A parameter of a kernel in the parameter block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Param {
-    /// Bytes from the start of the block.
-    pub offset: u32,
-    /// Bytes.
-    pub size: u32,
-    /// Alignment of the offset.
-    pub align: u32,
 }
 
 /// A shared array of a kernel.

@@ -16,12 +16,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use crate::exec::values::Operands;
-use crate::exec::values::Values;
 use crate::fault::Fault;
+pub use crate::form::access::{AccessKind, MemorySpace, Order, Scope};
+use crate::form::program::Code;
+pub use crate::form::registers::Register;
+pub use crate::form::values::Operands;
+use crate::form::values::Values;
 use crate::launch::Launch;
 use crate::module::SharedArray;
-use crate::program::Code;
 use crate::tensor_map::Swizzle;
 
 /// Watches a launch.
@@ -90,68 +92,6 @@ pub struct At {
     pub lanes: u32,
 }
 
-/// Which memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MemorySpace {
-    /// Global memory; addresses are device addresses.
-    Global,
-    /// Constant memory; addresses are device addresses.
-    Const,
-    /// Shared memory; addresses are offsets in the block's (see [`crate::memory::window`] for clusters).
-    Shared,
-    /// A thread's stack; addresses are offsets in it. Arguments of device functions lie here too.
-    Local,
-    /// The kernel's parameters; addresses are offsets.
-    Param,
-}
-
-/// What is done with memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// `ld`.
-    Load,
-    /// `st`.
-    Store,
-    /// `atom`: read, modify, write, and the old value comes back.
-    Atomic,
-    /// `red`: as `atom`, nothing comes back.
-    Reduction,
-}
-
-/// How far an ordering reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
-    /// The block.
-    Block,
-    /// The cluster.
-    Cluster,
-    /// The device.
-    Device,
-    /// All devices and the host.
-    System,
-}
-
-/// The ordering that an access or fence asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Plain.
-    Weak,
-    /// `.volatile`: as relaxed at system scope, and never merged.
-    Volatile,
-    /// `.relaxed`.
-    Relaxed,
-    /// `.acquire`.
-    Acquire,
-    /// `.release`.
-    Release,
-    /// `.acq_rel`.
-    AcquireRelease,
-    /// `.sc`, `membar`.
-    SequentiallyConsistent,
-    /// `.mmio`.
-    Mmio,
-}
-
 /// One memory instruction of one warp.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
@@ -198,18 +138,6 @@ impl Access<'_> {
     pub fn bytes(&self) -> u32 {
         self.width * self.elements
     }
-}
-
-/// A register of the warp: 32 lanes of `bytes` bytes each. Predicates have `bytes` 0.
-///
-/// `slot` is unique among the registers that live at the time: the frame of a call has its own slots, which are used
-/// again when it has returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Register {
-    /// Place in the warp's register file.
-    pub slot: u32,
-    /// Bytes of one lane: 0 for predicates, else 4, 8 or 16 (16-bit registers take 4).
-    pub bytes: u32,
 }
 
 /// The registers that a memory instruction names, one an element.

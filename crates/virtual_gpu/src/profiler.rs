@@ -13,12 +13,12 @@ use gpu_model::banks::{self, shared_wavefronts};
 use gpu_model::coalescing::{atomic_sectors, copied_sectors, sectors};
 
 use crate::fault::{Fault, SourceFrame};
+use crate::form::op::{AtomicFunction, AtomicOp, OpKind};
+use crate::form::program::Code;
 use crate::memory::window;
 use crate::observer::{
     Access, AccessKind, AsyncEvent, At, BlockInfo, BlockObserver, LaunchInfo, LaunchObserver, MemorySpace,
 };
-use crate::op::{AtomicFunction, AtomicOp, OpKind};
-use crate::program::Code;
 
 pub use gpu_model::profile::{
     BySpace, Counters, GlobalCounters, LaunchProfile, LineProfile, NotCounted, Operations, SharedCounters,

@@ -50,9 +50,9 @@ fn what_is_not_known_is_refused_with_its_line() {
 
 #[test]
 fn too_many_registers_and_too_much_memory_are_refused() {
-    let mut body = String::from(".reg .b64 %rd<4000000000>;\n");
-    for i in 0..40_000u64 {
-        body += &format!("mov.u64 %rd{}, {i};\n", i * 99_999 + 1);
+    let mut body = String::from(".reg .v2 .b64 %v<4000000000>;\n.reg .b64 %rd;\n");
+    for i in 0..270_000u64 {
+        body += &format!("mov.u64 %rd, %v{}.x;\n", i * 9_999 + 1);
     }
     assert!(refusal(&kernel(&body)).to_string().contains("registers"));
     for declaration in [

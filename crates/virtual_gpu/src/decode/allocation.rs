@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use super::function::Draft;
 use super::liveness::Liveness;
-use crate::exec::registers::Slot;
+use crate::form::registers::Slot;
 
 /// Functions with more rows than this are worth being decoded twice.
 pub(super) const LARGE: u32 = 512;

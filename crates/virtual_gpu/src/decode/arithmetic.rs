@@ -6,9 +6,9 @@ use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
 use crate::alu::int::{self, Int};
-use crate::exec::lanewise::{Alu, each2, map1, map2, map3};
-use crate::exec::registers::{Lane, NONE, Regs, Slot, lanes_of};
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each2, map1, map2, map3};
+use crate::form::op::OpKind;
+use crate::form::registers::{Lane, NONE, Regs, Slot, lanes_of};
 
 /// Runs `$e` with `$T` as the Rust type of an integer type.
 macro_rules! by_int {

@@ -6,21 +6,16 @@ use super::Refusal;
 use super::function::{Decoder, Symbol, rows_of};
 use super::instruction::Form;
 use super::modifiers::Modifiers;
-use crate::exec::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
-use crate::exec::bulk::{
+use crate::form::asynchronous::BarrierCluster;
+use crate::form::asynchronous::{Action, PendingCount, Phase, Test, Update};
+use crate::form::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
+use crate::form::asynchronous::{
     BulkGroup, Landing, Linear, LinearTarget, ReductionKind, StoreAsync, TensorBox, TensorLoad, TensorStore,
 };
-use crate::exec::cluster::BarrierCluster;
-use crate::exec::extension::Extension;
-use crate::exec::mbarrier::{Action, PendingCount, Phase, Test, Update};
-use crate::exec::registers::{NONE, Slot};
-use crate::exec::tensormap::{Field, Publish, Replace};
+use crate::form::asynchronous::{Field, Publish, Replace};
+use crate::form::op::{AddressOperand, OpKind, SpaceOperand};
+use crate::form::registers::{NONE, Slot};
 use crate::observer::{MemorySpace, Order};
-use crate::op::{AddressOperand, OpKind, SpaceOperand};
-
-fn extension(made: impl Extension + 'static) -> OpKind {
-    OpKind::Extension(Box::new(made))
-}
 
 pub(super) fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
     match operand {
@@ -57,7 +52,10 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
     } else if m.take("pending_count") {
         let [target, state] = form.operands()?;
         let state = d.source(state, ScalarType::B64)?;
-        return Ok(extension(PendingCount { state, target: d.real_target(target, ScalarType::B32)? }));
+        return Ok(OpKind::extension(PendingCount {
+            state,
+            target: d.real_target(target, ScalarType::B32)?,
+        }));
     } else if m.take("test_wait") || m.take("try_wait") {
         return test(d, form, space);
     } else if m.take("complete_tx") {
@@ -76,7 +74,7 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
             (false, _, false) => return Err(Refusal::new("there is no such form")),
         }
     };
-    Ok(extension(made))
+    Ok(OpKind::extension(made))
 }
 
 /// `[place], bytes`
@@ -119,7 +117,7 @@ fn test(d: &mut Decoder<'_>, form: &mut Form<'_>, space: SpaceOperand) -> Result
         d.source(time, ScalarType::U32)?;
     }
     let target = d.real_target(target, ScalarType::Pred)?;
-    Ok(extension(Test { space, address, phase, target }))
+    Ok(OpKind::extension(Test { space, address, phase, target }))
 }
 
 /// `cp.…`
@@ -134,14 +132,14 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     }
     if m.take("commit_group") {
         form.operands::<0>()?;
-        return Ok(extension(CommitGroup));
+        return Ok(OpKind::extension(CommitGroup));
     }
     if m.take("wait_all") {
         form.operands::<0>()?;
-        return Ok(extension(WaitGroups { pending: None }));
+        return Ok(OpKind::extension(WaitGroups { pending: None }));
     }
     if m.take("wait_group") {
-        return Ok(extension(WaitGroups { pending: Some(group_count(form)?) }));
+        return Ok(OpKind::extension(WaitGroups { pending: Some(group_count(form)?) }));
     }
     if m.take("mbarrier") {
         let one_more = !m.take("noinc");
@@ -151,7 +149,7 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         if !known {
             return Err(Refusal::new("there is no such form"));
         }
-        return Ok(extension(ArriveOn { space, address: address(d, place)?, one_more }));
+        return Ok(OpKind::extension(ArriveOn { space, address: address(d, place)?, one_more }));
     }
     m.cache_hints();
     let spaces = (m.take("shared") || m.take("shared::cta")) && m.take("global");
@@ -179,7 +177,7 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         Some(size) => Source::Size(d.source(size, ScalarType::U32)?),
     };
     let (target, source) = (address(d, target)?, address(d, source)?);
-    Ok(extension(CopyAsync { target, source, bytes: bytes as u32, read }))
+    Ok(OpKind::extension(CopyAsync { target, source, bytes: bytes as u32, read }))
 }
 
 /// The one operand of a wait for groups.
@@ -198,11 +196,11 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
     let m = &mut form.modifiers;
     if m.take("commit_group") {
         form.operands::<0>()?;
-        return Ok(extension(BulkGroup::Commit));
+        return Ok(OpKind::extension(BulkGroup::Commit));
     }
     if m.take("wait_group") {
         let written = !m.take("read");
-        return Ok(extension(BulkGroup::Wait { pending: group_count(form)?, written }));
+        return Ok(OpKind::extension(BulkGroup::Wait { pending: group_count(form)?, written }));
     }
     if m.take("prefetch") {
         m.take_all();
@@ -246,7 +244,7 @@ fn linear_copy(
     on_barrier: bool,
     in_group: bool,
     masked: bool,
-    reduction: Option<crate::exec::bulk::Reduction>,
+    reduction: Option<crate::form::asynchronous::Reduction>,
 ) -> Result<OpKind, Refusal> {
     let words = form.modifiers.take_all();
     let [target, source, size, rest @ ..] = form.operands else {
@@ -272,7 +270,7 @@ fn linear_copy(
         }
         _ => return Err(Refusal::new("there is no such direction of a bulk copy")),
     };
-    Ok(extension(Linear { to, source, bytes, reduction }))
+    Ok(OpKind::extension(Linear { to, source, bytes, reduction }))
 }
 
 /// The mask of blocks of a multicast, if it is one.
@@ -316,12 +314,12 @@ fn tensor_copy(
             }
             let (target, barrier) = (address(d, target)?, address(d, barrier)?);
             let blocks = mask(d, rest, multicast)?;
-            Ok(extension(TensorLoad { source, landing: Landing { target, barrier, blocks } }))
+            Ok(OpKind::extension(TensorLoad { source, landing: Landing { target, barrier, blocks } }))
         }
         (["global", "shared::cta"], false, true, [target, source, ..]) => {
             let mut target = tensor_box(d, target, dims)?;
             target.im2col = im2col.then(Box::default);
-            Ok(extension(TensorStore { target, source: address(d, source)?, reduction }))
+            Ok(OpKind::extension(TensorStore { target, source: address(d, source)?, reduction }))
         }
         _ => Err(Refusal::new(
             "tensor copies go between global and shared memory, by tiles or pixels (`.im2col`)",
@@ -357,7 +355,7 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
     if m.take("cp_fenceproxy") {
         m.take_all();
         let [target, source, _] = form.operands()?;
-        return Ok(extension(Publish { target: address(d, target)?, source: address(d, source)? }));
+        return Ok(OpKind::extension(Publish { target: address(d, target)?, source: address(d, source)? }));
     }
     let known = m.take("replace") && m.take("tile") && m.take("b1024");
     let space = match m.take_any(&[("global", MemorySpace::Global), ("shared::cta", MemorySpace::Shared)]) {
@@ -386,7 +384,7 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
     let Some(field) = field.filter(|_| known) else { return Err(Refusal::new("there is no such field")) };
     form.modifiers.take_any(&[("b32", ()), ("b64", ())]);
     let value = d.source(value, if field.is_wide() { ScalarType::B64 } else { ScalarType::B32 })?;
-    Ok(extension(Replace { space, map: address(d, map)?, field, value }))
+    Ok(OpKind::extension(Replace { space, map: address(d, map)?, field, value }))
 }
 
 /// `st.async`, `red.async`
@@ -419,7 +417,7 @@ pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     }
     let data = items.iter().map(|item| d.source(item, ty)).collect::<Result<_, _>>()?;
     let landing = Landing { target: address(d, target)?, barrier: address(d, barrier)?, blocks: None };
-    Ok(extension(StoreAsync { landing, data, width, reduction: reduction.transpose()? }))
+    Ok(OpKind::extension(StoreAsync { landing, data, width, reduction: reduction.transpose()? }))
 }
 
 /// `barrier.cluster.arrive`, `barrier.cluster.wait`
@@ -434,5 +432,5 @@ pub(super) fn barrier_cluster(form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     if !known || wait == arrive {
         return Err(Refusal::new("there is no such form"));
     }
-    Ok(extension(BarrierCluster { wait, releases }))
+    Ok(OpKind::extension(BarrierCluster { wait, releases }))
 }

@@ -9,9 +9,9 @@ use super::arithmetic::unsupported_type;
 use super::data;
 use super::function::{Decoder, Draft, rows_of};
 use super::instruction::Form;
-use crate::exec::registers::{NONE, Slot};
+use crate::form::op::{AtomicFunction as F, AtomicOp, OpKind, SpaceOperand};
+use crate::form::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
-use crate::op::{AtomicFunction as F, AtomicOp, OpKind, SpaceOperand};
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -9,9 +9,9 @@ use super::instruction::Form;
 use crate::alu::compare::{self, BoolOp, FloatCmp, IntCmp};
 use crate::alu::float::flush_f32;
 use crate::alu::half;
-use crate::exec::lanewise::{Alu, each3, map2, select, test2};
-use crate::exec::registers::{Slot, lanes_of};
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each3, map2, select, test2};
+use crate::form::op::OpKind;
+use crate::form::registers::{Slot, lanes_of};
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

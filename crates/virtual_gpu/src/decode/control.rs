@@ -5,9 +5,9 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::function::{Decoder, Symbol};
 use super::instruction::Form;
-use crate::exec::lanewise::map1;
+use crate::form::lanewise::map1;
+use crate::form::op::OpKind;
 use crate::observer::{Order, Scope};
-use crate::op::OpKind;
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -10,9 +10,9 @@ use crate::alu::convert::{self, Narrow};
 use crate::alu::exact::Format;
 use crate::alu::half;
 use crate::alu::{Round, float};
-use crate::exec::lanewise::{Alu, each1, each2, each3, map1};
-use crate::exec::registers::Slot;
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each1, each2, each3, map1};
+use crate::form::op::OpKind;
+use crate::form::registers::Slot;
 
 mod random;
 mod tiny;
@@ -94,7 +94,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             "a conversion from `{from}` to `{to}` takes registers of just these sizes"
         )));
     }
-    let t = if t == crate::exec::registers::NONE { d.scratch(rows_of(to))? } else { t };
+    let t = if t == crate::form::registers::NONE { d.scratch(rows_of(to))? } else { t };
     if let Some(alu) = common(t, a, to, from, to_register, from_register, &modes) {
         return Ok(OpKind::Alu(alu));
     }

@@ -7,12 +7,12 @@ use super::call::DYNAMIC_PARALLELISM;
 use super::function::{Decoder, Symbol, rows_of};
 use super::instruction::Form;
 use super::special;
-use crate::exec::code_address;
-use crate::exec::lanewise::{Alu, each2, map1};
-use crate::exec::registers::{NONE, Slot, lanes_of};
+use crate::form::lanewise::{Alu, each2, map1};
+use crate::form::op::{AddressOperand, MemoryOp, OpKind, ParamOp, SpaceOperand};
+use crate::form::program::code_address;
+use crate::form::registers::{NONE, Slot, lanes_of};
 use crate::memory::window;
 use crate::observer::{MemorySpace, Order, Scope};
-use crate::op::{AddressOperand, MemoryOp, OpKind, ParamOp, SpaceOperand};
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -149,7 +149,7 @@ fn pack(d: &mut Decoder<'_>, ty: ScalarType, target: &Operand, parts: &[Operand]
     let bits = part.size() as u32 * 8;
     let (rows, part_rows) = (rows_of(ty), rows_of(part));
     if let (&[low, high], 2, 1) = (slots.as_slice(), rows, part_rows) {
-        return Ok(crate::exec::lanewise::map2(t, low, high, |low: u32, high: u32| {
+        return Ok(crate::form::lanewise::map2(t, low, high, |low: u32, high: u32| {
             u64::from(high) << 32 | u64::from(low)
         }));
     }
@@ -536,8 +536,8 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         }
     };
     Ok(match rows_of(a.1) {
-        1 => crate::exec::lanewise::test1(t, a.0, move |a: u32| within(a.into())),
-        _ => crate::exec::lanewise::test1(t, a.0, within),
+        1 => crate::form::lanewise::test1(t, a.0, move |a: u32| within(a.into())),
+        _ => crate::form::lanewise::test1(t, a.0, within),
     })
 }
 
@@ -587,7 +587,7 @@ fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
         Some(slot) => slot,
         None => d.source(a, ty)?,
     };
-    let own = d.init(crate::program::Init::ClusterCtaRank, 1)?;
+    let own = d.init(crate::form::program::Init::ClusterCtaRank, 1)?;
     let t = d.real_target(t, ScalarType::U32)?;
     let rank = |a: u64, own: u32| match (a >> window::SHARED_OFFSET_BITS) as u32 & 0xff {
         0 => own,

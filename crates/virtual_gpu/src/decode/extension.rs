@@ -1,10 +1,10 @@
-//! Decoders of instructions that are executed by an [`Extension`](crate::exec::extension::Extension).
+//! Decoders of instructions that are executed by an [`Extension`](crate::form::extension::Extension).
 
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
 use super::{asynchronous, matrix, multimem, stack, texture};
-use crate::op::OpKind;
+use crate::form::op::OpKind;
 
 /// Decodes an instruction of that kind; `None` if it is none.
 pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<Option<OpKind>, Refusal> {

@@ -9,9 +9,9 @@ use super::instruction::Form;
 use crate::alu::compare::{Testp, testp_f32, testp_f64};
 use crate::alu::float::{self, MinMax, Mode};
 use crate::alu::{Round, approx};
-use crate::exec::lanewise::{Alu, each1, each2, each3, map1, map2, map3, test1};
-use crate::exec::registers::Slot;
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each1, each2, each3, map1, map2, map3, test1};
+use crate::form::op::OpKind;
+use crate::form::registers::Slot;
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::function::{Draft, Item};
-use crate::op::{Guard, Op, OpKind, Touched};
+use crate::form::op::{Guard, Op, OpKind, Touched};
 
 struct BasicBlock {
     drafts: Vec<Draft>,

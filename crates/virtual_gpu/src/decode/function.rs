@@ -16,9 +16,9 @@ use super::allocation::{Allocation, LARGE, NamedRegister};
 use super::liveness::{Liveness, liveness};
 use super::module::ModuleNames;
 use super::{Refusal, call, declaration, flow, instruction};
-use crate::exec::registers::{Row, Slot};
-use crate::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
-use crate::program::{Code, CodeSite, Formal, FunctionCode, Init, Place, Signature};
+use crate::form::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
+use crate::form::program::{Code, CodeSite, Formal, FunctionCode, Init, Place, Signature};
+use crate::form::registers::{Row, Slot};
 
 /// Most rows before those that are never alive together share some: what some million instructions name.
 const MAX_NAMED_ROWS: u32 = 1 << 22;

@@ -9,8 +9,8 @@ use super::instruction::Form;
 use crate::alu::Round;
 use crate::alu::float::MinMax;
 use crate::alu::half::{self, Bf16, F16, Half, Mode};
-use crate::exec::lanewise::{Alu, each1, each2, each3};
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each1, each2, each3};
+use crate::form::op::OpKind;
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

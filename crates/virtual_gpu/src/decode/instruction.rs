@@ -8,7 +8,7 @@ use super::{
     Refusal, arithmetic, asynchronous, atomics, call, compare, control, convert, data, extension, float,
     forms, half, mixed, video, warp,
 };
-use crate::op::OpKind;
+use crate::form::op::OpKind;
 
 /// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
 pub(super) struct Form<'a> {

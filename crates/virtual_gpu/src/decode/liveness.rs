@@ -11,8 +11,8 @@
 use std::collections::HashMap;
 
 use super::function::Draft;
-use crate::exec::registers::Slot;
-use crate::op::{Guard, OpKind};
+use crate::form::op::{Guard, OpKind};
+use crate::form::registers::Slot;
 
 /// Registers that are followed together.
 const WIDTH: usize = 512;

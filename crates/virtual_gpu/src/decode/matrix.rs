@@ -5,22 +5,17 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
-use crate::exec::extension::Extension;
-use crate::exec::fragments::{FragmentAccess, MatrixAccess, Transpose};
-use crate::exec::matrix::{
-    FragmentMultiply, GroupMultiply, GroupSource, Operands, SparseMultiply, Together, WarpMultiply,
+use crate::form::matrix::{FragmentAccess, MatrixAccess, Transpose};
+use crate::form::matrix::{
+    FragmentMultiply, GroupMultiply, GroupSource, MatrixOperands, SparseMultiply, Together, WarpMultiply,
 };
-use crate::exec::registers::Slot;
+use crate::form::op::{OpKind, SpaceOperand};
+use crate::form::registers::Slot;
 use crate::matrix::mma::{Counts, Mma};
 use crate::matrix::sparse::Sparse;
 use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::{Fragment, Wmma};
 use crate::observer::MemorySpace;
-use crate::op::{OpKind, SpaceOperand};
-
-fn extension(made: impl Extension + 'static) -> OpKind {
-    OpKind::Extension(Box::new(made))
-}
 
 /// `{%r1, %r2}`, or one register, `count` of them.
 fn registers(
@@ -40,10 +35,15 @@ fn registers(
     items.iter().map(|item| if write { d.real_target(item, ty) } else { d.source(item, ty) }).collect()
 }
 
-fn operands(d: &mut Decoder<'_>, form: &Form<'_>, counts: Counts, wide: bool) -> Result<Operands, Refusal> {
+fn operands(
+    d: &mut Decoder<'_>,
+    form: &Form<'_>,
+    counts: Counts,
+    wide: bool,
+) -> Result<MatrixOperands, Refusal> {
     let [od, oa, ob, oc] = form.operands::<4>()?;
     let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
-    Ok(Operands {
+    Ok(MatrixOperands {
         a: registers(d, oa, counts.a, ty, false)?,
         b: registers(d, ob, counts.b, ty, false)?,
         c: registers(d, oc, counts.c, ty, false)?,
@@ -59,7 +59,7 @@ pub(super) fn mma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Re
     }
     let made = Mma::parse(&words).map_err(Refusal)?;
     let operands = operands(d, form, made.counts(), made.register_bits() == 64)?;
-    Ok(extension(WarpMultiply { form: made, operands }))
+    Ok(OpKind::extension(WarpMultiply { form: made, operands }))
 }
 
 /// `mma.sp`: A takes half the registers; metadata and selector follow.
@@ -69,14 +69,14 @@ fn sparse(d: &mut Decoder<'_>, form: &Form<'_>, words: &[&str]) -> Result<OpKind
     let selector = selector(which, made)?;
     let counts = made.dense.counts();
     let (a, ty) = (counts.a / 2, ScalarType::B32);
-    let operands = Operands {
+    let operands = MatrixOperands {
         a: registers(d, oa, a, ty, false)?,
         b: registers(d, ob, counts.b, ty, false)?,
         c: registers(d, oc, counts.c, ty, false)?,
         d: registers(d, od, counts.d, ty, true)?,
     };
     let metadata = d.source(metadata, ty)?;
-    Ok(extension(SparseMultiply { form: made, operands, metadata, selector }))
+    Ok(OpKind::extension(SparseMultiply { form: made, operands, metadata, selector }))
 }
 
 /// Which lanes' metadata count.
@@ -98,7 +98,7 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     if words.first() == Some(&"mma") {
         let made = Wmma::parse(&words).map_err(Refusal)?;
         let operands = operands(d, form, made.counts(), made.is_double())?;
-        return Ok(extension(FragmentMultiply { form: made, operands }));
+        return Ok(OpKind::extension(FragmentMultiply { form: made, operands }));
     }
     let mut space = SpaceOperand::Generic;
     words.retain(|word| match *word {
@@ -126,7 +126,7 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
     let data = registers(d, data, fragment.registers(), ty, !store)?;
     let stride = stride.map(|stride| d.source(stride, ScalarType::B32)).transpose()?;
-    Ok(extension(FragmentAccess { fragment, space, address, stride, data, store }))
+    Ok(OpKind::extension(FragmentAccess { fragment, space, address, stride, data, store }))
 }
 
 /// `wgmma.mma_async`, and what orders it
@@ -135,10 +135,10 @@ pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     match words.as_slice() {
         [which @ ("fence" | "commit_group"), "sync", "aligned"] => {
             form.operands::<0>()?;
-            return Ok(extension(if *which == "fence" { Together::Fence } else { Together::Commit }));
+            return Ok(OpKind::extension(if *which == "fence" { Together::Fence } else { Together::Commit }));
         }
         ["wait_group", "sync", "aligned"] => {
-            return Ok(extension(Together::Wait(super::asynchronous::group_count(form)?)));
+            return Ok(OpKind::extension(Together::Wait(super::asynchronous::group_count(form)?)));
         }
         _ => {}
     }
@@ -197,7 +197,7 @@ pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     // D is read, too.
     registers(d, od, count_d, ScalarType::B32, false)?;
     let registers_d = registers(d, od, count_d, ScalarType::B32, true)?;
-    Ok(extension(GroupMultiply { form: made, d: registers_d, a, b, metadata, accumulate }))
+    Ok(OpKind::extension(GroupMultiply { form: made, d: registers_d, a, b, metadata, accumulate }))
 }
 
 /// `ldmatrix`, `stmatrix`
@@ -224,7 +224,7 @@ pub(super) fn matrix_access(
     let (address, _) = d.address(address)?;
     let data = registers(d, data, count, ScalarType::B32, !store)?;
     let space = if shared { SpaceOperand::In(MemorySpace::Shared) } else { SpaceOperand::Generic };
-    Ok(extension(MatrixAccess { space, address, data, transposed, store }))
+    Ok(OpKind::extension(MatrixAccess { space, address, data, transposed, store }))
 }
 
 /// `movmatrix`
@@ -236,5 +236,5 @@ pub(super) fn movmatrix(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
     let [target, source] = form.operands::<2>()?;
     let source = d.source(source, ScalarType::B32)?;
     let target = d.real_target(target, ScalarType::B32)?;
-    Ok(extension(Transpose { source, target }))
+    Ok(OpKind::extension(Transpose { source, target }))
 }

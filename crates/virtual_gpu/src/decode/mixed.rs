@@ -9,8 +9,8 @@ use super::instruction::Form;
 use crate::alu::Round;
 use crate::alu::float::{self, Mode};
 use crate::alu::half::{Bf16, F16, Half};
-use crate::exec::lanewise::{Alu, each2, each3};
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each2, each3};
+use crate::form::op::OpKind;
 
 /// Decodes one: the instruction names `.f32` and then the narrow type.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

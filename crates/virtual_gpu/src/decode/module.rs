@@ -17,11 +17,12 @@ use super::reach::{Reached, reached};
 use super::requirements::Requirements;
 use super::{Refusal, call, declaration};
 use crate::Error;
-use crate::exec::code_address;
+use crate::form::op::OpKind;
+use crate::form::program::Param;
+use crate::form::program::code_address;
+use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable, Signature};
 use crate::memory::{AllocationKind, Memory, window};
-use crate::module::{Global, Module, ModuleData, Param};
-use crate::op::OpKind;
-use crate::program::{Code, FunctionCode, KernelCode, SharedVariable, Signature};
+use crate::module::{Global, Module, ModuleData};
 use crate::texture::Textures;
 
 /// Names that every function of the module sees.

@@ -9,10 +9,10 @@ use super::Refusal;
 use super::function::{Decoder, rows_of};
 use super::instruction::Form;
 use super::{asynchronous, atomics, data};
-use crate::exec::bulk::{Linear, LinearTarget, Reduction, ReductionKind};
-use crate::exec::registers::{NONE, Slot};
+use crate::form::asynchronous::{Linear, LinearTarget, Reduction, ReductionKind};
+use crate::form::op::{AddressOperand, AtomicOp, MemoryOp, OpKind, SpaceOperand};
+use crate::form::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
-use crate::op::{AddressOperand, AtomicOp, MemoryOp, OpKind, SpaceOperand};
 
 const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
 
@@ -153,7 +153,7 @@ fn bulk(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let source = asynchronous::address(d, source)?;
     let bytes = d.source(bytes, ScalarType::U32)?;
     let to = LinearTarget::Global { target, mask, multimem: true };
-    Ok(OpKind::Extension(Box::new(Linear { to, source, bytes, reduction })))
+    Ok(OpKind::extension(Linear { to, source, bytes, reduction }))
 }
 
 fn reduction(f: &mut Form<'_>) -> Result<Reduction, Refusal> {

@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 
-use crate::exec::registers::Slot;
-use crate::op::{AddressOperand, OpKind};
-use crate::program::{Code, FunctionCode, Init};
+use crate::form::op::{AddressOperand, OpKind};
+use crate::form::program::{Code, FunctionCode, Init};
+use crate::form::registers::Slot;
 
 /// How often what a register holds can change.
 const RISES: usize = 2;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::program::{FunctionCode, Init, SharedSize};
+use crate::form::program::{FunctionCode, Init, SharedSize};
 
 /// Most shared variables that the functions of a module may come to, each function's counted. Only what a function adds to
 /// those of its callees is kept anew, so real modules have a few thousand.

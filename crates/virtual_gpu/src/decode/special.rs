@@ -3,8 +3,8 @@
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
-use crate::op::DynamicSpecial;
-use crate::program::{Init, LaneMask, SharedSize};
+use crate::form::op::DynamicSpecial;
+use crate::form::program::{Init, LaneMask, SharedSize};
 
 /// A special register that is set once: how, and its rows.
 pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {

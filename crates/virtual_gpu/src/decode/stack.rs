@@ -5,8 +5,8 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::function::Decoder;
 use super::instruction::Form;
-use crate::exec::stack::Stack;
-use crate::op::OpKind;
+use crate::form::extension::Stack;
+use crate::form::op::OpKind;
 
 /// Alignment of what `alloca` gives when it names none.
 const DEFAULT_ALIGN: u32 = 8;
@@ -38,7 +38,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             Stack::Restore { source: d.source(source, ty)?, wide }
         }
     };
-    Ok(OpKind::Extension(Box::new(made)))
+    Ok(OpKind::extension(made))
 }
 
 fn alignment(operand: &Operand) -> Result<u32, Refusal> {

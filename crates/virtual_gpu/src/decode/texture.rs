@@ -11,12 +11,12 @@ use super::data::part_of_vector;
 use super::function::Decoder;
 use super::instruction::Form;
 use super::modifiers::Modifiers;
-use crate::exec::registers::{NONE, Slot};
-use crate::exec::texture::{
+use crate::form::op::{AddressOperand, OpKind};
+use crate::form::registers::{NONE, Slot};
+use crate::form::texture::{
     Geometry, IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction,
     SurfaceReduction, TextureFetch,
 };
-use crate::op::{AddressOperand, OpKind};
 
 const DEPTH: &str = "depth is compared in depth textures only, and CUDA's texture descriptors name no comparison to make; compare \
                      what is fetched";
@@ -162,7 +162,7 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     }
     let targets =
         targets.iter().map(|t| d.target(t, part_of_vector(register, t))).collect::<Result<_, _>>()?;
-    Ok(OpKind::Extension(Box::new(TextureFetch {
+    Ok(OpKind::extension(TextureFetch {
         handle,
         geometry,
         integer,
@@ -174,7 +174,7 @@ fn fetch(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         targets,
         result,
         resident,
-    })))
+    }))
 }
 
 fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -207,7 +207,7 @@ fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     };
     let target = d.real_target(target, ScalarType::B32)?;
     let surface = f.name == "suq";
-    Ok(OpKind::Extension(Box::new(Query { handle, surface, question, level, target })))
+    Ok(OpKind::extension(Query { handle, surface, question, level, target }))
 }
 
 /// `istypep.texref p, a`
@@ -218,7 +218,7 @@ fn is_type(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let [target, handle] = f.operands()?;
     let handle = d.source(handle, ScalarType::U64)?;
     let target = d.real_target(target, ScalarType::Pred)?;
-    Ok(OpKind::Extension(Box::new(IsType { handle, kind, target })))
+    Ok(OpKind::extension(IsType { handle, kind, target }))
 }
 
 fn surface(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -289,7 +289,7 @@ fn surface(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         .iter()
         .map(|operand| if load { d.target(operand, register) } else { d.source(operand, register) })
         .collect::<Result<_, _>>()?;
-    Ok(OpKind::Extension(Box::new(SurfaceAccess {
+    Ok(OpKind::extension(SurfaceAccess {
         handle,
         layer,
         coordinates,
@@ -298,5 +298,5 @@ fn surface(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         width,
         by_element,
         data,
-    })))
+    }))
 }

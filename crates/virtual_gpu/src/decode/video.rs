@@ -7,9 +7,9 @@ use super::function::Decoder;
 use super::instruction::Form;
 use crate::alu::compare::{self, IntCmp};
 use crate::alu::video::{self, Mad, Op, Packed, PackedOp, Part, Secondary};
-use crate::exec::lanewise::{Alu, each3};
-use crate::exec::registers::Slot;
-use crate::op::OpKind;
+use crate::form::lanewise::{Alu, each3};
+use crate::form::op::OpKind;
+use crate::form::registers::Slot;
 
 const COMPARISONS: [(&str, IntCmp); 6] = [
     ("eq", IntCmp::Eq),

@@ -7,8 +7,8 @@ use super::arithmetic::unsupported_type;
 use super::function::{Decoder, rows_of};
 use super::instruction::Form;
 use crate::alu::atomic::Redux;
-use crate::exec::registers::NONE;
-use crate::op::{BarrierKind, BarrierOp, CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
+use crate::form::op::{BarrierKind, BarrierOp, CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
+use crate::form::registers::NONE;
 
 /// `bar`, `barrier.cta`, `bar.warp.sync`.
 pub(super) fn barrier(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -92,7 +92,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             if rows_of(ty) != 1 {
                 return Err(unsupported_type(ty));
             }
-            return Ok(OpKind::Special { target, which: crate::op::DynamicSpecial::ActiveMask });
+            return Ok(OpKind::Special { target, which: crate::form::op::DynamicSpecial::ActiveMask });
         }
         "shfl" => {
             let mode = m.take_any(&[

@@ -1,13 +1,13 @@
 //! Where the addresses of the lanes lead: their space, what the observer is told, and the host bytes behind them.
 
 use super::context::{Cx, Raise, SharedMemory, raise};
-use super::registers::{NONE, Regs, Slot, lanes_of};
-use super::values::Values;
 use super::warp::Warp;
 use crate::fault::FaultKind;
+use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::registers::{NONE, Regs, Slot, lanes_of};
+use crate::form::values::Values;
 use crate::memory::{AllocationKind, window};
 use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named, Order, Scope, Swap};
-use crate::op::{AddressOperand, SpaceOperand};
 
 /// Where each lane's bytes are on the host; only the lanes that were asked for mean something.
 pub(super) type Pointers = [*mut u8; 32];

@@ -6,13 +6,14 @@
 
 use super::access;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
+use super::extension::{Execute, Machine};
 use super::mbarrier;
-use super::registers::{Slot, lanes_of};
 use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
+use crate::form::op::SpaceOperand;
+use crate::form::registers::lanes_of;
 use crate::observer::{AccessKind, AsyncEvent, At, MemorySpace};
-use crate::op::{AddressOperand, SpaceOperand};
 
 /// One `cp.async` of a warp, under way.
 #[derive(Debug)]
@@ -86,26 +87,7 @@ impl BlockCopies {
     }
 }
 
-/// What may be left out of a copy.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Source {
-    Whole,
-    /// Bytes that are read; zeros follow.
-    Size(Slot),
-    /// A predicate under which all is zeros, and whether it is negated.
-    Ignore(Slot, bool),
-}
-
-/// `cp.async.ca`, `cp.async.cg`
-#[derive(Debug)]
-pub(crate) struct CopyAsync {
-    pub target: AddressOperand,
-    pub source: AddressOperand,
-    pub bytes: u32,
-    pub read: Source,
-}
-
-impl Extension for CopyAsync {
+impl Execute for CopyAsync {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let (bytes, regs) = (self.bytes, machine.regs);
         let shared = access::addresses(regs, self.target);
@@ -180,11 +162,7 @@ impl Extension for CopyAsync {
     }
 }
 
-/// `cp.async.commit_group`
-#[derive(Debug)]
-pub(crate) struct CommitGroup;
-
-impl Extension for CommitGroup {
+impl Execute for CommitGroup {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         machine.observer.asynchronous(at, &AsyncEvent::GroupCommitted);
         let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
@@ -195,14 +173,7 @@ impl Extension for CommitGroup {
     }
 }
 
-/// `cp.async.wait_group n`, or `cp.async.wait_all`.
-#[derive(Debug)]
-pub(crate) struct WaitGroups {
-    /// Groups that may be under way; `None`: not even what is in no group yet.
-    pub pending: Option<u32>,
-}
-
-impl Extension for WaitGroups {
+impl Execute for WaitGroups {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
         let committed = warp.committed;
@@ -222,16 +193,7 @@ impl Extension for WaitGroups {
     }
 }
 
-/// `cp.async.mbarrier.arrive`: an arrival when the copies that the thread has issued so far have landed.
-#[derive(Debug)]
-pub(crate) struct ArriveOn {
-    pub space: SpaceOperand,
-    pub address: AddressOperand,
-    /// Not `.noinc`: the arrival is not one of those that the barrier expects.
-    pub one_more: bool,
-}
-
-impl Extension for ArriveOn {
+impl Execute for ArriveOn {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
         for lane in lanes_of(at.lanes) {

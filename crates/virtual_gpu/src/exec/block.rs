@@ -4,14 +4,14 @@ use super::cluster::ClusterState;
 use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::extension::ExtensionState;
 use super::frame;
-use super::registers::lanes_of;
 use super::run::{self, Raised};
 use super::spin::Watch;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
+use crate::form::op::{BarrierKind, BarrierOp, MemoryOp, OpKind, SpaceOperand};
+use crate::form::registers::lanes_of;
 use crate::memory::View;
 use crate::observer::{At, BarrierStep, BlockObserver, MemorySpace, Scope};
-use crate::op::{BarrierKind, BarrierOp, MemoryOp, OpKind, SpaceOperand};
 
 /// Operations that a warp runs before the next has its turn.
 const WARP_QUANTUM: u32 = 2048;
@@ -316,7 +316,7 @@ impl<O: BlockObserver> Block<O> {
             let Some(op) = barrier_op(launch, group) else { continue };
             let regs = warp.regs(group.frame);
             let lane = group.mask.trailing_zeros() as usize;
-            if op.threads != super::registers::NONE {
+            if op.threads != crate::form::registers::NONE {
                 // SAFETY: decoding gave the operand a 32-bit register.
                 let threads: u32 = unsafe { regs.get(op.threads, lane) };
                 if threads == 0 || !threads.is_multiple_of(32) {
@@ -324,7 +324,7 @@ impl<O: BlockObserver> Block<O> {
                 }
                 barrier.threads = threads;
             }
-            if op.predicate != super::registers::NONE {
+            if op.predicate != crate::form::registers::NONE {
                 // SAFETY: decoding gave the operand a predicate.
                 let yes = unsafe { regs.predicate(op.predicate) } ^ if op.invert { u32::MAX } else { 0 };
                 barrier.asked += group.mask.count_ones();

@@ -13,18 +13,17 @@ use std::sync::Arc;
 use super::access;
 use super::atomic;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
+use super::extension::{Execute, Machine};
 use super::mbarrier;
-use super::registers::{Regs, Slot, lanes_of};
 use super::run::Step;
 use super::undefined::Beside;
 use crate::fault::FaultKind;
+use crate::form::asynchronous::{BulkGroup, Landing, Linear, LinearTarget, Reduction, StoreAsync};
+use crate::form::op::SpaceOperand;
+use crate::form::registers::{Regs, Slot, lanes_of};
 use crate::memory::{Piece, window};
 use crate::observer::{AsyncEvent, At, MemorySpace};
-use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
 use crate::tensor_map::Swizzle;
-
-pub(crate) use tensor::{ReductionKind, TensorBox, TensorLoad, TensorStore};
 
 const SHARED: SpaceOperand = SpaceOperand::In(MemorySpace::Shared);
 const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
@@ -102,14 +101,6 @@ pub(super) fn deliver(
     Ok(())
 }
 
-/// An element-wise operation on what is there.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reduction {
-    pub function: AtomicFunction,
-    /// Bytes of an element: 2, 4 or 8.
-    pub width: u32,
-}
-
 impl Reduction {
     /// The pieces, of global memory, have as many bytes as `data` together.
     fn apply_all(self, pieces: &[Piece], data: &[u8]) {
@@ -159,15 +150,6 @@ fn refuse(why: String, lane: usize) -> Box<Raise> {
 fn word(regs: Regs, slot: Slot, lane: usize) -> u32 {
     // SAFETY: decoding gave these operands 32-bit registers.
     unsafe { regs.get(slot, lane) }
-}
-
-/// Where a copy into shared memory goes.
-#[derive(Debug)]
-pub(crate) struct Landing {
-    pub target: AddressOperand,
-    pub barrier: AddressOperand,
-    /// Blocks of the cluster that get a copy each: a 16-bit mask.
-    pub blocks: Option<Slot>,
 }
 
 impl Landing {
@@ -245,25 +227,7 @@ fn check_swizzle(
     Ok(())
 }
 
-/// What a bulk copy without a tensor map does.
-#[derive(Debug)]
-pub(crate) enum LinearTarget {
-    /// From global memory, or from the block's shared memory, to shared memory.
-    Shared { landing: Landing, from: MemorySpace },
-    /// From the block's shared memory to global memory. The mask says which bytes of each 16.
-    Global { target: AddressOperand, mask: Option<Slot>, multimem: bool },
-}
-
-/// `cp.async.bulk`, `cp.reduce.async.bulk`
-#[derive(Debug)]
-pub(crate) struct Linear {
-    pub to: LinearTarget,
-    pub source: AddressOperand,
-    pub bytes: Slot,
-    pub reduction: Option<Reduction>,
-}
-
-impl Extension for Linear {
+impl Execute for Linear {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         for lane in lanes_of(at.lanes) {
             let bytes = word(machine.regs, self.bytes, lane);
@@ -353,19 +317,7 @@ impl Extension for Linear {
     }
 }
 
-/// `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`: what leaves shared memory has left it when it was issued.
-#[derive(Debug)]
-pub(crate) enum BulkGroup {
-    Commit,
-    Wait {
-        /// Groups that may be under way.
-        pending: u32,
-        /// Without `.read`.
-        written: bool,
-    },
-}
-
-impl Extension for BulkGroup {
+impl Execute for BulkGroup {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let event = match *self {
             BulkGroup::Commit => AsyncEvent::BulkGroupCommitted,
@@ -376,17 +328,7 @@ impl Extension for BulkGroup {
     }
 }
 
-/// `st.async`, `red.async`: a few bytes from registers to a block of the cluster.
-#[derive(Debug)]
-pub(crate) struct StoreAsync {
-    pub landing: Landing,
-    pub data: Box<[Slot]>,
-    /// Bytes of an element: 4 or 8.
-    pub width: u32,
-    pub reduction: Option<Reduction>,
-}
-
-impl Extension for StoreAsync {
+impl Execute for StoreAsync {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         for lane in lanes_of(at.lanes) {
             let target = access::addresses(machine.regs, self.landing.target)[lane];

@@ -2,19 +2,14 @@
 
 use super::context::{Cx, LaunchContext, Raise, raise};
 use super::frame;
-use super::registers::{Regs, Row, Slot, lanes_of};
 use super::run::split;
 use super::warp::{Group, Overflow, Warp};
 use crate::fault::FaultKind;
+use crate::form::op::{CallOp, Callee, OpKind};
+use crate::form::program::{Code, Place, Signature, code_address};
+use crate::form::registers::{Regs, Row, Slot, lanes_of};
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
-use crate::op::{CallOp, Callee, OpKind};
-use crate::program::{Code, Place, Signature};
-
-/// The address that `mov` gives for a function.
-pub(crate) fn code_address(function: u32) -> u64 {
-    window::CODE + 16 * (u64::from(function) + 1)
-}
 
 fn function_at(code: &Code, address: u64) -> Option<u32> {
     let index = address.checked_sub(window::CODE)? / 16;

@@ -1,9 +1,10 @@
 //! What the blocks of a cluster share beside their shared memory, and `barrier.cluster`.
 
 use super::context::Raise;
-use super::extension::{Extension, ExtensionState, Machine};
-use super::registers::lanes_of;
+use super::extension::{Execute, ExtensionState, Machine};
 use super::run::Step;
+use crate::form::asynchronous::BarrierCluster;
+use crate::form::registers::lanes_of;
 use crate::observer::{AsyncEvent, At};
 
 /// State of a cluster, or of the single block that a launch without clusters has in its place.
@@ -54,15 +55,7 @@ impl ClusterBarrier {
     }
 }
 
-/// `barrier.cluster.arrive`, `barrier.cluster.wait`
-#[derive(Debug)]
-pub(crate) struct BarrierCluster {
-    pub wait: bool,
-    /// An arrival that is not `.relaxed`.
-    pub releases: bool,
-}
-
-impl Extension for BarrierCluster {
+impl Execute for BarrierCluster {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let (block, warp) = (machine.block.cluster_rank as usize, at.warp as usize);
         let ClusterState { extensions, live } = &mut *machine.team;

@@ -1,15 +1,15 @@
 //! Instructions in which lanes of a warp take part together: shuffles, votes, matches, reductions, `bar.warp.sync`.
 
 use super::context::{Cx, Raise, raise};
-use super::registers::{NONE, Regs, lanes_of};
 use super::run::split;
 use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;
 use crate::fault::FaultKind;
+use crate::form::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
+use crate::form::program::Code;
+use crate::form::registers::{NONE, Regs, lanes_of};
 use crate::observer::{At, BlockObserver, Carrier, Register};
-use crate::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
-use crate::program::Code;
 
 /// The member mask that the first of the lanes gives; all active lanes for forms without one.
 fn members(op: &CollectiveOp, regs: Regs, active: u32) -> u32 {

@@ -3,13 +3,13 @@
 use super::block::BlockState;
 use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
-use super::registers::Regs;
 use super::warp::Warp;
 use crate::fault::FaultKind;
+use crate::form::program::{Code, KernelCode};
+use crate::form::registers::Regs;
 use crate::launch::Launch;
 use crate::memory::View;
 use crate::observer::BlockObserver;
-use crate::program::{Code, KernelCode};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.

@@ -10,17 +10,23 @@ use std::collections::HashMap;
 use super::block::BlockState;
 use super::cluster::ClusterState;
 use super::context::{LaunchContext, Raise, SharedMemory, raise};
-use super::registers::Regs;
 use super::run::Step;
 use super::warp::Warp;
 use crate::fault::FaultKind;
+use crate::form::extension::{Extension, each_extension};
+use crate::form::registers::Regs;
 use crate::memory::{View, window};
 use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope, Undefined};
 
-/// An instruction of its own kind.
-pub(crate) trait Extension: Send + Sync {
+/// An instruction of its own kind, as the executor sees it.
+pub(crate) trait Execute {
     /// Executes it for `at.lanes`, at least one. [`Step::Retry`] must leave everything as it was.
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>>;
+}
+
+/// Executes one.
+pub(super) fn execute(extension: &Extension, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
+    each_extension!(extension, one => one.execute(machine, at))
 }
 
 /// State that extensions keep for a block, by type.

@@ -2,29 +2,17 @@
 
 use super::access;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
+use super::extension::{Execute, Machine};
 use super::matrix::{rows, set_rows, together};
-use super::registers::{Slot, lanes_of};
 use super::run::Step;
 use super::undefined::Beside;
 use crate::fault::FaultKind;
+use crate::form::matrix::{FragmentAccess, MatrixAccess, Transpose};
+use crate::form::registers::{Slot, lanes_of};
 use crate::matrix::mma::Row;
-use crate::matrix::wmma::Fragment;
 use crate::observer::{AccessKind, At};
-use crate::op::{AddressOperand, SpaceOperand};
 
-/// `ldmatrix`, `stmatrix`: eight rows of 16 bytes a matrix, row r of matrix m at the address of lane 8m + r.
-#[derive(Debug)]
-pub(crate) struct MatrixAccess {
-    pub space: SpaceOperand,
-    pub address: AddressOperand,
-    /// A register a matrix: lane l has elements 2(l % 4) and the next of row l / 4.
-    pub data: Box<[Slot]>,
-    pub transposed: bool,
-    pub store: bool,
-}
-
-impl Extension for MatrixAccess {
+impl Execute for MatrixAccess {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
@@ -109,14 +97,7 @@ impl Extension for MatrixAccess {
     }
 }
 
-/// `movmatrix`: the transpose of a matrix in registers.
-#[derive(Debug)]
-pub(crate) struct Transpose {
-    pub source: Slot,
-    pub target: Slot,
-}
-
-impl Extension for Transpose {
+impl Execute for Transpose {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
@@ -137,18 +118,6 @@ fn transposed(source: &Row) -> Row {
         let (row, column) = (lane / 4, lane % 4 * 2);
         element(column, row) | element(column + 1, row) << 16
     })
-}
-
-/// `wmma.load`, `wmma.store`
-#[derive(Debug)]
-pub(crate) struct FragmentAccess {
-    pub fragment: Fragment,
-    pub space: SpaceOperand,
-    pub address: AddressOperand,
-    /// Elements from line to line; `None`: lines follow each other.
-    pub stride: Option<Slot>,
-    pub data: Box<[Slot]>,
-    pub store: bool,
 }
 
 /// Bytes in memory, and the bits of a lane's register that they are.
@@ -233,7 +202,7 @@ impl FragmentAccess {
     }
 }
 
-impl Extension for FragmentAccess {
+impl Execute for FragmentAccess {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);

@@ -3,8 +3,8 @@
 use super::block::BlockState;
 use super::context::LaunchContext;
 use super::warp::Warp;
+use crate::form::program::{AddressForm, Init, LaneMask, SharedSize};
 use crate::memory::window;
-use crate::program::{AddressForm, Init, LaneMask, SharedSize};
 
 /// Sets them.
 pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &BlockState, frame: u32) {

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
 use super::context::{LaunchContext, SharedMemory};
-use super::registers::Row;
 use crate::fault::{Fault, FaultKind};
+use crate::form::program::{KernelCode, SharedVariable};
+use crate::form::registers::Row;
 use crate::launch::Launch;
 use crate::memory::{AllocationKind, Lookout, View, window};
 use crate::module::{Kernel, SharedArray};
 use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
-use crate::program::{KernelCode, SharedVariable};
 use crate::{Error, Gpu, Quota};
 
 /// Operations of a block before another resident block has its turn.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve, space_of};
 use super::context::{Cx, Raise};
 use super::direct::{self, Piece};
-use super::registers::{NONE, Regs, Slot, lanes_of};
 use super::warp::Warp;
+use crate::form::op::{AddressOperand, MemoryOp, ParamOp, SpaceOperand};
+use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::memory::AllocationKind;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace, Order};
-use crate::op::{AddressOperand, MemoryOp, ParamOp, SpaceOperand};
 
 /// `ld`
 pub(super) fn load<O: BlockObserver>(

@@ -4,24 +4,16 @@
 //! says. Observers are told how long hardware may take with what it reads of shared memory.
 
 use super::context::Raise;
-use super::extension::{Extension, Machine};
-use super::registers::{Regs, Slot};
+use super::extension::{Execute, Machine};
 use super::run::Step;
 use super::undefined::Beside;
-use crate::matrix::mma::{Mma, Row};
-use crate::matrix::sparse::Sparse;
-use crate::matrix::wgmma::{ReadShared, Wgmma};
-use crate::matrix::wmma::Wmma;
+use crate::form::matrix::{
+    FragmentMultiply, GroupMultiply, GroupSource, MatrixOperands, SparseMultiply, Together, WarpMultiply,
+};
+use crate::form::registers::{Regs, Slot};
+use crate::matrix::mma::Row;
+use crate::matrix::wgmma::ReadShared;
 use crate::observer::{AsyncEvent, At, Named};
-
-/// Registers of D, A, B and C.
-#[derive(Debug)]
-pub(crate) struct Operands {
-    pub d: Box<[Slot]>,
-    pub a: Box<[Slot]>,
-    pub b: Box<[Slot]>,
-    pub c: Box<[Slot]>,
-}
 
 /// The values of 32-bit registers.
 pub(super) fn rows(regs: Regs, slots: &[Slot]) -> Vec<Row> {
@@ -54,19 +46,12 @@ pub(super) fn together(machine: &Machine<'_>, at: At) -> bool {
     at.lanes == machine.warp.live
 }
 
-/// `mma.sync`
-#[derive(Debug)]
-pub(crate) struct WarpMultiply {
-    pub form: Mma,
-    pub operands: Operands,
-}
-
-impl Extension for WarpMultiply {
+impl Execute for WarpMultiply {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
-        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        let (regs, MatrixOperands { d, a, b, c }) = (machine.regs, &self.operands);
         if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
             let bytes = self.form.register_bits() as u32 / 8;
             beside.product([d, a, b, c], bytes, |a, b, c| self.form.undefined(a, b, c));
@@ -82,21 +67,12 @@ impl Extension for WarpMultiply {
     }
 }
 
-/// `mma.sp`
-#[derive(Debug)]
-pub(crate) struct SparseMultiply {
-    pub form: Sparse,
-    pub operands: Operands,
-    pub metadata: Slot,
-    pub selector: u32,
-}
-
-impl Extension for SparseMultiply {
+impl Execute for SparseMultiply {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
-        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        let (regs, MatrixOperands { d, a, b, c }) = (machine.regs, &self.operands);
         if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
             let metadata = beside.rows(&[self.metadata], 4)[0];
             beside.product([d, a, b, c], 4, |a, b, c| self.form.undefined(a, b, c, &metadata, self.selector));
@@ -109,19 +85,12 @@ impl Extension for SparseMultiply {
     }
 }
 
-/// `wmma.mma`
-#[derive(Debug)]
-pub(crate) struct FragmentMultiply {
-    pub form: Wmma,
-    pub operands: Operands,
-}
-
-impl Extension for FragmentMultiply {
+impl Execute for FragmentMultiply {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
-        let (regs, Operands { d, a, b, c }) = (machine.regs, &self.operands);
+        let (regs, MatrixOperands { d, a, b, c }) = (machine.regs, &self.operands);
         if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
             let bytes = if self.form.is_double() { 8 } else { 4 };
             beside.product([d, a, b, c], bytes, |a, b, c| self.form.undefined(a, b, c));
@@ -135,27 +104,6 @@ impl Extension for FragmentMultiply {
         }
         Ok(Step::Next)
     }
-}
-
-/// Where `wgmma` takes A from.
-#[derive(Debug)]
-pub(crate) enum GroupSource {
-    Registers(Box<[Slot]>),
-    /// A descriptor.
-    Shared(Slot),
-}
-
-/// `wgmma.mma_async`
-#[derive(Debug)]
-pub(crate) struct GroupMultiply {
-    pub form: Wgmma,
-    pub d: Box<[Slot]>,
-    pub a: GroupSource,
-    pub b: Slot,
-    /// With `.sp`: which elements A has, and which lanes say so.
-    pub metadata: Option<(Slot, u32)>,
-    /// Whether D is added to: a predicate, and whether it is negated.
-    pub accumulate: (Slot, bool),
 }
 
 /// Shared memory as descriptors read it.
@@ -213,7 +161,7 @@ impl GroupMultiply {
     }
 }
 
-impl Extension for GroupMultiply {
+impl Execute for GroupMultiply {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);
@@ -281,21 +229,7 @@ impl Warpgroups {
     }
 }
 
-/// What orders products and waits for them, for the lanes of a warp together: `wgmma.fence`, `wgmma.commit_group`,
-/// `wgmma.wait_group`.
-///
-/// A product is its whole warpgroup's: it begins when all four warps are there, and who has waited for it may overwrite what
-/// the other three read, as epilogues of CUTLASS do. So a fence waits for the other warps to come to it, and a wait for them
-/// to issue their parts.
-#[derive(Debug)]
-pub(crate) enum Together {
-    Fence,
-    Commit,
-    /// Groups that may be under way.
-    Wait(u32),
-}
-
-impl Extension for Together {
+impl Execute for Together {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !together(machine, at) {
             return Ok(Step::Retry);

@@ -8,13 +8,14 @@ use super::access;
 use super::asynchronous;
 use super::bulk;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
+use super::extension::{Execute, Machine};
 use super::reach::named;
-use super::registers::{NONE, Regs, Slot, lanes_of};
 use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::asynchronous::{Action, PendingCount, Phase, Test, Update};
+use crate::form::op::SpaceOperand;
+use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::observer::{AsyncEvent, At};
-use crate::op::{AddressOperand, SpaceOperand};
 
 /// Most arrivals that a barrier may expect.
 const MOST: u32 = (1 << 20) - 1;
@@ -145,35 +146,6 @@ pub(super) fn expect_one_more(place: *mut u8, lane: usize) -> Result<(), Box<Rai
     Ok(())
 }
 
-/// What an instruction does with a barrier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Takes the count.
-    Init,
-    Invalidate,
-    /// Takes the count of arrivals.
-    Arrive,
-    /// As [`Action::Arrive`], and the later phases expect as many fewer.
-    ArriveDrop,
-    /// Takes bytes.
-    ArriveExpect,
-    ArriveDropExpect,
-    Expect,
-    Complete,
-}
-
-/// `mbarrier.init`, `.inval`, `.arrive`, `.arrive_drop`, `.expect_tx`, `.complete_tx`
-#[derive(Debug)]
-pub(crate) struct Update {
-    pub action: Action,
-    pub space: SpaceOperand,
-    pub address: AddressOperand,
-    /// The state before; [`NONE`] for `_` and where there is none.
-    pub state: Slot,
-    /// A 32-bit number.
-    pub count: Slot,
-}
-
 fn number(regs: Regs, slot: Slot, lane: usize) -> u32 {
     // SAFETY: decoding gave the operand a 32-bit register.
     if slot == NONE { 1 } else { unsafe { regs.get(slot, lane) } }
@@ -223,7 +195,7 @@ impl Update {
     }
 }
 
-impl Extension for Update {
+impl Execute for Update {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
         let shown = addresses.map(|address| named(self.space, address).1);
@@ -251,29 +223,7 @@ impl Extension for Update {
     }
 }
 
-/// Which phase a test asks for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Phase {
-    /// The one that was current when an arrival gave this state.
-    State(Slot),
-    /// The one of this parity.
-    Parity(Slot),
-}
-
-/// `mbarrier.test_wait`, `mbarrier.try_wait`: whether a phase is complete.
-///
-/// Hardware may let a thread wait in `try_wait` for a while. Here the answer comes at once; if it is no, the other warps
-/// have their turn first.
-#[derive(Debug)]
-pub(crate) struct Test {
-    pub space: SpaceOperand,
-    pub address: AddressOperand,
-    pub phase: Phase,
-    /// A predicate.
-    pub target: Slot,
-}
-
-impl Extension for Test {
+impl Execute for Test {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.address);
         let shown = addresses.map(|address| named(self.space, address).1);
@@ -319,14 +269,7 @@ impl Extension for Test {
     }
 }
 
-/// `mbarrier.pending_count`: the arrivals that were pending when a state was taken.
-#[derive(Debug)]
-pub(crate) struct PendingCount {
-    pub state: Slot,
-    pub target: Slot,
-}
-
-impl Extension for PendingCount {
+impl Execute for PendingCount {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         for lane in lanes_of(at.lanes) {
             // SAFETY: decoding gave the state 64 bits, the count 32.

@@ -6,9 +6,9 @@ use super::access;
 use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
+use crate::form::op::SpaceOperand;
 use crate::memory::Piece;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
-use crate::op::SpaceOperand;
 
 impl Machine<'_> {
     /// The host bytes of an address in a space, or of a generic one.
@@ -130,7 +130,7 @@ impl Machine<'_> {
             let (space_here, _) = named(space, addresses[rest.trailing_zeros() as usize]);
             let mut offsets = *addresses;
             let mut here = 0;
-            for lane in super::registers::lanes_of(rest) {
+            for lane in crate::form::registers::lanes_of(rest) {
                 let (space, offset) = named(space, addresses[lane]);
                 if space == space_here {
                     here |= 1 << lane;

@@ -1,14 +1,14 @@
 //! The interpreter's loop: runs a warp's groups, one operation after the other.
 
 use super::context::{Cx, Raise, raise};
-use super::registers::{NONE, Regs};
-use super::values::Operands;
 use super::warp::{Group, Stop, Wait, Warp};
-use super::{atomic, call, collective, load_store, system};
+use super::{atomic, call, collective, extension, load_store, system};
 use crate::fault::FaultKind;
+use crate::form::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
+use crate::form::program::Code;
+use crate::form::registers::{NONE, Regs};
+use crate::form::values::Operands;
 use crate::observer::{AsyncEvent, At, BlockObserver, Order, Register};
-use crate::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
-use crate::program::Code;
 
 /// What came of an operation that may need another go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,7 +258,7 @@ pub(crate) fn run<O: BlockObserver>(
                         pc += 1;
                         continue;
                     }
-                    match op.execute(&mut cx.machine(warp, regs, frame), at).map_err(failed)? {
+                    match extension::execute(op, &mut cx.machine(warp, regs, frame), at).map_err(failed)? {
                         Step::Next => pc += 1,
                         Step::Yield => {
                             pc += 1;

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use super::access;
-use super::registers::{Regs, lanes_of};
+use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::registers::{Regs, lanes_of};
 use crate::memory::window;
 use crate::observer::{At, MemorySpace};
-use crate::op::{AddressOperand, SpaceOperand};
 
 /// Operations of a warp without a look at memory after which it is said to compute: loops that let some time pass
 /// between two looks are shorter.

@@ -5,24 +5,14 @@
 //! `stackrestore` if all the frame's lanes come to it together; lanes that come alone leave it to the end of the call.
 
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
-use super::registers::{Slot, lanes_of};
+use super::extension::{Execute, Machine};
 use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::extension::Stack;
+use crate::form::registers::{Slot, lanes_of};
 use crate::observer::At;
 
-/// One of the three.
-#[derive(Debug)]
-pub(crate) enum Stack {
-    /// `alloca`: the address goes to `target`.
-    Take { target: Slot, bytes: Slot, align: u32, wide: bool },
-    /// `stacksave`
-    Save { target: Slot, wide: bool },
-    /// `stackrestore`
-    Restore { source: Slot, wide: bool },
-}
-
-impl Extension for Stack {
+impl Execute for Stack {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let regs = machine.regs;
         let read = |slot: Slot, wide: bool, lane: usize| -> u64 {

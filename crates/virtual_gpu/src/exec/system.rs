@@ -3,12 +3,12 @@
 use super::access::space_of;
 use super::context::{Cx, Raise, raise};
 use super::printf::{self, Output, Reply, Request};
-use super::registers::lanes_of;
 use super::warp::Warp;
 use crate::fault::FaultKind;
+use crate::form::op::{SystemFunction, SystemOp};
+use crate::form::registers::lanes_of;
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, MemorySpace};
-use crate::op::{SystemFunction, SystemOp};
 
 /// Bytes that a system call reads or writes in the time of one operation: its time counts for the watchdog, and for the
 /// block's turn.

@@ -2,39 +2,14 @@
 
 use super::access;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
-use super::registers::{Slot, lanes_of};
+use super::extension::{Execute, Machine};
 use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::asynchronous::{Field, Publish, Replace};
+use crate::form::op::SpaceOperand;
+use crate::form::registers::lanes_of;
 use crate::observer::{AccessKind, At, MemorySpace};
-use crate::op::{AddressOperand, SpaceOperand};
 use crate::tensor_map::{BYTES, DataType, Swizzle, TensorMap};
-
-/// What is replaced; the number is that of the dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
-    Address,
-    /// Takes the rank less one.
-    Rank,
-    BoxDim(usize),
-    Dim(usize),
-    Stride(usize),
-    ElementStride(usize),
-    ElementType,
-    Interleave,
-    Swizzle,
-    Fill,
-}
-
-/// `tensormap.replace`
-#[derive(Debug)]
-pub(crate) struct Replace {
-    pub space: SpaceOperand,
-    pub map: AddressOperand,
-    pub field: Field,
-    /// Of 64 bits for addresses and strides, else of 32.
-    pub value: Slot,
-}
 
 impl Field {
     /// Whether the new value has 64 bits.
@@ -66,7 +41,7 @@ fn element_type(number: u64) -> Option<DataType> {
     types.get(usize::try_from(number).ok()?).copied()
 }
 
-impl Extension for Replace {
+impl Execute for Replace {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let addresses = access::addresses(machine.regs, self.map);
         for lane in lanes_of(at.lanes) {
@@ -96,14 +71,7 @@ impl Extension for Replace {
     }
 }
 
-/// `tensormap.cp_fenceproxy`: copies a map of 128 bytes from shared to global memory, by the warp together.
-#[derive(Debug)]
-pub(crate) struct Publish {
-    pub target: AddressOperand,
-    pub source: AddressOperand,
-}
-
-impl Extension for Publish {
+impl Execute for Publish {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         if !super::matrix::together(machine, at) {
             return Ok(Step::Retry);

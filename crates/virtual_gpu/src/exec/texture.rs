@@ -5,67 +5,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::access;
 use super::context::{Raise, raise};
-use super::extension::{Extension, Machine};
+use super::extension::{Execute, Machine};
 use super::reach::outside;
-use super::registers::{NONE, Slot, lanes_of};
 use super::run::Step;
 use crate::alu::half;
 use crate::fault::FaultKind;
+use crate::form::registers::{NONE, Slot, lanes_of};
+use crate::form::texture::{
+    IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction, SurfaceReduction,
+    TextureFetch,
+};
 use crate::observer::At;
-use crate::op::AddressOperand;
 use crate::texture::{self, ChannelFormat, Fetch, Image, Texels, Texture};
-
-/// How an instruction names places of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Geometry {
-    /// Coordinates beside the layer: 1 to 3.
-    pub dimensions: u32,
-    /// The first operand is a layer.
-    pub layered: bool,
-    pub cube: bool,
-}
-
-/// Where the level of a fetch comes from.
-#[derive(Debug)]
-pub(crate) enum Level {
-    /// The image itself.
-    Base,
-    Given(Slot),
-    /// The same as an integer.
-    GivenWhole(Slot),
-    /// The steps of the coordinates from one lane to its neighbours: along x, then along y.
-    Gradients(Box<[Slot]>, Box<[Slot]>),
-}
-
-/// What a result's register holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Result4 {
-    /// 32 bits each.
-    Words,
-    /// Binary16 each.
-    Halves,
-    /// Two registers of two binary16.
-    HalfPairs,
-}
-
-/// `tex`, `tld4`
-#[derive(Debug)]
-pub(crate) struct TextureFetch {
-    pub handle: AddressOperand,
-    pub geometry: Geometry,
-    /// Coordinates are integers.
-    pub integer: bool,
-    pub layer: Slot,
-    pub coordinates: Box<[Slot]>,
-    /// Elements from the coordinates to what is read, by dimension; none if there are none.
-    pub offsets: Box<[Slot]>,
-    pub level: Level,
-    pub gather: Option<usize>,
-    pub targets: Box<[Slot]>,
-    pub result: Result4,
-    /// Whether what was read is there: always.
-    pub resident: Slot,
-}
 
 fn no_such(what: &str, handle: u64, why: &str, lane: usize) -> Box<Raise> {
     let nearby = format!(", {why}");
@@ -126,7 +77,7 @@ impl TextureFetch {
     }
 }
 
-impl Extension for TextureFetch {
+impl Execute for TextureFetch {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let what = if self.gather.is_some() { "texture gather" } else { "texture fetch" };
         let handles = access::addresses(machine.regs, self.handle);
@@ -191,42 +142,7 @@ impl Extension for TextureFetch {
     }
 }
 
-/// What `txq` and `suq` ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
-    Width,
-    Height,
-    Depth,
-    /// `CL_UNORM_INT8` and so on, as OpenCL numbers them.
-    DataType,
-    /// `CL_R` and so on.
-    Order,
-    Normalized,
-    ArraySize,
-    Levels,
-    Samples,
-    /// Whether a surface is laid out in a line.
-    Layout,
-}
-
-/// What `istypep` asks of a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opaque {
-    Texture,
-    Surface,
-    /// None has a handle of its own: image and sampler are named together.
-    Sampler,
-}
-
-/// `istypep`
-#[derive(Debug)]
-pub(crate) struct IsType {
-    pub handle: Slot,
-    pub kind: Opaque,
-    pub target: Slot,
-}
-
-impl Extension for IsType {
+impl Execute for IsType {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let textures = machine.launch.gpu.textures();
         let is = |handle: u64| match self.kind {
@@ -244,17 +160,7 @@ impl Extension for IsType {
     }
 }
 
-/// `txq`, `suq`
-#[derive(Debug)]
-pub(crate) struct Query {
-    pub handle: AddressOperand,
-    pub surface: bool,
-    pub question: Question,
-    pub level: Slot,
-    pub target: Slot,
-}
-
-impl Extension for Query {
+impl Execute for Query {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let handles = access::addresses(machine.regs, self.handle);
         let textures = machine.launch.gpu.textures();
@@ -313,54 +219,6 @@ fn data_type(format: ChannelFormat, fraction: bool) -> u32 {
         (F16, _) => 0x10dd,
         (F32, _) => 0x10de,
     }
-}
-
-/// What an access outside a surface does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outside {
-    /// Ends the launch.
-    Trap,
-    /// Goes to the nearest element.
-    Clamp,
-    /// Reads zero; writes nothing.
-    Zero,
-}
-
-/// What an access does to a surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SurfaceAction {
-    Load,
-    Store,
-    /// Stores channels of 32 bits, converted to the surface's format.
-    StoreFormatted,
-    Reduce(SurfaceReduction),
-}
-
-/// What `sured` does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SurfaceReduction {
-    Add,
-    MinUnsigned,
-    MaxUnsigned,
-    MinSigned,
-    MaxSigned,
-    And,
-    Or,
-}
-
-/// `suld`, `sust`, `sured`
-#[derive(Debug)]
-pub(crate) struct SurfaceAccess {
-    pub handle: AddressOperand,
-    pub layer: Slot,
-    pub coordinates: Box<[Slot]>,
-    pub action: SurfaceAction,
-    pub outside: Outside,
-    /// Bytes of each register's value: 1, 2, 4, 8.
-    pub width: u32,
-    /// x counts elements, not bytes.
-    pub by_element: bool,
-    pub data: Box<[Slot]>,
 }
 
 impl SurfaceAccess {
@@ -462,7 +320,7 @@ impl SurfaceAccess {
     }
 }
 
-impl Extension for SurfaceAccess {
+impl Execute for SurfaceAccess {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let handles = access::addresses(machine.regs, self.handle);
         let mut found: Option<(u64, Arc<Image>)> = None;

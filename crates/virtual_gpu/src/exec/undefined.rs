@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 
 use super::extension::Machine;
-use super::registers::{NONE, Slot};
+use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::registers::{NONE, Slot};
 use crate::matrix::mma::Row;
 use crate::matrix::wgmma::ReadShared;
 use crate::observer::{At, MemorySpace, Register, Undefined};
-use crate::op::{AddressOperand, SpaceOperand};
 
 /// What is kept of the registers of one frame, and of memory.
 pub(super) struct Beside<'m> {

@@ -7,9 +7,9 @@
 //! they wait for.
 
 use super::local::Local;
-use super::registers::{Regs, Row};
-use crate::op::CollectiveKind;
-use crate::program::Code;
+use crate::form::op::CollectiveKind;
+use crate::form::program::Code;
+use crate::form::registers::{Regs, Row};
 
 /// An activation of a function, shared by the lanes that called it together.
 #[derive(Debug, Clone)]
@@ -398,13 +398,13 @@ impl Warp {
 
 /// Whether an operation is `bar.warp.sync`, at which lanes may meet from different places.
 fn is_warp_sync(code: &Code, pc: u32) -> bool {
-    matches!(&code.ops[pc as usize].kind, crate::op::OpKind::Collective(c) if c.kind == CollectiveKind::WarpSync)
+    matches!(&code.ops[pc as usize].kind, crate::form::op::OpKind::Collective(c) if c.kind == CollectiveKind::WarpSync)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::FunctionCode;
+    use crate::form::program::FunctionCode;
 
     /// Two lanes of different ways call in turn, each before the other returns, so no frame is ever the last one.
     #[test]

@@ -8,8 +8,8 @@ use crate::alu::int;
 use crate::decode::Refusal;
 use crate::decode::function::{Decoder, rows_of};
 use crate::decode::instruction::Form;
-use crate::exec::lanewise::{Alu, each2, each3, each4, map1, map2, map3};
-use crate::exec::registers::lanes_of;
+use crate::form::lanewise::{Alu, each2, each3, each4, map1, map2, map3};
+use crate::form::registers::lanes_of;
 
 pub(super) fn logic(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     let ty = f.modifiers.ty()?;

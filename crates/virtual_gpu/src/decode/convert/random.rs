@@ -16,8 +16,8 @@ use crate::alu::exact::Format;
 use crate::decode::Refusal;
 use crate::decode::function::Decoder;
 use crate::decode::instruction::Form;
-use crate::exec::lanewise::{Alu, each_of};
-use crate::exec::registers::Slot;
+use crate::form::lanewise::{Alu, each_of};
+use crate::form::registers::Slot;
 
 /// Decodes `cvt.rs.f16x2.f32 d, a, b, bits` and `cvt.rs.satfinite.e4m3x4.f32 d, {a, b, e, f}, bits`.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {

@@ -10,7 +10,7 @@ use crate::alu::half;
 use crate::decode::Refusal;
 use crate::decode::function::Decoder;
 use crate::decode::instruction::Form;
-use crate::exec::lanewise::{Alu, each1, each2};
+use crate::form::lanewise::{Alu, each1, each2};
 
 /// A format of which `cvt` makes two at a time.
 #[derive(Clone, Copy, PartialEq, Eq)]

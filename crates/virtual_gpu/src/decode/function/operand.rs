@@ -4,9 +4,9 @@ use ptx::{Constant, Name, Operand, ScalarType};
 
 use super::{Decoder, Symbol, rows_of};
 use crate::decode::Refusal;
-use crate::exec::registers::{NONE, Slot};
-use crate::op::{AddressOperand, SourceOperand};
-use crate::program::{AddressForm, Init};
+use crate::form::op::{AddressOperand, SourceOperand};
+use crate::form::program::{AddressForm, Init};
+use crate::form::registers::{NONE, Slot};
 
 impl Decoder<'_> {
     /// The bits of a constant operand of a type.

@@ -1,26 +1,17 @@
 //! Tensor copies: boxes of a tensor map, into shared memory and out of it.
 
-use super::{GLOBAL, Landing, Reduction, SHARED, check_swizzle, refuse, word};
+use super::{GLOBAL, SHARED, check_swizzle, refuse, word};
 use crate::exec::access;
 use crate::exec::context::{Raise, raise};
-use crate::exec::extension::{Extension, Machine};
-use crate::exec::registers::{Slot, lanes_of};
+use crate::exec::extension::{Execute, Machine};
 use crate::exec::run::Step;
 use crate::fault::FaultKind;
+use crate::form::asynchronous::{Reduction, ReductionKind, TensorBox, TensorLoad, TensorStore};
+use crate::form::op::AtomicFunction;
+use crate::form::registers::lanes_of;
 use crate::memory::window;
 use crate::observer::{AsyncEvent, At, MemorySpace};
-use crate::op::{AddressOperand, AtomicFunction, SpaceOperand};
 use crate::tensor_map::{BYTES, BoxRow, Swizzle, TensorMap};
-
-/// The map and the coordinates of a box.
-#[derive(Debug)]
-pub(crate) struct TensorBox {
-    pub space: SpaceOperand,
-    pub map: AddressOperand,
-    pub coordinates: Box<[Slot]>,
-    /// The copy is of pixels; what it adds to each, of 16 bits.
-    pub im2col: Option<Box<[Slot]>>,
-}
 
 impl TensorBox {
     fn read(&self, machine: &mut Machine<'_>, lane: usize) -> Result<(TensorMap, [i32; 5]), Box<Raise>> {
@@ -80,14 +71,7 @@ impl TensorBox {
     }
 }
 
-/// `cp.async.bulk.tensor` into shared memory
-#[derive(Debug)]
-pub(crate) struct TensorLoad {
-    pub source: TensorBox,
-    pub landing: Landing,
-}
-
-impl Extension for TensorLoad {
+impl Execute for TensorLoad {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         for lane in lanes_of(at.lanes) {
             let (map, coordinates) = self.source.read(machine, lane)?;
@@ -117,27 +101,6 @@ impl Extension for TensorLoad {
         }
         Ok(Step::Next)
     }
-}
-
-/// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` out of shared memory
-#[derive(Debug)]
-pub(crate) struct TensorStore {
-    pub target: TensorBox,
-    pub source: AddressOperand,
-    pub reduction: Option<ReductionKind>,
-}
-
-/// A reduction whose type the tensor map gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReductionKind {
-    Add,
-    Min,
-    Max,
-    Increment,
-    Decrement,
-    And,
-    Or,
-    Xor,
 }
 
 impl ReductionKind {
@@ -204,7 +167,7 @@ impl ReductionKind {
     }
 }
 
-impl Extension for TensorStore {
+impl Execute for TensorStore {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         const WHAT: &str = "shared load of a tensor copy";
         for lane in lanes_of(at.lanes) {

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 
 use ptx::{LocId, SourceLines};
 
-use crate::exchange::{self, SwappedParams};
-use crate::exec::registers::{Row, Slot};
+use super::exchange::{self, SwappedParams};
+use super::op::{Op, Touched};
+use super::registers::{Row, Slot};
 use crate::fault::{Location, SourceFrame};
-use crate::module::Param;
-use crate::op::{Op, Touched};
+use crate::memory::window;
 
 /// The decoded program of a module. Program counters index its operations.
 #[derive(Default)]
@@ -311,4 +311,20 @@ impl Code {
             frames: self.frames(pc).to_vec(),
         }
     }
+}
+
+/// A parameter of a kernel in the parameter block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// Bytes from the start of the block.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Alignment of the offset.
+    pub align: u32,
+}
+
+/// The address that `mov` gives for a function.
+pub(crate) fn code_address(function: u32) -> u64 {
+    window::CODE + 16 * (u64::from(function) + 1)
 }

@@ -224,7 +224,7 @@ pub(crate) fn test1<A: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> bool + Send + Sy
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::registers::Row;
+    use crate::form::registers::Row;
 
     #[test]
     fn only_the_lanes_of_the_mask_change() {

@@ -16,6 +16,18 @@ impl Row {
 /// Index of a register's first row in its frame.
 pub(crate) type Slot = u32;
 
+/// A register of the warp: 32 lanes of `bytes` bytes each. Predicates have `bytes` 0.
+///
+/// `slot` is unique among the registers that live at the time: the frame of a call has its own slots, which are used
+/// again when it has returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Register {
+    /// Place in the warp's register file.
+    pub slot: u32,
+    /// Bytes of one lane: 0 for predicates, else 4, 8 or 16 (16-bit registers take 4).
+    pub bytes: u32,
+}
+
 /// No register.
 pub(crate) const NONE: Slot = u32::MAX;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::exec::extension::Extension;
-use crate::exec::lanewise::Alu;
-use crate::exec::registers::{NONE, Slot};
-use crate::observer::{AccessKind, MemorySpace, Order, Scope};
-use crate::program::Place;
+use super::access::{AccessKind, MemorySpace, Order, Scope};
+use super::extension::Extension;
+use super::lanewise::Alu;
+use super::program::Place;
+use super::registers::{NONE, Slot};
 
 /// One operation of a program.
 pub(crate) struct Op {
@@ -71,8 +71,14 @@ pub(crate) enum OpKind {
     Yield,
     Nop,
     System(Box<SystemOp>),
-    #[allow(dead_code, reason = "made by the decoders of extensions")]
-    Extension(Box<dyn Extension>),
+    Extension(Box<Extension>),
+}
+
+impl OpKind {
+    /// An instruction of its own kind.
+    pub fn extension(made: impl Into<Extension>) -> Self {
+        OpKind::Extension(Box::new(made.into()))
+    }
 }
 
 /// Where an instruction's address is.

@@ -14,10 +14,10 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::exec::registers::{NONE, Slot};
-use crate::observer::MemorySpace;
-use crate::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand};
-use crate::program::{Code, FunctionCode, Init, Place as Passed};
+use super::access::MemorySpace;
+use super::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand};
+use super::program::{Code, FunctionCode, Init, Place as Passed};
+use super::registers::{NONE, Slot};
 
 /// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.
 pub(crate) type SwappedParams = (usize, usize);

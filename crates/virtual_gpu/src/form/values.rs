@@ -2,9 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::registers::{NONE, Regs, Slot};
-use crate::observer::Register;
-use crate::op::SourceOperand;
+use super::op::SourceOperand;
+use super::registers::{NONE, Register, Regs, Slot};
 
 /// The registers of a store, read lane by lane on demand.
 #[derive(Clone, Copy)]

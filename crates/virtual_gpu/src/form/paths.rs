@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::exec::registers::NONE;
-use crate::op::{Callee, OpKind};
-use crate::program::{Code, FunctionCode};
+use super::op::{Callee, OpKind};
+use super::program::{Code, FunctionCode};
+use super::registers::NONE;
 
 impl Code {
     fn function_of(&self, pc: u32) -> Option<&FunctionCode> {

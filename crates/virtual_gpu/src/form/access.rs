@@ -1,0 +1,63 @@
+//! What a memory instruction says beside its address: the space, what is done there, and how it is ordered.
+
+/// Which memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemorySpace {
+    /// Global memory; addresses are device addresses.
+    Global,
+    /// Constant memory; addresses are device addresses.
+    Const,
+    /// Shared memory; addresses are offsets in the block's (see [`crate::memory::window`] for clusters).
+    Shared,
+    /// A thread's stack; addresses are offsets in it. Arguments of device functions lie here too.
+    Local,
+    /// The kernel's parameters; addresses are offsets.
+    Param,
+}
+
+/// What is done with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// `ld`.
+    Load,
+    /// `st`.
+    Store,
+    /// `atom`: read, modify, write, and the old value comes back.
+    Atomic,
+    /// `red`: as `atom`, nothing comes back.
+    Reduction,
+}
+
+/// How far an ordering reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// The block.
+    Block,
+    /// The cluster.
+    Cluster,
+    /// The device.
+    Device,
+    /// All devices and the host.
+    System,
+}
+
+/// The ordering that an access or fence asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Plain.
+    Weak,
+    /// `.volatile`: as relaxed at system scope, and never merged.
+    Volatile,
+    /// `.relaxed`.
+    Relaxed,
+    /// `.acquire`.
+    Acquire,
+    /// `.release`.
+    Release,
+    /// `.acq_rel`.
+    AcquireRelease,
+    /// `.sc`, `membar`.
+    SequentiallyConsistent,
+    /// `.mmio`.
+    Mmio,
+}

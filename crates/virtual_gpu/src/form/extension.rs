@@ -1,0 +1,82 @@
+//! Instructions that are neither lane by lane nor have an operation of their own: asynchronous copies, `mbarrier`, matrix
+//! operations, textures.
+
+use super::asynchronous::{
+    ArriveOn, BarrierCluster, BulkGroup, CommitGroup, CopyAsync, Linear, PendingCount, Publish, Replace,
+    StoreAsync, TensorLoad, TensorStore, Test, Update, WaitGroups,
+};
+use super::matrix::{
+    FragmentAccess, FragmentMultiply, GroupMultiply, MatrixAccess, SparseMultiply, Together, Transpose,
+    WarpMultiply,
+};
+use super::registers::Slot;
+use super::texture::{IsType, Query, SurfaceAccess, TextureFetch};
+
+/// Makes the enum of all of them, and `each_extension!`, which does something with whichever it is.
+macro_rules! extensions {
+    ($($name:ident),* $(,)?) => {
+        /// An instruction of its own kind.
+        #[derive(Debug)]
+        pub(crate) enum Extension {
+            $($name($name),)*
+        }
+
+        $(impl From<$name> for Extension {
+            fn from(made: $name) -> Self {
+                Extension::$name(made)
+            }
+        })*
+
+        /// `each_extension!(extension, one => expression)`
+        macro_rules! each_extension {
+            ($extension:expr, $one:ident => $does:expr) => {
+                match $extension {
+                    $($crate::form::extension::Extension::$name($one) => $does,)*
+                }
+            };
+        }
+        pub(crate) use each_extension;
+    };
+}
+
+extensions! {
+    Stack,
+    CopyAsync,
+    CommitGroup,
+    WaitGroups,
+    ArriveOn,
+    Update,
+    Test,
+    PendingCount,
+    Linear,
+    BulkGroup,
+    StoreAsync,
+    TensorLoad,
+    TensorStore,
+    Replace,
+    Publish,
+    BarrierCluster,
+    WarpMultiply,
+    SparseMultiply,
+    FragmentMultiply,
+    GroupMultiply,
+    Together,
+    MatrixAccess,
+    Transpose,
+    FragmentAccess,
+    TextureFetch,
+    IsType,
+    Query,
+    SurfaceAccess,
+}
+
+/// Local memory that a function takes while it runs.
+#[derive(Debug)]
+pub(crate) enum Stack {
+    /// `alloca`: the address goes to `target`.
+    Take { target: Slot, bytes: Slot, align: u32, wide: bool },
+    /// `stacksave`
+    Save { target: Slot, wide: bool },
+    /// `stackrestore`
+    Restore { source: Slot, wide: bool },
+}

@@ -1,0 +1,14 @@
+//! A decoded program: registers, operations, functions, and what can be told from them. Nothing here knows who runs it.
+
+pub(crate) mod access;
+pub(crate) mod asynchronous;
+pub(crate) mod exchange;
+pub(crate) mod extension;
+pub(crate) mod lanewise;
+pub(crate) mod matrix;
+pub(crate) mod op;
+mod paths;
+pub(crate) mod program;
+pub(crate) mod registers;
+pub(crate) mod texture;
+pub(crate) mod values;

@@ -1,0 +1,149 @@
+//! Textures and surfaces.
+
+use super::op::AddressOperand;
+use super::registers::Slot;
+
+/// How an instruction names places of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Coordinates beside the layer: 1 to 3.
+    pub dimensions: u32,
+    /// The first operand is a layer.
+    pub layered: bool,
+    pub cube: bool,
+}
+
+/// Where the level of a fetch comes from.
+#[derive(Debug)]
+pub(crate) enum Level {
+    /// The image itself.
+    Base,
+    Given(Slot),
+    /// The same as an integer.
+    GivenWhole(Slot),
+    /// The steps of the coordinates from one lane to its neighbours: along x, then along y.
+    Gradients(Box<[Slot]>, Box<[Slot]>),
+}
+
+/// What a result's register holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Result4 {
+    /// 32 bits each.
+    Words,
+    /// Binary16 each.
+    Halves,
+    /// Two registers of two binary16.
+    HalfPairs,
+}
+
+/// `tex`, `tld4`
+#[derive(Debug)]
+pub(crate) struct TextureFetch {
+    pub handle: AddressOperand,
+    pub geometry: Geometry,
+    /// Coordinates are integers.
+    pub integer: bool,
+    pub layer: Slot,
+    pub coordinates: Box<[Slot]>,
+    /// Elements from the coordinates to what is read, by dimension; none if there are none.
+    pub offsets: Box<[Slot]>,
+    pub level: Level,
+    pub gather: Option<usize>,
+    pub targets: Box<[Slot]>,
+    pub result: Result4,
+    /// Whether what was read is there: always.
+    pub resident: Slot,
+}
+
+/// What `txq` and `suq` ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    Width,
+    Height,
+    Depth,
+    /// `CL_UNORM_INT8` and so on, as OpenCL numbers them.
+    DataType,
+    /// `CL_R` and so on.
+    Order,
+    Normalized,
+    ArraySize,
+    Levels,
+    Samples,
+    /// Whether a surface is laid out in a line.
+    Layout,
+}
+
+/// What `istypep` asks of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opaque {
+    Texture,
+    Surface,
+    /// None has a handle of its own: image and sampler are named together.
+    Sampler,
+}
+
+/// `istypep`
+#[derive(Debug)]
+pub(crate) struct IsType {
+    pub handle: Slot,
+    pub kind: Opaque,
+    pub target: Slot,
+}
+
+/// `txq`, `suq`
+#[derive(Debug)]
+pub(crate) struct Query {
+    pub handle: AddressOperand,
+    pub surface: bool,
+    pub question: Question,
+    pub level: Slot,
+    pub target: Slot,
+}
+
+/// What an access outside a surface does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// Ends the launch.
+    Trap,
+    /// Goes to the nearest element.
+    Clamp,
+    /// Reads zero; writes nothing.
+    Zero,
+}
+
+/// What an access does to a surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SurfaceAction {
+    Load,
+    Store,
+    /// Stores channels of 32 bits, converted to the surface's format.
+    StoreFormatted,
+    Reduce(SurfaceReduction),
+}
+
+/// What `sured` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SurfaceReduction {
+    Add,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+}
+
+/// `suld`, `sust`, `sured`
+#[derive(Debug)]
+pub(crate) struct SurfaceAccess {
+    pub handle: AddressOperand,
+    pub layer: Slot,
+    pub coordinates: Box<[Slot]>,
+    pub action: SurfaceAction,
+    pub outside: Outside,
+    /// Bytes of each register's value: 1, 2, 4, 8.
+    pub width: u32,
+    /// x counts elements, not bytes.
+    pub by_element: bool,
+    pub data: Box<[Slot]>,
+}
