@@ -3,21 +3,22 @@
 //! [`Gpu`] is the device: [`Gpu::memory`] allocates and copies, [`Gpu::load`] takes PTX text, [`Gpu::launch`] runs a
 //! kernel to its end or to a [`Fault`], under the eyes of a [`LaunchObserver`] (`()` sees nothing and costs nothing).
 //!
-//! | room | what lives there |
-//! | --- | --- |
-//! | [`alu`] | the arithmetic, bit for bit, on plain values |
-//! | `decode` | parsed PTX → a flat list of operations (`op`, `program`); what cannot run is refused here |
-//! | `exec` | warps, blocks, launches: the interpreter |
-//! | [`memory`] | device memory and the windows of the generic address space |
-//! | [`observer`] | what profilers and sanitizers see |
-//! | [`texture`] | images, their handles, filtering |
-//! | [`profiler`] | counts of wavefronts and sectors, by source line |
+//! In layers, each of which knows those above it in this table and none below:
 //!
-//! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix
-//! operations) is a value that implements `exec::extension::Extension`; `decode::extension::decode` makes it from the
-//! parsed instruction, using `Decoder::source` and `Decoder::target` for registers. It runs against a `Machine`:
-//! registers, shared and global memory, the block's `ExtensionState` for state of its own, the observer's hooks. An
-//! `Extension` that answers `Step::Retry` parks its lanes and is tried again when other warps have run.
+//! | layer | what lives there |
+//! | --- | --- |
+//! | [`alu`], `matrix`, [`tensor_map`], [`texture`] | arithmetic, products and images on plain values, bit for bit |
+//! | [`memory`] | device memory and the windows of the generic address space |
+//! | `form` | a decoded program: registers, operations, functions, and what can be told from them; [`Code::show`] prints it |
+//! | `decode` | parsed PTX → that form, analyses at load; what cannot run is refused here |
+//! | [`observer`], [`profiler`] | what is seen of a launch; counts of wavefronts and sectors, by source line |
+//! | `exec` | warps, blocks, launches: the interpreter of the form |
+//! | [`Gpu`] | the device: memory, loading, launching |
+//!
+//! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix operations,
+//! textures) is data in `form::extension::Extension`; `exec::extension::Execute` says how it runs, against a `Machine`:
+//! registers, shared and global memory, the block's `ExtensionState` for state of its own, the observer's hooks. One that
+//! answers `Step::Retry` parks its lanes and is tried again when other warps have run.
 
 pub mod alu;
 mod decode;
@@ -36,6 +37,7 @@ pub mod tensor_map;
 pub mod texture;
 
 pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
+pub use form::print::Shown;
 pub use form::program::Code;
 pub use form::program::Param;
 pub use form::values::{Operands, Values};

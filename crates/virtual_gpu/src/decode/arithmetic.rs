@@ -4,9 +4,9 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::int::{self, Int};
-use crate::form::lanewise::{Alu, each2, map1, map2, map3};
+use crate::form::lanewise::{Evaluate, each2, map1, map2, map3};
 use crate::form::op::OpKind;
 use crate::form::registers::{Lane, NONE, Regs, Slot, lanes_of};
 
@@ -64,7 +64,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         "shl" | "shr" => logic::shift(d, f)?,
         _ => logic::bit_field(d, f)?,
     };
-    Ok(OpKind::Alu(alu))
+    arithmetic(f.name, alu)
 }
 
 fn two(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<(Slot, Slot), Refusal> {
@@ -79,7 +79,7 @@ fn three(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<(Slot, Slo
     Ok((d.real_target(t, ty)?, a, b))
 }
 
-fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let m = &mut f.modifiers;
     let half = m.take_any(&[("lo", 'l'), ("hi", 'h'), ("wide", 'w')]);
     let (sat, relu) = (m.take("sat"), m.take("relu"));
@@ -155,7 +155,7 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
 }
 
 /// `add.u16x2` and its likes.
-fn packed(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, relu: bool) -> Result<Alu, Refusal> {
+fn packed(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, relu: bool) -> Result<Evaluate, Refusal> {
     let signed = ty == ScalarType::S16x2;
     let name = f.name;
     let (t, a, b) = three(d, f, ty)?;
@@ -175,7 +175,7 @@ fn packed(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, relu: bool) -> Resu
     }))
 }
 
-fn wide(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<Alu, Refusal> {
+fn wide(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let double = match ty {
         U16 | S16 => U32,
@@ -208,7 +208,7 @@ fn arg<'a>(f: &Form<'a>, i: usize) -> Result<&'a Operand, Refusal> {
     f.operands.get(i).ok_or_else(|| Refusal::new("an operand is missing"))
 }
 
-fn mul24(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn mul24(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let high = f.modifiers.take_any(&[("lo", false), ("hi", true)]);
     let high = high.ok_or_else(|| Refusal::new("it needs `.lo` or `.hi`"))?;
     let sat = f.modifiers.take("sat");
@@ -247,13 +247,13 @@ fn mul24(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
 }
 
 /// `addc`, `subc`, `madc`: with carry in; `.cc` also out.
-fn carry(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn carry(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let out = f.modifiers.take("cc");
     carry_chain(d, f, true, out)
 }
 
 /// `add.cc`, `sub.cc`, `mad.cc`.
-fn carry_out(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn carry_out(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     carry_chain(d, f, false, true)
 }
 
@@ -262,7 +262,7 @@ fn carry_chain(
     f: &mut Form<'_>,
     carry_in: bool,
     carry_out: bool,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let half = f.modifiers.take_any(&[("lo", false), ("hi", true)]);
     let ty = f.modifiers.ty()?;
     let wide = match ty {

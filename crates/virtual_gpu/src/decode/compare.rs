@@ -5,22 +5,25 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::arithmetic::{by_int, unsupported_type};
 use super::function::{Decoder, rows_of};
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::compare::{self, BoolOp, FloatCmp, IntCmp};
 use crate::alu::float::flush_f32;
 use crate::alu::half;
-use crate::form::lanewise::{Alu, each3, map2, select, test2};
+use crate::form::lanewise::{Evaluate, each3, map2, select, test2};
 use crate::form::op::OpKind;
 use crate::form::registers::{Slot, lanes_of};
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    Ok(OpKind::Alu(match f.name {
-        "setp" => setp(d, f)?,
-        "set" => set(d, f)?,
-        "selp" => selp(d, f)?,
-        _ => slct(d, f)?,
-    }))
+    arithmetic(
+        f.name,
+        match f.name {
+            "setp" => setp(d, f)?,
+            "set" => set(d, f)?,
+            "selp" => selp(d, f)?,
+            _ => slct(d, f)?,
+        },
+    )
 }
 
 /// A comparison as the text names it.
@@ -100,7 +103,7 @@ fn test(f: &mut Form<'_>) -> Result<Test, Refusal> {
 }
 
 /// The predicate `t = a cmp b`.
-fn comparison(t: Slot, a: Slot, b: Slot, ty: ScalarType, test: &Test) -> Result<Alu, Refusal> {
+fn comparison(t: Slot, a: Slot, b: Slot, ty: ScalarType, test: &Test) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let ftz = test.ftz;
     macro_rules! floats {
@@ -157,7 +160,7 @@ fn joined(op: BoolOp, a: u32, c: u32) -> u32 {
     }
 }
 
-fn setp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn setp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let what = test(f)?;
     let ty = f.modifiers.ty()?;
     let [target, a, b, rest @ ..] = f.operands else {
@@ -215,7 +218,7 @@ fn packed_setp(
     ty: ScalarType,
     what: &Test,
     third: Option<(BoolOp, (Slot, bool))>,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let (low, high) = match target {
         Operand::Pair(pair) => (&pair[0], &pair[1]),
         low => (low, &Operand::Sink),
@@ -253,7 +256,7 @@ fn packed_setp(
     }))
 }
 
-fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let what = test(f)?;
     let (to, ty) = (f.modifiers.ty()?, f.modifiers.ty()?);
@@ -317,7 +320,7 @@ fn set(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     }))
 }
 
-fn selp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn selp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let ty = f.modifiers.ty()?;
     let [t, yes, no, p] = f.operands()?;
     let (mut a, mut b) = (d.source(yes, ty)?, d.source(no, ty)?);
@@ -334,7 +337,7 @@ fn selp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     })
 }
 
-fn slct(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn slct(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let ftz = f.modifiers.take("ftz");
     let (ty, by) = (f.modifiers.ty()?, f.modifiers.ty()?);

@@ -4,7 +4,7 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, Symbol};
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::form::lanewise::map1;
 use crate::form::op::OpKind;
 use crate::observer::{Order, Scope};
@@ -45,7 +45,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             // A policy changes when things move, not what they are.
             let zero = d.constant(0, 2)?;
             let target = d.real_target(target, ScalarType::B64)?;
-            OpKind::Alu(map1(target, zero, |a: u64| a))
+            arithmetic(f.name, map1(target, zero, |a: u64| a))?
         }
         // Hints, and what counts registers that the virtual GPU does not run short of.
         _ => {

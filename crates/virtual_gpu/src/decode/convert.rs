@@ -4,13 +4,13 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, rows_of};
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use super::modifiers::Modifiers;
 use crate::alu::convert::{self, Narrow};
 use crate::alu::exact::Format;
 use crate::alu::half;
 use crate::alu::{Round, float};
-use crate::form::lanewise::{Alu, each1, each2, each3, map1};
+use crate::form::lanewise::{Evaluate, each1, each2, each3, map1};
 use crate::form::op::OpKind;
 use crate::form::registers::Slot;
 
@@ -50,10 +50,10 @@ fn narrow_or_type(m: &mut Modifiers<'_>) -> Result<Type, Refusal> {
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut f.modifiers;
     if m.take("pack") {
-        return pack(d, f).map(OpKind::Alu);
+        return pack(d, f).and_then(|evaluate| arithmetic(f.name, evaluate));
     }
     if m.take("rs") {
-        return random::decode(d, f).map(OpKind::Alu);
+        return random::decode(d, f).and_then(|evaluate| arithmetic(f.name, evaluate));
     }
     let modes = Modes {
         round: m.round(),
@@ -72,10 +72,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let (to, from) = (narrow_or_type(m)?, narrow_or_type(m)?);
     let (to, from) = match (to, from) {
         (Type::Tiny(format), Type::Register(from)) => {
-            return tiny::narrow(d, f, from, format, &modes).map(OpKind::Alu);
+            return tiny::narrow(d, f, from, format, &modes)
+                .and_then(|evaluate| arithmetic(f.name, evaluate));
         }
         (Type::Register(to), Type::Tiny(format)) => {
-            return tiny::widen(d, f, to, format, &modes).map(OpKind::Alu);
+            return tiny::widen(d, f, to, format, &modes).and_then(|evaluate| arithmetic(f.name, evaluate));
         }
         (Type::Register(to), Type::Register(from)) => (to, from),
         (Type::Tiny(_), Type::Tiny(_)) => {
@@ -83,7 +84,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         }
     };
     if matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2) {
-        return packed(d, f, to, from, &modes).map(OpKind::Alu);
+        return packed(d, f, to, from, &modes).and_then(|evaluate| arithmetic(f.name, evaluate));
     }
     let [t, a] = f.operands()?;
     let (a, from_register) = d.wide_register(a, from, false)?;
@@ -96,16 +97,19 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     }
     let t = if t == crate::form::registers::NONE { d.scratch(rows_of(to))? } else { t };
     if let Some(alu) = common(t, a, to, from, to_register, from_register, &modes) {
-        return Ok(OpKind::Alu(alu));
+        return arithmetic(f.name, alu);
     }
     let convert = scalar(to, from, &modes)?;
-    Ok(OpKind::Alu(match (rows_of(to_register), rows_of(from_register)) {
-        (1, 1) => each1(t, a, move |a: u32| convert(a.into()) as u32),
-        (1, 2) => each1(t, a, move |a: u64| convert(a) as u32),
-        (2, 1) => each1(t, a, move |a: u32| convert(a.into())),
-        (2, 2) => each1(t, a, convert),
-        _ => return Err(Refusal::new("128-bit registers are not converted")),
-    }))
+    arithmetic(
+        f.name,
+        match (rows_of(to_register), rows_of(from_register)) {
+            (1, 1) => each1(t, a, move |a: u32| convert(a.into()) as u32),
+            (1, 2) => each1(t, a, move |a: u64| convert(a) as u32),
+            (2, 1) => each1(t, a, move |a: u32| convert(a.into())),
+            (2, 2) => each1(t, a, convert),
+            _ => return Err(Refusal::new("128-bit registers are not converted")),
+        },
+    )
 }
 
 /// The conversions that loops are full of, in a form that vectorises.
@@ -117,7 +121,7 @@ fn common(
     to_register: ScalarType,
     from_register: ScalarType,
     m: &Modes,
-) -> Option<Alu> {
+) -> Option<Evaluate> {
     use ScalarType::*;
     if m.ftz || m.sat || m.relu || m.satfinite || rows_of(from_register) != rows_of(from) {
         return None;
@@ -275,7 +279,7 @@ fn packed(
     to: ScalarType,
     from: ScalarType,
     m: &Modes,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let format = if to == ScalarType::Bf16x2 { Format::BF16 } else { Format::F16 };
     let narrow = Narrow {
         round: m.round.ok_or_else(|| Refusal::new("it needs a rounding"))?,
@@ -297,7 +301,7 @@ fn packed(
 }
 
 /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`.
-fn pack(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn pack(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     f.modifiers.take("sat");
     let to = f.modifiers.take_any(&[
         ("u16", (16, false)),

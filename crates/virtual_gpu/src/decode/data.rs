@@ -5,9 +5,9 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::call::DYNAMIC_PARALLELISM;
 use super::function::{Decoder, Symbol, rows_of};
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use super::special;
-use crate::form::lanewise::{Alu, each2, map1};
+use crate::form::lanewise::{Evaluate, each2, map1};
 use crate::form::op::{AddressOperand, MemoryOp, OpKind, ParamOp, SpaceOperand};
 use crate::form::program::code_address;
 use crate::form::registers::{NONE, Slot, lanes_of};
@@ -20,14 +20,14 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         "mov" => mov(d, f),
         "ld" | "ldu" => load(d, f),
         "st" => store(d, f),
-        "cvta" => cvta(d, f).map(OpKind::Alu),
-        "isspacep" => isspacep(d, f).map(OpKind::Alu),
-        "mapa" => mapa(d, f).map(OpKind::Alu),
-        _ => getctarank(d, f).map(OpKind::Alu),
+        "cvta" => cvta(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
+        "isspacep" => isspacep(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
+        "mapa" => mapa(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
+        _ => getctarank(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
     }
 }
 
-fn copy(t: Slot, a: Slot, rows: u32) -> Alu {
+fn copy(t: Slot, a: Slot, rows: u32) -> Evaluate {
     match rows {
         0 => Box::new(move |r, mask| {
             // SAFETY: decoding found both to be predicates.
@@ -45,12 +45,16 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let rows = rows_of(ty);
     let [target, source] = f.operands()?;
     if let Some(count) = count {
-        return copy_parts(d, ty, count, target, source).map(OpKind::Alu);
+        return copy_parts(d, ty, count, target, source).and_then(|evaluate| arithmetic(f.name, evaluate));
     }
     special::suits(source, ty)?;
     match (target, source) {
-        (Operand::Vector(parts), source) => return unpack(d, ty, parts, source).map(OpKind::Alu),
-        (target, Operand::Vector(parts)) => return pack(d, ty, target, parts).map(OpKind::Alu),
+        (Operand::Vector(parts), source) => {
+            return unpack(d, ty, parts, source).and_then(|evaluate| arithmetic(f.name, evaluate));
+        }
+        (target, Operand::Vector(parts)) => {
+            return pack(d, ty, target, parts).and_then(|evaluate| arithmetic(f.name, evaluate));
+        }
         _ => {}
     }
     let address = match source {
@@ -75,7 +79,7 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         None => d.source(source, ty)?,
     };
     let t = d.real_target(target, ty)?;
-    Ok(OpKind::Alu(copy(t, a, rows)))
+    arithmetic(f.name, copy(t, a, rows))
 }
 
 /// `mov.v2.u32 {a, b}, {c, d}`, `mov.v4.u32 {a, b, c, d}, %tid`.
@@ -85,7 +89,7 @@ fn copy_parts(
     count: usize,
     target: &Operand,
     source: &Operand,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let parts = |whole: &Operand| match whole {
         Operand::Vector(parts) if parts.len() == count => Ok(parts.to_vec()),
         Operand::Name(name) if count == 4 && special::fixed(name, Some("x")).is_some() => {
@@ -142,7 +146,12 @@ fn address_of(
 }
 
 /// `mov.b64 d, {a, b}`
-fn pack(d: &mut Decoder<'_>, ty: ScalarType, target: &Operand, parts: &[Operand]) -> Result<Alu, Refusal> {
+fn pack(
+    d: &mut Decoder<'_>,
+    ty: ScalarType,
+    target: &Operand,
+    parts: &[Operand],
+) -> Result<Evaluate, Refusal> {
     let part = part_type(ty, parts.len())?;
     let slots = parts.iter().map(|p| d.source(p, part)).collect::<Result<Vec<_>, _>>()?;
     let t = d.real_target(target, ty)?;
@@ -175,7 +184,12 @@ fn pack(d: &mut Decoder<'_>, ty: ScalarType, target: &Operand, parts: &[Operand]
 }
 
 /// `mov.b64 {a, b}, d`
-fn unpack(d: &mut Decoder<'_>, ty: ScalarType, parts: &[Operand], source: &Operand) -> Result<Alu, Refusal> {
+fn unpack(
+    d: &mut Decoder<'_>,
+    ty: ScalarType,
+    parts: &[Operand],
+    source: &Operand,
+) -> Result<Evaluate, Refusal> {
     let part = part_type(ty, parts.len())?;
     if parts.iter().all(|part| *part == Operand::Sink) {
         return Err(Refusal::new("nothing of what it moves is kept"));
@@ -474,7 +488,7 @@ fn window_of(f: &mut Form<'_>) -> Result<Option<u64>, Refusal> {
     f.modifiers.take_any(&windows).ok_or_else(|| Refusal::new("it names no space"))
 }
 
-fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let back = f.modifiers.take("to");
     let start = window_of(f)?;
     let ty = f.modifiers.ty()?;
@@ -499,7 +513,7 @@ fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     })
 }
 
-fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let (global, constant) = (f.modifiers.take("global"), f.modifiers.take("const"));
     let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
     let start = if global || constant || own_block { None } else { window_of(f)? };
@@ -542,7 +556,7 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
 }
 
 /// `mapa d, a, rank`: the address of the same place in another block of the cluster.
-fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let start = match f.modifiers.take_any(&[("shared::cluster", ()), ("shared::cta", ())]) {
         Some(()) => 0,
         None => window::SHARED,
@@ -574,7 +588,7 @@ fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
 }
 
 /// `getctarank d, a`: which block of the cluster an address belongs to.
-fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     f.modifiers.take("shared::cluster");
     let ty = f.modifiers.ty()?;
     let [t, a] = f.operands()?;

@@ -5,11 +5,11 @@ use ptx::ScalarType;
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::compare::{Testp, testp_f32, testp_f64};
 use crate::alu::float::{self, MinMax, Mode};
 use crate::alu::{Round, approx};
-use crate::form::lanewise::{Alu, each1, each2, each3, map1, map2, map3, test1};
+use crate::form::lanewise::{Evaluate, each1, each2, each3, map1, map2, map3, test1};
 use crate::form::op::OpKind;
 use crate::form::registers::Slot;
 
@@ -23,7 +23,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         "testp" => testp(d, f)?,
         _ => function(d, f)?,
     };
-    Ok(OpKind::Alu(alu))
+    arithmetic(f.name, alu)
 }
 
 fn sources(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType) -> Result<(Slot, Vec<Slot>), Refusal> {
@@ -53,7 +53,7 @@ macro_rules! with_mode {
     };
 }
 
-fn sum(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn sum(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let m = &mut f.modifiers;
     let round = m.round();
     let (ftz, sat) = (m.take("ftz"), m.take("sat"));
@@ -120,7 +120,7 @@ fn sum(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     }
 }
 
-fn min_max(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn min_max(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let m = &mut f.modifiers;
     let mode = MinMax {
         max: f.name == "max",
@@ -163,7 +163,7 @@ fn min_max(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     }
 }
 
-fn sign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn sign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let ftz = f.modifiers.take("ftz");
     let ty = f.modifiers.ty()?;
     let (t, s) = sources(d, f, ty)?;
@@ -177,7 +177,7 @@ fn sign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     })
 }
 
-fn copysign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn copysign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let ty = f.modifiers.ty()?;
     let (t, s) = sources(d, f, ty)?;
     let [a, b] = count(s)?;
@@ -188,7 +188,7 @@ fn copysign(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     })
 }
 
-fn testp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn testp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let question = f.modifiers.take_any(&[
         ("finite", Testp::Finite),
         ("infinite", Testp::Infinite),
@@ -209,7 +209,7 @@ fn testp(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     })
 }
 
-fn function(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn function(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let m = &mut f.modifiers;
     let (is_approx, full) = (m.take("approx"), m.take("full"));
     let round = m.round();

@@ -564,7 +564,10 @@ impl<'m> Decoder<'m> {
                 }
             }
         }
+        let mut constants: Box<[Slot]> = self.images.iter().map(|image| image.0).collect();
+        constants.sort_unstable();
         FunctionCode {
+            constants,
             name: name.to_owned(),
             start: laid_out.start,
             end: laid_out.end,

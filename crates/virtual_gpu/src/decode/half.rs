@@ -5,11 +5,11 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::Round;
 use crate::alu::float::MinMax;
 use crate::alu::half::{self, Bf16, F16, Half, Mode};
-use crate::form::lanewise::{Alu, each1, each2, each3};
+use crate::form::lanewise::{Evaluate, each1, each2, each3};
 use crate::form::op::OpKind;
 
 /// Decodes one.
@@ -35,7 +35,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         ScalarType::Bf16 | ScalarType::Bf16x2 => form.decode::<Bf16>(d, f.operands)?,
         other => return Err(unsupported_type(other)),
     };
-    Ok(OpKind::Alu(alu))
+    arithmetic(f.name, alu)
 }
 
 /// The NaN that `fma.oob` takes for "out of bounds", of both formats: it makes the result zero. As an H200 has it, where
@@ -53,7 +53,11 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    fn decode<H: Half + 'static>(&self, d: &mut Decoder<'_>, operands: &[Operand]) -> Result<Alu, Refusal> {
+    fn decode<H: Half + 'static>(
+        &self,
+        d: &mut Decoder<'_>,
+        operands: &[Operand],
+    ) -> Result<Evaluate, Refusal> {
         let Shape { name, mode, ends, oob, ty } = *self;
         let packed = matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2);
         let [t, sources @ ..] = operands else { return Err(Refusal::new("its operands are missing")) };

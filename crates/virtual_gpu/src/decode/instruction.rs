@@ -5,9 +5,11 @@ use ptx::{Instruction, Operand};
 use super::function::Decoder;
 use super::modifiers::Modifiers;
 use super::{
-    Refusal, arithmetic, asynchronous, atomics, call, compare, control, convert, data, extension, float,
-    forms, half, mixed, video, warp,
+    Refusal, asynchronous, atomics, call, compare, control, convert, data, extension, float, forms, half,
+    mixed, video, warp,
 };
+use crate::form::arithmetic::{Arithmetic, Opcode};
+use crate::form::lanewise::Evaluate;
 use crate::form::op::OpKind;
 
 /// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
@@ -29,6 +31,12 @@ impl<'a> Form<'a> {
     pub fn done(self) -> Result<(), Refusal> {
         self.modifiers.finish()
     }
+}
+
+/// An arithmetic instruction of that name, evaluated like this.
+pub(super) fn arithmetic(name: &str, evaluate: Evaluate) -> Result<OpKind, Refusal> {
+    let opcode = Opcode::of(name).ok_or_else(|| Refusal::new(unknown(name)))?;
+    Ok(OpKind::Alu(Arithmetic { opcode, evaluate }))
 }
 
 /// Decodes an instruction.
@@ -58,7 +66,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs" | "neg" | "min"
         | "max" | "addc" | "subc" | "madc" | "popc" | "clz" | "bfind" | "fns" | "brev" | "bfe" | "bfi"
         | "bmsk" | "szext" | "dp4a" | "dp2a" | "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shf"
-        | "shl" | "shr" | "prmt" => arithmetic::decode(d, f)?,
+        | "shl" | "shr" | "prmt" => super::arithmetic::decode(d, f)?,
         "setp" | "set" | "selp" | "slct" => compare::decode(d, f)?,
         "cvt" => convert::decode(d, f)?,
         "st" | "red" if i.opcode.has("async") => asynchronous::store(d, f)?,

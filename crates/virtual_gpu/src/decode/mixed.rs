@@ -5,11 +5,11 @@ use ptx::ScalarType;
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::Round;
 use crate::alu::float::{self, Mode};
 use crate::alu::half::{Bf16, F16, Half};
-use crate::form::lanewise::{Alu, each2, each3};
+use crate::form::lanewise::{Evaluate, each2, each3};
 use crate::form::op::OpKind;
 
 /// Decodes one: the instruction names `.f32` and then the narrow type.
@@ -21,15 +21,23 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     if round == Some(Round::Away) || (f.name == "fma" && round.is_none()) {
         return Err(Refusal::new("it needs a rounding: `.rn`, `.rz`, `.rm` or `.rp`"));
     }
-    Ok(OpKind::Alu(match narrow {
-        ScalarType::F16 => sum::<F16>(d, f, narrow, mode)?,
-        ScalarType::Bf16 => sum::<Bf16>(d, f, narrow, mode)?,
-        other => return Err(unsupported_type(other)),
-    }))
+    arithmetic(
+        f.name,
+        match narrow {
+            ScalarType::F16 => sum::<F16>(d, f, narrow, mode)?,
+            ScalarType::Bf16 => sum::<Bf16>(d, f, narrow, mode)?,
+            other => return Err(unsupported_type(other)),
+        },
+    )
 }
 
 /// The last source is the wide one.
-fn sum<H: Half>(d: &mut Decoder<'_>, f: &Form<'_>, narrow: ScalarType, mode: Mode) -> Result<Alu, Refusal> {
+fn sum<H: Half>(
+    d: &mut Decoder<'_>,
+    f: &Form<'_>,
+    narrow: ScalarType,
+    mode: Mode,
+) -> Result<Evaluate, Refusal> {
     let wide = ScalarType::F32;
     if f.name == "fma" {
         let [t, a, b, c] = f.operands()?;

@@ -4,10 +4,10 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::instruction::{Form, arithmetic};
 use crate::alu::compare::{self, IntCmp};
 use crate::alu::video::{self, Mad, Op, Packed, PackedOp, Part, Secondary};
-use crate::form::lanewise::{Alu, each3};
+use crate::form::lanewise::{Evaluate, each3};
 use crate::form::op::OpKind;
 use crate::form::registers::Slot;
 
@@ -46,7 +46,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind,
         _ if form.name == "vmad" => mad(d, form)?,
         _ => scalar(d, form)?,
     };
-    Ok(OpKind::Alu(alu))
+    arithmetic(form.name, alu)
 }
 
 /// The signedness of the next type.
@@ -85,7 +85,7 @@ fn source(d: &mut Decoder<'_>, operand: &Operand) -> Result<(Slot, Part), Refusa
 }
 
 /// `vadd` and its likes, `vshl`, `vshr`, `vset`.
-fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let set = f.name == "vset";
     let to_signed = if set { false } else { signed(f)? };
     let (a_signed, b_signed) = (signed(f)?, signed(f)?);
@@ -151,7 +151,7 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
     }))
 }
 
-fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let _ = signed(f)?;
     let (a_signed, b_signed) = (signed(f)?, signed(f)?);
     let plus_one = f.modifiers.take("po");
@@ -196,7 +196,7 @@ fn lanes(selector: &str, letter: char, limit: u8) -> Result<Vec<u8>, Refusal> {
 }
 
 /// `vadd2`, `vset4` and their likes.
-fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<Alu, Refusal> {
+fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<Evaluate, Refusal> {
     let name = &f.name[..f.name.len() - 1];
     let op = match (name, plain(name)) {
         (_, Some(op)) => PackedOp::Scalar(op),

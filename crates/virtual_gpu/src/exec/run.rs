@@ -86,9 +86,9 @@ pub(crate) fn run<O: BlockObserver>(
             }
             let failed = |raise: Box<Raise>| Raised { raise, pc };
             match &op.kind {
-                OpKind::Alu(alu) => {
+                OpKind::Alu(arithmetic) => {
                     if active != 0 {
-                        alu(regs, active);
+                        (arithmetic.evaluate)(regs, active);
                     }
                     pc += 1;
                 }

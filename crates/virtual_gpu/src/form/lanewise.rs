@@ -6,8 +6,8 @@
 
 use super::registers::{Lane, Regs, Slot, lanes_of};
 
-/// One decoded arithmetic operation.
-pub(crate) type Alu = Box<dyn Fn(Regs, u32) + Send + Sync>;
+/// Evaluates an operation in the lanes of a mask.
+pub(crate) type Evaluate = Box<dyn Fn(Regs, u32) + Send + Sync>;
 
 fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -29,7 +29,7 @@ macro_rules! versions {
         pub(crate) fn $name<$($g: Lane + 'static),*>(
             $($arg: Slot,)*
             $f: impl $bound + Copy + Send + Sync + 'static,
-        ) -> Alu {
+        ) -> Evaluate {
             #[inline(always)]
             fn run<$($g: Lane),*>($r: Regs, $mask: u32, $($arg: Slot,)* $f: impl $bound) $body
 
@@ -140,7 +140,11 @@ fn pack(bytes: &[u8; 32]) -> u32 {
 }
 
 /// `d = f(a)`, lane by lane.
-pub(crate) fn each1<A: Lane, D: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> D + Send + Sync + 'static) -> Alu {
+pub(crate) fn each1<A: Lane, D: Lane>(
+    d: Slot,
+    a: Slot,
+    f: impl Fn(A) -> D + Send + Sync + 'static,
+) -> Evaluate {
     Box::new(move |r, mask| {
         for i in lanes_of(mask) {
             // SAFETY: see above.
@@ -155,7 +159,7 @@ pub(crate) fn each2<A: Lane, B: Lane, D: Lane>(
     a: Slot,
     b: Slot,
     f: impl Fn(A, B) -> D + Send + Sync + 'static,
-) -> Alu {
+) -> Evaluate {
     Box::new(move |r, mask| {
         for i in lanes_of(mask) {
             // SAFETY: see above.
@@ -171,7 +175,7 @@ pub(crate) fn each3<A: Lane, B: Lane, C: Lane, D: Lane>(
     b: Slot,
     c: Slot,
     f: impl Fn(A, B, C) -> D + Send + Sync + 'static,
-) -> Alu {
+) -> Evaluate {
     Box::new(move |r, mask| {
         for i in lanes_of(mask) {
             // SAFETY: see above.
@@ -185,7 +189,7 @@ pub(crate) fn each4<A: Lane, B: Lane, C: Lane, E: Lane, D: Lane>(
     d: Slot,
     [a, b, c, e]: [Slot; 4],
     f: impl Fn(A, B, C, E) -> D + Send + Sync + 'static,
-) -> Alu {
+) -> Evaluate {
     Box::new(move |r, mask| {
         for i in lanes_of(mask) {
             // SAFETY: see above.
@@ -200,7 +204,7 @@ pub(crate) fn each_of<A: Lane, C: Lane, D: Lane, const N: usize>(
     a: [Slot; N],
     c: Slot,
     f: impl Fn([A; N], C) -> D + Send + Sync + 'static,
-) -> Alu {
+) -> Evaluate {
     Box::new(move |r, mask| {
         for i in lanes_of(mask) {
             // SAFETY: see above.
@@ -210,7 +214,7 @@ pub(crate) fn each_of<A: Lane, C: Lane, D: Lane, const N: usize>(
 }
 
 /// Predicate `d = f(a)`, lane by lane.
-pub(crate) fn test1<A: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> bool + Send + Sync + 'static) -> Alu {
+pub(crate) fn test1<A: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> bool + Send + Sync + 'static) -> Evaluate {
     Box::new(move |r, mask| {
         let bits = lanes_of(mask)
             // SAFETY: see above.

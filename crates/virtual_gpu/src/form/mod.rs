@@ -1,6 +1,7 @@
 //! A decoded program: registers, operations, functions, and what can be told from them. Nothing here knows who runs it.
 
 pub(crate) mod access;
+pub(crate) mod arithmetic;
 pub(crate) mod asynchronous;
 pub(crate) mod exchange;
 pub(crate) mod extension;
@@ -8,6 +9,7 @@ pub(crate) mod lanewise;
 pub(crate) mod matrix;
 pub(crate) mod op;
 mod paths;
+pub(crate) mod print;
 pub(crate) mod program;
 pub(crate) mod registers;
 pub(crate) mod texture;

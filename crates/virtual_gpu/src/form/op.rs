@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::access::{AccessKind, MemorySpace, Order, Scope};
+use super::arithmetic::Arithmetic;
 use super::extension::Extension;
-use super::lanewise::Alu;
 use super::program::Place;
 use super::registers::{NONE, Slot};
 
@@ -30,7 +30,7 @@ impl Guard {
 /// What an operation does.
 pub(crate) enum OpKind {
     /// The same in every lane, registers only.
-    Alu(Alu),
+    Alu(Arithmetic),
     Load(Box<MemoryOp>),
     Store(Box<MemoryOp>),
     Atomic(Box<AtomicOp>),

@@ -72,6 +72,8 @@ pub(crate) struct FunctionCode {
     pub registers: u32,
     /// The rows that a frame starts as: constants in place, all else zero.
     pub image: Box<[Row]>,
+    /// The first rows of constants, ascending.
+    pub constants: Box<[Slot]>,
     /// What depends on the launch, the block or the thread.
     pub inits: Box<[(Slot, Init)]>,
     /// Bytes of local variables, parameters and call areas.

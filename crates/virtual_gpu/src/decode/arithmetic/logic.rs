@@ -8,10 +8,10 @@ use crate::alu::int;
 use crate::decode::Refusal;
 use crate::decode::function::{Decoder, rows_of};
 use crate::decode::instruction::Form;
-use crate::form::lanewise::{Alu, each2, each3, each4, map1, map2, map3};
+use crate::form::lanewise::{Evaluate, each2, each3, each4, map1, map2, map3};
 use crate::form::registers::lanes_of;
 
-pub(super) fn logic(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+pub(super) fn logic(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let ty = f.modifiers.ty()?;
     if ty == ScalarType::Pred {
         return predicate_logic(d, f);
@@ -53,7 +53,7 @@ pub(super) fn logic(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusa
     })
 }
 
-fn predicate_logic(d: &mut Decoder<'_>, f: &Form<'_>) -> Result<Alu, Refusal> {
+fn predicate_logic(d: &mut Decoder<'_>, f: &Form<'_>) -> Result<Evaluate, Refusal> {
     let apply: fn(u32, u32) -> u32 = match f.name {
         "and" => |a, b| a & b,
         "or" => |a, b| a | b,
@@ -72,7 +72,7 @@ fn predicate_logic(d: &mut Decoder<'_>, f: &Form<'_>) -> Result<Alu, Refusal> {
     }))
 }
 
-pub(super) fn shift(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+pub(super) fn shift(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let ty = f.modifiers.ty()?;
     let [t, a, n] = f.operands()?;
@@ -92,7 +92,7 @@ pub(super) fn shift(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusa
     })
 }
 
-pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     use ScalarType::*;
     let unsupported = |ty| Err(unsupported_type(ty));
     match f.name {
@@ -225,7 +225,7 @@ pub(super) fn bit_field(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Re
     }
 }
 
-fn lop3(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+fn lop3(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let join = f.modifiers.take_any(&[("or", true), ("and", false)]);
     let ty = f.modifiers.ty()?;
     if ty != ScalarType::B32 {

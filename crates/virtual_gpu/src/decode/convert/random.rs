@@ -16,11 +16,11 @@ use crate::alu::exact::Format;
 use crate::decode::Refusal;
 use crate::decode::function::Decoder;
 use crate::decode::instruction::Form;
-use crate::form::lanewise::{Alu, each_of};
+use crate::form::lanewise::{Evaluate, each_of};
 use crate::form::registers::Slot;
 
 /// Decodes `cvt.rs.f16x2.f32 d, a, b, bits` and `cvt.rs.satfinite.e4m3x4.f32 d, {a, b, e, f}, bits`.
-pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Alu, Refusal> {
+pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let m = &mut f.modifiers;
     let mode =
         Narrow { round: Round::Nearest, relu: m.take("relu"), satfinite: m.take("satfinite"), sat: false };

@@ -10,7 +10,7 @@ use crate::alu::half;
 use crate::decode::Refusal;
 use crate::decode::function::Decoder;
 use crate::decode::instruction::Form;
-use crate::form::lanewise::{Alu, each1, each2};
+use crate::form::lanewise::{Evaluate, each1, each2};
 
 /// A format of which `cvt` makes two at a time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn narrow(
     from: ScalarType,
     to: Tiny,
     m: &Modes,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let mode = Narrow { round: Round::Nearest, relu: m.relu, satfinite: m.satfinite, sat: false };
     let (round, finite) = (m.round.unwrap_or_default(), m.satfinite);
     let one = move |a: f64| match to {
@@ -87,7 +87,7 @@ pub(super) fn widen(
     to: ScalarType,
     from: Tiny,
     m: &Modes,
-) -> Result<Alu, Refusal> {
+) -> Result<Evaluate, Refusal> {
     let (relu, finite) = (m.relu, m.satfinite);
     let one = move |a: u16| match (from, to) {
         (Tiny::Byte(format) | Tiny::Nibble(format), ScalarType::F16x2) => {
