@@ -8,13 +8,12 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::matmul::Gemm;
-use warpsmith_cuda as _; // the CUDA driver: this machine's, or the virtual GPU
-
-static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ptx"));
+use warpsmith_cuda as _;
+use warpsmith_kernels::LEVELS; // the CUDA driver: this machine's, or the virtual GPU
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _context = cust::quick_init()?;
-    let module = Module::from_ptx(PTX, &[])?;
+    let module = Module::from_ptx(LEVELS.all()[0].ptx(), &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 
     // C is m × n, and the product runs over k; none is a multiple of the tile's edge.

@@ -6,9 +6,9 @@ pub enum Error {
     /// The device, a module or a launch.
     #[error(transparent)]
     Launch(#[from] warpsmith_launch::Error),
-    /// A product that no kernel takes as it was described.
-    #[error("cannot multiply: {0}")]
-    Product(String),
+    /// A product, a transpose or a conversion that no kernel does as it was described.
+    #[error(transparent)]
+    Kernels(#[from] warpsmith_kernels::Error),
     /// Time is to be measured where there is none.
     #[error(
         "`bench` measures time, and the virtual GPU has none to measure: run it on a machine with an NVIDIA GPU; `profile` \

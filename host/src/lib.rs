@@ -1,7 +1,6 @@
 //! Loads the kernels, runs the demos, and holds the `warpsmith` command line.
 //!
-//! - [`modules`] holds the kernels' PTX, and [`registry`] lists the kernels; `warpsmith_launch` takes a device and starts them.
-//! - [`tensor`] chooses the kernel for a product on tensor cores.
+//! - [`registry`] lists the kernels, whose PTX `warpsmith_kernels` holds; `warpsmith_launch` takes a device and starts them.
 //! - [`demos`] allocate, launch and check; [`verify`] compares results with float64.
 //! - [`bench`](mod@bench) times kernels on a real GPU beside nvcc's, cuBLAS and the driver's copy.
 //! - [`commands`] are the commands of the tool, one file each.
@@ -19,14 +18,11 @@ pub mod error;
 pub mod ladder;
 pub mod merging;
 pub mod modules;
-pub mod product;
 pub mod profiling;
 pub mod programs;
 pub mod registry;
 pub mod resources;
 pub mod size;
 pub mod source;
-pub mod tensor;
 pub mod terminal;
-pub mod transpose;
 pub mod verify;

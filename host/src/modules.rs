@@ -1,19 +1,11 @@
-//! The kernels' PTX, one module for each feature level.
+//! Which kernels a device can run.
 
 use std::collections::BTreeMap;
 
-use warpsmith_launch::{Error, Level, Levels, Limits};
+pub use warpsmith_kernels::LEVELS;
+use warpsmith_launch::{Error, Limits};
 
 use crate::registry;
-
-macro_rules! level {
-    ($arch:literal) => {
-        Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_", $arch, ".ptx")))
-    };
-}
-
-/// The modules, lowest first. All demos are in the first; a higher one holds only what its hardware adds.
-pub static LEVELS: Levels = Levels::new(&[level!("compute_75"), level!("compute_80"), level!("compute_90a")]);
 
 /// The kernels that a device cannot run, by the reason.
 pub fn left_out(limits: &Limits) -> Result<BTreeMap<String, Vec<&'static str>>, Error> {

@@ -23,13 +23,13 @@ pub struct Pair(pub [f32; 2]);
 /// A lane's 16 bytes.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Quad(pub [f32; 4]);
 
 /// 12 bytes: no load is 12 bytes wide, so each field is loaded on its own, 12 bytes from its neighbour's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
+#[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Point {
     /// First coordinate.
     pub x: f32,

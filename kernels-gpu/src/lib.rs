@@ -1,6 +1,6 @@
 //! The kernels, one file a family.
 //!
-//! Compiled twice: for the GPU by `host/build.rs`, and as an ordinary crate that gives the host each kernel's typed
+//! Compiled twice: for the GPU by `crates/kernels/build.rs`, and as an ordinary crate that gives the host each kernel's typed
 //! description, the constants of its tiles, and the types that travel between host and device.
 //!
 //! The GPU's PTX is one module for each level of features, and each kernel stands in one of them, which `cfg` says: most in

@@ -1,14 +1,12 @@
 //! Structs to arrays and back, for every count and every distance between the arrays.
 
-use cust::memory::DeviceBuffer;
+use bytemuck::Pod;
+use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 use host::data::Random;
-use host::modules::LEVELS;
 use host::verify::exact;
 use kernels_gpu::coalescing::{Point, Quad};
-use kernels_gpu::records::{
-    BLOCK, STRUCTS, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays,
-};
-use warpsmith_launch::{Device, Shape};
+use warpsmith_kernels::structs::{to_arrays, to_structs};
+use warpsmith_launch::Device;
 
 use crate::Case;
 
@@ -21,6 +19,25 @@ pub fn cases() -> Vec<Case> {
             (n..n + 5).try_for_each(|pitch| check(device, n, pitch))
         }));
     }
+    cases.push(Case::new("records::what_does_not_fit_is_refused", |device| {
+        let structs = DeviceBuffer::from_slice(&[[1.0f32; 4]; 5])?;
+        let mut arrays = DeviceBuffer::from_slice(&[0.0f32; 23])?;
+        for pitch in [4, 6] {
+            let refused = to_arrays(device, pitch, &structs, &mut arrays).unwrap_err().to_string();
+            anyhow::ensure!(
+                refused.contains("5 of 4 fields") && refused.contains("buffer of 23"),
+                "{refused}"
+            );
+        }
+        // Structs of 16 bytes are moved whole: in a buffer of floats they may begin where that is not possible.
+        let floats = DeviceBuffer::from_slice(&[0.0f32; 24])?;
+        let within = DevicePointer::from_raw(floats.as_device_ptr().as_raw() + 4);
+        // SAFETY: five structs lie there.
+        let odd = unsafe { DeviceSlice::<[f32; 4]>::from_raw_parts(within, 5) };
+        let refused = to_arrays(device, 5, &odd, &mut arrays).unwrap_err().to_string();
+        anyhow::ensure!(refused.contains("begin at a multiple of 16"), "{refused}");
+        Ok(())
+    }));
     cases
 }
 
@@ -33,39 +50,26 @@ pub fn check(device: &Device, n: usize, pitch: usize) -> anyhow::Result<()> {
         let element = |i: usize| if i % pitch < n { numbers[4 * (i % pitch) + i / pitch] } else { 77.0 };
         (0..fields * pitch).map(element).collect()
     };
-    let shape = Shape { block: [BLOCK as u32, 1, 1], ..Shape::line(n, STRUCTS as u32) };
-    let (count, apart) = (n as u32, pitch as u32);
-    macro_rules! both {
-        ($structs:expr, $fields:literal, $to_arrays:ident, $to_structs:ident, $empty:expr) => {{
-            let expected = arrays($fields);
-            let structs = DeviceBuffer::from_slice(&$structs)?;
-            let mut to = DeviceBuffer::from_slice(&vec![77.0f32; $fields * pitch])?;
-            // SAFETY: n structs, and arrays of `pitch` floats a field.
-            unsafe {
-                device.kernel::<$to_arrays>(&LEVELS)?.launch(shape, (count, apart, &structs, &mut to))?
-            };
-            device.synchronize()?;
-            let verdict = exact(&to.as_host_vec()?, &expected);
-            anyhow::ensure!(
-                verdict.ok,
-                "{} n {n} pitch {pitch}: {:?}",
-                stringify!($to_arrays),
-                verdict.wrong
-            );
-            let mut back = DeviceBuffer::from_slice(&vec![$empty; n])?;
-            // SAFETY: as above.
-            unsafe { device.kernel::<$to_structs>(&LEVELS)?.launch(shape, (count, apart, &to, &mut back))? };
-            device.synchronize()?;
-            let verdict = exact(&back.as_host_vec()?, &$structs);
-            anyhow::ensure!(
-                verdict.ok,
-                "{} n {n} pitch {pitch}: {:?}",
-                stringify!($to_structs),
-                verdict.wrong
-            );
-        }};
-    }
-    both!(points, 3, points_to_arrays, arrays_to_points, Point::default());
-    both!(quads, 4, quads_to_arrays, arrays_to_quads, Quad::default());
+    both(device, &points, arrays(3), (n, pitch))?;
+    both(device, &quads, arrays(4), (n, pitch))
+}
+
+fn both<T: Pod + DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
+    device: &Device,
+    structs: &[T],
+    arrays: Vec<f32>,
+    (n, pitch): (usize, usize),
+) -> anyhow::Result<()> {
+    let from = DeviceBuffer::from_slice(structs)?;
+    let mut to = DeviceBuffer::from_slice(&vec![77.0f32; arrays.len()])?;
+    to_arrays(device, pitch, &from, &mut to)?;
+    device.synchronize()?;
+    let verdict = exact(&to.as_host_vec()?, &arrays);
+    anyhow::ensure!(verdict.ok, "structs to arrays, n {n} pitch {pitch}: {:?}", verdict.wrong);
+    let mut back = DeviceBuffer::from_slice(&vec![T::default(); n])?;
+    to_structs(device, pitch, &to, &mut back)?;
+    device.synchronize()?;
+    let verdict = exact(&back.as_host_vec()?, structs);
+    anyhow::ensure!(verdict.ok, "arrays to structs, n {n} pitch {pitch}: {:?}", verdict.wrong);
     Ok(())
 }

@@ -3,11 +3,10 @@
 use cust::memory::{CopyDestination, DeviceBuffer};
 use gpu_model::chips::H200;
 use host::data::Random;
-use host::tensor::{
-    Automatic, Input, InputElement, Layout, Operands, Output, OutputElement, Problem, choose, multiply,
-    prepare, variants,
+use host::verify::{TensorInput, TensorOutput, TensorProduct};
+use warpsmith_kernels::gemm::{
+    Automatic, Gemm, Input, Layout, Operands, Output, Plan, Problem, Request, variants,
 };
-use host::verify::TensorProduct;
 use warpsmith_launch::{Bf16, Device, F16, Limits, Wish};
 
 use crate::{Case, Needs};
@@ -71,6 +70,12 @@ fn problems(input: Input, layout: Layout) -> impl Iterator<Item = Problem> {
     SHAPES.into_iter().flat_map(of_shape)
 }
 
+/// The plan of a variant.
+fn choose(limits: &Limits, problem: &Problem, operands: &Operands, variant: &str) -> anyhow::Result<Plan> {
+    let request = Request { variant: Some(variant), ..Request::default() };
+    Ok(Plan::choose(limits, problem, operands, request)?)
+}
+
 /// The most awkward place from which a variant takes any of them that has elements, on the chip that takes all variants.
 fn place_for(variant: &str, input: Input, layout: Layout) -> Option<Place> {
     let hopper = Limits::of_chip(&H200);
@@ -79,14 +84,14 @@ fn place_for(variant: &str, input: Input, layout: Layout) -> Option<Place> {
             .map(|(address, size)| address + (place.skip() * size) as u64);
         problems(input, layout)
             .filter(|problem| problem.m * problem.n > 0)
-            .any(|problem| choose(&hopper, &place.of(problem), &Operands { a, b, c }, Some(variant)).is_ok())
+            .any(|problem| choose(&hopper, &place.of(problem), &Operands { a, b, c }, variant).is_ok())
     })
 }
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for input in Input::ALL {
+    for input in Input::ON_TENSOR_CORES {
         for layout in Layout::ALL {
             for variant in variants() {
                 let (types, name) = (input.name(), variant.name);
@@ -169,12 +174,13 @@ pub fn cases() -> Vec<Case> {
         let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
         let mut c = DeviceBuffer::from_slice(&[0i32; 64])?;
         let problem = Problem::new((8, 8, 8), Input::S8, Output::S32, Layout::Nt);
-        let refused = multiply(device, &problem, &a, &b, &mut c).err().map(|error| error.to_string());
+        let refused =
+            Gemm::new(device).multiply(&problem, &a, &b, &mut c).err().map(|error| error.to_string());
         anyhow::ensure!(
             refused.as_deref() == Some("cannot multiply: B needs 64 elements, its buffer has 63")
         );
         let other = Problem { input: Input::F16, output: Output::F16, ..problem };
-        let refused = multiply(device, &other, &a, &a, &mut c).err().map(|error| error.to_string());
+        let refused = Gemm::new(device).multiply(&other, &a, &a, &mut c).err().map(|error| error.to_string());
         anyhow::ensure!(refused.is_some_and(|text| text.contains("the buffers hold s8 and s32")));
         Ok(())
     }));
@@ -195,12 +201,12 @@ fn of_types(device: &Device, variant: &str, place: Place, problem: Problem) -> a
         (Input::F16, _) => both::<F16, f32>(device, variant, place, problem),
         (Input::Bf16, Output::Bf16) => both::<Bf16, Bf16>(device, variant, place, problem),
         (Input::Bf16, _) => both::<Bf16, f32>(device, variant, place, problem),
-        (Input::Tf32, _) => both::<f32, f32>(device, variant, place, problem),
+        (Input::Tf32 | Input::F32, _) => both::<f32, f32>(device, variant, place, problem),
         (Input::S8, _) => both::<i8, i32>(device, variant, place, problem),
     }
 }
 
-fn both<I: InputElement, O: OutputElement + Default>(
+fn both<I: TensorInput, O: TensorOutput>(
     device: &Device,
     variant: &str,
     place: Place,
@@ -230,7 +236,7 @@ fn both<I: InputElement, O: OutputElement + Default>(
 }
 
 /// What the device computes; `None` if the variant does not take the product.
-fn run<I: InputElement, O: OutputElement + Default>(
+fn run<I: TensorInput, O: TensorOutput>(
     device: &Device,
     variant: &str,
     place: Place,
@@ -262,7 +268,7 @@ fn run<I: InputElement, O: OutputElement + Default>(
         b: b.as_device_ptr().as_raw() + (skip * size_of::<I>()) as u64,
         c: c.as_device_ptr().as_raw() + ((CANARIES + skip) * size_of::<O>()) as u64,
     };
-    let Ok(choice) = choose(device.limits(), problem, &operands, Some(variant)) else {
+    let Ok(plan) = choose(device.limits(), problem, &operands, variant) else {
         // Some kernels are for some products; these two are for all, but that bytes come along K only.
         let all = problem.input != Input::S8 || problem.layout == Layout::Nt;
         anyhow::ensure!(
@@ -272,7 +278,7 @@ fn run<I: InputElement, O: OutputElement + Default>(
         return Ok(None);
     };
     // SAFETY: the buffers hold the matrices at these places, until the device has ended.
-    unsafe { prepare(device, choice.variant, problem, &operands)?.launch()? };
+    unsafe { Gemm::new(device).prepare(&plan, &operands)?.launch()? };
     device.synchronize()?;
     let mut got = vec![O::default(); whole.len()];
     c.copy_to(&mut got)?;
@@ -287,7 +293,7 @@ fn run<I: InputElement, O: OutputElement + Default>(
 }
 
 /// Compares every bit with the sum of integers, rounded once.
-fn exactly<I: InputElement, O: OutputElement>(
+fn exactly<I: TensorInput, O: TensorOutput>(
     problem: &Problem,
     [a, b]: &[Vec<I>; 2],
     before: &[f64],
@@ -322,7 +328,7 @@ const REPEATED: [&str; 5] =
 
 /// The same product on each stream again and again, all streams at once, without a wait between launches but one that compares
 /// every bit.
-fn repeated<I: InputElement, O: OutputElement + Default>(
+fn repeated<I: TensorInput, O: TensorOutput>(
     devices: &[&Device],
     variant: &str,
     problem: &Problem,
@@ -346,9 +352,9 @@ fn repeated<I: InputElement, O: OutputElement + Default>(
                 b: b.as_device_ptr().as_raw(),
                 c: result.as_device_ptr().as_raw(),
             };
-            let choice = choose(device.limits(), problem, &operands, Some(variant))?;
+            let plan = choose(device.limits(), problem, &operands, variant)?;
             // SAFETY: the buffers hold the matrices, and outlive the launches.
-            launches.push(unsafe { prepare(device, choice.variant, problem, &operands)? });
+            launches.push(unsafe { Gemm::new(device).prepare(&plan, &operands)? });
         }
     }
     let mut first: Option<Vec<u64>> = None;
@@ -374,7 +380,7 @@ fn repeated<I: InputElement, O: OutputElement + Default>(
 }
 
 /// An error that moves would be a race.
-fn same_every_time<I: InputElement, O: OutputElement + Default>(
+fn same_every_time<I: TensorInput, O: TensorOutput>(
     device: &Device,
     problem: &Problem,
 ) -> anyhow::Result<()> {
@@ -385,7 +391,7 @@ fn same_every_time<I: InputElement, O: OutputElement + Default>(
     let mut first: Option<Vec<u64>> = None;
     for repeat in 0..if device.is_virtual() { 2 } else { 100 } {
         let mut result = DeviceBuffer::from_slice(&vec![O::of(f64::NAN); c])?;
-        multiply(device, problem, &a, &b, &mut result)?;
+        Gemm::new(device).multiply(problem, &a, &b, &mut result)?;
         device.synchronize()?;
         let mut got = vec![O::default(); c];
         result.copy_to(&mut got)?;

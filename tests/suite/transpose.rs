@@ -3,9 +3,9 @@
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
-use host::transpose::{For, Variant, launch, plan};
 use host::verify::exact;
 use kernels_gpu::coalescing::Quad;
+use warpsmith_kernels::transpose::{self as library, For, Plan, Variant};
 use warpsmith_launch::{Device, F16};
 
 use crate::Case;
@@ -60,8 +60,19 @@ pub fn cases() -> Vec<Case> {
         let mut to = DeviceBuffer::from_slice(&[0.0f32; 15])?;
         let refused = transpose(device, Step::Vectorised, (3, 5), &from, &mut to).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("Vectorised") && refused.contains("f32"), "{refused}");
-        let refused = host::transpose::transpose(device, (4, 5), &from, &mut to).unwrap_err().to_string();
+        let refused = library::transpose(device, (4, 5), &from, &mut to).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("4 × 5") && refused.contains("15 elements"), "{refused}");
+        // A plan is launched for what it was made for alone: elsewhere, vectors would not be aligned.
+        let from = DeviceBuffer::from_slice(&[0.0f32; 65])?;
+        let mut to = DeviceBuffer::from_slice(&[0.0f32; 65])?;
+        let plan = library::transpose(device, (8, 8), &from, &mut to)?;
+        anyhow::ensure!(plan.variant() == Variant::Vectorised);
+        let refused = library::launch(device, &plan, &from.index(1..), &mut to).unwrap_err().to_string();
+        anyhow::ensure!(refused.contains("multiples of 16 bytes"), "{refused}");
+        let bytes = DeviceBuffer::from_slice(&[0u8; 65])?;
+        let mut to = DeviceBuffer::from_slice(&[0u8; 65])?;
+        let refused = library::launch(device, &plan, &bytes, &mut to).unwrap_err().to_string();
+        anyhow::ensure!(refused.contains("elements of 4 bytes, and these have 1"), "{refused}");
         Ok(())
     }));
     cases
@@ -134,30 +145,30 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     let mut to = DeviceBuffer::from_slice(&padded(&vec![T::default(); rows * cols]))?;
     let (source, mut target) = (from.index(begin..begin + rows * cols), to.index(begin..begin + rows * cols));
     let expected = padded(&expected(Step::Naive, (rows, cols), &numbers));
-    let choice = host::transpose::transpose(device, (rows, cols), &source, &mut target)?;
+    let plan = library::transpose(device, (rows, cols), &source, &mut target)?;
     // What is picked elsewhere, too.
-    let mut choices = vec![choice];
+    let mut plans = vec![plan];
     for chips in [For::Any, For::device(device.limits())] {
-        let variants = if choice.variant == Variant::Vectorised {
+        let variants = if plan.variant() == Variant::Vectorised {
             vec![Variant::Vectorised]
         } else {
             vec![Variant::Shifted, Variant::Narrow]
         };
         for variant in variants {
-            let other = plan(chips, variant, size_of::<T>(), (rows, cols))?;
-            if choices.iter().all(|choice| choice.kernel() != other.kernel()) {
-                choices.push(other);
+            let other = Plan::of(chips, variant, size_of::<T>(), (rows, cols))?;
+            if plans.iter().all(|plan| plan.kernel() != other.kernel()) {
+                plans.push(other);
             }
         }
     }
-    for (place, choice) in choices.iter().enumerate() {
+    for (place, plan) in plans.iter().enumerate() {
         if place > 0 {
             to.copy_from(&padded(&vec![T::default(); rows * cols]))?;
-            launch(device, choice, (rows, cols), &source, &mut target)?;
+            library::launch(device, plan, &source, &mut target)?;
         }
         device.synchronize()?;
         let verdict = exact(&to.as_host_vec()?, &expected);
-        anyhow::ensure!(verdict.ok, "{} {rows} × {cols} from {begin}: {:?}", choice.kernel(), verdict.wrong);
+        anyhow::ensure!(verdict.ok, "{} {rows} × {cols} from {begin}: {:?}", plan.kernel(), verdict.wrong);
     }
     Ok(())
 }

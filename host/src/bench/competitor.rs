@@ -4,7 +4,7 @@ use super::call::Call;
 use super::measure::Bench;
 use super::pairs::Enqueue;
 use crate::error::Error;
-use crate::tensor::{Operands, Problem};
+use warpsmith_kernels::gemm::{Operands, Problem};
 
 /// Somebody who may compete, if asked for and if installed.
 pub struct Candidate {

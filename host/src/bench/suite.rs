@@ -4,7 +4,7 @@ use super::competitor::Kind;
 use super::measure::{Bench, Comparison};
 use crate::error::Error;
 use crate::size::Size;
-use crate::tensor::{Input, Layout, Output};
+use warpsmith_kernels::gemm::{Input, Layout, Output};
 
 /// A family of comparisons.
 pub trait Suite: Sync {

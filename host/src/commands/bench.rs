@@ -1,12 +1,12 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use warpsmith_kernels::gemm::{Input, Layout, Output};
 use warpsmith_launch::Device;
 
 use crate::answer::{Context, Outcome, Output as Form, whole};
 use crate::bench::{self, Comparison, Plan, SUITES, Suite, TensorCases};
 use crate::size::Size;
-use crate::tensor::{Input, Layout, Output};
 use crate::terminal;
 
 /// Arguments of `bench`.
@@ -35,15 +35,15 @@ pub struct Bench {
     quick: bool,
 
     /// tensor: types of A and B, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = one_of(TYPES))]
     types: Vec<Input>,
 
     /// tensor: how A and B are stored, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = one_of(LAYOUTS))]
     layouts: Vec<Layout>,
 
     /// tensor: the type of C, for the types that have a choice
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(RESULTS))]
     result: Option<Output>,
 
     /// tensor: this variant instead of the one that the dispatcher takes
@@ -113,6 +113,38 @@ fn size(text: &str) -> Result<Size, String> {
         ));
     }
     Ok(size)
+}
+
+const TYPES: &[(&str, Input, &str)] = &[
+    ("f16", Input::F16, "binary16"),
+    ("bf16", Input::Bf16, "bfloat16"),
+    ("tf32", Input::Tf32, "f32, of which the tensor core reads sign, exponent and 10 bits of the fraction"),
+    ("s8", Input::S8, "8-bit integers"),
+];
+
+const LAYOUTS: &[(&str, Layout, &str)] = &[
+    ("nn", Layout::Nn, "A row by row, B row by row"),
+    ("nt", Layout::Nt, "A row by row, B column by column: K is contiguous in both"),
+    ("tn", Layout::Tn, "A column by column, B row by row"),
+    ("tt", Layout::Tt, "A column by column, B column by column"),
+];
+
+const RESULTS: &[(&str, Output, &str)] = &[
+    ("f16", Output::F16, "binary16"),
+    ("bf16", Output::Bf16, "bfloat16"),
+    ("f32", Output::F32, "f32"),
+    ("s32", Output::S32, "32-bit integers"),
+];
+
+/// One of these values, by its name.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let value = values.iter().find(|(name, ..)| *name == text).map(|(_, value, _)| *value);
+        value.ok_or_else(|| format!("`{text}` is none of them"))
+    })
 }
 
 impl Bench {

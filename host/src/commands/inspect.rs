@@ -107,13 +107,8 @@ fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
 }
 
 fn llvm(kernel: &str) -> anyhow::Result<String> {
-    const MODULES: [&[u8]; 3] = [
-        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll.lz4")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll.lz4")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll.lz4")),
-    ];
     let entry = format!("@{kernel}(");
-    for packed in MODULES {
+    for packed in warpsmith_kernels::LLVM {
         let text = lz4_flex::block::decompress_size_prepended(packed)?;
         let module = std::str::from_utf8(&text)?;
         if let Some(define) = module.lines().find(|line| line.starts_with("define") && line.contains(&entry))

@@ -10,7 +10,7 @@ use kernels_gpu::coalescing::{
 
 use rayon::prelude::*;
 
-use kernels_gpu::records::{self, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays};
+use warpsmith_kernels::structs::{to_arrays, to_structs};
 use warpsmith_launch::{Doing, Shape};
 
 use super::demo::Demo;
@@ -86,13 +86,16 @@ impl Demo for CoalescingDemo {
 }
 
 /// One launch that writes `expected.len()` elements, checked and timed.
-fn moved<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync>(
+fn moved<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync, E>(
     stage: &Stage,
     row: Row,
     expected: &[T],
     bytes: usize,
-    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), warpsmith_launch::Error>,
-) -> Result<Row, Error> {
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), E>,
+) -> Result<Row, Error>
+where
+    Error: From<E>,
+{
     if !stage.wants(&row.kernel) {
         return Ok(row);
     }
@@ -101,14 +104,17 @@ fn moved<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug +
 }
 
 /// The same into a target that other rows have used.
-fn moved_into<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync>(
+fn moved_into<T: DeviceCopy + AnyBitPattern + Default + PartialEq + std::fmt::Debug + Sync, E>(
     stage: &Stage,
     row: Row,
     to: &mut Target<'_, T>,
     expected: &[T],
     bytes: usize,
-    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), warpsmith_launch::Error>,
-) -> Result<Row, Error> {
+    launch: impl Fn(&mut DeviceBuffer<T>) -> Result<(), E>,
+) -> Result<Row, Error>
+where
+    Error: From<E>,
+{
     if !stage.wants(&row.kernel) {
         return Ok(row);
     }
@@ -307,7 +313,6 @@ fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 }
 
 /// From structs to arrays and back: the kernels that make remedy 2 possible where the data comes as structs.
-#[expect(clippy::undocumented_unsafe_blocks, reason = "one argument, above the first launch, holds for all")]
 fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     // Each array begins at a multiple of 16 bytes, so that it can be moved by vectors.
@@ -330,29 +335,21 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let from_quads = stage.upload("the quads", &quads)?;
     let from_three = stage.upload("three arrays", &three)?;
     let from_four = stage.upload("four arrays", &four)?;
-    let shape = Shape::line(n, records::STRUCTS as u32);
-    let shape = Shape { block: [records::BLOCK as u32, 1, 1], ..shape };
-    let (count, pitch) = (n as u32, pitch as u32);
     let row = |kernel| row(stage, kernel, "", n);
 
-    // SAFETY (all launches of this function): every buffer holds n structs, or an array of `pitch` floats a field.
     let mut rows = vec![
-        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
-            device.kernel::<points_to_arrays>(&LEVELS)?.launch(shape, (count, pitch, &from_points, to))
+        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| {
+            to_arrays(device, pitch, &from_points, to)
         })?
         .shows("12-byte structs become three arrays: 16 bytes a lane on both sides"),
-        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
-            device.kernel::<arrays_to_points>(&LEVELS)?.launch(shape, (count, pitch, &from_three, to))
+        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| {
+            to_structs(device, pitch, &from_three, to)
         })?
         .shows("and back"),
-        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
-            device.kernel::<quads_to_arrays>(&LEVELS)?.launch(shape, (count, pitch, &from_quads, to))
-        })?
-        .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
-        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
-            device.kernel::<arrays_to_quads>(&LEVELS)?.launch(shape, (count, pitch, &from_four, to))
-        })?
-        .shows("and back, through the same chunks"),
+        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| to_arrays(device, pitch, &from_quads, to))?
+            .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
+        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| to_structs(device, pitch, &from_four, to))?
+            .shows("and back, through the same chunks"),
     ];
     row::against_first(&mut rows);
     Ok(rows)

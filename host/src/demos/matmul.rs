@@ -12,6 +12,9 @@ use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
 use kernels_gpu::matmul::product::parts::MANY;
 use kernels_gpu::matmul::product::thin::WIDTH;
 use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
+use warpsmith_kernels::gemm::{
+    self, Input, Layout, Operands, Order, Output, Plan, Problem, Request, Split, variants,
+};
 use warpsmith_launch::{Device, Limits, Shape};
 
 use super::demo::Demo;
@@ -21,7 +24,6 @@ use super::target::Fill;
 use crate::data::{Random, transposed};
 use crate::error::Error;
 use crate::modules::LEVELS;
-use crate::product::{Factors, Matrix, Plan, Problem, Products, Target as Output, Tiles};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -185,47 +187,46 @@ fn fast(
     work: Workload,
 ) -> Result<Option<Row>, Error> {
     let (m, n, k) = extents;
-    let products = Products::new(stage.device);
-    for (a_transposed, b_transposed) in [(false, false), (false, true), (true, false), (true, true)] {
-        if stage.only.is_none() && (a_transposed || b_transposed) {
+    let gemm = gemm::Gemm::new(stage.device);
+    for layout in Layout::ALL {
+        if stage.only.is_none() && layout != Layout::Nn {
             break;
         }
-        let stored = |turned, matrix: &[f32], rows, cols| match turned {
-            true => stage.upload("an operand", &transposed(matrix, rows, cols)),
-            false => stage.upload("an operand", matrix),
+        let stored = |order, matrix: &[f32], rows, cols| match order {
+            Order::Columns => stage.upload("an operand", &transposed(matrix, rows, cols)),
+            Order::Rows => stage.upload("an operand", matrix),
         };
-        let (a, b) = (stored(a_transposed, product.a, m, k)?, stored(b_transposed, product.b, k, n)?);
+        let (a, b) = (stored(layout.a(), product.a, m, k)?, stored(layout.b(), product.b, k, n)?);
         let mut c = stage.target("C", m * n, Fill::NotANumber)?;
-        let matrix = |buffer, transposed, rows: usize, cols: usize| Matrix {
-            transposed,
-            ..Matrix::dense(buffer, if transposed { rows } else { cols })
-        };
-        let (a, b) = (matrix(&a, a_transposed, m, k), matrix(&b, b_transposed, k, n));
-        let problem = products.problem(extents, &a, &b, &Output::dense(c.buffer(), n))?;
-        let Some(plan) = plan(stage, problem) else { continue };
-        let mut launch = || products.launch(&plan, Factors::PRODUCT, a, b, Output::dense(c.buffer(), n));
+        let problem = Problem::new(extents, Input::F32, Output::F32, layout);
+        let Some(plan) = plan(stage, &problem, &Operands::of(&a, &b, c.buffer()))? else { continue };
+        let mut launch = || gemm.launch(&plan, &a, &b, c.buffer());
         let kernel = stage.only.unwrap_or(plan.kernel());
         let counters = stage.once(kernel, &mut launch)?;
         let time = stage.time(&mut launch)?;
         let verdict = product.check(c.read()?);
-        let case = if plan.parts == 1 { String::new() } else { format!("K in {}", plan.parts) };
+        let case =
+            if let Split::SplitK(parts) = plan.split() { format!("K in {parts}") } else { String::new() };
         let row = Row::new("matmul", kernel, case, Size::Three(m, n, k), stage.device.kind());
-        let shows = format!("registers, vectors, copies ahead of the arithmetic: {}", plan.why());
+        let shows = format!("{}: {}", plan.variant().about, plan.tiling().unwrap_or_default());
         return Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(shows)));
     }
     Ok(None)
 }
 
 /// The plan that is best for the problem. If one kernel is wanted, a plan that launches it, if one does.
-fn plan(stage: &Stage, problem: Problem) -> Option<Plan> {
-    let limits = stage.device.limits();
-    let best = Plan::choose(problem, limits);
-    let Some(only) = stage.only else { return Some(best) };
+fn plan(stage: &Stage, problem: &Problem, operands: &Operands) -> Result<Option<Plan>, Error> {
+    let choose = |request| Plan::choose(stage.device.limits(), problem, operands, request);
+    let best = choose(Request::default())?;
+    let Some(only) = stage.only else { return Ok(Some(best)) };
+    let f32s = variants().filter(|variant| variant.name.starts_with("f32-"));
     // One part, a few and many, which are added by kernels of their own.
-    let each = [1, 2, MANY].into_iter().flat_map(|parts| Tiles::ALL.map(|tiles| (tiles, parts)));
-    let asked = each.filter_map(|(tiles, parts)| Plan::with(problem, tiles, parts, limits).ok());
-    let packed = Plan::with_packed(problem, Tiles::Middle, 1, limits).ok();
-    std::iter::once(best).chain(asked).chain(packed).find(|plan| plan.launches(only))
+    let each = f32s.flat_map(|variant| [1, 2, MANY].map(|parts| (Some(variant.name), Some(parts))));
+    let asked =
+        |packed| move |(variant, split_k)| choose(Request { variant, split_k, packed: Some(packed) }).ok();
+    let packed = [(Some("f32-middle"), Some(1))].into_iter().filter_map(asked(true));
+    let mut all = std::iter::once(best).chain(each.filter_map(asked(false))).chain(packed);
+    Ok(all.find(|plan| plan.launches(only)))
 }
 
 /// The demo.

@@ -2,6 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 use rayon::prelude::*;
+use warpsmith_kernels::gemm::{Gemm, Input, Layout, Operands, Plan, Prepared, Problem, Request, variants};
 use warpsmith_launch::{Bf16, Device, F16};
 
 use super::demo::Demo;
@@ -11,8 +12,7 @@ use super::target::Fill;
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
-use crate::tensor::{self, Choice, Input, InputElement, Layout, Operands, OutputElement, Prepared, Problem};
-use crate::verify::TensorProduct;
+use crate::verify::{TensorInput, TensorOutput, TensorProduct};
 
 /// The most operations that the virtual GPU is asked for, for each row.
 const VIRTUAL_OPERATIONS: f64 = 2e10;
@@ -46,11 +46,11 @@ impl Demo for TensorDemo {
             load_ahead(stage.device, (m, n, k));
         }
         let mut rows = Vec::new();
-        for input in Input::ALL {
+        for input in Input::ON_TENSOR_CORES {
             rows.extend(match input {
                 Input::F16 => of_type::<F16, F16>(stage, (m, n, k), input),
                 Input::Bf16 => of_type::<Bf16, Bf16>(stage, (m, n, k), input),
-                Input::Tf32 => of_type::<f32, f32>(stage, (m, n, k), input),
+                Input::Tf32 | Input::F32 => of_type::<f32, f32>(stage, (m, n, k), input),
                 Input::S8 => of_type::<i8, i32>(stage, (m, n, k), input),
             }?);
         }
@@ -72,24 +72,26 @@ fn problems(extents: (usize, usize, usize), input: Input) -> Vec<Problem> {
 fn load_ahead(device: &Device, extents: (usize, usize, usize)) {
     // Where no matrix is, but as a buffer would be aligned.
     let operands = Operands { a: 1 << 20, b: 2 << 20, c: 3 << 20 };
-    let all: Vec<Problem> = Input::ALL.into_iter().flat_map(|input| problems(extents, input)).collect();
+    let all = Input::ON_TENSOR_CORES.into_iter().flat_map(|input| problems(extents, input));
+    let all: Vec<Problem> = all.collect();
     all.par_iter().for_each(|problem| {
-        let Ok(choice) = tensor::choose(device.limits(), problem, &operands, None) else { return };
+        let plan = Plan::choose(device.limits(), problem, &operands, Request::default());
+        let Ok(plan) = plan else { return };
         if device.enter().is_ok() {
             // SAFETY: it is never launched, so nothing is read or written at the operands' places.
-            let _ = unsafe { tensor::prepare(device, choice.variant, problem, &operands) };
+            let _ = unsafe { Gemm::new(device).prepare(&plan, &operands) };
         }
     });
 }
 
 /// A and B, here and there.
-struct Matrices<I: InputElement> {
+struct Matrices<I: TensorInput> {
     host: [Vec<I>; 2],
     device: [DeviceBuffer<I>; 2],
 }
 
 /// The products of one type: all layouts, and lines that begin anywhere.
-fn of_type<I: InputElement, O: OutputElement + Default>(
+fn of_type<I: TensorInput, O: TensorOutput>(
     stage: &Stage,
     extents: (usize, usize, usize),
     input: Input,
@@ -107,7 +109,7 @@ fn of_type<I: InputElement, O: OutputElement + Default>(
 }
 
 /// One product; nothing if its kernel is not wanted, or the device is too old for all of them.
-fn one<I: InputElement, O: OutputElement + Default>(
+fn one<I: TensorInput, O: TensorOutput>(
     stage: &Stage,
     problem: Problem,
     matrices: &Matrices<I>,
@@ -116,47 +118,47 @@ fn one<I: InputElement, O: OutputElement + Default>(
     let mut result = stage.target::<O>("C", problem.lengths()[2], fill)?;
     let [a, b] = matrices.device.each_ref().map(|buffer| buffer.as_device_ptr().as_raw());
     let operands = Operands { a, b, c: result.buffer().as_device_ptr().as_raw() };
-    let Some((choice, prepared)) = take(stage, &problem, &operands)? else {
+    let Some((plan, prepared)) = take(stage, &problem, &operands)? else {
         return Ok(None);
     };
     // SAFETY: the buffers hold the matrices, and live until the last launch has been waited for.
     let launch = || unsafe { prepared.launch() };
-    let counters = stage.once(prepared.kernel, launch)?;
+    let counters = stage.once(plan.kernel(), launch)?;
     let [a, b] = &matrices.host;
     let verdict = TensorProduct { problem: &problem, a, b, before: &[] }.check(result.read()?);
     let time = stage.time(launch)?;
     // The general kernel is one for all layouts, and so is one that takes operands along K, transposed first if need be.
     let mut cases = Vec::new();
-    let transposed = choice.plan.as_ref().is_some_and(|plan| plan.contains("transposed first"));
-    if choice.variant.name == "general" || transposed {
+    if plan.variant().name == "general" || plan.transposes() {
         cases.push(problem.layout.name());
     }
     if problem.ldc != problem.n {
         cases.push("odd pitch");
     }
     let size = Size::Three(problem.m, problem.n, problem.k);
-    let row = Row::new("tensor", prepared.kernel, cases.join(", "), size, stage.device.kind());
+    let row = Row::new("tensor", plan.kernel(), cases.join(", "), size, stage.device.kind());
     let work = Workload { flops: problem.operations(), bytes: 0.0 };
-    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(choice.how())))
+    Ok(Some(row.checked(verdict).counted(counters).timed(time, work).shows(plan.how())))
 }
 
-/// What the dispatcher takes for the product. If one kernel is wanted, the variant that launches it, if one does.
+/// The plan of the dispatcher. If one kernel is wanted, that of the variant that launches it, if one does.
 fn take<'d>(
     stage: &Stage<'d>,
     problem: &Problem,
     operands: &Operands,
-) -> Result<Option<(Choice, Prepared<'d>)>, Error> {
+) -> Result<Option<(Plan, Prepared<'d>)>, Error> {
     if problem.m == 0 || problem.n == 0 {
         return Ok(None);
     }
-    let names = tensor::variants().map(|variant| Some(variant.name));
+    let names = variants().map(|variant| Some(variant.name));
     let names: Vec<_> = if stage.only.is_some() { names.collect() } else { vec![None] };
     for name in names {
-        let Ok(choice) = tensor::choose(stage.device.limits(), problem, operands, name) else { continue };
-        // SAFETY: the caller's buffers hold the matrices.
-        let prepared = unsafe { tensor::prepare(stage.device, choice.variant, problem, operands)? };
-        if stage.wants(prepared.kernel) {
-            return Ok(Some((choice, prepared)));
+        let request = Request { variant: name, ..Request::default() };
+        let Ok(plan) = Plan::choose(stage.device.limits(), problem, operands, request) else { continue };
+        if stage.wants(plan.kernel()) {
+            // SAFETY: the caller's buffers hold the matrices.
+            let prepared = unsafe { Gemm::new(stage.device).prepare(&plan, operands)? };
+            return Ok(Some((plan, prepared)));
         }
     }
     Ok(None)

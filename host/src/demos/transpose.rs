@@ -7,6 +7,7 @@ use kernels_gpu::choice::{Name, UseKernel};
 use kernels_gpu::coalescing::Quad;
 use kernels_gpu::transpose as k;
 use rayon::prelude::*;
+use warpsmith_kernels::transpose::{self as dispatch, For, Plan, Variant};
 use warpsmith_launch::{Device, F16, Shape};
 
 use super::demo::Demo;
@@ -17,7 +18,6 @@ use crate::data::Random;
 use crate::error::Error;
 use crate::modules::LEVELS;
 use crate::size::Size;
-use crate::transpose::{self as dispatch, For, Variant};
 use crate::verify::{exact, exact_turned};
 
 /// The steps of the family.
@@ -190,8 +190,8 @@ pub fn transpose<T: Element>(
         if !dispatch::takes(variant, bytes, (rows, cols)) {
             return Err(no_kernel::<T>(step));
         }
-        let choice = dispatch::plan(For::Any, variant, bytes, (rows, cols))?;
-        return dispatch::launch(device, &choice, (rows, cols), from, to);
+        let plan = Plan::of(For::Any, variant, bytes, (rows, cols))?;
+        return Ok(dispatch::launch(device, &plan, from, to)?);
     };
     let has = from.len().min(to.len());
     if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
@@ -270,7 +270,7 @@ impl Demo for TransposeDemo {
 /// A launch of the demo: a step, or what the dispatcher takes on Hopper.
 enum Shown {
     Step(Step),
-    Choice(dispatch::Choice),
+    Plan(Plan),
 }
 
 /// The launches for a type that are wanted, with their kernels.
@@ -280,8 +280,8 @@ fn launches<T: Element>(stage: &Stage, extents: (usize, usize)) -> Result<Vec<(&
     // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
     for variant in [Variant::Vectorised, Variant::Shifted, Variant::Narrow] {
         if stage.only.is_some() && dispatch::takes(variant, size_of::<T>(), extents) {
-            let choice = dispatch::plan(For::Hopper, variant, size_of::<T>(), extents)?;
-            all.push((choice.kernel(), Shown::Choice(choice)));
+            let plan = Plan::of(For::Hopper, variant, size_of::<T>(), extents)?;
+            all.push((plan.kernel(), Shown::Plan(plan)));
         }
     }
     all.retain(|(name, _)| stage.wants(name));
@@ -306,7 +306,7 @@ fn steps<T: Element>(
         to.wipe()?;
         let mut run = || match &launch {
             Shown::Step(step) => transpose(stage.device, *step, extents, &from, to.buffer()),
-            Shown::Choice(choice) => dispatch::launch(stage.device, choice, extents, &from, to.buffer()),
+            Shown::Plan(plan) => Ok(dispatch::launch(stage.device, plan, &from, to.buffer())?),
         };
         let counters = stage.once(name, &mut run)?;
         let time = stage.time(&mut run)?;
@@ -316,7 +316,7 @@ fn steps<T: Element>(
         };
         let shows = match launch {
             Shown::Step(step) => step.shows(size_of::<T>()),
-            Shown::Choice(_) => "launches overlap".into(),
+            Shown::Plan(_) => "launches overlap".into(),
         };
         let row = Row::new("transpose", name, "", Size::Two(extents.0, extents.1), stage.device.kind());
         rows.push(row.checked(verdict).counted(counters).timed(time, work).shows(shows));

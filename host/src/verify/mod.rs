@@ -1,6 +1,7 @@
 //! Whether a device's result is right: compared with float64 on the CPU, never with another kernel.
 
 mod exact;
+mod number;
 mod product;
 mod tensor;
 
@@ -9,6 +10,7 @@ use rayon::prelude::*;
 use crate::terminal::grouped;
 
 pub use exact::{exact, exact_turned};
+pub use number::{TensorInput, TensorOutput};
 pub use product::{Product, WHOLE_LIMIT};
 pub use tensor::TensorProduct;
 

@@ -8,9 +8,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Verdict, WHOLE_LIMIT};
+use warpsmith_kernels::gemm::{Order, Problem};
+
+use super::{TensorInput, TensorOutput, Verdict, WHOLE_LIMIT};
 use crate::data::Random;
-use crate::tensor::{InputElement, Order, OutputElement, Problem};
 use crate::terminal::grouped;
 
 /// Columns that a test sums up.
@@ -61,7 +62,7 @@ impl Worst {
     }
 }
 
-impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
+impl<I: TensorInput, O: TensorOutput> TensorProduct<'_, I, O> {
     /// Checks `c`, the way its size asks for.
     pub fn check(&self, c: &[O]) -> Verdict {
         let needed = self.problem.lengths()[2];
@@ -284,7 +285,7 @@ impl<I: InputElement, O: OutputElement> TensorProduct<'_, I, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{Input, Layout, Output};
+    use warpsmith_kernels::gemm::{Input, Layout, Output};
     use warpsmith_launch::Bf16;
 
     struct Case {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use cust::error::CudaError;
 use libloading::{Library, Symbol};
+use warpsmith_kernels::gemm::{Input, Operands, Order, Output, Problem};
 use warpsmith_launch::Doing;
 
 use super::super::competitor::{Candidate, Competitor, Kind, Task};
@@ -12,7 +13,6 @@ use super::super::graph::Replay;
 use super::super::measure::{Bench, WORKSPACE};
 use super::super::pairs::Enqueue;
 use crate::error::Error;
-use crate::tensor::{Input, Operands, Order, Output, Problem};
 
 /// Asked for as cuBLAS is.
 pub const CANDIDATE: Candidate =
@@ -208,7 +208,7 @@ impl CublasLt {
         let element = match problem.input {
             Input::F16 => R_16F,
             Input::Bf16 => R_16BF,
-            Input::Tf32 => R_32F,
+            Input::Tf32 | Input::F32 => R_32F,
             Input::S8 => R_8I,
         };
         let result = match problem.output {

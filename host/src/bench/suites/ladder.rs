@@ -3,6 +3,7 @@
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::matmul::Gemm;
+use warpsmith_kernels::gemm::{self, Problem};
 use warpsmith_launch::{Doing, Shape};
 
 use super::super::call::{Call, Value};
@@ -13,7 +14,6 @@ use super::super::suite::{Suite, TensorCases};
 use crate::data::Random;
 use crate::error::Error;
 use crate::ladder::{STEPS, Step};
-use crate::product::{Factors, Matrix, Products, Target};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -80,19 +80,13 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
         rows.push(bench.against_own("ladder", names, work, now, before, &verdict)?);
     }
     let Some((_, last)) = calls.last() else { return Ok(rows) };
-    let products = Products::new(bench.device);
-    let matrices = || (Matrix::dense(&a, edge), Matrix::dense(&b, edge));
-    let (ma, mb) = matrices();
-    let target = Target::dense(&mut c, edge);
-    let plan = products.multiply(shape, Factors::PRODUCT, ma, mb, target)?;
+    let gemm = gemm::Gemm::new(bench.device);
+    let plan = gemm.multiply(&Problem::f32(shape), &a, &b, &mut c)?;
     bench.device.synchronize()?;
     c.copy_to(&mut got).doing("copy the result back")?;
     let verdict = checked.check(&got);
-    let fast: Enqueue<'_> = Box::new(|_| {
-        let (ma, mb) = matrices();
-        let target = Target::dense(&mut c, edge);
-        products.launch(&plan, Factors::PRODUCT, ma, mb, target).map_err(|_| CudaError::UnknownError)
-    });
+    let fast: Enqueue<'_> =
+        Box::new(|_| gemm.launch(&plan, &a, &b, &mut c).map_err(|_| CudaError::UnknownError));
     let names = (plan.kernel(), &size[..], "the step before");
     rows.push(bench.against_own("ladder", names, work, fast, bench.ours(last)?, &verdict)?);
     Ok(rows)

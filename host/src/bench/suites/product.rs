@@ -4,7 +4,7 @@
 //! thousands of launches in one graph, so that neither side is charged for the host.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use kernels_gpu::matmul::product as kernels;
+use warpsmith_kernels::gemm::{Gemm, Input, Layout, Operands, Order, Output, Prepared, Problem, Split};
 use warpsmith_launch::Doing;
 
 use super::super::competitor::{F32Product, Kind, Task};
@@ -12,7 +12,6 @@ use super::super::measure::{Bench, Comparison, Throughput, another};
 use super::super::pairs::Enqueue;
 use crate::data::{Random, transposed};
 use crate::error::Error;
-use crate::product::{Factors, Matrix, Products, Target};
 use crate::size::Size;
 use crate::verify::Product;
 
@@ -37,23 +36,23 @@ pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, 
     let mut rows = Vec::new();
     let sizes = if sizes.is_empty() { &SIZES[..] } else { sizes };
     for &size in sizes {
-        rows.extend(measured(bench, size, (false, false))?);
+        rows.extend(measured(bench, size, Layout::Nn)?);
     }
-    // The other transpositions at one size: the first of those asked for.
+    // The other layouts at one size: the first of those asked for.
     let size = if sizes == SIZES { Size::One(4096) } else { sizes[0] };
-    for transposed in [(false, true), (true, false), (true, true)] {
-        rows.extend(measured(bench, size, transposed)?);
+    for layout in [Layout::Nt, Layout::Tn, Layout::Tt] {
+        rows.extend(measured(bench, size, layout)?);
     }
     Ok(rows)
 }
 
-fn measured(bench: &Bench<'_>, size: Size, (ta, tb): (bool, bool)) -> Result<Vec<Comparison>, Error> {
+fn measured(bench: &Bench<'_>, size: Size, layout: Layout) -> Result<Vec<Comparison>, Error> {
     if !bench.competes(Kind::Product) {
         return Ok(Vec::new());
     }
     let (m, n, k) = size.product();
-    let (letter, bytes) = (|transposed| if transposed { 'T' } else { 'N' }, 4 * (m * k + k * n + m * n));
-    let name = format!("{m}x{n}x{k} {}{}", letter(ta), letter(tb));
+    let bytes = 4 * (m * k + k * n + m * n);
+    let name = format!("{m}x{n}x{k} {}", layout.name().to_uppercase());
     let count = (ROTATED / bytes).clamp(1, 16);
     if !bench.has_room(&format!("matmul {name}"), count * bytes) {
         return Ok(Vec::new());
@@ -62,24 +61,22 @@ fn measured(bench: &Bench<'_>, size: Size, (ta, tb): (bool, bool)) -> Result<Vec
     let mut random = Random::new((m + n + k) as u64);
     let (host_a, host_b) = (random.units(m * k), random.units(k * n));
     let make = "allocate the matrices";
-    let upload = |dense: &[f32], rows: usize, cols: usize, turned: bool| {
-        let stored = if turned { transposed(dense, rows, cols) } else { dense.to_vec() };
+    let upload = |dense: &[f32], rows: usize, cols: usize, order| {
+        let stored = if order == Order::Columns { transposed(dense, rows, cols) } else { dense.to_vec() };
         DeviceBuffer::from_slice(&stored).doing(make)
     };
-    let first = (upload(&host_a, m, k, ta)?, upload(&host_b, k, n, tb)?);
+    let first = (upload(&host_a, m, k, layout.a())?, upload(&host_b, k, n, layout.b())?);
     let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; m * n]).doing(make)?;
-    let (lda, ldb) = (if ta { m } else { k }, if tb { k } else { n });
 
-    let products = Products::new(bench.device);
-    let a = Matrix { buffer: &first.0, offset: 0, ld: lda, transposed: ta };
-    let b = Matrix { buffer: &first.1, offset: 0, ld: ldb, transposed: tb };
-    let plan = products.multiply((m, n, k), Factors::PRODUCT, a, b, Target::dense(&mut c, n))?;
+    let gemm = Gemm::new(bench.device);
+    let problem = Problem::new((m, n, k), Input::F32, Output::F32, layout);
+    let plan = gemm.multiply(&problem, &first.0, &first.1, &mut c)?;
     bench.device.synchronize()?;
     let mut got = vec![0.0; m * n];
     c.copy_to(&mut got).doing("copy the result back")?;
     let checked = Product { shape: (m, n, k), a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
     let mut verdict = checked.check(&got);
-    verdict.how = format!("{}; {}", verdict.how, plan.why());
+    verdict.how = format!("{}; {}", verdict.how, plan.tiling().unwrap_or_default());
 
     // More sets of the same values: what matters is that they lie elsewhere.
     drop((host_a, host_b, got));
@@ -88,49 +85,37 @@ fn measured(bench: &Bench<'_>, size: Size, (ta, tb): (bool, bool)) -> Result<Vec
         let (a, b, c) = &sets[0];
         sets.push((another(a)?, another(b)?, another(c)?));
     }
-    let address = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw();
     // The buffers stay alive in `sets` until the last launch.
-    let addresses: Vec<[u64; 3]> =
-        sets.iter().map(|(a, b, c)| [address(a), address(b), address(c)]).collect();
-    let p = kernels::Product {
-        m: m as u32,
-        n: n as u32,
-        k: k as u32,
-        lda: lda as u32,
-        ldb: ldb as u32,
-        ldc: n as u32,
-        alpha: 1.0,
-        beta: 0.0,
-    };
+    let operands: Vec<Operands> = sets.iter().map(|(a, b, c)| Operands::of(a, b, c)).collect();
+    // SAFETY: each set holds matrices of these extents.
+    let prepared = operands.iter().map(|operands| unsafe { gemm.prepare(&plan, operands) });
+    let prepared: Vec<Prepared<'_>> = prepared.collect::<Result<_, _>>()?;
     let ours = || -> Result<Enqueue<'_>, Error> {
         Ok(Box::new(|set: usize| {
-            // SAFETY: each set holds matrices of these extents.
-            let launched = unsafe { products.enqueue(&plan, p, addresses[set % addresses.len()]) };
+            // SAFETY: as above.
+            let launched = unsafe { prepared[set % prepared.len()].launch() };
             launched.map_err(|_| cust::error::CudaError::UnknownError)
         }))
     };
-    let task = Task::Product(
-        addresses
-            .iter()
-            .map(|&[a, b, c]| F32Product {
-                m: m as i32,
-                n: n as i32,
-                k: k as i32,
-                alpha: 1.0,
-                beta: 0.0,
-                a,
-                lda: lda as i32,
-                a_transposed: ta,
-                b,
-                ldb: ldb as i32,
-                b_transposed: tb,
-                c,
-                ldc: n as i32,
-            })
-            .collect(),
-    );
-    let parts = if plan.parts > 1 { format!(", K in {}", plan.parts) } else { String::new() };
-    let kernel = format!("{}{parts}{}", plan.kernel(), if plan.packed { ", packed" } else { "" });
-    let operations = Throughput::Operations(2.0 * m as f64 * n as f64 * k as f64);
+    let product = |&Operands { a, b, c }: &Operands| F32Product {
+        m: m as i32,
+        n: n as i32,
+        k: k as i32,
+        alpha: 1.0,
+        beta: 0.0,
+        a,
+        lda: problem.lda as i32,
+        a_transposed: layout.a() == Order::Columns,
+        b,
+        ldb: problem.ldb as i32,
+        b_transposed: layout.b() == Order::Columns,
+        c,
+        ldc: problem.ldc as i32,
+    };
+    let task = Task::Product(operands.iter().map(product).collect());
+    let parts =
+        if let Split::SplitK(parts) = plan.split() { format!(", K in {parts}") } else { String::new() };
+    let kernel = format!("{}{parts}{}", plan.kernel(), if plan.packs() { ", packed" } else { "" });
+    let operations = Throughput::Operations(problem.operations());
     bench.against("matmul", (&kernel, &name), operations, &task, ours, &verdict)
 }

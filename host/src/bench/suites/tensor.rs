@@ -3,6 +3,9 @@
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use rayon::prelude::*;
+use warpsmith_kernels::gemm::{
+    self, Gemm, Input, Layout, Operands, Output, Prepared, Problem, Request, Split,
+};
 use warpsmith_launch::{Bf16, Doing, F16};
 
 use super::super::competitor::{Kind, Task};
@@ -12,10 +15,7 @@ use super::super::suite::{Suite, TensorCases};
 use crate::data::Random;
 use crate::error::Error;
 use crate::size::Size;
-use crate::tensor::{
-    self, Choice, Input, InputElement, Layout, Operands, Output, OutputElement, Prepared, Problem,
-};
-use crate::verify::{TensorProduct, Verdict};
+use crate::verify::{TensorInput, TensorOutput, TensorProduct, Verdict};
 
 /// The sizes of f16 and bf16.
 const SIZES: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
@@ -95,7 +95,7 @@ impl Suite for TensorSuite {
                 (Input::F16, _) => measured::<F16, f32>(bench, &problem, cases),
                 (Input::Bf16, Output::Bf16) => measured::<Bf16, Bf16>(bench, &problem, cases),
                 (Input::Bf16, _) => measured::<Bf16, f32>(bench, &problem, cases),
-                (Input::Tf32, _) => measured::<f32, f32>(bench, &problem, cases),
+                (Input::Tf32 | Input::F32, _) => measured::<f32, f32>(bench, &problem, cases),
                 (Input::S8, _) => measured::<i8, i32>(bench, &problem, cases),
             }?);
         }
@@ -104,12 +104,12 @@ impl Suite for TensorSuite {
 }
 
 /// Sets of matrices, used in turn, all with the same A and B.
-struct Sets<I: InputElement, O: OutputElement> {
+struct Sets<I: TensorInput, O: TensorOutput> {
     host: [Vec<I>; 2],
     device: Vec<(DeviceBuffer<I>, DeviceBuffer<I>, DeviceBuffer<O>)>,
 }
 
-impl<I: InputElement + Send, O: OutputElement + Default> Sets<I, O> {
+impl<I: TensorInput, O: TensorOutput> Sets<I, O> {
     fn new(problem: &Problem) -> Result<Self, Error> {
         let [a, b, c] = problem.lengths();
         let host = [random(a, 1), random(b, 2)];
@@ -133,12 +133,7 @@ impl<I: InputElement + Send, O: OutputElement + Default> Sets<I, O> {
     }
 
     fn operands(&self) -> Vec<Operands> {
-        let each = self.device.iter().map(|(a, b, c)| Operands {
-            a: a.as_device_ptr().as_raw(),
-            b: b.as_device_ptr().as_raw(),
-            c: c.as_device_ptr().as_raw(),
-        });
-        each.collect()
+        self.device.iter().map(|(a, b, c)| Operands::of(a, b, c)).collect()
     }
 
     fn check(&self, problem: &Problem) -> Result<Verdict, Error> {
@@ -150,14 +145,14 @@ impl<I: InputElement + Send, O: OutputElement + Default> Sets<I, O> {
 }
 
 /// A copy within the device: a bus away from the host, that is most of a large row's time.
-fn copy<I: InputElement>(from: &DeviceBuffer<I>) -> Result<DeviceBuffer<I>, CudaError> {
+fn copy<I: TensorInput>(from: &DeviceBuffer<I>) -> Result<DeviceBuffer<I>, CudaError> {
     // SAFETY: filled just below.
     let mut to = unsafe { DeviceBuffer::uninitialized(from.len())? };
     to.copy_from(from)?;
     Ok(to)
 }
 
-fn random<I: InputElement + Send>(len: usize, seed: u64) -> Vec<I> {
+fn random<I: TensorInput>(len: usize, seed: u64) -> Vec<I> {
     const PART: usize = 1 << 20;
     (0..len.div_ceil(PART))
         .into_par_iter()
@@ -169,7 +164,7 @@ fn random<I: InputElement + Send>(len: usize, seed: u64) -> Vec<I> {
 }
 
 /// Ones in every bit: not a number, or -1. An element that a kernel forgets is a wrong one.
-fn poison<O: OutputElement>(buffer: &DeviceBuffer<O>) -> Result<(), CudaError> {
+fn poison<O: TensorOutput>(buffer: &DeviceBuffer<O>) -> Result<(), CudaError> {
     let bytes = buffer.len() * size_of::<O>();
     if bytes == 0 {
         return Ok(());
@@ -183,8 +178,8 @@ fn poison<O: OutputElement>(buffer: &DeviceBuffer<O>) -> Result<(), CudaError> {
 
 fn measured<I, O>(bench: &Bench<'_>, problem: &Problem, cases: &TensorCases) -> Result<Vec<Comparison>, Error>
 where
-    I: InputElement + Send,
-    O: OutputElement + Default,
+    I: TensorInput,
+    O: TensorOutput,
 {
     let Problem { m, n, k, input, output, layout, .. } = *problem;
     let name = format!("{m}x{n}x{k} {} {}", layout.name(), input.name());
@@ -193,22 +188,23 @@ where
     let sets = Sets::<I, O>::new(problem)?;
     let operands = sets.operands();
     let device = bench.device;
-    let chosen = tensor::choose(device.limits(), problem, &operands[0], cases.variant.as_deref());
-    let Choice { variant, plan: dealt, .. } = match chosen {
-        Ok(choice) => choice,
+    let request = Request { variant: cases.variant.as_deref(), ..Request::default() };
+    let dealt = match gemm::Plan::choose(device.limits(), problem, &operands[0], request) {
+        Ok(plan) => plan,
         // One product that nobody can compute is no reason to lose the others.
         Err(error) => {
             bench.leave_out(format!("{name}: {error}"));
             return Ok(Vec::new());
         }
     };
+    let gemm = Gemm::new(device);
     // SAFETY: the buffers are as long as the problem says, and outlive every launch.
-    let ours = operands.iter().map(|operands| unsafe { tensor::prepare(device, variant, problem, operands) });
-    let ours: Vec<Prepared<'_>> = ours.collect::<Result<_, _>>()?;
+    let ours = operands.iter().map(|operands| unsafe { gemm.prepare(&dealt, operands) });
+    let ours: Vec<Prepared<'_>> = ours.collect::<Result<_, _>>().map_err(Error::from)?;
 
-    bench.step(&format!("{name}: check of {}", variant.name));
+    bench.step(&format!("{name}: check of {}", dealt.variant().name));
     // SAFETY: as above.
-    unsafe { ours[0].launch()? };
+    unsafe { ours[0].launch() }.map_err(Error::from)?;
     device.synchronize()?;
     let verdict = sets.check(problem)?;
 
@@ -218,8 +214,8 @@ where
             unsafe { ours[set % ours.len()].launch() }.map_err(|_| CudaError::UnknownError)
         }))
     };
-    let shared = dealt.is_some_and(|dealt| dealt.contains("shared:"));
-    let kernel = format!("{}{}", ours[0].kernel, if shared { ", tiles shared" } else { "" });
+    let shared = matches!(dealt.split(), Split::StreamK { .. });
+    let kernel = format!("{}{}", dealt.kernel(), if shared { ", tiles shared" } else { "" });
     let task = Task::TensorProduct { name: &name, problem, operands: &operands };
     let operations = Throughput::TensorOperations(problem.operations());
     bench.against("tensor", (&kernel, &name), operations, &task, launch, &verdict)

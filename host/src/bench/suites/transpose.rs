@@ -4,6 +4,7 @@
 //! that are no power of two.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
+use warpsmith_kernels::transpose::{For, Plan, Variant};
 use warpsmith_launch::extra::Extended;
 use warpsmith_launch::{Doing, F16, Shape};
 
@@ -15,7 +16,6 @@ use crate::data::{Random, transposed};
 use crate::demos::transpose::{Element, Step};
 use crate::error::Error;
 use crate::size::Size;
-use crate::transpose::{For, Variant, choose, plan};
 use crate::verify::{Verdict, exact};
 use kernels_gpu::transpose as k;
 
@@ -119,15 +119,17 @@ fn measured<T: Element>(
     let turned = transposed(host, rows, cols);
     let address = |buffer: &DeviceBuffer<T>| buffer.as_device_ptr().as_raw();
     let (from, to) = &buffers[0];
-    let chips = For::device(bench.device.limits());
-    let picked = choose(chips, size_of::<T>(), (rows, cols), (address(from), address(to)))?;
+    let addresses = (address(from), address(to));
+    let picked = Plan::choose(bench.device.limits(), size_of::<T>(), (rows, cols), addresses)?;
     let tiles = Shape::tiles((cols, rows), (k::TILE, k::TILE), (k::TILE as u32, k::BLOCK_ROWS as u32));
     let mut launches = Vec::new();
     for &step in steps {
         let Some(kernel) = T::name_for(step, (rows, cols)) else { continue };
         let shape = match step {
-            Step::Vectorised => plan(For::Any, Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape,
-            Step::Shifted => plan(For::Any, Variant::Shifted, size_of::<T>(), (rows, cols))?.shape,
+            Step::Vectorised => {
+                Plan::of(For::Any, Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape()
+            }
+            Step::Shifted => Plan::of(For::Any, Variant::Shifted, size_of::<T>(), (rows, cols))?.shape(),
             _ => tiles,
         };
         launches.push((
@@ -139,7 +141,7 @@ fn measured<T: Element>(
         ));
     }
     if launches.iter().all(|launch| launch.0 != picked.kernel()) {
-        launches.push((picked.kernel(), picked.shape, &turned[..], false, picked.extended()));
+        launches.push((picked.kernel(), picked.shape(), &turned[..], false, picked.extended()));
     }
     let work = Throughput::Bytes(2.0 * bytes as f64);
     let mut got = vec![T::default(); host.len()];

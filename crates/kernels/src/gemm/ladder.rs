@@ -7,14 +7,36 @@ use kernels_gpu::hopper::ladder::{
     BLOCK_N, GROUP_M, hopper_one_group, hopper_persistent, hopper_registers, hopper_ring, shared_bytes,
 };
 use tile::hopper::PanelMap;
-use warpsmith_launch::{Bf16, Device, Shape};
+use warpsmith_launch::{Bf16, Shape};
 
 use super::hopper::{not_hopper, panels};
-use super::plan::Tiles;
-use super::portable::misaligned;
-use super::{Automatic, Input, Layout, Operands, Order, Output, Prepared, Problem, Variant};
-use crate::error::Error;
-use crate::modules::LEVELS;
+use super::mma::{f32_only, misaligned};
+use super::plan::{Automatic, Schedule, Variant};
+use super::{Gemm, Input, Layout, Operands, Order, Output, Prepared, Problem};
+use crate::Error;
+
+/// A step's kernel and its launch, from the tiles of C down and across.
+#[derive(Debug)]
+struct Step {
+    name: &'static str,
+    shape: Shape,
+    prepare: for<'d> fn(&Gemm<'d>, &Problem, &Operands, Shape) -> Result<Prepared<'d>, Error>,
+}
+
+impl Schedule for Step {
+    fn kernel(&self) -> &'static str {
+        self.name
+    }
+
+    fn prepare<'d>(
+        &self,
+        gemm: &Gemm<'d>,
+        problem: &Problem,
+        operands: &Operands,
+    ) -> Result<Prepared<'d>, Error> {
+        (self.prepare)(gemm, problem, operands, self.shape)
+    }
+}
 
 macro_rules! step {
     ($name:literal, $about:literal, $kernel:ty, $rows:expr, $stages:literal, $threads:literal, $grid:expr) => {
@@ -22,21 +44,26 @@ macro_rules! step {
             name: $name,
             about: $about,
             automatic: Automatic::Never,
-            refusal: |limits, problem, operands| {
-                not_hopper(limits)
+            f32: false,
+            schedule: |limits, problem, operands, request| {
+                let refusal = not_hopper(limits)
+                    .or_else(|| f32_only(request))
                     .or_else(|| whole_tiles(problem, $rows))
-                    .or_else(|| misaligned(problem, operands))
-            },
-            plan: |_, _| None,
-            prepare: |device, problem, operands| {
-                let tiles = (problem.m / $rows as usize, problem.n / BLOCK_N as usize);
-                let grid: fn(&Device, (u32, u32)) -> [u32; 3] = $grid;
-                let shape = Shape {
-                    grid: grid(device, (tiles.0 as u32, tiles.1 as u32)),
-                    block: [$threads, 1, 1],
-                    shared: shared_bytes($rows, $stages),
-                };
-                prepare::<$kernel>(device, problem, operands, shape)
+                    .or_else(|| misaligned(problem, operands));
+                if let Some(reason) = refusal {
+                    return Err(reason);
+                }
+                let (down, across) = (problem.m / $rows as usize, problem.n / BLOCK_N as usize);
+                let grid: fn(u32, u32, u32) -> [u32; 3] = $grid;
+                Ok(Box::new(Step {
+                    name: <$kernel as cuda_std::Kernel>::NAME,
+                    shape: Shape {
+                        grid: grid(down as u32, across as u32, limits.sms),
+                        block: [$threads, 1, 1],
+                        shared: shared_bytes($rows, $stages),
+                    },
+                    prepare: prepare::<$kernel>,
+                }))
             },
         }
     };
@@ -51,17 +78,17 @@ pub(super) const VARIANTS: &[Variant] = &[
         GROUP_M,
         1,
         128,
-        |_, (down, across)| [across, down, 1]
+        |down, across, _| [across, down, 1]
     ),
-    step!("hopper-ring", "copies run ahead of products", hopper_ring, 2 * GROUP_M, 4, 384, |_,
-                                                                                            (
-        down,
-        across,
-    )| [
-        down * across,
-        1,
-        1
-    ]),
+    step!(
+        "hopper-ring",
+        "copies run ahead of products",
+        hopper_ring,
+        2 * GROUP_M,
+        4,
+        384,
+        |down, across, _| [down * across, 1, 1]
+    ),
     step!(
         "hopper-registers",
         "and the copying warpgroup gives its registers away",
@@ -69,7 +96,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         2 * GROUP_M,
         4,
         384,
-        |_, (down, across)| [down * across, 1, 1]
+        |down, across, _| [down * across, 1, 1]
     ),
     step!(
         "hopper-persistent",
@@ -78,7 +105,7 @@ pub(super) const VARIANTS: &[Variant] = &[
         2 * GROUP_M,
         4,
         384,
-        |device, (down, across)| [(down * across).min(device.limits().sms), 1, 1]
+        |down, across, sms| [(down * across).min(sms), 1, 1]
     ),
 ];
 
@@ -96,7 +123,7 @@ fn whole_tiles(problem: &Problem, rows: u32) -> Option<String> {
 }
 
 fn prepare<'d, K>(
-    device: &'d Device,
+    gemm: &Gemm<'d>,
     problem: &Problem,
     operands: &Operands,
     shape: Shape,
@@ -105,12 +132,11 @@ where
     K: cuda_std::Kernel<Signature = fn(HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'd,
 {
     let Problem { m, n, k, lda, ldb, alpha, beta, .. } = *problem;
-    let launcher = device.kernel::<K>(&LEVELS)?;
     let a = panels::<bf16>("A", operands.a, Order::Rows, (m, k), lda)?;
     let b = panels::<bf16>("B", operands.b, Order::Rows, (n, k), ldb)?;
     let c = DevicePointer::<Bf16>::from_raw(operands.c);
     let (m, n, k) = (m as u32, n as u32, k as u32);
-    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 2 * Tiles::Pairs.group() };
-    // SAFETY: `tensor::prepare`'s caller promises the matrices, which are whole tiles; the shape is the kernel's own.
-    Ok(Prepared::new(K::NAME, move || unsafe { launcher.launch(shape, (p, a, b, c)) }))
+    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 16 };
+    // SAFETY: `Gemm::prepare`'s caller promises the matrices, which are whole tiles; the shape is the kernel's own.
+    unsafe { Prepared::kernel::<K, _>(gemm.device, shape, (p, a, b, c)) }
 }

@@ -1,0 +1,41 @@
+//! What the library refuses.
+
+/// What was asked, what the limit is, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A product whose description contradicts itself, or that nothing computes.
+    #[error("cannot multiply: {0}")]
+    Gemm(String),
+    /// A matrix that is longer than what holds it.
+    #[error("cannot multiply: {matrix} needs {needed} elements, its buffer has {has}")]
+    Short {
+        /// `A`, `B` or `C`.
+        matrix: &'static str,
+        /// Elements from the matrix's first to its last.
+        needed: usize,
+        /// Elements of the buffer.
+        has: usize,
+    },
+    /// A plan that was made for a matrix that lies elsewhere.
+    #[error(
+        "cannot multiply: the plan is for {matrix} {planned} bytes after a multiple of 16, and here it begins {is} bytes \
+         after one: make a plan for these matrices"
+    )]
+    OtherPlan {
+        /// `A`, `B` or `C`.
+        matrix: &'static str,
+        /// Where it was, modulo 16.
+        planned: u64,
+        /// Where it is, modulo 16.
+        is: u64,
+    },
+    /// A transpose that no kernel does.
+    #[error("cannot transpose: {0}")]
+    Transpose(String),
+    /// A conversion of structs that no kernel does.
+    #[error("cannot convert structs: {0}")]
+    Structs(String),
+    /// The device, the driver or a launch.
+    #[error(transparent)]
+    Launch(#[from] warpsmith_launch::Error),
+}

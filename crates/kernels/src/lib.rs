@@ -1,0 +1,51 @@
+//! Fast kernels for `cust`'s buffers, on a real GPU or on the virtual one.
+//!
+//! - [`gemm`] multiplies matrices: f32 by the CUDA cores, f16, bf16, tf32 and s8 by the tensor cores; any layout, pitch, alpha
+//!   and beta.
+//! - [`transpose`](mod@transpose) transposes matrices of elements of 1 to 16 bytes.
+//! - [`structs`] turns arrays of structs into structures of arrays, and back.
+//!
+//! Each looks at the problem and the device, takes the kernel that is estimated to be fastest, and says which and why. The
+//! kernels are written in Rust, compiled when this crate is, and embedded as PTX; no toolkit is needed.
+//!
+//! ```
+//! use cust::memory::DeviceBuffer;
+//! use warpsmith_kernels::gemm::{Gemm, Problem};
+//! use warpsmith_launch::{Device, Wish};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = Device::open(Wish::Virtual)?; // or `Wish::Auto`: a GPU where there is one
+//! let a = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // 2 × 3
+//! let b = DeviceBuffer::from_slice(&[1.0f32, 0.0, 0.0, 1.0, 1.0, 1.0])?; // 3 × 2
+//! let mut c = DeviceBuffer::from_slice(&[0.0f32; 4])?;
+//! let plan = Gemm::new(&device).multiply(&Problem::f32((2, 2, 3)), &a, &b, &mut c)?;
+//! device.synchronize()?;
+//! assert_eq!(c.as_host_vec()?, [4.0, 5.0, 10.0, 11.0]);
+//! println!("{}", plan.why());
+//! # Ok(()) }
+//! ```
+
+mod costs;
+mod error;
+pub mod gemm;
+pub mod structs;
+pub mod transpose;
+
+pub use error::Error;
+use warpsmith_launch::{Level, Levels};
+
+/// The kernels, one module for each feature level. All that any device can run are in the first; a higher one holds only what
+/// its hardware adds.
+pub static LEVELS: Levels = Levels::new(&[
+    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ptx"))),
+    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ptx"))),
+    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ptx"))),
+]);
+
+/// The same as LLVM code before it becomes PTX: text, packed by LZ4 with its length before it.
+#[cfg(feature = "llvm")]
+pub static LLVM: [&[u8]; 3] = [
+    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll.lz4")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll.lz4")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll.lz4")),
+];
