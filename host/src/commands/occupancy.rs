@@ -33,7 +33,7 @@ pub struct Occupancy {
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 30))]
     shared: u32,
 
-    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200
+    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200, rtx5090
     #[arg(long, value_parser = parse_chip)]
     model: Option<&'static Chip>,
 

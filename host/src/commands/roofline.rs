@@ -30,7 +30,7 @@ pub struct Roofline {
     #[arg(long, value_parser = intensity, allow_hyphen_values = true, conflicts_with = "kernels")]
     intensity: Option<f64>,
 
-    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200
+    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200, rtx5090
     #[arg(long, value_parser = parse_chip, default_value = "h200")]
     model: &'static Chip,
 

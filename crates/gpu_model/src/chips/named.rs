@@ -209,6 +209,24 @@ pub static T4: Chip = Chip {
     pci: at_bus(0x1e),
 };
 
+/// GeForce RTX 5090: 170 multiprocessors, GDDR7; the memory is what `nvidia-smi` shows, 32 607 MiB.
+pub static RTX5090: Chip = Chip {
+    key: "rtx5090",
+    name: "NVIDIA GeForce RTX 5090",
+    sm: limits(12, 0),
+    sms: 170,
+    clock_khz: 2_407_000,
+    memory_clock_khz: 14_001_000,
+    memory_bus_bits: 512,
+    memory_bytes: 34_190_917_632,
+    l2_bytes: 96 * MIB,
+    l1_and_shared_bytes: 128 * KIB,
+    ecc: false,
+    copy_engines: 2,
+    tensor: TensorRates { f16: 256, tf32: 128, f64: 0, f8: 512, s8: 1024 },
+    pci: at_bus(0x01),
+};
+
 /// NVIDIA B200.
 pub static B200: Chip = Chip {
     key: "b200",
@@ -228,7 +246,7 @@ pub static B200: Chip = Chip {
 };
 
 /// Every named chip, the default first.
-pub static ALL: [&Chip; 7] = [&H200, &H100, &A100, &RTX4090, &RTX3060, &T4, &B200];
+pub static ALL: [&Chip; 8] = [&H200, &H100, &A100, &RTX4090, &RTX3060, &T4, &B200, &RTX5090];
 
 /// The chip of that key, in any case.
 pub fn by_key(key: &str) -> Option<&'static Chip> {

@@ -83,7 +83,7 @@ fn passed(
     let place = match operand {
         Operand::Sink if out => Place::Sink,
         Operand::Name(name) => match d.symbol(name) {
-            Some(&Symbol::Local { offset, size, ty }) => {
+            Some(&Symbol::Local { offset, size, ty, .. }) => {
                 let kinds = match (ty, formal.ty) {
                     (Some(has), Some(wants)) => formal.place.is_vector() || same_kind(has, wants),
                     (has, wants) => has == wants,
@@ -145,10 +145,14 @@ pub(super) fn signature(
     params: &[Variable],
     mut place: impl FnMut(&Variable) -> Result<Formal, Refusal>,
 ) -> Result<Signature, Refusal> {
+    let before_last = params.split_last().map_or(&[][..], |(_, before)| before);
+    if results.iter().chain(before_last).any(declaration::is_incomplete) {
+        return Err(Refusal::new("only the last parameter of a function can be an array without a length"));
+    }
     let results = results.iter().map(&mut place).collect::<Result<_, _>>()?;
     let variadic = params.last().is_some_and(is_variadic);
     let params = params.iter().map(|v| match is_variadic(v) {
-        true => place(&Variable { dims: [Some(VARIADIC_BYTES)].into(), ..v.clone() }),
+        true => place(&Variable { dims: [Some(VARIADIC_BYTES / v.ty.size())].into(), ..v.clone() }),
         false => place(v),
     });
     Ok(Signature { params: params.collect::<Result<_, _>>()?, results, variadic })
@@ -157,9 +161,9 @@ pub(super) fn signature(
 /// What a variadic function's frame has room for.
 const VARIADIC_BYTES: u64 = 1024;
 
-/// Whether a formal parameter stands for C's `...`: an array of bytes without a length.
+/// Whether a formal parameter stands for C's `...`: an array without a length.
 fn is_variadic(variable: &Variable) -> bool {
-    variable.space == Space::Param && variable.ty == ScalarType::B8 && *variable.dims == [None]
+    variable.space == Space::Param && declaration::is_incomplete(variable)
 }
 
 /// A formal parameter or result that has no place yet, as those of prototypes.

@@ -329,6 +329,12 @@ fn place(
         Some(Symbol::KernelParam { .. }) => Some(MemorySpace::Param),
         _ => None,
     };
+    let is_param = matches!(symbol, Some(Symbol::KernelParam { .. } | Symbol::Local { param: true, .. }));
+    let says_param = space == SpaceOperand::In(MemorySpace::Param);
+    if symbol.is_some() && is_param != says_param {
+        let own = if is_param { "is" } else { "is not" };
+        return Err(Refusal(format!("what it names {own} in `.param`")));
+    }
     let space = match (space, own) {
         // A variable's own address under a generic instruction.
         (SpaceOperand::Generic, Some(own)) => SpaceOperand::In(own),

@@ -10,7 +10,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use ptx::{Block, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space, Statement, Variable};
+use ptx::{
+    Block, FunctionKind, Instruction, LocId, Name, Opcode, Registers, ScalarType, Space, Statement, Variable,
+};
 
 use super::allocation::{Allocation, LARGE, NamedRegister};
 use super::liveness::{Liveness, liveness};
@@ -40,6 +42,8 @@ pub(super) enum Symbol {
         size: u32,
         /// `None` of an array.
         ty: Option<ScalarType>,
+        /// Declared as `.param`, which instructions must name.
+        param: bool,
     },
     /// A parameter of the kernel.
     KernelParam {
@@ -235,13 +239,14 @@ impl<'m> Decoder<'m> {
         };
         self.local_size = end as u32;
         let ty = variable.dims.is_empty().then_some(variable.ty);
+        let param = variable.space == Space::Param;
         for i in 0..count {
             let name = match variable.count {
                 Some(_) => Name::from(format!("{}{i}", variable.name).as_str()),
                 None => variable.name.clone(),
             };
             let offset = (start + i * step) as u32;
-            self.declare(name, Symbol::Local { offset, size: each as u32, ty })?;
+            self.declare(name, Symbol::Local { offset, size: each as u32, ty, param })?;
         }
         Ok((start as u32, each as u32))
     }
@@ -271,7 +276,9 @@ impl<'m> Decoder<'m> {
                 Statement::CallPrototype(prototype) => {
                     let name = &prototype.name;
                     let signature = call::signature(&prototype.results, &prototype.params, call::formal);
-                    let declared = signature.and_then(|signature| {
+                    let returns = !prototype.results.is_empty();
+                    let fits = declaration::directives(FunctionKind::Func, returns, &prototype.directives);
+                    let declared = fits.and(signature).and_then(|signature| {
                         self.declare(name.clone(), Symbol::Prototype(Arc::new(signature)))
                     });
                     (name, prototype.position, declared)
@@ -337,7 +344,10 @@ impl<'m> Decoder<'m> {
     }
 
     fn variable(&mut self, variable: &Variable) -> Result<(), Refusal> {
-        declaration::vector(variable.space, variable.ty, variable.vector)?;
+        declaration::variable(variable)?;
+        if variable.linkage.is_some() {
+            return Err(Refusal::new("variables of a function are its own"));
+        }
         match variable.space {
             Space::Local | Space::Param => self.local_variable(variable).map(|_| ()),
             Space::Shared | Space::Global | Space::Const => {

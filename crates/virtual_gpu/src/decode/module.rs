@@ -227,6 +227,9 @@ impl Loader<'_> {
 
     /// Places a variable of the module, or one that a function declares.
     fn variable(&mut self, variable: &Variable, outer: bool, placed: &mut Placed<'_>) -> Result<(), Error> {
+        if let Err(Refusal(reason)) = declaration::variable(variable) {
+            return Err(self.refuse_variable(&reason, variable));
+        }
         let count = variable.count.unwrap_or(1);
         for i in 0..count {
             let name = match variable.count {
@@ -352,6 +355,11 @@ impl Loader<'_> {
         code: &mut Code,
     ) -> Result<Vec<(KernelCode, Rc<Reached>)>, Error> {
         let defined: Vec<&Function> = module.functions.iter().filter(|f| f.body.is_some()).collect();
+        for function in &module.functions {
+            let fits =
+                declaration::directives(function.kind, !function.results.is_empty(), &function.directives);
+            fits.map_err(|r| self.refuse(r, function.name.to_string(), function.position.line, None))?;
+        }
         for function in &defined {
             if !self.defined.insert(function.name.clone()) {
                 let twice = Refusal::new("it is defined twice");
@@ -374,6 +382,9 @@ impl Loader<'_> {
             self.names.requirements.check_words(".alias", &[]).map_err(old)?;
         }
         for alias in &module.aliases {
+            let refuse =
+                |r| self.refuse(r, format!(".alias {}, {}", alias.name, alias.of), alias.position.line, None);
+            declaration::alias(module, alias).map_err(refuse)?;
             if let Some(of) = names.get(&alias.of).cloned() {
                 names.insert(alias.name.clone(), of);
             }
@@ -586,6 +597,9 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
     let mut end = 0u64;
     for variable in &function.params {
         declaration::vector(variable.space, variable.ty, variable.vector)?;
+        if declaration::is_incomplete(variable) {
+            return Err(Refusal::new("a kernel's parameter cannot be an array without a length"));
+        }
         let size = variable.size().unwrap_or(u64::MAX);
         let align = variable.alignment().clamp(1, 1024);
         let offset = end.next_multiple_of(align);

@@ -267,7 +267,7 @@ mod tests {
                 (8, 8),
                 "sm_100",
                 "setmaxnreg.inc.sync.aligned.u32",
-                &["`.target sm_90a` or `sm_100f` or `sm_120f`"],
+                &["`.target sm_90a` or `sm_100f` or `sm_110f` or `sm_120f`"],
             ),
             ((8, 1), "sm_90a", "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", &["`.version 8.2`"]),
             ((8, 5), "sm_80", "cvt.rn.bf16.s32", &["`.target sm_90`"]),

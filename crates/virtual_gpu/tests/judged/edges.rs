@@ -66,7 +66,7 @@ fn edges(text: &str) -> Vec<Edge<'_>> {
 /// Loads each.
 pub fn virtual_gpu(text: &str) -> Result<(), Failed> {
     let wrong = edges(text).into_iter().filter_map(|edge| {
-        let chip = if edge.target.contains("sm_1") { &chips::B200 } else { &chips::H200 };
+        let chip = if edge.target.starts_with("sm_12") { &chips::RTX5090 } else { &chips::H200 };
         let gpu = Gpu::with_options(chip, Options { threads: 1, ..Options::default() });
         match gpu.load(&edge.module()) {
             Ok(_) if !edge.taken => Some(format!("taken: {}", edge.line)),

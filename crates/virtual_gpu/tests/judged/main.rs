@@ -4,15 +4,22 @@
 
 mod edges;
 mod ptxas;
+mod requirements;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> std::process::ExitCode {
     let mut trials = Vec::new();
-    for (name, text) in [("vectors", include_str!("vectors.txt")), ("calls", include_str!("calls.txt"))] {
+    for (name, text) in [
+        ("vectors", include_str!("vectors.txt")),
+        ("calls", include_str!("calls.txt")),
+        ("declarations", include_str!("declarations.txt")),
+        ("desktop", include_str!("desktop.txt")),
+    ] {
         trials.push(Trial::test(format!("{name}_as_marked"), move || edges::virtual_gpu(text)));
         trials.push(judged(format!("{name}_as_ptxas_takes_them"), move || edges::ptxas(text)));
     }
+    trials.push(judged("what_targets_and_versions_have".into(), requirements::both));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
