@@ -4,6 +4,7 @@
 //! and no block barrier. Every operation but [`lane_id`] and [`activemask`] names its lanes in `mask` (bit `i` is lane `i`;
 //! usually [`u32::MAX`]): each named lane that has not exited must come to the same call with the same mask.
 
+pub mod matrix;
 mod shuffle;
 
 pub use shuffle::*;
