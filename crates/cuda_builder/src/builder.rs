@@ -1,12 +1,16 @@
 //! The build-script interface, upstream's.
 
 use crate::arch::NvvmArch;
-use crate::archive::Archive;
+use crate::bitcode::float_modes::FloatModes;
 use crate::cache::{self, Cache, Key};
 use crate::error::CudaBuilderError;
-use crate::float_modes::FloatModes;
-use crate::front_end::{self, Request, Toolchain};
-use crate::{isolate, llvm, llvm_library, lower, project};
+use crate::front_end::archive::Archive;
+use crate::front_end::cargo::{self, Request};
+use crate::front_end::project;
+use crate::front_end::toolchain::{self, Toolchain};
+use crate::lower::isolate;
+use crate::options::Options;
+use crate::{llvm, llvm_library, lower};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -237,8 +241,16 @@ impl CudaBuilder {
             .filter(|path| path.join("Cargo.toml").is_file())
             .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
         project::check_header(&crate_path)?;
+        // Before all else: what lacks them may fail in another build script.
+        if std::env::var_os("OUT_DIR").is_some()
+            && let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR")
+        {
+            for missing in project::missing_edits(Path::new(&package)) {
+                println!("cargo:warning={missing}");
+            }
+        }
         let toolchain = Toolchain::find()?;
-        let target_folder = front_end::target_folder(toolchain, &crate_path, |name| std::env::var_os(name))
+        let target_folder = toolchain::target_folder(toolchain, &crate_path, |name| std::env::var_os(name))
             .join("cuda-builder");
         let request = Request {
             crate_path: &crate_path,
@@ -250,7 +262,7 @@ impl CudaBuilder {
         };
         // Builds for several architectures leave their library under one name: nobody else may build until it is read.
         let lock = lock(&target_folder)?;
-        let artifact = front_end::run(toolchain, &request).map_err(|error| match error {
+        let artifact = cargo::run(toolchain, &request).map_err(|error| match error {
             // What rustc says of upstream's own `cuda_std` would lead astray.
             CudaBuilderError::BuildFailed | CudaBuilderError::NotForTheDevice(_) => {
                 project::foreign_cuda_std(toolchain, &crate_path).unwrap_or(error)
@@ -260,10 +272,10 @@ impl CudaBuilder {
         let dependencies = project::dependencies_of(&artifact.archive, &crate_path);
         let archive = Archive::read(&artifact.archive)?;
         drop(lock);
-        let library = llvm_library::of(toolchain)?;
+        let library = llvm_library::find(&toolchain.sysroot, &toolchain.version)?;
         let is_text = |path: &PathBuf| path.extension().is_some_and(|e| e == "ll");
         let final_module_is_text = self.final_module_path.as_ref().map(is_text);
-        let options = lower::Options {
+        let options = Options {
             crate_name: artifact.crate_name.clone(),
             arch: self.arch,
             optimise: self.nvvm_opts,
@@ -287,12 +299,9 @@ impl CudaBuilder {
         let output = match earlier {
             Some(output) => output,
             None => {
-                llvm::load(&library).map_err(|e| CudaBuilderError::WrongLlvm {
-                    path: library.clone(),
-                    cause: e.to_string(),
-                })?;
+                llvm::load(&library)?;
                 let output = isolate::run(|| lower::lower(&archive, &options, (&cache, conditions)))
-                    .map_err(|error| llvm_library::with_version(toolchain, error))?;
+                    .map_err(|error| error.with_version(&toolchain.version))?;
                 cache.put(key, &output.encode());
                 cache.trim();
                 output
@@ -337,7 +346,7 @@ impl CudaBuilder {
 
 /// All that the lowering depends on but the bitcode. This crate's own sources stand for the program: build scripts of other
 /// profiles, and of other packages, lower as this one does and find what it kept.
-fn conditions(toolchain: &Toolchain, library: &Path, options: &lower::Options) -> Key {
+fn conditions(toolchain: &Toolchain, library: &Path, options: &Options) -> Key {
     let options = format!("{options:?}");
     Key::of(&[
         env!("CUDA_BUILDER_SOURCES").as_bytes(),

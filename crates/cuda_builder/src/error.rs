@@ -1,5 +1,6 @@
 //! What can go wrong in a device build.
 
+use crate::llvm_library::{self, LlvmError};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -63,20 +64,9 @@ pub enum CudaBuilderError {
         #[source]
         cause: io::Error,
     },
-    /// The toolchain has no LLVM library of its own.
-    #[error("no LLVM library was found in `{}`.\nThe device code is made by the LLVM inside the Rust toolchain, which must be the shared library that rustup's toolchains for Linux and macOS carry. This rustc links LLVM statically or uses the system's: install the toolchain with rustup", searched.display())]
-    NoLlvm {
-        /// Where it was looked for.
-        searched: PathBuf,
-    },
-    /// The LLVM library lacks what the lowering calls.
-    #[error("the LLVM library `{}` cannot be used: {cause}.\nThis version of cuda_builder knows the LLVM of Rust 1.95 (LLVM 22): pin that toolchain in rust-toolchain.toml (`channel = \"1.95.0\"`), or update cuda_builder", path.display())]
-    WrongLlvm {
-        /// The library.
-        path: PathBuf,
-        /// What was missing.
-        cause: String,
-    },
+    /// The toolchain's LLVM is of no use.
+    #[error(transparent)]
+    Llvm(#[from] LlvmError),
     /// What rustc made cannot be read.
     #[error("`{}` is not what rustc was asked for: {cause}", path.display())]
     BadArtifact {
@@ -100,6 +90,18 @@ pub enum CudaBuilderError {
     },
 }
 
+impl CudaBuilderError {
+    /// A failure of the lowering, with a word on the toolchain of this `rustc -vV` where that is not the one that is known.
+    pub(crate) fn with_version(self, version: &str) -> Self {
+        let note = llvm_library::note(version).unwrap_or_default();
+        match self {
+            Self::Lowering(text) => Self::Lowering(text + &note),
+            Self::Crashed { how, stderr } => Self::Crashed { how, stderr: stderr + &note },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Debug for CudaBuilderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -109,6 +111,15 @@ impl fmt::Debug for CudaBuilderError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_under_a_newer_rust_say_so() {
+        let text = |version: &str| {
+            CudaBuilderError::Lowering("undefined: x".into()).with_version(version).to_string()
+        };
+        assert!(text("release: 1.99.0\n").starts_with("undefined: x\nThis may be the toolchain"));
+        assert_eq!(text("release: 1.95.0\n"), "undefined: x");
+    }
 
     #[test]
     fn what_unwrap_shows_has_its_line_breaks() {

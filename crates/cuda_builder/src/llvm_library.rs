@@ -1,19 +1,40 @@
-//! The LLVM inside the toolchain: where it is, and whether it is one that this crate knows.
+//! The LLVM inside the toolchain: where it is, whether it is one that is known here, and how it is opened.
+//!
+//! It depends on nothing of this crate, so that others can open the same library.
 
-use crate::error::CudaBuilderError;
-use crate::front_end::Toolchain;
+use libloading::Library;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The major version of LLVM whose C API and whose NVPTX back end this crate was written for.
+/// The major version of LLVM whose C API and whose NVPTX back end are known.
 const LLVM: u32 = 22;
-/// The minor version of the Rust that it was written for, whose panics and names it recognises.
+/// The minor version of the Rust whose panics and names are known.
 const RUST: u32 = 95;
 
-/// The shared LLVM of the toolchain: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so` beside
-/// it is a linker script), `libLLVM.dylib` on macOS.
-pub fn of(toolchain: &Toolchain) -> Result<PathBuf, CudaBuilderError> {
-    let folder = toolchain.sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
+/// Why the toolchain's LLVM is of no use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LlvmError {
+    /// The toolchain has no LLVM library of its own.
+    #[error("no LLVM library was found in `{}`.\nThe device code is made by the LLVM inside the Rust toolchain, which must be the shared library that rustup's toolchains for Linux and macOS carry. This rustc links LLVM statically or uses the system's: install the toolchain with rustup", searched.display())]
+    Missing {
+        /// Where it was looked for.
+        searched: PathBuf,
+    },
+    /// The LLVM library lacks what is called.
+    #[error("the LLVM library `{}` cannot be used: {cause}.\nThis version of cuda_builder knows the LLVM of Rust 1.95 (LLVM 22): pin that toolchain in rust-toolchain.toml (`channel = \"1.95.0\"`), or update cuda_builder", path.display())]
+    Unknown {
+        /// The library.
+        path: PathBuf,
+        /// What was missing.
+        cause: String,
+    },
+}
+
+/// The shared LLVM of the toolchain in `sysroot`: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so`
+/// beside it is a linker script), `libLLVM.dylib` on macOS. `version` is the text of `rustc -vV`.
+pub fn find(sysroot: &Path, version: &str) -> Result<PathBuf, LlvmError> {
+    let folder = sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
     let is_library = |name: &str| {
         name.starts_with("libLLVM.so.")
             || name.starts_with("libLLVM") && name.ends_with(".dylib")
@@ -27,35 +48,38 @@ pub fn of(toolchain: &Toolchain) -> Result<PathBuf, CudaBuilderError> {
         .map(|entry| entry.path())
         .collect();
     found.sort();
-    let path = found.pop().ok_or(CudaBuilderError::NoLlvm { searched: folder })?;
-    // The text of `rustc -vV`. Another LLVM may have the same functions and mean something else by them.
-    match field(&toolchain.version, "LLVM version: ").and_then(|version| number(version, 0)) {
+    let path = found.pop().ok_or(LlvmError::Missing { searched: folder })?;
+    // Another LLVM may have the same functions and mean something else by them.
+    match field(version, "LLVM version: ").and_then(|version| number(version, 0)) {
         Some(major) if major != LLVM => {
-            let release = field(&toolchain.version, "release: ").unwrap_or("?");
-            let cause = format!("it is LLVM {major}, of Rust {release}");
-            Err(CudaBuilderError::WrongLlvm { path, cause })
+            let release = field(version, "release: ").unwrap_or("?");
+            Err(LlvmError::Unknown { path, cause: format!("it is LLVM {major}, of Rust {release}") })
         }
         _ => Ok(path),
     }
 }
 
-/// A failure of the lowering, with a word on the toolchain where that is not the one that this crate was written for.
-pub fn with_version(toolchain: &Toolchain, error: CudaBuilderError) -> CudaBuilderError {
-    let release = field(&toolchain.version, "release: ").unwrap_or("?");
-    if number(release, 1) == Some(RUST) {
-        return error;
-    }
-    let note = format!(
-        "\nThis may be the toolchain: cuda_builder knows Rust 1.{RUST}, this is {release}. Pin the other in \
-         rust-toolchain.toml (`channel = \"1.{RUST}.0\"`), or update cuda_builder"
-    );
-    match error {
-        CudaBuilderError::Lowering(text) => CudaBuilderError::Lowering(text + &note),
-        CudaBuilderError::Crashed { how, stderr } => {
-            CudaBuilderError::Crashed { how, stderr: stderr + &note }
-        }
-        other => other,
-    }
+/// Opens the library, and takes from it what `symbols` wants.
+pub fn open<T>(
+    path: &Path,
+    symbols: impl FnOnce(Library) -> Result<T, libloading::Error>,
+) -> Result<T, LlvmError> {
+    // SAFETY: the toolchain's own LLVM; its initialisers are what rustc itself runs.
+    let opened = unsafe { Library::new(path) };
+    opened
+        .and_then(symbols)
+        .map_err(|cause| LlvmError::Unknown { path: path.to_owned(), cause: cause.to_string() })
+}
+
+/// A word on the toolchain of this `version` where it is not the one that is known.
+pub fn note(version: &str) -> Option<String> {
+    let release = field(version, "release: ").unwrap_or("?");
+    (number(release, 1) != Some(RUST)).then(|| {
+        format!(
+            "\nThis may be the toolchain: cuda_builder knows Rust 1.{RUST}, this is {release}. Pin the other in \
+             rust-toolchain.toml (`channel = \"1.{RUST}.0\"`), or update cuda_builder"
+        )
+    })
 }
 
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
@@ -71,22 +95,13 @@ fn number(version: &str, n: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A sysroot with a file of that name in its `lib`, and a compiler that says `version` of itself.
-    fn toolchain(library: Option<&str>, version: &str) -> (tempfile::TempDir, Toolchain) {
+    /// A sysroot with a file of that name in its `lib`.
+    fn sysroot(library: &str) -> tempfile::TempDir {
         let sysroot = tempfile::tempdir().unwrap();
         let folder = sysroot.path().join(if cfg!(windows) { "bin" } else { "lib" });
         fs::create_dir_all(&folder).unwrap();
-        if let Some(name) = library {
-            fs::write(folder.join(name), "").unwrap();
-        }
-        let toolchain = Toolchain {
-            rustc: "rustc".into(),
-            cargo: "cargo".into(),
-            sysroot: sysroot.path().to_owned(),
-            host: "x86_64-unknown-linux-gnu".into(),
-            version: version.to_owned(),
-        };
-        (sysroot, toolchain)
+        fs::write(folder.join(library), "").unwrap();
+        sysroot
     }
 
     const KNOWN: &str = "rustc 1.95.0 (abc 2026-04-14)\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
@@ -94,11 +109,11 @@ mod tests {
 
     #[test]
     fn a_toolchain_without_llvm_is_told_from_one_with() {
-        let (_kept, with) = toolchain(Some("libLLVM.so.22.1-rust-1.95.0-stable"), KNOWN);
-        assert!(of(&with).unwrap().ends_with("libLLVM.so.22.1-rust-1.95.0-stable"));
-        let (_kept, without) = toolchain(Some("libstd.so"), KNOWN);
-        let text = of(&without).unwrap_err().to_string();
-        let folder = without.sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
+        let with = sysroot("libLLVM.so.22.1-rust-1.95.0-stable");
+        assert!(find(with.path(), KNOWN).unwrap().ends_with("libLLVM.so.22.1-rust-1.95.0-stable"));
+        let without = sysroot("libstd.so");
+        let text = find(without.path(), KNOWN).unwrap_err().to_string();
+        let folder = without.path().join(if cfg!(windows) { "bin" } else { "lib" });
         for part in [&*folder.display().to_string(), "no LLVM library", "install the toolchain with rustup"] {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
@@ -106,21 +121,26 @@ mod tests {
 
     #[test]
     fn a_newer_llvm_is_refused_with_the_toolchain_to_pin() {
-        let (_kept, newer) = toolchain(Some("libLLVM.so.24.1-rust-1.99.0-stable"), NEWER);
-        let text = of(&newer).unwrap_err().to_string();
+        let newer = sysroot("libLLVM.so.24.1-rust-1.99.0-stable");
+        let text = find(newer.path(), NEWER).unwrap_err().to_string();
         for part in ["LLVM 24, of Rust 1.99.0", "libLLVM.so.24.1", "channel = \"1.95.0\""] {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
     }
 
     #[test]
-    fn failures_under_a_newer_rust_say_so() {
+    fn what_is_no_library_is_an_error_with_its_path() {
+        let broken = sysroot("libLLVM.so.22.1-rust-1.95.0-stable");
+        let path = find(broken.path(), KNOWN).unwrap();
+        let text = open(&path, Ok).unwrap_err().to_string();
+        assert!(text.contains("libLLVM.so.22.1") && text.contains("cannot be used"), "{text}");
+    }
+
+    #[test]
+    fn the_same_llvm_of_a_newer_rust_may_well_do() {
         let version = NEWER.replace("24.1.0", "22.1.9");
-        let (_kept, newer) = toolchain(Some("libLLVM.so.22.1-rust-1.99.0-stable"), &version);
-        assert!(of(&newer).is_ok(), "the same LLVM may well do");
-        let text = with_version(&newer, CudaBuilderError::Lowering("undefined: x".into())).to_string();
-        assert!(text.starts_with("undefined: x") && text.contains("this is 1.99.0"), "{text}");
-        let (_kept, known) = toolchain(None, KNOWN);
-        assert_eq!(with_version(&known, CudaBuilderError::Lowering("x".into())).to_string(), "x");
+        assert!(find(sysroot("libLLVM.so.22.1-rust-1.99.0-stable").path(), &version).is_ok());
+        assert!(note(&version).unwrap().contains("this is 1.99.0"));
+        assert_eq!(note(KNOWN), None);
     }
 }

@@ -137,6 +137,11 @@ macro_rules! __unroll {
     }};
 }
 
+/// The page's examples are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/porting.md")]
+struct Porting;
+
 #[cfg(all(target_os = "cuda", not(doc)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

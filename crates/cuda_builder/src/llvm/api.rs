@@ -1,5 +1,6 @@
 //! The functions of LLVM's C API that the lowering calls, resolved in the library that ships inside the toolchain.
 
+use crate::llvm_library::{self, LlvmError};
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use std::path::Path;
@@ -20,9 +21,7 @@ macro_rules! functions {
         }
 
         impl Api {
-            fn load(path: &Path) -> Result<Self, libloading::Error> {
-                // SAFETY: the toolchain's own LLVM; its initialisers are what rustc itself runs.
-                let library = unsafe { Library::new(path)? };
+            fn of(library: Library) -> Result<Self, libloading::Error> {
                 Ok(Self {
                     // SAFETY: the signature is that of the C header of LLVM 22; the symbol lives as long as the
                     // library, which the table keeps open.
@@ -37,9 +36,9 @@ macro_rules! functions {
 static API: OnceLock<Api> = OnceLock::new();
 
 /// Opens the library, once for the process.
-pub fn load(path: &Path) -> Result<(), libloading::Error> {
+pub fn load(path: &Path) -> Result<(), LlvmError> {
     if API.get().is_none() {
-        let api = Api::load(path)?;
+        let api = llvm_library::open(path, Api::of)?;
         let _ = API.set(api);
     }
     Ok(())
