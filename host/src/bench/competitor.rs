@@ -13,8 +13,11 @@ pub struct Candidate {
     /// What it does.
     pub does: Kind,
     /// Opens it; what is missing is left out of the bench by name.
-    pub open: fn(&Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error>,
+    pub open: Open,
 }
+
+/// Opens a competitor; none is there if what it needs is missing.
+type Open = fn(&Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error>;
 
 /// Somebody whose launches are timed beside ours.
 pub trait Competitor {

@@ -25,7 +25,8 @@ pub fn add(
         return Err(Error::Size(format!("the sum has {n} elements, its buffer {}", out.len())));
     }
     // SAFETY: `out` is as long as the shorter of the two.
-    Ok(unsafe { device.kernel::<vecadd>(&LEVELS)?.launch(Shape::line(n, 256), (a, b, out))? })
+    unsafe { device.kernel::<vecadd>(&LEVELS)?.launch(Shape::line(n, 256), (a, b, out))? };
+    Ok(())
 }
 
 /// The demo.

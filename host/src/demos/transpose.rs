@@ -115,9 +115,9 @@ pub trait Element: DeviceCopy + AnyBitPattern + Send + Sync + Default + PartialE
     fn name(step: Step) -> Option<&'static str> {
         match (step.in_tiles(), step.variant()) {
             (Some(step), _) => Self::in_tiles(step),
-            (_, Some(variant)) => dispatch::plan(For::Any, variant, size_of::<Self>(), (1, 1))
-                .ok()
-                .map(|choice| choice.kernel()),
+            (_, Some(variant)) => {
+                Plan::of(For::Any, variant, size_of::<Self>(), (1, 1)).ok().map(|plan| plan.kernel())
+            }
             _ => None,
         }
     }

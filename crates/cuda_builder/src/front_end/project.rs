@@ -80,11 +80,14 @@ fn has_cuda() -> bool {
         || cfg!(windows)
 }
 
-/// Whether a source in this folder names the library of the driver.
+/// The library of the driver, and those that bring it.
+const DRIVERS: [&str; 3] = ["warpsmith_cuda", "warpsmith_launch", "warpsmith_kernels"];
+
+/// Whether a source in this folder names the library of the driver, or one that names it.
 fn names_driver(folder: &Path) -> bool {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).any(|path| {
         path.is_dir() && names_driver(&path)
-            || fs::read_to_string(&path).is_ok_and(|text| text.contains("warpsmith_cuda"))
+            || fs::read_to_string(&path).is_ok_and(|text| DRIVERS.iter().any(|name| text.contains(name)))
     })
 }
 

@@ -46,7 +46,7 @@ pub(super) fn variable(variable: &Variable) -> Result<(), Refusal> {
 /// Whether an array has no length, nor an initial value that gives it one.
 pub(super) fn is_incomplete(variable: &Variable) -> bool {
     match variable.dims.first() {
-        Some(None) => variable.initializer.as_ref().is_none_or(|values| values.len() == 0),
+        Some(None) => variable.initializer.as_ref().is_none_or(|values| values.is_empty()),
         Some(Some(0)) => true,
         _ => false,
     }

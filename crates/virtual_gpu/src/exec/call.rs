@@ -241,7 +241,7 @@ fn tell<O: BlockObserver>(warp: &Warp, cx: &mut Cx<'_, O>, from: Framed, to: Fra
             Place::Sink => Carrier::Device,
         }
     };
-    let parts = if step == 0 { 1 } else { size / step };
+    let parts = size.checked_div(step).unwrap_or(1);
     for byte in (0..parts).map(|part| part * step) {
         cx.observer.passed(at, carrier(from, byte), carrier(to, byte), step);
     }

@@ -37,6 +37,9 @@ const ALIGN: u64 = 512;
 const PAGE: u64 = 2 << 20;
 const MIN_GAP: u64 = 1 << 20;
 
+/// A part of a range of addresses: an allocation, an offset in it, and bytes.
+type Stretch = (Arc<Allocation>, u64, u64);
+
 /// The device's memory. Shared by every launch and every host thread.
 #[derive(Debug)]
 pub struct Memory {
@@ -202,8 +205,8 @@ impl Memory {
         (allocation(before), allocation(after))
     }
 
-    /// The pieces that a range lies in: allocations, offsets in them, bytes. Only mappings follow each other without a gap.
-    fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<(Arc<Allocation>, u64, u64)>, Error> {
+    /// The pieces that a range lies in. Only mappings follow each other without a gap.
+    fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<Stretch>, Error> {
         let mut pieces = Vec::new();
         let (mut at, mut rest) = (address, bytes);
         while rest > 0 {
@@ -232,7 +235,7 @@ impl Memory {
         &self,
         address: u64,
         bytes: u64,
-    ) -> Result<impl Iterator<Item = Result<(Arc<Allocation>, u64, u64), Error>>, Error> {
+    ) -> Result<impl Iterator<Item = Result<Stretch, Error>>, Error> {
         let (free, total) = self.info();
         let steps = self.pieces(address, bytes)?.into_iter().flat_map(|(allocation, offset, bytes)| {
             let step = move |at: u64| (allocation.clone(), offset + at, machine::STEP.min(bytes - at));
