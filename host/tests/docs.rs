@@ -123,3 +123,28 @@ fn every_link_to_a_file_leads_to_one() {
         assert!(file.exists(), "{} links to {link}, which is not there", page.display());
     }
 }
+
+#[test]
+fn where_to_change_names_files_that_hold_what_it_says() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = include_str!("../../docs/where-to-change.md");
+    let tasks: Vec<&str> = page.split("\n## ").skip(1).collect();
+    assert_eq!(tasks.len(), 10);
+    for task in tasks {
+        let files: Vec<&str> = task.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+        assert!((1..=4).contains(&files.len()), "{task}");
+        for line in files {
+            // A file, and a word in it beside which the change goes; a file to be made has no word.
+            let mut code = line.split('`').skip(1).step_by(2);
+            let (path, word) = (code.next().expect(line), code.next());
+            if line.contains("a new file") {
+                let folder = root.join(path).parent().unwrap().to_owned();
+                assert!(folder.is_dir() && !root.join(path).exists(), "{line}");
+                continue;
+            }
+            let text =
+                std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert!(text.contains(word.expect(line)), "{line}");
+        }
+    }
+}

@@ -185,7 +185,7 @@ fn the_virtual_gpu_stands_for_each_model() {
         assert_eq!(answer["devices"][0]["capability"], capability, "{model}");
         assert_eq!(answer["devices"][0]["sms"], sms, "{model}");
         assert_eq!(answer["devices"][0]["is_virtual"], true);
-        assert_eq!(answer["models"].as_array().unwrap().len(), 7);
+        assert_eq!(answer["models"].as_array().unwrap().len(), 8);
     }
 }
 
