@@ -33,7 +33,7 @@ fn what_is_not_known_is_refused_with_its_line() {
         ("\nbra NOWHERE;", "NOWHERE"),
         ("\ncall nobody;", "nobody"),
         (".reg .pred %p;\n@%q bra L;\nL: ret;", "%q"),
-        (".reg .b32 %r<2>;\nld.const.u32 %r0, [p];", "space"),
+        (".reg .b32 %r<2>;\nld.const.u32 %r0, [p];", "is in `.param`"),
         (".reg .b32 %r<2>;\nld.param.u32 %r0, [p+6];", "beyond"),
     ] {
         let error = refusal(&kernel(body));
