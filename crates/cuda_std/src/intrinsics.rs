@@ -45,7 +45,7 @@ macro_rules! instruction {
         let result: $to;
         // SAFETY: arithmetic has no precondition.
         unsafe {
-            crate::ptx!(concat!($text, " {result}, {x};"), result = out($to) result, x = in($from) $x;
+            crate::__blockwise_ptx!(concat!($text, " {result}, {x};"), result = out($to) result, x = in($from) $x;
                 options(pure, nomem))
         }
         result
@@ -54,7 +54,7 @@ macro_rules! instruction {
         let result: $to;
         // SAFETY: as above.
         unsafe {
-            crate::ptx!(concat!($text, " {result}, {x}, {y};"), result = out($to) result, x = in($from) $x,
+            crate::__blockwise_ptx!(concat!($text, " {result}, {x}, {y};"), result = out($to) result, x = in($from) $x,
                 y = in($from) $y; options(pure, nomem))
         }
         result
@@ -63,7 +63,7 @@ macro_rules! instruction {
         let result: $to;
         // SAFETY: as above.
         unsafe {
-            crate::ptx!(concat!($text, " {result}, {x}, {y}, {z};"), result = out($to) result, x = in($from) $x,
+            crate::__blockwise_ptx!(concat!($text, " {result}, {x}, {y}, {z};"), result = out($to) result, x = in($from) $x,
                 y = in($from) $y, z = in($from) $z; options(pure, nomem))
         }
         result

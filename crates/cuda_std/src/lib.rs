@@ -96,6 +96,14 @@ macro_rules! ptx {
     ($($tokens:tt)*) => { $crate::__ptx!(($crate) $($tokens)*) };
 }
 
+/// [`ptx!`] for what kernels without `unsafe` may reach: mathematics, and the crates whose types keep such kernels right.
+/// `cuda_builder` refuses them every other inline PTX.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __blockwise_ptx {
+    ($($tokens:tt)*) => { $crate::__ptx!(($crate) @ $($tokens)*) };
+}
+
 /// Says how often to unroll the loop whose body it stands in: a number, `full`, or `none`.
 ///
 /// Without it the compiler decides, much as nvcc does. The innermost loop around it is meant; for a loop by closure

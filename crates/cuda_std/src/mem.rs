@@ -1,6 +1,5 @@
 //! The device heap, and the sizes of shared memory.
 
-use crate::ptx;
 use alloc::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 
@@ -73,7 +72,9 @@ pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
 pub fn dynamic_smem_size() -> u32 {
     let bytes: u32;
     // SAFETY: reading a special register has no precondition.
-    unsafe { ptx!("mov.u32 {bytes}, %dynamic_smem_size;", bytes = out(u32) bytes; options(pure, nomem)) };
+    unsafe {
+        crate::__blockwise_ptx!("mov.u32 {bytes}, %dynamic_smem_size;", bytes = out(u32) bytes; options(pure, nomem))
+    };
     bytes
 }
 
@@ -82,7 +83,9 @@ pub fn dynamic_smem_size() -> u32 {
 pub fn total_smem_size() -> u32 {
     let bytes: u32;
     // SAFETY: reading a special register has no precondition.
-    unsafe { ptx!("mov.u32 {bytes}, %total_smem_size;", bytes = out(u32) bytes; options(pure, nomem)) };
+    unsafe {
+        crate::__blockwise_ptx!("mov.u32 {bytes}, %total_smem_size;", bytes = out(u32) bytes; options(pure, nomem))
+    };
     bytes
 }
 

@@ -1,7 +1,8 @@
 //! `ptx!`: inline PTX on stable Rust.
 //!
 //! A call becomes a call of a foreign function whose link name carries the text, the options and the operands' types:
-//! `ptx:OPTIONS|OPERANDS|TEMPLATE`. Options are the letters `p` (pure), `n` (nomem), `c` (convergent). Operands are
+//! `ptx:OPTIONS|OPERANDS|TEMPLATE`, and `blockwise:ptx:…` for `cuda_std::__blockwise_ptx!`, which a kernel without `unsafe`
+//! may reach. Options are the letters `p` (pure), `n` (nomem), `c` (convergent). Operands are
 //! separated by commas, each `i:TYPE` (in, by value), `o:TYPE` (out, by pointer), `x:TYPE` (in and out, by pointer) or
 //! `n` (a constant, passed as `i64`). In the template `{0}` names operand 0, and doubled braces are braces.
 
@@ -43,6 +44,8 @@ struct Options {
 struct InlinePtx {
     /// The path of `cuda_std`, as `$crate` of `ptx!`.
     cuda_std: TokenStream,
+    /// Whether kernels without `unsafe` may reach it.
+    blockwise: bool,
     template: String,
     template_span: Span,
     operands: Vec<Operand>,
@@ -54,6 +57,10 @@ impl Parse for InlinePtx {
         let path;
         parenthesized!(path in input);
         let cuda_std = path.parse()?;
+        let blockwise = input.peek(Token![@]);
+        if blockwise {
+            input.parse::<Token![@]>()?;
+        }
         let template_span = input.span();
         let mut lines = Vec::new();
         let (mut operands, mut options) = (Vec::new(), Options::default());
@@ -80,7 +87,7 @@ impl Parse for InlinePtx {
                 "the PTX text comes first: `ptx!(\"add.u32 {d}, {a}, {b};\", …)`",
             ));
         }
-        Ok(Self { cuda_std, template: lines.join("\n"), template_span, operands, options })
+        Ok(Self { cuda_std, blockwise, template: lines.join("\n"), template_span, operands, options })
     }
 }
 
@@ -226,7 +233,8 @@ impl InlinePtx {
             ));
         }
         let template = self.numbered_template()?;
-        let link_name = format!("ptx:{}|{}|{template}", self.option_letters(), self.operand_codes());
+        let mark = if self.blockwise { "blockwise:ptx:" } else { "ptx:" };
+        let link_name = format!("{mark}{}|{}|{template}", self.option_letters(), self.operand_codes());
         if link_name.contains('\0') {
             return Err(Error::new(self.template_span, "the PTX text must not contain a NUL character"));
         }

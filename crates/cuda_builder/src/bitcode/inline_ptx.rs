@@ -13,7 +13,8 @@ enum Operand {
 pub fn resolve(context: &Context, module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         let link_name = function.name();
-        let Some(description) = link_name.strip_prefix(marks::PTX) else { continue };
+        let mark = link_name.strip_prefix(marks::BLOCKWISE).unwrap_or(&link_name);
+        let Some(description) = mark.strip_prefix(marks::PTX) else { continue };
         for call in function.users() {
             if call.as_instruction().is_none()
                 || !matches!(call.opcode(), Opcode::Call)

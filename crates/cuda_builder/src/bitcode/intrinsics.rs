@@ -21,7 +21,8 @@ pub fn capability(context: &Context, module: &Module<'_>, capability: u32) {
 pub fn resolve(context: &Context, module: &Module<'_>) -> Result<(), String> {
     for function in module.functions() {
         let link_name = function.name();
-        let Some(name) = link_name.strip_prefix(marks::LLVM) else { continue };
+        let blockwise = || link_name.strip_prefix(marks::BLOCKWISE).filter(|name| name.starts_with("llvm."));
+        let Some(name) = link_name.strip_prefix(marks::LLVM).or_else(blockwise) else { continue };
         let caller = || function.users().first().map(|user| names::of(user.function())).unwrap_or_default();
         if !context.is_intrinsic(name) {
             return Err(format!("`{name}`, used by `{}`, is not an intrinsic of this LLVM", caller()));

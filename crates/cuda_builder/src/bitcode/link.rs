@@ -135,6 +135,9 @@ pub fn undefined(module: &Module<'_>) -> Vec<String> {
     functions
         .chain(globals)
         .map(Value::name)
-        .filter(|name| ![marks::LLVM, marks::PTX, marks::UNROLL].iter().any(|mark| name.starts_with(mark)))
+        .filter(|name| {
+            let marks = [marks::LLVM, marks::PTX, marks::BLOCKWISE, marks::UNROLL];
+            !marks.iter().any(|mark| name.starts_with(mark))
+        })
         .collect()
 }

@@ -11,6 +11,8 @@ pub const NAMES: &str = "warpsmith.names.";
 /// `warpsmith.bounds.k`: nine `u32`: the most threads, the fewest blocks, the most registers, the three sides of the block
 /// and of the cluster; 0 is none.
 pub const BOUNDS: &str = "warpsmith.bounds.";
+/// `warpsmith.blockwise.k`: there where the kernel is written without `unsafe`. What it says is that it is there.
+pub const BLOCKWISE_KERNEL: &str = "warpsmith.blockwise.";
 
 /// The section of statics in shared memory.
 pub const SHARED: &str = "__WARPSMITH,shared";
@@ -34,3 +36,7 @@ pub const CAPABILITY: &str = "warpsmith:capability";
 
 /// A foreign function whose calls are inline PTX.
 pub const PTX: &str = "ptx:";
+
+/// What stands before the marks of code that kernels without `unsafe` may reach: `blockwise:llvm.NAME` for an intrinsic, and
+/// `blockwise:ptx:…` for inline PTX.
+pub const BLOCKWISE: &str = "blockwise:";

@@ -46,7 +46,7 @@ fn quotient(x: f32, y: f32) -> f32 {
         let result: f32;
         // SAFETY: arithmetic has no precondition.
         unsafe {
-            crate::ptx!("div.approx.f32 {result}, {x}, {y};", result = out(f32) result, x = in(f32) x, y = in(f32) y;
+            crate::__blockwise_ptx!("div.approx.f32 {result}, {x}, {y};", result = out(f32) result, x = in(f32) x, y = in(f32) y;
                 options(pure, nomem))
         }
         result

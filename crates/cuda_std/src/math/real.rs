@@ -170,7 +170,7 @@ mod to_i32 {
                     let result: i32;
                     // SAFETY: arithmetic has no precondition.
                     unsafe {
-                        crate::ptx!($text, result = out(i32) result, x = in($float) x; options(pure, nomem))
+                        crate::__blockwise_ptx!($text, result = out(i32) result, x = in($float) x; options(pure, nomem))
                     }
                     result
                 }
@@ -194,7 +194,7 @@ macro_rules! approximation {
             let result: $float;
             // SAFETY: arithmetic has no precondition.
             unsafe {
-                crate::ptx!($text, result = out($float) result, x = in($float) x; options(pure, nomem))
+                crate::__blockwise_ptx!($text, result = out($float) result, x = in($float) x; options(pure, nomem))
             }
             result
         }

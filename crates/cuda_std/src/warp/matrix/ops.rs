@@ -276,7 +276,7 @@ fn tf32(values: Registers) -> Registers {
         let value = f32::from_bits(values[i]);
         // SAFETY: registers alone.
         unsafe {
-            ptx!("cvt.rna.tf32.f32 {d}, {a};", d = out(u32) rounded[i], a = in(f32) value; options(pure, nomem));
+            crate::__blockwise_ptx!("cvt.rna.tf32.f32 {d}, {a};", d = out(u32) rounded[i], a = in(f32) value; options(pure, nomem));
         }
         i += 1;
     }
