@@ -9,12 +9,9 @@ use warpsmith_launch::{Device, Shape};
 use crate::error::Error;
 use crate::modules::LEVELS;
 
-/// A step of the ladder.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The kernel.
     pub kernel: &'static str,
-    /// What is new in it.
     pub new: &'static str,
     /// What m, n and k are multiples of.
     pub tile: (usize, usize, usize),

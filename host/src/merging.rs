@@ -19,7 +19,6 @@ use crate::modules::LEVELS;
 pub struct Merge {
     /// The file as the compiler named it.
     pub file: String,
-    /// The line.
     pub line: u32,
     /// PTX instructions.
     pub loads: usize,

@@ -34,7 +34,6 @@ pub fn profile_on(device: &Device, kernel: &str, size: Option<Size>) -> anyhow::
     Ok(profiles)
 }
 
-/// Runs the demo of a family.
 pub fn run_family(family: &str, stage: &Stage) -> Result<Vec<demos::Row>, Error> {
     let demo =
         demos::find(family).ok_or_else(|| Error::Size(format!("no demo runs the kernels of {family}")))?;

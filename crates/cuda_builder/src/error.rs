@@ -29,7 +29,7 @@ pub enum CudaBuilderError {
     OldHeader {
         /// The crate's root.
         file: PathBuf,
-        /// Which lines.
+        /// Which lines these are, in words.
         lines: String,
         /// The text to delete.
         header: String,
@@ -47,7 +47,7 @@ pub enum CudaBuilderError {
     /// A program could not be started.
     #[error("`{program}` could not be started: {cause}")]
     CannotRun {
-        /// The program.
+        /// As it was called.
         program: PathBuf,
         /// What the system said.
         #[source]

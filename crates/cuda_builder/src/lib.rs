@@ -7,6 +7,7 @@
 //! let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap());
 //! CudaBuilder::new("../kernels").arch(NvvmArch::Compute75).copy_to(out.join("kernels.ptx")).build().unwrap();
 //! ```
+#![warn(missing_docs)]
 
 mod arch;
 mod assembly;

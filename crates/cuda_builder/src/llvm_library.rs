@@ -24,7 +24,7 @@ pub enum LlvmError {
     /// The LLVM library lacks what is called.
     #[error("the LLVM library `{}` cannot be used: {cause}.\nThis version of cuda_builder knows the LLVM of Rust 1.95 (LLVM 22): pin that toolchain in rust-toolchain.toml (`channel = \"1.95.0\"`), or update cuda_builder", path.display())]
     Unknown {
-        /// The library.
+        /// The file that was opened.
         path: PathBuf,
         /// What was missing.
         cause: String,

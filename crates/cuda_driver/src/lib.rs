@@ -32,6 +32,7 @@
 //! }
 //! assert_eq!(devices, 1);
 //! ```
+#![warn(missing_docs)]
 
 pub mod abi;
 mod api;

@@ -63,7 +63,6 @@ impl Wanted {
         !self.0.is_empty() || file::is_wanted()
     }
 
-    /// Keeps the profile of the launch.
     pub fn keep(&self, launch: LaunchProfile) {
         for recording in &self.0 {
             lock(recording).push(launch.clone());

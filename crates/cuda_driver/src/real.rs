@@ -57,7 +57,7 @@ pub enum Missing {
     /// `WARPSMITH_LIBCUDA` names something that cannot be opened.
     #[error("WARPSMITH_LIBCUDA={path} cannot be opened: {reason}")]
     Named {
-        /// The path.
+        /// The variable's value.
         path: String,
         /// What the loader said.
         reason: String,
@@ -65,13 +65,13 @@ pub enum Missing {
     /// `WARPSMITH_LIBCUDA` names this library.
     #[error("WARPSMITH_LIBCUDA={path} is Warpsmith's own stand-in, not NVIDIA's driver")]
     OurOwn {
-        /// The path.
+        /// The variable's value.
         path: String,
     },
     /// A library is there and cannot be opened.
     #[error("`{path}` cannot be opened: {reason}")]
     Broken {
-        /// The path.
+        /// Where it was found.
         path: String,
         /// What the loader said.
         reason: String,

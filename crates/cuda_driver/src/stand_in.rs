@@ -58,7 +58,7 @@ impl DriverDirectory {
         Ok(Self { path })
     }
 
-    /// The directory.
+    /// What `LD_LIBRARY_PATH` begins with.
     pub fn path(&self) -> &Path {
         &self.path
     }

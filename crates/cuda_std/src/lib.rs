@@ -3,6 +3,7 @@
 //! A kernel crate depends on it and is compiled twice: by `cuda_builder` for the GPU, where
 //! `cfg(target_os = "cuda")` holds, and as an ordinary crate for the host, where functions that need the GPU panic.
 #![no_std]
+#![warn(missing_docs)]
 
 extern crate alloc;
 extern crate self as cuda_std;

@@ -4,6 +4,7 @@
 //! `cuda_builder` recognises. Whether an expansion is for the device or the host is decided by
 //! `cfg(target_os = "cuda")` in the expanded code, never here, so one expansion serves `cargo check`, rust-analyzer
 //! and the device build.
+#![warn(missing_docs)]
 
 mod crate_path;
 mod device_item;

@@ -9,7 +9,6 @@ use crate::record::Record;
 /// One result that differs beyond its form's bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The thread.
     pub thread: usize,
     /// Its operands, in the form's order.
     pub operands: Vec<u64>,

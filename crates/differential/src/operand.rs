@@ -5,11 +5,8 @@
 pub enum Register {
     /// `.pred`, stored as a byte.
     Pred,
-    /// `.b16`
     B16,
-    /// `.b32`
     B32,
-    /// `.b64`
     B64,
 }
 
@@ -62,7 +59,6 @@ pub enum Kind {
     Int(u32),
     /// Two 16-bit integers.
     IntPair,
-    /// A float.
     Float(Float),
     /// Two 16-bit floats.
     FloatPair(Float),
@@ -138,7 +134,6 @@ impl Random {
         Self(seed)
     }
 
-    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -146,7 +141,6 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// Below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.bits() % n
     }

@@ -120,9 +120,7 @@ pub struct BySpace {
 pub struct Operations {
     /// `f16` and `bf16`.
     pub f16: u64,
-    /// `f32`.
     pub f32: u64,
-    /// `f64`.
     pub f64: u64,
     /// Of `mma`, `wmma` and `wgmma`.
     pub tensor: TensorOperations,
@@ -134,9 +132,7 @@ pub struct Operations {
 pub struct TensorOperations {
     /// `f16` and `bf16`.
     pub f16: u64,
-    /// `tf32`.
     pub tf32: u64,
-    /// `f64`.
     pub f64: u64,
     /// Floating-point numbers of eight bits.
     pub f8: u64,

@@ -24,6 +24,7 @@
 //! println!("{}", plan.why());
 //! # Ok(()) }
 //! ```
+#![warn(missing_docs)]
 
 mod costs;
 mod error;

@@ -55,6 +55,7 @@
 //!
 //! `cust` stays visible: [`Device::stream`] is its stream, buffers are its own, and `cust::launch!` takes
 //! [`Launcher::function`].
+#![warn(missing_docs)]
 
 mod argument;
 mod description;

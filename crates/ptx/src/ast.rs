@@ -10,9 +10,7 @@ use crate::types::{Linkage, ScalarType, Space};
 /// A place in the text. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Position {
-    /// The line.
     pub line: u32,
-    /// The column.
     pub column: u32,
 }
 
@@ -60,7 +58,6 @@ pub struct LocId(pub u32);
 /// `.loc FILE LINE COLUMN{, function_name LABEL{+OFFSET}, inlined_at FILE LINE COLUMN}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The place.
     pub place: Place,
     /// Set if the code was inlined.
     pub inlined: Option<Inlined>,
@@ -73,7 +70,6 @@ pub struct Place {
     pub file: u32,
     /// Line; 0 is "no line".
     pub line: u32,
-    /// Column.
     pub column: u32,
 }
 
@@ -102,9 +98,7 @@ pub struct Alias {
 /// Kernel or device function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FunctionKind {
-    /// `.entry`.
     Entry,
-    /// `.func`.
     Func,
 }
 
@@ -115,7 +109,6 @@ pub struct Function {
     pub kind: FunctionKind,
     /// `.visible`, `.extern`, `.weak`.
     pub linkage: Option<Linkage>,
-    /// The name.
     pub name: Name,
     /// Results of a device function: `.param` or `.reg` variables.
     pub results: Vec<Variable>,
@@ -144,17 +137,13 @@ pub struct FunctionDirectives {
     pub maxnreg: Option<u32>,
     /// `.reqnctapercluster x{, y{, z}}`.
     pub reqnctapercluster: Option<[u32; 3]>,
-    /// `.explicitcluster`.
     pub explicitcluster: bool,
     /// `.maxclusterrank n`.
     pub maxclusterrank: Option<u32>,
-    /// `.blocksareclusters`.
     pub blocksareclusters: bool,
-    /// `.noreturn`.
     pub noreturn: bool,
     /// `.unique_thread_count n` and other directives of the ABI, by name and numbers.
     pub other: Vec<(Name, Vec<u32>)>,
-    /// `.pragma "…";`.
     pub pragmas: Vec<Name>,
     /// `.attribute(.unified(a, b))` and its like.
     pub attributes: Vec<Attribute>,
@@ -194,7 +183,6 @@ pub struct Variable {
     pub initializer: Option<Initializer>,
     /// `.ptr{.space}{.align n}` of a kernel parameter.
     pub pointer: Option<PointerAttribute>,
-    /// `.attribute(…)`.
     pub attributes: Vec<Attribute>,
     /// Where its name stands.
     pub position: Position,
@@ -253,7 +241,6 @@ pub enum Statement {
     Variable(Box<Variable>),
     /// `$L__BB0_2:`
     Label(Name, Position),
-    /// An instruction.
     Instruction(Instruction),
     /// A nested scope.
     Block(Block),
@@ -274,7 +261,6 @@ pub struct Registers {
     pub ty: ScalarType,
     /// 1, or the length of `.v2`, `.v4`, `.v8`.
     pub vector: u8,
-    /// The names.
     pub names: Vec<RegisterName>,
     /// Where the declaration starts.
     pub position: Position,
@@ -305,7 +291,6 @@ pub struct TargetList {
 pub struct CallPrototype {
     /// The prototype's name.
     pub name: Name,
-    /// Results.
     pub results: Vec<Variable>,
     /// Parameters.
     pub params: Vec<Variable>,
@@ -327,7 +312,6 @@ pub struct Section {
 /// One line of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SectionItem {
-    /// A label.
     Label(Name),
     /// Bytes, little-endian, already laid out.
     Bytes(Vec<u8>),

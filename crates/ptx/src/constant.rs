@@ -7,7 +7,6 @@ use crate::name::Name;
 pub enum Constant {
     /// 64 bits; `unsigned` as the rules of constant expressions found it (`U` suffix, too large for `.s64` …).
     Integer {
-        /// The bits.
         bits: u64,
         /// `.u64` rather than `.s64`.
         unsigned: bool,

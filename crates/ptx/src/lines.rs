@@ -10,7 +10,6 @@ use crate::ast::{LocId, Location, Module, Place, SectionItem};
 pub struct Frame {
     /// The file, as the compiler named it.
     pub file: Arc<str>,
-    /// Line, from 1.
     pub line: u32,
     /// Column, from 1; 0 if not known.
     pub column: u32,

@@ -59,11 +59,9 @@ pub struct Palette {
     pub page: Colour,
     /// Behind cards, tables and drawings.
     pub card: Colour,
-    /// Text.
     pub text: Colour,
     /// Text that steps back.
     pub muted: Colour,
-    /// Links.
     pub link: Colour,
     /// Lines between things.
     pub rule: Colour,

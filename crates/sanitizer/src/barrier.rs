@@ -18,7 +18,6 @@ use crate::report::{Reporter, Told};
 use crate::tool::{BlockBarrier, Tool};
 use crate::tools::Watched;
 
-/// What is wrong with a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrong {
     /// `.aligned`, and some living lanes of the warp are elsewhere.
@@ -37,7 +36,6 @@ pub enum Wrong {
     },
     /// A thread went round the barrier and ended.
     WentRound {
-        /// The thread.
         thread: u32,
         /// Its last access.
         last: u32,

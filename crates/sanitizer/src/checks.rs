@@ -46,7 +46,6 @@ pub struct Checks(u32);
 impl Checks {
     /// All tools.
     pub const ALL: Checks = Checks((1 << Check::ALL.len()) - 1);
-    /// None.
     pub const NONE: Checks = Checks(0);
 
     /// Whether a tool is on.

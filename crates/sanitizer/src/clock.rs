@@ -384,7 +384,6 @@ impl Gathered {
         self.steps.is_empty()
     }
 
-    /// Puts in a snapshot.
     pub fn put(&mut self, snapshot: &Snapshot) {
         self.put_known(snapshot.block, &snapshot.known);
         let mine = self.steps.entry(snapshot.block).or_insert_with(|| (&*snapshot.known.own).into());

@@ -24,11 +24,8 @@ pub enum Severity {
 /// A source position, innermost frame first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
-    /// File.
     pub file: String,
-    /// Line, from 1.
     pub line: u32,
-    /// Column, from 1, or 0.
     pub column: u32,
     /// The inlined function, when known.
     pub function: Option<String>,
@@ -43,7 +40,6 @@ pub struct Site {
     pub block: [u32; 3],
     /// Thread index in the block.
     pub thread: [u32; 3],
-    /// Line of the PTX.
     pub ptx_line: u32,
     /// Function of the PTX.
     pub function: String,
@@ -92,7 +88,6 @@ pub struct Object {
 pub struct Finding {
     /// Tool.
     pub check: Check,
-    /// Severity.
     pub severity: Severity,
     /// One line: what happened.
     pub message: String,

@@ -29,17 +29,14 @@ use crate::written::{PAGE, Written};
 /// What an undefined value decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Decides {
-    /// An address.
     Address,
     /// A branch, or whether an instruction is executed.
     Guard,
     /// An atomic operation.
     Atomic,
-    /// What is printed.
     Print,
 }
 
-/// The registers of one warp.
 #[derive(Debug, Default)]
 struct WarpRegisters {
     /// By slot: lanes in which some bit is undefined. Beyond the end: none.
@@ -409,7 +406,6 @@ impl BlockInit {
         }
     }
 
-    /// Lanes in which a register is undefined.
     pub fn undefined_lanes(&self, at: At, register: Register) -> u32 {
         self.warps[at.warp as usize].of(register.slot) & at.lanes
     }

@@ -79,7 +79,6 @@ impl Sanitizer {
         }
     }
 
-    /// The checks that are on.
     pub fn checks(&self) -> Checks {
         self.checks
     }

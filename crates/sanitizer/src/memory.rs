@@ -120,7 +120,6 @@ fn outside_array(
     });
 }
 
-/// A fault as a finding of the tool that is on for it.
 pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
     let (check, what, help) = match &fault.kind {
         FaultKind::IllegalAddress { .. } => (

@@ -10,7 +10,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of a launch.
     pub fn new(launch: &LaunchInfo) -> Self {
         Shape { grid: launch.launch.grid, block: launch.launch.block }
     }

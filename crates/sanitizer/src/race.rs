@@ -394,7 +394,6 @@ impl BlockRaces {
         lanes(at.lanes).for_each(|lane| self.clocks.proxy_fence(at.warp * 32 + lane));
     }
 
-    /// A block barrier.
     fn met(&mut self, at: At, index: u32, step: BarrierStep) {
         let barrier = self.barriers.entry(index).or_default();
         if step != BarrierStep::Leave {
@@ -665,7 +664,6 @@ fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64
     }
 }
 
-/// The lanes of a mask.
 #[inline]
 pub fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
     let mut rest = mask;

@@ -32,7 +32,6 @@ pub enum Clash {
     NoProxyFence,
 }
 
-/// One word.
 #[derive(Debug, Clone, Copy)]
 struct Word {
     write: Stamp,
@@ -69,7 +68,6 @@ impl Hasher for Spread {
     }
 }
 
-/// A map by numbers.
 pub type Numbered<V> = HashMap<u64, V, BuildHasherDefault<Spread>>;
 
 /// Pages that are not in use, for the next block or launch: the system takes longer to give memory than a block that
@@ -221,7 +219,6 @@ impl Shadow {
         index
     }
 
-    /// Bytes of the shadow.
     pub fn bytes(&self) -> usize {
         let side: usize = self.more.iter().map(|side| size_of_val(side.as_slice())).sum();
         self.pages.len() * PAGE as usize * size_of::<Word>() + side
@@ -276,7 +273,6 @@ impl Shadow {
         quiet
     }
 
-    /// The page that holds a word.
     #[inline]
     pub fn page_holding(&mut self, word: u64) -> u32 {
         self.page(word / PAGE)

@@ -10,7 +10,6 @@ use crate::shadow::Numbered;
 pub const PAGE: u64 = 4096;
 const SLOTS: usize = (PAGE / 64) as usize;
 
-/// One page.
 #[derive(Debug)]
 struct Page {
     bits: [u64; SLOTS],

@@ -9,6 +9,7 @@
 //! [`mma`] has the blocks of products on tensor cores, of every chip from capability 8.0 on, [`hopper`] those of capability
 //! 9.0: each begins with a kernel that uses them all.
 #![no_std]
+#![warn(missing_docs)]
 
 mod block;
 pub mod hopper;

@@ -44,7 +44,6 @@ pub enum Error {
     /// The launch asks for more than the chip or the kernel admits.
     #[error("launch of `{kernel}`: {what} is {asked}, the limit is {limit}")]
     LaunchLimit {
-        /// The kernel.
         kernel: String,
         /// What was asked for, in words.
         what: &'static str,
@@ -56,7 +55,6 @@ pub enum Error {
     /// The parameter block is shorter or longer than the kernel's.
     #[error("launch of `{kernel}`: its parameters take {expected} bytes, {given} were given")]
     Parameters {
-        /// The kernel.
         kernel: String,
         /// Size of the kernel's parameter block.
         expected: usize,
@@ -140,7 +138,6 @@ pub enum FaultKind {
     },
     /// A store to constants, kernel parameters or read-only memory.
     WriteToConstant {
-        /// The address.
         address: u64,
     },
     /// An instruction was given operands for which it means nothing.
@@ -149,7 +146,6 @@ pub enum FaultKind {
     InvalidPc(u64),
     /// `__assertfail`: message, file, line and function.
     Assert(String),
-    /// `trap`.
     Trap,
     /// `brkpt`.
     Breakpoint,
@@ -256,9 +252,7 @@ pub struct Location {
 pub struct SourceFrame {
     /// File as named by `.file`.
     pub file: String,
-    /// Line, from 1.
     pub line: u32,
-    /// Column, from 1, or 0.
     pub column: u32,
     /// The inlined function, when the text names it.
     pub function: Option<String>,
@@ -291,7 +285,6 @@ impl fmt::Display for Location {
 pub struct Fault {
     /// What happened.
     pub kind: FaultKind,
-    /// The kernel.
     pub kernel: String,
     /// Block index.
     pub block: [u32; 3],

@@ -37,7 +37,6 @@ impl Launch {
         Launch { cooperative: true, ..self }
     }
 
-    /// Blocks in all.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()))
     }

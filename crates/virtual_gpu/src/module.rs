@@ -48,7 +48,6 @@ pub struct Global {
 }
 
 impl Module {
-    /// The kernel of that name.
     pub fn kernel(&self, name: &str) -> Option<Kernel> {
         let index = self.0.kernels.iter().position(|k| k.name == name)?;
         Some(Kernel { module: self.clone(), index })
@@ -86,7 +85,6 @@ impl Module {
         self.0.code.target
     }
 
-    /// PTX version: `(8, 7)`.
     pub fn ptx_version(&self) -> (u32, u32) {
         self.0.code.version
     }

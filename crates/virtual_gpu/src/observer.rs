@@ -70,10 +70,8 @@ pub struct LaunchInfo {
     pub shared: Vec<Option<SharedArray>>,
 }
 
-/// One block.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockInfo {
-    /// Block index.
     pub index: [u32; 3],
     /// `x + grid.x * (y + grid.y * z)`.
     pub linear: u64,
@@ -109,7 +107,6 @@ pub struct Access<'a> {
     pub lanes: u32,
     /// Address of each lane; only those of `lanes` mean something.
     pub addresses: &'a [u64; 32],
-    /// Ordering.
     pub order: Order,
     /// Scope of the ordering.
     pub scope: Scope,
@@ -167,7 +164,6 @@ impl<'a> Named<'a> {
 /// Where a value that is passed to or from a function lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// A register.
     Register(Register),
     /// Bytes of a wider register, from this one on. A register's parts are told in their order.
     Part(Register, u32),

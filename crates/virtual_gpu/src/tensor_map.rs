@@ -209,7 +209,6 @@ impl TensorMap {
         self.validate_row(u64::from(im2col.channels) * u64::from(self.data_type.size()))
     }
 
-    /// The 128 bytes.
     pub fn to_bytes(&self) -> [u8; BYTES] {
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend(MARK);

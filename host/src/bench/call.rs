@@ -40,7 +40,6 @@ impl Value {
 /// Name, shape and arguments; one list of arguments for each set of buffers, taken in turn.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The kernel.
     pub kernel: &'static str,
     /// Grid, block and dynamic shared memory.
     pub shape: Shape,

@@ -8,7 +8,6 @@ use serde::Serialize;
 /// What the card does right now.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reading {
-    /// SM clock in MHz.
     pub sm_mhz: u32,
     /// Power in watts.
     pub watts: f64,

@@ -10,7 +10,6 @@ use warpsmith_kernels::gemm::{Operands, Problem};
 pub struct Candidate {
     /// The word of `--against` and what it means; nobody needs to ask for who has none.
     pub word: Option<(&'static str, &'static str)>,
-    /// What it does.
     pub does: Kind,
     /// Opens it; what is missing is left out of the bench by name.
     pub open: Open,
@@ -24,7 +23,6 @@ pub trait Competitor {
     /// What rows call it.
     fn name(&self) -> &'static str;
 
-    /// What it does.
     fn does(&self) -> Kind;
 
     /// The version of its library.
@@ -58,7 +56,6 @@ pub enum Kind {
 pub enum Task<'a> {
     /// A kernel of ours by name, shape and arguments: a twin has the same.
     Kernel {
-        /// Its family.
         family: &'static str,
         /// The launch.
         call: &'a Call,
@@ -67,7 +64,6 @@ pub enum Task<'a> {
     Copy {
         /// The addresses.
         buffers: Vec<(u64, u64)>,
-        /// The bytes.
         bytes: usize,
     },
     /// A product of f32, for each set of matrices.
@@ -76,7 +72,6 @@ pub enum Task<'a> {
     TensorProduct {
         /// What rows call the problem.
         name: &'a str,
-        /// The problem.
         problem: &'a Problem,
         /// The matrices.
         operands: &'a [Operands],

@@ -12,7 +12,6 @@ use super::pairs::Enqueue;
 
 /// Launches that can be timed over and over.
 pub enum Sampler<'a> {
-    /// Replayed from a graph.
     Captured(Replay),
     /// Enqueued one by one.
     Direct(Enqueue<'a>, u32),

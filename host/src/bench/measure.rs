@@ -20,10 +20,8 @@ use crate::verify::Verdict;
 /// Bytes handed to libraries, so that what they launch can be captured.
 pub const WORKSPACE: usize = 32 << 20;
 
-/// One comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The suite.
     pub suite: &'static str,
     /// Our kernel.
     pub kernel: String,
@@ -53,7 +51,6 @@ pub struct Comparison {
 
 /// What a suite needs.
 pub struct Bench<'d> {
-    /// The device.
     pub device: &'d Device,
     /// How long to measure.
     pub plan: Plan,
@@ -72,7 +69,6 @@ pub struct Bench<'d> {
 pub enum Throughput {
     /// Bytes moved.
     Bytes(f64),
-    /// Operations in f32.
     Operations(f64),
     /// On tensor cores, whose limit is another for each type, and the power limit comes first.
     TensorOperations(f64),

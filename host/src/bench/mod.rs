@@ -39,13 +39,11 @@ pub fn competitors() -> Vec<(&'static str, &'static str)> {
 pub struct Report {
     /// Shape of this JSON.
     pub version: u32,
-    /// The device.
     pub device: String,
     /// cuBLAS's version, when it was measured against.
     pub cublas: Option<i32>,
     /// What was left out, and why.
     pub left_out: Vec<String>,
-    /// The comparisons.
     pub results: Vec<Comparison>,
 }
 

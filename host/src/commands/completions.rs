@@ -9,7 +9,6 @@ use crate::answer::{Outcome, Output};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Completions {
-    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 

@@ -20,7 +20,6 @@ use crate::terminal::{self, Progress};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    /// Which demo
     #[arg(default_value = ALL, value_parser = names())]
     which: String,
 

@@ -66,7 +66,6 @@ elements! {
 
 /// Which element each lane reads.
 pub struct Pattern {
-    /// Its name.
     pub name: String,
     /// The element of each lane.
     pub index: [u32; 32],
@@ -108,7 +107,6 @@ impl Pattern {
     }
 }
 
-/// The demo.
 pub struct BanksDemo;
 
 impl Demo for BanksDemo {

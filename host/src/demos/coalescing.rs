@@ -28,7 +28,6 @@ const FURTHEST: usize = 32;
 /// By how much structs are stretched: exact in f32.
 const BY: f32 = 2.0;
 
-/// The demo.
 pub struct CoalescingDemo;
 
 impl Demo for CoalescingDemo {

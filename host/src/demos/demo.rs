@@ -28,10 +28,8 @@ pub trait Demo: Sync {
         256
     }
 
-    /// Its rows.
     fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error>;
 
-    /// The rows as text.
     fn text(&self, rows: &[Row]) -> String {
         row::text(rows)
     }

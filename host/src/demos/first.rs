@@ -29,7 +29,6 @@ pub fn add(
     Ok(())
 }
 
-/// The demo.
 pub struct FirstDemo;
 
 impl Demo for FirstDemo {

@@ -24,7 +24,6 @@ const WARPS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// More bytes than any chip's caches hold.
 const CACHES: usize = 128 << 20;
 
-/// The demo.
 pub struct LatencyDemo;
 
 impl Demo for LatencyDemo {

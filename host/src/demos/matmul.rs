@@ -229,7 +229,6 @@ fn plan(stage: &Stage, problem: &Problem, operands: &Operands) -> Result<Option<
     Ok(all.find(|plan| plan.launches(only)))
 }
 
-/// The demo.
 pub struct MatmulDemo;
 
 impl Demo for MatmulDemo {

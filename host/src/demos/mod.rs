@@ -33,7 +33,6 @@ pub const ALL: &[&dyn Demo] = &[
     // `warpsmith new` writes above this line.
 ];
 
-/// The demo of that name.
 pub fn find(name: &str) -> Option<&'static dyn Demo> {
     ALL.iter().copied().find(|demo| demo.name() == name)
 }

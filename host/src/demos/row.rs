@@ -10,9 +10,7 @@ use crate::verify::Verdict;
 /// A row. Serialised, it is an element of the `results` of `demo --json`; what was not measured is `null`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// The demo.
     pub demo: String,
-    /// The kernel.
     pub kernel: String,
     /// What the kernel was asked to do, where one kernel does several things.
     pub case: String,
@@ -112,7 +110,6 @@ impl Row {
         self
     }
 
-    /// With its sentence.
     pub fn shows(mut self, sentence: impl Into<String>) -> Self {
         self.shows = sentence.into();
         self

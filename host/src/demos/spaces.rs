@@ -27,7 +27,6 @@ const BLOCK: u32 = 128;
 /// Blocks of the launches that show scope and lifetime.
 const BLOCKS: u32 = 16;
 
-/// The demo.
 pub struct SpacesDemo;
 
 impl Demo for SpacesDemo {

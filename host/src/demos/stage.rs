@@ -25,7 +25,6 @@ const VIRTUAL_BYTES: u64 = 1 << 30;
 
 /// What a demo runs on.
 pub struct Stage<'a> {
-    /// The device.
     pub device: &'a Device,
     /// The size asked for.
     pub size: Option<Size>,
@@ -153,7 +152,6 @@ impl<'a> Stage<'a> {
         Ok(Some(times[times.len() / 2]))
     }
 
-    /// A copy of `values` on the device.
     pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
         Ok(DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))?)
     }

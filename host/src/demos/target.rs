@@ -48,7 +48,6 @@ impl<'a, T: DeviceCopy + AnyBitPattern + Default> Target<'a, T> {
         Ok(target)
     }
 
-    /// The buffer as it is.
     pub fn buffer(&mut self) -> &mut DeviceBuffer<T> {
         &mut self.buffer
     }

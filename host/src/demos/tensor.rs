@@ -17,7 +17,6 @@ use crate::verify::{TensorInput, TensorOutput, TensorProduct};
 /// The most operations that the virtual GPU is asked for, for each row.
 const VIRTUAL_OPERATIONS: f64 = 2e10;
 
-/// The demo.
 pub struct TensorDemo;
 
 impl Demo for TensorDemo {

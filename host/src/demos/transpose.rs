@@ -215,7 +215,6 @@ pub fn expected<T: Copy>(step: Step, (rows, cols): (usize, usize), from: &[T]) -
     }
 }
 
-/// The demo.
 pub struct TransposeDemo;
 
 impl Demo for TransposeDemo {

@@ -24,7 +24,6 @@ pub trait TensorOutput: OutputElement + DeviceCopy + AnyBitPattern + Default + S
     /// The largest relative error of rounding to this type; 0 where sums are exact.
     const ROUNDING: f64;
 
-    /// Its value.
     fn value(self) -> f64;
 
     /// The nearest element; integers wrap.

@@ -18,7 +18,6 @@ use crate::terminal::grouped;
 const SEGMENT: usize = 512;
 /// Vectors of ±1 for each segment.
 const VECTORS: usize = 2;
-/// A sum for each vector.
 type Sums = [f64; VECTORS];
 /// Lines of a matrix that are read together: where they lie across the direction of reading, 64 bytes or more are used
 /// of what the cache fetches.

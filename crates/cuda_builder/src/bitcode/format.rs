@@ -426,7 +426,6 @@ fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
     None
 }
 
-/// The text of a constant.
 pub fn constant_text(pointer: Value, len: usize) -> Option<String> {
     let bytes = pointer.as_global_variable()?.initializer()?.as_bytes()?;
     String::from_utf8(bytes.get(..len)?.to_vec()).ok()

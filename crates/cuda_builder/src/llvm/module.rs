@@ -184,7 +184,6 @@ impl Drop for Context {
     }
 }
 
-/// A module.
 pub struct Module<'c> {
     pub(super) raw: Ref,
     context: PhantomData<&'c Context>,

@@ -3,7 +3,6 @@
 use super::value::Value;
 use super::{Ref, ffi, take_message};
 
-/// A type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Type(pub(super) Ref);
 

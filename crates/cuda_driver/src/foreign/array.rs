@@ -31,7 +31,6 @@ const GATHER: u32 = 8;
 /// Layered, surface, cubemap, gather, depth, colour attachment.
 const KNOWN_FLAGS: u32 = 0x3f;
 
-/// An array.
 pub struct Array {
     descriptor: CUDA_ARRAY3D_DESCRIPTOR,
     format: ChannelFormat,
@@ -42,7 +41,6 @@ pub struct Array {
 }
 
 impl Array {
-    /// The array of a handle.
     pub fn of(handle: Handle) -> Answer<Arc<Self>> {
         ARRAYS.get(handle)
     }
@@ -189,7 +187,6 @@ pub struct MipmappedArray {
 static MIPMAPPED: Registry<MipmappedArray> = Registry::new(CUresult::INVALID_HANDLE);
 
 impl MipmappedArray {
-    /// The array of a handle.
     pub fn of(handle: Handle) -> Answer<Arc<Self>> {
         MIPMAPPED.get(handle)
     }

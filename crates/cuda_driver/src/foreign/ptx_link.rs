@@ -21,7 +21,6 @@ pub enum LinkError {
     /// Two inputs define one symbol.
     #[error("`{symbol}` is defined in {first} and in {second}")]
     Duplicate {
-        /// The symbol.
         symbol: String,
         /// One input.
         first: String,

@@ -144,7 +144,6 @@ pub fn cuMemRelease(handle: u64) -> Answer {
     PHYSICAL.remove(handle as Handle).map(|_| ()).or_else(|_| multicast::release(handle))
 }
 
-/// The memory of a handle.
 pub fn physical(handle: u64) -> Answer<Arc<Physical>> {
     PHYSICAL.get(handle as Handle)
 }
@@ -241,7 +240,6 @@ pub fn cuMemSetAccess(
     Ok(())
 }
 
-/// The mapping that holds an address.
 fn holding(all: &Addresses, address: u64) -> Answer<&Mapping> {
     let found = all.mapped.range(..=address).next_back();
     found

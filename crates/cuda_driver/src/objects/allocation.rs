@@ -42,7 +42,6 @@ impl Origin {
 /// All allocations that contexts own, by their first address.
 struct Owned(Mutex<BTreeMap<u64, Known>>);
 
-/// What is known of one.
 #[derive(Clone, Copy)]
 struct Known {
     context: CUcontext,

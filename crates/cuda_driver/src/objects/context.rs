@@ -25,7 +25,6 @@ pub const NONE: Handle = 0;
 /// The driver version of the context interface that newer contexts report.
 pub const API_VERSION: u32 = 3020;
 
-/// One context.
 pub struct Context {
     /// How the program names it.
     pub handle: CUcontext,

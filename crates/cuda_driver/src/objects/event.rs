@@ -37,7 +37,6 @@ impl Work for Record {
     }
 }
 
-/// An event.
 pub struct Event {
     context: CUcontext,
     flags: u32,

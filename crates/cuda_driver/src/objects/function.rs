@@ -14,9 +14,7 @@ pub static FUNCTIONS: Registry<Function> = Registry::new(CUresult::INVALID_HANDL
 
 /// A kernel of a loaded module.
 pub struct Function {
-    /// The module.
     pub module: CUmodule,
-    /// The kernel.
     pub kernel: Kernel,
     context: CUcontext,
     settings: Mutex<Settings>,
@@ -45,7 +43,6 @@ impl OfContext for Function {
 }
 
 impl Function {
-    /// The kernel of a module in a context.
     pub fn new(context: CUcontext, module: CUmodule, kernel: Kernel, max_registers: Option<u32>) -> Self {
         let limit = chip().sm.shared_per_block;
         let settings = Mutex::new(Settings {

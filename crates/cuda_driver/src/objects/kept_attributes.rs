@@ -15,7 +15,6 @@ impl KeptAttributes {
         self.0.iter().find(|(known, _)| *known == id).map(|&(_, value)| value)
     }
 
-    /// Sets a value.
     pub fn set(&mut self, id: CUlaunchAttributeID, value: Value) {
         self.0.retain(|(known, _)| *known != id);
         self.0.push((id, value));

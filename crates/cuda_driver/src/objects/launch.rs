@@ -21,9 +21,7 @@ use crate::profile::Wanted;
 /// A launch that is ready to run.
 #[derive(Clone)]
 pub struct KernelLaunch {
-    /// The kernel.
     pub function: Arc<Function>,
-    /// Its handle.
     pub handle: CUfunction,
     /// The shape.
     pub launch: Launch,

@@ -17,18 +17,14 @@ pub static LIBRARIES: Registry<Library> = Registry::new(CUresult::INVALID_HANDLE
 /// Their kernels.
 pub static KERNELS: Registry<LibraryKernel> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// A library.
 pub struct Library {
     image: Image,
     /// Names and handles, in the order of the text.
     pub kernels: Vec<(String, CUkernel)>,
 }
 
-/// A kernel of a library.
 pub struct LibraryKernel {
-    /// The library.
     pub library: CUlibrary,
-    /// Its name.
     pub name: String,
 }
 

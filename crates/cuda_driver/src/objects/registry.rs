@@ -21,7 +21,6 @@ pub fn new_handle() -> Handle {
 
 /// An object that goes with its context.
 pub trait OfContext {
-    /// The context.
     fn context(&self) -> CUcontext;
 }
 

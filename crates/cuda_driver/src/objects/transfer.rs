@@ -18,7 +18,6 @@ use crate::objects::work::Work;
 /// One side of a copy: where its first byte lies, and how far apart its rows and slices are.
 #[derive(Clone)]
 pub struct Side {
-    /// The memory.
     pub memory: Memory,
     /// Bytes from one row to the next.
     pub pitch: usize,

@@ -18,7 +18,6 @@ pub struct WordUse {
 /// What one bank is asked for by one group of lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BankUse {
-    /// The bank.
     pub bank: u32,
     /// Its distinct words, in order; each beyond the first is another pass.
     pub words: Vec<WordUse>,

@@ -7,7 +7,6 @@ use super::BankSystem;
 /// A row-major matrix at the start of shared memory; each row is followed by `pad` unused elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Matrix {
-    /// Rows.
     pub rows: u32,
     /// Columns in use.
     pub columns: u32,

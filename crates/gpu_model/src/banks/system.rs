@@ -36,7 +36,6 @@ pub struct BankSystem {
     pub bank_bytes: u32,
     /// Lanes served together at most: a half-warp on 1.x, a warp since.
     pub request_lanes: u32,
-    /// Clocks of one pass.
     pub clocks_per_pass: u32,
     /// Who may share a word.
     pub sharing: Sharing,

@@ -15,7 +15,6 @@ pub struct Capability {
 }
 
 impl Capability {
-    /// `Capability::new(9, 0)` is capability 9.0.
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }

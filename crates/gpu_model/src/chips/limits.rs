@@ -29,7 +29,6 @@ pub struct SmLimits {
     pub warps: u32,
     /// Resident blocks.
     pub blocks: u32,
-    /// Threads of one block.
     pub threads_per_block: u32,
     /// 32-bit registers of the multiprocessor.
     pub registers: u32,

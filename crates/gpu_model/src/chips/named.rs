@@ -57,9 +57,7 @@ pub struct Chip {
 pub struct TensorRates {
     /// `f16` and `bf16`.
     pub f16: u32,
-    /// `tf32`.
     pub tf32: u32,
-    /// `f64`.
     pub f64: u32,
     /// Floating-point numbers of eight bits.
     pub f8: u32,

@@ -34,7 +34,6 @@ impl Rule {
         })
     }
 
-    /// The rule in a sentence.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::InOrder => {
@@ -65,7 +64,6 @@ impl Rule {
 pub struct Transaction {
     /// First byte.
     pub address: u64,
-    /// Bytes.
     pub bytes: u32,
     /// Lanes it serves, in order.
     pub lanes: Vec<usize>,

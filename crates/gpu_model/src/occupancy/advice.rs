@@ -22,7 +22,6 @@ pub enum Change {
 /// A change and what it brings, everything else as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Advice {
-    /// What to change.
     pub change: Change,
     /// Resident warps afterwards.
     pub warps: u32,

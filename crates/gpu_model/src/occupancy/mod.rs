@@ -17,7 +17,6 @@ pub use examples::{Example, examples};
 /// What one block of a kernel takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockNeeds {
-    /// Threads.
     pub threads: u32,
     /// Registers of each thread; 0 if unknown, which leaves registers out of the reckoning.
     pub registers_per_thread: u32,
@@ -33,9 +32,7 @@ pub struct BlockNeeds {
 pub enum Resource {
     /// Warp slots (threads).
     Warps,
-    /// Registers.
     Registers,
-    /// Shared memory.
     SharedMemory,
     /// Block slots.
     Blocks,
@@ -56,7 +53,6 @@ impl Resource {
 /// How many blocks one resource admits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BlockLimit {
-    /// The resource.
     pub resource: Resource,
     /// Blocks it admits; `None` if a block takes nothing of it.
     pub blocks: Option<u32>,
@@ -119,7 +115,6 @@ pub enum OccupancyError {
     RegistersPerBlock {
         /// Threads of the block.
         threads: u32,
-        /// Registers of each.
         registers: u32,
         /// Registers of the block, rounded as the hardware checks them.
         taken: u64,

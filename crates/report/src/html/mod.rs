@@ -30,7 +30,6 @@ pub struct Page<'a> {
 /// One kernel: what a launch of it counted, and what is known of it besides.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// The launch.
     pub launch: LaunchProfile,
     /// A few words on the size, such as `512×512`.
     pub size: String,
@@ -47,11 +46,8 @@ pub struct Kernel {
 /// One line of a kernel's source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
-    /// The file.
     pub file: String,
-    /// The line, from 1.
     pub number: u32,
-    /// Its text.
     pub text: String,
 }
 

@@ -8,7 +8,6 @@ use crate::unit::rate;
 /// A kernel on the picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Its name.
     pub name: String,
     /// Operations per byte of global traffic.
     pub intensity: f64,

@@ -12,7 +12,6 @@ use crate::unit::rate;
 pub struct Point {
     /// One character that marks it.
     pub mark: char,
-    /// Its name.
     pub name: String,
     /// Operations per byte of global traffic.
     pub intensity: f64,

@@ -19,7 +19,6 @@ const MOST: usize = 1 << 12;
 pub struct Doubt {
     /// The later access.
     pub at: At,
-    /// Its block.
     pub block: u32,
     /// Where it went.
     pub space: MemorySpace,

@@ -2,7 +2,6 @@
 
 use super::{EMPTY, PAGE, Shadow, Stamp};
 
-/// The words of a page.
 pub fn words_of(page: u64) -> std::ops::Range<u64> {
     page * PAGE..(page + 1) * PAGE
 }

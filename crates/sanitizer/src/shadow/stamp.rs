@@ -25,7 +25,6 @@ pub struct Touch {
 /// Lanes of one warp that touched a word at one step by one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Block.
     pub block: u32,
     /// Step of the lanes; 0 marks an empty stamp.
     pub(crate) step: Step,
@@ -89,7 +88,6 @@ impl Stamp {
         self.who >> LAST & 31
     }
 
-    /// The warp.
     #[inline]
     pub fn warp(&self) -> u32 {
         self.who >> WARP & 31

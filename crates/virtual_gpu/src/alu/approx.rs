@@ -12,19 +12,16 @@ fn via_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
     canonical(flush_f32(f(flush_f32(a, ftz) as f64) as f32, ftz))
 }
 
-/// `rcp.approx.f32`.
 #[inline]
 pub fn rcp(a: f32, ftz: bool) -> f32 {
     canonical(flush_f32(1.0 / flush_f32(a, ftz), ftz))
 }
 
-/// `sqrt.approx.f32`.
 #[inline]
 pub fn sqrt(a: f32, ftz: bool) -> f32 {
     canonical(flush_f32(a, ftz).sqrt())
 }
 
-/// `rsqrt.approx.f32`.
 #[inline]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
     via_f64(a, ftz, |a| 1.0 / a.sqrt())
@@ -48,25 +45,21 @@ pub fn sin(a: f32, ftz: bool) -> f32 {
     canonical(flush_f32(angle(a).sin() as f32, ftz))
 }
 
-/// `cos.approx.f32`.
 #[inline]
 pub fn cos(a: f32, ftz: bool) -> f32 {
     canonical(flush_f32(angle(a).cos() as f32, ftz))
 }
 
-/// `lg2.approx.f32`.
 #[inline]
 pub fn lg2(a: f32, ftz: bool) -> f32 {
     via_f64(a, ftz, f64::log2)
 }
 
-/// `ex2.approx.f32`.
 #[inline]
 pub fn ex2(a: f32, ftz: bool) -> f32 {
     via_f64(a, ftz, f64::exp2)
 }
 
-/// `tanh.approx.f32`.
 #[inline]
 pub fn tanh(a: f32) -> f32 {
     via_f64(a, false, f64::tanh)
@@ -82,7 +75,6 @@ pub fn div_approx(a: f32, b: f32, ftz: bool) -> f32 {
     canonical(flush_f32(a / b, ftz))
 }
 
-/// `div.full.f32`.
 #[inline]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
     canonical(flush_f32(flush_f32(a, ftz) / flush_f32(b, ftz), ftz))

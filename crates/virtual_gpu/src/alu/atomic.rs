@@ -51,21 +51,15 @@ pub fn min_max_half<H: Half>(old: u16, b: u16, max: bool) -> u16 {
 /// The operations of `redux.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Redux {
-    /// `.add`
     Add,
-    /// `.min.u32`
     MinU32,
-    /// `.max.u32`
     MaxU32,
-    /// `.min.s32`
     MinS32,
-    /// `.max.s32`
     MaxS32,
     /// `.and`
     And,
     /// `.or`
     Or,
-    /// `.xor`
     Xor,
 }
 

@@ -6,13 +6,11 @@ pub fn popc(a: u64) -> u32 {
     a.count_ones()
 }
 
-/// `clz.b32`.
 #[inline]
 pub fn clz_b32(a: u32) -> u32 {
     a.leading_zeros()
 }
 
-/// `clz.b64`.
 #[inline]
 pub fn clz_b64(a: u64) -> u32 {
     a.leading_zeros()
@@ -24,7 +22,6 @@ pub fn bfind_u64(a: u64) -> u32 {
     63u32.wrapping_sub(a.leading_zeros())
 }
 
-/// `bfind.u32`.
 #[inline]
 pub fn bfind_u32(a: u32) -> u32 {
     31u32.wrapping_sub(a.leading_zeros())
@@ -36,7 +33,6 @@ pub fn bfind_s32(a: i32) -> u32 {
     bfind_u32((a ^ (a >> 31)) as u32)
 }
 
-/// `bfind.s64`.
 #[inline]
 pub fn bfind_s64(a: i64) -> u32 {
     bfind_u64((a ^ (a >> 63)) as u64)
@@ -48,19 +44,16 @@ pub fn shiftamt(found: u32, width: u32) -> u32 {
     if found == u32::MAX { u32::MAX } else { width - 1 - found }
 }
 
-/// `brev.b32`.
 #[inline]
 pub fn brev_b32(a: u32) -> u32 {
     a.reverse_bits()
 }
 
-/// `brev.b64`.
 #[inline]
 pub fn brev_b64(a: u64) -> u64 {
     a.reverse_bits()
 }
 
-/// Ones in the low `n` bits.
 #[inline]
 fn low_ones(n: u32) -> u64 {
     if n >= 64 { !0 } else { (1 << n) - 1 }
@@ -78,25 +71,21 @@ fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
     if sign { field | !low_ones(kept) } else { field }
 }
 
-/// `bfe.u32`.
 #[inline]
 pub fn bfe_u32(a: u32, pos: u32, len: u32) -> u32 {
     bfe(a as u64, pos, len, 32, false) as u32
 }
 
-/// `bfe.s32`.
 #[inline]
 pub fn bfe_s32(a: u32, pos: u32, len: u32) -> u32 {
     bfe(a as u64, pos, len, 32, true) as u32
 }
 
-/// `bfe.u64`.
 #[inline]
 pub fn bfe_u64(a: u64, pos: u32, len: u32) -> u64 {
     bfe(a, pos, len, 64, false)
 }
 
-/// `bfe.s64`.
 #[inline]
 pub fn bfe_s64(a: u64, pos: u32, len: u32) -> u64 {
     bfe(a, pos, len, 64, true)
@@ -161,13 +150,11 @@ pub fn shl_b16(a: u16, n: u32) -> u16 {
     if n > 15 { 0 } else { a << n }
 }
 
-/// `shl.b32`.
 #[inline]
 pub fn shl_b32(a: u32, n: u32) -> u32 {
     if n > 31 { 0 } else { a << n }
 }
 
-/// `shl.b64`.
 #[inline]
 pub fn shl_b64(a: u64, n: u32) -> u64 {
     if n > 63 { 0 } else { a << n }
@@ -197,13 +184,11 @@ pub fn shr_s16(a: i16, n: u32) -> i16 {
     a >> n.min(15)
 }
 
-/// `shr.s32`.
 #[inline]
 pub fn shr_s32(a: i32, n: u32) -> i32 {
     a >> n.min(31)
 }
 
-/// `shr.s64`.
 #[inline]
 pub fn shr_s64(a: i64, n: u32) -> i64 {
     a >> n.min(63)
@@ -300,7 +285,6 @@ mod tests {
         (0..=msb).fold(0, |d, i| d | bit(i) << i)
     }
 
-    /// `bfi` bit by bit.
     fn bfi_by_bits(a: u64, b: u64, pos: u32, len: u32, msb: u32) -> u64 {
         let (pos, len) = if msb == 31 { (pos & 0xff, len & 0xff) } else { (pos, len) };
         (0..len).filter(|i| pos + i <= msb).fold(b, |d, i| d & !(1 << (pos + i)) | (a >> i & 1) << (pos + i))

@@ -3,17 +3,11 @@
 /// The integer comparisons. `lo ls hi hs` are `Lt Le Gt Ge` on unsigned operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IntCmp {
-    /// `.eq`
     Eq,
-    /// `.ne`
     Ne,
-    /// `.lt`
     Lt,
-    /// `.le`
     Le,
-    /// `.gt`
     Gt,
-    /// `.ge`
     Ge,
 }
 
@@ -33,29 +27,17 @@ pub fn int<T: Ord>(op: IntCmp, a: T, b: T) -> bool {
 /// The floating-point comparisons. The ordered ones are false when an operand is NaN, the `…u` ones true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatCmp {
-    /// `.eq`
     Eq,
-    /// `.ne`
     Ne,
-    /// `.lt`
     Lt,
-    /// `.le`
     Le,
-    /// `.gt`
     Gt,
-    /// `.ge`
     Ge,
-    /// `.equ`
     Equ,
-    /// `.neu`
     Neu,
-    /// `.ltu`
     Ltu,
-    /// `.leu`
     Leu,
-    /// `.gtu`
     Gtu,
-    /// `.geu`
     Geu,
     /// `.num`: neither is NaN.
     Num,
@@ -91,7 +73,6 @@ pub enum BoolOp {
     And,
     /// `.or`
     Or,
-    /// `.xor`
     Xor,
 }
 
@@ -120,21 +101,16 @@ pub fn slct_f32(c: f32, ftz: bool) -> bool {
 /// The questions of `testp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Testp {
-    /// `.finite`
     Finite,
-    /// `.infinite`
     Infinite,
-    /// `.number`
     Number,
     /// `.notanumber`
     NotANumber,
     /// `.normal`: zeros count as normal.
     Normal,
-    /// `.subnormal`
     Subnormal,
 }
 
-/// `testp.f32`.
 #[inline]
 pub fn testp_f32(question: Testp, a: f32) -> bool {
     match question {
@@ -147,7 +123,6 @@ pub fn testp_f32(question: Testp, a: f32) -> bool {
     }
 }
 
-/// `testp.f64`.
 #[inline]
 pub fn testp_f64(question: Testp, a: f64) -> bool {
     match question {

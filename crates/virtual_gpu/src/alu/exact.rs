@@ -76,7 +76,6 @@ impl Exact {
         Self { negative, exponent: 0, significand: magnitude as u128 }
     }
 
-    /// `(-1)^negative * significand * 2^exponent`.
     pub fn new(negative: bool, significand: u128, exponent: i32) -> Self {
         Self { negative, exponent, significand }
     }

@@ -110,7 +110,6 @@ fn wide(a: f32) -> Exact {
     Exact::from_f64(a as f64)
 }
 
-/// `add.f32`.
 #[inline]
 pub fn add_f32(a: f32, b: f32, mode: Mode) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
@@ -123,13 +122,11 @@ pub fn add_f32(a: f32, b: f32, mode: Mode) -> f32 {
     mode.result(sum, || false)
 }
 
-/// `sub.f32`.
 #[inline]
 pub fn sub_f32(a: f32, b: f32, mode: Mode) -> f32 {
     add_f32(a, -b, mode)
 }
 
-/// `mul.f32`.
 #[inline]
 pub fn mul_f32(a: f32, b: f32, mode: Mode) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
@@ -197,7 +194,6 @@ pub fn sqrt_f32(a: f32, mode: Mode) -> f32 {
     mode.result(root, || false)
 }
 
-/// `add.f64`.
 #[inline]
 pub fn add_f64(a: f64, b: f64, round: Round) -> f64 {
     let nearest = a + b;
@@ -210,13 +206,11 @@ pub fn add_f64(a: f64, b: f64, round: Round) -> f64 {
     }
 }
 
-/// `sub.f64`.
 #[inline]
 pub fn sub_f64(a: f64, b: f64, round: Round) -> f64 {
     if b.is_nan() { quiet_f64(b) } else { add_f64(a, -b, round) }
 }
 
-/// `mul.f64`.
 #[inline]
 pub fn mul_f64(a: f64, b: f64, round: Round) -> f64 {
     let nearest = a * b;
@@ -316,7 +310,6 @@ pub fn copysign_f64(a: f64, b: f64) -> f64 {
 pub struct MinMax {
     /// `max`, else `min`.
     pub max: bool,
-    /// `.ftz`
     pub ftz: bool,
     /// `.NaN`: a NaN operand makes the result NaN.
     pub nan: bool,
@@ -344,7 +337,6 @@ pub fn min_max_f32(a: f32, b: f32, mode: MinMax) -> f32 {
     if mode.xorsign { f32::from_bits(chosen.to_bits() | sign) } else { chosen }
 }
 
-/// `min.f64` (and `max.f64` with `max`).
 #[inline]
 pub fn min_max_f64(a: f64, b: f64, max: bool) -> f64 {
     match (a.is_nan(), b.is_nan()) {

@@ -206,7 +206,6 @@ pub fn neg<H: Half>(a: u16, ftz: bool) -> u16 {
     if is_nan::<H>(a) { NAN } else { flush::<H>(a ^ 0x8000, ftz) }
 }
 
-/// `min` and `max`.
 #[inline]
 pub fn min_max<H: Half>(a: u16, b: u16, mode: super::float::MinMax) -> u16 {
     let (a, b) = (flush::<H>(a, mode.ftz), flush::<H>(b, mode.ftz));

@@ -18,7 +18,6 @@ pub trait Int: Copy + Ord + Default {
     fn div(self, b: Self) -> Self;
     /// Remainder with the sign of the dividend. A zero divisor gives all ones, as `ptxas` makes it.
     fn rem(self, b: Self) -> Self;
-    /// `|a - b| + c`.
     fn sad(self, b: Self, c: Self) -> Self;
     /// `a * b + c`, low half of the product.
     #[inline]
@@ -120,19 +119,16 @@ pub fn mul_wide_u16(a: u16, b: u16) -> u32 {
     a as u32 * b as u32
 }
 
-/// `mul.wide.s16`.
 #[inline]
 pub fn mul_wide_s16(a: i16, b: i16) -> i32 {
     a as i32 * b as i32
 }
 
-/// `mul.wide.u32`.
 #[inline]
 pub fn mul_wide_u32(a: u32, b: u32) -> u64 {
     a as u64 * b as u64
 }
 
-/// `mul.wide.s32`.
 #[inline]
 pub fn mul_wide_s32(a: i32, b: i32) -> i64 {
     a as i64 * b as i64
@@ -162,13 +158,11 @@ pub fn mul24_hi_u32(a: u32, b: u32) -> u32 {
     (product24_u(a, b) >> 16) as u32
 }
 
-/// `mul24.lo.s32`.
 #[inline]
 pub fn mul24_lo_s32(a: i32, b: i32) -> i32 {
     product24_s(a, b) as i32
 }
 
-/// `mul24.hi.s32`.
 #[inline]
 pub fn mul24_hi_s32(a: i32, b: i32) -> i32 {
     (product24_s(a, b) >> 16) as i32

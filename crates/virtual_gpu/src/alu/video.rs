@@ -125,11 +125,8 @@ pub fn saturate_sum(value: i64, part: Part, signed: bool) -> i64 {
 /// What a scalar form does with `c` after saturation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Secondary {
-    /// `.add`
     Add,
-    /// `.min`
     Min,
-    /// `.max`
     Max,
 }
 
@@ -193,7 +190,6 @@ pub fn mad(a: i64, b: i64, c: u32, mode: Mad) -> u32 {
 /// The operations of the two- and four-way forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PackedOp {
-    /// As the scalar one.
     Scalar(Op),
     /// `vavrg2`, `vavrg4`: the mean, halves rounded up where the sum is not negative.
     Average,
@@ -206,13 +202,10 @@ pub enum PackedOp {
 pub struct Packed {
     /// What is done in each lane.
     pub op: PackedOp,
-    /// Lanes: 2 or 4.
     pub lanes: u32,
     /// The destination is signed.
     pub signed: bool,
-    /// `a` is signed.
     pub a_signed: bool,
-    /// `b` is signed.
     pub b_signed: bool,
     /// The lanes of `{b, a}` that make up `a`, lowest first.
     pub a_select: [u8; 4],

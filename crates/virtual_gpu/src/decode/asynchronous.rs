@@ -32,7 +32,6 @@ fn shared_space(modifiers: &mut Modifiers<'_>) -> SpaceOperand {
     }
 }
 
-/// `mbarrier.…`
 pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut form.modifiers;
     // Order and scope: memory is sequentially consistent here.

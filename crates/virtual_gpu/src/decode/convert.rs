@@ -31,7 +31,6 @@ struct Modes {
 
 /// What `cvt` converts from or to.
 enum Type {
-    /// A type of registers.
     Register(ScalarType),
     /// Two of a format of eight bits or fewer.
     Tiny(Tiny),

@@ -90,7 +90,6 @@ pub(super) fn liveness(drafts: &[Draft], start: u32, rows: u32) -> Liveness {
     made
 }
 
-/// The numbers in a set.
 fn numbers(set: Set) -> impl Iterator<Item = usize> {
     set.into_iter().enumerate().flat_map(|(word, mut bits)| {
         std::iter::from_fn(move || {

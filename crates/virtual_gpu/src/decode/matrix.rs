@@ -227,7 +227,6 @@ pub(super) fn matrix_access(
     Ok(OpKind::extension(MatrixAccess { space, address, data, transposed, store }))
 }
 
-/// `movmatrix`
 pub(super) fn movmatrix(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let words = form.modifiers.take_all();
     if words != ["sync", "aligned", "m8n8", "trans", "b16"] {

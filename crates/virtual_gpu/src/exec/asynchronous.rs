@@ -30,7 +30,6 @@ struct Copy {
     data: Box<[[u8; 16]; 32]>,
 }
 
-/// The copies of one warp.
 #[derive(Debug, Default)]
 struct WarpCopies {
     copies: Vec<Copy>,

@@ -21,7 +21,6 @@ const WARP_QUANTUM: u32 = 2048;
 pub(crate) struct BlockState {
     pub index: [u32; 3],
     pub linear: u64,
-    /// Rank in its cluster.
     pub cluster_rank: u32,
     /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
     pub age: u64,
@@ -57,7 +56,6 @@ impl BlockState {
 struct Barrier {
     /// Threads that have arrived, counted by whole warps.
     arrived: u32,
-    /// Threads it is for; 0 is all of the block.
     threads: u32,
     /// Of the threads that brought a predicate: how many, and how many said yes.
     asked: u32,

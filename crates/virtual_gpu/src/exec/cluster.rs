@@ -23,7 +23,6 @@ impl ClusterState {
     }
 }
 
-/// The barrier of a cluster.
 #[derive(Debug, Default)]
 struct ClusterBarrier {
     phase: u64,

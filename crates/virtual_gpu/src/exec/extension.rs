@@ -107,7 +107,6 @@ pub(crate) struct Machine<'a> {
     pub regs: Regs,
     /// Where the frame's variables start in local memory.
     pub local_base: u32,
-    /// The frame.
     pub frame: u32,
 }
 

@@ -1,6 +1,5 @@
 //! What a memory instruction says beside its address: the space, what is done there, and how it is ordered.
 
-/// Which memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemorySpace {
     /// Global memory; addresses are device addresses.
@@ -31,11 +30,8 @@ pub enum AccessKind {
 /// How far an ordering reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// The block.
     Block,
-    /// The cluster.
     Cluster,
-    /// The device.
     Device,
     /// All devices and the host.
     System,
@@ -48,16 +44,12 @@ pub enum Order {
     Weak,
     /// `.volatile`: as relaxed at system scope, and never merged.
     Volatile,
-    /// `.relaxed`.
     Relaxed,
-    /// `.acquire`.
     Acquire,
-    /// `.release`.
     Release,
     /// `.acq_rel`.
     AcquireRelease,
     /// `.sc`, `membar`.
     SequentiallyConsistent,
-    /// `.mmio`.
     Mmio,
 }

@@ -53,7 +53,6 @@ macro_rules! versions {
 // of the operation have (`Decoder::source` and `Decoder::target` check it).
 
 versions! {
-    /// `d = f(a)`
     map1<A, D>(d, a) f: Fn(A) -> D, |r, mask| {
         let mut out = [D::Store::default(); 32];
         // SAFETY: see above.
@@ -68,7 +67,6 @@ versions! {
 }
 
 versions! {
-    /// `d = f(a, b)`
     map2<A, B, D>(d, a, b) f: Fn(A, B) -> D, |r, mask| {
         let mut out = [D::Store::default(); 32];
         // SAFETY: see above.
@@ -83,7 +81,6 @@ versions! {
 }
 
 versions! {
-    /// `d = f(a, b, c)`
     map3<A, B, C, D>(d, a, b, c) f: Fn(A, B, C) -> D, |r, mask| {
         let mut out = [D::Store::default(); 32];
         // SAFETY: see above.
@@ -113,7 +110,6 @@ versions! {
 }
 
 versions! {
-    /// `d = p ? a : b`
     select<A>(d, a, b, p) f: Fn(A) -> A, |r, mask| {
         let mut out = [A::Store::default(); 32];
         // SAFETY: see above.

@@ -92,7 +92,6 @@ pub(crate) struct AddressOperand {
 }
 
 impl AddressOperand {
-    /// Address 0.
     pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
 }
 

@@ -52,7 +52,6 @@ pub(crate) struct CodeSite {
     pub loc: Option<LocId>,
 }
 
-/// A `.shared` variable.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedVariable {
     pub name: String,
@@ -62,7 +61,6 @@ pub(crate) struct SharedVariable {
     pub dynamic: bool,
 }
 
-/// One function.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionCode {
     pub name: String,

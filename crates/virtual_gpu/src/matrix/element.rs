@@ -47,7 +47,6 @@ impl Element {
         })
     }
 
-    /// Bits of one element.
     pub fn bits(self) -> u32 {
         match self {
             Self::F64 => 64,
@@ -117,7 +116,6 @@ impl Accumulator {
         })
     }
 
-    /// Bits of one element.
     pub fn bits(self) -> u32 {
         match self {
             Self::F16 => 16,

@@ -194,7 +194,6 @@ impl Mma {
         }
     }
 
-    /// Bits of each register.
     pub fn register_bits(&self) -> usize {
         if self.a == Element::F64 { 64 } else { 32 }
     }

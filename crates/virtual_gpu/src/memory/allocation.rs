@@ -8,7 +8,6 @@ use super::backing::Backing;
 use super::heap::Heap;
 use super::physical::Physical;
 
-/// What an allocation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocationKind {
     /// Made by the host.

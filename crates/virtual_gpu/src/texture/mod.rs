@@ -58,7 +58,6 @@ impl ChannelFormat {
 pub struct Image {
     /// Device address of the first element.
     pub address: u64,
-    /// Of each channel.
     pub format: ChannelFormat,
     /// Channels of an element: 1, 2 or 4.
     pub channels: u32,
@@ -172,7 +171,6 @@ impl Textures {
         self.textures.write().unwrap_or_else(PoisonError::into_inner).insert(handle, Arc::new(texture));
     }
 
-    /// Binds a surface to a handle.
     pub fn bind_surface(&self, handle: u64, image: Image) {
         self.surfaces.write().unwrap_or_else(PoisonError::into_inner).insert(handle, Arc::new(image));
     }
@@ -184,12 +182,10 @@ impl Textures {
         texture.is_some() || surface.is_some()
     }
 
-    /// The texture of a handle.
     pub fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         self.textures.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
     }
 
-    /// The surface of a handle.
     pub fn surface(&self, handle: u64) -> Option<Arc<Image>> {
         self.surfaces.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
     }

@@ -16,7 +16,6 @@ use crate::verify::{Verdict, exact};
 const THREADS: usize = 1 << 26;
 const PATTERN: usize = 1 << 20;
 
-/// The suite.
 pub struct CoalescingSuite;
 
 impl Suite for CoalescingSuite {

@@ -17,7 +17,6 @@ const BYTES: usize = 1 << 30;
 /// Random words, repeated through the buffer: filling a GiB one by one would take longer than the measurement.
 const PATTERN: usize = 1 << 22;
 
-/// The suite.
 pub struct CopySuite;
 
 impl Suite for CopySuite {

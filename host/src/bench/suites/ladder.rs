@@ -17,7 +17,6 @@ use crate::ladder::{STEPS, Step};
 use crate::size::Size;
 use crate::verify::Product;
 
-/// The suite.
 pub struct LadderSuite;
 
 impl Suite for LadderSuite {

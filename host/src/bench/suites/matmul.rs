@@ -56,7 +56,6 @@ impl Operands {
     }
 }
 
-/// The suite.
 pub struct MatmulSuite;
 
 impl Suite for MatmulSuite {

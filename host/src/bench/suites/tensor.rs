@@ -64,7 +64,6 @@ fn problems(cases: &TensorCases, sizes: &[Size]) -> Vec<Problem> {
     problems
 }
 
-/// The suite.
 pub struct TensorSuite;
 
 impl Suite for TensorSuite {

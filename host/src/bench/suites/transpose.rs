@@ -29,7 +29,6 @@ const SHAPES: [(usize, usize); 7] =
 /// What all buffers of one side hold at least: four times the L2 cache of an H200.
 const ROTATED: usize = 256 << 20;
 
-/// The suite.
 pub struct TransposeSuite;
 
 impl Suite for TransposeSuite {

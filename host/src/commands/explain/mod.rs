@@ -13,7 +13,6 @@ use crate::answer::{Context, Outcome};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
-    /// What to explain
     #[command(subcommand)]
     topic: Topic,
 }
@@ -53,7 +52,6 @@ enum LaneBytes {
     /// A byte
     #[value(name = "1")]
     One,
-    /// Two bytes
     #[value(name = "2")]
     Two,
     /// One word

@@ -31,7 +31,6 @@ use crate::objects::work::Work;
 pub static GRAPHS: Registry<Graph> = Registry::new(CUresult::INVALID_VALUE);
 pub static NODES: Registry<Node> = Registry::new(CUresult::INVALID_VALUE);
 
-/// A graph.
 #[derive(Default)]
 pub struct Graph {
     nodes: Mutex<Vec<Arc<Node>>>,

@@ -9,7 +9,6 @@ use crate::form::program::{AddressForm, Init};
 use crate::form::registers::{NONE, Slot};
 
 impl Decoder<'_> {
-    /// The bits of a constant operand of a type.
     pub fn bits(constant: Constant, ty: ScalarType) -> Result<u128, Refusal> {
         use ScalarType::*;
         Ok(match (ty, constant) {
