@@ -17,8 +17,8 @@ use crate::terminal;
 #[derive(Parser, Debug)]
 #[command(name = "warpsmith", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
-    /// Where kernels run: on a real GPU if the driver has one (auto), there or not at all (gpu), or on the virtual GPU;
-    /// WARPSMITH_DEVICE if left out, and auto without it
+    /// Where kernels run: `auto` takes a real GPU if there is one, else the virtual GPU; `gpu` and `virtual` take nothing
+    /// else. Default: WARPSMITH_DEVICE, or auto
     #[arg(
         long,
         global = true,
@@ -45,7 +45,7 @@ Examples:
   warpsmith profile transpose_naive          counters per source line, on the virtual GPU
   warpsmith new my_kernel                    write a kernel, its launch, test and demo row
 
-Exit code: 0 all is well, 1 a result is wrong or a command failed, 2 the command line is not understood.";
+Exit code: 0 all is well, 1 a result is wrong or a command failed, 2 the command line is wrong.";
 
 /// The words of `--device` and what they mean, for completions.
 fn device_parser() -> impl TypedValueParser<Value = Wish> {

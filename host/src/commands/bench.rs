@@ -65,7 +65,7 @@ Examples:
   warpsmith bench tensor --quick --sizes 2000x3000x1024,5120
   warpsmith bench matmul --json > result.json    for a results file
 
-± is half of what lies between the quartiles of our times. The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
+± is half the distance between the quartiles of our times. The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
 
 /// The word for all suites.
 const ALL: &str = "all";

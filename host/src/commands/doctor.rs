@@ -22,8 +22,8 @@ Examples:
   warpsmith doctor
   warpsmith doctor --json      {\"healthy\", \"findings\": [{\"part\", \"present\", \"needed\", …}]}
 
-Exit code: 0 if all that is needed is there; what is optional may be missing. Where only this program is, without
-the repository that it was built from, no compiler is needed: its kernels are in it.";
+Exit code: 0 if nothing that is needed is missing; optional parts may be. The program carries its kernels, so \
+without the repository it needs no compiler.";
 
 #[derive(Serialize)]
 struct Findings {
@@ -187,7 +187,7 @@ fn text(findings: &Findings, builds: bool) -> String {
         (false, _) => "Something that is needed is missing (✗).",
         (true, true) => "All that is needed is here.",
         (true, false) => {
-            "All that this program needs is here: its kernels and the virtual GPU are in it. To change kernels, build it from \
+            "All that this program needs is here: it carries its kernels and the virtual GPU. To change kernels, build it from \
              its repository."
         }
     };

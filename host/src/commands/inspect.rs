@@ -34,7 +34,7 @@ pub struct Inspect {
 #[derive(clap::Args, Debug)]
 #[group(multiple = false)]
 struct Form {
-    /// The PTX (what is shown if nothing is asked for)
+    /// The PTX; the default
     #[arg(long)]
     ptx: bool,
     /// The optimised LLVM module before it became PTX
@@ -52,7 +52,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith inspect matmul_tiled_16
   warpsmith inspect matmul_tiled_16 --source
-  warpsmith inspect matmul_tiled_16 --sass --arch sm_75      needs ptxas and cuobjdump; see `warpsmith doctor`";
+  warpsmith inspect matmul_tiled_16 --sass --arch sm_75      see `warpsmith doctor`";
 
 fn architecture(text: &str) -> Result<String, String> {
     let digits = text.strip_prefix("sm_").unwrap_or("");

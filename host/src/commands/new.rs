@@ -30,7 +30,7 @@ pub struct New {
 
 const EXAMPLES: &str = "\
 Examples:
-  warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row, in their places
+  warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row
   cargo run --release -- demo my_kernel
   warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`
   warpsmith new my_kernel --json   {\"files\", \"next\"}";

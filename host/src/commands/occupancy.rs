@@ -25,7 +25,7 @@ pub struct Occupancy {
     #[arg(long, allow_hyphen_values = true)]
     block: Option<Size>,
 
-    /// Registers of a thread; without it and without a kernel they are unknown and not reckoned with
+    /// Registers of a thread; without it and without a kernel they are unknown and left out
     #[arg(long, allow_hyphen_values = true, value_parser = whole(1, 1024))]
     registers: Option<u32>,
 
@@ -214,7 +214,7 @@ fn text(answer: &Answer) -> String {
     out.push_str(&report::text::occupancy(found, answer.limits, terminal::width(), paint));
     if found.needs.registers_per_thread == 0 {
         let reason = answer.resources.as_ref().map_or("none were given", |own| own.registers_from.as_str());
-        let sentence = format!("Registers are unknown ({reason}): fewer blocks may fit in truth.");
+        let sentence = format!("Registers are unknown ({reason}): fewer blocks may really fit.");
         note(&mut out, &sentence);
     }
     if found.needs.dynamic_shared == 0
@@ -222,8 +222,8 @@ fn text(answer: &Answer) -> String {
     {
         note(
             &mut out,
-            "It takes dynamic shared memory, of which each launch says how much and none is reckoned with: add --shared \
-             BYTES. `warpsmith profile` of it with --json says what its demo gives (shared_bytes).",
+            "It takes dynamic shared memory, whose size each launch decides. This table assumes none: add --shared BYTES. \
+             `warpsmith profile KERNEL --json` says what its demo takes (shared_bytes).",
         );
     }
     if found.needs_opt_in {
@@ -237,7 +237,7 @@ fn text(answer: &Answer) -> String {
         note(
             &mut out,
             &format!(
-                "Reckoned with that chip's limits, but as it is the kernel does not run there: {reason}."
+                "These are that chip's limits, but as compiled the kernel does not run there: {reason}."
             ),
         );
     }

@@ -36,11 +36,11 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith profile transpose_tile             which line has the bank conflicts
   warpsmith profile matmul_column_16 --size 64
-  warpsmith profile stretch_structs --json     {\"version\", \"model\", \"view\": \"ptx\", \"launches\": […]}
+  warpsmith profile stretch_structs --json   {\"version\", \"model\", \"view\": \"ptx\", \"launches\": […]}
 
-Profiles are taken on the virtual GPU, whatever --device says. They count PTX instructions: ptxas may
-merge neighbouring shared accesses of a kernel at its default level, so that instructions and wavefronts
-on hardware are fewer; bytes and sectors agree.";
+The virtual GPU makes the profile, whatever --device says. It counts PTX instructions: at its default \
+level ptxas may merge neighbouring shared accesses, so that hardware shows fewer instructions and \
+wavefronts; bytes and sectors agree.";
 
 /// The shape of `profile --json`, as `WARPSMITH_PROFILE` writes it.
 #[derive(Serialize)]

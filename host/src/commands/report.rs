@@ -35,8 +35,8 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith report --html report.html
 
-All demos run on the virtual GPU at their small sizes, whatever --device says; of a kernel that is launched several
-times, the launch that wastes most is shown. The page needs nothing beside itself: no network, no script.";
+All demos run on the virtual GPU at their small sizes, whatever --device says. Where a kernel is launched several \
+times, the page shows the launch that wastes most. The page is one file: no network, no script.";
 
 /// Source lines shown around each line with counters.
 const AROUND: u32 = 2;

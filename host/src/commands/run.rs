@@ -49,7 +49,7 @@ Examples:
   warpsmith run --json -- ./my_program      {\"program\", \"exit_code\", \"profile\", \"checked\"}
 
 With --json the program's own output goes to standard error.
-The program must use the CUDA driver API (libcuda.so.1), as cust, cudarc and PyCUDA do. Programs on the
+The program must use the CUDA driver API (libcuda.so.1), as cust, cudarc and PyCUDA do. Programs on the \
 CUDA runtime API (libcudart) need a real driver.
 The exit code is the program's own.";
 

@@ -192,7 +192,7 @@ fn counted_where(rows: &[Row]) -> String {
             place
                 + &wrapped(
                     "",
-                    "Those of tensor copies are the sectors of the lines that they move: computed, not measured.",
+                    "For tensor copies, sectors are those of the lines that they move: computed, not measured.",
                 )
         }
         false => place,

@@ -32,9 +32,9 @@ pub struct Cache {
 
 const EXAMPLES: &str = "\
 Examples:
-  warpsmith explain cache                               preferences and carve-outs of today, the driver's answers
-  warpsmith explain cache --shared 100000               what a block needs overrides what is preferred
-  warpsmith explain cache --capability 3.5 --no-driver  banks of 4 or 8 bytes, three fixed divisions";
+  warpsmith explain cache                               preferences and carve-outs of today
+  warpsmith explain cache --shared 100000               a block's need overrides a preference
+  warpsmith explain cache --capability 3.5 --no-driver  three fixed divisions";
 
 /// One wish and what becomes of it.
 #[derive(Serialize)]
@@ -170,7 +170,7 @@ fn text(answer: &Answer) -> String {
             answer.capability
         )
     } else {
-        "The width of banks cannot be set: the call is accepted and changes nothing (3.x only).".to_owned()
+        "The width of banks cannot be set: only 3.x heeds the call.".to_owned()
     };
     out.push_str(&terminal::wrapped("", &banks));
     if let Some(driver) = &answer.driver {

@@ -54,7 +54,7 @@ Examples:
   warpsmith explain coalescing --capability 1.0 --inactive 5   a lane left out costs nothing
   warpsmith explain coalescing --example misaligned              50 % by lines, 80 % by sectors
   warpsmith explain coalescing --example scattered               33 % by lines, 67 % by sectors
-  warpsmith explain coalescing --example structs                 12-byte structs and their remedies";
+  warpsmith explain coalescing --example structs                 12-byte structs, remedies";
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Example {
