@@ -9,6 +9,12 @@ use cuda_std::warp::warp_shuffle_down;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vector(pub u128);
 
+/// Four elements of 4 bytes, moved by one access and then looked at, each in a register of its own. What is only moved is a
+/// [`Vector`].
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+pub struct Four<T>(pub [T; 4]);
+
 /// The bytes of a [`Vector`].
 pub const VECTOR_BYTES: usize = size_of::<Vector>();
 

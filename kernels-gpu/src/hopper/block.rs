@@ -5,7 +5,6 @@ use tile::hopper::{Barrier, Element, KTile, Major, Ring, SharedAddress, cluster}
 
 use super::HopperGemm;
 use super::epilogue::STAGING;
-use super::raster::Raster;
 use super::work::{Split, Work, Works};
 
 /// A form of the product: what a block computes, and with whom.
@@ -155,7 +154,7 @@ impl<const M: u32, const N: u32, const CM: u32, const CN: u32> Place<M, N, CM, C
     /// What its cluster computes.
     #[inline(always)]
     pub fn works<T: Element>(self) -> Works {
-        let raster = Raster::new(self.p, M * CM, N * CN);
+        let raster = self.p.raster(M * CM, N * CN);
         let cluster = (thread::block_idx_x() / Self::BLOCKS, thread::grid_dim_x() / Self::BLOCKS);
         Works::new(raster, self.split, self.steps::<T>(), cluster)
     }

@@ -18,7 +18,6 @@ use tile::hopper::{
 
 use super::HopperGemm;
 use super::epilogue::Narrow;
-use super::raster::Raster;
 
 /// Columns of C a block computes.
 pub const BLOCK_N: u32 = 256;
@@ -157,11 +156,11 @@ unsafe fn around_a_ring<const REGISTERS: bool, const PERSISTENT: bool>(
     const ROWS: u32 = 2 * GROUP_M;
     let base = SharedAddress::dynamic();
     let warp = warp_of_block();
-    let raster = Raster::new(p, ROWS, BLOCK_N);
+    let raster = p.raster(ROWS, BLOCK_N);
     let (mut tile, step) = (thread::block_idx_x(), thread::grid_dim_x());
     let place = |tile: u32| {
         let across = (p.n / BLOCK_N).max(1);
-        let (row, col) = if PERSISTENT { raster.place(tile) } else { (tile / across, tile % across) };
+        let (row, col) = if PERSISTENT { raster.tile(tile) } else { (tile / across, tile % across) };
         (row * ROWS, col * BLOCK_N)
     };
     // SAFETY: the caller's promise; every stage is used by its own barriers.

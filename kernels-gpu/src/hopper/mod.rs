@@ -9,7 +9,6 @@
 //! | [`parts`] | sums that a block leaves for another |
 //! | [`epilogue`] | from the sums in registers to C |
 //! | `ladder` | the steps towards it, with the feature of that name |
-//! | `raster` | which tile comes when |
 
 pub mod block;
 pub mod epilogue;
@@ -17,7 +16,6 @@ pub mod epilogue;
 pub mod ladder;
 pub mod parts;
 pub mod product;
-pub mod raster;
 pub mod work;
 
 /// A product's extents and factors, passed to each kernel by value; where the matrices lie is in the tensor maps.
@@ -39,4 +37,12 @@ pub struct HopperGemm {
     pub wide: u32,
     /// Rows of tiles that run together.
     pub group: u32,
+}
+
+impl HopperGemm {
+    /// The tiles of `rows` × `cols` elements of C.
+    #[inline(always)]
+    fn raster(self, rows: u32, cols: u32) -> tile::Raster {
+        tile::Raster { down: self.m.div_ceil(rows), across: self.n.div_ceil(cols), group: self.group }
+    }
 }

@@ -9,7 +9,7 @@
 //! cluster waits for it: when a cluster comes to wait, it has nothing left that others wait for. It waits only for clusters
 //! before it, which were launched before it, so it waits for none that cannot run.
 
-use super::raster::Raster;
+use tile::Raster;
 
 /// The tiles that are shared: the first in the raster's order.
 #[repr(C)]
@@ -73,7 +73,7 @@ impl Iterator for Works {
             let tile = (self.end - 1) / self.steps.max(1);
             let start = tile * self.steps;
             let from = start.max(self.begin);
-            let (row, col) = self.raster.place(tile);
+            let (row, col) = self.raster.tile(tile);
             let (from, to) = (from - start, self.end - start);
             self.end = start + from;
             return Some(Work { row, col, from, to, first: start / self.split.steps.max(1) });
@@ -81,7 +81,7 @@ impl Iterator for Works {
         if self.tile >= self.raster.tiles() {
             return None;
         }
-        let (row, col) = self.raster.place(self.tile);
+        let (row, col) = self.raster.tile(self.tile);
         self.tile += self.clusters;
         Some(Work { row, col, from: 0, to: self.steps, first: 0 })
     }
@@ -90,11 +90,9 @@ impl Iterator for Works {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hopper::HopperGemm;
 
     fn raster(down: u32, across: u32) -> Raster {
-        let p = HopperGemm { m: down, n: across, k: 1, alpha: 1.0, beta: 0.0, wide: 0, group: 3 };
-        Raster::new(p, 1, 1)
+        Raster { down, across, group: 3 }
     }
 
     #[test]

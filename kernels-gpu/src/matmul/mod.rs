@@ -19,8 +19,7 @@ pub mod product;
 #[cfg(not(target_feature = "compute_80"))]
 pub mod tiled;
 
-#[cfg(not(target_feature = "compute_80"))]
-use tile::{View, ViewMut};
+use tile::ViewMut;
 
 /// Extents and factors of a product, passed to each kernel by value.
 #[repr(C)]
@@ -51,16 +50,18 @@ impl Gemm {
     /// The slices hold m × k and k × n elements.
     #[cfg(not(target_feature = "compute_80"))]
     #[inline(always)]
-    unsafe fn operands<'a>(&self, a: &'a [f32], b: &'a [f32]) -> (View<'a, f32>, View<'a, f32>) {
+    unsafe fn operands<'a>(&self, a: &'a [f32], b: &'a [f32]) -> (tile::View<'a, f32>, tile::View<'a, f32>) {
         let (m, n, k) = (self.m as usize, self.n as usize, self.k as usize);
         // SAFETY: the caller's promise.
-        unsafe { (View::new(a, m, k), View::new(b, k, n)) }
+        unsafe { (tile::View::new(a, m, k), tile::View::new(b, k, n)) }
     }
 
     /// Writes one element of C from its sum of products, if C has that element.
-    #[cfg(any(not(target_feature = "compute_80"), feature = "ladder"))]
+    ///
+    /// # Safety
+    /// C holds m × n elements, and no other thread touches this one.
     #[inline(always)]
-    unsafe fn store(&self, c: *mut f32, row: usize, col: usize, sum: f32) {
+    pub unsafe fn store(&self, c: *mut f32, row: usize, col: usize, sum: f32) {
         // SAFETY: the kernels' contract gives C m × n elements, and one thread computes each.
         unsafe {
             let c = ViewMut::new(c, self.m as usize, self.n as usize);

@@ -6,12 +6,11 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
 use half::{bf16, f16};
+use tile::SharedAddress;
 use tile::mma::{
     AcrossK, AlongK, ColumnFragment, Element, Filler, Matrix, Number, Order, Reader, Ring, RowFragment,
     StageTile, Sums, Tf32,
 };
-
-use super::shared_address;
 
 /// Rows of A, or columns of B, of the tile.
 pub const EXTENT: usize = 64;
@@ -39,7 +38,7 @@ unsafe fn read<T: Element, O: Order, const D: usize>(
     const { assert!(StageTile::<T, O, EXTENT, D>::BYTES == STAGE) }
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
-    let shared = shared_address(dynamic_shared_mem::<u8>());
+    let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();
     let matrix =
         Matrix { first: from, stride: pitch as usize, extent: extent as usize, depth: depth as usize };
     let mut filler = Filler::<T, O, EXTENT, D, THREADS>::new(matrix, 0, shared, thread);

@@ -8,6 +8,7 @@
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{unroll, warp};
 use half::{bf16, f16};
+use tile::Four;
 use tile::mma::{Element, Narrow, Number, Sums, Tf32};
 
 use super::TensorGemm;
@@ -74,10 +75,6 @@ macro_rules! wide {
 }
 wide!(Tf32 i8);
 
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-struct Four([u32; 4]);
-
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Two([u32; 2]);
@@ -112,7 +109,7 @@ pub(super) unsafe fn store<T: Stored>(p: TensorGemm, c: *mut u8, sums: &[[Sums<T
                 for part in 0..ROWS / 4 {
                     unroll!(none);
                     let (row, col) = (part * 4 + patch.lane / 8, patch.lane % 8 * 8);
-                    let from = staged.add(row * PITCH + col).cast::<Four>();
+                    let from = staged.add(row * PITCH + col).cast::<Four<u32>>();
                     let (low, high) =
                         ((*from).0.map(T::Sum::from_bits), (*from.add(1)).0.map(T::Sum::from_bits));
                     let sums = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
@@ -123,7 +120,7 @@ pub(super) unsafe fn store<T: Stored>(p: TensorGemm, c: *mut u8, sums: &[[Sums<T
                 for part in 0..ROWS / 2 {
                     unroll!(none);
                     let (row, col) = (part * 2 + patch.lane / 16, patch.lane % 16 * 4);
-                    let sums = (*staged.add(row * PITCH + col).cast::<Four>()).0.map(T::Sum::from_bits);
+                    let sums = (*staged.add(row * PITCH + col).cast::<Four<u32>>()).0.map(T::Sum::from_bits);
                     wide_row::<T>(&p, c.cast(), (first + row, patch.col + col), sums);
                 }
             }
@@ -143,7 +140,7 @@ unsafe fn narrow_row<T: Stored>(p: &TensorGemm, c: *mut u16, (row, col): (usize,
     unsafe {
         let to = c.add(row * p.ldc as usize + col);
         if col + 8 <= n {
-            let to = to.cast::<Four>();
+            let to = to.cast::<Four<u32>>();
             let before = if p.beta == 0.0 { [0; 4] } else { (*to).0 };
             let mut words = [0; 4];
             for i in 0..4 {
@@ -174,7 +171,7 @@ unsafe fn wide_row<T: Stored>(p: &TensorGemm, c: *mut u32, (row, col): (usize, u
     unsafe {
         let to = c.add(row * p.ldc as usize + col);
         if col + 4 <= n {
-            let to = to.cast::<Four>();
+            let to = to.cast::<Four<u32>>();
             let before = if p.beta == 0.0 { [0; 4] } else { (*to).0 };
             let mut words = [0; 4];
             for i in 0..4 {

@@ -9,10 +9,11 @@ use cuda_std::ptx;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
 use half::{bf16, f16};
+use tile::SharedAddress;
 use tile::mma::{AlongK, Reader, StageTile, Sums, Tf32};
 
+use super::TensorGemm;
 use super::epilogue::{Stored, store_one};
-use super::{TensorGemm, place, shared_address};
 #[cfg(not(target_os = "cuda"))]
 use crate::choice::UseKernel;
 
@@ -98,11 +99,10 @@ unsafe fn multiply<T: Stored, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = place::<8>(thread::block_idx_x() as usize, m.div_ceil(BLOCK), n.div_ceil(BLOCK));
-    let (row, col) = (row * BLOCK, col * BLOCK);
+    let (row, col) = p.corner(BLOCK as u32, BLOCK as u32);
     // A warp computes 64 × 32 elements.
     let (warp_row, warp_col) = (warp / 4 * 64, warp % 4 * 32);
-    let shared = shared_address(dynamic_shared_mem::<u8>());
+    let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();
 
     let strides =
         |contiguous: bool, pitch: u32| if contiguous { (pitch as usize, 1) } else { (1, pitch as usize) };

@@ -41,48 +41,12 @@ pub struct TensorGemm {
     pub wide: u32,
 }
 
-/// A block's tile (row, column) of `down` × `across`: columns of `GROUP` tiles, so that the blocks that run together
-/// share rows of A and columns of B in L2.
-#[inline(always)]
-fn place<const GROUP: usize>(id: usize, down: usize, across: usize) -> (usize, usize) {
-    // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
-    let full = (GROUP * across).max(1);
-    let (group, inside) = (id / full, id % full);
-    let height = (down - group * GROUP).clamp(1, GROUP);
-    (group * GROUP + inside % height, inside / height)
-}
-
-/// A pointer into shared memory as the 32-bit address that shared loads take.
-#[inline(always)]
-fn shared_address(pointer: *const u8) -> u32 {
-    let address: u32;
-    // SAFETY: computes only.
-    unsafe {
-        cuda_std::ptx!("{{", ".reg .u64 wide;", "cvta.to.shared.u64 wide, {p};", "cvt.u32.u64 {a}, wide;", "}}",
-             a = out(u32) address, p = in(ptr) pointer; options(pure, nomem));
-    }
-    address
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn every_tile_has_one_block() {
-        for (down, across) in [(1, 1), (8, 3), (13, 5), (7, 9)] {
-            let mut seen = [[0; 16]; 16];
-            for id in 0..down * across {
-                let (row, col) = place::<8>(id, down, across);
-                seen[row][col] += 1;
-            }
-            for (row, col) in (0..16).flat_map(|row| (0..16).map(move |col| (row, col))) {
-                assert_eq!(
-                    seen[row][col],
-                    u8::from(row < down && col < across),
-                    "{down} × {across}: {row}, {col}"
-                );
-            }
-        }
+impl TensorGemm {
+    /// Row and column of this block's first element of C, in tiles of `rows` × `cols`.
+    #[inline(always)]
+    fn corner(&self, rows: u32, cols: u32) -> (usize, usize) {
+        let raster = tile::Raster { down: self.m.div_ceil(rows), across: self.n.div_ceil(cols), group: 8 };
+        let (row, col) = raster.tile(cuda_std::thread::block_idx_x());
+        ((row * rows) as usize, (col * cols) as usize)
     }
 }

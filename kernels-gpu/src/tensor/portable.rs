@@ -12,6 +12,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
 use half::{bf16, f16};
+use tile::SharedAddress;
 use tile::mma::{
     AcrossK, AlongK, ColumnFragment, Element, Filler, Matrix, Order, Reader, Ring, RowFragment, StageTile,
     Sums, Tf32,
@@ -20,8 +21,8 @@ use tile::mma::{
 #[cfg(not(target_os = "cuda"))]
 use cuda_std::Description;
 
+use super::TensorGemm;
 use super::epilogue::{Patch, Stored, store};
-use super::{TensorGemm, place, shared_address};
 #[cfg(not(target_os = "cuda"))]
 use crate::choice::{Transposed, UseKernel};
 
@@ -44,8 +45,6 @@ const STAGE_A: usize = BLOCK_M * DEPTH;
 const STAGE: usize = STAGE_A + BLOCK_N * DEPTH;
 /// Rows and columns of a warp.
 const WARP: usize = 64;
-/// Rows of tiles that run together.
-const GROUP: usize = 8;
 
 /// Bytes of dynamic shared memory a block needs: what every chip of capability 8 admits, and one block fills.
 pub const SHARED_BYTES: u32 = (STAGES * STAGE) as u32;
@@ -68,10 +67,9 @@ unsafe fn multiply<T: Stored, A: Order, B: Order, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = place::<GROUP>(thread::block_idx_x() as usize, m.div_ceil(BLOCK_M), n.div_ceil(BLOCK_N));
-    let (row, col) = (row * BLOCK_M, col * BLOCK_N);
+    let (row, col) = p.corner(BLOCK_M as u32, BLOCK_N as u32);
     let (warp_row, warp_col) = (warp / 4 * WARP, warp % 4 * WARP);
-    let shared = shared_address(dynamic_shared_mem::<u8>());
+    let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();
 
     let from_a = Matrix { first: a, stride: p.lda as usize, extent: m, depth: k };
     let from_b = Matrix { first: b, stride: p.ldb as usize, extent: n, depth: k };

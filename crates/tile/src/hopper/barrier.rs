@@ -2,7 +2,7 @@
 
 use cuda_std::ptx;
 
-use super::shared::SharedAddress;
+use crate::SharedAddress;
 
 /// A barrier in shared memory.
 ///

@@ -108,11 +108,11 @@ mod operand;
 mod ring;
 mod roles;
 mod rows;
-mod shared;
 mod staging;
 mod tensor_map;
 mod wgmma;
 
+pub use crate::SharedAddress;
 pub use barrier::Barrier;
 pub use element::{Element, Tf32};
 pub use grid::{admit_next_grid, await_previous_grid};
@@ -120,7 +120,6 @@ pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelM
 pub use ring::{Ring, Turn};
 pub use roles::{give_registers, in_one_thread, lane_here, sync_group, take_registers, warp_of_block};
 pub use rows::{MultiplyRows, Rows};
-pub use shared::SharedAddress;
 pub use staging::{load_matrices, store_matrices};
 pub use tensor_map::{
     Box2, Box3, BoxShape, NoSwizzle, SharedBox, Swizzle, Swizzle32, Swizzle64, Swizzle128, TensorMap,

@@ -6,8 +6,8 @@ use half::{bf16, f16};
 
 use super::barrier::Barrier;
 use super::element::Element;
-use super::shared::SharedAddress;
 use super::tensor_map::{SharedBox, Swizzle128, TensorMap};
+use crate::SharedAddress;
 use crate::sealed::Sealed;
 
 /// Lines of a panel, the piece of which operands are made and which one tensor copy brings.

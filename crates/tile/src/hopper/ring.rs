@@ -1,7 +1,7 @@
 //! A ring of stages between a producer that fills them and consumers that empty them.
 
 use super::barrier::Barrier;
-use super::shared::SharedAddress;
+use crate::SharedAddress;
 
 /// The barriers of `STAGES` stages: one that a stage is full, one that it is empty.
 #[derive(Clone, Copy)]

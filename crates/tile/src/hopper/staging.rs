@@ -6,7 +6,7 @@
 
 use cuda_std::ptx;
 
-use super::shared::SharedAddress;
+use crate::SharedAddress;
 
 /// Stores four matrices.
 ///

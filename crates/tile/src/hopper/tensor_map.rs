@@ -9,7 +9,7 @@ use cuda_std::ptx;
 
 use super::barrier::Barrier;
 use super::element::Element;
-use super::shared::SharedAddress;
+use crate::SharedAddress;
 use crate::sealed::Sealed;
 
 /// How the 16-byte pieces of a box are permuted in shared memory. Sealed: the driver knows these.

@@ -3,19 +3,6 @@
 //! Written as ordinary loads, LLVM merges some into the next loop's head and splits others into scalars. Offsets are
 //! macros' constants, so that they become part of the instruction and take no slot of their own.
 
-use cuda_std::ptx;
-use cuda_std::shared::dynamic_shared_mem;
-
-/// Repeats a block with a constant counter: what is indexed by it stays in registers whatever the optimiser thinks of
-/// the loop's size.
-macro_rules! each {
-    (for $i:ident in 0..2 $body:block) => { each!(@ $i $body 0 1) };
-    (for $i:ident in 0..4 $body:block) => { each!(@ $i $body 0 1 2 3) };
-    (for $i:ident in 0..8 $body:block) => { each!(@ $i $body 0 1 2 3 4 5 6 7) };
-    (for $i:ident in 0..16 $body:block) => { each!(@ $i $body 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) };
-    (@ $i:ident $body:block $($n:literal)*) => { $({ #[allow(dead_code)] const $i: usize = $n; $body })* };
-}
-
 /// Loads 16 bytes of shared memory.
 macro_rules! load_shared_4 {
     ($address:expr, $offset:expr) => {{
@@ -85,21 +72,4 @@ macro_rules! copy_4 {
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub(super) use {copy_4, copy_16};
-pub(super) use {each, load_global, load_global_4, load_shared_4, store_shared};
-
-/// Four floats moved by one access.
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub struct Four(pub [f32; 4]);
-
-/// Where dynamic shared memory begins, as the 32-bit address that shared loads take.
-#[inline(always)]
-pub fn shared_start() -> u32 {
-    let address: u32;
-    // SAFETY: computes only.
-    unsafe {
-        ptx!("{{", ".reg .u64 wide;", "cvta.to.shared.u64 wide, {p};", "cvt.u32.u64 {a}, wide;", "}}",
-             a = out(u32) address, p = in(ptr) dynamic_shared_mem::<f32>(); options(pure, nomem));
-    }
-    address
-}
+pub(super) use {load_global, load_global_4, load_shared_4, store_shared};

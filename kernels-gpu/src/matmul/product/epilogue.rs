@@ -5,10 +5,11 @@
 //! bank of an operand of its multiply-adds, a conflict in nearly every one.
 
 use cuda_std::prelude::*;
+use tile::repeat;
 
 use super::Product;
-use super::access::{Four, each};
 use super::tile::{Sums, Tile};
+use tile::Four;
 
 impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usize>
     Tile<ROWS, COLS, DOWN, ACROSS>
@@ -34,10 +35,10 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         let vectors = VECTOR || thread::grid_dim_y() > 1 || (COLS == 4 && aligned);
         // SAFETY: only elements that C has are touched, each by one thread.
         unsafe {
-            each!(for I in 0..16 {
+            repeat!(for I in 0..16 {
                 if I < ROWS {
                     let row = row + I / 4 * 16 + I % 4;
-                    each!(for J in 0..2 {
+                    repeat!(for J in 0..2 {
                         if 4 * J < COLS && row < m {
                             let col = col + J * 32;
                             let to = c.wrapping_add(row * ld + col);
@@ -46,7 +47,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
                             out = out.map(|sum| p.alpha * sum);
                             if vectors {
                                 if col < n {
-                                    let to = to.cast::<Four>();
+                                    let to = to.cast::<Four<f32>>();
                                     if p.beta != 0.0 {
                                         let before = (*to).0;
                                         out = [0, 1, 2, 3].map(|l: usize| out[l] + p.beta * before[l]);
@@ -54,7 +55,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
                                     *to = Four(out);
                                 }
                             } else {
-                                each!(for L in 0..4 {
+                                repeat!(for L in 0..4 {
                                     if col + L < n {
                                         let to = to.wrapping_add(L);
                                         let before = if p.beta == 0.0 { 0.0 } else { p.beta * *to };

@@ -5,7 +5,7 @@
 
 use cuda_std::prelude::*;
 
-use super::access::Four;
+use tile::Four;
 
 listed! { product_pack }
 
@@ -56,5 +56,5 @@ pub unsafe fn product_pack(a: Packing, b: Packing, from_a: *const f32, from_b: *
         }
     }
     // SAFETY: the copy has these four, and they are this thread's.
-    unsafe { *to.cast::<Four>().wrapping_add(at as usize) = Four(four) };
+    unsafe { *to.cast::<Four<f32>>().wrapping_add(at as usize) = Four(four) };
 }

@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared_array;
 
 use super::Product;
-use super::access::Four;
+use tile::Four;
 
 listed! { product_sum product_sum_many }
 
@@ -49,7 +49,7 @@ pub unsafe fn product_sum(p: Product, parts: u32, rows: u32, from: *const f32, c
 #[block_dim(256)]
 pub unsafe fn product_sum_many(p: Product, parts: u32, rows: u32, from: *const f32, c: *mut f32) {
     const WIDE: usize = BLOCK as usize / GROUPS;
-    let sums = shared_array![Four; WIDE * GROUPS];
+    let sums = shared_array![Four<f32>; WIDE * GROUPS];
     let (lane, group) = (thread::thread_idx_x() as usize % WIDE, thread::thread_idx_x() as usize / WIDE);
     let place = Place::new(&p, thread::block_idx_x() as usize * WIDE + lane);
     let inside = place.row < p.m as usize;
@@ -90,7 +90,7 @@ impl Place {
     /// The sum of the parts `first`, `first + step`, … below `end`.
     #[inline(always)]
     unsafe fn sum(&self, from: *const f32, rows: u32, first: usize, end: usize, step: usize) -> [f32; 4] {
-        let first_four = from.cast::<Four>().wrapping_add(self.at);
+        let first_four = from.cast::<Four<f32>>().wrapping_add(self.at);
         let mut sum = [0.0; 4];
         let mut part = first;
         while part < end {
@@ -113,7 +113,7 @@ impl Place {
             && (c as usize).is_multiple_of(16)
         {
             // SAFETY: the row has these four, and they are this thread's alone.
-            unsafe { *to.cast::<Four>() = Four(sum) };
+            unsafe { *to.cast::<Four<f32>>() = Four(sum) };
             return;
         }
         for l in 0..4 {

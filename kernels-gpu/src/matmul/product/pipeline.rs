@@ -8,9 +8,11 @@ use core::mem::MaybeUninit;
 
 use cuda_std::prelude::*;
 use cuda_std::ptx;
+use cuda_std::shared::dynamic_shared_mem;
+use tile::{Raster, SharedAddress, repeat};
 
 use super::Product;
-use super::access::{each, shared_start, store_shared};
+use super::access::store_shared;
 use super::operand::{Operand, Place, STEP};
 use super::tile::{Sums, Tile};
 
@@ -60,9 +62,10 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         c: *mut f32,
     ) {
         let (m, n) = (const { Self::M as u32 }, const { Self::N as u32 });
-        let (block_row, block_col) = place(p.m.div_ceil(m), p.n.div_ceil(n));
+        let raster = Raster { down: p.m.div_ceil(m), across: p.n.div_ceil(n), group: 8 };
+        let (block_row, block_col) = raster.tile(thread::block_idx_x());
         let part = Part::of(p.k);
-        let to = shared_start();
+        let to = SharedAddress::of(dynamic_shared_mem::<f32>()).bits();
         if to > const { (Self::STRIDE - Self::STAGE) as u32 } {
             // A stage would not lie within its stride, see `Tile::stage`. No device reserves that much.
             // SAFETY: it ends the kernel.
@@ -97,7 +100,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
 
             // All loads of the first stages before the first store, which waits for its load.
             let mut held = [([0.0; 8], [0.0; 8]); 4];
-            each!(for S in 0..4 {
+            repeat!(for S in 0..4 {
                 if S < STAGES - 1 {
                     if (S as u32) < steps {
                         if S == 0 {
@@ -115,7 +118,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
                     b.turn(const { Self::stage(S) ^ Self::stage(S + 1) });
                 }
             });
-            each!(for S in 0..4 {
+            repeat!(for S in 0..4 {
                 if S < STAGES - 1 && (S as u32) < steps {
                     let back = const { Self::stage(S) ^ Self::stage(STAGES - 1) };
                     a.store(back, held[S].0);
@@ -161,7 +164,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
                     }
                 }
                 commit::<A, B>();
-                each!(for K in 0..8 {
+                repeat!(for K in 0..8 {
                     if K == STEP - 2 {
                         if more {
                             let (held_a, held_b) = held.assume_init();
@@ -207,18 +210,4 @@ fn wait<A: Operand, B: Operand, const STAGES: usize>() {
         // SAFETY: it only waits.
         unsafe { ptx!("cp.async.wait_group {n};", n = imm(STAGES - 2)) };
     }
-}
-
-/// The block's place among `down` × `across` tiles: columns of 8 tiles, so that the blocks that run together share rows of A
-/// and columns of B in L2.
-#[inline(always)]
-fn place(down: u32, across: u32) -> (u32, u32) {
-    const GROUP: u32 = 8;
-    let id = thread::block_idx_x();
-    // At least 1, last of all: else a division by zero is checked for, and a call in a kernel costs it registers.
-    let full = (GROUP * across).max(1);
-    let (group, inside) = (id / full, id % full);
-    #[allow(clippy::manual_clamp, reason = "after `clamp`, LLVM does not see that it is not zero")]
-    let height = (down - group * GROUP).min(GROUP).max(1);
-    (group * GROUP + inside % height, inside / height)
 }

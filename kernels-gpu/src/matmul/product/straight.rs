@@ -1,10 +1,11 @@
 //! Operands whose lines lie side by side: B as it is, A transposed.
 
 use cuda_std::prelude::*;
+use tile::repeat;
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::{copy_4, copy_16};
-use super::access::{each, load_global, store_shared};
+use super::access::{load_global, store_shared};
 use super::operand::{Held, Operand, Place, STEP, pitch};
 
 /// Neighbouring lines side by side: B as it is, A transposed. Copied asynchronously.
@@ -49,7 +50,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let to = self.to;
         // SAFETY: the caller's promise; a copy of no bytes is given an address that exists.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::COPIES {
                     let there = self.k + (I * Self::DOWN) as u32 >= skip;
                     let from = self.from.wrapping_add(I * Self::DOWN * self.ld as usize);
@@ -72,7 +73,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let to = self.to;
         // SAFETY: the caller's promise.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::COPIES {
                     let from = self.from.wrapping_add(I * Self::DOWN * self.ld as usize);
                     if VECTOR {
@@ -110,7 +111,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> StraightHeld<
         let mut held = [0.0; 8];
         // SAFETY: the caller keeps to the matrix.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::SHARE && self.k + (I * Self::DOWN) as u32 >= skip {
                     let from = self.from.wrapping_add(I * Self::DOWN * self.ld as usize);
                     held[I] = load_global!(from, 0);
@@ -154,7 +155,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let to = self.to ^ back;
         // SAFETY: the caller's promise.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::SHARE {
                     store_shared!(to, 4 * I * Self::DOWN * pitch(LINES), held[I]);
                 }

@@ -12,7 +12,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::warp_shuffle_xor;
 use cuda_std::{GpuFloat, shared_array};
 
-use super::access::Four;
+use tile::Four;
 
 listed! { product_thin_rows product_thin_columns }
 
@@ -66,7 +66,7 @@ pub struct Thin {
 type Sums = [[f32; WIDTH]; LINES];
 
 /// A piece of the thin operand in shared memory: for each k its first four lines, and behind those of all k the last four.
-type Piece = *mut Four;
+type Piece = *mut Four<f32>;
 
 impl Thin {
     /// The part of K that this block has: whole chunks, but for the last.
@@ -216,7 +216,7 @@ unsafe fn sums<const STEP: u32>(
 #[kernel]
 #[block_dim(128)]
 pub unsafe fn product_thin_rows(p: Thin, large: *const f32, thin: *const f32, c: *mut f32) {
-    let piece: Piece = shared_array![Four; 2 * CHUNK as usize];
+    let piece: Piece = shared_array![Four<f32>; 2 * CHUNK as usize];
     let (lane, warp) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
     let first = thread::block_idx_x() * LINES_OF_ROWS + warp * LINES as u32;
     let mut from = [large; LINES];
@@ -254,7 +254,7 @@ pub unsafe fn product_thin_rows(p: Thin, large: *const f32, thin: *const f32, c:
 #[kernel]
 #[block_dim(128)]
 pub unsafe fn product_thin_columns(p: Thin, large: *const f32, thin: *const f32, c: *mut f32) {
-    let piece: Piece = shared_array![Four; 2 * CHUNK as usize];
+    let piece: Piece = shared_array![Four<f32>; 2 * CHUNK as usize];
     let (lane, warp) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
     let first = thread::block_idx_x() * LINES_OF_COLUMNS + lane;
     let mut from = [large; LINES];

@@ -8,8 +8,9 @@
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
+use tile::repeat;
 
-use super::access::{each, load_shared_4};
+use super::access::load_shared_4;
 use super::operand::{STEP, pitch};
 
 /// A block of `DOWN` × `ACROSS` warps whose threads have `ROWS` × `COLS` elements each.
@@ -70,13 +71,13 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         let (mut a, mut b) = ([0.0; ROWS], [0.0; COLS]);
         // SAFETY: the caller's promise.
         unsafe {
-            each!(for J in 0..2 {
+            repeat!(for J in 0..2 {
                 if 4 * J < COLS {
                     let four = load_shared_4!(from_b, 4 * (K * pitch(Self::N) + 32 * J));
                     [b[4 * J], b[4 * J + 1], b[4 * J + 2], b[4 * J + 3]] = four;
                 }
             });
-            each!(for I in 0..4 {
+            repeat!(for I in 0..4 {
                 if 4 * I < ROWS {
                     let four = load_shared_4!(from_a, 4 * (K * pitch(Self::M) + 16 * I));
                     [a[4 * I], a[4 * I + 1], a[4 * I + 2], a[4 * I + 3]] = four;
@@ -89,10 +90,10 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
     /// Adds the products of a fragment to the sums, in one of [`ORDERS`].
     #[inline(always)]
     pub fn multiply<const ORDER: usize>(sums: &mut Sums<ROWS, COLS>, (a, b): &Fragment<ROWS, COLS>) {
-        each!(for I in 0..16 {
+        repeat!(for I in 0..16 {
             if I < ROWS {
                 let row = const { row_at(ROWS, ORDER, I) };
-                each!(for J in 0..8 {
+                repeat!(for J in 0..8 {
                     if J < COLS {
                         let col = const { column_at(COLS, ORDER, I, J) };
                         sums[row][col] = GpuFloat::mul_add(b[col], a[row], sums[row][col]);

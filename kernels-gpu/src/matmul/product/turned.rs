@@ -6,10 +6,11 @@
 //! are under way, not one. And they need no alignment.
 
 use cuda_std::prelude::*;
+use tile::repeat;
 
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::copy_4;
-use super::access::{each, load_global, load_global_4, store_shared};
+use super::access::{load_global, load_global_4, store_shared};
 use super::operand::{Held, Operand, Place, STEP, pitch};
 
 /// Lines whose k are contiguous: A as it is, B transposed.
@@ -31,14 +32,14 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Turned<LINES,
         // SAFETY: the caller keeps to the matrix.
         unsafe {
             if VECTOR {
-                each!(for V in 0..2 {
+                repeat!(for V in 0..2 {
                     if 4 * V < Self::SHARE && self.k + 4 * V as u32 >= skip {
                         let four = load_global_4!(self.from, 16 * V);
                         [held[4 * V], held[4 * V + 1], held[4 * V + 2], held[4 * V + 3]] = four;
                     }
                 });
             } else {
-                each!(for I in 0..8 {
+                repeat!(for I in 0..8 {
                     if I < Self::SHARE && self.k + I as u32 >= skip {
                         held[I] = load_global!(self.from, 4 * I);
                     }
@@ -84,7 +85,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let to = self.to ^ back;
         // SAFETY: the caller's promise.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::SHARE {
                     store_shared!(to, 4 * I * pitch(LINES), held[I]);
                 }
@@ -128,7 +129,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let thread = thread::thread_idx_x() as usize;
         let (line, k) = (thread / STEP, thread % STEP);
         let mut from = [at.from; 8];
-        each!(for I in 0..8 {
+        repeat!(for I in 0..8 {
             if I < Self::COPIES {
                 let line = at.line(line + I * Self::DOWN, 1);
                 let offset = line as isize * at.ld as isize + at.k as isize + k as isize;
@@ -145,7 +146,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let size = if there { 4u32 } else { 0 };
         // SAFETY: the caller's promise; a copy of no bytes is given an address that exists.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::COPIES {
                     let from = self.from[I];
                     // The line's first element.
@@ -162,7 +163,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
         let to = self.to;
         // SAFETY: the caller's promise.
         unsafe {
-            each!(for I in 0..8 {
+            repeat!(for I in 0..8 {
                 if I < Self::COPIES {
                     copy_4!(to, 4 * I * Self::DOWN, self.from[I]);
                     self.from[I] = self.from[I].wrapping_add(STEP);

@@ -1,38 +1,40 @@
-//! The order of the tiles.
+//! Which tile of a product is computed when.
 
-use super::HopperGemm;
-
-/// The tiles of a product, `down` × `across`, and in which order they are computed.
+/// The tiles of a matrix, `down` × `across`, in columns of `group` tiles.
 ///
 /// Row by row, the blocks that run together would read all of B and little of A: at 4096² that costs 40 %. In columns of
 /// `group` tiles they share both, in L2.
+///
+/// ```
+/// let raster = tile::Raster { down: 3, across: 2, group: 2 };
+/// let order: Vec<_> = (0..raster.tiles()).map(|tile| raster.tile(tile)).collect();
+/// assert_eq!(order, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)]);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Raster {
-    down: u32,
-    across: u32,
-    group: u32,
+    /// Tiles in a column of the matrix.
+    pub down: u32,
+    /// Tiles in a row.
+    pub across: u32,
+    /// Tiles of a column that come before the next column's.
+    pub group: u32,
 }
 
 impl Raster {
-    /// The tiles of `rows` × `cols` elements.
-    #[inline(always)]
-    pub fn new(p: HopperGemm, rows: u32, cols: u32) -> Self {
-        Self { down: p.m.div_ceil(rows), across: p.n.div_ceil(cols), group: p.group }
-    }
-
-    /// How many there are.
+    /// How many tiles there are.
     #[inline(always)]
     pub fn tiles(self) -> u32 {
         self.down * self.across
     }
 
-    /// Row and column of a tile.
+    /// Row and column of the tile with this number.
     #[inline(always)]
-    pub fn place(self, tile: u32) -> (u32, u32) {
-        // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
+    pub fn tile(self, number: u32) -> (u32, u32) {
+        // At least 1, last of all: else a division by zero is checked for, and a call in a kernel costs it registers.
         let full = (self.group * self.across).max(1);
-        let (group, inside) = (tile / full, tile % full);
+        let (group, inside) = (number / full, number % full);
         let first = group * self.group;
+        #[allow(clippy::manual_clamp, reason = "after `clamp`, LLVM does not see that it is not zero")]
         let height = (self.down - first).min(self.group).max(1);
         (first + inside % height, inside / height)
     }
@@ -47,8 +49,8 @@ mod tests {
         for (down, across, group) in [(1, 1, 8), (8, 3, 8), (13, 5, 4), (7, 9, 16)] {
             let raster = Raster { down, across, group };
             let mut seen = [[0; 16]; 16];
-            for tile in 0..raster.tiles() {
-                let (row, col) = raster.place(tile);
+            for number in 0..raster.tiles() {
+                let (row, col) = raster.tile(number);
                 seen[row as usize][col as usize] += 1;
             }
             for (row, col) in (0..16).flat_map(|row| (0..16).map(move |col| (row, col))) {

@@ -1,4 +1,4 @@
-//! Addresses in shared memory as Hopper's instructions take them.
+//! Addresses in shared memory as PTX instructions take them.
 
 use cuda_std::ptx;
 use cuda_std::shared::dynamic_shared_mem;

@@ -6,6 +6,9 @@
 //!
 //! A block of 512 threads computes 64 × 64 elements, 8 steps of K at a time. The lanes of a warp are 32 neighbouring
 //! columns: they read 32 neighbouring words of B, and one word of A that serves all.
+//!
+//! Measured: 17.2 TFLOP/s at 4096³ on an H200, 2.01 times tiles of 32 × 32 (`warpsmith bench ladder`,
+//! `benches/results/h200-2026-11-21-ladder.md`).
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
