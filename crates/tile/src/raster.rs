@@ -10,6 +10,7 @@
 /// let order: Vec<_> = (0..raster.tiles()).map(|tile| raster.tile(tile)).collect();
 /// assert_eq!(order, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)]);
 /// ```
+#[doc(alias = "threadblock swizzle")]
 #[derive(Clone, Copy)]
 pub struct Raster {
     /// Tiles in a column of the matrix.

@@ -5,7 +5,7 @@ use tile::hopper::{Barrier, Element, KTile, Major, Ring, SharedAddress, cluster}
 
 use super::HopperGemm;
 use super::epilogue::STAGING;
-use super::work::{Split, Work, Works};
+use super::work::{ClusterShare, Split, TileSteps};
 
 /// A form of the product: what a block computes, and with whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,12 @@ pub const fn consumers(m: u32) -> u32 {
 }
 
 /// Where everything lies in shared memory.
-pub struct Room<const M: u32, const N: u32, const S: u32> {
+pub struct BlockMemory<const M: u32, const N: u32, const S: u32> {
     /// The first stage.
     pub stages: SharedAddress,
 }
 
-impl<const M: u32, const N: u32, const S: u32> Room<M, N, S> {
+impl<const M: u32, const N: u32, const S: u32> BlockMemory<M, N, S> {
     /// Bytes of a stage.
     pub const STAGE: u32 = (M + N) * 128;
 
@@ -106,7 +106,7 @@ impl<const M: u32, const N: u32, const S: u32> Room<M, N, S> {
 
 /// A block in its cluster, which has `CM` blocks one below the other and `CN` side by side.
 #[derive(Clone, Copy)]
-pub struct Place<const M: u32, const N: u32, const CM: u32, const CN: u32> {
+pub struct ClusterBlock<const M: u32, const N: u32, const CM: u32, const CN: u32> {
     /// The product.
     pub p: HopperGemm,
     split: Split,
@@ -115,7 +115,7 @@ pub struct Place<const M: u32, const N: u32, const CM: u32, const CN: u32> {
     pub across: u32,
 }
 
-impl<const M: u32, const N: u32, const CM: u32, const CN: u32> Place<M, N, CM, CN> {
+impl<const M: u32, const N: u32, const CM: u32, const CN: u32> ClusterBlock<M, N, CM, CN> {
     const BLOCKS: u32 = CM * CN;
     /// Blocks that copy into a block's stages, itself included; also those that it copies into.
     pub const PARTNERS: u32 = CM + CN - 1;
@@ -153,17 +153,17 @@ impl<const M: u32, const N: u32, const CM: u32, const CN: u32> Place<M, N, CM, C
 
     /// What its cluster computes.
     #[inline(always)]
-    pub fn works<T: Element>(self) -> Works {
+    pub fn works<T: Element>(self) -> ClusterShare {
         let raster = self.p.raster(M * CM, N * CN);
         let cluster = (thread::block_idx_x() / Self::BLOCKS, thread::grid_dim_x() / Self::BLOCKS);
-        Works::new(raster, self.split, self.steps::<T>(), cluster)
+        ClusterShare::new(raster, self.split, self.steps::<T>(), cluster)
     }
 
     /// A tile below C that has no steps left.
     #[inline(always)]
-    pub fn below<T: Element>(self, cluster: u32) -> Work {
+    pub fn below<T: Element>(self, cluster: u32) -> TileSteps {
         let steps = self.steps::<T>();
-        Work { row: self.tiles().0, col: 0, from: steps, to: steps, first: cluster }
+        TileSteps { row: self.tiles().0, col: 0, from: steps, to: steps, first: cluster }
     }
 
     /// Row and column of this block's first element of a tile of the cluster.

@@ -17,7 +17,7 @@ use super::HopperGemm;
 /// C as bytes: 16 rows of 128 bytes. Rows of C are multiples of 16 bytes: at its right edge a tensor copy writes whole groups
 /// of 16, and what lies between the rows would be lost.
 pub type OutputMap = TensorMap<u8, Swizzle128, Box2<16, 128>>;
-type Piece = SharedBox<u8, Swizzle128, Box2<16, 128>>;
+type StagedBox = SharedBox<u8, Swizzle128, Box2<16, 128>>;
 
 /// Bytes of shared memory of a warp: two pieces.
 pub const STAGING: u32 = 2 * OutputMap::BOX_BYTES;
@@ -278,7 +278,7 @@ impl<'a> Epilogue<'a> {
         let pieces = 1 + W::COUNT as u32 / 16;
         // SAFETY: the caller's promise.
         unsafe {
-            let piece = |j: u32| Piece::at(room.plus(j * stride));
+            let piece = |j: u32| StagedBox::at(room.plus(j * stride));
             for j in 1..pieces {
                 cuda_std::unroll!(full);
                 self.write_packed(packed, j as usize - 1, piece(j));
@@ -297,7 +297,7 @@ impl<'a> Epilogue<'a> {
     }
 
     #[inline(always)]
-    unsafe fn write_packed<W: Packed>(&self, packed: &W, of: usize, piece: Piece) {
+    unsafe fn write_packed<W: Packed>(&self, packed: &W, of: usize, piece: StagedBox) {
         let lane = lane_id();
         let (line, right) = (lane % 16, lane / 16);
         // SAFETY: the caller's promise; a thread has 16 words of 64 columns.
@@ -311,7 +311,7 @@ impl<'a> Epilogue<'a> {
     }
 
     #[inline(always)]
-    unsafe fn send_packed<W: Packed>(&mut self, packed: &W, of: usize, piece: Piece, row: u32, col: u32) {
+    unsafe fn send_packed<W: Packed>(&mut self, packed: &W, of: usize, piece: StagedBox, row: u32, col: u32) {
         // SAFETY: the caller's promise.
         unsafe {
             self.write_packed(packed, of, piece);
@@ -321,14 +321,14 @@ impl<'a> Epilogue<'a> {
 
     /// A piece that may be written once at most `READING` stores still read.
     #[inline(always)]
-    unsafe fn free_piece<const READING: u32>(&self, index: usize) -> Piece {
+    unsafe fn free_piece<const READING: u32>(&self, index: usize) -> StagedBox {
         // SAFETY: the warp's own memory, two pieces; all lanes come here.
         unsafe {
             if lane_id() == 0 {
                 wait_stores_read::<READING>();
             }
             sync_warp(u32::MAX);
-            Piece::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES))
+            StagedBox::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES))
         }
     }
 
@@ -423,10 +423,10 @@ impl<'a> Epilogue<'a> {
     /// A piece that may be written, the one before it too if it is the same `again`; it holds what C holds if that is needed.
     /// Each thread then reads only what it writes.
     #[inline(always)]
-    unsafe fn begin(&mut self, index: usize, at: [i32; 2], again: bool) -> Piece {
+    unsafe fn begin(&mut self, index: usize, at: [i32; 2], again: bool) -> StagedBox {
         // SAFETY: the warp's own memory, two pieces; all lanes come here.
         unsafe {
-            let piece = Piece::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES));
+            let piece = StagedBox::at(self.pieces.plus(index as u32 % 2 * OutputMap::BOX_BYTES));
             if lane_id() == 0 {
                 if again {
                     wait_stores_read::<0>();
@@ -449,7 +449,7 @@ impl<'a> Epilogue<'a> {
 
     /// Sends the piece off.
     #[inline(always)]
-    unsafe fn end(&mut self, piece: Piece, at: [i32; 2]) {
+    unsafe fn end(&mut self, piece: StagedBox, at: [i32; 2]) {
         fence_tensor_copies();
         // SAFETY: all lanes come here, each after its fence.
         unsafe {

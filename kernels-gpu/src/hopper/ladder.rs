@@ -12,7 +12,7 @@
 use cuda_std::prelude::*;
 use half::bf16;
 use tile::hopper::{
-    Barrier, KMajor, KTile, Multiply, PANEL_LINES, PanelMap, Ring, SharedAddress, Turn, cluster,
+    Barrier, KMajor, KTile, Multiply, PANEL_LINES, PanelMap, Ring, RingState, SharedAddress, cluster,
     give_registers, in_one_thread, take_registers, warp_of_block,
 };
 
@@ -171,7 +171,7 @@ unsafe fn around_a_ring<const REGISTERS: bool, const PERSISTENT: bool>(
             cluster::publish_barriers();
         }
         thread::sync_threads();
-        let mut turn = Turn::<STAGES>::default();
+        let mut turn = RingState::<STAGES>::default();
         if warp < 4 {
             if REGISTERS {
                 give_registers::<24>();

@@ -13,14 +13,15 @@ use tile::hopper::{Sums, lane_here};
 use super::epilogue::Sum;
 
 /// The room of all blocks in global memory, for warps that have `COUNT` sums a thread.
+#[doc(alias = "stream-K")]
 #[derive(Clone, Copy)]
-pub struct Parts {
+pub struct PartialSums {
     words: *mut u32,
     /// All warps that have room.
     warps: u32,
 }
 
-impl Parts {
+impl PartialSums {
     /// Words for so many warps with so many sums a thread.
     pub const fn words(warps: u32, count: u32) -> usize {
         warps as usize * (1 + 32 * count as usize)

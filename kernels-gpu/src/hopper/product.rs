@@ -1,7 +1,7 @@
 //! The product of a Hopper: a block computes 128 × 256 elements of C at a time, or fewer columns; clusters share what
 //! they read.
 //!
-//! - One thread starts the copies of A and B, several stages of 128 bytes of k ahead; the tensor map says how lines lie, and
+//! - One elected thread starts the tensor copies (TMA) of A and B, several stages of 128 bytes of k ahead; the tensor map says how lines lie, and
 //!   fills with zeros what is beyond the matrix.
 //! - Two warpgroups multiply, 64 rows each: up to 128 sums a thread. While a product runs, its warpgroup already waits for the
 //!   next stage; only when that product has been started does it give back the stage before.
@@ -9,12 +9,26 @@
 //!   of what they share for both: a third less is read from L2.
 //! - Blocks stay, and go from tile to tile: while a tile is stored, the copies for the next are under way, and as one
 //!   warpgroup stores, the other has the tensor cores. Where tiles do not come out even, some are shared ([`super::work`]).
-//! - The copying warpgroup needs few registers and gives the rest to those that multiply.
+//! - The copying warpgroup needs few registers and gives the rest to those that multiply (`setmaxnreg`).
+
+//!
+//! [`product`]'s parameters, for a cluster of `CM` × `CN` blocks:
+//!
+//! ```text
+//!             N columns      N columns
+//!           ┌────────────┬────────────┐          T  element type: f16, bf16, tf32 or s8
+//!   M rows  │ block 0    │ block CM   │ ┐        A  how A lies: k along its lines (KMajor) or across (MnMajor)
+//!           ├────────────┼────────────┤ │ CM     B  how B lies
+//!   M rows  │ block 1    │ block CM+1 │ ┘        W  room in registers for a tile that is stored late: words a thread
+//!           └────────────┴────────────┘          S  stages of (M + N) × 128 bytes in each block's shared memory
+//!            └──────── CN ───────────┘
+//!   warpgroup 0: TMA → stage s = 0 … S−1 → warpgroups 1 … M/64: 64 × N sums each → C
+//! ```
 
 use cuda_std::prelude::*;
 use half::{bf16, f16};
 use tile::hopper::{
-    KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, SharedAddress, Sums, Tf32, Turn,
+    KMajor, KTile, Major, MnMajor, Multiply, PANEL_LINES, PanelMap, RingState, SharedAddress, Sums, Tf32,
     admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread, sync_group, take_registers,
     warp_of_block,
 };
@@ -23,9 +37,9 @@ use tile::hopper::{
 use cuda_std::Description;
 
 use super::HopperGemm;
-use super::block::{Form, Place, Room, consumers};
+use super::block::{BlockMemory, ClusterBlock, Form, consumers};
 use super::epilogue::{Epilogue, Narrow, OutputMap, Packed};
-use super::parts::Parts;
+use super::parts::PartialSums;
 use super::work::Split;
 #[cfg(not(target_os = "cuda"))]
 use crate::choice::{Transposed, UseKernel};
@@ -67,8 +81,8 @@ unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
     B: Major<T>,
     W: Packed,
 {
-    let place = Place::<M, N, CM, CN>::new(p, split);
-    let room = Room::<M, N, S> { stages: SharedAddress::dynamic() };
+    let place = ClusterBlock::<M, N, CM, CN>::new(p, split);
+    let room = BlockMemory::<M, N, S> { stages: SharedAddress::dynamic() };
     let ring = room.ring();
     let warp = warp_of_block();
     // SAFETY: shared memory is as large as `shared_bytes` says, every part of it is used as its type says, and roles
@@ -78,7 +92,7 @@ unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
             a.prefetch();
             b.prefetch();
             c.prefetch();
-            ring.init(consumers(M) * Place::<M, N, CM, CN>::PARTNERS);
+            ring.init(consumers(M) * ClusterBlock::<M, N, CM, CN>::PARTNERS);
             for warp in 0..consumers(M) {
                 cuda_std::unroll!(full);
                 room.loaded(warp).init(1);
@@ -106,7 +120,7 @@ unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
                 take_registers::<232>();
             }
             // Every warp that multiplies has room for its sums.
-            let parts = Parts::at(parts, thread::grid_dim_x() * consumers(M));
+            let parts = PartialSums::at(parts, thread::grid_dim_x() * consumers(M));
             consume::<T, A, B, W, M, N, S, CM, CN>(place, c, &room, parts, warp - 4);
         }
     }
@@ -162,10 +176,10 @@ fn inside(first: u32, panel: u32, extent: u32) -> u32 {
 /// One thread starts all copies of its block.
 #[inline(always)]
 unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    place: Place<M, N, CM, CN>,
+    place: ClusterBlock<M, N, CM, CN>,
     a: &PanelMap<T>,
     b: &PanelMap<T>,
-    room: &Room<M, N, S>,
+    room: &BlockMemory<M, N, S>,
 ) where
     T: Multiply<N>,
     A: Major<T>,
@@ -174,7 +188,7 @@ unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u
     let ring = room.ring();
     let (share_a, share_b) = (Share::of::<M, CN>(place.across), Share::of::<N, CM>(place.down()));
     let (to_row, to_column) = place.masks();
-    let mut turn = Turn::<S>::default();
+    let mut turn = RingState::<S>::default();
     // At least 1: a division by zero would be checked for.
     let (tiles_down, tiles_across) = (place.tiles().0.max(1), place.tiles().1.max(1));
     let mut fetch = N <= 128 && place.shares_no_tile();
@@ -188,7 +202,7 @@ unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u
                 let full = ring.full(turn.stage);
                 ring.empty(turn.stage).wait(turn.parity ^ 1);
                 // All that lands here, whoever copies it.
-                full.arrive_expecting(Room::<M, N, S>::STAGE);
+                full.arrive_expecting(BlockMemory::<M, N, S>::STAGE);
                 if share_a.has(step) {
                     for i in 0..share_a.panels {
                         cuda_std::unroll!(full);
@@ -237,10 +251,10 @@ unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u
 /// A warpgroup multiplies 64 rows and stores them.
 #[inline(always)]
 unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM: u32, const CN: u32>(
-    place: Place<M, N, CM, CN>,
+    place: ClusterBlock<M, N, CM, CN>,
     c: &OutputMap,
-    room: &Room<M, N, S>,
-    parts: Parts,
+    room: &BlockMemory<M, N, S>,
+    parts: PartialSums,
     warp: u32,
 ) where
     T: Multiply<N, Sums: Sums<Sum = T::Sum>> + Narrow,
@@ -261,14 +275,14 @@ unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
         unsafe {
             if CM * CN == 1 && lane == 0 {
                 ring.empty(stage).arrive();
-            } else if CM * CN > 1 && lane < Place::<M, N, CM, CN>::PARTNERS {
+            } else if CM * CN > 1 && lane < ClusterBlock::<M, N, CM, CN>::PARTNERS {
                 ring.empty(stage).arrive_at(partner);
             }
         }
     };
     let mut epilogue = Epilogue::new(c, place.p, room.staging(warp), room.loaded(warp));
     let deferred = epilogue.can_defer::<T>() && W::COUNT > 0 && steps >= pieces;
-    let mut turn = Turn::<S>::default();
+    let mut turn = RingState::<S>::default();
     let mut sums = T::Sums::ZERO;
     // What is left of the tile before: its sums, and where they go.
     let mut packed = W::EMPTY;
@@ -351,7 +365,7 @@ unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
         if W::COUNT > 0 && left == 1 {
             sync_group::<128>(1 + warp / 4);
             let own = room.stages.plus((half + warp % 4 * 16) * 128);
-            epilogue.store_rest_through((own, Room::<M, N, S>::STAGE), &packed, old_row, old_col);
+            epilogue.store_rest_through((own, BlockMemory::<M, N, S>::STAGE), &packed, old_row, old_col);
         }
     }
     epilogue.finish();
@@ -403,7 +417,7 @@ macro_rules! kernels {
             /// # Safety
             /// The maps describe A, B and C as `p` does; `p.k` is not 0; the launch has the form's dynamic shared memory, and
             /// whole clusters. If tiles are shared, all their steps are dealt out, none of them twice to one cluster, and
-            /// `parts` is [`Parts`]' room for all blocks' warps.
+            /// `parts` is [`PartialSums`]' room for all blocks' warps.
             #[kernel]
             #[block_dim($threads, 1, 1)]
             #[cluster_dim($blocks, 1, 1)]

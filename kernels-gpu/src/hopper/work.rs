@@ -2,7 +2,7 @@
 //!
 //! Clusters go from tile to tile, all at the same step of k more or less, and share what they read in L2. Tiles seldom come
 //! out even: 1024 tiles for 66 clusters are 15.5 rounds that take as long as 16, and 32 tiles leave half of the chip idle.
-//! So some tiles may be shared: their steps of k, laid one behind the other, are dealt out in equal lengths. A tile is then
+//! So some tiles may be shared (CUTLASS calls it stream-K): their steps of k, laid one behind the other, are dealt out in equal lengths. A tile is then
 //! multiplied by several clusters; the one with its last steps adds what the others leave for it ([`super::parts`]).
 //!
 //! A length reaches from the end of one tile to the beginning of the next. The beginning comes first, because another
@@ -12,6 +12,7 @@
 use tile::Raster;
 
 /// The tiles that are shared: the first in the raster's order.
+#[doc(alias = "stream-K")]
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
@@ -24,7 +25,7 @@ pub struct Split {
 
 /// Steps of k of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct TileSteps {
     /// Row of the tile.
     pub row: u32,
     /// Column of the tile.
@@ -39,7 +40,7 @@ pub struct Work {
 
 /// The work of a cluster.
 #[derive(Clone, Copy)]
-pub struct Works {
+pub struct ClusterShare {
     raster: Raster,
     split: Split,
     /// Steps of a tile.
@@ -52,7 +53,7 @@ pub struct Works {
     clusters: u32,
 }
 
-impl Works {
+impl ClusterShare {
     /// Of cluster `cluster` of `clusters`, for tiles of `steps` steps.
     #[inline(always)]
     pub fn new(raster: Raster, split: Split, steps: u32, (cluster, clusters): (u32, u32)) -> Self {
@@ -63,11 +64,11 @@ impl Works {
     }
 }
 
-impl Iterator for Works {
-    type Item = Work;
+impl Iterator for ClusterShare {
+    type Item = TileSteps;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Work> {
+    fn next(&mut self) -> Option<TileSteps> {
         if self.begin < self.end {
             // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
             let tile = (self.end - 1) / self.steps.max(1);
@@ -76,14 +77,14 @@ impl Iterator for Works {
             let (row, col) = self.raster.tile(tile);
             let (from, to) = (from - start, self.end - start);
             self.end = start + from;
-            return Some(Work { row, col, from, to, first: start / self.split.steps.max(1) });
+            return Some(TileSteps { row, col, from, to, first: start / self.split.steps.max(1) });
         }
         if self.tile >= self.raster.tiles() {
             return None;
         }
         let (row, col) = self.raster.tile(self.tile);
         self.tile += self.clusters;
-        Some(Work { row, col, from: 0, to: self.steps, first: 0 })
+        Some(TileSteps { row, col, from: 0, to: self.steps, first: 0 })
     }
 }
 
@@ -103,7 +104,8 @@ mod tests {
                     continue;
                 }
                 let split = Split { tiles, steps: length };
-                let works = |cluster| Works::new(raster(down, across), split, steps, (cluster, clusters));
+                let works =
+                    |cluster| ClusterShare::new(raster(down, across), split, steps, (cluster, clusters));
                 let mut done = [[[0; 40]; 8]; 8];
                 for cluster in 0..clusters {
                     for work in works(cluster) {

@@ -44,9 +44,16 @@ pub const fn own(tile: Tile, bytes: usize) -> (usize, usize) {
 
 /// The work of a block on `ROWS` × `COLS` elements, of which `V` are a vector and `K` rows are turned at a time.
 ///
+/// ```text
+///   memory   ──┤ V │ V │ V │ … ├──   a row of the source, begun anywhere in a vector
+///   tile       ┌ WIDE = COLS + V ┐   columns in shared memory, a vector more than the block stores
+///   column     PIECES = ROWS / K     pieces of K rows, turned in registers by `Turn<K, V>`, laid out by `L`
+///   thread     LOADS × K vectors of THREADS threads; PAIRS: L2 fetches lines in pairs
+/// ```
+///
 /// A row of the tile is one vector for each of `LANES` lanes. The tile in shared memory has `WIDE` columns, of which the
 /// first of the block is the one numbered [`LEAD`](Self::LEAD).
-pub(super) struct Work<
+pub(super) struct ShiftedTile<
     T,
     L,
     const K: usize,
@@ -84,7 +91,7 @@ impl<
     const THREADS: usize,
     const LOADS: usize,
     const PAIRS: bool,
-> Work<T, L, K, V, ROWS, COLS, PIECES, WIDE, THREADS, LOADS, PAIRS>
+> ShiftedTile<T, L, K, V, ROWS, COLS, PIECES, WIDE, THREADS, LOADS, PAIRS>
 {
     const BYTES: usize = VECTOR_BYTES / V;
     /// Lanes that load a row.
@@ -360,7 +367,7 @@ macro_rules! kernels {
         #[block_dim($threads)]
         #[launch_bounds(min_blocks = $blocks)]
         pub unsafe fn $name(rows: u32, cols: u32, from: &[$element], to: *mut $element) {
-            use $crate::transpose::shifted::{self as s, Work};
+            use $crate::transpose::shifted::{self as s, ShiftedTile};
             const TILE: $crate::transpose::tiling::Tile = s::$tile;
             const BYTES: usize = size_of::<$element>();
             const V: usize = 16 / BYTES;
@@ -381,7 +388,7 @@ macro_rules! kernels {
             let from = from.as_ptr();
             // SAFETY: as the contract says.
             unsafe {
-                Work::<
+                ShiftedTile::<
                     $element, Columns, $k, V, { TILE.rows }, { TILE.cols }, PIECES, WIDE, { TILE.threads }, LOADS,
                     { $hopper && BYTES == 8 },
                 > { rows, cols, row0, col0, from, to, tile }.turn();

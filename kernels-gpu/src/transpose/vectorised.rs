@@ -36,6 +36,15 @@ pub const fn own_rows(tile: Tile, rows: usize, bytes: usize) -> usize {
 
 /// Moves the block's tile.
 ///
+/// ```text
+///   T  element        ┌─ COLS = lanes × V ─┐              K rows turn in registers (`Turn<K, V>`):
+///   V  elements in    │ V │ V │ V │ …      │ ┐ K rows     K vectors of V become V pieces of K elements
+///      16 bytes       ├───┴───┴───┴────────┤ ┘
+///   L  layout of the  │                    │ ROWS         shared: COLS × PIECES, PIECES = ROWS / K
+///      shared tile    └────────────────────┘              a thread: LOADS × K vectors in, STORES vectors out
+///   HOPPER: launches overlap, L2 fetches 256 bytes, windows and whole sectors
+/// ```
+///
 /// # Safety
 /// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; the block has
 /// `THREADS` threads.
@@ -145,14 +154,14 @@ macro_rules! kernels {
             const V: usize = 16 / size_of::<$element>();
             const PIECES: usize = TILE.rows / $k;
             const THREADS: usize = TILE.threads;
-            type Work = $crate::transpose::tiling::Tiling<$k, V, { TILE.rows }, { TILE.cols }, THREADS>;
+            type Shares = $crate::transpose::tiling::Tiling<$k, V, { TILE.rows }, { TILE.cols }, THREADS>;
             type Swizzle = tile::SwizzledChunks<{ 16 / size_of::<$piece>() }, V>;
             let tile = tile::shared_tile![$piece; TILE.cols, PIECES; Swizzle];
             // SAFETY: as the contract says.
             unsafe {
                 $crate::transpose::vectorised::turn::<
                     $element, Swizzle, $k, V, { TILE.rows }, { TILE.cols }, PIECES, THREADS,
-                    { Work::LOADS }, { Work::STORES }, $hopper,
+                    { Shares::LOADS }, { Shares::STORES }, $hopper,
                 >((rows, cols), from, to, tile)
             }
         }

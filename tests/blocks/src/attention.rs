@@ -6,8 +6,8 @@ use cuda_std::unroll;
 use cuda_std::warp::warp_shuffle_xor;
 use half::f16;
 use tile::hopper::{
-    Barrier, KMajor, KTile, MnMajor, Multiply, MultiplyRows, PanelMap, Ring, Rows, SharedAddress, Sums, Turn,
-    cluster, in_one_thread, warp_of_block,
+    Barrier, KMajor, KTile, MnMajor, Multiply, MultiplyRows, PanelMap, Ring, RingState, Rows, SharedAddress,
+    Sums, cluster, in_one_thread, warp_of_block,
 };
 
 /// Elements of a query, a key and a value.
@@ -66,7 +66,7 @@ pub unsafe fn attention(
             cluster::publish_barriers();
         }
         thread::sync_threads();
-        let mut turn = Turn::<STAGES>::default();
+        let mut turn = RingState::<STAGES>::default();
         if warp < 4 {
             if warp == 0 && in_one_thread() {
                 queries_landed.arrive_expecting(ALL_QUERIES);

@@ -5,7 +5,7 @@ pub mod relu {
     use cuda_std::prelude::*;
     use half::f16;
     use tile::hopper::{
-        KMajor, KTile, Multiply, PanelMap, Ring, SharedAddress, Sums, Turn, cluster, in_one_thread,
+        KMajor, KTile, Multiply, PanelMap, Ring, RingState, SharedAddress, Sums, cluster, in_one_thread,
         warp_of_block,
     };
 
@@ -46,7 +46,7 @@ pub mod relu {
                 cluster::publish_barriers();
             }
             thread::sync_threads();
-            let mut turn = Turn::<STAGES>::default();
+            let mut turn = RingState::<STAGES>::default();
             if warp < 4 {
                 if warp == 0 && in_one_thread() {
                     for step in 0..steps {

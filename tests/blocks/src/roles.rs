@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::ptx;
 use tile::hopper::{
-    Barrier, Ring, SharedAddress, Turn, cluster, give_registers, in_one_thread, sync_group, take_registers,
-    warp_of_block,
+    Barrier, Ring, RingState, SharedAddress, cluster, give_registers, in_one_thread, sync_group,
+    take_registers, warp_of_block,
 };
 
 /// Numbers that pass through the ring.
@@ -26,7 +26,7 @@ unsafe fn pass<const S: u32>(stages: SharedAddress, barriers: SharedAddress, out
         if warp < 4 {
             give_registers::<24>();
             if warp == 0 && in_one_thread() {
-                let mut turn = Turn::<S>::default();
+                let mut turn = RingState::<S>::default();
                 for number in 0..COUNT {
                     ring.empty(turn.stage).wait(turn.parity ^ 1);
                     ptx!("st.shared.u32 [{a}], {n};", a = in(u32) stages.plus(turn.stage * 4).bits(), n = in(u32) number);
@@ -36,7 +36,7 @@ unsafe fn pass<const S: u32>(stages: SharedAddress, barriers: SharedAddress, out
             }
         } else {
             take_registers::<240>();
-            let mut turn = Turn::<S>::default();
+            let mut turn = RingState::<S>::default();
             let mut sum = 0;
             for _ in 0..COUNT {
                 let number: u32;

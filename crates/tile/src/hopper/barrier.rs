@@ -9,6 +9,7 @@ use crate::SharedAddress;
 /// A phase ends when the arrivals that [`init`](Self::init) was told have come and all bytes that were announced have
 /// landed; the next begins at once. Phases are told apart by their parity: who waits knows which one it needs, and a
 /// wait for parity 1 on a new barrier returns at once, as if a phase had ended before the first.
+#[doc(alias = "mbarrier")]
 #[derive(Clone, Copy)]
 pub struct Barrier(SharedAddress);
 

@@ -17,7 +17,7 @@
 //! use cuda_std::prelude::*;
 //! use half::f16;
 //! use tile::hopper::{
-//!     KMajor, KTile, Multiply, PanelMap, Ring, SharedAddress, Sums, Turn, cluster, in_one_thread, warp_of_block,
+//!     KMajor, KTile, Multiply, PanelMap, Ring, SharedAddress, Sums, RingState, cluster, in_one_thread, warp_of_block,
 //! };
 //!
 //! const STAGES: u32 = 4;
@@ -56,7 +56,7 @@
 //!             cluster::publish_barriers();
 //!         }
 //!         thread::sync_threads();
-//!         let mut turn = Turn::<STAGES>::default();
+//!         let mut turn = RingState::<STAGES>::default();
 //!         if warp < 4 {
 //!             if warp == 0 && in_one_thread() {
 //!                 for step in 0..steps {
@@ -117,7 +117,7 @@ pub use barrier::Barrier;
 pub use element::{Element, Tf32};
 pub use grid::{admit_next_grid, await_previous_grid};
 pub use operand::{Descriptor, KMajor, KTile, Major, MnMajor, PANEL_LINES, PanelMap};
-pub use ring::{Ring, Turn};
+pub use ring::{Ring, RingState};
 pub use roles::{give_registers, in_one_thread, lane_here, sync_group, take_registers, warp_of_block};
 pub use rows::{MultiplyRows, Rows};
 pub use staging::{load_matrices, store_matrices};

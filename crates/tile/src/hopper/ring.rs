@@ -53,7 +53,7 @@ impl<const STAGES: u32> Ring<STAGES> {
     /// # Safety
     /// The barriers are made, and the producer waited for every stage before it filled it.
     #[inline(always)]
-    pub unsafe fn drain(self, mut turn: Turn<STAGES>) {
+    pub unsafe fn drain(self, mut turn: RingState<STAGES>) {
         for _ in 0..STAGES {
             cuda_std::unroll!(none);
             // SAFETY: the caller's promise.
@@ -74,15 +74,16 @@ impl<const STAGES: u32> Ring<STAGES> {
 ///
 /// A consumer waits for the full stage with [`parity`](Self::parity), a producer for the empty one with the other parity:
 /// in the first round that returns at once.
+#[doc(alias = "PipelineState")]
 #[derive(Clone, Copy, Default)]
-pub struct Turn<const STAGES: u32> {
+pub struct RingState<const STAGES: u32> {
     /// The stage.
     pub stage: u32,
     /// The parity of the round, 0 in the first.
     pub parity: u32,
 }
 
-impl<const STAGES: u32> Turn<STAGES> {
+impl<const STAGES: u32> RingState<STAGES> {
     /// Goes on to the next stage.
     #[inline(always)]
     pub fn advance(&mut self) {

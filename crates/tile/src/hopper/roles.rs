@@ -31,6 +31,8 @@ pub fn lane_here() -> u32 {
 ///
 /// # Safety
 /// All lanes of the warp call it.
+#[doc(alias = "elect")]
+#[doc(alias = "elect.sync")]
 #[inline(always)]
 pub unsafe fn in_one_thread() -> bool {
     let chosen: u32;
@@ -50,6 +52,8 @@ pub unsafe fn in_one_thread() -> bool {
 ///
 /// # Safety
 /// All of these threads call it, and no others use the same barrier meanwhile.
+#[doc(alias = "bar.sync")]
+#[doc(alias = "named barrier")]
 #[inline(always)]
 pub unsafe fn sync_group<const THREADS: u32>(barrier: u32) {
     const { assert!(THREADS.is_multiple_of(32) && THREADS > 0, "a group is made of whole warps") }
@@ -63,6 +67,8 @@ pub unsafe fn sync_group<const THREADS: u32>(barrier: u32) {
 ///
 /// # Safety
 /// All threads of the warpgroup call it, and the kernel has a limit of threads (`#[block_dim]`).
+#[doc(alias = "setmaxnreg")]
+#[doc(alias = "setmaxnreg.dec")]
 #[inline(always)]
 pub unsafe fn give_registers<const COUNT: u32>() {
     const { assert!(COUNT.is_multiple_of(8) && COUNT >= 24 && COUNT <= 256, "a multiple of 8 from 24 to 256") }
@@ -74,6 +80,8 @@ pub unsafe fn give_registers<const COUNT: u32>() {
 ///
 /// # Safety
 /// As [`give_registers`], and the registers of all warps of a block are no more than they had at the start.
+#[doc(alias = "setmaxnreg")]
+#[doc(alias = "setmaxnreg.inc")]
 #[inline(always)]
 pub unsafe fn take_registers<const COUNT: u32>() {
     const { assert!(COUNT.is_multiple_of(8) && COUNT >= 24 && COUNT <= 256, "a multiple of 8 from 24 to 256") }

@@ -147,6 +147,8 @@ boxes! {
 }
 
 /// A tensor in global memory whose boxes are copied: elements of type `T`, boxes of shape `B`, permuted by `S`.
+#[doc(alias = "TMA")]
+#[doc(alias = "CUtensorMap")]
 #[repr(C, align(64))]
 pub struct TensorMap<T, S, B> {
     words: [u64; 16],
@@ -225,6 +227,8 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
     /// One thread calls; the map is a `#[grid_constant]` parameter; nothing else touches `to` until the barrier's phase
     /// ends, and what others did there before was ordered before this call by a barrier. The innermost coordinate is a
     /// multiple of 16 bytes, or an H200 ends with an illegal instruction; coordinates may be negative.
+    #[doc(alias = "TMA load")]
+    #[doc(alias = "cp.async.bulk.tensor")]
     #[inline(always)]
     pub unsafe fn load(&self, to: SharedBox<T, S, B>, at: B::At, barrier: Barrier) {
         const { assert!(Self::BOX_BYTES > 0) }
@@ -237,6 +241,7 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
     ///
     /// # Safety
     /// As [`load`](Self::load), for each of these blocks.
+    #[doc(alias = "TMA multicast")]
     #[inline(always)]
     pub unsafe fn load_to_blocks(&self, to: SharedBox<T, S, B>, at: B::At, barrier: Barrier, blocks: u16) {
         const { assert!(Self::BOX_BYTES > 0) }
@@ -264,6 +269,7 @@ impl<T: Element, S: Swizzle, B: BoxShape> TensorMap<T, S, B> {
     /// One thread calls, after a barrier before which each writer of the box called [`fence_tensor_copies`]. The box is
     /// left as it is until [`wait_stores_read`], and the map is a `#[grid_constant]` parameter. Coordinates are not
     /// negative, and the innermost is a multiple of 16 bytes.
+    #[doc(alias = "TMA store")]
     #[inline(always)]
     pub unsafe fn store(&self, from: SharedBox<T, S, B>, at: B::At) {
         const { assert!(Self::BOX_BYTES > 0) }
@@ -317,6 +323,7 @@ impl<T, S: Swizzle, B> SharedBox<T, S, B> {
 
 /// Makes this thread's writes to shared memory visible to the tensor copies and products that are started after the next
 /// barrier.
+#[doc(alias = "fence.proxy.async")]
 #[inline(always)]
 pub fn fence_tensor_copies() {
     // SAFETY: orders only.

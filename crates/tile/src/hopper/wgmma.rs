@@ -99,6 +99,8 @@ sums! {
 ///     unsafe { <f16 as Multiply<128>>::multiply(sums, a.whole(), b.whole(), false) } // 64 columns for 128
 /// }
 /// ```
+#[doc(alias = "wgmma")]
+#[doc(alias = "wgmma.mma_async")]
 pub trait Multiply<const N: u32>: Element {
     /// What a thread keeps.
     type Sums: Sums;

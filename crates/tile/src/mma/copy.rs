@@ -24,6 +24,7 @@ pub struct Matrix<T> {
 ///
 /// Neighbouring threads copy neighbouring chunks of a line, and the same thread takes every so many lines. What lies
 /// beyond the matrix, whole lines or the end of a chunk, becomes zero and is not read.
+#[doc(alias = "cp.async")]
 pub struct Filler<T, O, const EXTENT: usize, const DEPTH: usize, const THREADS: usize> {
     from: *const T,
     /// Where this thread's first chunk goes.

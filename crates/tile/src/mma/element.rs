@@ -76,6 +76,7 @@ impl Number for i32 {
 }
 
 /// A type that tensor cores multiply. Sealed: fragments are read as its size says.
+#[doc(alias = "mma.sync")]
 pub trait Element: Sealed + Copy {
     /// What the products are added in.
     type Sum: Number;

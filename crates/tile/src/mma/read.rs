@@ -13,6 +13,7 @@ use crate::mma::stage::StageTile;
 ///
 /// All address arithmetic but one addition a load is done once. Along K a step of 32 bytes only flips bits 5 and 6 of
 /// an address, whatever the block, and a block adds a constant; across K it is the other way round.
+#[doc(alias = "ldmatrix")]
 pub struct Reader<T, O, const EXTENT: usize, const DEPTH: usize, const BLOCKS: usize> {
     /// One for each step along K (`AlongK`) or for each block (`AcrossK`).
     bases: [u32; 4],

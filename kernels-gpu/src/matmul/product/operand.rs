@@ -5,7 +5,7 @@
 //! contiguous ([`straight`](super::straight): the copy keeps its form, 16 bytes at a time where they are aligned) or the k of
 //! each line are ([`turned`](super::turned): 4 or 8 elements of a line become words that lie a row apart).
 //!
-//! Lines beyond the matrix repeat others of it: see [`Place::line`].
+//! Lines beyond the matrix repeat others of it: see [`OperandStart::line`].
 
 /// Elements along K that a stage holds.
 pub const STEP: usize = 8;
@@ -21,7 +21,7 @@ pub const fn pitch(lines: usize) -> usize {
 
 /// Where a piece begins.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct OperandStart {
     /// The matrix.
     pub from: *const f32,
     /// Elements from one of its stored rows to the next.
@@ -36,7 +36,7 @@ pub struct Place {
     pub to: u32,
 }
 
-impl Place {
+impl OperandStart {
     /// The matrix's line for the tile's `line`, the first of `width` that are copied together: itself, or, beyond the last line,
     /// as far before it.
     ///
@@ -61,7 +61,7 @@ pub trait Operand {
     ///
     /// # Safety
     /// The matrix is as `at` says.
-    unsafe fn new(at: Place) -> Self;
+    unsafe fn new(at: OperandStart) -> Self;
 
     /// Fetches the first step into registers: the first `skip` k of it are zeros.
     ///

@@ -1,4 +1,4 @@
-//! Splitting K: where C has fewer tiles than the device has multiprocessors, several blocks share the K of a tile.
+//! Split-K: where C has fewer tiles than the device has multiprocessors, several blocks share the K of a tile.
 //!
 //! Each part of K is a product of its own, into a matrix of its own in a scratch buffer; this kernel adds them, always in
 //! the same order, so the result does not depend on who was first. C may have any rows and alignment: who takes packed
@@ -30,10 +30,11 @@ pub const GROUPS: usize = 8;
 /// # Safety
 /// `from` holds `parts` matrices of `rows` × [`row_length`]`(n)` elements, one after the other, aligned to 16 bytes, and `c` is
 /// C as `p` describes it, which has no more rows. The grid has a thread for each four columns of each row of C.
+#[doc(alias = "split-K")]
 #[kernel]
 #[block_dim(256)]
 pub unsafe fn product_sum(p: Product, parts: u32, rows: u32, from: *const f32, c: *mut f32) {
-    let place = Place::new(&p, thread::index_1d() as usize);
+    let place = FourColumns::new(&p, thread::index_1d() as usize);
     if place.row < p.m as usize {
         // SAFETY: the place is inside each part and of C.
         unsafe { place.store(&p, c, place.sum(from, rows, 0, parts as usize, 1)) }
@@ -51,7 +52,7 @@ pub unsafe fn product_sum_many(p: Product, parts: u32, rows: u32, from: *const f
     const WIDE: usize = BLOCK as usize / GROUPS;
     let sums = shared_array![Four<f32>; WIDE * GROUPS];
     let (lane, group) = (thread::thread_idx_x() as usize % WIDE, thread::thread_idx_x() as usize / WIDE);
-    let place = Place::new(&p, thread::block_idx_x() as usize * WIDE + lane);
+    let place = FourColumns::new(&p, thread::block_idx_x() as usize * WIDE + lane);
     let inside = place.row < p.m as usize;
     // SAFETY: the place is inside each part and of C; a barrier parts what is written to shared memory from what is read.
     unsafe {
@@ -72,7 +73,7 @@ pub unsafe fn product_sum_many(p: Product, parts: u32, rows: u32, from: *const f
 }
 
 /// Four columns of a row, in every part and in C.
-struct Place {
+struct FourColumns {
     /// Which four of a part.
     at: usize,
     across: usize,
@@ -80,7 +81,7 @@ struct Place {
     col: usize,
 }
 
-impl Place {
+impl FourColumns {
     #[inline(always)]
     fn new(p: &Product, at: usize) -> Self {
         let across = (row_length(p.n) as usize / 4).max(1);

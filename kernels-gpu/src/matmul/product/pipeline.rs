@@ -13,11 +13,11 @@ use tile::{Raster, SharedAddress, repeat};
 
 use super::Product;
 use super::access::store_shared;
-use super::operand::{Operand, Place, STEP};
+use super::operand::{Operand, OperandStart, STEP};
 use super::tile::{Sums, Tile};
 
 /// The part of K that a block has, in steps.
-struct Part {
+struct KRange {
     steps: u32,
     /// Where it begins, below zero where K is padded at its front.
     k: i32,
@@ -25,7 +25,7 @@ struct Part {
     skip: u32,
 }
 
-impl Part {
+impl KRange {
     #[inline(always)]
     fn of(k: u32) -> Self {
         let (split, splits) = (thread::block_idx_y(), thread::grid_dim_y().max(1));
@@ -64,7 +64,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         let (m, n) = (const { Self::M as u32 }, const { Self::N as u32 });
         let raster = Raster { down: p.m.div_ceil(m), across: p.n.div_ceil(n), group: 8 };
         let (block_row, block_col) = raster.tile(thread::block_idx_x());
-        let part = Part::of(p.k);
+        let part = KRange::of(p.k);
         let to = SharedAddress::of(dynamic_shared_mem::<f32>()).bits();
         if to > const { (Self::STRIDE - Self::STAGE) as u32 } {
             // A stage would not lie within its stride, see `Tile::stage`. No device reserves that much.
@@ -73,9 +73,9 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         }
         // SAFETY: the kernels' contract.
         unsafe {
-            let a = Place { from: a, ld: p.lda, first: block_row * m, lines: p.m, k: part.k, to };
+            let a = OperandStart { from: a, ld: p.lda, first: block_row * m, lines: p.m, k: part.k, to };
             let to = to + const { Self::TO_B as u32 };
-            let b = Place { from: b, ld: p.ldb, first: block_col * n, lines: p.n, k: part.k, to };
+            let b = OperandStart { from: b, ld: p.ldb, first: block_col * n, lines: p.n, k: part.k, to };
             let sums = Self::sums::<A, B, STAGES, ORDER>(a, b, &part);
             // Each part of K has a matrix of its own.
             let c = c.wrapping_add(thread::block_idx_y() as usize * p.m as usize * p.ldc as usize);
@@ -86,9 +86,9 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
     /// The thread's sums over the block's part of K.
     #[inline(always)]
     unsafe fn sums<A: Operand, B: Operand, const STAGES: usize, const ORDER: usize>(
-        a: Place,
-        b: Place,
-        part: &Part,
+        a: OperandStart,
+        b: OperandStart,
+        part: &KRange,
     ) -> Sums<ROWS, COLS> {
         let (row, col) = Self::corner();
         let (mut from_a, mut from_b) = (a.to + 4 * row as u32, b.to + 4 * col as u32);

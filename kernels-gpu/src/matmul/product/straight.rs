@@ -6,7 +6,7 @@ use tile::repeat;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::{copy_4, copy_16};
 use super::access::{load_global, store_shared};
-use super::operand::{Held, Operand, Place, STEP, pitch};
+use super::operand::{Held, Operand, OperandStart, STEP, pitch};
 
 /// Neighbouring lines side by side: B as it is, A transposed. Copied asynchronously.
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
@@ -35,7 +35,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     const HOLDS: usize = 0;
 
     #[inline(always)]
-    unsafe fn new(at: Place) -> Self {
+    unsafe fn new(at: OperandStart) -> Self {
         let thread = thread::thread_idx_x() as usize;
         let across = const { LINES / Self::WIDTH };
         let (k, line) = (thread / across, thread % across * Self::WIDTH);
@@ -129,7 +129,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     const HOLDS: usize = Self::SHARE;
 
     #[inline(always)]
-    unsafe fn new(at: Place) -> Self {
+    unsafe fn new(at: OperandStart) -> Self {
         const { assert!(!VECTOR, "this loader moves single elements") };
         let thread = thread::thread_idx_x() as usize;
         let (k, line) = (thread / LINES, thread % LINES);

@@ -66,7 +66,7 @@ pub struct Thin {
 type Sums = [[f32; WIDTH]; LINES];
 
 /// A piece of the thin operand in shared memory: for each k its first four lines, and behind those of all k the last four.
-type Piece = *mut Four<f32>;
+type ThinChunk = *mut Four<f32>;
 
 impl Thin {
     /// The part of K that this block has: whole chunks, but for the last.
@@ -81,7 +81,7 @@ impl Thin {
 
     /// Brings the k from `begin` on into shared memory, zeros where the operand has no line or ends before `end`.
     #[inline(always)]
-    unsafe fn stage(&self, thin: *const f32, piece: Piece, begin: u32, end: u32) {
+    unsafe fn stage(&self, thin: *const f32, piece: ThinChunk, begin: u32, end: u32) {
         thread::sync_threads();
         for half in 0..2 {
             let mut k = thread::thread_idx_x();
@@ -129,7 +129,7 @@ type Batch = [[f32; LINES]; AHEAD];
 
 /// Adds the products of a batch; its k are `step` apart in the piece.
 #[inline(always)]
-unsafe fn add(sums: &mut Sums, batch: &Batch, piece: Piece, k: u32, step: u32) {
+unsafe fn add(sums: &mut Sums, batch: &Batch, piece: ThinChunk, k: u32, step: u32) {
     for ahead in 0..AHEAD {
         cuda_std::unroll!(full);
         let at = (k + ahead as u32 * step) as usize;
@@ -182,7 +182,7 @@ unsafe fn sums<const STEP: u32>(
     p: &Thin,
     mut from: [*const f32; LINES],
     thin: *const f32,
-    piece: Piece,
+    piece: ThinChunk,
     first: u32,
     stride: usize,
 ) -> Sums {
@@ -216,7 +216,7 @@ unsafe fn sums<const STEP: u32>(
 #[kernel]
 #[block_dim(128)]
 pub unsafe fn product_thin_rows(p: Thin, large: *const f32, thin: *const f32, c: *mut f32) {
-    let piece: Piece = shared_array![Four<f32>; 2 * CHUNK as usize];
+    let piece: ThinChunk = shared_array![Four<f32>; 2 * CHUNK as usize];
     let (lane, warp) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
     let first = thread::block_idx_x() * LINES_OF_ROWS + warp * LINES as u32;
     let mut from = [large; LINES];
@@ -254,7 +254,7 @@ pub unsafe fn product_thin_rows(p: Thin, large: *const f32, thin: *const f32, c:
 #[kernel]
 #[block_dim(128)]
 pub unsafe fn product_thin_columns(p: Thin, large: *const f32, thin: *const f32, c: *mut f32) {
-    let piece: Piece = shared_array![Four<f32>; 2 * CHUNK as usize];
+    let piece: ThinChunk = shared_array![Four<f32>; 2 * CHUNK as usize];
     let (lane, warp) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
     let first = thread::block_idx_x() * LINES_OF_COLUMNS + lane;
     let mut from = [large; LINES];

@@ -11,7 +11,7 @@ use tile::repeat;
 #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::copy_4;
 use super::access::{load_global, load_global_4, store_shared};
-use super::operand::{Held, Operand, Place, STEP, pitch};
+use super::operand::{Held, Operand, OperandStart, STEP, pitch};
 
 /// Lines whose k are contiguous: A as it is, B transposed.
 pub struct Turned<const LINES: usize, const THREADS: usize, const VECTOR: bool> {
@@ -56,7 +56,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     const HOLDS: usize = Self::SHARE;
 
     #[inline(always)]
-    unsafe fn new(at: Place) -> Self {
+    unsafe fn new(at: OperandStart) -> Self {
         let thread = thread::thread_idx_x() as usize;
         let (line, k) = (thread / Self::NEIGHBOURS, thread % Self::NEIGHBOURS * Self::SHARE);
         let offset = at.line(line, 1) as isize * at.ld as isize + at.k as isize + k as isize;
@@ -125,7 +125,7 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     const HOLDS: usize = 0;
 
     #[inline(always)]
-    unsafe fn new(at: Place) -> Self {
+    unsafe fn new(at: OperandStart) -> Self {
         let thread = thread::thread_idx_x() as usize;
         let (line, k) = (thread / STEP, thread % STEP);
         let mut from = [at.from; 8];

@@ -1,7 +1,7 @@
 //! How a product is dealt out to a Hopper's multiprocessors: which tiles, and whether the steps of some are shared (stream-K).
 
 use kernels_gpu::hopper::block::Form;
-use kernels_gpu::hopper::parts::Parts;
+use kernels_gpu::hopper::parts::PartialSums;
 use kernels_gpu::hopper::product::{ALONE, PAIRS, SMALL, SMALL_DOWN, WIDE_64, WIDE_128, WIDE_192};
 use kernels_gpu::hopper::work::Split as StreamK;
 use warpsmith_launch::Limits;
@@ -168,7 +168,7 @@ impl Tiling {
         if self.shared.tiles == 0 {
             return 0;
         }
-        Parts::words(self.blocks() * self.tiles.form().consumers(), self.tiles.form().n / 2)
+        PartialSums::words(self.blocks() * self.tiles.form().consumers(), self.tiles.form().n / 2)
     }
 
     /// Tiles of a cluster, in all.
