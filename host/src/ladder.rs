@@ -38,7 +38,9 @@ type Launch = fn(
 macro_rules! launch {
     ($kernel:ty) => {
         // SAFETY: `multiply` compared extents, buffers and shape with what the kernels ask for.
-        |device, shape, p, a, b, c| unsafe { device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c)) }
+        |device, shape, p, a, b, c| {
+            Ok(unsafe { device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c))? })
+        }
     };
 }
 

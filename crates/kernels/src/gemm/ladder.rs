@@ -129,7 +129,7 @@ fn prepare<'d, K>(
     shape: Shape,
 ) -> Result<Prepared<'d>, Error>
 where
-    K: cuda_std::Kernel<Signature = fn(HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'd,
+    K: cuda_std::Kernel<Signature = fn(HopperGemm, PanelMap<bf16>, PanelMap<bf16>, *mut bf16)> + 'static,
 {
     let Problem { m, n, k, lda, ldb, alpha, beta, .. } = *problem;
     let a = panels::<bf16>("A", operands.a, Order::Rows, (m, k), lda)?;
