@@ -43,8 +43,7 @@ pub fn build<'c>(context: &'c Context, module: &Module<'c>, grid_constant: bool)
     }
     for global in module.globals() {
         let name = global.name();
-        let descriptions = [marks::LAYOUT, marks::NAMES, marks::BOUNDS, marks::BLOCKWISE_KERNEL];
-        if descriptions.iter().any(|mark| name.starts_with(mark)) {
+        if [marks::LAYOUT, marks::NAMES, marks::BOUNDS].iter().any(|mark| name.starts_with(mark)) {
             forget_used(module);
             global.delete_global();
         }

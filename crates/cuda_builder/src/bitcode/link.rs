@@ -49,6 +49,12 @@ fn is_allocators(name: &str) -> bool {
     name.starts_with("_R") && name.contains("___rustc") && name.contains("___rust_")
 }
 
+/// Whether it is one of the allocator's functions that give memory.
+pub fn allocates(name: &str) -> bool {
+    let gives = ["___rust_alloc", "___rust_alloc_zeroed", "___rust_realloc"];
+    is_allocators(name) && gives.iter().any(|function| name.ends_with(function))
+}
+
 /// Whether the lowering may come to call it.
 fn is_runtime(name: &str) -> bool {
     panics::runtime().any(|known| known == name) || is_allocators(name)

@@ -3,6 +3,7 @@
 
 pub mod atomics;
 pub mod backward_steps;
+pub mod blockwise;
 pub mod clean;
 pub mod convergence;
 pub mod debug_info;

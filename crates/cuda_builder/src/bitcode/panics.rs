@@ -40,11 +40,14 @@ fn is_panic(name: &str, function: Value) -> bool {
     if WITHOUT_LOCATION.contains(&name) {
         return true;
     }
-    let last = function.parameter_count().wrapping_sub(1);
-    standard
-        && function.has_enum_attribute(At::Function, "noreturn")
-        && function.parameter_count() > 0
-        && function.enum_attribute(At::Parameter(last), "dereferenceable") == Some(24)
+    let Some(last) = function.parameter_count().checked_sub(1) else { return false };
+    let last = |attribute| function.enum_attribute(At::Parameter(last), attribute);
+    // What calls it unoptimised says no more of a reference than its alignment.
+    let is_location = match last("dereferenceable") {
+        Some(size) => size == 24,
+        None => last("align") == Some(8),
+    };
+    standard && is_location && function.has_enum_attribute(At::Function, "noreturn")
 }
 
 fn rewrite_call(context: &Context, module: &Module<'_>, call: Value, name: &str) {

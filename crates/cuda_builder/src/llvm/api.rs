@@ -157,6 +157,7 @@ functions! {
     fn IsAInstruction(Ref) -> Ref;
     fn IsAInlineAsm(Ref) -> Ref;
     fn IsAAllocaInst(Ref) -> Ref;
+    fn IsConstant(Ref) -> c_int;
     fn IsConstantString(Ref) -> c_int;
     fn GetAsString(Ref, *mut usize) -> *const c_char;
     fn GetAggregateElement(Ref, c_uint) -> Ref;

@@ -180,6 +180,11 @@ impl Value {
         ffi!(SetInstructionCallConv(self.0, convention));
     }
 
+    /// Whether a load or store is one.
+    pub fn is_atomic(self) -> bool {
+        ffi!(GetOrdering(self.0)) != 0
+    }
+
     pub fn ordering(self) -> Option<Ordering> {
         match ffi!(GetOrdering(self.0)) {
             2 => Some(Ordering::Relaxed),

@@ -169,6 +169,11 @@ impl Value {
 
     // --- constants ---
 
+    /// Whether it is a constant of any kind: also a function or static, which stands for its address.
+    pub fn is_constant(self) -> bool {
+        ffi!(IsConstant(self.0)) != 0
+    }
+
     pub fn is_constant_expression(self) -> bool {
         !ffi!(IsAConstantExpr(self.0)).is_null()
     }

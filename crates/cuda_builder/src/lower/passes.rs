@@ -2,8 +2,8 @@
 
 use crate::assembly::partition::{self, Plan};
 use crate::bitcode::{
-    atomics, clean, convergence, empty_assembly, entry, float_modes, inline_ptx, inlining, intrinsics, link,
-    mathematics, names, panics, printing, refuse, sizes, spaces, unroll, x86_vectors,
+    atomics, blockwise, clean, convergence, empty_assembly, entry, float_modes, inline_ptx, inlining,
+    intrinsics, link, mathematics, names, panics, printing, refuse, sizes, spaces, unroll, x86_vectors,
 };
 use crate::front_end::archive::Archive;
 use crate::llvm::{Context, Module, TargetMachine};
@@ -102,6 +102,11 @@ fn passes<'a, 'c>() -> Vec<Pass<Whole<'a, 'c>>> {
                 prepare(w.context, &w.module);
                 Ok(())
             },
+        },
+        Pass {
+            name: "check kernels without unsafe",
+            when: always,
+            run: |w| blockwise::check(w.context, &w.module),
         },
         Pass {
             name: "mark float modes",

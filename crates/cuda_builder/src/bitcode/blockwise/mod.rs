@@ -1,0 +1,42 @@
+//! The check of kernels that are written without `unsafe`.
+//!
+//! Such a kernel is one text for all threads of a block, and what differs between them stands in closures: that is what its
+//! types see to. Two things they cannot see: a function such as `cuda_std::thread::thread_idx_x` is safe to call anywhere,
+//! and an atomic carries a thread's value out of its closure. So nothing that the kernel can reach may ask who a thread is,
+//! wait, exchange or write by an atomic, but through the marks that begin with `blockwise:`, which are the blockwise crate's.
+//!
+//! The check reads the bitcode as rustc made it, before any function is inlined but by rustc itself, which inlines calls of
+//! foreign functions no more than it merges them. So it judges instructions, wherever they ended up, and takes the names of
+//! functions for its messages only.
+//!
+//! - What can be reached is what is called, and every function whose address stands in code that is reached, in a
+//!   table of such code, or in a static that it names. An indirect call can go nowhere else: no kernel without `unsafe` takes a
+//!   pointer to a function, or makes one from a number.
+//! - `unsafe` in such a kernel is its author's word for memory, and no way around this. With a thread's index in the block's own
+//!   code no type of the blockwise crate means anything; who wants it writes an `unsafe` kernel.
+//! - The heap is refused, too: each thread gets an address of its own from it, and an address is a number. The address of a
+//!   local variable is the same number in all threads, which run the same frames.
+//! - `core` and `alloc` are trusted as far as they come compiled: their functions that are not generic hold no atomics.
+//!   So are panics, which end the launch, and prints, which return nothing.
+
+mod message;
+mod reach;
+mod uses;
+
+use crate::bitcode::marks;
+use crate::llvm::{Context, Module};
+
+/// Refuses what a kernel without `unsafe` must not reach: all of it at once.
+pub fn check(context: &Context, module: &Module<'_>) -> Result<(), String> {
+    let mut code = reach::Code::new(context);
+    let mut found = Vec::new();
+    for mark in module.globals() {
+        let name = mark.name();
+        let Some(kernel) = name.strip_prefix(marks::BLOCKWISE_KERNEL) else { continue };
+        if let Some(function) = module.function(kernel) {
+            found.extend(code.findings(kernel, function));
+        }
+        mark.delete_global();
+    }
+    if found.is_empty() { Ok(()) } else { Err(message::of(&mut found)) }
+}
