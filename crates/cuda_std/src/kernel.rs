@@ -89,6 +89,10 @@ impl core::fmt::Display for Description {
     fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
         write!(f, "{}(", self.name)?;
         for (i, param) in self.params.iter().enumerate() {
+            // What travels in two parts is one parameter.
+            if i > 0 && self.params[i - 1].name == param.name {
+                continue;
+            }
             write!(f, "{}{}: {}", if i == 0 { "" } else { ", " }, param.name, param.rust_type)?;
         }
         write!(f, ")")

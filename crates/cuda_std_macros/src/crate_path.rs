@@ -1,4 +1,4 @@
-//! Under which name the crate that uses `#[kernel]` knows `cuda_std`.
+//! Under which name the crate that uses `#[kernel]` knows `cuda_std`, or `blockwise`.
 //!
 //! A manifest may rename it (`gpu = { package = "cuda_std", … }`), and a crate may know it only through another one that
 //! re-exports it; upstream's `#[kernel]` names no path and works in both. An attribute has no `$crate`, but it runs within
@@ -7,9 +7,9 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-/// The path of `cuda_std` in the crate that is being compiled; `None` if that crate has it from another one only.
-pub fn find() -> Option<TokenStream> {
-    let name = name(arguments())?;
+/// The path of `cuda_std`, or of another package, in the crate that is being compiled; `None` if that crate has it from another one only.
+pub fn find(package: &str) -> Option<TokenStream> {
+    let name = name(package, arguments())?;
     let name = Ident::new(&name, Span::call_site());
     Some(quote!(::#name))
 }
@@ -24,8 +24,8 @@ fn arguments() -> impl Iterator<Item = String> {
     })
 }
 
-fn name(arguments: impl Iterator<Item = String>) -> Option<String> {
-    const ITS_OWN: &str = "cuda_std";
+fn name(package: &str, arguments: impl Iterator<Item = String>) -> Option<String> {
+    let files = [format!("lib{package}-"), format!("lib{package}.")];
     let (mut is_rustc, mut found) = (false, None);
     let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
@@ -35,28 +35,28 @@ fn name(arguments: impl Iterator<Item = String>) -> Option<String> {
         };
         if argument.starts_with("--crate-name") {
             is_rustc = true;
-            // `cuda_std` itself: it goes by its own name there.
-            if value("--crate-name").as_deref() == Some(ITS_OWN) {
-                return Some(ITS_OWN.to_owned());
+            // The package itself: it goes by its own name there.
+            if value("--crate-name").as_deref() == Some(package) {
+                return Some(package.to_owned());
             }
         } else if let Some(dependency) = value("--extern") {
             // `OPTIONS:NAME=PATH`, of which only the name must be there.
             let (name, path) = dependency.split_once('=').unwrap_or((&dependency, ""));
             let name = name.rsplit(':').next().unwrap_or(name);
             let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
-            if name == ITS_OWN || file.starts_with("libcuda_std-") || file.starts_with("libcuda_std.") {
+            if name == package || files.iter().any(|begin| file.starts_with(begin)) {
                 found = Some(name.to_owned());
             }
         }
     }
     // What is not rustc, such as rust-analyzer, does not say.
-    found.or_else(|| (!is_rustc).then(|| ITS_OWN.to_owned()))
+    found.or_else(|| (!is_rustc).then(|| package.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     fn name(arguments: &[&str]) -> Option<String> {
-        super::name(arguments.iter().map(|a| (*a).to_owned()))
+        super::name("cuda_std", arguments.iter().map(|a| (*a).to_owned()))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `#[kernel]`: the user's function, a device entry that describes itself, and a host type that describes it.
 
+use crate::blockwise;
 use crate::crate_path;
 use crate::function::{Function, Input};
 use crate::host_name::{self, HostName};
@@ -21,19 +22,38 @@ pub fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-struct Parameter {
-    name: String,
+pub(crate) struct Parameter {
+    pub name: String,
     /// The type of the launch's value.
-    ty: Type,
-    by_reference: bool,
+    pub ty: Type,
+    pub by_reference: bool,
     /// The function takes a reference to the parameter where it lies (`#[grid_constant]`), not its value.
-    borrowed: bool,
+    pub borrowed: bool,
+}
+
+/// What a kernel's function is to the outside, whichever kind of kernel it is.
+pub(crate) struct Kernel {
+    /// What the launch passes, in the order of the PTX.
+    pub parameters: Vec<Parameter>,
+    /// The types that the host's arguments are compared with.
+    pub signature: Vec<Type>,
+    pub hints: LaunchHints,
+    /// The call of the function in the device's entry, of whose parameters `p0` is the first.
+    pub call: TokenStream,
+    /// What else the device's entry leaves for the lowering.
+    pub device_marks: TokenStream,
+    /// What else the host is told, in the scope of the kernel's type.
+    pub host_items: TokenStream,
+    /// What rustc is to check on host and device alike.
+    pub checks: TokenStream,
+    /// The path of `cuda_std` in the kernel's crate.
+    pub cuda_std: Option<TokenStream>,
 }
 
 fn expand_function(mut function: Function) -> Result<TokenStream> {
     check_signature(&function)?;
-    let hints = LaunchHints::take(&mut function.attrs)?;
-    let parameters = function.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let kernel =
+        if function.unsafety.is_none() { blockwise::read(&mut function)? } else { read(&mut function)? };
     let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
 
     // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
@@ -45,9 +65,8 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
     }
     function.attrs.push(parse_quote!(#[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]));
 
-    let cuda_std = crate_path::find();
-    let entry = device_entry(&function, &parameters, &hints, cuda_std.as_ref());
-    let (host_type, description) = host_description(&function, &parameters, &hints, cuda_std.as_ref());
+    let entry = device_entry(&function, &kernel);
+    let (host_type, description) = host_description(&function, &kernel);
     Ok(quote! {
         #function
         #(#cfgs)*
@@ -62,13 +81,38 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
     })
 }
 
+/// A kernel that is an `unsafe fn`.
+fn read(function: &mut Function) -> Result<Kernel> {
+    let hints = LaunchHints::take(&mut function.attrs)?;
+    let parameters = function.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
+    let passed = parameters.iter().enumerate().map(|(index, parameter)| {
+        let argument = argument(index);
+        match parameter {
+            Parameter { by_reference: true, borrowed: false, ty, .. } => {
+                quote_spanned!(ty.span()=> *#argument)
+            }
+            _ => quote!(#argument),
+        }
+    });
+    let call = &function.ident;
+    Ok(Kernel {
+        call: quote!(#call(#(#passed),*)),
+        checks: copy_checks(&parameters),
+        signature: parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect(),
+        parameters,
+        hints,
+        device_marks: TokenStream::new(),
+        host_items: TokenStream::new(),
+        cuda_std: crate_path::find("cuda_std"),
+    })
+}
+
+/// A parameter of the device's entry.
+pub(crate) fn argument(index: usize) -> Ident {
+    format_ident!("p{index}")
+}
+
 fn check_signature(function: &Function) -> Result<()> {
-    if function.unsafety.is_none() {
-        return Err(Error::new(
-            function.fn_token.span,
-            "a kernel must be an `unsafe fn`: the host that launches it must uphold what its pointers promise",
-        ));
-    }
     if let Some(parameter) = function.generics.params.iter().find(|p| !matches!(p, GenericParam::Lifetime(_)))
     {
         return Err(Error::new(
@@ -121,7 +165,7 @@ fn read_parameter(input: &mut Input) -> Result<Parameter> {
 
 /// Whether the device entry takes this parameter by reference: everything whose registers rustc's own ABI would
 /// choose. Scalars, pointers and slices look the same in the LLVM function as in the source.
-fn by_reference(ty: &Type) -> Result<bool> {
+pub(crate) fn by_reference(ty: &Type) -> Result<bool> {
     const SCALARS: [&str; 16] = [
         "bool", "char", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128",
         "isize", "f32", "f64",
@@ -184,27 +228,15 @@ fn is_export(attribute: &Attribute) -> bool {
 
 /// The function that becomes the `.entry`, and beside it what the lowering needs to rebuild the PTX signature. Names
 /// and types travel as text, sizes, alignments and kinds as numbers that rustc computed.
-fn device_entry(
-    function: &Function,
-    parameters: &[Parameter],
-    hints: &LaunchHints,
-    cuda_std: Option<&TokenStream>,
-) -> TokenStream {
+fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
+    let Kernel { parameters, hints, call, device_marks, checks, cuda_std, .. } = kernel;
     let name = plain_name(&function.ident);
-    let call = &function.ident;
     let lifetimes = &function.generics;
-    let (mut declared, mut passed, mut layouts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut declared, mut layouts) = (Vec::new(), Vec::new());
     let mut text = String::new();
-    for (index, Parameter { name, ty, by_reference, borrowed }) in parameters.iter().enumerate() {
-        let argument = format_ident!("p{index}");
-        let place = ty.span();
-        if *by_reference {
-            declared.push(quote!(#argument: &#ty));
-            passed.push(if *borrowed { quote!(#argument) } else { quote_spanned!(place=> *#argument) });
-        } else {
-            declared.push(quote!(#argument: #ty));
-            passed.push(quote!(#argument));
-        }
+    for (index, Parameter { name, ty, by_reference, .. }) in parameters.iter().enumerate() {
+        let argument = argument(index);
+        declared.push(if *by_reference { quote!(#argument: &#ty) } else { quote!(#argument: #ty) });
         let ty = with_static_lifetimes(ty);
         layouts.push(match cuda_std {
             Some(cuda_std) => quote!(#cuda_std::__device::describe!(#ty, #by_reference)),
@@ -217,7 +249,6 @@ fn device_entry(
         });
         text.push_str(&format!("{name}\t{}\n", type_text(&ty)));
     }
-    let copies = copy_checks(parameters);
     let probe = if cuda_std.is_some() { TokenStream::new() } else { probe() };
     let text = Literal::byte_string(text.as_bytes());
     let hints = hints.numbers();
@@ -230,12 +261,13 @@ fn device_entry(
     let count = parameters.len();
     quote! {
         const _: () = {
-            #copies
+            #checks
             #probe
+            #device_marks
             #[unsafe(export_name = #entry)]
             unsafe fn entry #lifetimes (#(#declared),*) {
                 // SAFETY: the caller's promise is the kernel's own.
-                unsafe { #call(#(#passed),*) }
+                unsafe { #call }
             }
             #[used]
             #[unsafe(export_name = #layout)]
@@ -284,26 +316,23 @@ fn probe() -> TokenStream {
 
 /// The host's description: an empty type with the kernel's name, which lives in another namespace than the function.
 /// Where something else has the name there, the function keeps its own and the type gives way: see `host_name`.
-fn host_description(
-    function: &Function,
-    parameters: &[Parameter],
-    hints: &LaunchHints,
-    cuda_std: Option<&TokenStream>,
-) -> (TokenStream, TokenStream) {
+fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, TokenStream) {
+    let Kernel { parameters, signature: types, hints, host_items, checks, cuda_std, .. } = kernel;
     let (visibility, ident) = (&function.vis, &function.ident);
     let name = plain_name(ident);
-    let Some(cuda_std) = cuda_std else { return (TokenStream::new(), copies_only(parameters)) };
+    // A kernel without a type on the host is checked all the same.
+    let checks_only = || (TokenStream::new(), quote!(const _: () = { #checks };));
+    let Some(cuda_std) = cuda_std else { return checks_only() };
     let visibility = match host_name::of(&name, ident.span().unwrap().local_file().as_deref()) {
         HostName::Free => visibility.to_token_stream(),
         HostName::Imported => TokenStream::new(),
-        HostName::Taken => return (TokenStream::new(), copies_only(parameters)),
+        HostName::Taken => return checks_only(),
     };
-    let types: Vec<Type> = parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect();
-    let layouts = parameters.iter().zip(&types).map(|(Parameter { name, .. }, ty)| {
-        let text = type_text(ty);
+    let layouts = parameters.iter().map(|Parameter { name, ty, .. }| {
+        let ty = with_static_lifetimes(ty);
+        let text = type_text(&ty);
         quote!(#cuda_std::__device::parameter!(#name, #text, #ty))
     });
-    let copies = copy_checks(parameters);
     let hints = hints.value(cuda_std);
     let line = ident.span().unwrap().line() as u32;
     let documentation = format!("Describes the kernel [`{name}`](fn@{ident}) for typed launches.");
@@ -315,7 +344,7 @@ fn host_description(
     };
     let description = quote! {
         const _: () = {
-            #copies
+            #checks
             unsafe impl #cuda_std::Kernel for #ident {
                 type Signature = fn(#(#types),*);
                 const NAME: &'static str = #name;
@@ -324,15 +353,10 @@ fn host_description(
                 const FILE: &'static str = ::core::file!();
                 const LINE: u32 = #line;
             }
+            #host_items
         };
     };
     (host_type, description)
-}
-
-/// For a kernel that has no type on the host: its parameters must be `Copy` all the same.
-fn copies_only(parameters: &[Parameter]) -> TokenStream {
-    let copies = copy_checks(parameters);
-    quote!(const _: () = { #copies };)
 }
 
 /// One call for each parameter, so that rustc itself points at the parameter whose type is not `Copy`.
@@ -347,7 +371,7 @@ fn copy_checks(parameters: &[Parameter]) -> TokenStream {
     }
 }
 
-fn plain_name(ident: &Ident) -> String {
+pub(crate) fn plain_name(ident: &Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()
 }
 
@@ -369,7 +393,7 @@ fn type_text(ty: &Type) -> String {
     text
 }
 
-fn with_static_lifetimes(ty: &Type) -> Type {
+pub(crate) fn with_static_lifetimes(ty: &Type) -> Type {
     struct Static;
     impl VisitMut for Static {
         fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {

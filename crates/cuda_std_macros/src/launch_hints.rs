@@ -35,6 +35,18 @@ impl LaunchHints {
         Ok(hints)
     }
 
+    /// Takes the block's shape from its type: an expression of type `[u32; 3]`.
+    pub fn set_block(&mut self, shape: &TokenStream) -> Result<()> {
+        let sides = [0usize, 1, 2].map(|axis| quote!(#shape[#axis]));
+        match self.block_dim.replace(sides) {
+            None => Ok(()),
+            Some([x, ..]) => Err(Error::new_spanned(
+                x,
+                "the block's type says its shape: a kernel without `unsafe` has no `#[block_dim]`",
+            )),
+        }
+    }
+
     fn read_bounds(&mut self, attribute: &Attribute) -> Result<()> {
         let pairs = attribute.parse_args_with(|input: ParseStream| {
             list(input, |input| {

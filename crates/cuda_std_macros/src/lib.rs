@@ -6,6 +6,7 @@
 //! and the device build.
 #![warn(missing_docs)]
 
+mod blockwise;
 mod crate_path;
 mod device_item;
 mod function;

@@ -16,7 +16,7 @@ pub struct Packed {
 
 impl Packed {
     /// Appends a value; one without size is no parameter.
-    fn push<T: Copy>(&mut self, value: T) {
+    pub(crate) fn push<T: Copy>(&mut self, value: T) {
         let size = size_of::<T>();
         if size == 0 {
             return;

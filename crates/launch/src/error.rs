@@ -67,6 +67,16 @@ pub enum Error {
         /// The first parameter that differs, and both layouts.
         difference: String,
     },
+    /// A matrix that its elements do not make.
+    #[error("{elements} elements are no matrix of {rows} rows and {cols} columns")]
+    Extents {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        cols: usize,
+        /// The elements that there are.
+        elements: usize,
+    },
     /// A launch that the kernel or the device does not admit.
     #[error("cannot launch `{kernel}`: {problem}")]
     Launch {

@@ -68,6 +68,11 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         Ok(Self { device, function, static_shared, max_threads, kernel: PhantomData })
     }
 
+    /// The device that it was found on.
+    pub(crate) fn device(&self) -> &'d Device {
+        self.device
+    }
+
     /// `cust`'s function.
     pub fn function(&self) -> &Function<'d> {
         &self.function

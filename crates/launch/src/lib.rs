@@ -66,7 +66,10 @@ mod float16;
 mod launcher;
 mod levels;
 mod limits;
+mod matrix;
 mod modules;
+mod safe_argument;
+mod scope;
 
 pub use argument::{Argument, Arguments, Packed, StandsFor};
 pub use cuda_std::{Description, Kernel};
@@ -78,4 +81,7 @@ pub use float16::{Bf16, F16};
 pub use launcher::{Launcher, Shape};
 pub use levels::{Entry, Level, Levels};
 pub use limits::Limits;
+pub use matrix::DeviceMatrix;
+pub use safe_argument::{SafeArgument, SafeArguments};
+pub use scope::{Choice, Scope};
 pub use warpsmith_cuda::Wish;

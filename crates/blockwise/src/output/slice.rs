@@ -1,0 +1,139 @@
+//! Slices that are written.
+
+use core::marker::PhantomData;
+
+use super::Sealed;
+use crate::grid::{Axis, Demand, SliceMap, line};
+use crate::{Block, Element, Thread};
+
+/// A slice in global memory that a kernel writes, divided among threads by the map `M`. On the host it is a
+/// `&mut DeviceBuffer<T>`, and the map decides the grid of the launch.
+///
+/// | map | who owns element *i* |
+/// | --- | --- |
+/// | [`OneEach`] | thread *i* of the grid |
+/// | [`Strided`] | thread *i* mod the number of threads: any number of blocks will do |
+/// | [`Part<N>`](Part) | block *i* / `N`: its threads by turns |
+pub struct SliceMut<T, M = OneEach> {
+    first: *mut T,
+    len: usize,
+    map: PhantomData<M>,
+}
+
+// SAFETY: a thread asks its length only; elements are reached through the block.
+unsafe impl<T: Element, M> Sync for SliceMut<T, M> {}
+
+/// One element a thread, in order.
+pub enum OneEach {}
+/// Each thread takes every so-manieth element: a loop over the grid.
+pub enum Strided {}
+/// `N` neighbouring elements a block: one for a sum, as many as threads or a multiple for a scan.
+pub enum Part<const N: usize> {}
+
+impl Sealed for OneEach {}
+impl Sealed for Strided {}
+impl<const N: usize> Sealed for Part<N> {}
+
+impl SliceMap for OneEach {
+    fn demand(len: usize, threads: usize) -> Demand {
+        line(Axis::Exactly(len.div_ceil(threads)))
+    }
+}
+impl SliceMap for Strided {
+    fn demand(len: usize, threads: usize) -> Demand {
+        line(Axis::About(len.div_ceil(threads)))
+    }
+}
+impl<const N: usize> SliceMap for Part<N> {
+    fn demand(len: usize, _: usize) -> Demand {
+        const { assert!(N > 0, "a part has elements") }
+        line(Axis::Exactly(len.div_ceil(N)))
+    }
+}
+
+impl<T: Element, M> SliceMut<T, M> {
+    /// # Safety
+    /// `len` elements lie there, nothing else reaches them while the kernel runs, and the grid is one that the map asks for.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(first: *mut T, len: usize) -> Self {
+        Self { first, len, map: PhantomData }
+    }
+
+    /// How many elements it has.
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where an element lies, unless it is beyond the end.
+    #[inline(always)]
+    fn place(&self, i: usize) -> Option<*mut T> {
+        // SAFETY: it is inside.
+        (i < self.len).then(|| unsafe { self.first.add(i) })
+    }
+}
+
+macro_rules! writes {
+    ($(impl[$($generics:tt)*] $map:ty: |$block:ident, $t:ident, $len:ident, $visit:ident| $walk:expr;)*) => {$(
+        impl<T: Element, $($generics)*> SliceMut<T, $map> {
+            /// Each thread writes its own elements, from their indices in the slice. Beyond the slice nothing is computed.
+            #[inline(always)]
+            pub fn write<const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                block: &Block<W, H, D>,
+                element: impl for<'t> Fn(Thread<'t, W, H, D>, usize) -> T + Sync,
+            ) {
+                self.visit(block, |place, t, i| {
+                    let value = element(t, i);
+                    // SAFETY: the element is this thread's own.
+                    unsafe { *place = value };
+                });
+            }
+
+            /// Each thread replaces its own elements, from their indices and what they were.
+            #[inline(always)]
+            pub fn update<const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                block: &Block<W, H, D>,
+                element: impl for<'t> Fn(Thread<'t, W, H, D>, usize, T) -> T + Sync,
+            ) {
+                self.visit(block, |place, t, i| {
+                    // SAFETY: as above.
+                    unsafe { *place = element(t, i, *place) };
+                });
+            }
+
+            /// Comes by each element that is this thread's own.
+            #[inline(always)]
+            fn visit<'b, const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                $block: &'b Block<W, H, D>,
+                mut then: impl FnMut(*mut T, Thread<'b, W, H, D>, usize),
+            ) {
+                let ($t, $len) = ($block.thread(), self.len);
+                let mut $visit = |i| {
+                    if let Some(place) = self.place(i) {
+                        then(place, $t, i);
+                    }
+                };
+                let _ = $len;
+                $walk;
+            }
+        }
+    )*};
+}
+writes! {
+    impl[] OneEach: |block, t, len, visit| visit(block.x() * Block::<W, H, D>::THREADS + t.index());
+    impl[] Strided: |block, t, len, visit| {
+        let threads = Block::<W, H, D>::THREADS;
+        let mut i = block.x() * threads + t.index();
+        while i < len {
+            visit(i);
+            i += threads * block.grid()[0];
+        }
+    };
+    impl[const N: usize] Part<N>: |block, t, len, visit| {
+        crate::own::elements::<1, N, W, H, D>(t, |_, i| visit(block.x() * N + i));
+    };
+}

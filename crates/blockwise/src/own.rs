@@ -1,0 +1,36 @@
+//! Which thread computes which element of a tile: each element is one thread's.
+
+use crate::Thread;
+
+/// Calls `visit` with each element (row, column) of a `ROWS` × `COLS` tile that is this thread's own.
+///
+/// Where the block is as wide as the tile, a thread stays in its column. Else elements are dealt in order. Both ways are
+/// one-to-one: element (r, c) belongs to thread (c, r mod `H`), or to thread (r · `COLS` + c) mod the number of threads.
+#[inline(always)]
+pub(crate) fn elements<
+    const ROWS: usize,
+    const COLS: usize,
+    const W: usize,
+    const H: usize,
+    const D: usize,
+>(
+    t: Thread<'_, W, H, D>,
+    mut visit: impl FnMut(usize, usize),
+) {
+    if COLS == W && D == 1 && ROWS.is_multiple_of(H) {
+        for part in 0..ROWS / H {
+            visit(part * H + t.y(), t.x());
+        }
+    } else if (ROWS * COLS).is_multiple_of(W * H * D) {
+        for part in 0..ROWS * COLS / (W * H * D) {
+            let i = part * (W * H * D) + t.index();
+            visit(i / COLS, i % COLS);
+        }
+    } else {
+        let mut i = t.index();
+        while i < ROWS * COLS {
+            visit(i / COLS, i % COLS);
+            i += W * H * D;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The phases of tiles at the level of the block: one barrier for one tile or for a tuple of them.
+
+use ::tile::Layout;
+
+use crate::Element;
+use crate::tile::{Empty, Filled, Shared, Tile};
+
+mod sealed {
+    /// Keeps the phases to this crate: a phase is a promise about every thread.
+    pub trait Sealed {}
+}
+use sealed::Sealed;
+
+/// Tiles that each thread has filled its part of.
+#[diagnostic::on_unimplemented(
+    message = "only filled tiles are shared, not `{Self}`",
+    label = "not a filled tile",
+    note = "a tile is filled, then shared, then reused"
+)]
+pub trait Share: Sealed {
+    /// The same tiles, read by all.
+    type Shared;
+    /// # Safety
+    /// Each thread's part was filled before a barrier that all have passed.
+    #[doc(hidden)]
+    unsafe fn shared(self) -> Self::Shared;
+}
+
+/// Tiles that all threads read.
+#[diagnostic::on_unimplemented(
+    message = "only shared tiles are reused, not `{Self}`",
+    label = "not a shared tile",
+    note = "a tile is filled, then shared, then reused"
+)]
+pub trait Reuse: Sealed {
+    /// The same tiles, to be filled again.
+    type Empty;
+    /// # Safety
+    /// Each thread's reading was done before a barrier that all have passed.
+    #[doc(hidden)]
+    unsafe fn empty(self) -> Self::Empty;
+}
+
+impl<T, const ROWS: usize, const COLS: usize, L, P> Sealed for Tile<T, ROWS, COLS, L, P> {}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
+    for Tile<T, ROWS, COLS, L, Filled>
+{
+    type Shared = Tile<T, ROWS, COLS, L, Shared>;
+    #[inline(always)]
+    unsafe fn shared(self) -> Self::Shared {
+        // SAFETY: the caller's promise.
+        unsafe { Tile::from_raw(self.first()) }
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Reuse
+    for Tile<T, ROWS, COLS, L, Shared>
+{
+    type Empty = Tile<T, ROWS, COLS, L, Empty>;
+    #[inline(always)]
+    unsafe fn empty(self) -> Self::Empty {
+        // SAFETY: the caller's promise.
+        unsafe { Tile::from_raw(self.first()) }
+    }
+}
+
+macro_rules! tuples {
+    ($($tile:ident),+) => {
+        impl<$($tile: Sealed),+> Sealed for ($($tile,)+) {}
+
+        impl<$($tile: Share),+> Share for ($($tile,)+) {
+            type Shared = ($($tile::Shared,)+);
+            #[inline(always)]
+            #[allow(non_snake_case)]
+            unsafe fn shared(self) -> Self::Shared {
+                let ($($tile,)+) = self;
+                // SAFETY: the caller's promise.
+                unsafe { ($($tile.shared(),)+) }
+            }
+        }
+
+        impl<$($tile: Reuse),+> Reuse for ($($tile,)+) {
+            type Empty = ($($tile::Empty,)+);
+            #[inline(always)]
+            #[allow(non_snake_case)]
+            unsafe fn empty(self) -> Self::Empty {
+                let ($($tile,)+) = self;
+                // SAFETY: the caller's promise.
+                unsafe { ($($tile.empty(),)+) }
+            }
+        }
+    };
+}
+tuples!(A);
+tuples!(A, B);
+tuples!(A, B, C);
+tuples!(A, B, C, D);

@@ -1,0 +1,123 @@
+//! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
+
+use blockwise::{Demand, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
+use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+
+use crate::argument::{Argument, Arguments, Packed, StandsFor};
+use crate::float16::{Bf16, F16};
+use crate::matrix::DeviceMatrix;
+
+/// A host value that stands for a parameter of type `P` of a kernel without `unsafe`.
+///
+/// | parameter | argument |
+/// | --- | --- |
+/// | a number, or a `Copy` type by value | itself |
+/// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
+/// | `Matrix<T>` | `&DeviceMatrix<T>` |
+/// | `SliceMut<T, …>` | `&mut DeviceBuffer<T>` or `&mut DeviceSlice<T>` |
+/// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
+///
+/// # Safety
+/// The kernel may do with the parameter what its type allows for as long as the argument is borrowed: what is read nobody
+/// writes, what is written nobody else reaches. [`demand`](Self::demand) is that of the parameter's map.
+#[diagnostic::on_unimplemented(
+    message = "the kernel's parameter of type `{P}` does not take `{Self}`",
+    label = "passed for a parameter of type `{P}`",
+    note = "`&[T]` takes `&DeviceBuffer<T>`, `Matrix<T>` takes `&DeviceMatrix<T>`, `SliceMut<T>` takes `&mut DeviceBuffer<T>`, \
+            `MatrixMut<T, …>` takes `&mut DeviceMatrix<T>`; `T` must be the same type"
+)]
+pub unsafe trait SafeArgument<P>: Argument<P> {
+    /// What it asks of the grid, made of blocks of so many threads.
+    fn demand(&self, threads: usize) -> Option<Demand> {
+        let _ = threads;
+        None
+    }
+}
+
+// SAFETY: a value by itself is nobody else's.
+unsafe impl<T: DeviceCopy> SafeArgument<T> for T {}
+// SAFETY: as above.
+unsafe impl SafeArgument<half::f16> for F16 {}
+// SAFETY: as above.
+unsafe impl SafeArgument<half::bf16> for Bf16 {}
+
+macro_rules! slices {
+    ($($buffer:ident)*) => {$(
+        // SAFETY: a borrow forbids others to write.
+        unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &$buffer<U> {}
+
+        // SAFETY: a pointer, and the length by value.
+        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for &mut $buffer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+                packed.push(self.len());
+            }
+        }
+        // SAFETY: a mutable borrow forbids others to reach it.
+        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for &mut $buffer<U> {
+            fn demand(&self, threads: usize) -> Option<Demand> {
+                Some(M::demand(self.len(), threads))
+            }
+        }
+    )*};
+}
+slices!(DeviceBuffer DeviceSlice);
+
+// SAFETY: a slice, and the extents by value.
+unsafe impl<T: Element, U: StandsFor<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {
+    fn pack(self, packed: &mut Packed) {
+        Argument::<&'static [T]>::pack(self.elements(), packed);
+        packed.push(self.extents());
+    }
+}
+// SAFETY: a borrow forbids others to write.
+unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {}
+
+// SAFETY: a pointer, and the extents by value.
+unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self.elements().as_device_ptr().as_raw());
+        packed.push(self.extents());
+    }
+}
+// SAFETY: a mutable borrow forbids others to reach it.
+unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> SafeArgument<MatrixMut<T, M>>
+    for &mut DeviceMatrix<U>
+{
+    fn demand(&self, _: usize) -> Option<Demand> {
+        Some(M::demand(self.rows(), self.cols()))
+    }
+}
+
+/// A tuple of host values, one for each of a kernel's parameters.
+///
+/// # Safety
+/// Each is a [`SafeArgument`].
+#[diagnostic::on_unimplemented(
+    message = "these arguments are not one for each parameter of the kernel: `{P}`",
+    label = "the kernel takes `{P}`",
+    note = "arguments are a tuple in the parameters' order; one alone is written `(argument,)`"
+)]
+pub unsafe trait SafeArguments<P>: Arguments<P> {
+    /// What each asks of the grid.
+    fn demands(&self, threads: usize) -> Vec<Option<Demand>>;
+}
+
+macro_rules! tuples {
+    ($($argument:ident $parameter:ident),*) => {
+        // SAFETY: each is one.
+        unsafe impl<$($argument: SafeArgument<$parameter>, $parameter),*> SafeArguments<($($parameter,)*)> for ($($argument,)*) {
+            #[allow(non_snake_case, unused_variables)]
+            fn demands(&self, threads: usize) -> Vec<Option<Demand>> {
+                let ($($argument,)*) = self;
+                vec![$($argument.demand(threads)),*]
+            }
+        }
+        tuples!(@shorter $($argument $parameter),*);
+    };
+    (@shorter) => {};
+    (@shorter $argument:ident $parameter:ident $(, $arguments:ident $parameters:ident)*) => {
+        tuples!($($arguments $parameters),*);
+    };
+}
+tuples!(A P, B Q, C R, D S, E T, F U, G V, H W, I X, J Y, K Z, L P2, M Q2, N R2, O S2, AA T2);

@@ -1,0 +1,189 @@
+//! Launches without `unsafe`: in a scope, at whose end they have ended.
+
+use std::marker::PhantomData;
+
+use blockwise::{Axis, BlockwiseKernel, Demand};
+use cuda_std::Takes;
+use cust::context::CurrentContext;
+
+use crate::device::Device;
+use crate::error::{Doing, Error};
+use crate::launcher::{Launcher, Shape};
+use crate::safe_argument::SafeArguments;
+
+/// A scope of launches; see [`Device::scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    device: &'env Device,
+    /// Both invariant, as in `std::thread::Scope`.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What a launch decides and neither the kernel nor its arguments do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Blocks along x, y, z. An output's map may leave it open, and compares it otherwise.
+    pub grid: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Device {
+    /// Launches kernels without `unsafe`: what they borrow stays borrowed until the scope ends, and then all have ended.
+    ///
+    /// ```no_run
+    /// use blockwise::prelude::*;
+    /// use warpsmith_launch::cust::memory::DeviceBuffer;
+    /// use warpsmith_launch::{Device, Doing, Error, Levels};
+    ///
+    /// #[kernel]
+    /// pub fn add(block: Block<256>, a: &[f32], b: &[f32], mut sum: SliceMut<f32>) {
+    ///     sum.write(&block, |_, i| a[i] + b[i]);
+    /// }
+    ///
+    /// fn sum(device: &Device, levels: &Levels, a: &DeviceBuffer<f32>, b: &DeviceBuffer<f32>) -> Result<Vec<f32>, Error> {
+    ///     let mut sum = DeviceBuffer::from_slice(&vec![0.0; a.len()]).doing("make room for the sums")?;
+    ///     let add = device.kernel::<add>(levels)?;
+    ///     device.scope(|scope| scope.launch(&add, (a, b, &mut sum)))??;
+    ///     sum.as_host_vec().doing("copy the sums to the host")
+    /// }
+    /// ```
+    /// What a kernel still writes cannot be read:
+    ///
+    /// ```compile_fail,E0502
+    /// # use blockwise::prelude::*;
+    /// # use warpsmith_launch::{Device, Launcher, cust::memory::DeviceBuffer};
+    /// # #[kernel]
+    /// # pub fn fill(block: Block<256>, mut to: SliceMut<f32>) {}
+    /// # fn early(device: &Device, fill: &Launcher<fill>, mut to: DeviceBuffer<f32>) {
+    /// device.scope(|scope| {
+    ///     scope.launch(fill, (&mut to,)).unwrap();
+    ///     to.as_host_vec().unwrap();
+    /// });
+    /// # }
+    /// ```
+    pub fn scope<'env, R>(
+        &'env self,
+        launches: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    ) -> Result<R, Error> {
+        /// Waits even if the closure panics.
+        struct Wait<'d>(&'d Device);
+        impl Drop for Wait<'_> {
+            fn drop(&mut self) {
+                // Where the device fails, nothing runs on it any more; who calls `scope` is told below.
+                let _ = self.0.synchronize();
+            }
+        }
+        // A copy from the host may still be on its way, on the stream of its own that `cust` uses.
+        self.enter()?;
+        CurrentContext::synchronize().doing("finish what was copied")?;
+        let wait = Wait(self);
+        let result = launches(&Scope { device: self, scope: PhantomData, env: PhantomData });
+        self.synchronize()?;
+        drop(wait);
+        Ok(result)
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a kernel whose outputs decide the grid.
+    pub fn launch<K: BlockwiseKernel, P>(
+        &'scope self,
+        kernel: &Launcher<'_, K>,
+        arguments: impl SafeArguments<P> + 'scope,
+    ) -> Result<(), Error>
+    where
+        K::Signature: Takes<P>,
+    {
+        self.launch_with(kernel, Choice::default(), arguments)
+    }
+
+    /// Starts a kernel with a grid of one's own, or with dynamic shared memory.
+    pub fn launch_with<K: BlockwiseKernel, P>(
+        &'scope self,
+        kernel: &Launcher<'_, K>,
+        choice: Choice,
+        arguments: impl SafeArguments<P> + 'scope,
+    ) -> Result<(), Error>
+    where
+        K::Signature: Takes<P>,
+    {
+        let refuse = |problem| Error::Launch { kernel: K::NAME, problem };
+        if !std::ptr::eq(kernel.device(), self.device) {
+            return Err(refuse("it was found on another device than the scope's".into()));
+        }
+        let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
+        let threads = block.into_iter().map(|side| side as usize).product();
+        let mut names: Vec<&str> = K::PARAMS.iter().map(|parameter| parameter.name).collect();
+        names.dedup();
+        let demands: Vec<(&str, Demand)> = names
+            .into_iter()
+            .zip(arguments.demands(threads))
+            .filter_map(|(name, demand)| Some((name, demand?)))
+            .collect();
+        let grid = grid(&demands, choice.grid).map_err(refuse)?;
+        // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
+        // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
+        unsafe { kernel.launch(Shape { grid, block, shared: choice.shared }, arguments) }
+    }
+}
+
+/// The grid on which all outputs agree.
+fn grid(demands: &[(&str, Demand)], chosen: Option<[u32; 3]>) -> Result<[u32; 3], String> {
+    let mut grid = [0; 3];
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let mut exact: Option<(&str, usize)> = None;
+        let mut about = None;
+        for &(output, demand) in demands {
+            match (demand[axis], exact) {
+                (Axis::Exactly(parts), Some((other, theirs))) if parts != theirs => {
+                    return Err(format!(
+                        "`{other}` has parts for {theirs} blocks along {name}, `{output}` for {parts}"
+                    ));
+                }
+                (Axis::Exactly(parts), _) => exact = Some((output, parts)),
+                (Axis::About(parts), _) => about = about.max(Some(parts)),
+            }
+        }
+        let blocks = match (exact, chosen.map(|grid| grid[axis] as usize)) {
+            (Some((output, parts)), Some(blocks)) if parts != blocks => {
+                return Err(format!(
+                    "the grid has {blocks} blocks along {name}, `{output}` has parts for {parts}"
+                ));
+            }
+            (Some((_, parts)), _) => parts,
+            (None, Some(blocks)) => blocks,
+            (None, None) => about.ok_or("no output decides the grid: choose one")?,
+        };
+        grid[axis] = u32::try_from(blocks).map_err(|_| {
+            format!("the grid would have {blocks} blocks along {name}, there are 32 bits for them")
+        })?;
+    }
+    Ok(grid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Axis::{About, Exactly};
+
+    #[test]
+    fn outputs_and_choice_agree_on_the_grid_or_say_both_values() {
+        let line = |x| [x, Exactly(1), Exactly(1)];
+        assert_eq!(grid(&[("a", line(Exactly(4))), ("b", line(About(9)))], None), Ok([4, 1, 1]));
+        assert_eq!(grid(&[("a", line(About(4))), ("b", line(About(9)))], None), Ok([9, 1, 1]));
+        assert_eq!(grid(&[("a", line(About(4)))], Some([7, 1, 1])), Ok([7, 1, 1]));
+        assert_eq!(grid(&[], Some([7, 2, 3])), Ok([7, 2, 3]));
+        let refused = |demands: &[_], chosen| grid(demands, chosen).unwrap_err();
+        assert_eq!(
+            refused(&[("a", line(Exactly(4))), ("b", line(Exactly(5)))], None),
+            "`a` has parts for 4 blocks along x, `b` for 5"
+        );
+        assert_eq!(
+            refused(&[("a", line(About(4)))], Some([4, 2, 1])),
+            "the grid has 2 blocks along y, `a` has parts for 1"
+        );
+        assert_eq!(refused(&[], None), "no output decides the grid: choose one");
+        assert!(refused(&[("a", line(Exactly(1 << 33)))], None).contains("8589934592 blocks"));
+    }
+}
