@@ -103,9 +103,13 @@ pub struct Met {
 }
 
 impl Clocks {
-    /// Clocks of a block at its start: nobody knows of anybody.
+    /// Clocks of a block at its start: nobody knows of anybody. Warps are whole here, and of a lane beyond the block's threads
+    /// everybody knows, since it does nothing: who asks for all lanes of a warp asks for it, too.
     pub fn new(block: u32, threads: usize) -> Self {
-        let known = Arc::new(Known { own: vec![0; threads].into(), floor: 0, others: Arc::default() });
+        let mut own = vec![0; threads];
+        own.resize(threads.next_multiple_of(32), Step::MAX);
+        let threads = own.len();
+        let known = Arc::new(Known { own: own.into(), floor: 0, others: Arc::default() });
         let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None, proxied: None };
         Clocks { block, minds: vec![mind; threads], steps: vec![1; threads], floors: vec![0; threads] }
     }

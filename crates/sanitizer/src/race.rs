@@ -174,8 +174,7 @@ impl BlockRaces {
     /// For a block that is about to start.
     pub fn of(watched: &Watched<'_>) -> Self {
         let (block, threads, global) = (watched.linear, watched.threads, watched.races.clone());
-        // Warps are whole here: a lane beyond the block's threads never touches anything.
-        let clocks = Clocks::new(block, threads.next_multiple_of(32) as usize);
+        let clocks = Clocks::new(block, threads as usize);
         let spare = global.lock().unwrap_or_else(PoisonError::into_inner).spare.clone();
         let (rank, shared) = match watched.member.clone() {
             None => (None, Shared::Own(SharedRaces::new(spare))),

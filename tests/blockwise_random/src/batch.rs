@@ -1,0 +1,177 @@
+//! Programs compiled together, and each run under several schedules with all checks.
+
+use crate::program::Program;
+use crate::{evaluate, source};
+use cuda_builder::{CudaBuilder, NvvmArch};
+use gpu_model::chips::H200;
+use sanitizer::{Checks, Format, Sanitizer, render};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use virtual_gpu::{Gpu, Launch, Module, Options};
+
+/// A rule of the library, and how to take it away: a text of one of its files, and what replaces it.
+pub struct Rule {
+    pub name: &'static str,
+    pub file: &'static str,
+    pub text: &'static str,
+    pub without: &'static str,
+}
+
+/// The rules without which programs go wrong.
+pub const RULES: [Rule; 5] = [
+    Rule {
+        name: "sharing waits",
+        file: "block.rs",
+        text: "        self.wait();\n        // SAFETY: the barrier was just now.",
+        without: "",
+    },
+    Rule {
+        name: "reusing waits",
+        file: "block.rs",
+        text: "        self.wait();\n        // SAFETY: as above.",
+        without: "",
+    },
+    Rule {
+        name: "an element of a slice has one owner",
+        file: "output/slice.rs",
+        text: "visit(block.x() * Block::<W, H, D>::THREADS + t.index())",
+        without: "visit(block.x() * Block::<W, H, D>::THREADS + t.index() / 2)",
+    },
+    Rule {
+        name: "an element of a tile has one owner",
+        file: "own.rs",
+        text: "let mut i = t.index();",
+        without: "let mut i = t.index() / 2;",
+    },
+    Rule {
+        name: "all elements of a tile are filled",
+        file: "own.rs",
+        text: "i < ROWS * COLS",
+        without: "i + 1 < ROWS * COLS",
+    },
+];
+
+/// The seeds of the schedules; the plain one has none.
+const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(2)];
+
+/// Compiles the programs in this folder, which it makes. Returns the PTX, or what rustc or the builder said.
+pub fn compile(folder: &Path, programs: &[Program], without: Option<&Rule>) -> Result<String, String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
+    let crates = fs::canonicalize(crates).map_err(|error| error.to_string())?;
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(folder.join("src"))?;
+        let blockwise = match without {
+            Some(rule) => changed(&crates, folder, rule)?,
+            None => crates.join("blockwise"),
+        };
+        let manifest = format!(
+            "[package]\nname = \"random\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nblockwise = {{ path = {blockwise:?} }}\n\n[workspace]\n"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        fs::copy(crates.join("../Cargo.lock"), folder.join("Cargo.lock"))?;
+        fs::write(folder.join("src/lib.rs"), source(programs))
+    };
+    write().map_err(|error| format!("{}: {error}", folder.display()))?;
+    let ptx = folder.join("random.ptx");
+    let built =
+        CudaBuilder::new(folder).arch(NvvmArch::Compute80).build_args(&["--offline"]).copy_to(&ptx).build();
+    let built = built.map_err(|error| error.to_string())?;
+    fs::read_to_string(built).map_err(|error| error.to_string())
+}
+
+/// A copy of the library without a rule.
+fn changed(crates: &Path, folder: &Path, rule: &Rule) -> io::Result<PathBuf> {
+    let copy = folder.join("blockwise");
+    let _ = fs::remove_dir_all(&copy);
+    copy_folder(&crates.join("blockwise/src"), &copy.join("src"))?;
+    let manifest = format!(
+        "[package]\nname = \"blockwise\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\ncuda_std = {{ path = {:?}, default-features = false }}\ntile = {{ path = {:?} }}\n",
+        crates.join("cuda_std"),
+        crates.join("tile")
+    );
+    fs::write(copy.join("Cargo.toml"), manifest)?;
+    let path = copy.join("src").join(rule.file);
+    let text = fs::read_to_string(&path)?;
+    if text.matches(rule.text).count() != 1 {
+        let message = format!("the rule \"{}\" is not in {} once: `{}`", rule.name, rule.file, rule.text);
+        return Err(io::Error::other(message));
+    }
+    fs::write(path, text.replace(rule.text, rule.without))?;
+    Ok(copy)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a program under each schedule. The error says the first thing that is wrong.
+pub fn run(ptx: &str, program: &Program) -> Result<(), String> {
+    let input: Vec<u32> =
+        (0..program.input as u32).map(|i| i.wrapping_mul(2_654_435_761).rotate_left(7)).collect();
+    let expected = evaluate(program, &input);
+    for seed in SCHEDULES {
+        let gpu = Gpu::with_options(&H200, Options { threads: 1, seed, ..Options::default() });
+        let module = gpu.load(ptx).map_err(|error| error.to_string())?;
+        let got =
+            launch(&gpu, &module, program, &input).map_err(|error| format!("under {seed:?}: {error}"))?;
+        if let Some(at) = (0..expected.len()).find(|at| got[*at] != expected[*at]) {
+            return Err(format!(
+                "under {seed:?}: element {at} of {} is {}, not {}",
+                got.len(),
+                got[at],
+                expected[at]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The output of one launch, unless a check found something.
+fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &[u32]) -> Result<Vec<u32>, String> {
+    let kernel = module.kernel(&program.name).ok_or("the kernel is not in the PTX")?;
+    let sanitizer = Sanitizer::new(Checks::ALL);
+    let allocate = |words: usize| -> Result<u64, String> {
+        let address = gpu.memory().alloc(4 * words as u64).map_err(|error| error.to_string())?;
+        sanitizer.host_allocated(address, 4 * words as u64, None);
+        Ok(address)
+    };
+    let [rows, cols] = program.extents;
+    let (from, to) = (allocate(input.len())?, allocate(rows * cols)?);
+    let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
+    gpu.memory().write(from, &bytes).map_err(|error| error.to_string())?;
+    sanitizer.host_wrote(from, bytes.len() as u64);
+
+    // The slice, the number, and the output in two parts: where it lies, and its extents.
+    let extents = if program.map.is_of_matrix() { rows as u64 | (cols as u64) << 32 } else { cols as u64 };
+    let values = [from, input.len() as u64, u64::from(program.scalar), to, extents];
+    if kernel.params().len() != values.len() {
+        return Err(format!("the kernel has {} parameters", kernel.params().len()));
+    }
+    let mut parameters = vec![0; kernel.param_bytes()];
+    for (parameter, value) in kernel.params().iter().zip(values) {
+        let (at, size) = (parameter.offset as usize, parameter.size as usize);
+        parameters[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+    let ([across, down], [width, height]) = (program.grid(), program.block);
+    let shape = Launch::new((across as u32, down as u32), (width as u32, height as u32));
+    let launched = gpu.launch(&kernel, &shape, &parameters, &mut sanitizer.launch());
+    let findings = sanitizer.findings();
+    if !findings.is_empty() {
+        return Err(render(&findings, Format::Text));
+    }
+    launched.map_err(|error| error.to_string())?;
+    let mut bytes = vec![0; 4 * rows * cols];
+    gpu.memory().read(to, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}

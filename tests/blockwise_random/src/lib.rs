@@ -1,0 +1,19 @@
+//! Blockwise kernels made at random. What type-checks must run without a finding under any schedule, and compute what its
+//! text means; and with a rule of the library removed, it must not.
+//!
+//! ```text
+//! cargo test -p blockwise_random                        a small share
+//! cargo run --release -p blockwise_random -- 20000      so many programs, from number 0 on
+//! cargo run --release -p blockwise_random -- 500 20000  so many, from that number on
+//! ```
+
+pub mod batch;
+mod evaluate;
+mod generate;
+mod program;
+mod source;
+
+pub use evaluate::evaluate;
+pub use generate::program;
+pub use program::Program;
+pub use source::of as source;
