@@ -3,7 +3,7 @@
 use ::tile::Layout;
 
 use crate::tile::Empty;
-use crate::{Element, Matrix, MatrixMut, SliceMut, Tile};
+use crate::{Counters, Element, Matrix, MatrixMut, SliceMut, Tile};
 
 pub use crate::__shared as shared;
 pub use crate::BlockToken;
@@ -57,6 +57,7 @@ memory! {
     impl[T: Element] Matrix<T>: &'static [T], [u32; 2];
     impl[T: Element, M] MatrixMut<T, M>: *mut T, [u32; 2];
     impl[T: Element, M] SliceMut<T, M>: *mut T, usize;
+    impl[T: Element] Counters<T>: *mut T, usize;
 }
 
 /// A parameter that `#[kernel]` makes in shared memory.

@@ -20,7 +20,10 @@ extern crate self as blockwise;
 #[path = "device.rs"]
 pub mod __device;
 mod block;
+mod collective;
+mod counter;
 mod grid;
+mod lane;
 mod marks;
 mod matrix;
 mod output;
@@ -30,20 +33,25 @@ mod phase;
 pub mod prelude;
 mod thread;
 mod tile;
+mod warp;
 
 #[doc(hidden)]
 pub use cuda_std;
 
 pub use ::tile::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled};
 pub use block::{Block, BlockToken};
+pub use collective::{Scan, Scratch};
+pub use counter::{Counted, Counters, Counting};
 pub use cuda_std::kernel;
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
+pub use lane::Lane;
 pub use matrix::Matrix;
 pub use output::{MatrixMut, Mirrored, OneEach, Part, Rows, SliceMut, Strided, Tiles};
 pub use per_thread::PerThread;
 pub use phase::{Reuse, Share};
 pub use thread::Thread;
 pub use tile::{Empty, Filled, Shared, Tile};
+pub use warp::Warp;
 
 /// What the elements of tiles and outputs are: plain values, which any thread may copy.
 pub trait Element: Copy + Send + Sync + 'static {}

@@ -34,4 +34,8 @@ marks! {
     fn grid_y() -> u32 = "blockwise:llvm.nvvm.read.ptx.sreg.nctaid.y";
     fn grid_z() -> u32 = "blockwise:llvm.nvvm.read.ptx.sreg.nctaid.z";
     fn barrier(id: u32) = "blockwise:llvm.nvvm.barrier.cta.sync.aligned.all";
+    fn shuffle_xor(lanes: u32, value: u32, mask: u32, clamp: u32) -> u32 = "blockwise:llvm.nvvm.shfl.sync.bfly.i32";
+    fn shuffle_up(lanes: u32, value: u32, distance: u32, clamp: u32) -> u32 = "blockwise:llvm.nvvm.shfl.sync.up.i32";
+    fn shuffle_index(lanes: u32, value: u32, lane: u32, clamp: u32) -> u32 = "blockwise:llvm.nvvm.shfl.sync.idx.i32";
+    fn ballot(lanes: u32, condition: bool) -> u32 = "blockwise:llvm.nvvm.vote.ballot.sync";
 }

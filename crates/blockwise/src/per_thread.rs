@@ -51,4 +51,10 @@ impl<T: Element> PerThread<T> {
     ) {
         change(block.thread(), &mut self.value);
     }
+
+    /// What this thread brings to what a block or a warp does together.
+    #[inline(always)]
+    pub(crate) fn open(&self) -> T {
+        self.value
+    }
 }

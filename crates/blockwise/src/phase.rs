@@ -2,8 +2,8 @@
 
 use ::tile::Layout;
 
-use crate::Element;
 use crate::tile::{Empty, Filled, Shared, Tile};
+use crate::{Counting, Element};
 
 mod sealed {
     /// Keeps the phases to this crate: a phase is a promise about every thread.
@@ -43,26 +43,24 @@ pub trait Reuse: Sealed {
 
 impl<T, const ROWS: usize, const COLS: usize, L, P> Sealed for Tile<T, ROWS, COLS, L, P> {}
 
-impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
-    for Tile<T, ROWS, COLS, L, Filled>
-{
-    type Shared = Tile<T, ROWS, COLS, L, Shared>;
-    #[inline(always)]
-    unsafe fn shared(self) -> Self::Shared {
-        // SAFETY: the caller's promise.
-        unsafe { Tile::from_raw(self.first()) }
-    }
+macro_rules! phases {
+    ($($trait:ident: $from:ident -> $name:ident = $to:ident;)*) => {$(
+        impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> $trait
+            for Tile<T, ROWS, COLS, L, $from>
+        {
+            type $to = Tile<T, ROWS, COLS, L, $to>;
+            #[inline(always)]
+            unsafe fn $name(self) -> Self::$to {
+                // SAFETY: the caller's promise.
+                unsafe { Tile::from_raw(self.first()) }
+            }
+        }
+    )*};
 }
-
-impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Reuse
-    for Tile<T, ROWS, COLS, L, Shared>
-{
-    type Empty = Tile<T, ROWS, COLS, L, Empty>;
-    #[inline(always)]
-    unsafe fn empty(self) -> Self::Empty {
-        // SAFETY: the caller's promise.
-        unsafe { Tile::from_raw(self.first()) }
-    }
+phases! {
+    Share: Filled -> shared = Shared;
+    Share: Counting -> shared = Shared;
+    Reuse: Shared -> empty = Empty;
 }
 
 macro_rules! tuples {

@@ -1,7 +1,7 @@
 //! What kernels use: `use blockwise::prelude::*;`.
 
 pub use crate::{
-    Block, ColumnOrder, ColumnOrderPadded, Matrix, MatrixMut, Mirrored, OneEach, Padded, PerThread, Plain,
-    Rows, SliceMut, Strided, Swizzled, Thread, Tile, Tiles,
+    Block, ColumnOrder, ColumnOrderPadded, Counters, Matrix, MatrixMut, Mirrored, OneEach, Padded, Part,
+    PerThread, Plain, Rows, Scratch, SliceMut, Strided, Swizzled, Thread, Tile, Tiles, Warp,
 };
 pub use cuda_std::{GpuFloat, kernel};

@@ -1,6 +1,6 @@
 //! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
 
-use blockwise::{Demand, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
+use blockwise::{Counters, Demand, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 
 use crate::argument::{Argument, Arguments, Packed, StandsFor};
@@ -14,7 +14,7 @@ use crate::matrix::DeviceMatrix;
 /// | a number, or a `Copy` type by value | itself |
 /// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
 /// | `Matrix<T>` | `&DeviceMatrix<T>` |
-/// | `SliceMut<T, …>` | `&mut DeviceBuffer<T>` or `&mut DeviceSlice<T>` |
+/// | `SliceMut<T, …>`, `Counters<T>` | `&mut DeviceBuffer<T>` or `&mut DeviceSlice<T>` |
 /// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
 ///
 /// # Safety
@@ -59,6 +59,16 @@ macro_rules! slices {
                 Some(M::demand(self.len(), threads))
             }
         }
+
+        // SAFETY: a pointer, and the length by value.
+        unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for &mut $buffer<U> {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+                packed.push(self.len());
+            }
+        }
+        // SAFETY: a mutable borrow forbids others to reach it.
+        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut $buffer<U> {}
     )*};
 }
 slices!(DeviceBuffer DeviceSlice);

@@ -2,6 +2,15 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod attention;
+pub mod coalescing;
+pub mod histogram;
 pub mod product;
+pub mod records;
+pub mod reduction;
+pub mod rows;
+pub mod scan;
+pub mod sort;
+pub mod stencil;
 pub mod transpose;
 pub mod vecadd;

@@ -2,15 +2,33 @@
 
 use blockwise::prelude::*;
 
-/// Writes the product in tiles of one edge.
+/// C = A · B, one multiply-add for two loads from global memory.
+#[kernel]
+pub fn safe_matmul_naive(
+    block: Block<16, 16>,
+    a: Matrix<f32>,
+    b: Matrix<f32>,
+    mut c: MatrixMut<f32, Tiles<16, 16>>,
+) {
+    let (row, col) = (block.y() * 16, block.x() * 16);
+    c.write(&block, |_, (y, x)| {
+        let mut sum = 0.0;
+        for i in 0..a.cols() {
+            sum += a.at(row + y, i) * b.at(i, col + x);
+        }
+        sum
+    });
+}
+
+/// Writes the product in tiles of one edge and layout.
 macro_rules! tiled {
-    ($($name:ident $edge:literal;)*) => {$(
-        /// C = A · B
+    ($($(#[$doc:meta])* $name:ident $edge:literal $layout:ty;)*) => {$(
+        $(#[$doc])*
         #[kernel]
         pub fn $name(
             block: Block<$edge, $edge>,
-            #[shared] mut tile_a: Tile<f32, $edge, $edge>,
-            #[shared] mut tile_b: Tile<f32, $edge, $edge>,
+            #[shared] mut tile_a: Tile<f32, $edge, $edge, $layout>,
+            #[shared] mut tile_b: Tile<f32, $edge, $edge, $layout>,
             a: Matrix<f32>,
             b: Matrix<f32>,
             mut c: MatrixMut<f32, Tiles<$edge, $edge>>,
@@ -36,6 +54,12 @@ macro_rules! tiled {
     )*};
 }
 tiled! {
-    safe_matmul_tiled_16 16;
-    safe_matmul_tiled_32 32;
+    /// C = A · B in tiles of 16 × 16.
+    safe_matmul_tiled_16 16 Plain;
+    /// C = A · B in tiles of 32 × 32.
+    safe_matmul_tiled_32 32 Plain;
+    /// C = A · B in tiles that lie column by column: lanes of a row meet in banks.
+    safe_matmul_column_order_16 16 ColumnOrder;
+    /// The same, with an unused element after each column.
+    safe_matmul_column_order_padded_16 16 ColumnOrderPadded<1>;
 }

@@ -1,0 +1,200 @@
+//! Kernels on slices.
+
+use blockwise_kernels::coalescing::*;
+use blockwise_kernels::histogram::{safe_histogram_global, safe_histogram_shared};
+use blockwise_kernels::records::{safe_arrays_to_points, safe_points_to_arrays};
+use blockwise_kernels::reduction::safe_sums;
+use blockwise_kernels::scan::{safe_add_before, safe_scan_parts};
+use blockwise_kernels::sort::{safe_radix_pass, safe_sort_parts};
+use blockwise_kernels::vecadd::safe_vecadd;
+use warpsmith_launch::cust::memory::{DeviceBuffer, DeviceCopy};
+use warpsmith_launch::{Choice, Device};
+
+use crate::{LENGTHS, device, levels, numbers};
+
+fn on_device<T: DeviceCopy>(values: &[T]) -> DeviceBuffer<T> {
+    DeviceBuffer::from_slice(values).unwrap()
+}
+
+fn keys(len: usize) -> Vec<u32> {
+    (0..len as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect()
+}
+
+#[test]
+fn vectors_are_added() {
+    let device = device();
+    let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
+    for len in LENGTHS {
+        let (a, b) = (numbers(len, 1), numbers(len, 2));
+        let (from, mut sum) = ([on_device(&a), on_device(&b)], on_device(&vec![f32::NAN; len]));
+        device.scope(|scope| scope.launch(&kernel, (&from[0], &from[1], &mut sum))).unwrap().unwrap();
+        let expected: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        assert_eq!(sum.as_host_vec().unwrap(), expected, "{len}");
+    }
+}
+
+#[test]
+fn blocks_add_up_what_strides_of_the_grid_find() {
+    let device = device();
+    let kernel = device.kernel::<safe_sums>(levels()).unwrap();
+    for len in LENGTHS {
+        let x = numbers(len, 3);
+        for blocks in [1, 2, 5] {
+            let (from, mut sums) = (on_device(&x), on_device(&vec![f32::NAN; blocks]));
+            device.scope(|scope| scope.launch(&kernel, (&from, &mut sums))).unwrap().unwrap();
+            let sum: f32 = sums.as_host_vec().unwrap().iter().sum();
+            assert_eq!(sum, x.iter().sum::<f32>(), "{len} elements, {blocks} blocks");
+        }
+    }
+}
+
+/// Inclusive and exclusive sums, by as many launches as the length needs.
+fn scan(device: &Device, x: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let parts = x.len().div_ceil(256);
+    let from = on_device(x);
+    let [mut inclusive, mut exclusive] = [0, 0].map(|_| on_device(&vec![7u32; x.len()]));
+    let mut totals = on_device(&vec![7u32; parts]);
+    let scan_parts = device.kernel::<safe_scan_parts>(levels()).unwrap();
+    device
+        .scope(|scope| scope.launch(&scan_parts, (&from, &mut inclusive, &mut exclusive, &mut totals)))
+        .unwrap()
+        .unwrap();
+    if parts > 1 {
+        let before = on_device(&scan(device, &totals.as_host_vec().unwrap()).1);
+        let add_before = device.kernel::<safe_add_before>(levels()).unwrap();
+        device
+            .scope(|scope| {
+                scope.launch(&add_before, (&before, &mut inclusive))?;
+                scope.launch(&add_before, (&before, &mut exclusive))
+            })
+            .unwrap()
+            .unwrap();
+    }
+    (inclusive.as_host_vec().unwrap(), exclusive.as_host_vec().unwrap())
+}
+
+#[test]
+fn scans_are_right_at_any_length() {
+    let device = device();
+    for len in LENGTHS.into_iter().chain([256, 512, 70_000]) {
+        let x: Vec<u32> = keys(len).iter().map(|key| key % 100).collect();
+        let mut sum = 0;
+        let expected: Vec<(u32, u32)> = x
+            .iter()
+            .map(|x| {
+                sum += x;
+                (sum, sum - x)
+            })
+            .collect();
+        let (inclusive, exclusive) = scan(&device, &x);
+        assert_eq!(inclusive.into_iter().zip(exclusive).collect::<Vec<_>>(), expected, "{len}");
+    }
+}
+
+#[test]
+fn histograms_count_every_byte() {
+    let device = device();
+    let global = device.kernel::<safe_histogram_global>(levels()).unwrap();
+    let shared = device.kernel::<safe_histogram_shared>(levels()).unwrap();
+    for len in LENGTHS {
+        let bytes: Vec<u8> = keys(len).iter().map(|key| (key % 97) as u8).collect();
+        let from = on_device(&bytes);
+        let [mut one, mut other] = [0, 0].map(|_| on_device(&[0u32; 256]));
+        let choice = Choice { grid: Some([3, 1, 1]), ..Choice::default() };
+        device
+            .scope(|scope| {
+                scope.launch_with(&global, choice, (&from, &mut one))?;
+                scope.launch_with(&shared, choice, (&from, &mut other))
+            })
+            .unwrap()
+            .unwrap();
+        let mut expected = vec![0; 256];
+        bytes.iter().for_each(|byte| expected[usize::from(*byte)] += 1);
+        assert_eq!(one.as_host_vec().unwrap(), expected, "{len}");
+        assert_eq!(other.as_host_vec().unwrap(), expected, "{len}");
+    }
+}
+
+#[test]
+fn parts_are_sorted() {
+    let device = device();
+    let sort = device.kernel::<safe_sort_parts>(levels()).unwrap();
+    let pass = device.kernel::<safe_radix_pass>(levels()).unwrap();
+    for len in LENGTHS {
+        let keys = keys(len);
+        let (from, mut sorted, mut split) = (on_device(&keys), on_device(&keys), on_device(&keys));
+        device
+            .scope(|scope| {
+                scope.launch(&sort, (&from, &mut sorted))?;
+                scope.launch(&pass, (3u32, &from, &mut split))
+            })
+            .unwrap()
+            .unwrap();
+        let mut expected = keys.clone();
+        expected.chunks_mut(512).for_each(<[u32]>::sort_unstable);
+        assert_eq!(sorted.as_host_vec().unwrap(), expected, "{len}");
+        let mut expected = keys;
+        expected.chunks_mut(256).for_each(|part| part.sort_by_key(|key| key >> 3 & 1));
+        assert_eq!(split.as_host_vec().unwrap(), expected, "{len}");
+    }
+}
+
+#[test]
+fn points_are_taken_apart_and_put_together() {
+    let device = device();
+    let apart = device.kernel::<safe_points_to_arrays>(levels()).unwrap();
+    let together = device.kernel::<safe_arrays_to_points>(levels()).unwrap();
+    for len in LENGTHS {
+        let points: Vec<f32> = (0..3 * len).map(|i| i as f32).collect();
+        let from = on_device(&points);
+        let [mut x, mut y, mut z] = [0, 0, 0].map(|_| on_device(&vec![f32::NAN; len]));
+        device.scope(|scope| scope.launch(&apart, (&from, &mut x, &mut y, &mut z))).unwrap().unwrap();
+        for (which, coordinate) in [&x, &y, &z].into_iter().enumerate() {
+            let expected: Vec<f32> = (0..len).map(|i| (3 * i + which) as f32).collect();
+            assert_eq!(coordinate.as_host_vec().unwrap(), expected, "{len}");
+        }
+        let mut to = on_device(&vec![f32::NAN; 3 * len]);
+        device.scope(|scope| scope.launch(&together, (&x, &y, &z, &mut to))).unwrap().unwrap();
+        assert_eq!(to.as_host_vec().unwrap(), points, "{len}");
+    }
+}
+
+#[test]
+fn patterns_of_access_move_what_they_should() {
+    let device = device();
+    let offset = device.kernel::<safe_offset>(levels()).unwrap();
+    let stride = device.kernel::<safe_stride>(levels()).unwrap();
+    let missing = device.kernel::<safe_missing_lanes>(levels()).unwrap();
+    let eight = device.kernel::<safe_copy_8_bytes>(levels()).unwrap();
+    let sixteen = device.kernel::<safe_copy_16_bytes>(levels()).unwrap();
+    for len in LENGTHS {
+        let x: Vec<f32> = (0..len + 5).map(|i| i as f32).collect();
+        let from = on_device(&x);
+        let [mut a, mut b, mut c] = [0, 0, 0].map(|_| on_device(&vec![f32::NAN; len]));
+        let wide: Vec<u128> = (0..len as u128).map(|i| i << 100 | i).collect();
+        let long: Vec<u64> = (0..len as u64).map(|i| i << 40 | i).collect();
+        let (from_8, from_16) = (on_device(&long), on_device(&wide));
+        let (mut to_8, mut to_16) = (on_device(&vec![0u64; len]), on_device(&vec![0u128; len]));
+        device
+            .scope(|scope| {
+                scope.launch(&offset, (5u32, &from, &mut a))?;
+                scope.launch(&stride, (3u32, &from, &mut b))?;
+                scope.launch(&missing, (0x5555_5555u32, &from, &mut c))?;
+                scope.launch(&eight, (&from_8, &mut to_8))?;
+                scope.launch(&sixteen, (&from_16, &mut to_16))
+            })
+            .unwrap()
+            .unwrap();
+        for (i, a) in a.as_host_vec().unwrap().into_iter().enumerate() {
+            assert_eq!(a, x[i + 5]);
+        }
+        for (i, b) in b.as_host_vec().unwrap().into_iter().enumerate() {
+            assert_eq!(b, x[3 * i % x.len()]);
+        }
+        for (i, c) in c.as_host_vec().unwrap().into_iter().enumerate() {
+            assert_eq!(c, if i % 2 == 0 { x[i] } else { 0.0 });
+        }
+        assert_eq!(to_8.as_host_vec().unwrap(), long);
+        assert_eq!(to_16.as_host_vec().unwrap(), wide);
+    }
+}

@@ -1,0 +1,31 @@
+//! What the kernels compute, on the virtual GPU, at sizes that divide nothing.
+#![forbid(unsafe_code)]
+
+mod lines;
+mod matrices;
+mod refused;
+
+use std::sync::OnceLock;
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use warpsmith_launch::{Device, Level, Levels, Wish};
+
+const LENGTHS: [usize; 6] = [1, 31, 33, 255, 257, 1000];
+
+/// The kernels, compiled once.
+fn levels() -> &'static Levels {
+    static LEVELS: OnceLock<Levels> = OnceLock::new();
+    LEVELS.get_or_init(|| {
+        let built = CudaBuilder::new(env!("CARGO_MANIFEST_DIR")).arch(NvvmArch::Compute75).build().unwrap();
+        Levels::new(Vec::leak(vec![Level::new(std::fs::read_to_string(built).unwrap().leak())]))
+    })
+}
+
+fn device() -> Device {
+    Device::open(Wish::Virtual).unwrap()
+}
+
+/// Small whole numbers, whose sums of products are exact.
+fn numbers(len: usize, seed: usize) -> Vec<f32> {
+    (0..len).map(|i| ((i * 7 + seed * 13 + i / 5) % 17) as f32 - 8.0).collect()
+}

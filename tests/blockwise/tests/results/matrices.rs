@@ -1,0 +1,177 @@
+//! Kernels on matrices.
+
+use blockwise_kernels::attention::safe_attention;
+use blockwise_kernels::product::*;
+use blockwise_kernels::reduction::safe_matvec;
+use blockwise_kernels::rows::{safe_layer_norm, safe_softmax};
+use blockwise_kernels::stencil::safe_stencil;
+use blockwise_kernels::transpose::*;
+use warpsmith_launch::DeviceMatrix;
+use warpsmith_launch::cust::memory::DeviceBuffer;
+
+use crate::{device, levels, numbers};
+
+const SHAPES: [(usize, usize); 6] = [(1, 1), (1, 31), (33, 31), (31, 257), (255, 33), (100, 40)];
+
+macro_rules! products {
+    ($($test:ident $kernel:ident)*) => {$(
+        #[test]
+        fn $test() {
+            let device = device();
+            let kernel = device.kernel::<$kernel>(levels()).unwrap();
+            for ((m, k), (_, n)) in SHAPES.into_iter().zip(SHAPES.into_iter().rev()) {
+                let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+                let on_device = (
+                    DeviceMatrix::from_slice(&a, m, k).unwrap(),
+                    DeviceMatrix::from_slice(&b, k, n).unwrap(),
+                );
+                let mut c = DeviceMatrix::from_slice(&vec![f32::NAN; m * n], m, n).unwrap();
+                device.scope(|scope| scope.launch(&kernel, (&on_device.0, &on_device.1, &mut c))).unwrap().unwrap();
+                for (i, got) in c.to_vec().unwrap().into_iter().enumerate() {
+                    let (row, col) = (i / n, i % n);
+                    let expected: f32 = (0..k).map(|i| a[row * k + i] * b[i * n + col]).sum();
+                    assert_eq!(got, expected, "({row}, {col}) of {m} × {k} × {n}");
+                }
+            }
+        }
+    )*};
+}
+products! {
+    tiles_of_16_multiply safe_matmul_tiled_16
+    tiles_of_32_multiply safe_matmul_tiled_32
+    columns_multiply safe_matmul_column_order_16
+    padded_columns_multiply safe_matmul_column_order_padded_16
+    single_elements_multiply safe_matmul_naive
+}
+
+macro_rules! transposes {
+    ($($test:ident $kernel:ident)*) => {$(
+        #[test]
+        fn $test() {
+            let device = device();
+            let kernel = device.kernel::<$kernel>(levels()).unwrap();
+            for (rows, cols) in SHAPES {
+                let elements: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();
+                let from = DeviceMatrix::from_slice(&elements, rows, cols).unwrap();
+                let mut to = DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], cols, rows).unwrap();
+                device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+                for (i, got) in to.to_vec().unwrap().into_iter().enumerate() {
+                    let (row, col) = (i / rows, i % rows);
+                    assert_eq!(got, elements[col * cols + row], "({row}, {col}) of {cols} × {rows}");
+                }
+            }
+        }
+    )*};
+}
+transposes! {
+    single_elements_turn safe_transpose_naive
+    plain_tiles_turn safe_transpose_tile
+    padded_tiles_turn safe_transpose_padded
+    swizzled_tiles_turn safe_transpose_swizzled
+}
+
+fn matrix(elements: &[f32], rows: usize, cols: usize) -> DeviceMatrix<f32> {
+    DeviceMatrix::from_slice(elements, rows, cols).unwrap()
+}
+
+fn near(got: &[f32], expected: &[f64], what: &str) {
+    assert_eq!(got.len(), expected.len());
+    for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
+        let far = (f64::from(*got) - expected).abs();
+        assert!(far <= 1e-5 * (1.0 + expected.abs()), "{what}, element {i}: {got}, should be {expected}");
+    }
+}
+
+#[test]
+fn rows_are_normalised() {
+    let device = device();
+    let softmax = device.kernel::<safe_softmax>(levels()).unwrap();
+    let layer_norm = device.kernel::<safe_layer_norm>(levels()).unwrap();
+    for (rows, cols) in SHAPES.into_iter().chain([(3, 1000)]) {
+        let x = numbers(rows * cols, 4);
+        let from = matrix(&x, rows, cols);
+        let [mut soft, mut norm] = [0, 0].map(|_| matrix(&vec![f32::NAN; rows * cols], rows, cols));
+        device
+            .scope(|scope| {
+                scope.launch(&softmax, (&from, &mut soft))?;
+                scope.launch(&layer_norm, (0.5f32, &from, &mut norm))
+            })
+            .unwrap()
+            .unwrap();
+        let (mut soft_expected, mut norm_expected) = (Vec::new(), Vec::new());
+        for row in x.chunks(cols) {
+            let row: Vec<f64> = row.iter().map(|x| f64::from(*x)).collect();
+            let sum: f64 = row.iter().map(|x| x.exp()).sum();
+            soft_expected.extend(row.iter().map(|x| x.exp() / sum));
+            let mean = row.iter().sum::<f64>() / cols as f64;
+            let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / cols as f64;
+            norm_expected.extend(row.iter().map(|x| (x - mean) / (variance + 0.5).sqrt()));
+        }
+        near(&soft.to_vec().unwrap(), &soft_expected, "softmax");
+        near(&norm.to_vec().unwrap(), &norm_expected, "layer norm");
+    }
+}
+
+#[test]
+fn rows_are_multiplied_by_a_vector() {
+    let device = device();
+    let kernel = device.kernel::<safe_matvec>(levels()).unwrap();
+    for (rows, cols) in SHAPES {
+        let (a, x) = (numbers(rows * cols, 1), numbers(cols, 2));
+        let (on_device, vector) = (matrix(&a, rows, cols), DeviceBuffer::from_slice(&x).unwrap());
+        let mut y = DeviceBuffer::from_slice(&vec![f32::NAN; rows]).unwrap();
+        device.scope(|scope| scope.launch(&kernel, (&on_device, &vector, &mut y))).unwrap().unwrap();
+        let expected: Vec<f32> =
+            a.chunks(cols).map(|row| row.iter().zip(&x).map(|(a, x)| a * x).sum()).collect();
+        assert_eq!(y.as_host_vec().unwrap(), expected);
+    }
+}
+
+#[test]
+fn stencils_see_zero_beyond_the_edges() {
+    let device = device();
+    let kernel = device.kernel::<safe_stencil>(levels()).unwrap();
+    for (rows, cols) in SHAPES {
+        let x = numbers(rows * cols, 5);
+        let (from, mut to) = (matrix(&x, rows, cols), matrix(&vec![f32::NAN; rows * cols], rows, cols));
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+        let at = |row: i64, col: i64| {
+            let inside = (0..rows as i64).contains(&row) && (0..cols as i64).contains(&col);
+            if inside { f64::from(x[row as usize * cols + col as usize]) } else { 0.0 }
+        };
+        let expected: Vec<f64> = (0..rows * cols)
+            .map(|i| ((i / cols) as i64, (i % cols) as i64))
+            .map(|(r, c)| (at(r, c) + at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1)) / 5.0)
+            .collect();
+        near(&to.to_vec().unwrap(), &expected, "stencil");
+    }
+}
+
+#[test]
+fn attention_is_one_pass() {
+    let device = device();
+    let kernel = device.kernel::<safe_attention>(levels()).unwrap();
+    for (queries, keys) in [(1, 1), (3, 31), (5, 64), (2, 65), (4, 257)] {
+        let [q, k, v] = [(queries, 1), (keys, 2), (keys, 3)].map(|(rows, seed)| numbers(rows * 64, seed));
+        let on_device = (matrix(&q, queries, 64), matrix(&k, keys, 64), matrix(&v, keys, 64));
+        let mut out = matrix(&vec![f32::NAN; queries * 64], queries, 64);
+        device
+            .scope(|scope| {
+                scope.launch(&kernel, (0.01f32, &on_device.0, &on_device.1, &on_device.2, &mut out))
+            })
+            .unwrap()
+            .unwrap();
+        let mut expected = Vec::new();
+        for q in q.chunks(64) {
+            let scores: Vec<f64> = k
+                .chunks(64)
+                .map(|k| (f64::from(q.iter().zip(k).map(|(q, k)| q * k).sum::<f32>()) * 0.01).exp())
+                .collect();
+            let sum: f64 = scores.iter().sum();
+            expected.extend((0..64).map(|i| {
+                scores.iter().enumerate().map(|(key, s)| s * f64::from(v[key * 64 + i])).sum::<f64>() / sum
+            }));
+        }
+        near(&out.to_vec().unwrap(), &expected, &format!("{queries} queries, {keys} keys"));
+    }
+}

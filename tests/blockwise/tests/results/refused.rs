@@ -1,0 +1,59 @@
+//! Launches that do not fit: refused before anything runs, with both values.
+
+use blockwise_kernels::histogram::safe_histogram_global;
+use blockwise_kernels::scan::safe_scan_parts;
+use blockwise_kernels::vecadd::safe_vecadd;
+use warpsmith_launch::cust::memory::DeviceBuffer;
+use warpsmith_launch::{Choice, DeviceMatrix};
+
+use crate::{device, levels};
+
+#[test]
+fn outputs_that_ask_for_different_grids_are_refused() {
+    let device = device();
+    let kernel = device.kernel::<safe_scan_parts>(levels()).unwrap();
+    let [x, mut inclusive, mut exclusive] =
+        [1000, 1000, 700].map(|len| DeviceBuffer::from_slice(&vec![0u32; len]).unwrap());
+    let mut totals = DeviceBuffer::from_slice(&[0u32; 4]).unwrap();
+    let launch = device
+        .scope(|scope| scope.launch(&kernel, (&x, &mut inclusive, &mut exclusive, &mut totals)))
+        .unwrap();
+    assert_eq!(
+        launch.unwrap_err().to_string(),
+        "cannot launch `safe_scan_parts`: `inclusive` has parts for 4 blocks along x, `exclusive` for 3"
+    );
+}
+
+#[test]
+fn a_chosen_grid_is_compared_with_the_outputs() {
+    let device = device();
+    let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
+    let [a, b, mut sum] = [0, 0, 0].map(|_| DeviceBuffer::from_slice(&[0.0f32; 300]).unwrap());
+    let choice = Choice { grid: Some([2, 2, 1]), ..Choice::default() };
+    let launch = device.scope(|scope| scope.launch_with(&kernel, choice, (&a, &b, &mut sum))).unwrap();
+    assert_eq!(
+        launch.unwrap_err().to_string(),
+        "cannot launch `safe_vecadd`: the grid has 2 blocks along y, `sum` has parts for 1"
+    );
+}
+
+#[test]
+fn a_grid_that_nothing_decides_must_be_chosen() {
+    let device = device();
+    let kernel = device.kernel::<safe_histogram_global>(levels()).unwrap();
+    let (bytes, mut counts) =
+        (DeviceBuffer::from_slice(&[0u8; 10]).unwrap(), DeviceBuffer::from_slice(&[0u32; 256]).unwrap());
+    let launch = device.scope(|scope| scope.launch(&kernel, (&bytes, &mut counts))).unwrap();
+    assert_eq!(
+        launch.unwrap_err().to_string(),
+        "cannot launch `safe_histogram_global`: no output decides the grid: choose one"
+    );
+}
+
+#[test]
+fn elements_that_make_no_matrix_are_refused() {
+    let _device = device();
+    let matrix = DeviceMatrix::from_slice(&[0.0f32; 7], 2, 4);
+    assert_eq!(matrix.err().unwrap().to_string(), "7 elements are no matrix of 2 rows and 4 columns");
+    assert!(DeviceMatrix::<f32>::from_slice(&[], usize::MAX, 2).is_err());
+}
