@@ -21,9 +21,11 @@ use crate::{Element, PerThread, Reuse, Share, Thread, marks};
 /// }
 /// ```
 pub struct Block<const W: usize, const H: usize = 1, const D: usize = 1> {
-    /// Neither `Send` nor `Sync`.
-    thread_bound: PhantomData<*const ()>,
+    level: PhantomData<*const OnlyAtTheLevelOfTheBlock>,
 }
+
+/// A pointer to it is neither `Send` nor `Sync`, and rustc names it when a thread captures the block.
+struct OnlyAtTheLevelOfTheBlock;
 
 /// The type of a kernel's block, as `#[kernel]` asks it.
 ///
@@ -58,7 +60,7 @@ unsafe impl<const W: usize, const H: usize, const D: usize> BlockToken for Block
 
     #[inline(always)]
     unsafe fn begin() -> Self {
-        Self { thread_bound: PhantomData }
+        Self { level: PhantomData }
     }
 }
 

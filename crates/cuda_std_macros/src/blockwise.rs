@@ -54,6 +54,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
                     const fn lies_in_shared_memory<S: #device::SharedParameter>() {}
                     lies_in_shared_memory::<#ty>()
                 };
+                const _: usize = <#ty as #device::SharedParameter>::LEN;
             });
             passed.push(quote!(#device::shared!(#ty)));
             continue;

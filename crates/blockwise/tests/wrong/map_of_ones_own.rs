@@ -1,0 +1,17 @@
+//! A map that gives an element to two blocks.
+
+use blockwise::prelude::*;
+
+pub enum Everything {}
+impl blockwise::SliceMap for Everything {
+    fn demand(_: usize, _: usize) -> blockwise::Demand {
+        [blockwise::Axis::About(1); 3]
+    }
+}
+
+#[kernel]
+pub fn wrong(block: Block<16, 16>, mut out: SliceMut<f32, Everything>) {
+    out.write(&block, |_, _| 0.0);
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! A kernel without parameters.
+
+use blockwise::prelude::*;
+
+#[kernel]
+pub fn wrong() {}
+
+fn main() {}

@@ -1,0 +1,10 @@
+//! A tile that the launch would pass.
+
+use blockwise::prelude::*;
+
+#[kernel]
+pub fn wrong(block: Block<16, 16>, tile: Tile<f32, 16, 16>) {
+    tile.fill(&block, |_, _| 0.0);
+}
+
+fn main() {}
