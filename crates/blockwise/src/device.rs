@@ -7,6 +7,7 @@ use crate::{Counters, Element, Matrix, MatrixMut, SliceMut, Tile};
 
 pub use crate::__shared as shared;
 pub use crate::BlockToken;
+pub use crate::requires::HasExtents;
 pub use cuda_std;
 
 /// A parameter of a blockwise kernel, as it travels: what it points to, and the rest of it by value.

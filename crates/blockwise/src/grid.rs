@@ -33,4 +33,7 @@ pub trait MatrixMap: crate::output::Sealed {
 ///
 /// # Safety
 /// Whatever arguments of its types a launch passes, it keeps to its own memory.
-pub unsafe trait BlockwiseKernel: cuda_std::Kernel {}
+pub unsafe trait BlockwiseKernel: cuda_std::Kernel {
+    /// What `#[requires(…)]` says and the extents of the launch's arguments break.
+    fn broken(extents: &[crate::Extents]) -> Option<crate::Broken>;
+}

@@ -8,7 +8,8 @@ use crate::crate_path;
 use crate::function::{Function, Input};
 use crate::kernel::{Kernel, Parameter, argument, by_reference, plain_name, with_static_lifetimes};
 use crate::launch_hints::LaunchHints;
-use quote::{quote, quote_spanned};
+use crate::requires::Requires;
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Result, Type, parse_quote};
 
@@ -22,6 +23,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     };
     let device = quote!(#blockwise::__device);
     let mut hints = LaunchHints::take(&mut function.attrs)?;
+    let requires = Requires::take(&mut function.attrs)?;
     if let Some(lifetime) = function.generics.params.first() {
         return Err(Error::new(
             lifetime.span(),
@@ -40,6 +42,8 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     hints.set_block(&quote!(#token::SHAPE))?;
 
     let (mut parameters, mut signature, mut passed) = (Vec::new(), Vec::new(), vec![quote!(#token::begin())]);
+    // The parameters' names, what stands for them in the entry, and the values that it is given.
+    let (mut names, mut places, mut made) = (Vec::new(), Vec::new(), Vec::new());
     let mut checks = quote! {
         const fn the_first_parameter_is_the_block<B: #device::BlockToken>() {}
         const _: () = the_first_parameter_is_the_block::<#block>();
@@ -83,7 +87,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             parameters.push(part(parse_quote!(#whole::Memory), false));
             parameters.push(part(parse_quote!(#whole::Value), true));
             let (memory, value) = (argument(first), argument(first + 1));
-            passed.push(quote!(#whole::make(#memory, #value)));
+            made.push(quote!(#whole::make(#memory, #value)));
             checks.extend(quote! {
                 const _: () = {
                     const fn is_a_parameter<P: #device::Parameter>() {}
@@ -92,17 +96,30 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             });
         } else {
             let argument = argument(first);
-            passed.push(quote!(#argument));
+            made.push(quote!(#argument));
             parameters.push(Parameter { name, ty: ty.clone(), by_reference: false, borrowed: false });
         }
+        // A parameter that is taken apart by a pattern has no name to be required by.
+        let place = format_ident!("_parameter{}", signature.len());
+        passed.push(place.to_token_stream());
+        places.push(place.clone());
+        names.push(input.name().unwrap_or(place));
         signature.push(ty);
     }
 
+    requires.check(&names)?;
+    let required = names.iter().zip(&places).filter(|(name, _)| requires.names(name));
+    let extents = required.map(|(name, place)| quote!(let #name = #device::HasExtents::extents(&#place);));
+    let (assume, test) = (requires.assume(), requires.test(&blockwise));
     let (call, name) = (&function.ident, plain_name(&function.ident));
     let mark = format!("warpsmith.blockwise.{name}");
     let ident = &function.ident;
     Ok(Kernel {
-        call: quote!(#call(#(#passed),*)),
+        call: quote! {{
+            #(let #places = #made;)*
+            { #(#extents)* #assume }
+            #call(#(#passed),*)
+        }},
         checks,
         signature,
         parameters,
@@ -112,7 +129,16 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             #[unsafe(export_name = #mark)]
             static BLOCKWISE: u8 = 1;
         },
-        host_items: quote!(unsafe impl #blockwise::BlockwiseKernel for #ident {}),
+        host_items: quote! {
+            unsafe impl #blockwise::BlockwiseKernel for #ident {
+                #[allow(unused_variables)]
+                fn broken(extents: &[#blockwise::Extents]) -> ::core::option::Option<#blockwise::Broken> {
+                    let [#(#names),*] = *extents else { return ::core::option::Option::None };
+                    #test
+                    ::core::option::Option::None
+                }
+            }
+        },
         cuda_std: Some(quote!(#device::cuda_std)),
     })
 }

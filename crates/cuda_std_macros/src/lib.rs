@@ -14,6 +14,7 @@ mod host_name;
 mod kernel;
 mod launch_hints;
 mod ptx;
+mod requires;
 
 use proc_macro::TokenStream;
 

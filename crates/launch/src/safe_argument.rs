@@ -1,6 +1,6 @@
 //! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
 
-use blockwise::{Counters, Demand, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
+use blockwise::{Counters, Demand, Element, Extents, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 
 use crate::argument::{Argument, Arguments, Packed, StandsFor};
@@ -19,7 +19,8 @@ use crate::matrix::DeviceMatrix;
 ///
 /// # Safety
 /// The kernel may do with the parameter what its type allows for as long as the argument is borrowed: what is read nobody
-/// writes, what is written nobody else reaches. [`demand`](Self::demand) is that of the parameter's map.
+/// writes, what is written nobody else reaches. [`demand`](Self::demand) is that of the parameter's map, and
+/// [`extents`](Self::extents) are those that the kernel sees.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
     label = "passed for a parameter of type `{P}`",
@@ -31,6 +32,11 @@ pub unsafe trait SafeArgument<P>: Argument<P> {
     fn demand(&self, threads: usize) -> Option<Demand> {
         let _ = threads;
         None
+    }
+
+    /// Its extents, if it has any.
+    fn extents(&self) -> Extents {
+        Extents::line(0)
     }
 }
 
@@ -44,7 +50,11 @@ unsafe impl SafeArgument<half::bf16> for Bf16 {}
 macro_rules! slices {
     ($($buffer:ident)*) => {$(
         // SAFETY: a borrow forbids others to write.
-        unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &$buffer<U> {}
+        unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &$buffer<U> {
+            fn extents(&self) -> Extents {
+                Extents::line(self.len())
+            }
+        }
 
         // SAFETY: a pointer, and the length by value.
         unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for &mut $buffer<U> {
@@ -58,6 +68,10 @@ macro_rules! slices {
             fn demand(&self, threads: usize) -> Option<Demand> {
                 Some(M::demand(self.len(), threads))
             }
+
+            fn extents(&self) -> Extents {
+                Extents::line(self.len())
+            }
         }
 
         // SAFETY: a pointer, and the length by value.
@@ -68,7 +82,11 @@ macro_rules! slices {
             }
         }
         // SAFETY: a mutable borrow forbids others to reach it.
-        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut $buffer<U> {}
+        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut $buffer<U> {
+            fn extents(&self) -> Extents {
+                Extents::line(self.len())
+            }
+        }
     )*};
 }
 slices!(DeviceBuffer DeviceSlice);
@@ -77,17 +95,21 @@ slices!(DeviceBuffer DeviceSlice);
 unsafe impl<T: Element, U: StandsFor<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {
     fn pack(self, packed: &mut Packed) {
         Argument::<&'static [T]>::pack(self.elements(), packed);
-        packed.push(self.extents());
+        packed.push(DeviceMatrix::extents(self));
     }
 }
 // SAFETY: a borrow forbids others to write.
-unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {}
+unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {
+    fn extents(&self) -> Extents {
+        Extents::matrix(self.rows(), self.cols())
+    }
+}
 
 // SAFETY: a pointer, and the extents by value.
 unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
     fn pack(self, packed: &mut Packed) {
         packed.push(self.elements().as_device_ptr().as_raw());
-        packed.push(self.extents());
+        packed.push(DeviceMatrix::extents(self));
     }
 }
 // SAFETY: a mutable borrow forbids others to reach it.
@@ -96,6 +118,10 @@ unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> SafeArgument<MatrixMut<T,
 {
     fn demand(&self, _: usize) -> Option<Demand> {
         Some(M::demand(self.rows(), self.cols()))
+    }
+
+    fn extents(&self) -> Extents {
+        Extents::matrix(self.rows(), self.cols())
     }
 }
 
@@ -111,6 +137,9 @@ unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> SafeArgument<MatrixMut<T,
 pub unsafe trait SafeArguments<P>: Arguments<P> {
     /// What each asks of the grid.
     fn demands(&self, threads: usize) -> Vec<Option<Demand>>;
+
+    /// The extents of each.
+    fn extents(&self) -> Vec<Extents>;
 }
 
 macro_rules! tuples {
@@ -121,6 +150,12 @@ macro_rules! tuples {
             fn demands(&self, threads: usize) -> Vec<Option<Demand>> {
                 let ($($argument,)*) = self;
                 vec![$($argument.demand(threads)),*]
+            }
+
+            #[allow(non_snake_case)]
+            fn extents(&self) -> Vec<Extents> {
+                let ($($argument,)*) = self;
+                vec![$($argument.extents()),*]
             }
         }
         tuples!(@shorter $($argument $parameter),*);

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use blockwise::{Axis, BlockwiseKernel, Demand};
+use blockwise::{Axis, BlockwiseKernel, Broken, Demand};
 use cuda_std::Takes;
 use cust::context::CurrentContext;
 
@@ -111,6 +111,9 @@ impl<'scope> Scope<'scope, '_> {
         let refuse = |problem| Error::Launch { kernel: K::NAME, problem };
         if !std::ptr::eq(kernel.device(), self.device) {
             return Err(refuse("it was found on another device than the scope's".into()));
+        }
+        if let Some(Broken { relation, left, right }) = K::broken(&arguments.extents()) {
+            return Err(refuse(format!("it requires {relation}, and was given {left} and {right}")));
         }
         let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
         let threads = block.into_iter().map(|side| side as usize).product();

@@ -16,18 +16,21 @@ pub fn safe_stride(block: Block<256>, stride: u32, from: &[f32], mut to: SliceMu
 
 /// Lanes whose bit in the mask is clear ask for nothing.
 #[kernel]
+#[requires(from.len() >= to.len())]
 pub fn safe_missing_lanes(block: Block<256>, mask: u32, from: &[f32], mut to: SliceMut<f32>) {
     to.write(&block, |t, i| if mask >> (t.index() % 32) & 1 == 1 { from[i] } else { 0.0 });
 }
 
 /// 8 bytes a thread.
 #[kernel]
+#[requires(from.len() == to.len())]
 pub fn safe_copy_8_bytes(block: Block<256>, from: &[u64], mut to: SliceMut<u64>) {
     to.write(&block, |_, i| from[i]);
 }
 
 /// 16 bytes a thread.
 #[kernel]
+#[requires(from.len() == to.len())]
 pub fn safe_copy_16_bytes(block: Block<256>, from: &[u128], mut to: SliceMut<u128>) {
     to.write(&block, |_, i| from[i]);
 }

@@ -57,3 +57,15 @@ fn elements_that_make_no_matrix_are_refused() {
     assert_eq!(matrix.err().unwrap().to_string(), "7 elements are no matrix of 2 rows and 4 columns");
     assert!(DeviceMatrix::<f32>::from_slice(&[], usize::MAX, 2).is_err());
 }
+
+#[test]
+fn extents_that_a_kernel_requires_are_compared_before_it_runs() {
+    let device = device();
+    let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
+    let [a, b, mut sum] = [300, 200, 300].map(|len| DeviceBuffer::from_slice(&vec![0.0f32; len]).unwrap());
+    let launch = device.scope(|scope| scope.launch(&kernel, (&a, &b, &mut sum))).unwrap();
+    assert_eq!(
+        launch.unwrap_err().to_string(),
+        "cannot launch `safe_vecadd`: it requires b.len() == sum.len(), and was given 200 and 300"
+    );
+}
