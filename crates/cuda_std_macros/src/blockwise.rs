@@ -108,6 +108,14 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     }
 
     requires.check(&names)?;
+    for (_, ty) in names.iter().zip(&signature).filter(|(name, _)| requires.names(name)) {
+        checks.extend(quote! {
+            const _: () = {
+                const fn has_extents<P: #device::HasExtents>() {}
+                has_extents::<#ty>()
+            };
+        });
+    }
     let required = names.iter().zip(&places).filter(|(name, _)| requires.names(name));
     let extents = required.map(|(name, place)| quote!(let #name = #device::HasExtents::extents(&#place);));
     let (assume, test) = (requires.assume(), requires.test(&blockwise));

@@ -1,0 +1,11 @@
+//! A relation that names no parameter.
+
+use blockwise::prelude::*;
+
+#[kernel]
+#[requires(b.len() == sum.len())]
+pub fn wrong(block: Block<256>, factor: u32, a: &[f32], mut sum: SliceMut<f32>) {
+    sum.write(&block, |_, i| a[i]);
+}
+
+fn main() {}

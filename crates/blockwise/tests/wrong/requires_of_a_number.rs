@@ -1,0 +1,11 @@
+//! A relation about what has no extents.
+
+use blockwise::prelude::*;
+
+#[kernel]
+#[requires(factor.len() == sum.len())]
+pub fn wrong(block: Block<256>, factor: u32, a: &[f32], mut sum: SliceMut<f32>) {
+    sum.write(&block, |_, i| a[i]);
+}
+
+fn main() {}
