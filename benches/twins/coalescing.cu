@@ -1,4 +1,4 @@
-// The coalescing kernels of kernels-gpu/src/coalescing.rs, written in CUDA C++: same names, parameters and algorithm.
+// The coalescing kernels of kernels-gpu/src/base/coalescing.rs, written in CUDA C++: same names, parameters and algorithm.
 // A Rust slice is a pointer and a length.
 #include <cstddef>
 

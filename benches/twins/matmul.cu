@@ -1,4 +1,4 @@
-// The matmul kernels of kernels-gpu/src/matmul, written in CUDA C++: same names, same parameters, same algorithm.
+// The matmul kernels of kernels-gpu/src/base/matmul, written in CUDA C++: same names, same parameters, same algorithm.
 // A Rust slice is a pointer and a length.
 #include <cstddef>
 

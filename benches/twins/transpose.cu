@@ -1,4 +1,4 @@
-// The transpose kernels of kernels-gpu/src/transpose.rs, written in CUDA C++: same names, parameters and algorithm.
+// The transpose kernels of kernels-gpu/src/base/transpose.rs, written in CUDA C++: same names, parameters and algorithm.
 // A Rust slice is a pointer and a length.
 #include <cstddef>
 #include <cuda_fp16.h>

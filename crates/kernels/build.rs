@@ -5,12 +5,15 @@ use std::path::PathBuf;
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let ladder = std::env::var_os("CARGO_FEATURE_LADDER").is_some();
-    let features: &'static [&'static str] = if ladder { &["--features", "ladder"] } else { &[] };
+    let ladder = if std::env::var_os("CARGO_FEATURE_LADDER").is_some() { ",ladder" } else { "" };
     // Side by side: rustc compiles for one level while the level before is lowered to PTX.
-    let builds = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a].map(|arch| {
+    let builds =
+        [(NvvmArch::Compute75, "base"), (NvvmArch::Compute80, "ampere"), (NvvmArch::Compute90a, "hopper")];
+    let builds = builds.map(|(arch, level)| {
         let to = out.join(format!("kernels_{arch}"));
-        let builder = CudaBuilder::new("../../kernels-gpu").arch(arch).build_args(features);
+        let builder = CudaBuilder::new("../../kernels-gpu").arch(arch);
+        let builder =
+            builder.build_args(&["--no-default-features", "--features", &format!("{level}{ladder}")]);
         let builder = builder.copy_to(to.with_extension("ptx"));
         #[cfg(feature = "llvm")]
         let builder = builder.llvm_functions_path(to.with_extension("ll"));

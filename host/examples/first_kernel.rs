@@ -1,6 +1,6 @@
 //! The short way: load PTX, copy two arrays to the device, launch one kernel, copy the result back, check it.
 //!
-//! The kernel is `kernels-gpu/src/first.rs`. Run with `cargo run --release --example first_kernel`.
+//! The kernel is `kernels-gpu/src/base/first.rs`. Run with `cargo run --release --example first_kernel`.
 
 use approx::assert_relative_eq;
 use cust::launch;

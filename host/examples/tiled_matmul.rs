@@ -1,13 +1,13 @@
 //! A tiled matrix product with `cust` alone: load PTX, copy two matrices, launch, copy the result back, check it.
 //!
-//! The kernel is `kernels-gpu/src/matmul/tiled.rs`. Run with `cargo run --release --example tiled_matmul`.
+//! The kernel is `kernels-gpu/src/base/matmul/tiled.rs`. Run with `cargo run --release --example tiled_matmul`.
 
 use approx::assert_relative_eq;
 use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use kernels_gpu::matmul::Gemm;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_cuda as _;
 use warpsmith_kernels::LEVELS; // the CUDA driver: this machine's, or the virtual GPU
 

@@ -2,8 +2,10 @@
 
 use cuda_std::Kernel;
 use cust::memory::DeviceBuffer;
-use kernels_gpu::matmul::ladder::{asynchronous, ordered, registers_1d, registers_2d, vectors, warps};
-use kernels_gpu::matmul::{Gemm, naive, tiled};
+use kernels_gpu::ampere::ladder::{asynchronous, ordered, warps};
+use kernels_gpu::base::ladder::{registers_1d, registers_2d, vectors};
+use kernels_gpu::base::matmul::{naive, tiled};
+use kernels_gpu::gemm::Gemm;
 use warpsmith_launch::{Device, Shape};
 
 use crate::error::Error;

@@ -60,7 +60,7 @@ mod tests {
         let (_, kernel) = crate::registry::find("matmul_naive").unwrap();
         let text = line(kernel.file, kernel.line).unwrap();
         assert!(text.contains("fn matmul_naive"), "{text}");
-        assert_eq!(relative("/somewhere/kernels-gpu/src/banks.rs"), "kernels-gpu/src/banks.rs");
+        assert_eq!(relative("/somewhere/kernels-gpu/src/base/banks.rs"), "kernels-gpu/src/base/banks.rs");
         assert_eq!(line("no/such/file.rs", 1), None);
     }
 }

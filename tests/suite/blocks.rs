@@ -2,7 +2,7 @@
 
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use host::modules::LEVELS;
-use kernels_gpu::tensor::blocks::*;
+use kernels_gpu::ampere::tensor::blocks::*;
 use warpsmith_launch::{Device, F16, Shape};
 
 use crate::{Case, Needs};

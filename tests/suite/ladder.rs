@@ -4,7 +4,7 @@ use cust::memory::DeviceBuffer;
 use host::data::Random;
 use host::ladder::{STEPS, Step};
 use host::verify::Product;
-use kernels_gpu::matmul::Gemm;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_launch::Device;
 
 use crate::Case;

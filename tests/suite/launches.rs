@@ -5,9 +5,9 @@ use cust::memory::DeviceBuffer;
 use cust::module::{ModuleJitOption, OptLevel};
 use host::demos::matmul::{Variant, multiply};
 use host::modules::LEVELS;
-use kernels_gpu::coalescing::copy_4_bytes;
-use kernels_gpu::matmul::Gemm;
-use kernels_gpu::matmul::tiled::matmul_tiled_16;
+use kernels_gpu::base::coalescing::copy_4_bytes;
+use kernels_gpu::base::matmul::tiled::matmul_tiled_16;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_launch::Shape;
 use warpsmith_launch::extra::{Extended, load_ptx, prefer_shared_carveout};
 

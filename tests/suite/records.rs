@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 use host::data::Random;
 use host::verify::exact;
-use kernels_gpu::coalescing::{Point, Quad};
+use kernels_gpu::base::coalescing::{Point, Quad};
 use warpsmith_kernels::structs::{to_arrays, to_structs};
 use warpsmith_launch::Device;
 

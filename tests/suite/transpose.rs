@@ -4,7 +4,7 @@ use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::verify::exact;
-use kernels_gpu::coalescing::Quad;
+use kernels_gpu::base::coalescing::Quad;
 use warpsmith_kernels::transpose::{self as library, For, Plan, Variant};
 use warpsmith_launch::{Device, F16};
 

@@ -16,21 +16,28 @@ const ROUNDS: usize = 5;
 
 /// What is edited: a file, and the text before which a statement is put.
 const EDITS: [(&str, &str, &str); 2] = [
-    ("after an edit of a small kernel", "first.rs", "let i = thread::index_1d() as usize;"),
+    ("after an edit of a small kernel", "base/first.rs", "let i = thread::index_1d() as usize;"),
     (
         "after an edit of the fast products",
-        "matmul/product/mod.rs",
-        "unsafe { $tile::product::<A, B, $stages, $vector",
+        "product/mod.rs",
+        "unsafe { $tile::product::<A, B, $stages, $aligned",
     ),
 ];
 
 fn build(crate_path: &Path, out: &Path) -> Duration {
     let start = Instant::now();
     std::thread::scope(|scope| {
-        for arch in [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a] {
+        let levels = [
+            (NvvmArch::Compute75, "base"),
+            (NvvmArch::Compute80, "ampere"),
+            (NvvmArch::Compute90a, "hopper"),
+        ];
+        for (arch, level) in levels {
             let ptx = out.join(format!("{arch}.ptx"));
             scope.spawn(move || {
-                CudaBuilder::new(crate_path).arch(arch).copy_to(ptx).build().expect("the kernels compile")
+                let builder = CudaBuilder::new(crate_path).arch(arch).copy_to(ptx);
+                let only = ["--no-default-features", "--features", level];
+                builder.build_args(&only).build().expect("the kernels compile")
             });
         }
     });

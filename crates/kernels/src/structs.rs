@@ -25,8 +25,8 @@
 
 use bytemuck::Pod;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
-use kernels_gpu::coalescing::{Point, Quad};
-use kernels_gpu::records::{
+use kernels_gpu::base::coalescing::{Point, Quad};
+use kernels_gpu::base::records::{
     BLOCK, STRUCTS, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays,
 };
 use warpsmith_launch::{Device, Shape};

@@ -17,9 +17,11 @@
 
 use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
+use kernels_gpu::base::transpose as base;
 use kernels_gpu::choice::UseKernel;
+use kernels_gpu::hopper::transpose as hopper;
 use kernels_gpu::transpose::tiling::{Tile, windows};
-use kernels_gpu::transpose::{Signature, hopper, shifted, vectorised};
+use kernels_gpu::transpose::{Signature, shifted, vectorised};
 use warpsmith_launch::extra::Extended;
 use warpsmith_launch::{Device, Limits, Shape};
 
@@ -283,8 +285,8 @@ impl<T: DeviceCopy> UseKernel<Signature<T>, Entry> for Chosen {
 
 fn entry(chips: For, variant: Variant, bytes: usize) -> Option<Entry> {
     match (chips, variant) {
-        (For::Any, Variant::Vectorised) => vectorised::choose(bytes, Chosen),
-        (For::Any, Variant::Shifted) => shifted::choose(bytes, Chosen),
+        (For::Any, Variant::Vectorised) => base::vectorised::choose(bytes, Chosen),
+        (For::Any, Variant::Shifted) => base::shifted::choose(bytes, Chosen),
         (For::Hopper, Variant::Vectorised) => hopper::vectorised::choose(bytes, Chosen),
         (For::Hopper, Variant::Shifted) => hopper::shifted::choose(bytes, Chosen),
         (_, Variant::Narrow) => hopper::narrow::choose(bytes, Chosen),

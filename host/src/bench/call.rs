@@ -6,7 +6,7 @@ use cust::error::CudaResult;
 use cust::function::Function;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::stream::Stream;
-use kernels_gpu::matmul::Gemm;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_launch::Shape;
 use warpsmith_launch::extra::{Extended, launch_extended};
 

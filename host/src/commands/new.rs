@@ -38,9 +38,6 @@ Examples:
 /// The line above which a registration is written.
 const MARK: &str = "// `warpsmith new` writes above this line.";
 
-/// A new kernel is for every device: it stands in the lowest level's module, and the higher ones need not repeat it.
-const LOWEST_LEVEL: &str = "#[cfg(not(target_feature = \"compute_80\"))]";
-
 /// What was written. The shape of `new --json`.
 #[derive(Debug, Serialize)]
 struct Written {
@@ -90,7 +87,7 @@ fn around() -> anyhow::Result<PathBuf> {
 fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
     check_name(name)?;
     let files = [
-        (root.join(format!("kernels-gpu/src/{name}.rs")), include_str!("../../templates/kernel.rs.txt")),
+        (root.join(format!("kernels-gpu/src/base/{name}.rs")), include_str!("../../templates/kernel.rs.txt")),
         (root.join(format!("host/src/demos/{name}.rs")), include_str!("../../templates/demo.rs.txt")),
     ];
     for (path, _) in &files {
@@ -102,7 +99,7 @@ fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
     let registrations = [
         (
             "kernels-gpu/src/lib.rs",
-            vec![format!("{LOWEST_LEVEL}\npub mod {name};"), format!("    (\"{name}\", {name}::KERNELS),")],
+            vec![format!("    pub mod {name};"), format!("    (\"{name}\", base::{name}::KERNELS),")],
         ),
         (
             "host/src/demos/mod.rs",
@@ -324,26 +321,29 @@ mod tests {
     fn a_kernel_is_registered_in_every_place() {
         let root = tempfile::tempdir().unwrap();
         let real = source::workspace().unwrap();
-        for file in ["kernels-gpu/src/lib.rs", "host/src/demos/mod.rs"] {
+        for file in ["kernels-gpu/src/lib.rs", "kernels-gpu/src/base/first.rs", "host/src/demos/mod.rs"] {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::copy(real.join(file), path).unwrap();
         }
         kernel(root.path(), "blur_rows").unwrap();
         let read = |file: &str| fs::read_to_string(root.path().join(file)).unwrap();
-        assert!(read("kernels-gpu/src/blur_rows.rs").contains("pub unsafe fn blur_rows("));
-        assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::blur_rows::{COLS, "));
-        assert!(read("kernels-gpu/src/lib.rs").contains(&format!("\n{LOWEST_LEVEL}\npub mod blur_rows;\n")));
+        assert!(read("kernels-gpu/src/base/blur_rows.rs").contains("pub unsafe fn blur_rows("));
+        assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::base::blur_rows::{COLS, "));
+        assert!(read("kernels-gpu/src/lib.rs").contains("\n    pub mod blur_rows;\n"));
         let demos = read("host/src/demos/mod.rs");
         assert!(
             demos.contains("\npub mod blur_rows;\n") && demos.contains("\n    &blur_rows::BlurRowsDemo,\n")
         );
-        assert!(read("kernels-gpu/src/lib.rs").contains("    (\"blur_rows\", blur_rows::KERNELS),\n"));
+        assert!(read("kernels-gpu/src/lib.rs").contains("    (\"blur_rows\", base::blur_rows::KERNELS),\n"));
         let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");
-        fs::create_dir(root.path().join("kernels-gpu/src/wide")).unwrap();
+        fs::create_dir(root.path().join("kernels-gpu/src/base/wide")).unwrap();
         let folder = kernel(root.path(), "wide").unwrap_err().to_string();
-        assert!(folder.contains("kernels-gpu/src/wide is there already; nothing was written"), "{folder}");
+        assert!(
+            folder.contains("kernels-gpu/src/base/wide is there already; nothing was written"),
+            "{folder}"
+        );
         assert!(!read("kernels-gpu/src/lib.rs").contains("mod wide"));
     }
 

@@ -2,7 +2,7 @@
 
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use gpu_model::profile::Counters;
-use kernels_gpu::banks as k;
+use kernels_gpu::base::banks as k;
 use warpsmith_launch::{Device, Doing, Shape};
 
 use super::demo::Demo;

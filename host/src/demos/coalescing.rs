@@ -2,7 +2,7 @@
 
 use bytemuck::AnyBitPattern;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy};
-use kernels_gpu::coalescing::{
+use kernels_gpu::base::coalescing::{
     BLOCK, PaddedPoint, Pair, Point, Quad, copy_4_bytes, copy_8_bytes, copy_16_bytes, copy_scattered,
     copy_shifted, copy_some_lanes, copy_strided, stretch_arrays, stretch_in_place, stretch_padded_structs,
     stretch_staged_in_place, stretch_staged_structs, stretch_structs,

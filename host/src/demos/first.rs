@@ -1,7 +1,7 @@
 //! The first kernel: adding two arrays. Not a demo of its own, but a kernel that the tools can be pointed at.
 
 use cust::memory::DeviceBuffer;
-use kernels_gpu::first::vecadd;
+use kernels_gpu::base::first::vecadd;
 use warpsmith_launch::{Device, Shape};
 
 use super::demo::Demo;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::{Stream, StreamFlags};
-use kernels_gpu::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
+use kernels_gpu::base::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
 use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 

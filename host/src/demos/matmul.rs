@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use cust::memory::DeviceBuffer;
-use kernels_gpu::matmul::Gemm;
-use kernels_gpu::matmul::column_order::{
+use kernels_gpu::base::matmul::column_order::{
     matmul_column_16, matmul_column_16_padded, matmul_column_32, matmul_column_32_padded,
 };
-use kernels_gpu::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared_bytes};
-use kernels_gpu::matmul::naive::{BLOCK_EDGE, matmul_naive};
-use kernels_gpu::matmul::product::parts::MANY;
-use kernels_gpu::matmul::product::thin::WIDTH;
-use kernels_gpu::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
+use kernels_gpu::base::matmul::dynamic::{matmul_dynamic, matmul_dynamic_column, shared_bytes};
+use kernels_gpu::base::matmul::naive::{BLOCK_EDGE, matmul_naive};
+use kernels_gpu::base::matmul::tiled::{matmul_tiled_16, matmul_tiled_16_safe, matmul_tiled_32};
+use kernels_gpu::base::product::parts::MANY;
+use kernels_gpu::base::product::thin::WIDTH;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_kernels::gemm::{
     self, Input, Layout, Operands, Order, Output, Plan, Problem, Request, Split, variants,
 };

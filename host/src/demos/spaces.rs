@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use cuda_std::Kernel;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use kernels_gpu::spaces::{
+use kernels_gpu::base::spaces::{
     Coefficients, spaces_constant, spaces_find, spaces_global, spaces_global_static, spaces_leave,
     spaces_local, spaces_parameter, spaces_shared,
 };

@@ -3,9 +3,10 @@
 use bytemuck::AnyBitPattern;
 use cuda_std::Kernel;
 use cust::memory::{DeviceBuffer, DeviceCopy};
+use kernels_gpu::base::coalescing::Quad;
+use kernels_gpu::base::transpose as k;
 use kernels_gpu::choice::{Name, UseKernel};
-use kernels_gpu::coalescing::Quad;
-use kernels_gpu::transpose as k;
+use kernels_gpu::transpose::Signature;
 use rayon::prelude::*;
 use warpsmith_kernels::transpose::{self as dispatch, For, Plan, Variant};
 use warpsmith_launch::{Device, F16, Shape};
@@ -145,8 +146,8 @@ pub struct Launch<'a, T: DeviceCopy> {
 
 macro_rules! elements {
     ($($element:ty: $passed:ty;)*) => {$(
-        impl UseKernel<k::Signature<$passed>, Result<(), Error>> for Launch<'_, $element> {
-            fn with<K: Kernel<Signature = k::Signature<$passed>> + 'static>(self) -> Result<(), Error> {
+        impl UseKernel<Signature<$passed>, Result<(), Error>> for Launch<'_, $element> {
+            fn with<K: Kernel<Signature = Signature<$passed>> + 'static>(self) -> Result<(), Error> {
                 let Self { device, shape, extents: (rows, cols), from, to } = self;
                 // SAFETY: the promise of `Element::launch`'s caller, which is what each kernel asks for.
                 unsafe { Ok(device.kernel::<K>(&LEVELS)?.launch(shape, (rows, cols, from, to))?) }

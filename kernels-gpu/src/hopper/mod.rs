@@ -8,6 +8,7 @@
 //! | [`work`] | which cluster computes which steps of which tile |
 //! | [`parts`] | sums that a block leaves for another |
 //! | [`epilogue`] | from the sums in registers to C |
+//! | [`transpose`] | the fast transposes, with what Hopper adds |
 //! | `ladder` | the steps towards it, with the feature of that name |
 
 pub mod block;
@@ -16,6 +17,7 @@ pub mod epilogue;
 pub mod ladder;
 pub mod parts;
 pub mod product;
+pub mod transpose;
 pub mod work;
 
 /// A product's extents and factors, passed to each kernel by value; where the matrices lie is in the tensor maps.

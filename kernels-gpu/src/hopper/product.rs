@@ -33,7 +33,7 @@ use tile::hopper::{
     warp_of_block,
 };
 
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use cuda_std::Description;
 
 use super::HopperGemm;
@@ -41,7 +41,7 @@ use super::block::{BlockMemory, ClusterBlock, Form, consumers};
 use super::epilogue::{Epilogue, Narrow, OutputMap, Packed};
 use super::parts::PartialSums;
 use super::work::Split;
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
 /// Two blocks one below the other share B.
@@ -372,7 +372,7 @@ unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
 }
 
 /// A type that is multiplied, and its kernels.
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 pub trait Family: tile::hopper::Element {
     /// All its kernels.
     const KERNELS: &'static [Description];
@@ -440,7 +440,7 @@ macro_rules! kernels {
             }
         )*)*
 
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         impl Family for $t {
             const KERNELS: &'static [Description] =
                 &[$($(Description::of::<[<hopper_ $type _ $a $b $suffix>]>()),*),*];

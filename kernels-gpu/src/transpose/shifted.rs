@@ -53,7 +53,7 @@ pub const fn own(tile: Tile, bytes: usize) -> (usize, usize) {
 ///
 /// A row of the tile is one vector for each of `LANES` lanes. The tile in shared memory has `WIDE` columns, of which the
 /// first of the block is the one numbered [`LEAD`](Self::LEAD).
-pub(super) struct ShiftedTile<
+pub struct ShiftedTile<
     T,
     L,
     const K: usize,
@@ -69,14 +69,14 @@ pub(super) struct ShiftedTile<
     T: Turn<K, V> + Default,
     L: Layout<WIDE, PIECES>,
 {
-    pub(super) rows: u32,
-    pub(super) cols: u32,
+    pub rows: u32,
+    pub cols: u32,
     /// The block's first row and column.
-    pub(super) row0: u32,
-    pub(super) col0: u32,
-    pub(super) from: *const T,
-    pub(super) to: *mut T,
-    pub(super) tile: SharedTile<T::Piece, WIDE, PIECES, L>,
+    pub row0: u32,
+    pub col0: u32,
+    pub from: *const T,
+    pub to: *mut T,
+    pub tile: SharedTile<T::Piece, WIDE, PIECES, L>,
 }
 
 impl<
@@ -323,7 +323,7 @@ impl<
     /// # Safety
     /// Source and result are of rows × cols elements; the block has `THREADS` threads.
     #[inline(always)]
-    pub(super) unsafe fn turn(&self) {
+    pub unsafe fn turn(&self) {
         // SAFETY: the caller's promise; barriers part what is written to the tile from what is read.
         unsafe {
             let (first, end) = self.vectors();
@@ -348,7 +348,7 @@ macro_rules! kernels {
         listed! { $($name)* }
 
         /// Uses the kernel for elements of so many bytes.
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
             use $crate::{choice::UseKernel, transpose::Signature};
             match bytes {
@@ -397,17 +397,4 @@ macro_rules! kernels {
         )*
     };
 }
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
-pub(super) use kernels;
-
-#[cfg(not(target_feature = "compute_80"))]
-kernels! { false, 2;
-    /// Bytes.
-    transpose_shifted_1_byte: u8, u32, 4, TILE_1, 512, SIDE_1;
-    /// Elements of 2 bytes.
-    transpose_shifted_2_bytes: u16, u32, 2, TILE_2, 512, 1;
-    /// Elements of 4 bytes.
-    transpose_shifted_4_bytes: u32, u32, 1, TILE_4, 512, 1;
-    /// Elements of 8 bytes.
-    transpose_shifted_8_bytes: u64, u64, 1, TILE_8, 512, 1;
-}
+pub(crate) use kernels;

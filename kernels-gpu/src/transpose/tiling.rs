@@ -26,7 +26,7 @@ pub struct Tile {
 /// blocks along a row, and so are columns as long as the matrix is high: in bands of 8 to 128 tiles they lose 0.01 to
 /// 0.07, and so do diagonals. There may be more tiles along a row than a grid is high, so it has a third axis.
 #[inline(always)]
-pub(super) fn block<const SIDE: u32>() -> (u32, u32) {
+pub fn block<const SIDE: u32>() -> (u32, u32) {
     let column = thread::block_idx_z() * thread::grid_dim_y() + thread::block_idx_y();
     (thread::block_idx_x() / SIDE, column * SIDE + thread::block_idx_x() % SIDE)
 }
@@ -46,7 +46,7 @@ pub const fn windows(row_bytes: usize) -> u32 {
 
 /// The block's place where `windows` columns of tiles, of so many bytes of a row each, are begun side by side.
 #[inline(always)]
-pub(super) fn block_in(windows: u32, tile_bytes: usize) -> (u32, u32) {
+pub fn block_in(windows: u32, tile_bytes: usize) -> (u32, u32) {
     let (down, column) = block::<1>();
     if windows == 1 {
         return (down, column);
@@ -60,7 +60,7 @@ pub(super) fn block_in(windows: u32, tile_bytes: usize) -> (u32, u32) {
 /// # Safety
 /// As [`Vector::load_with_surroundings`].
 #[inline(always)]
-pub(super) unsafe fn load<T, const PAIRS: bool>(from: *const T) -> Vector {
+pub unsafe fn load<T, const PAIRS: bool>(from: *const T) -> Vector {
     // SAFETY: the caller's promise.
     unsafe { if PAIRS { Vector::load_with_surroundings(from) } else { Vector::load(from) } }
 }
@@ -68,7 +68,7 @@ pub(super) unsafe fn load<T, const PAIRS: bool>(from: *const T) -> Vector {
 /// What Hopper's kernels begin with: the next launch may begin where this one leaves room, and this one waits for the one
 /// before it.
 #[inline(always)]
-pub(super) fn overlap<const HOPPER: bool>() {
+pub fn overlap<const HOPPER: bool>() {
     if HOPPER {
         tile::hopper::admit_next_grid();
         tile::hopper::await_previous_grid();
@@ -76,13 +76,7 @@ pub(super) fn overlap<const HOPPER: bool>() {
 }
 
 /// The work of a thread on `ROWS` × `COLS` elements, `V` of them in a vector, `K` rows turned at a time.
-pub(super) struct Tiling<
-    const K: usize,
-    const V: usize,
-    const ROWS: usize,
-    const COLS: usize,
-    const THREADS: usize,
->;
+pub struct Tiling<const K: usize, const V: usize, const ROWS: usize, const COLS: usize, const THREADS: usize>;
 
 impl<const K: usize, const V: usize, const ROWS: usize, const COLS: usize, const THREADS: usize>
     Tiling<K, V, ROWS, COLS, THREADS>

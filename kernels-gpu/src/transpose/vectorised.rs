@@ -49,7 +49,7 @@ pub const fn own_rows(tile: Tile, rows: usize, bytes: usize) -> usize {
 /// `from` and `to` hold rows × cols elements and begin, as all their rows do, at multiples of 16 bytes; the block has
 /// `THREADS` threads.
 #[inline(always)]
-pub(super) unsafe fn turn<
+pub unsafe fn turn<
     T: Turn<K, V>,
     L: Layout<COLS, PIECES>,
     const K: usize,
@@ -131,7 +131,7 @@ macro_rules! kernels {
         listed! { $($name)* }
 
         /// Uses the kernel for elements of so many bytes.
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
             use $crate::{choice::UseKernel, transpose::Signature};
             match bytes {
@@ -168,20 +168,4 @@ macro_rules! kernels {
         )*
     };
 }
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_90a"))]
-pub(super) use kernels;
-
-#[cfg(not(target_feature = "compute_80"))]
-kernels! { false;
-    /// Bytes: two rows a thread, turned in registers. Four would fill whole words of shared memory, but a thread with 64
-    /// bytes in flight instead of 32 is slower by 0.01 to 0.03: L1 has to hold them.
-    transpose_vectorised_1_byte: u8, u16, 2, TILE_1, 1024;
-    /// Elements of 2 bytes: two rows a thread, turned in registers.
-    transpose_vectorised_2_bytes: u16, u32, 2, TILE_2, 1024;
-    /// Elements of 4 bytes.
-    transpose_vectorised_4_bytes: u32, u32, 1, TILE_4, 512;
-    /// Elements of 8 bytes: two in a vector.
-    transpose_vectorised_8_bytes: u64, u64, 1, TILE_8, 512;
-    /// Elements of 16 bytes: a vector each, so shared memory alone turns them.
-    transpose_vectorised_16_bytes: u128, Vector, 1, TILE_16, 512;
-}
+pub(crate) use kernels;

@@ -5,7 +5,7 @@
 //! little beside n³ products: cuBLASLt, which multiplies where the matrices are, takes four times as long at 4095².
 
 use cust::memory::{DeviceBuffer, DevicePointer};
-use kernels_gpu::tensor::lines::{Lines, PIECE, THREADS, lines_1_byte, lines_2_bytes, lines_4_bytes};
+use kernels_gpu::ampere::tensor::lines::{Lines, PIECE, THREADS, lines_1_byte, lines_2_bytes, lines_4_bytes};
 use warpsmith_launch::{Device, Doing, Shape};
 
 use super::along_k::{self, across};

@@ -3,8 +3,8 @@
 use cuda_std::Kernel;
 use cust::memory::DevicePointer;
 use half::{bf16, f16};
+use kernels_gpu::ampere::tensor::{TensorGemm, general, portable};
 use kernels_gpu::choice::UseKernel;
-use kernels_gpu::tensor::{TensorGemm, general, portable};
 use tile::mma::Tf32;
 use warpsmith_launch::{Bf16, F16, Limits, Shape, StandsFor};
 

@@ -273,7 +273,7 @@ mod tests {
     fn a_name_that_many_files_have_comes_with_its_folder() {
         assert_eq!(file_name("kernels-gpu/src/matmul/mod.rs"), "matmul/mod.rs");
         assert_eq!(file_name("kernels-gpu/src/lib.rs"), "src/lib.rs");
-        assert_eq!(file_name("kernels-gpu/src/banks.rs"), "banks.rs");
+        assert_eq!(file_name("kernels-gpu/src/base/banks.rs"), "banks.rs");
         assert_eq!(file_name("mod.rs"), "mod.rs");
     }
 

@@ -109,7 +109,7 @@ impl Suite for CoalescingSuite {
             ),
         ];
         for (kernel, arguments, written, bytes, expected) in cases {
-            let shape = Shape::line(THREADS, kernels_gpu::coalescing::BLOCK);
+            let shape = Shape::line(THREADS, kernels_gpu::base::coalescing::BLOCK);
             let call = Call::new(kernel, shape, vec![arguments]);
             bench.once(&call)?;
             let mut got = vec![0.0f32; 3 * THREADS];
@@ -155,8 +155,8 @@ fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
             let count = Value::U32(STRUCTS as u32);
             let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
             let shape = Shape {
-                block: [kernels_gpu::records::BLOCK as u32, 1, 1],
-                ..Shape::line(STRUCTS, kernels_gpu::records::STRUCTS as u32)
+                block: [kernels_gpu::base::records::BLOCK as u32, 1, 1],
+                ..Shape::line(STRUCTS, kernels_gpu::base::records::STRUCTS as u32)
             };
             let arguments = vec![vec![count, count, Value::Slice(addresses.0, source), Value::pointer(&to)]];
             let call = Call::new(kernel, shape, arguments);

@@ -55,7 +55,7 @@ impl Suite for CopySuite {
                 let source = Value::Slice(from.as_device_ptr().as_raw(), elements as u64);
                 vec![Value::U32(elements as u32), source, Value::pointer(to)]
             });
-            let shape = Shape::line(elements, kernels_gpu::coalescing::BLOCK);
+            let shape = Shape::line(elements, kernels_gpu::base::coalescing::BLOCK);
             let call = Call::new(kernel, shape, arguments.collect());
             bench.once(&call)?;
             let mut got = vec![0u32; BYTES / 4];

@@ -2,7 +2,7 @@
 
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use kernels_gpu::matmul::Gemm;
+use kernels_gpu::gemm::Gemm;
 use warpsmith_kernels::gemm::{self, Problem};
 use warpsmith_launch::{Doing, Shape};
 

@@ -1,7 +1,8 @@
 //! The demos' products against their twins, and the fast one against cuBLAS.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use kernels_gpu::matmul::{Gemm, dynamic, naive};
+use kernels_gpu::base::matmul::{dynamic, naive};
+use kernels_gpu::gemm::Gemm;
 use warpsmith_launch::{Doing, Shape};
 
 use super::super::call::{Call, Value};

@@ -17,7 +17,7 @@ use crate::demos::transpose::{Element, Step};
 use crate::error::Error;
 use crate::size::Size;
 use crate::verify::{Verdict, exact};
-use kernels_gpu::transpose as k;
+use kernels_gpu::base::transpose as k;
 
 /// Squares for the whole ladder, unless others are asked for.
 const SQUARES: [usize; 2] = [8192, 16384];

@@ -18,11 +18,11 @@ mod tiling;
 
 use cuda_std::Kernel;
 use cust::memory::DevicePointer;
+use kernels_gpu::base::product::pack::{self, Packing, product_pack};
+use kernels_gpu::base::product::parts::{self, product_sum, product_sum_many};
+use kernels_gpu::base::product::thin::{Thin, product_thin_columns, product_thin_rows};
 use kernels_gpu::choice::UseKernel;
-use kernels_gpu::matmul::product as kernels;
-use kernels_gpu::matmul::product::pack::{self, Packing, product_pack};
-use kernels_gpu::matmul::product::parts::{self, product_sum, product_sum_many};
-use kernels_gpu::matmul::product::thin::{Thin, product_thin_columns, product_thin_rows};
+use kernels_gpu::product as kernels;
 use warpsmith_launch::{Device, Shape};
 
 use self::tiles::Tiles;

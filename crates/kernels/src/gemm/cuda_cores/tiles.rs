@@ -1,7 +1,9 @@
 //! The tiles of the f32 kernels: what they are for, which products they take, and how many cycles they take for them.
 
-use kernels_gpu::matmul::product::operand::STEP;
-use kernels_gpu::matmul::product::{self as kernels, Form, thin};
+use kernels_gpu::ampere::product as kernels;
+use kernels_gpu::base::product::{PORTABLE, thin};
+use kernels_gpu::product::Form;
+use kernels_gpu::product::operand::STEP;
 use warpsmith_launch::Limits;
 
 use crate::costs::Costs;
@@ -91,7 +93,7 @@ impl Tiles {
             Self::Small => kernels::SMALL,
             Self::Tall => kernels::TALL,
             Self::Wide => kernels::WIDE,
-            Self::Portable => kernels::PORTABLE,
+            Self::Portable => PORTABLE,
             Self::Thin => return None,
         })
     }

@@ -1,7 +1,7 @@
 //! How a product of f32 is dealt out: every way, how many cycles each would take, and the least.
 
-use kernels_gpu::matmul::product::operand::STEP;
-use kernels_gpu::matmul::product::{pack, parts};
+use kernels_gpu::base::product::{pack, parts};
+use kernels_gpu::product::operand::STEP;
 use warpsmith_launch::Limits;
 
 use super::tiles::{Posed, Tiles};

@@ -1,4 +1,4 @@
-//! The fast transposes for Hopper: [`vectorised`] and [`shifted`] with more.
+//! The fast transposes for Hopper: [`vectorised`](crate::transpose::vectorised) and [`shifted`](crate::transpose::shifted) with more.
 //!
 //! - **Launches overlap.** The blocks of the next launch wait on the multiprocessors already while the last ones of this
 //!   one store. Between two launches pass 1 to 2 µs, of the 35 µs in which 8192² bytes are copied: 0.95 of the driver's
@@ -9,19 +9,19 @@
 //! Where whole vectors are moved, two things more:
 //! - **Whole sectors.** Where rows of the result begin in the middle of a sector of 32 bytes, a block owns the sectors that
 //!   begin in its rows, and its tile is a vector higher than what it stores: bytes at 10000² go from 0.94 to 0.98.
-//! - **Two windows**, where rows are a multiple of 128 KiB apart ([`windows`](super::tiling::windows)).
+//! - **Two windows**, where rows are a multiple of 128 KiB apart ([`windows`](crate::transpose::tiling::windows)).
 
-use super::tiling::Tile;
+use crate::transpose::tiling::Tile;
 
 /// The tile for elements of 8 bytes: 256 bytes of a row, as the other tiles have, and 512 of a column.
 pub const TILE_8: Tile = Tile { rows: 64, cols: 32, threads: 512 };
 
-/// The kernels of [`vectorised`](super::vectorised).
+/// The kernels of [`vectorised`](crate::transpose::vectorised).
 pub mod vectorised {
     use cuda_std::prelude::*;
 
-    use super::super::vectorised::{TILE_1, TILE_2, TILE_4, TILE_16, kernels};
     use super::TILE_8;
+    use crate::transpose::vectorised::{TILE_1, TILE_2, TILE_4, TILE_16, kernels};
 
     kernels! { true;
         /// Bytes.
@@ -37,11 +37,11 @@ pub mod vectorised {
     }
 }
 
-/// The kernels of [`shifted`](super::shifted).
+/// The kernels of [`shifted`](crate::transpose::shifted).
 pub mod shifted {
     use cuda_std::prelude::*;
 
-    use super::super::shifted::{self, kernels};
+    use crate::transpose::shifted::{self, kernels};
 
     kernels! { true, 4;
         /// Bytes, rows that begin anywhere.
@@ -59,7 +59,7 @@ pub mod shifted {
 pub mod narrow {
     use cuda_std::prelude::*;
 
-    use super::super::shifted::kernels;
+    use crate::transpose::shifted::kernels;
 
     kernels! { true, 2;
         /// Bytes, rows that begin anywhere, tiles half as wide.

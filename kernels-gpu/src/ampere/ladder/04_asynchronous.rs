@@ -13,7 +13,7 @@ use cuda_std::async_copy::{cp_async_ca, cp_async_cg, cp_async_commit_group, cp_a
 use cuda_std::prelude::*;
 use tile::Four;
 
-use crate::matmul::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_asynchronous }
 

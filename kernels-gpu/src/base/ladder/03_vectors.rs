@@ -12,7 +12,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 use tile::Four;
 
-use crate::matmul::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_vectors }
 

@@ -13,7 +13,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 use tile::{Plain, shared_tile};
 
-use crate::matmul::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_registers_2d }
 

@@ -8,7 +8,6 @@
 use cuda_std::prelude::*;
 use tile::repeat;
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::copy_4;
 use super::access::{load_global, load_global_4, store_shared};
 use super::operand::{Held, Operand, OperandStart, STEP, pitch};
@@ -103,14 +102,12 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
 ///
 /// Eight neighbouring threads copy the eight k of a line, which lie in one sector or two; in shared memory the 32 words of a
 /// warp, eight k of four lines, find each its own bank.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub struct TurnedCopied<const LINES: usize, const THREADS: usize, const VECTOR: bool> {
     from: [*const f32; 8],
     k: u32,
     to: u32,
 }
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> TurnedCopied<LINES, THREADS, VECTOR> {
     /// Copies of a thread.
     const COPIES: usize = LINES * STEP / THREADS;
@@ -118,7 +115,6 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> TurnedCopied<
     const DOWN: usize = THREADS / STEP;
 }
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     for TurnedCopied<LINES, THREADS, VECTOR>
 {

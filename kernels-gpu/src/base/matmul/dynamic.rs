@@ -7,8 +7,8 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use tile::{DynamicTile, View};
 
-use super::Gemm;
 use super::tiled::phases;
+use crate::gemm::Gemm;
 
 listed! { matmul_dynamic matmul_dynamic_column }
 

@@ -17,7 +17,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared_array;
 use tile::Vector;
 
-use crate::coalescing::{Point, Quad};
+use super::coalescing::{Point, Quad};
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;

@@ -1,6 +1,6 @@
 //! The building blocks of [`tile::mma`] one by one, for their tests: what a copy, a read and a product do to each word.
 
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use cuda_std::Description;
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -106,7 +106,7 @@ unsafe fn multiply<T: Element>(a: *const u32, b: *const u32, c: *mut u32) {
 macro_rules! readers {
     ($($name:ident($passed:ty as $element:ty, $order:ident, $depth:literal);)*) => {
         /// The kernels that read.
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         pub const READERS: &[Description] = &[$(Description::of::<$name>()),*];
         $(
         /// Copies an operand and writes the words of its fragments, read as rows of A or as columns of B.
@@ -141,7 +141,7 @@ readers! {
 macro_rules! products {
     ($($name:ident($element:ty);)*) => {
         /// The kernels that multiply.
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         pub const PRODUCTS: &[Description] = &[$(Description::of::<$name>()),*];
         $(
         /// Twice the product of two fragments.

@@ -18,12 +18,12 @@ use tile::mma::{
     Sums, Tf32,
 };
 
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use cuda_std::Description;
 
 use super::epilogue::{Patch, Stored, store};
 use super::{TensorGemm, place};
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
 /// Rows of C a block computes.
@@ -252,7 +252,7 @@ impl<T: Element> Operands<T> {
 }
 
 /// A type that is multiplied, and its kernels.
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 pub trait Family {
     /// What the kernels' signature has for it.
     type Passed;
@@ -290,7 +290,7 @@ macro_rules! kernels {
             }
         )*
 
-        #[cfg(not(target_os = "cuda"))]
+        #[cfg(feature = "host")]
         impl Family for $element {
             type Passed = $passed;
             const KERNELS: &'static [Description] = &[$(Description::of::<[<tensor_ $type _ $layout>]>()),*];

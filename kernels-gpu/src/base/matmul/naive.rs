@@ -7,7 +7,7 @@
 
 use cuda_std::prelude::*;
 
-use super::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_naive }
 

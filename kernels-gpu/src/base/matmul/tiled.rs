@@ -11,7 +11,7 @@
 use cuda_std::prelude::*;
 use tile::{Layout, Plain, SharedTile, View, shared_tile};
 
-use super::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_tiled_16 matmul_tiled_16_safe matmul_tiled_32 }
 

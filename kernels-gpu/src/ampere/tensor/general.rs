@@ -14,7 +14,7 @@ use tile::mma::{AlongK, Reader, StageTile, Sums, Tf32};
 
 use super::epilogue::{Stored, store_one};
 use super::{TensorGemm, place};
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use crate::choice::UseKernel;
 
 /// Rows and columns of C a block computes.
@@ -198,7 +198,7 @@ unsafe fn store_16(to: u32, words: [u32; 4]) {
 }
 
 /// A type that is multiplied, and its kernel.
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 pub trait Family {
     /// What the kernel's signature has for it.
     type Passed;
@@ -233,7 +233,7 @@ macro_rules! kernels {
                 unsafe { multiply::<$element, $depth>(p, (a_by_columns, b_by_columns), a.cast(), b.cast(), c) }
             }
 
-            #[cfg(not(target_os = "cuda"))]
+            #[cfg(feature = "host")]
             impl Family for $element {
                 type Passed = $passed;
 

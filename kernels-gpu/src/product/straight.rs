@@ -3,13 +3,11 @@
 use cuda_std::prelude::*;
 use tile::repeat;
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 use super::access::{copy_4, copy_16};
 use super::access::{load_global, store_shared};
 use super::operand::{Held, Operand, OperandStart, STEP, pitch};
 
 /// Neighbouring lines side by side: B as it is, A transposed. Copied asynchronously.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 pub struct Straight<const LINES: usize, const THREADS: usize, const VECTOR: bool> {
     from: *const f32,
     base: *const f32,
@@ -18,7 +16,6 @@ pub struct Straight<const LINES: usize, const THREADS: usize, const VECTOR: bool
     to: u32,
 }
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Straight<LINES, THREADS, VECTOR> {
     /// Elements of one copy.
     const WIDTH: usize = if VECTOR { 4 } else { 1 };
@@ -28,7 +25,6 @@ impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Straight<LINE
     const DOWN: usize = STEP / Self::COPIES;
 }
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 impl<const LINES: usize, const THREADS: usize, const VECTOR: bool> Operand
     for Straight<LINES, THREADS, VECTOR>
 {

@@ -10,8 +10,8 @@
 use cuda_std::prelude::*;
 use tile::{ColumnOrder, ColumnOrderPadded, shared_tile};
 
-use super::Gemm;
 use super::tiled::multiply;
+use crate::gemm::Gemm;
 
 listed! { matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded }
 

@@ -19,7 +19,7 @@ use cuda_std::ptx;
 use cuda_std::shared::dynamic_shared_mem;
 use tile::{Four, Raster, SharedAddress, repeat};
 
-use crate::matmul::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_ordered }
 

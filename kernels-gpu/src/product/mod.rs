@@ -11,10 +11,10 @@
 //! | [`tile`] | which elements of C a block, a warp and a thread compute, and the order of their multiply-adds |
 //! | [`pipeline`] | the ring of stages that keeps loads three steps ahead of the arithmetic |
 //! | [`epilogue`] | alpha, beta and the stores |
-//! | [`parts`] | the sum over the parts of K, where K is split |
-//! | [`pack`] | copies of operands that are not aligned |
-//! | [`thin`] | products of so few rows or columns that they are limited by memory after all, without tiles |
 //! | [`access`] | the loads, stores and copies themselves, as PTX |
+//!
+//! The kernels themselves are in [`base::product`](crate::base::product), with those that prepare and complete a product, and in
+//! [`ampere::product`](crate::ampere::product), where copies are asynchronous.
 //!
 //! **Edges cost nothing in the loop.** Lines beyond m or n are not left out but repeat others, and their sums are never
 //! stored. A K that is no multiple of the step is padded with zeros at its front, so that only
@@ -23,24 +23,14 @@
 pub mod access;
 pub mod epilogue;
 pub mod operand;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod pack;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod parts;
 pub mod pipeline;
 pub mod straight;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod thin;
 pub mod tile;
 pub mod turned;
 
-use cuda_std::prelude::*;
-
-use straight::*;
 use tile::Tile;
-use turned::*;
 
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
 /// Extents, leading dimensions and factors of a product of row-major matrices, passed to each kernel by value.
@@ -102,10 +92,19 @@ pub struct Form {
 /// The kernels' signature.
 pub type Signature = fn(Product, *const f32, *const f32, *mut f32);
 
-/// Writes the kernels of each form, one for each layout, and what the host chooses them by.
+/// Uses the kernel of a form for operands that are stored so.
+#[cfg(feature = "host")]
+pub fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature, R>) -> Option<R> {
+    if form.asynchronous {
+        crate::ampere::product::choose(form, transposed, user)
+    } else {
+        crate::base::product::choose(form, transposed, user)
+    }
+}
+
+/// Writes the kernels of each form of a level, one for each layout, and what the host chooses them by.
 macro_rules! forms {
     ($(
-        $(#[$level:meta])*
         $name:ident $what:literal: $tile:ident, $threads:literal threads, $stages:ident, aligned $aligned:literal,
         $straight:ident $turned:ident, orders $nn:literal $nt:literal $tn:literal $tt:literal;
     )*) => { pastey::paste! {
@@ -119,7 +118,6 @@ macro_rules! forms {
                 asynchronous: $stages == STAGES,
                 aligned: $aligned,
             };
-            $(#[$level])*
             forms! { @kernels $what: $tile, $threads, $stages, $aligned;
                 "A · B": [<product_ $name _nn>] $turned $straight $nn;
                 "A · Bᵀ": [<product_ $name _nt>] $turned $turned $nt;
@@ -129,9 +127,13 @@ macro_rules! forms {
         )*
         listed! { $([<product_ $name _nn>] [<product_ $name _nt>] [<product_ $name _tn>] [<product_ $name _tt>])* }
 
-        /// Uses the kernel of a form for operands that are stored so.
-        #[cfg(not(target_os = "cuda"))]
-        pub fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature, R>) -> Option<R> {
+        /// Uses the kernel of a form for operands that are stored so, if it is of this level.
+        #[cfg(feature = "host")]
+        pub fn choose<R>(
+            form: Form,
+            transposed: $crate::choice::Transposed,
+            user: impl $crate::choice::UseKernel<Signature, R>,
+        ) -> Option<R> {
             Some(match (form, transposed) {
                 $(
                     ([<$name:upper>], (false, false)) => user.with::<[<product_ $name _nn>]>(),
@@ -164,21 +166,4 @@ macro_rules! forms {
         }
     )*};
 }
-forms! {
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    large "large tiles": Large, 256 threads, STAGES, aligned true, Straight Turned, orders 1 2 3 4;
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    middle "middle tiles": Middle, 128 threads, STAGES, aligned true, Straight TurnedCopied, orders 0 0 0 0;
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    middle_any "middle tiles, any alignment":
-        Middle, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    small "small tiles, any alignment": Small, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    tall "tall tiles, any alignment": Tall, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
-    #[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-    wide "wide tiles, any alignment": Wide, 128 threads, STAGES, aligned false, Straight TurnedCopied, orders 0 0 0 0;
-    #[cfg(not(target_feature = "compute_80"))]
-    portable "small tiles, any alignment, on every device: no asynchronous copies":
-        Small, 128 threads, STAGES_HELD, aligned false, StraightHeld Turned, orders 0 0 0 0;
-}
+pub(crate) use forms;

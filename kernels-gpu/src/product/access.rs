@@ -44,7 +44,6 @@ macro_rules! load_global {
 }
 
 /// Starts to copy 16 bytes to shared memory, past L1.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 macro_rules! copy_16 {
     ($to:expr, $offset:expr, $from:expr) => {
         cuda_std::ptx!("cp.async.cg.shared.global.L2::128B [{to}+{offset}], [{from}], 16;",
@@ -58,7 +57,6 @@ macro_rules! copy_16 {
 }
 
 /// Starts to copy 4 bytes to shared memory.
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
 macro_rules! copy_4 {
     ($to:expr, $offset:expr, $from:expr) => {
         cuda_std::ptx!("cp.async.ca.shared.global [{to}+{offset}], [{from}], 4;",
@@ -70,6 +68,5 @@ macro_rules! copy_4 {
     };
 }
 
-#[cfg(any(not(target_os = "cuda"), target_feature = "compute_80"))]
-pub(super) use {copy_4, copy_16};
-pub(super) use {load_global, load_global_4, load_shared_4, store_shared};
+pub(crate) use {copy_4, copy_16};
+pub(crate) use {load_global, load_global_4, load_shared_4, store_shared};

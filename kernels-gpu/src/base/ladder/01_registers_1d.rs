@@ -1,6 +1,6 @@
 //! One thread, eight elements: a column of C in registers.
 //!
-//! In [`tiled`](super::super::tiled) every multiply-add loads two numbers from shared memory: two loads for one useful
+//! In [`tiled`](crate::base::matmul::tiled) every multiply-add loads two numbers from shared memory: two loads for one useful
 //! instruction. Here a thread holds the sums of 8 rows of one column. It loads an element of B once for all of them, so
 //! that is 9 loads for 8 multiply-adds.
 //!
@@ -14,7 +14,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 use tile::{Plain, shared_tile};
 
-use crate::matmul::Gemm;
+use crate::gemm::Gemm;
 
 listed! { matmul_registers_1d }
 

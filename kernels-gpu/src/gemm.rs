@@ -1,25 +1,6 @@
-//! C = alpha · A · B + beta · C for row-major f32 matrices of any shape: A is m × k, B is k × n, C is m × n.
-//!
-//! | file | what it shows |
-//! | --- | --- |
-//! | [`naive`] | one multiply-add for two loads from global memory |
-//! | [`tiled`] | the same work, each element loaded once a tile: 1/16 or 1/32 of the traffic |
-//! | [`dynamic`] | tiles in dynamic shared memory, their edge chosen at launch |
-//! | [`column_order`] | tiles stored column by column: the same arithmetic, slowed by bank conflicts |
+//! What a product of dense f32 matrices is asked for: the argument of all kernels up to the [fast one](crate::product).
 
-#[cfg(not(target_feature = "compute_80"))]
-pub mod column_order;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod dynamic;
-#[cfg(feature = "ladder")]
-pub mod ladder;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod naive;
-pub mod product;
-#[cfg(not(target_feature = "compute_80"))]
-pub mod tiled;
-
-use tile::ViewMut;
+use tile::{View, ViewMut};
 
 /// Extents and factors of a product, passed to each kernel by value.
 #[repr(C)]
@@ -48,12 +29,11 @@ impl Gemm {
     ///
     /// # Safety
     /// The slices hold m × k and k × n elements.
-    #[cfg(not(target_feature = "compute_80"))]
     #[inline(always)]
-    unsafe fn operands<'a>(&self, a: &'a [f32], b: &'a [f32]) -> (tile::View<'a, f32>, tile::View<'a, f32>) {
+    pub unsafe fn operands<'a>(&self, a: &'a [f32], b: &'a [f32]) -> (View<'a, f32>, View<'a, f32>) {
         let (m, n, k) = (self.m as usize, self.n as usize, self.k as usize);
         // SAFETY: the caller's promise.
-        unsafe { (tile::View::new(a, m, k), tile::View::new(b, k, n)) }
+        unsafe { (View::new(a, m, k), View::new(b, k, n)) }
     }
 
     /// Writes one element of C from its sum of products, if C has that element.

@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 use cuda_std::shared_array;
 
-use super::Product;
+use crate::product::Product;
 use tile::Four;
 
 listed! { product_sum product_sum_many }

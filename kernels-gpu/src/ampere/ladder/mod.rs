@@ -1,0 +1,8 @@
+//! The steps of the [ladder](crate::base::ladder) that copy asynchronously.
+
+#[path = "04_asynchronous.rs"]
+pub mod asynchronous;
+#[path = "06_ordered.rs"]
+pub mod ordered;
+#[path = "05_warps.rs"]
+pub mod warps;
