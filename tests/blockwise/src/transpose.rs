@@ -6,7 +6,7 @@ use blockwise::prelude::*;
 #[kernel]
 pub fn safe_transpose_naive(block: Block<32, 8>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<32, 32>>) {
     let (row, col) = (block.y() * 32, block.x() * 32);
-    to.write(&block, |_, (y, x)| from.at(col + x, row + y));
+    to.write(&block, |_, (y, x)| from.get_or(col + x, row + y, 0.0));
 }
 
 /// Writes the transposes through a tile, by its layout.
