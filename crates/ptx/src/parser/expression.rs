@@ -78,9 +78,11 @@ impl Parser<'_> {
 
     /// `{+ product}{- product}…`: the offset that follows a base.
     pub(super) fn offset(&mut self) -> Result<i64> {
-        let mut sum = 0i64;
+        let (mut sum, mut first) = (0i64, true);
         loop {
-            let minus = self.at("-");
+            // `a-4` is none, to ptxas: `a+-4`, or `a+8-4`.
+            let minus = self.at("-") && !first;
+            first = false;
             if !minus && !self.at("+") {
                 return Ok(sum);
             }

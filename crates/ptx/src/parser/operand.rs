@@ -38,12 +38,12 @@ impl Parser<'_> {
                 "[" => self.bracketed(),
                 "{" => {
                     self.advance()?;
-                    let items = self.list_until("}", "`,` or `}`", |parser| parser.operand(false))?;
+                    let items = self.list_until("}", "`,` or `}`", Self::list_item)?;
                     Ok(Operand::Vector(items.into()))
                 }
                 "(" if in_call => {
                     self.advance()?;
-                    let items = self.list_until(")", "`,` or `)`", |parser| parser.operand(false))?;
+                    let items = self.list_until(")", "`,` or `)`", Self::list_item)?;
                     Ok(Operand::List(items.into()))
                 }
                 "!" if self.next.kind == Kind::Word => {
@@ -58,6 +58,18 @@ impl Parser<'_> {
                 _ => self.expected(OPERAND),
             },
             _ => self.expected(OPERAND),
+        }
+    }
+
+    /// One of several in braces or parentheses: neither a sum nor an element, which stand alone.
+    fn list_item(&mut self) -> Result<Operand> {
+        let token = self.token;
+        match self.operand(false)? {
+            Operand::Symbol(_) | Operand::Element(..) => {
+                Err(self
+                    .problem_at(token, Problem::Expected("an operand that is neither a sum nor an element")))
+            }
+            item => Ok(item),
         }
     }
 
@@ -81,7 +93,7 @@ impl Parser<'_> {
                 self.advance()?;
                 Ok(Operand::Component(name, component))
             }
-            Kind::Punct("+" | "-") => {
+            Kind::Punct("+") => {
                 let offset = self.offset()?;
                 Ok(Operand::Symbol(SymbolAddress { name, offset, generic: false }))
             }

@@ -47,6 +47,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             let target = d.real_target(target, ScalarType::B64)?;
             arithmetic(f.name, map1(target, zero, |a: u64| a))?
         }
+        "prefetch" | "prefetchu" | "discard" | "applypriority"
+            if !matches!(f.operands.first(), Some(Operand::Address(_))) =>
+        {
+            return Err(Refusal::new("it takes an address in brackets"));
+        }
         // Hints, and what counts registers that the virtual GPU does not run short of.
         _ => {
             while f.modifiers.take_map(|_| Some(())).is_some() {}

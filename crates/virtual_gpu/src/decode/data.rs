@@ -68,9 +68,15 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
             }
             address_of(d, name, 0, false, rows)?
         }
+        Operand::Symbol(symbol) if d.symbol(&symbol.name).is_none() => {
+            return Err(Refusal(format!("`{source}`: `{}` is no variable", symbol.name)));
+        }
         Operand::Symbol(symbol) => address_of(d, &symbol.name, symbol.offset, symbol.generic, rows)?,
         Operand::Element(name, index) if index.base.is_none() => {
             address_of(d, name, index.offset, false, rows)?
+        }
+        Operand::Element(_, index) => {
+            index.base.clone().map(|place| d.source(&Operand::Name(place), ty)).transpose()?
         }
         _ => None,
     };
@@ -315,14 +321,14 @@ fn place(
     operand: &Operand,
     space: SpaceOperand,
 ) -> Result<(AddressOperand, SpaceOperand, Option<Symbol>), Refusal> {
-    let address = match operand {
-        Operand::Address(address) => address.clone(),
+    let (address, symbol) = match operand {
+        Operand::Address(address) => d.address(address)?,
         Operand::Element(name, index) if index.base.is_none() => {
-            ptx::Address { base: Some(name.clone()), offset: index.offset }
+            d.address(&ptx::Address { base: Some(name.clone()), offset: index.offset })?
         }
+        Operand::Element(name, place) => (d.address(place)?.0, d.symbol(name).cloned()),
         other => return Err(Refusal(format!("`{other}` is no address"))),
     };
-    let (address, symbol) = d.address(&address)?;
     let own = match &symbol {
         Some(Symbol::Shared(_)) => Some(MemorySpace::Shared),
         Some(Symbol::Local { .. }) => Some(MemorySpace::Local),
@@ -505,11 +511,18 @@ fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     let symbol = match a {
         Operand::Name(name) => d.symbol(name).cloned().map(|s| (s, 0)),
         Operand::Symbol(address) => d.symbol(&address.name).cloned().map(|s| (s, address.offset)),
+        Operand::Element(..) if back => return Err(Refusal::new("it takes a generic address back")),
+        Operand::Element(name, index) if index.base.is_none() => {
+            d.symbol(name).cloned().map(|s| (s, index.offset))
+        }
         _ => None,
     };
-    let a = match symbol {
-        Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
-        Some((symbol, offset)) => d.symbol_address(&symbol, offset, true, false)?,
+    let a = match (symbol, a) {
+        (_, Operand::Element(_, ptx::Address { base: Some(place), .. })) => {
+            d.source(&Operand::Name(place.clone()), ty)?
+        }
+        (Some((Symbol::Register { .. }, _)) | None, a) => d.source(a, ty)?,
+        (Some((symbol, offset)), _) => d.symbol_address(&symbol, offset, true, false)?,
     };
     let t = d.real_target(t, ty)?;
     Ok(match (start, back) {
@@ -524,26 +537,20 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> 
     let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
     let start = if global || constant || own_block { None } else { window_of(f)? };
     let [t, a] = f.operands()?;
-    let (a, plus) = match a {
-        Operand::Symbol(place) => match address_of(d, &place.name, place.offset, place.generic, 2)? {
-            Some(slot) => ((slot, ScalarType::U64), 0),
-            None => {
-                let register = Operand::Name(place.name.clone());
-                (d.wide_register(&register, ScalarType::U32, false)?, place.offset)
-            }
-        },
-        Operand::Name(name) => match address_of(d, name, 0, false, 2)? {
-            Some(slot) => ((slot, ScalarType::U64), 0),
-            None => (d.wide_register(a, ScalarType::U32, false)?, 0),
-        },
-        a => ((d.source(a, ScalarType::U64)?, ScalarType::U64), 0),
+    let variable = match a {
+        Operand::Symbol(place) => address_of(d, &place.name, place.offset, place.generic, 2)?,
+        Operand::Name(name) => address_of(d, name, 0, false, 2)?,
+        a => Some(d.source(a, ScalarType::U64)?),
+    };
+    let a = match variable {
+        Some(slot) => (slot, ScalarType::U64),
+        None => d.wide_register(a, ScalarType::U32, false)?,
     };
     if !matches!(a.1.size(), 4 | 8) {
         return Err(Refusal::new("an address has 32 or 64 bits"));
     }
     let t = d.real_target(t, ScalarType::Pred)?;
     let within = move |a: u64| {
-        let a = a.wrapping_add(plus as u64);
         if own_block {
             window::holds(window::SHARED, a) && (a - window::SHARED) >> window::SHARED_OFFSET_BITS == 0
         } else if let Some(start) = start {

@@ -1,8 +1,10 @@
 //! One function: its names, its registers' rows, its statements in order.
 
+mod index;
 mod operand;
 mod vector;
 
+pub(super) use index::element;
 pub(super) use operand::same_kind;
 
 use std::collections::hash_map::Entry;
@@ -63,6 +65,8 @@ pub(super) enum Symbol {
 #[derive(Debug, Default)]
 struct Scope {
     names: HashMap<Name, Symbol>,
+    /// Bytes of an element of those names that are arrays.
+    elements: HashMap<Name, u32>,
     slots: HashMap<Name, Slot>,
     /// Inline PTX in braces has labels of its own, the same at each place it is expanded.
     labels: HashMap<Name, u32>,
@@ -189,8 +193,8 @@ impl<'m> Decoder<'m> {
     }
 
     /// Declares the parameters of a kernel, already laid out.
-    pub fn kernel_param(&mut self, name: &Name, offset: u32, size: u32) -> Result<(), Refusal> {
-        self.declare(name.clone(), Symbol::KernelParam { offset, size })
+    pub fn kernel_param(&mut self, variable: &Variable, offset: u32, size: u32) -> Result<(), Refusal> {
+        self.declare_variable(variable, variable.name.clone(), Symbol::KernelParam { offset, size })
     }
 
     /// Declares a parameter or result of a device function and gives its place.
@@ -223,6 +227,13 @@ impl<'m> Decoder<'m> {
         }
     }
 
+    fn declare_variable(&mut self, variable: &Variable, name: Name, symbol: Symbol) -> Result<(), Refusal> {
+        if let (Some(scope), Some(size)) = (self.scopes.last_mut(), element(variable)) {
+            scope.elements.insert(name.clone(), size);
+        }
+        self.declare(name, symbol)
+    }
+
     fn local_variable(&mut self, variable: &Variable) -> Result<(u32, u32), Refusal> {
         let count = u64::from(variable.count.unwrap_or(1));
         if count > MAX_LOCAL {
@@ -246,7 +257,7 @@ impl<'m> Decoder<'m> {
                 None => variable.name.clone(),
             };
             let offset = (start + i * step) as u32;
-            self.declare(name, Symbol::Local { offset, size: each as u32, ty, param })?;
+            self.declare_variable(variable, name, Symbol::Local { offset, size: each as u32, ty, param })?;
         }
         Ok((start as u32, each as u32))
     }
@@ -354,7 +365,7 @@ impl<'m> Decoder<'m> {
                 // The module has collected these under their position.
                 let symbol = self.module.inner.get(&variable.position).cloned();
                 let symbol = symbol.ok_or_else(|| Refusal::new("this variable has no place"))?;
-                self.declare(variable.name.clone(), symbol)
+                self.declare_variable(variable, variable.name.clone(), symbol)
             }
             other => Err(Refusal(format!("variables in {other} are not supported in functions"))),
         }
@@ -374,7 +385,9 @@ impl<'m> Decoder<'m> {
         next
     }
 
-    fn instruction(&mut self, i: &Instruction) -> Result<(), Refusal> {
+    fn instruction(&mut self, text: &Instruction) -> Result<(), Refusal> {
+        let summed = self.with_sums(text)?;
+        let i = summed.as_ref().unwrap_or(text);
         self.reads.clear();
         self.writes.clear();
         self.sources.clear();
@@ -392,6 +405,9 @@ impl<'m> Decoder<'m> {
             Some(i) => instruction::decode(self, &i)?,
             None => instruction::decode(self, i)?,
         };
+        if summed.is_some() {
+            self.keeps_sums(text, i)?;
+        }
         let touched = |slot: &Slot| self.reads.iter().chain(&self.writes).any(|touched| touched.0 == *slot);
         let mentioned = self.mentioned.iter().copied().filter(|slot| !touched(slot)).collect();
         let touched = Touched {
@@ -463,6 +479,12 @@ impl<'m> Decoder<'m> {
     /// What a name stands for, from the innermost scope outwards.
     pub fn symbol(&self, name: &str) -> Option<&Symbol> {
         self.scopes.iter().rev().find_map(|s| s.names.get(name)).or_else(|| self.module.names.get(name))
+    }
+
+    /// Bytes of an element of what a name stands for, if that is an array.
+    fn element(&self, name: &Name) -> Option<u32> {
+        let scope = self.scopes.iter().rev().find(|scope| scope.names.contains_key(name));
+        scope.map_or(&self.module.elements, |scope| &scope.elements).get(name).copied()
     }
 
     /// The row and type of a register that is no vector.

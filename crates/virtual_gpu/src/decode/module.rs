@@ -12,7 +12,7 @@ use ptx::{
 };
 
 use super::allocation::Allocation;
-use super::function::{Decoder, LaidOut, Symbol};
+use super::function::{Decoder, LaidOut, Symbol, element};
 use super::reach::{Reached, reached};
 use super::requirements::Requirements;
 use super::{Refusal, call, declaration};
@@ -28,6 +28,8 @@ use crate::texture::Textures;
 /// Names that every function of the module sees.
 pub(super) struct ModuleNames {
     pub names: HashMap<Name, Symbol>,
+    /// Bytes of an element of those that are arrays.
+    pub elements: HashMap<Name, u32>,
     /// Variables declared inside functions, by their position.
     pub inner: HashMap<Position, Symbol>,
     /// Functions by name: index and signature.
@@ -75,6 +77,7 @@ pub(crate) fn load(
         lines: &lines,
         names: ModuleNames {
             names: HashMap::new(),
+            elements: HashMap::new(),
             inner: HashMap::new(),
             functions: HashMap::new(),
             kernels: HashSet::new(),
@@ -246,6 +249,7 @@ impl Loader<'_> {
             let symbol = self.place(variable, &name, outer, placed)?;
             let Some(symbol) = symbol else { continue };
             if outer {
+                self.names.elements.extend(element(variable).map(|size| (name.clone(), size)));
                 self.names.names.insert(name, symbol);
             } else {
                 self.names.inner.insert(variable.position, symbol);
@@ -608,7 +612,7 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
             .filter(|&end| end <= MAX_BYTES)
             .ok_or_else(|| Refusal(format!("a kernel's parameters are limited to {MAX_BYTES} bytes")))?;
         let param = Param { offset: offset as u32, size: size as u32, align: align as u32 };
-        decoder.kernel_param(&variable.name, param.offset, param.size)?;
+        decoder.kernel_param(variable, param.offset, param.size)?;
         params.push(param);
     }
     Ok(params)

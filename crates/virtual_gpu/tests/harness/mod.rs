@@ -16,6 +16,7 @@ pub enum Arg {
     Pointer(u64),
     Int(i32),
     Long(i64),
+    Words([u32; 4]),
 }
 
 #[allow(dead_code, reason = "not every test uses every method")]
@@ -54,6 +55,7 @@ impl Device {
                 Arg::Pointer(p) => block.extend(p.to_le_bytes()),
                 Arg::Int(n) => block.extend(n.to_le_bytes()),
                 Arg::Long(n) => block.extend(n.to_le_bytes()),
+                Arg::Words(words) => words.iter().for_each(|word| block.extend(word.to_le_bytes())),
             }
         }
         assert_eq!(block.len(), kernel.param_bytes(), "parameters of `{name}`");

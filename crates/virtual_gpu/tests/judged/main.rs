@@ -15,6 +15,7 @@ fn main() -> std::process::ExitCode {
         ("calls", include_str!("calls.txt")),
         ("declarations", include_str!("declarations.txt")),
         ("desktop", include_str!("desktop.txt")),
+        ("sums", include_str!("sums.txt")),
     ] {
         trials.push(Trial::test(format!("{name}_as_marked"), move || edges::virtual_gpu(text)));
         trials.push(judged(format!("{name}_as_ptxas_takes_them"), move || edges::ptxas(text)));

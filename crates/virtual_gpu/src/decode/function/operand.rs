@@ -84,6 +84,15 @@ impl Decoder<'_> {
                 }
                 self.component(name, part, ty)
             }
+            // The address of a variable; its name alone is an operand of `mov` and its like only.
+            Operand::Symbol(place) if !place.generic && ty != ScalarType::Pred && !ty.is_float() => {
+                match self.symbol(&place.name).cloned() {
+                    Some(symbol) if ty.size() >= 4 => {
+                        self.symbol_address(&symbol, place.offset, rows_of(ty) == 2, false)
+                    }
+                    _ => Err(Refusal(format!("`{operand}` cannot be an operand here"))),
+                }
+            }
             other => Err(Refusal(format!("`{other}` cannot be an operand here"))),
         }
     }
