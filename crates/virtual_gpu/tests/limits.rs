@@ -127,6 +127,43 @@ fn endless_recursion_overflows_the_stack() {
     }
 }
 
+/// Eight threads that go eight ways through a large function, which calls itself: each keeps thousands of values over the
+/// calls, and a few kB of local memory, as arithmetic on elliptic curves does. No table of the warp's may be too small.
+#[test]
+fn ways_through_large_functions_have_room() {
+    const VALUES: u32 = 6000;
+    const CALLS: u32 = 6;
+    let values = |line: &dyn Fn(u32) -> String| (0..VALUES).map(line).collect::<String>();
+    let (made, added) = (
+        values(&|i| format!("mul.lo.u32 %v{i}, x, {};\n", 2 * i + 1)),
+        values(&|i| format!("add.u32 r, r, %v{i};\n")),
+    );
+    let ways: String = (0..8)
+        .map(|way| format!("W{way}: mov.u32 %x, {};\ncall (%r), f, (%n, %x);\nbra.uni DONE;\n", 100 * way))
+        .collect();
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n\
+         .func (.reg .u32 r) f(.reg .u32 n, .reg .u32 x)\n{{\n.reg .u32 %v<{VALUES}>, m, y;\n.reg .pred %p;\n\
+         .local .u32 kept[100];\n{made}st.local.u32 [kept+396], x;\nmov.u32 r, 0;\nsetp.eq.u32 %p, n, 0;\n@%p bra LAST;\n\
+         sub.u32 m, n, 1;\nadd.u32 y, x, 1;\ncall (r), f, (m, y);\nLAST:\n{added}ld.local.u32 y, [kept+396];\n\
+         add.u32 r, r, y;\nret;\n}}\n\
+         .visible .entry k(.param .u64 p)\n{{\n.reg .u32 %t, %r, %n, %x;\n.reg .b64 %p, %a;\n\
+         mov.u32 %t, %tid.x;\nmov.u32 %n, {CALLS};\nld.param.u64 %p, [p];\n\
+         WAYS: .branchtargets W0, W1, W2, W3, W4, W5, W6, W7;\nbrx.idx %t, WAYS;\n{ways}DONE:\n\
+         mul.wide.u32 %a, %t, 4;\nadd.u64 %p, %p, %a;\nst.global.u32 [%p], %r;\nret;\n}}\n"
+    );
+    let device = Device::with(&text, Options { stack_limit: 8 << 10, ..Options::default() });
+    let out = device.upload(&[0u32; 8]);
+    device.launch("k", Launch::new(1, 8), &[harness::Arg::Pointer(out)]);
+    let expected: Vec<u32> = (0..8u32)
+        .map(|way| {
+            let of = |x: u32| (0..VALUES).fold(x, |sum, i| sum.wrapping_add(x.wrapping_mul(2 * i + 1)));
+            (0..=CALLS).fold(0u32, |sum, depth| sum.wrapping_add(of(100 * way + depth)))
+        })
+        .collect();
+    assert_eq!(device.download::<u32>(out, 8), expected);
+}
+
 /// Counts in the byte at `p` as compilers do it, by compare-and-swap of the word around it.
 const COUNT_IN_A_BYTE: &str = ".reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n.reg .pred %q;\n\
     ld.param.u64 %rd0, [p];\nand.b64 %rd1, %rd0, -4;\ncvt.u32.u64 %r0, %rd0;\nand.b32 %r0, %r0, 3;\nshl.b32 %r0, %r0, 3;\n\

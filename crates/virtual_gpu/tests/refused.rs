@@ -295,3 +295,18 @@ fn headers() {
         assert!(matches!(load(text), Err(Error::Parse(_))), "{text:?}");
     }
 }
+
+/// What ptxas takes and CUDA gives no meaning: the message says why, and what to do.
+#[test]
+fn textures_that_cuda_does_not_make() {
+    for (body, part) in [
+        ("tex.2dms.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r1, %r2, %r3, %r3}];", "a layered texture"),
+        ("tex.a2dms.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%rd1, {%r1, %r2, %r3, %r4}];", "a layered texture"),
+        ("txq.filter_mode.b32 %r1, [%rd1];", "pass them to the kernel"),
+        ("txq.addr_mode_0.b32 %r1, [%rd1];", "pass them to the kernel"),
+        ("txq.addr_mode_2.b32 %r1, [%rd1];", "pass them to the kernel"),
+    ] {
+        let text = refusal("", body);
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+}

@@ -32,6 +32,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
 }
 
 fn geometry(m: &mut Modifiers<'_>) -> Result<Geometry, Refusal> {
+    if m.take("2dms") || m.take("a2dms") {
+        return Err(Refusal::new(
+            "textures of several samples a texel are drawn by graphics, and CUDA makes none; take a layered texture, a layer a sample",
+        ));
+    }
     let known = m.take_any(&[
         ("1d", (1, false, false)),
         ("2d", (2, false, false)),
@@ -192,6 +197,12 @@ fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         ("num_samples", Question::Samples),
         ("memory_layout", Question::Layout),
     ]);
+    let of_sampling = |word: &str| (word == "filter_mode" || word.starts_with("addr_mode_")).then_some(());
+    if question.is_none() && m.take_map(of_sampling).is_some() {
+        return Err(Refusal::new(
+            "which numbers stand for the modes of a texture no document says; the host that made it knows them: pass them to the kernel",
+        ));
+    }
     let question = question.ok_or_else(|| Refusal::new("this property is not supported"))?;
     if !m.take("b32") {
         return Err(Refusal::new("its type is `.b32`"));

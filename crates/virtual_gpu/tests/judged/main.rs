@@ -16,10 +16,12 @@ fn main() -> std::process::ExitCode {
         ("declarations", include_str!("declarations.txt")),
         ("desktop", include_str!("desktop.txt")),
         ("sums", include_str!("sums.txt")),
+        ("surfaces", include_str!("surfaces.txt")),
     ] {
         trials.push(Trial::test(format!("{name}_as_marked"), move || edges::virtual_gpu(text)));
         trials.push(judged(format!("{name}_as_ptxas_takes_them"), move || edges::ptxas(text)));
     }
+    trials.push(Trial::test("every_row_of_requirements_is_asked_about", requirements::every_row));
     trials.push(judged("what_targets_and_versions_have".into(), requirements::both));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

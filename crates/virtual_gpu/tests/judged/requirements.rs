@@ -22,8 +22,8 @@ const TARGETS: [&str; 20] = [
 
 /// What is asked: all targets with a version that knows them all, and all versions with targets that each is enough for.
 fn questions() -> Vec<(String, &'static str)> {
-    let targets = OLD.iter().chain(&TARGETS).map(|target| ("9.3".to_owned(), *target));
-    let minors = [(3, 1..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=3)];
+    let targets = OLD.iter().chain(&TARGETS).map(|target| ("9.4".to_owned(), *target));
+    let minors = [(3, 1..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=4)];
     let versions = minors.into_iter().flat_map(|(major, minors)| minors.map(move |minor| (major, minor)));
     let versions = versions.map(|version| {
         let target = match version {
@@ -42,17 +42,70 @@ fn questions() -> Vec<(String, &'static str)> {
     targets.chain(versions).collect()
 }
 
-/// The declarations that all have, and the instructions.
-fn instructions() -> (String, String, Vec<&'static str>) {
-    let (mut inner, mut outer, mut all) = (String::new(), String::new(), Vec::new());
+/// The declarations that all have, the instructions, and those of them that the virtual GPU does not execute.
+fn instructions() -> (String, String, Vec<&'static str>, Vec<&'static str>) {
+    let (mut inner, mut outer, mut all, mut left_out) =
+        (String::new(), String::new(), Vec::new(), Vec::new());
     for line in include_str!("requirements.txt").lines().filter(|line| !line.starts_with('#')) {
         match (line.strip_prefix(": "), line.strip_prefix("^ ")) {
             (Some(declared), _) => inner.push_str(declared),
             (_, Some(declared)) => outer.push_str(declared),
-            _ => all.push(line),
+            _ => {
+                let executed = line.strip_prefix("~ ");
+                left_out.extend(executed);
+                all.push(executed.unwrap_or(line));
+            }
         }
     }
-    (inner, outer, all)
+    (inner, outer, all, left_out)
+}
+
+/// The words of an instruction that the table may ask for, and what it adds to them.
+fn words(line: &'static str) -> (&'static str, Vec<&'static str>) {
+    // Some stand in braces, behind what they need.
+    let needs = |statement: &&str| statement.starts_with(['{', '.']) || statement.starts_with("call");
+    let line = line.split("; ").find(|statement| !needs(statement)).unwrap_or(line);
+    let (opcode, operands) = line.split_once([' ', ';']).unwrap_or((line, ""));
+    let (name, modifiers) = opcode.split_once('.').unwrap_or((opcode, ""));
+    let mut words: Vec<_> = modifiers.split('.').collect();
+    match name {
+        "mov" => words.extend(operands.split([',', '.', ';'])),
+        "min" | "max" if operands.matches(',').count() == 3 => words.push("3-input"),
+        "fence" if !modifiers.starts_with("proxy") && !modifiers.starts_with("mbarrier_init") => {
+            words.push("own")
+        }
+        _ => {}
+    }
+    (name, words)
+}
+
+/// Every form in every row of the table is that of an instruction that is asked about.
+pub fn every_row() -> Result<(), Failed> {
+    let asked: Vec<_> = instructions().2.into_iter().map(words).collect();
+    let list = |text: &'static str| -> Vec<&str> { text.trim_matches(['{', '}']).split(',').collect() };
+    let mut missing = Vec::new();
+    let table = include_str!("../../src/decode/requirements.txt");
+    for row in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        // Directives are no instructions; `refused.rs` has them.
+        for form in row.split(' ').skip(2).filter(|form| !form.starts_with('.')) {
+            let mut parts = form.split('.').map(list);
+            let names = parts.next().unwrap_or_default();
+            let mut all: Vec<Vec<&str>> = names.into_iter().map(|name| vec![name]).collect();
+            for part in parts {
+                let longer = |one: Vec<&'static str>| {
+                    part.iter().map(move |word| [one.clone(), vec![*word]].concat()).collect::<Vec<_>>()
+                };
+                all = all.into_iter().flat_map(longer).collect();
+            }
+            let is_asked = |form: &Vec<&str>| {
+                asked.iter().any(|(name, words)| {
+                    *name == form[0] && form[1..].iter().all(|word| words.contains(word))
+                })
+            };
+            missing.extend(all.into_iter().filter(|form| !is_asked(form)).map(|form| form.join(".")));
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(missing.join("\n").into()) }
 }
 
 /// A chip that runs a target: some chip's figures with the target's capability.
@@ -66,8 +119,8 @@ fn chip(target: &str) -> &'static Chip {
 
 /// Asks both about every instruction.
 pub fn both() -> Result<(), Failed> {
-    let (inner, outer, all) = instructions();
-    let mut wrong = Vec::new();
+    let (inner, outer, all, left_out) = instructions();
+    let (mut wrong, mut somewhere) = (Vec::new(), BTreeSet::<&str>::new());
     for (version, target) in questions() {
         let head = format!(".version {version}\n.target {target}\n.address_size 64\n{outer}\n");
         let kernel = |number: usize, line: &str| {
@@ -75,6 +128,7 @@ pub fn both() -> Result<(), Failed> {
         };
         let arch = if OLD.contains(&target) { "sm_75" } else { target };
         let taken = taken(&head, arch, &all, &kernel)?;
+        somewhere.extend(&taken);
         let gpu = Gpu::with_options(chip(target), Options { threads: 1, ..Options::default() });
         let load = |lines: &[&str]| {
             let kernels: String =
@@ -82,7 +136,8 @@ pub fn both() -> Result<(), Failed> {
             gpu.load(&format!("{head}{kernels}"))
         };
         // What is taken is mostly taken together.
-        let (own, others): (Vec<_>, Vec<_>) = all.iter().copied().partition(|line| taken.contains(line));
+        let executed = all.iter().copied().filter(|line| !left_out.contains(line));
+        let (own, others): (Vec<_>, Vec<_>) = executed.partition(|line| taken.contains(line));
         if load(&own).is_err() {
             for line in own {
                 if let Err(error) = load(&[line]) {
@@ -95,7 +150,16 @@ pub fn both() -> Result<(), Failed> {
                 wrong.push(format!("{version} {target}: ptxas refuses {line}"));
             }
         }
+        for line in &left_out {
+            let error = load(&[line]).err().map(|error| error.to_string()).unwrap_or_default();
+            if taken.contains(line) && error.contains("it needs `.") {
+                wrong.push(format!("{version} {target}: ptxas takes {line}\n    {error}"));
+            }
+        }
     }
+    wrong.extend(
+        all.iter().filter(|line| !somewhere.contains(*line)).map(|line| format!("ptxas never takes {line}")),
+    );
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
@@ -114,7 +178,12 @@ fn taken<'a>(
         return Ok(lines.iter().copied().collect());
     };
     let before = head.lines().count() + 1;
-    let named = |at: usize| complaint.contains(&format!(", line {};", before + at));
+    // It also gives advice about lines that it takes.
+    let refused: Vec<&str> = complaint.lines().filter(|line| !line.contains("; info ")).collect();
+    let named = |at: usize| {
+        let place = format!(", line {};", before + at);
+        refused.iter().any(|line| line.contains(&place))
+    };
     let rest: Vec<_> =
         lines.iter().enumerate().filter(|(at, _)| !named(*at)).map(|(_, line)| *line).collect();
     if rest.len() < lines.len() {
