@@ -42,22 +42,22 @@ impl Use {
         match self {
             Self::Thread => {
                 "the code of a block is the same for all of its threads, and what differs between them stands in a closure, which is \
-                 handed its thread: `block.each(|t| … t.x …)`"
+                 handed its thread: `block.each(|t| … t.x() …)`"
             }
             Self::Clock => "measure by events on the host, or write the kernel as an `unsafe fn`",
             Self::Barrier => {
-                "a change of a tile from being filled to being read has its barriers: `block.share(filled, |tile| …)`"
+                "a change of a tile from being filled to being read has its barriers: `block.share(filled)`, `block.reuse(shared)`"
             }
             Self::Fence => "what threads share is a tile or an output, whose changes order memory themselves",
             Self::Lanes => {
-                "all lanes of a warp take part in the operations of the block and the warp: `block.sum(…)`, `block.scan(…)`, \
+                "all lanes of a warp take part in the operations of the block and the warp: `block.reduce(…)`, `block.scan(…)`, \
                  `block.warps(|warp| …)`"
             }
             Self::Atomic => {
-                "what many threads add to is a parameter or a tile of counters, written as `histogram[i].add(1)`, and what one \
-                 thread hands to others is a tile or `block.sum(…)`"
+                "what many threads add to is a parameter of type `Counters`, or a tile that counts: `histogram.add(t, i, 1)`; what \
+                 threads hand to each other is a tile, or `block.reduce(…)`"
             }
-            Self::Copy => "a ring of tiles copies ahead, and waits before it is read",
+            Self::Copy => "fill a tile; a kernel that copies ahead is an `unsafe fn`",
             Self::Heap => "use an array on the stack, a tile of shared memory, or a buffer from the host",
             Self::InlinePtx | Self::Instruction => {
                 "use an operation of the blockwise crate, or write the kernel as an `unsafe fn`"
