@@ -1,5 +1,6 @@
-//! Kernels that cannot race, written without `unsafe`.
+//! Kernels that cannot race, written without `unsafe`, with shared memory and barriers.
 //!
+//! # Two levels
 //! Code at the level of the **block** is the same for all of its threads; code of one **thread** stands in closures only. A
 //! barrier can be written at the level of the block alone, so no thread can miss it.
 //!
@@ -8,10 +9,79 @@
 //!
 //! /// `sum[i] = a[i] + b[i]`
 //! #[kernel]
+//! #[requires(a.len() == sum.len(), b.len() == sum.len())]
 //! pub fn add(block: Block<256>, a: &[f32], b: &[f32], mut sum: SliceMut<f32>) {
 //!     sum.write(&block, |_, i| a[i] + b[i]);
 //! }
 //! ```
+//! [`Block<256>`](Block) is a token: it is no parameter of the launch, and says that blocks have 256 threads. The closure is
+//! what a thread does; it is handed its [`Thread`] and the index of the element that it owns. What the kernel `#[requires]` the
+//! host tests before the launch, so no index is tested again.
+//!
+//! What differs by thread and outlives a closure is a [`PerThread`]: the block keeps it, and only threads open it.
+//!
+//! # Shared memory
+//! A [`Tile`] marked `#[shared]` goes from phase to phase, and each step takes it and gives it back. *Filled*: each element is
+//! computed by one thread. *Shared*: everybody reads, after a barrier. Then it may be *reused*, after another one.
+//!
+//! ```
+//! # use blockwise::prelude::*;
+//! /// C = A · B
+//! #[kernel]
+//! pub fn product(
+//!     block: Block<16, 16>,
+//!     #[shared] mut tile_a: Tile<f32, 16, 16>,
+//!     #[shared] mut tile_b: Tile<f32, 16, 16>,
+//!     a: Matrix<f32>,
+//!     b: Matrix<f32>,
+//!     mut c: MatrixMut<f32, Tiles<16, 16>>,
+//! ) {
+//!     let (row, col) = (block.y() * 16, block.x() * 16);
+//!     let mut sum = block.each(|_| 0.0);
+//!     for first in (0..a.cols()).step_by(16) {
+//!         let filled = (
+//!             tile_a.fill(&block, |_, (y, x)| a.get_or(row + y, first + x, 0.0)),
+//!             tile_b.fill(&block, |_, (y, x)| b.get_or(first + y, col + x, 0.0)),
+//!         );
+//!         let shared = block.share(filled);
+//!         let (a, b) = &shared;
+//!         sum.update(&block, |t, sum| {
+//!             for i in 0..16 {
+//!                 *sum += a.at(t.y(), i) * b.at(i, t.x());
+//!             }
+//!         });
+//!         (tile_a, tile_b) = block.reuse(shared);
+//!     }
+//!     c.write(&block, |t, _| sum.of(t));
+//! }
+//! ```
+//! Without `reuse` the loop does not compile: the tiles of its second turn would be filled while slow threads still read.
+//!
+//! ```compile_fail,E0382
+//! # use blockwise::prelude::*;
+//! # #[kernel]
+//! # pub fn wrong(block: Block<16, 16>, #[shared] tile: Tile<f32, 16, 16>) {
+//! for _ in 0..2 {
+//!     let shared = block.share(tile.fill(&block, |_, _| 0.0));
+//!     block.each(|t| shared.at(t.y(), t.x()));
+//! }
+//! # }
+//! ```
+//!
+//! # Outputs
+//! [`SliceMut`] and [`MatrixMut`] have a map in their type that gives each element one owner. The host computes the grid from it.
+//! Where many threads meet there are [`Counters`], which they add to.
+//!
+//! # Together
+//! [`Block::reduce`] and [`Block::scan`] make something of all threads' values that is the same for the block, so it may decide
+//! where the block goes; [`Block::exchange`] lets threads replace pairs of elements; [`Block::warps`] has the shuffles.
+//!
+//! # Launches
+//! `warpsmith_launch::Device::scope` starts these kernels without `unsafe`: buffers stay borrowed until the scope has waited.
+//!
+//! # What types do not see
+//! `cuda_std::thread::thread_idx_x()` and the atomics of `core` are safe functions. `cuda_builder` looks for them in whatever a
+//! kernel without `unsafe` reaches, and refuses it.
 #![no_std]
 
 extern crate self as blockwise;
