@@ -4,7 +4,6 @@
 //!
 //! `PROGRAMS_SECONDS` is how long it goes on (3 if not set), `PROGRAMS_SEED` where it begins. `.ci/programs` runs it for long,
 //! under AddressSanitizer.
-#![cfg(feature = "foreign")]
 
 mod api;
 mod arithmetic;
