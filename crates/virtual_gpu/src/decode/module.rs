@@ -1,14 +1,17 @@
 //! Loads a module: variables find their places, functions are decoded, kernels get their tables.
 
-use std::collections::hash_map::Entry;
+mod head;
+mod initial;
+mod shared;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use gpu_model::{Capability, Chip};
+use gpu_model::Chip;
 use ptx::{
-    Block, Function, FunctionKind, Initializer, Instruction, Linkage, Name, Position, ScalarType,
-    SourceLines, Space, Statement, Variable,
+    Block, Function, FunctionKind, Instruction, Linkage, Name, Position, ScalarType, SourceLines, Space,
+    Statement, Variable,
 };
 
 use super::allocation::Allocation;
@@ -19,7 +22,6 @@ use super::{Refusal, call, declaration};
 use crate::Error;
 use crate::form::op::OpKind;
 use crate::form::program::Param;
-use crate::form::program::code_address;
 use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable, Signature};
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData};
@@ -67,10 +69,7 @@ pub(crate) fn load(
     textures: &Arc<Textures>,
 ) -> Result<Module, Error> {
     let module = ptx::parse(text).map_err(|e| Error::Parse(e.to_string()))?;
-    check_version(&module, text)?;
-    check_address_size(&module, text)?;
-    let target = check_target(&module, chip)?;
-    let requirements = check_requirements(&module, text)?;
+    let (target, requirements) = head::check(&module, text, chip)?;
     let lines = SourceLines::new(&module);
     let mut placed = Placed { memory, owned: Vec::new() };
     let mut loader = Loader {
@@ -104,7 +103,7 @@ pub(crate) fn load(
     code.shared = std::mem::take(&mut loader.shared);
     code.frames = (0..module.locations.len()).map(|_| OnceLock::new()).collect();
     let const_bytes = code_constants(&module, &loader)?;
-    let kernels = place_shared(kernels, const_bytes, &code, chip)?;
+    let kernels = shared::place(kernels, const_bytes, &code, chip)?;
     let owned = std::mem::take(&mut placed.owned);
     let Loader { globals, references, .. } = loader;
     code.lines = lines;
@@ -137,69 +136,6 @@ fn code_constants(module: &ptx::Module, loader: &Loader<'_>) -> Result<u32, Erro
     }
     Ok(all.min(u32::MAX.into()) as u32)
 }
-
-/// The line of a directive of the module's head.
-fn line_of(text: &str, directive: &str) -> u32 {
-    text.lines().position(|line| line.trim_start().starts_with(directive)).map_or(1, |at| at as u32 + 1)
-}
-
-/// Refuses a version of PTX that does not exist.
-fn check_version(module: &ptx::Module, text: &str) -> Result<(), Error> {
-    let (major, minor) = module.version;
-    if (1..=9).contains(&major) && minor <= 9 {
-        return Ok(());
-    }
-    let reason = "there is no such version of PTX; 1.0 to 9.9 are read".to_owned();
-    let instruction = format!(".version {major}.{minor}");
-    Err(Error::Unsupported { instruction, reason, line: line_of(text, ".version"), source_line: None })
-}
-
-/// Refuses addresses of 32 bits, which drivers of 64-bit machines and all chips since Hopper do.
-fn check_address_size(module: &ptx::Module, text: &str) -> Result<(), Error> {
-    if module.address_size == 64 {
-        return Ok(());
-    }
-    let instruction = format!(".address_size {}", module.address_size);
-    let reason = "device addresses have 64 bits; compile for a 64-bit machine (nvcc -m64)".to_owned();
-    Err(Error::Unsupported { instruction, reason, line: line_of(text, ".address_size"), source_line: None })
-}
-
-fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
-    let name = module.targets.first().map_or("", |t| t.as_str());
-    let own = chip.capability();
-    let refuse = || Error::Target {
-        target: name.to_owned(),
-        chip: chip.name.to_owned(),
-        capability: format!("sm_{}", own.number()),
-    };
-    let wanted: Capability = name.parse().map_err(|_| refuse())?;
-    // `a` features are for exactly that capability, `f` for its family; plain targets run on all later chips.
-    let fits = match name.as_bytes().last() {
-        Some(b'a') => wanted == own,
-        Some(b'f') => wanted.major == own.major && wanted <= own,
-        _ => wanted <= own,
-    };
-    if !fits {
-        return Err(refuse());
-    }
-    Ok(wanted.number())
-}
-
-/// What the module may use, and whether its version knows its target.
-fn check_requirements(module: &ptx::Module, text: &str) -> Result<Requirements, Error> {
-    let target = module.targets.first().map_or("", |t| t.as_str());
-    let requirements = Requirements::new(module.version, target);
-    match requirements.check_words(".target", &[target]) {
-        Ok(()) => Ok(requirements),
-        Err(Refusal(reason)) => {
-            let (instruction, line) = (format!(".target {target}"), line_of(text, ".target"));
-            Err(Error::Unsupported { instruction, reason, line, source_line: None })
-        }
-    }
-}
-
-/// Most bytes of a variable that an initialiser may reach.
-const MAX_INITIALISED: u64 = 1 << 30;
 
 struct Loader<'l> {
     lines: &'l SourceLines,
@@ -500,93 +436,6 @@ impl Loader<'_> {
         let unset = laid_out.liveness.unset.clone();
         Ok((decoder.finish(&function.name, start..end, unset), laid_out))
     }
-
-    /// Writes the initial values of variables.
-    fn initialise(&mut self, memory: &Arc<Memory>) -> Result<(), Error> {
-        for (address, variable) in std::mem::take(&mut self.pending) {
-            let Some(initializer) = &variable.initializer else { continue };
-            let element = variable.ty.size();
-            let dims: Vec<u64> =
-                variable.dims.iter().map(|d| d.unwrap_or_else(|| initializer.len())).collect();
-            // What no value is given for is zero already: only the part up to the last value is made here.
-            let size = variable.size().unwrap_or(0);
-            let each = dims.iter().skip(1).product::<u64>().saturating_mul(variable.element_size());
-            let given = size.min(initializer.len().saturating_mul(each));
-            if given > MAX_INITIALISED {
-                return Err(self.refuse_variable("its initial value takes more than 1 GiB", &variable));
-            }
-            let mut bytes = vec![0; given as usize];
-            let filled = self.fill(&mut bytes, initializer, &variable, &dims, element, 0);
-            filled.map_err(|r| {
-                let text = format!("{} {} {}", variable.space, variable.ty, variable.name);
-                self.refuse(r, text, variable.position.line, None)
-            })?;
-            memory.write(address, &bytes)?;
-        }
-        Ok(())
-    }
-
-    fn fill(
-        &self,
-        bytes: &mut [u8],
-        initializer: &Initializer,
-        variable: &Variable,
-        dims: &[u64],
-        element: u64,
-        depth: u32,
-    ) -> Result<(), Refusal> {
-        let element = element as usize;
-        match initializer {
-            Initializer::List(items) => {
-                let inner: u64 = dims.iter().skip(1).product();
-                let step = if dims.is_empty() || depth > 8 {
-                    element
-                } else {
-                    usize::try_from(inner * variable.element_size()).unwrap_or(usize::MAX)
-                };
-                for (i, item) in items.iter().enumerate() {
-                    let start = i.saturating_mul(step);
-                    let part = start
-                        .checked_add(step)
-                        .and_then(|end| bytes.get_mut(start..end))
-                        .ok_or_else(|| Refusal::new("more values than the variable has elements"))?;
-                    self.fill(part, item, variable, dims.get(1..).unwrap_or(&[]), element as u64, depth + 1)?;
-                }
-            }
-            Initializer::Value(constant) => {
-                let bits = Decoder::bits(*constant, variable.ty)?.to_le_bytes();
-                let to = bytes.get_mut(..element).ok_or_else(|| Refusal::new("the variable is too small"))?;
-                to.copy_from_slice(&bits[..element]);
-            }
-            Initializer::Address(address) => {
-                let value = self.symbol_value(address)?.to_le_bytes();
-                let length = element.min(8);
-                let to = bytes.get_mut(..length).ok_or_else(|| Refusal::new("the variable is too small"))?;
-                to.copy_from_slice(&value[..length]);
-            }
-            Initializer::Fields(_) => return Err(Refusal::new("textures and samplers are not supported")),
-            Initializer::MaskedAddress { mask, address } => {
-                let shift = mask.trailing_zeros().min(63);
-                if let Some(byte) = bytes.first_mut() {
-                    *byte = (self.symbol_value(address)? >> shift) as u8;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn symbol_value(&self, address: &ptx::SymbolAddress) -> Result<u64, Refusal> {
-        if let Some((index, _)) = self.names.functions.get(&address.name) {
-            return Ok(code_address(*index));
-        }
-        match self.names.names.get(&address.name) {
-            Some(Symbol::Device(at)) => Ok(at.wrapping_add(address.offset as u64)),
-            _ => Err(Refusal(format!(
-                "`{}` has no address that is known when the module is loaded",
-                address.name
-            ))),
-        }
-    }
 }
 
 fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, Refusal> {
@@ -648,73 +497,4 @@ fn kernel_code(function: &Function, index: u32, params: Vec<Param>) -> KernelCod
         required_cluster: directives.reqnctapercluster,
         ..KernelCode::default()
     }
-}
-
-/// Where shared variables lie in a block's shared memory.
-#[derive(Clone)]
-struct SharedLayout {
-    offsets: Arc<[(u32, u32)]>,
-    bytes: u32,
-    dynamic_align: u32,
-}
-
-impl SharedLayout {
-    /// Gives each of the variables its offset. Fails with the bytes that are too many.
-    fn of(variables: &[u32], code: &Code, limit: u32) -> Result<Self, u32> {
-        let mut layout = SharedLayout { offsets: Arc::new([]), bytes: 0, dynamic_align: 16 };
-        let mut offsets = Vec::new();
-        // The widest alignment first wastes least, as ptxas does it.
-        let mut order = variables.to_vec();
-        order.sort_by_key(|&v| std::cmp::Reverse(code.shared[v as usize].align));
-        for index in order {
-            let variable = &code.shared[index as usize];
-            if variable.dynamic {
-                layout.dynamic_align = layout.dynamic_align.max(variable.align);
-                continue;
-            }
-            let offset = layout.bytes.next_multiple_of(variable.align);
-            offsets.push((index, offset));
-            layout.bytes = offset.saturating_add(variable.size);
-            if layout.bytes > limit {
-                return Err(layout.bytes);
-            }
-        }
-        offsets.sort_unstable();
-        layout.offsets = offsets.into();
-        Ok(layout)
-    }
-}
-
-/// Places the shared variables that the kernels reach; kernels that reach the same share a layout.
-fn place_shared(
-    kernels: Vec<(KernelCode, Rc<Reached>)>,
-    const_bytes: u32,
-    code: &Code,
-    chip: &Chip,
-) -> Result<Vec<KernelCode>, Error> {
-    let limit = chip.sm.shared_per_block_optin;
-    let mut layouts: HashMap<*const Reached, SharedLayout> = HashMap::new();
-    let place = |(mut kernel, reached): (KernelCode, Rc<Reached>)| {
-        let layout = match layouts.entry(Rc::as_ptr(&reached)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => match SharedLayout::of(&reached.shared, code, limit) {
-                Ok(layout) => place.insert(layout),
-                Err(asked) => {
-                    return Err(Error::LaunchLimit {
-                        kernel: kernel.name,
-                        what: "the size of its shared arrays in bytes",
-                        asked: asked.into(),
-                        limit: limit.into(),
-                    });
-                }
-            },
-        };
-        kernel.shared_offsets = layout.offsets.clone();
-        kernel.static_shared = layout.bytes;
-        kernel.dynamic_align = layout.dynamic_align;
-        kernel.asks_reserved_shared = reached.asks_reserved_shared;
-        kernel.const_bytes = const_bytes;
-        Ok(kernel)
-    };
-    kernels.into_iter().map(place).collect()
 }
