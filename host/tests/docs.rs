@@ -148,3 +148,13 @@ fn where_to_change_names_files_that_hold_what_it_says() {
         }
     }
 }
+
+#[test]
+fn the_help_names_every_chip() {
+    for command in ["roofline", "occupancy"] {
+        let help = unbroken(&run(&format!("warpsmith {command} --help"), false));
+        for chip in gpu_model::chips::ALL {
+            assert!(help.contains(chip.key), "{command}: {}", chip.key);
+        }
+    }
+}

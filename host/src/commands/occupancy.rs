@@ -1,5 +1,7 @@
 //! `warpsmith occupancy`: blocks and warps per multiprocessor.
 
+use std::sync::LazyLock;
+
 use gpu_model::chips::{self, Chip};
 use gpu_model::occupancy::{self, Advice, BlockNeeds, Example, Occupancy as Model};
 use gpu_model::{Capability, SmLimits};
@@ -33,8 +35,7 @@ pub struct Occupancy {
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 30))]
     shared: u32,
 
-    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200, rtx5090
-    #[arg(long, value_parser = parse_chip)]
+    #[arg(long, value_parser = parse_chip, help = CHIP.as_str())]
     model: Option<&'static Chip>,
 
     /// A chip generation instead of a chip, 1.0 to 12.1
@@ -57,12 +58,17 @@ Examples:
   warpsmith occupancy --block 256 --registers 64 --model rtx4090
   warpsmith occupancy --example";
 
+/// What the help says of `--model`.
+pub(in crate::commands) static CHIP: LazyLock<String> =
+    LazyLock::new(|| format!("The chip: {}", chip_keys()));
+
+fn chip_keys() -> String {
+    chips::ALL.map(|chip| chip.key).join(", ")
+}
+
 /// Reads the key of a named chip.
 pub(in crate::commands) fn parse_chip(key: &str) -> Result<&'static Chip, String> {
-    chips::by_key(key).ok_or_else(|| {
-        let keys: Vec<&str> = chips::ALL.iter().map(|chip| chip.key).collect();
-        format!("known are {}", keys.join(", "))
-    })
+    chips::by_key(key).ok_or_else(|| format!("known are {}", chip_keys()))
 }
 
 #[derive(Serialize)]

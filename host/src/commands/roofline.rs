@@ -8,7 +8,7 @@ use report::text::Point;
 use report::unit::rate;
 use serde::Serialize;
 
-use super::occupancy::parse_chip;
+use super::occupancy::{CHIP, parse_chip};
 use crate::answer::{Context, Outcome, Output};
 use crate::profiling;
 use crate::size::Size;
@@ -30,8 +30,7 @@ pub struct Roofline {
     #[arg(long, value_parser = intensity, allow_hyphen_values = true, conflicts_with = "kernels")]
     intensity: Option<f64>,
 
-    /// The chip: h200, h100, a100, rtx4090, rtx3060, t4, b200, rtx5090
-    #[arg(long, value_parser = parse_chip, default_value = "h200")]
+    #[arg(long, value_parser = parse_chip, default_value = "h200", help = CHIP.as_str())]
     model: &'static Chip,
 
     /// The worked example of the teaching texts: 200 GB/s, 1,500 GFLOP/s
