@@ -10,6 +10,7 @@
 //! | [`alu`], `matrix`, [`tensor_map`], [`texture`] | arithmetic, products and images on plain values, bit for bit |
 //! | [`memory`] | device memory and the windows of the generic address space |
 //! | `form` | a decoded program: registers, operations, functions, and what can be told from them; [`Code::show`] prints it |
+//! | `evaluate` | arithmetic by its opcode and qualifiers → functions over the rows of registers |
 //! | `decode` | parsed PTX → that form, analyses at load; what cannot run is refused here |
 //! | [`observer`], [`profiler`] | what is seen of a launch; counts of wavefronts and sectors, by source line |
 //! | `exec` | warps, blocks, launches: the interpreter of the form |
@@ -22,6 +23,7 @@
 
 pub mod alu;
 mod decode;
+mod evaluate;
 mod exec;
 mod fault;
 mod form;

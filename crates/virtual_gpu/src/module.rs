@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::evaluate::Evaluations;
 use crate::form::program::Param;
 use crate::form::program::{Code, KernelCode};
 use crate::memory::Memory;
@@ -15,6 +16,7 @@ pub struct Module(pub(crate) Arc<ModuleData>);
 #[derive(Debug)]
 pub(crate) struct ModuleData {
     pub code: Arc<Code>,
+    pub evaluations: Evaluations,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
     /// Handles of texture and surface references, by name.

@@ -13,7 +13,8 @@ use gpu_model::banks::{self, shared_wavefronts};
 use gpu_model::coalescing::{atomic_sectors, copied_sectors, sectors};
 
 use crate::fault::{Fault, SourceFrame};
-use crate::form::op::{AtomicFunction, AtomicOp, OpKind};
+use crate::form::access::AtomicFunction;
+use crate::form::op::{AtomicOp, OpKind};
 use crate::form::program::Code;
 use crate::memory::window;
 use crate::observer::{

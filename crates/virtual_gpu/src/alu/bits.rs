@@ -1,21 +1,5 @@
 //! Bit fields, counts, permutations and shifts.
 
-/// `popc.b64`; the 32-bit form is the same on a zero-extended operand.
-#[inline]
-pub fn popc(a: u64) -> u32 {
-    a.count_ones()
-}
-
-#[inline]
-pub fn clz_b32(a: u32) -> u32 {
-    a.leading_zeros()
-}
-
-#[inline]
-pub fn clz_b64(a: u64) -> u32 {
-    a.leading_zeros()
-}
-
 /// `bfind.u64`: position of the most significant one, all ones if there is none.
 #[inline]
 pub fn bfind_u64(a: u64) -> u32 {
@@ -42,16 +26,6 @@ pub fn bfind_s64(a: i64) -> u32 {
 #[inline]
 pub fn shiftamt(found: u32, width: u32) -> u32 {
     if found == u32::MAX { u32::MAX } else { width - 1 - found }
-}
-
-#[inline]
-pub fn brev_b32(a: u32) -> u32 {
-    a.reverse_bits()
-}
-
-#[inline]
-pub fn brev_b64(a: u64) -> u64 {
-    a.reverse_bits()
 }
 
 #[inline]
@@ -138,13 +112,6 @@ pub fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
     when(a, of_bc(4), of_bc(0))
 }
 
-/// `cnot.b16/.b32/.b64`: 1 for zero, else 0.
-#[inline]
-pub fn cnot(a: u64) -> u64 {
-    (a == 0) as u64
-}
-
-/// `shl.b16`: counts of the width or more give zero.
 #[inline]
 pub fn shl_b16(a: u16, n: u32) -> u16 {
     if n > 15 { 0 } else { a << n }
@@ -319,8 +286,6 @@ mod tests {
         assert_eq!(bfind_s64(-256), 7);
         assert_eq!(shiftamt(bfind_u32(1), 32), 31);
         assert_eq!(shiftamt(bfind_u32(0), 32), u32::MAX);
-        assert_eq!(clz_b32(0), 32);
-        assert_eq!(clz_b64(1), 63);
     }
 
     #[test]

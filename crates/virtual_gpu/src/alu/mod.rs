@@ -6,7 +6,7 @@
 //! | file | PTX |
 //! | --- | --- |
 //! | [`int`] | add sub mul mad mul24 div rem abs sad min max dp4a dp2a, carry chains |
-//! | [`bits`] | popc clz bfind brev bfe bfi bmsk szext prmt lop3 shf shl shr fns |
+//! | [`bits`] | bfind bfe bfi bmsk szext prmt lop3 shf shl shr fns |
 //! | [`compare`] | setp set slct testp |
 //! | [`float`] | add sub mul fma div sqrt rcp min max of f32 and f64, in four rounding directions |
 //! | [`half`] | the same for f16 and bf16, ex2 and tanh |

@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::function::Draft;
+use super::draft::Draft;
 use super::liveness::Liveness;
 use crate::form::registers::Slot;
 

@@ -4,8 +4,8 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, Symbol, rows_of};
-use super::instruction::Form;
-use super::modifiers::Modifiers;
+use super::modifiers::{Form, Modifiers};
+use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::asynchronous::BarrierCluster;
 use crate::form::asynchronous::{Action, PendingCount, Phase, Test, Update};
 use crate::form::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
@@ -13,7 +13,7 @@ use crate::form::asynchronous::{
     BulkGroup, Landing, Linear, LinearTarget, ReductionKind, StoreAsync, TensorBox, TensorLoad, TensorStore,
 };
 use crate::form::asynchronous::{Field, Publish, Replace};
-use crate::form::op::{AddressOperand, OpKind, SpaceOperand};
+use crate::form::op::OpKind;
 use crate::form::registers::{NONE, Slot};
 use crate::observer::{MemorySpace, Order};
 
@@ -389,9 +389,6 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
 /// `st.async`, `red.async`
 pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut form.modifiers;
-    if m.has(|word| word == "release") {
-        return super::multimem::released(d, form);
-    }
     let known = m.take("async") && m.take("mbarrier::complete_tx::bytes");
     // Without a space the address leads there all the same.
     m.take("shared::cluster");

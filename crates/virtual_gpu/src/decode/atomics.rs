@@ -7,9 +7,11 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::data;
-use super::function::{Decoder, Draft, rows_of};
-use super::instruction::Form;
-use crate::form::op::{AtomicFunction as F, AtomicOp, OpKind, SpaceOperand};
+use super::draft::Draft;
+use super::function::{Decoder, rows_of};
+use super::modifiers::Form;
+use crate::form::access::{AtomicFunction as F, SpaceOperand};
+use crate::form::op::{AtomicOp, OpKind};
 use crate::form::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
 

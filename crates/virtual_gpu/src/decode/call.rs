@@ -3,11 +3,11 @@
 use ptx::{Name, Operand, ScalarType, Space, Variable};
 
 use super::function::{Decoder, Symbol, rows_of, same_kind};
-use super::instruction::Form;
+use super::modifiers::Form;
 use super::{Refusal, declaration};
 use crate::form::op::{CallOp, Callee, OpKind, SystemFunction, SystemOp};
-use crate::form::program::{Formal, Place, Signature};
 use crate::form::registers::NONE;
+use crate::form::signature::{Formal, Place, Signature};
 
 /// Decodes `call`.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -4,9 +4,9 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, Symbol};
-use super::instruction::{Form, arithmetic};
-use crate::form::lanewise::map1;
+use super::modifiers::Form;
 use crate::form::op::OpKind;
+use crate::form::qualifiers::Qualifiers;
 use crate::observer::{Order, Scope};
 
 /// Decodes one.
@@ -45,7 +45,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             // A policy changes when things move, not what they are.
             let zero = d.constant(0, 2)?;
             let target = d.real_target(target, ScalarType::B64)?;
-            arithmetic(f.name, map1(target, zero, |a: u64| a))?
+            f.arithmetic(Qualifiers::Type(ScalarType::B64), &[target], &[zero])?
         }
         "prefetch" | "prefetchu" | "discard" | "applypriority"
             if !matches!(f.operands.first(), Some(Operand::Address(_))) =>

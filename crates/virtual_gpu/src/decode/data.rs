@@ -5,12 +5,13 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::call::DYNAMIC_PARALLELISM;
 use super::function::{Decoder, Symbol, rows_of};
-use super::instruction::{Form, arithmetic};
+use super::modifiers::Form;
 use super::special;
-use crate::form::lanewise::{Evaluate, each2, map1};
-use crate::form::op::{AddressOperand, MemoryOp, OpKind, ParamOp, SpaceOperand};
+use crate::form::access::{AddressOperand, SpaceOperand};
+use crate::form::op::{MemoryOp, OpKind, ParamOp};
 use crate::form::program::code_address;
-use crate::form::registers::{NONE, Slot, lanes_of};
+use crate::form::qualifiers::{Qualifiers, Region};
+use crate::form::registers::{NONE, Slot};
 use crate::memory::window;
 use crate::observer::{MemorySpace, Order, Scope};
 
@@ -20,22 +21,10 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         "mov" => mov(d, f),
         "ld" | "ldu" => load(d, f),
         "st" => store(d, f),
-        "cvta" => cvta(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
-        "isspacep" => isspacep(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
-        "mapa" => mapa(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
-        _ => getctarank(d, f).and_then(|evaluate| arithmetic(f.name, evaluate)),
-    }
-}
-
-fn copy(t: Slot, a: Slot, rows: u32) -> Evaluate {
-    match rows {
-        0 => Box::new(move |r, mask| {
-            // SAFETY: decoding found both to be predicates.
-            unsafe { r.set_predicate(t, r.predicate(a), mask) }
-        }),
-        1 => map1(t, a, |a: u32| a),
-        2 => map1(t, a, |a: u64| a),
-        _ => map1(t, a, |a: u128| a),
+        "cvta" => cvta(d, f),
+        "isspacep" => isspacep(d, f),
+        "mapa" => mapa(d, f),
+        _ => getctarank(d, f),
     }
 }
 
@@ -45,16 +34,12 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let rows = rows_of(ty);
     let [target, source] = f.operands()?;
     if let Some(count) = count {
-        return copy_parts(d, ty, count, target, source).and_then(|evaluate| arithmetic(f.name, evaluate));
+        return copy_parts(d, f, ty, count);
     }
     special::suits(source, ty)?;
     match (target, source) {
-        (Operand::Vector(parts), source) => {
-            return unpack(d, ty, parts, source).and_then(|evaluate| arithmetic(f.name, evaluate));
-        }
-        (target, Operand::Vector(parts)) => {
-            return pack(d, ty, target, parts).and_then(|evaluate| arithmetic(f.name, evaluate));
-        }
+        (Operand::Vector(parts), source) => return unpack(d, f, ty, parts, source),
+        (target, Operand::Vector(parts)) => return pack(d, f, ty, target, parts),
         _ => {}
     }
     let address = match source {
@@ -84,18 +69,12 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         Some(slot) => slot,
         None => d.source(source, ty)?,
     };
-    let t = d.real_target(target, ty)?;
-    arithmetic(f.name, copy(t, a, rows))
+    f.arithmetic(Qualifiers::Type(ty), &[d.real_target(target, ty)?], &[a])
 }
 
 /// `mov.v2.u32 {a, b}, {c, d}`, `mov.v4.u32 {a, b, c, d}, %tid`.
-fn copy_parts(
-    d: &mut Decoder<'_>,
-    ty: ScalarType,
-    count: usize,
-    target: &Operand,
-    source: &Operand,
-) -> Result<Evaluate, Refusal> {
+fn copy_parts(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, count: usize) -> Result<OpKind, Refusal> {
+    let [target, source] = f.operands()?;
     let parts = |whole: &Operand| match whole {
         Operand::Vector(parts) if parts.len() == count => Ok(parts.to_vec()),
         Operand::Name(name) if count == 4 && special::fixed(name, Some("x")).is_some() => {
@@ -106,18 +85,12 @@ fn copy_parts(
         }
         other => Err(Refusal(format!("`{other}` has not {count} parts"))),
     };
-    let rows = rows_of(ty);
-    let mut moves = Vec::new();
-    // All are read before any is written.
+    let (mut targets, mut sources) = (Vec::new(), Vec::new());
     for (to, from) in parts(target)?.iter().zip(parts(source)?) {
-        let a = d.source(&from, part_of_vector(ty, &from))?;
-        let between = d.scratch(rows)?;
-        moves.push((copy(between, a, rows), copy(d.real_target(to, part_of_vector(ty, to))?, between, rows)));
+        sources.push(d.source(&from, part_of_vector(ty, &from))?);
+        targets.push(d.real_target(to, part_of_vector(ty, to))?);
     }
-    Ok(Box::new(move |r, mask| {
-        moves.iter().for_each(|(read, _)| read(r, mask));
-        moves.iter().for_each(|(_, write)| write(r, mask));
-    }))
+    f.arithmetic(Qualifiers::Type(ty), &targets, &sources)
 }
 
 /// The address of a variable or function as a register; `None` if the name is something else.
@@ -154,76 +127,31 @@ fn address_of(
 /// `mov.b64 d, {a, b}`
 fn pack(
     d: &mut Decoder<'_>,
+    f: &Form<'_>,
     ty: ScalarType,
     target: &Operand,
     parts: &[Operand],
-) -> Result<Evaluate, Refusal> {
+) -> Result<OpKind, Refusal> {
     let part = part_type(ty, parts.len())?;
-    let slots = parts.iter().map(|p| d.source(p, part)).collect::<Result<Vec<_>, _>>()?;
-    let t = d.real_target(target, ty)?;
-    let bits = part.size() as u32 * 8;
-    let (rows, part_rows) = (rows_of(ty), rows_of(part));
-    if let (&[low, high], 2, 1) = (slots.as_slice(), rows, part_rows) {
-        return Ok(crate::form::lanewise::map2(t, low, high, |low: u32, high: u32| {
-            u64::from(high) << 32 | u64::from(low)
-        }));
-    }
-    Ok(Box::new(move |r, mask| {
-        for i in lanes_of(mask) {
-            let mut whole = 0u128;
-            // SAFETY: decoding gave the registers their widths.
-            unsafe {
-                for (k, &slot) in slots.iter().enumerate() {
-                    let value =
-                        if part_rows == 2 { r.get::<u64>(slot, i) } else { r.get::<u32>(slot, i).into() };
-                    let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
-                    whole |= u128::from(value) << (k as u32 * bits);
-                }
-                match rows {
-                    1 => r.set(t, i, whole as u32),
-                    2 => r.set(t, i, whole as u64),
-                    _ => r.set(t, i, whole),
-                }
-            }
-        }
-    }))
+    let sources = parts.iter().map(|p| d.source(p, part)).collect::<Result<Vec<_>, _>>()?;
+    f.arithmetic(Qualifiers::Type(ty), &[d.real_target(target, ty)?], &sources)
 }
 
 /// `mov.b64 {a, b}, d`
 fn unpack(
     d: &mut Decoder<'_>,
+    f: &Form<'_>,
     ty: ScalarType,
     parts: &[Operand],
     source: &Operand,
-) -> Result<Evaluate, Refusal> {
+) -> Result<OpKind, Refusal> {
     let part = part_type(ty, parts.len())?;
     if parts.iter().all(|part| *part == Operand::Sink) {
         return Err(Refusal::new("nothing of what it moves is kept"));
     }
     let a = d.source(source, ty)?;
-    let slots = parts.iter().map(|p| d.target(p, part)).collect::<Result<Vec<_>, _>>()?;
-    let bits = part.size() as u32 * 8;
-    let (rows, part_rows) = (rows_of(ty), rows_of(part));
-    Ok(Box::new(move |r, mask| {
-        for i in lanes_of(mask) {
-            // SAFETY: decoding gave the registers their widths.
-            unsafe {
-                let whole = match rows {
-                    1 => r.get::<u32>(a, i).into(),
-                    2 => r.get::<u64>(a, i).into(),
-                    _ => r.get::<u128>(a, i),
-                };
-                for (k, &slot) in slots.iter().enumerate() {
-                    if slot == NONE {
-                        continue;
-                    }
-                    let value = (whole >> (k as u32 * bits)) as u64;
-                    let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
-                    if part_rows == 2 { r.set(slot, i, value) } else { r.set(slot, i, value as u32) }
-                }
-            }
-        }
-    }))
+    let targets = parts.iter().map(|p| d.target(p, part)).collect::<Result<Vec<_>, _>>()?;
+    f.arithmetic(Qualifiers::Type(ty), &targets, &[a])
 }
 
 fn part_type(ty: ScalarType, parts: usize) -> Result<ScalarType, Refusal> {
@@ -500,9 +428,9 @@ fn window_of(f: &mut Form<'_>) -> Result<Option<u64>, Refusal> {
     f.modifiers.take_any(&windows).ok_or_else(|| Refusal::new("it names no space"))
 }
 
-fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
+fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let back = f.modifiers.take("to");
-    let start = window_of(f)?;
+    let window = window_of(f)?;
     let ty = f.modifiers.ty()?;
     if rows_of(ty) != 2 {
         return Err(Refusal::new("addresses have 64 bits"));
@@ -524,56 +452,38 @@ fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
         (Some((Symbol::Register { .. }, _)) | None, a) => d.source(a, ty)?,
         (Some((symbol, offset)), _) => d.symbol_address(&symbol, offset, true, false)?,
     };
-    let t = d.real_target(t, ty)?;
-    Ok(match (start, back) {
-        (None, _) => copy(t, a, 2),
-        (Some(start), false) => map1(t, a, move |a: u64| a.wrapping_add(start)),
-        (Some(start), true) => map1(t, a, move |a: u64| a.wrapping_sub(start)),
-    })
+    f.arithmetic(Qualifiers::Address { window, back }, &[d.real_target(t, ty)?], &[a])
 }
 
-fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
+fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let (global, constant) = (f.modifiers.take("global"), f.modifiers.take("const"));
     let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
-    let start = if global || constant || own_block { None } else { window_of(f)? };
+    let space = match (own_block, constant) {
+        (true, _) => Region::OwnShared,
+        (_, true) => Region::Constant,
+        _ if global => Region::Global,
+        _ => window_of(f)?.map_or(Region::Global, Region::Window),
+    };
     let [t, a] = f.operands()?;
     let variable = match a {
         Operand::Symbol(place) => address_of(d, &place.name, place.offset, place.generic, 2)?,
         Operand::Name(name) => address_of(d, name, 0, false, 2)?,
         a => Some(d.source(a, ScalarType::U64)?),
     };
-    let a = match variable {
+    let (a, ty) = match variable {
         Some(slot) => (slot, ScalarType::U64),
         None => d.wide_register(a, ScalarType::U32, false)?,
     };
-    if !matches!(a.1.size(), 4 | 8) {
+    if !matches!(ty.size(), 4 | 8) {
         return Err(Refusal::new("an address has 32 or 64 bits"));
     }
     let t = d.real_target(t, ScalarType::Pred)?;
-    let within = move |a: u64| {
-        if own_block {
-            window::holds(window::SHARED, a) && (a - window::SHARED) >> window::SHARED_OFFSET_BITS == 0
-        } else if let Some(start) = start {
-            window::holds(start, a)
-        } else if constant {
-            (window::CONSTANTS..window::FIRST).contains(&a)
-        } else {
-            // The parameters' window counts as global memory.
-            (a != 0 && a < window::CONSTANTS) || window::holds(window::PARAM, a)
-        }
-    };
-    Ok(match rows_of(a.1) {
-        1 => crate::form::lanewise::test1(t, a.0, move |a: u32| within(a.into())),
-        _ => crate::form::lanewise::test1(t, a.0, within),
-    })
+    f.arithmetic(Qualifiers::IsSpace { wide: rows_of(ty) == 2, space }, &[t], &[a])
 }
 
 /// `mapa d, a, rank`: the address of the same place in another block of the cluster.
-fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
-    let start = match f.modifiers.take_any(&[("shared::cluster", ()), ("shared::cta", ())]) {
-        Some(()) => 0,
-        None => window::SHARED,
-    };
+fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let generic = f.modifiers.take_any(&[("shared::cluster", ()), ("shared::cta", ())]).is_none();
     let ty = f.modifiers.ty()?;
     let [t, a, rank] = f.operands()?;
     let symbol = match a {
@@ -583,25 +493,15 @@ fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
     };
     let a = match symbol {
         Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
-        Some((symbol, offset)) => d.symbol_address(&symbol, offset, rows_of(ty) == 2, start != 0)?,
+        Some((symbol, offset)) => d.symbol_address(&symbol, offset, rows_of(ty) == 2, generic)?,
     };
     let rank = d.source(rank, ScalarType::U32)?;
     let t = d.real_target(t, ty)?;
-    let low = (1u64 << window::SHARED_OFFSET_BITS) - 1;
-    let map = move |a: u64, rank: u32| {
-        let offset = a.wrapping_sub(start) & low;
-        start
-            .wrapping_add(u64::from(rank.wrapping_add(1) & 0xff) << window::SHARED_OFFSET_BITS)
-            .wrapping_add(offset)
-    };
-    Ok(match rows_of(ty) {
-        1 => each2(t, a, rank, move |a: u32, rank: u32| map(a.into(), rank) as u32),
-        _ => each2(t, a, rank, map),
-    })
+    f.arithmetic(Qualifiers::MapAddress { ty, generic }, &[t], &[a, rank])
 }
 
 /// `getctarank d, a`: which block of the cluster an address belongs to.
-fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
+fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     f.modifiers.take("shared::cluster");
     let ty = f.modifiers.ty()?;
     let [t, a] = f.operands()?;
@@ -616,12 +516,5 @@ fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal
     };
     let own = d.init(crate::form::program::Init::ClusterCtaRank, 1)?;
     let t = d.real_target(t, ScalarType::U32)?;
-    let rank = |a: u64, own: u32| match (a >> window::SHARED_OFFSET_BITS) as u32 & 0xff {
-        0 => own,
-        rank => rank - 1,
-    };
-    Ok(match rows_of(ty) {
-        1 => each2(t, a, own, move |a: u32, own: u32| rank(a.into(), own)),
-        _ => each2(t, a, own, rank),
-    })
+    f.arithmetic(Qualifiers::Type(ty), &[t], &[a, own])
 }

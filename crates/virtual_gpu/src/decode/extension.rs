@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::modifiers::Form;
 use super::{asynchronous, matrix, multimem, stack, texture};
 use crate::form::op::OpKind;
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::function::{Draft, Item};
+use super::draft::{Draft, Item};
 use crate::form::op::{Guard, Op, OpKind, Touched};
 
 struct BasicBlock {
@@ -151,6 +151,7 @@ fn successors(
 
 fn glue(kind: OpKind) -> Draft {
     Draft {
+        evaluate: None,
         op: Op { guard: Guard::ALWAYS, kind },
         line: 0,
         loc: None,

@@ -3,44 +3,17 @@
 use ptx::{Instruction, Operand};
 
 use super::function::Decoder;
-use super::modifiers::Modifiers;
+use super::modifiers::{Form, Modifiers};
 use super::{
     Refusal, asynchronous, atomics, call, compare, control, convert, data, extension, float, forms, half,
-    mixed, video, warp,
+    multimem, video, warp,
 };
-use crate::form::arithmetic::{Arithmetic, Opcode};
-use crate::form::lanewise::Evaluate;
+use crate::evaluate::{self, Evaluate};
+use crate::form::arithmetic::Opcode;
 use crate::form::op::OpKind;
 
-/// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
-pub(super) struct Form<'a> {
-    pub name: &'a str,
-    pub modifiers: Modifiers<'a>,
-    pub operands: &'a [Operand],
-}
-
-impl<'a> Form<'a> {
-    /// Exactly so many operands.
-    pub fn operands<const N: usize>(&self) -> Result<&'a [Operand; N], Refusal> {
-        self.operands
-            .try_into()
-            .map_err(|_| Refusal(format!("it takes {N} operands, not {}", self.operands.len())))
-    }
-
-    /// Refuses modifiers that were not taken.
-    pub fn done(self) -> Result<(), Refusal> {
-        self.modifiers.finish()
-    }
-}
-
-/// An arithmetic instruction of that name, evaluated like this.
-pub(super) fn arithmetic(name: &str, evaluate: Evaluate) -> Result<OpKind, Refusal> {
-    let opcode = Opcode::of(name).ok_or_else(|| Refusal::new(unknown(name)))?;
-    Ok(OpKind::Alu(Arithmetic { opcode, evaluate }))
-}
-
-/// Decodes an instruction.
-pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Refusal> {
+/// Decodes an instruction, and finds how it is evaluated if it is arithmetic.
+pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<(OpKind, Option<Evaluate>), Refusal> {
     let mut form =
         Form { name: i.opcode.name.as_str(), modifiers: Modifiers::new(&i.opcode), operands: &i.operands };
     let packed_or_half =
@@ -51,7 +24,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
     let vector = f.operands.iter().any(|o| matches!(o, Operand::Vector(_) | Operand::Indexed(..)));
     d.reads_special = vector || f.name == "mov" || f.name == "cvt" && !float && !packed_or_half;
     let kind = match f.name {
-        "add" | "sub" | "mul" | "fma" if packed_or_half && float => mixed::decode(d, f)?,
+        "add" | "sub" | "mul" | "fma" if packed_or_half && float => half::mixed(d, f)?,
         "add" | "sub" | "mul" | "fma" | "mad" | "min" | "max" | "abs" | "neg" | "ex2" | "tanh"
             if packed_or_half =>
         {
@@ -63,12 +36,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp" | "copysign" => {
             float::decode(d, f)?
         }
-        "add" | "sub" | "mul" | "mad" | "mul24" | "mad24" | "sad" | "div" | "rem" | "abs" | "neg" | "min"
-        | "max" | "addc" | "subc" | "madc" | "popc" | "clz" | "bfind" | "fns" | "brev" | "bfe" | "bfi"
-        | "bmsk" | "szext" | "dp4a" | "dp2a" | "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shf"
-        | "shl" | "shr" | "prmt" => super::arithmetic::decode(d, f)?,
         "setp" | "set" | "selp" | "slct" => compare::decode(d, f)?,
         "cvt" => convert::decode(d, f)?,
+        "st" | "red" if i.opcode.has("async") && i.opcode.has("release") => multimem::released(d, f)?,
         "st" | "red" if i.opcode.has("async") => asynchronous::store(d, f)?,
         "st" if i.opcode.has("bulk") => return Err(Refusal::new(BULK)),
         "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
@@ -82,8 +52,15 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
         name if video::knows(name) => video::decode(d, f)?,
         _ => match extension::decode(d, f)? {
             Some(kind) => kind,
-            None => return Err(Refusal::new(unknown(i.opcode.name.as_str()))),
+            None if Opcode::of(f.name).is_some() => super::arithmetic::decode(d, f)?,
+            None => return Err(Refusal::new(unknown(f.name))),
         },
+    };
+    let evaluate = match &kind {
+        OpKind::Alu(operation) => {
+            Some(evaluate::evaluation(operation).map_err(|unknown| Refusal(unknown.0))?)
+        }
+        _ => None,
     };
     form.done()?;
     let short = matches!(i.opcode.name.as_str(), "ld" | "st") && i.operands.len() < 3;
@@ -94,7 +71,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<OpKind, Ref
     // Last, because what a decoder says is more to the point.
     forms::check(&i.opcode)?;
     d.module.requirements.check(i)?;
-    Ok(kind)
+    Ok((kind, evaluate))
 }
 
 const BULK: &str = "Blackwell's filling of shared memory is not executed; store the zeros with st";

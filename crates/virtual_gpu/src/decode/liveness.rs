@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::function::Draft;
+use super::draft::Draft;
 use crate::form::op::{Guard, OpKind};
 use crate::form::registers::Slot;
 

@@ -4,12 +4,13 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::modifiers::Form;
+use crate::form::access::SpaceOperand;
 use crate::form::matrix::{FragmentAccess, MatrixAccess, Transpose};
 use crate::form::matrix::{
     FragmentMultiply, GroupMultiply, GroupSource, MatrixOperands, SparseMultiply, Together, WarpMultiply,
 };
-use crate::form::op::{OpKind, SpaceOperand};
+use crate::form::op::OpKind;
 use crate::form::registers::Slot;
 use crate::matrix::mma::{Counts, Mma};
 use crate::matrix::sparse::Sparse;

@@ -1,10 +1,48 @@
-//! The modifiers of an instruction, taken one by one: what is left over at the end is not supported.
+//! An instruction under way. Its modifiers are taken one by one: what is left over at the end is not supported.
 
-use ptx::{Opcode, ScalarType};
+use ptx::{Opcode, Operand, ScalarType};
 
 use super::Refusal;
 use crate::alu::Round;
+use crate::form::arithmetic::{self, Arithmetic};
+use crate::form::op::OpKind;
+use crate::form::qualifiers::Qualifiers;
+use crate::form::registers::Slot;
 use crate::observer::{Order, Scope};
+
+/// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
+pub(super) struct Form<'a> {
+    pub name: &'a str,
+    pub modifiers: Modifiers<'a>,
+    pub operands: &'a [Operand],
+}
+
+impl<'a> Form<'a> {
+    /// Exactly so many operands.
+    pub fn operands<const N: usize>(&self) -> Result<&'a [Operand; N], Refusal> {
+        self.operands
+            .try_into()
+            .map_err(|_| Refusal(format!("it takes {N} operands, not {}", self.operands.len())))
+    }
+
+    /// The arithmetic operation of this name.
+    pub fn arithmetic(
+        &self,
+        qualifiers: Qualifiers,
+        targets: &[Slot],
+        sources: &[Slot],
+    ) -> Result<OpKind, Refusal> {
+        let opcode = arithmetic::Opcode::of(self.name)
+            .ok_or_else(|| Refusal::new("the virtual GPU does not know this instruction"))?;
+        let (targets, sources) = (targets.into(), sources.into());
+        Ok(OpKind::Alu(Box::new(Arithmetic { opcode, qualifiers, targets, sources })))
+    }
+
+    /// Refuses modifiers that were not taken.
+    pub fn done(self) -> Result<(), Refusal> {
+        self.modifiers.finish()
+    }
+}
 
 /// The modifiers that nobody has asked for yet.
 pub(super) struct Modifiers<'a> {

@@ -10,37 +10,25 @@ use std::sync::{Arc, OnceLock};
 
 use gpu_model::Chip;
 use ptx::{
-    Block, Function, FunctionKind, Instruction, Linkage, Name, Position, ScalarType, SourceLines, Space,
-    Statement, Variable,
+    Block, Function, FunctionKind, Instruction, Linkage, Name, ScalarType, SourceLines, Space, Statement,
+    Variable,
 };
 
 use super::allocation::Allocation;
-use super::function::{Decoder, LaidOut, Symbol, element};
+use super::body::LaidOut;
+use super::function::{Decoder, ModuleNames, Symbol, element};
 use super::reach::{Reached, reached};
 use super::requirements::Requirements;
 use super::{Refusal, call, declaration};
 use crate::Error;
+use crate::evaluate::Evaluations;
 use crate::form::op::OpKind;
 use crate::form::program::Param;
-use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable, Signature};
+use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable};
+use crate::form::signature::Signature;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData};
 use crate::texture::Textures;
-
-/// Names that every function of the module sees.
-pub(super) struct ModuleNames {
-    pub names: HashMap<Name, Symbol>,
-    /// Bytes of an element of those that are arrays.
-    pub elements: HashMap<Name, u32>,
-    /// Variables declared inside functions, by their position.
-    pub inner: HashMap<Position, Symbol>,
-    /// Functions by name: index and signature.
-    pub functions: HashMap<Name, (u32, Signature)>,
-    /// Kernels, which no instruction may name.
-    pub kernels: HashSet<Name>,
-    /// What the module's version and target leave out.
-    pub requirements: Requirements,
-}
 
 /// Most rows of registers that a function's frame may have, constants among them: 128 MiB a warp. A thread of a device has
 /// 255 registers and 512 KiB to put others into, an eighth of this.
@@ -98,7 +86,8 @@ pub(crate) fn load(
         }
     }
     let mut code = Code { target, version: module.version, ..Code::default() };
-    let kernels = loader.functions(&module, &mut code)?;
+    let mut evaluations = Evaluations::default();
+    let kernels = loader.functions(&module, &mut code, &mut evaluations)?;
     loader.initialise(memory)?;
     code.shared = std::mem::take(&mut loader.shared);
     code.frames = (0..module.locations.len()).map(|_| OnceLock::new()).collect();
@@ -109,6 +98,7 @@ pub(crate) fn load(
     code.lines = lines;
     Ok(Module(Arc::new(ModuleData {
         code: Arc::new(code),
+        evaluations,
         kernels,
         globals,
         references,
@@ -293,6 +283,7 @@ impl Loader<'_> {
         &mut self,
         module: &ptx::Module,
         code: &mut Code,
+        evaluations: &mut Evaluations,
     ) -> Result<Vec<(KernelCode, Rc<Reached>)>, Error> {
         let defined: Vec<&Function> = module.functions.iter().filter(|f| f.body.is_some()).collect();
         for function in &module.functions {
@@ -342,9 +333,9 @@ impl Loader<'_> {
                 let params = kernel_params(&mut decoder, function).map_err(at_function)?;
                 kernels.push(kernel_code(function, index as u32, params));
             }
-            larger.extend(self.function(function, code)?.map(|better| (index, better)));
+            larger.extend(self.function(function, code, evaluations)?.map(|better| (index, better)));
         }
-        self.share_rows(&defined, larger, code)?;
+        self.share_rows(&defined, larger, code, evaluations)?;
         let reached = reached(&code.functions).map_err(|function| {
             let name = code.functions[function as usize].name.clone();
             self.refuse(Refusal::new("its functions reach too many shared variables"), name, 0, None)
@@ -362,10 +353,15 @@ impl Loader<'_> {
     }
 
     /// Decodes a function and puts it behind those before it. Gives what a large one is better decoded again with.
-    fn function(&self, function: &Function, code: &mut Code) -> Result<Option<Allocation>, Error> {
+    fn function(
+        &self,
+        function: &Function,
+        code: &mut Code,
+        evaluations: &mut Evaluations,
+    ) -> Result<Option<Allocation>, Error> {
         let (decoded, LaidOut { drafts, liveness, better }) =
             self.decode(function, None, code.ops.len() as u32)?;
-        code.append(drafts);
+        code.append(drafts, evaluations);
         let (shared_of, visits) = super::provenance::shared_of(code, &decoded);
         code.shared_of.extend(shared_of);
         code.steps += liveness.steps + visits;
@@ -380,6 +376,7 @@ impl Loader<'_> {
         defined: &[&Function],
         larger: Vec<(usize, Allocation)>,
         code: &mut Code,
+        evaluations: &mut Evaluations,
     ) -> Result<(), Error> {
         for (index, _) in &larger {
             let function = &code.functions[*index];
@@ -399,6 +396,7 @@ impl Loader<'_> {
                 }
                 code.ops[at] = draft.op;
                 code.touched[at] = draft.touched;
+                evaluations.0[at] = draft.evaluate;
             }
         }
         for (function, code) in defined.iter().zip(&code.functions) {

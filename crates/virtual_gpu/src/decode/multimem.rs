@@ -7,10 +7,11 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, rows_of};
-use super::instruction::Form;
+use super::modifiers::Form;
 use super::{asynchronous, atomics, data};
+use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::asynchronous::{Linear, LinearTarget, Reduction, ReductionKind};
-use crate::form::op::{AddressOperand, AtomicOp, MemoryOp, OpKind, SpaceOperand};
+use crate::form::op::{AtomicOp, MemoryOp, OpKind};
 use crate::form::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
 

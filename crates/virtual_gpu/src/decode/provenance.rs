@@ -9,7 +9,8 @@
 
 use std::collections::HashMap;
 
-use crate::form::op::{AddressOperand, OpKind};
+use crate::form::access::AddressOperand;
+use crate::form::op::OpKind;
 use crate::form::program::{Code, FunctionCode, Init};
 use crate::form::registers::Slot;
 

@@ -4,7 +4,7 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::Form;
+use super::modifiers::Form;
 use crate::form::extension::Stack;
 use crate::form::op::OpKind;
 

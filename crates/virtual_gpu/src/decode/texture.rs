@@ -9,9 +9,9 @@ use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::data::part_of_vector;
 use super::function::Decoder;
-use super::instruction::Form;
-use super::modifiers::Modifiers;
-use crate::form::op::{AddressOperand, OpKind};
+use super::modifiers::{Form, Modifiers};
+use crate::form::access::AddressOperand;
+use crate::form::op::OpKind;
 use crate::form::registers::{NONE, Slot};
 use crate::form::texture::{
     Geometry, IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction,

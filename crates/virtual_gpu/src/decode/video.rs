@@ -4,11 +4,11 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::Decoder;
-use super::instruction::{Form, arithmetic};
-use crate::alu::compare::{self, IntCmp};
-use crate::alu::video::{self, Mad, Op, Packed, PackedOp, Part, Secondary};
-use crate::form::lanewise::{Evaluate, each3};
+use super::modifiers::Form;
+use crate::alu::compare::IntCmp;
+use crate::alu::video::{Mad, Op, Packed, PackedOp, Part, Secondary};
 use crate::form::op::OpKind;
+use crate::form::qualifiers::{Qualifiers, Video};
 use crate::form::registers::Slot;
 
 const COMPARISONS: [(&str, IntCmp); 6] = [
@@ -40,13 +40,12 @@ fn plain(name: &str) -> Option<Op> {
 
 /// Decodes one.
 pub(super) fn decode(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let alu = match form.name.as_bytes().last() {
-        Some(b'2') => packed(d, form, 2)?,
-        Some(b'4') => packed(d, form, 4)?,
-        _ if form.name == "vmad" => mad(d, form)?,
-        _ => scalar(d, form)?,
-    };
-    arithmetic(form.name, alu)
+    match form.name.as_bytes().last() {
+        Some(b'2') => packed(d, form, 2),
+        Some(b'4') => packed(d, form, 4),
+        _ if form.name == "vmad" => mad(d, form),
+        _ => scalar(d, form),
+    }
 }
 
 /// The signedness of the next type.
@@ -85,13 +84,13 @@ fn source(d: &mut Decoder<'_>, operand: &Operand) -> Result<(Slot, Part), Refusa
 }
 
 /// `vadd` and its likes, `vshl`, `vshr`, `vset`.
-fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
+fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let set = f.name == "vset";
     let to_signed = if set { false } else { signed(f)? };
     let (a_signed, b_signed) = (signed(f)?, signed(f)?);
     let saturate = f.modifiers.take("sat");
     let wrap = f.modifiers.take_any(&[("clamp", false), ("wrap", true)]);
-    let cmp = f.modifiers.take_any(&COMPARISONS);
+    let compare = f.modifiers.take_any(&COMPARISONS);
     let second =
         f.modifiers.take_any(&[("add", Secondary::Add), ("min", Secondary::Min), ("max", Secondary::Max)]);
     let [target, a, b, rest @ ..] = f.operands else {
@@ -110,48 +109,12 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
         }
     };
     let t = d.real_target(&target, ScalarType::B32)?;
-    let compute: Box<dyn Fn(i64, i64) -> i64 + Send + Sync> = match (f.name, plain(f.name), wrap, cmp) {
-        (_, Some(op), None, None) => Box::new(move |a, b| video::apply(op, a, b)),
-        ("vshl", None, Some(wrap), None) if second.is_some() => {
-            Box::new(move |a, b| video::shl_whole(a, b as u32, wrap))
-        }
-        ("vshl", None, Some(wrap), None) => Box::new(move |a, b| video::shl(a, b as u32, wrap)),
-        ("vshr", None, Some(wrap), None) => Box::new(move |a, b| video::shr(a, b as u32, wrap)),
-        ("vset", None, None, Some(cmp)) => Box::new(move |a, b| i64::from(compare::int(cmp, a, b))),
-        _ => return Err(Refusal::new("this form does not exist")),
-    };
-    // Of `vset` the type of `a` stands for the missing one.
-    let second_signed = if set { a_signed } else { to_signed };
-    let sum = matches!(plain(f.name), Some(Op::Add | Op::Sub | Op::AbsDiff));
-    // What a shift moved beyond the word counts, too.
-    let shift = wrap.is_some();
-    // A result that stays negative counts as such in an unsigned comparison, too.
-    let negative = !set && (a_signed || b_signed) && (!saturate || to_signed);
-    Ok(each3(t, a, b, c, move |a: u32, b: u32, c: u32| {
-        let value = compute(a_part.read(a, a_signed), b_part.read(b, b_signed));
-        let value = match saturate {
-            true if to != Part::Word => video::saturate_part(value, to, to_signed),
-            true if sum => video::saturate_sum(value, to, to_signed),
-            true => video::saturate(value, to, to_signed),
-            false => value,
-        };
-        match second {
-            Some(op) => {
-                let wide = if shift {
-                    value
-                } else if negative {
-                    i64::from(value as i32)
-                } else {
-                    i64::from(value as u32)
-                };
-                video::secondary(op, wide, c, second_signed)
-            }
-            None => video::merge(to, value as u32, c),
-        }
-    }))
+    let parts = [(a_part, a_signed), (b_part, b_signed)];
+    let video = Video { parts, to: (to, to_signed), saturate, wrap, compare, second };
+    f.arithmetic(Qualifiers::Video(video), &[t], &[a, b, c])
 }
 
-fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
+fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let _ = signed(f)?;
     let (a_signed, b_signed) = (signed(f)?, signed(f)?);
     let plus_one = f.modifiers.take("po");
@@ -180,9 +143,8 @@ fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<Evaluate, Refusal> {
         shift,
         saturate,
     };
-    Ok(each3(t, a, b, c, move |a: u32, b: u32, c: u32| {
-        video::mad(a_part.read(a, a_signed), b_part.read(b, b_signed), c, mode)
-    }))
+    let parts = [(a_part, a_signed), (b_part, b_signed)];
+    f.arithmetic(Qualifiers::VideoMad { parts, mode }, &[t], &[a, b, c])
 }
 
 /// The digits of a selector such as `h10` or `b3210`, lowest lane first.
@@ -196,7 +158,7 @@ fn lanes(selector: &str, letter: char, limit: u8) -> Result<Vec<u8>, Refusal> {
 }
 
 /// `vadd2`, `vset4` and their likes.
-fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<Evaluate, Refusal> {
+fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<OpKind, Refusal> {
     let name = &f.name[..f.name.len() - 1];
     let op = match (name, plain(name)) {
         (_, Some(op)) => PackedOp::Scalar(op),
@@ -241,5 +203,5 @@ fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<Evaluate, 
     let b32 = ScalarType::B32;
     let (a, b, c) = (d.source(&a, b32)?, d.source(&b, b32)?, d.source(c, b32)?);
     let t = d.real_target(&t, b32)?;
-    Ok(each3(t, a, b, c, move |a, b, c| video::packed(form, a, b, c)))
+    f.arithmetic(Qualifiers::VideoPacked(form), &[t], &[a, b, c])
 }

@@ -5,7 +5,7 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::function::{Decoder, rows_of};
-use super::instruction::Form;
+use super::modifiers::Form;
 use crate::alu::atomic::Redux;
 use crate::form::op::{BarrierKind, BarrierOp, CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
 use crate::form::registers::NONE;

@@ -3,7 +3,7 @@
 use super::context::{Cx, Raise, SharedMemory, raise};
 use super::warp::Warp;
 use crate::fault::FaultKind;
-use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::form::values::Values;
 use crate::memory::{AllocationKind, window};

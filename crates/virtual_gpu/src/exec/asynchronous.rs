@@ -5,13 +5,12 @@
 //! reads what was there before, on every run.
 
 use super::access;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
 use super::mbarrier;
-use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
-use crate::form::op::SpaceOperand;
 use crate::form::registers::lanes_of;
 use crate::observer::{AccessKind, AsyncEvent, At, MemorySpace};
 

@@ -7,7 +7,8 @@ use super::access::{self, Shape};
 use super::context::{Cx, Raise};
 use super::warp::Warp;
 use crate::alu::{atomic as alu, half};
-use crate::form::op::{AtomicFunction as F, AtomicOp};
+use crate::form::access::AtomicFunction as F;
+use crate::form::op::AtomicOp;
 use crate::form::registers::{Lane, NONE, Regs, lanes_of};
 use crate::observer::{At, BlockObserver};
 
@@ -44,10 +45,10 @@ pub(super) fn atomic<O: BlockObserver>(
     let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, at)?;
     for i in lanes_of(at.lanes) {
         let shared = match op.space {
-            crate::form::op::SpaceOperand::Generic => {
+            crate::form::access::SpaceOperand::Generic => {
                 access::space_of(generic[i]).0 == crate::observer::MemorySpace::Shared
             }
-            crate::form::op::SpaceOperand::In(space) => space == crate::observer::MemorySpace::Shared,
+            crate::form::access::SpaceOperand::In(space) => space == crate::observer::MemorySpace::Shared,
         };
         for (e, &operand) in op.operands.iter().enumerate() {
             let target = op.targets.get(e).copied().unwrap_or(NONE);

@@ -1,66 +1,19 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
+use super::block_state::{Barrier, BlockState};
 use super::cluster::ClusterState;
 use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
-use super::extension::ExtensionState;
 use super::frame;
 use super::run::{self, Raised};
-use super::spin::Watch;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
-use crate::form::op::{BarrierKind, BarrierOp, MemoryOp, OpKind, SpaceOperand};
+use crate::form::op::{BarrierKind, BarrierOp, OpKind};
 use crate::form::registers::lanes_of;
 use crate::memory::View;
-use crate::observer::{At, BarrierStep, BlockObserver, MemorySpace, Scope};
+use crate::observer::{At, BarrierStep, BlockObserver};
 
 /// Operations that a warp runs before the next has its turn.
 const WARP_QUANTUM: u32 = 2048;
-
-/// What the operations of a block's warps share, apart from the warps themselves.
-#[derive(Debug, Default)]
-pub(crate) struct BlockState {
-    pub index: [u32; 3],
-    pub linear: u64,
-    pub cluster_rank: u32,
-    /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
-    pub age: u64,
-    /// Counts what others may wait for: stores, atomics that changed something, barriers that opened.
-    pub progress: u64,
-    /// Looks closer at what the warps do, when nothing was written for long.
-    pub watch: Option<Box<Watch>>,
-    /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
-    told: bool,
-    /// How many such stores there were; `None` in schedules that have turns of their own.
-    tellings: Option<u32>,
-    /// What the kernel printed.
-    pub output: Vec<u8>,
-    pub extensions: ExtensionState,
-    barriers: [Barrier; 16],
-}
-
-impl BlockState {
-    /// Whether a volatile or ordered store is one after which others get their turn: every other one, more or less. After
-    /// all, or after none, a queue would always be empty, or always full.
-    pub fn tells(&mut self, store: &MemoryOp) -> bool {
-        let Some(tellings) = &mut self.tellings else { return false };
-        *tellings = tellings.wrapping_add(1);
-        let tells = tellings.wrapping_mul(0x9e37_79b9) >> 31 != 0;
-        let shared = store.space == SpaceOperand::In(MemorySpace::Shared);
-        self.told |= tells && store.scope > Scope::Block && !shared;
-        tells
-    }
-}
-
-/// One of a block's barriers.
-#[derive(Debug, Default, Clone, Copy)]
-struct Barrier {
-    /// Threads that have arrived, counted by whole warps.
-    arrived: u32,
-    threads: u32,
-    /// Of the threads that brought a predicate: how many, and how many said yes.
-    asked: u32,
-    yes: u32,
-}
 
 /// One block with all that it owns.
 #[derive(Debug)]

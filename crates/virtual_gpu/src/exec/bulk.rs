@@ -12,14 +12,13 @@ use std::sync::Arc;
 
 use super::access;
 use super::atomic;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
 use super::mbarrier;
-use super::run::Step;
 use super::undefined::Beside;
 use crate::fault::FaultKind;
+use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{BulkGroup, Landing, Linear, LinearTarget, Reduction, StoreAsync};
-use crate::form::op::SpaceOperand;
 use crate::form::registers::{Regs, Slot, lanes_of};
 use crate::memory::{Piece, window};
 use crate::observer::{AsyncEvent, At, MemorySpace};

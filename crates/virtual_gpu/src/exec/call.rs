@@ -2,12 +2,13 @@
 
 use super::context::{Cx, LaunchContext, Raise, raise};
 use super::frame;
-use super::run::split;
+use super::warp::split;
 use super::warp::{Group, Overflow, Warp};
 use crate::fault::FaultKind;
 use crate::form::op::{CallOp, Callee, OpKind};
-use crate::form::program::{Code, Place, Signature, code_address};
+use crate::form::program::{Code, code_address};
 use crate::form::registers::{Regs, Row, Slot, lanes_of};
+use crate::form::signature::{Place, Signature};
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
 

@@ -1,8 +1,7 @@
 //! What the blocks of a cluster share beside their shared memory, and `barrier.cluster`.
 
-use super::context::Raise;
+use super::context::{Raise, Step};
 use super::extension::{Execute, ExtensionState, Machine};
-use super::run::Step;
 use crate::form::asynchronous::BarrierCluster;
 use crate::form::registers::lanes_of;
 use crate::observer::{AsyncEvent, At};

@@ -1,7 +1,7 @@
 //! Instructions in which lanes of a warp take part together: shuffles, votes, matches, reductions, `bar.warp.sync`.
 
 use super::context::{Cx, Raise, raise};
-use super::run::split;
+use super::warp::split;
 use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;

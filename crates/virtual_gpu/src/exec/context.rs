@@ -1,9 +1,10 @@
 //! What an operation can reach beside its warp: the block, its cluster's shared memory, device memory, the observer.
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
 use super::warp::Warp;
+use crate::evaluate::Evaluations;
 use crate::fault::FaultKind;
 use crate::form::program::{Code, KernelCode};
 use crate::form::registers::Regs;
@@ -16,6 +17,7 @@ use crate::{Gpu, Quota};
 pub(crate) struct LaunchContext<'a> {
     pub gpu: &'a Gpu,
     pub code: &'a Code,
+    pub evaluations: &'a Evaluations,
     pub kernel: &'a KernelCode,
     pub launch: Launch,
     pub params: &'a [u8],
@@ -36,6 +38,18 @@ pub(crate) struct LaunchContext<'a> {
     pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
     pub workspace: u64,
+}
+
+/// What came of an operation that may need another go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "answered by extensions")]
+pub(crate) enum Step {
+    /// Go on with the next operation.
+    Next,
+    /// Nothing happened; try again when others have run.
+    Retry,
+    /// Go on with the next operation when others have run.
+    Yield,
 }
 
 /// A fault before it is known where: the kind and the lanes.

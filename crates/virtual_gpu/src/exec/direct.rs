@@ -5,7 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::form::op::{AddressOperand, MemoryOp};
+use crate::form::access::AddressOperand;
+use crate::form::op::MemoryOp;
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 
 /// A piece of memory: where it starts in its space, its bytes on the host, and its length.

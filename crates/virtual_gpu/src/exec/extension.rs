@@ -7,10 +7,9 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::cluster::ClusterState;
-use super::context::{LaunchContext, Raise, SharedMemory, raise};
-use super::run::Step;
+use super::context::{LaunchContext, Raise, SharedMemory, Step, raise};
 use super::warp::Warp;
 use crate::fault::FaultKind;
 use crate::form::extension::{Extension, each_extension};

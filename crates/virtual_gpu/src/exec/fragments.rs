@@ -1,10 +1,9 @@
 //! Matrices between memory and registers: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load`, `wmma.store`.
 
 use super::access;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
 use super::matrix::{rows, set_rows, together};
-use super::run::Step;
 use super::undefined::Beside;
 use crate::fault::FaultKind;
 use crate::form::matrix::{FragmentAccess, MatrixAccess, Transpose};

@@ -1,6 +1,6 @@
 //! The registers of a new frame that depend on the launch, the block or the thread.
 
-use super::block::BlockState;
+use super::block_state::BlockState;
 use super::context::LaunchContext;
 use super::warp::Warp;
 use crate::form::program::{AddressForm, Init, LaneMask, SharedSize};

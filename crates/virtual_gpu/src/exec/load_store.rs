@@ -6,7 +6,8 @@ use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve,
 use super::context::{Cx, Raise};
 use super::direct::{self, Piece};
 use super::warp::Warp;
-use crate::form::op::{AddressOperand, MemoryOp, ParamOp, SpaceOperand};
+use crate::form::access::{AddressOperand, SpaceOperand};
+use crate::form::op::{MemoryOp, ParamOp};
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::memory::AllocationKind;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace, Order};

@@ -3,9 +3,8 @@
 //! A warpgroup's product is computed when it is issued: the accumulators are there at once, whatever `wgmma.wait_group`
 //! says. Observers are told how long hardware may take with what it reads of shared memory.
 
-use super::context::Raise;
+use super::context::{Raise, Step};
 use super::extension::{Execute, Machine};
-use super::run::Step;
 use super::undefined::Beside;
 use crate::form::matrix::{
     FragmentMultiply, GroupMultiply, GroupSource, MatrixOperands, SparseMultiply, Together, WarpMultiply,

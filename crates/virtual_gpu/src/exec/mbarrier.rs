@@ -7,13 +7,12 @@
 use super::access;
 use super::asynchronous;
 use super::bulk;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
 use super::reach::named;
-use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{Action, PendingCount, Phase, Test, Update};
-use crate::form::op::SpaceOperand;
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::observer::{AsyncEvent, At};
 

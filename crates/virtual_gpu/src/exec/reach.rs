@@ -6,7 +6,7 @@ use super::access;
 use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
-use crate::form::op::SpaceOperand;
+use crate::form::access::SpaceOperand;
 use crate::memory::Piece;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
 

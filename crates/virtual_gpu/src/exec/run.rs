@@ -1,7 +1,7 @@
 //! The interpreter's loop: runs a warp's groups, one operation after the other.
 
-use super::context::{Cx, Raise, raise};
-use super::warp::{Group, Stop, Wait, Warp};
+use super::context::{Cx, Raise, Step, raise};
+use super::warp::{Group, Stop, Wait, Warp, split};
 use super::{atomic, call, collective, extension, load_store, system};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
@@ -9,18 +9,6 @@ use crate::form::program::Code;
 use crate::form::registers::{NONE, Regs};
 use crate::form::values::Operands;
 use crate::observer::{AsyncEvent, At, BlockObserver, Order, Register};
-
-/// What came of an operation that may need another go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "answered by extensions")]
-pub(crate) enum Step {
-    /// Go on with the next operation.
-    Next,
-    /// Nothing happened; try again when others have run.
-    Retry,
-    /// Go on with the next operation when others have run.
-    Yield,
-}
 
 /// A fault, with the operation that raised it.
 pub(crate) struct Raised {
@@ -44,6 +32,7 @@ pub(crate) fn run<O: BlockObserver>(
     quantum: u32,
 ) -> Result<Stop, Raised> {
     let code = cx.launch.code;
+    let evaluations = &cx.launch.evaluations.0;
     let end = warp.steps + u64::from(quantum);
     'pick: loop {
         let picked = warp.pick(code);
@@ -86,9 +75,11 @@ pub(crate) fn run<O: BlockObserver>(
             }
             let failed = |raise: Box<Raise>| Raised { raise, pc };
             match &op.kind {
-                OpKind::Alu(arithmetic) => {
-                    if active != 0 {
-                        (arithmetic.evaluate)(regs, active);
+                OpKind::Alu(_) => {
+                    if active != 0
+                        && let Some(evaluate) = &evaluations[pc as usize]
+                    {
+                        evaluate(regs, active);
                     }
                     pc += 1;
                 }
@@ -280,17 +271,6 @@ pub(crate) fn run<O: BlockObserver>(
                 }
             }
         }
-    }
-}
-
-/// Lanes of the running group that an operation's guard left out go on behind it, as a group of their own.
-pub(super) fn split(warp: &mut Warp, running: usize, active: u32) {
-    let group = &mut warp.groups[running];
-    let rest = group.mask & !active;
-    if rest != 0 {
-        group.mask = active;
-        let other = Group { pc: group.pc + 1, mask: rest, ..*group };
-        warp.groups.push(other);
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::access;
-use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::registers::{Regs, lanes_of};
 use crate::memory::window;
 use crate::observer::{At, MemorySpace};

@@ -4,9 +4,8 @@
 //! one that asks for most, so that the frame has one end. What was taken is given back when the frame is left, or by
 //! `stackrestore` if all the frame's lanes come to it together; lanes that come alone leave it to the end of the call.
 
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
-use super::run::Step;
 use crate::fault::FaultKind;
 use crate::form::extension::Stack;
 use crate::form::registers::{Slot, lanes_of};

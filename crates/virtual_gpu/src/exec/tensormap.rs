@@ -1,12 +1,11 @@
 //! `tensormap.replace` and `tensormap.cp_fenceproxy`: tensor maps that kernels change.
 
 use super::access;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
-use super::run::Step;
 use crate::fault::FaultKind;
+use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{Field, Publish, Replace};
-use crate::form::op::SpaceOperand;
 use crate::form::registers::lanes_of;
 use crate::observer::{AccessKind, At, MemorySpace};
 use crate::tensor_map::{BYTES, DataType, Swizzle, TensorMap};

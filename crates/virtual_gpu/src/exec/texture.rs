@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::access;
-use super::context::{Raise, raise};
+use super::context::{Raise, Step, raise};
 use super::extension::{Execute, Machine};
 use super::reach::outside;
-use super::run::Step;
 use crate::alu::half;
 use crate::fault::FaultKind;
 use crate::form::registers::{NONE, Slot, lanes_of};

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::extension::Machine;
-use crate::form::op::{AddressOperand, SpaceOperand};
+use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::registers::{NONE, Slot};
 use crate::matrix::mma::Row;
 use crate::matrix::wgmma::ReadShared;

@@ -401,6 +401,17 @@ fn is_warp_sync(code: &Code, pc: u32) -> bool {
     matches!(&code.ops[pc as usize].kind, crate::form::op::OpKind::Collective(c) if c.kind == CollectiveKind::WarpSync)
 }
 
+/// Lanes of the running group that an operation's guard left out go on behind it, as a group of their own.
+pub(super) fn split(warp: &mut Warp, running: usize, active: u32) {
+    let group = &mut warp.groups[running];
+    let rest = group.mask & !active;
+    if rest != 0 {
+        group.mask = active;
+        let other = Group { pc: group.pc + 1, mask: rest, ..*group };
+        warp.groups.push(other);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

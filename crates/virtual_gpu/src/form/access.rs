@@ -1,5 +1,7 @@
 //! What a memory instruction says beside its address: the space, what is done there, and how it is ordered.
 
+use super::registers::{NONE, Slot};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemorySpace {
     /// Global memory; addresses are device addresses.
@@ -52,4 +54,49 @@ pub enum Order {
     /// `.sc`, `membar`.
     SequentiallyConsistent,
     Mmio,
+}
+
+/// Where an instruction's address is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AddressOperand {
+    /// Base register; [`NONE`] if the offset is all.
+    pub base: Slot,
+    /// The base has 64 bits.
+    pub wide: bool,
+    pub offset: i64,
+}
+
+impl AddressOperand {
+    pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
+}
+
+/// The space that an instruction names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpaceOperand {
+    Generic,
+    In(MemorySpace),
+}
+
+/// What an atomic does with the old value and its operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtomicFunction {
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Add,
+    Increment,
+    Decrement,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    AddF32,
+    AddF64,
+    AddF16,
+    AddBf16,
+    AddF16x2,
+    AddBf16x2,
+    MinMaxF16 { bf16: bool, max: bool, packed: bool },
 }

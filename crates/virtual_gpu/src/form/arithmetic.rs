@@ -1,21 +1,18 @@
-//! Arithmetic by its name: which operation, and how this machine evaluates it.
+//! Arithmetic by its name: which operation, of which types, on which registers.
 
-use std::fmt;
+use super::qualifiers::Qualifiers;
+use super::registers::Slot;
 
-use super::lanewise::Evaluate;
-
-/// An arithmetic operation: the same in every lane, registers only. Its operands are among what the operation touches, and
-/// its types among the modifiers of its text.
+/// An arithmetic operation: the same in every lane, registers only. What is written here is all that there is to know of it;
+/// [`crate::evaluate`] finds the function that computes it.
+#[derive(Debug)]
 pub(crate) struct Arithmetic {
     pub opcode: Opcode,
-    /// Evaluates it for the lanes of a mask.
-    pub evaluate: Evaluate,
-}
-
-impl fmt::Debug for Arithmetic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Arithmetic").field(&self.opcode).finish()
-    }
+    pub qualifiers: Qualifiers,
+    /// What it writes, in the order of the text.
+    pub targets: Box<[Slot]>,
+    /// What it reads, in the order of the text; constants lie in registers, too.
+    pub sources: Box<[Slot]>,
 }
 
 macro_rules! opcodes {

@@ -1,7 +1,6 @@
 //! Asynchronous copies, the barriers that they complete on, and tensor maps.
 
-use super::access::MemorySpace;
-use super::op::{AddressOperand, AtomicFunction, SpaceOperand};
+use super::access::{AddressOperand, AtomicFunction, MemorySpace, SpaceOperand};
 use super::registers::Slot;
 
 /// What may be left out of a copy.

@@ -14,13 +14,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::access::MemorySpace;
-use super::op::{AddressOperand, AtomicFunction, Callee, MemoryOp, OpKind, SpaceOperand};
-use super::program::{Code, FunctionCode, Init, Place as Passed};
+use super::access::{AddressOperand, AtomicFunction, MemorySpace, SpaceOperand};
+use super::op::{Callee, MemoryOp, OpKind};
+use super::program::{CALLS, Code, FunctionCode, Init, SwappedParams};
 use super::registers::{NONE, Slot};
-
-/// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.
-pub(crate) type SwappedParams = (usize, usize);
+use super::signature::Place as Passed;
 
 impl Code {
     /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
@@ -82,8 +80,6 @@ type Term = (u64, i64);
 
 /// Computations that are looked into this deep; deeper ones are taken to differ.
 const DEEP: u32 = 12;
-/// Calls of functions that call functions that swap.
-pub(crate) const CALLS: usize = 3;
 /// Writes of a swap's value that are looked at: the loop above has two.
 const STEPS: usize = 64;
 

@@ -1,6 +1,6 @@
 //! Products of matrices, and how their fragments are moved.
 
-use super::op::{AddressOperand, SpaceOperand};
+use super::access::{AddressOperand, SpaceOperand};
 use super::registers::Slot;
 use crate::matrix::mma::Mma;
 use crate::matrix::sparse::Sparse;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::access::{AccessKind, MemorySpace, Order, Scope};
+use super::access::{AccessKind, AddressOperand, AtomicFunction, Order, Scope, SpaceOperand};
 use super::arithmetic::Arithmetic;
 use super::extension::Extension;
-use super::program::Place;
 use super::registers::{NONE, Slot};
+use super::signature::Place;
 
 /// One operation of a program.
 pub(crate) struct Op {
@@ -30,7 +30,7 @@ impl Guard {
 /// What an operation does.
 pub(crate) enum OpKind {
     /// The same in every lane, registers only.
-    Alu(Arithmetic),
+    Alu(Box<Arithmetic>),
     Load(Box<MemoryOp>),
     Store(Box<MemoryOp>),
     Atomic(Box<AtomicOp>),
@@ -81,27 +81,6 @@ impl OpKind {
     }
 }
 
-/// Where an instruction's address is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AddressOperand {
-    /// Base register; [`NONE`] if the offset is all.
-    pub base: Slot,
-    /// The base has 64 bits.
-    pub wide: bool,
-    pub offset: i64,
-}
-
-impl AddressOperand {
-    pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
-}
-
-/// The space that an instruction names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SpaceOperand {
-    Generic,
-    In(MemorySpace),
-}
-
 /// `ld`, `st`.
 #[derive(Debug)]
 pub(crate) struct MemoryOp {
@@ -130,30 +109,6 @@ pub(crate) struct ParamOp {
     pub signed: bool,
     pub rows: u32,
     pub data: Box<[Slot]>,
-}
-
-/// What an atomic does with the old value and its operand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AtomicFunction {
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareAndSwap,
-    Add,
-    Increment,
-    Decrement,
-    MinUnsigned,
-    MaxUnsigned,
-    MinSigned,
-    MaxSigned,
-    AddF32,
-    AddF64,
-    AddF16,
-    AddBf16,
-    AddF16x2,
-    AddBf16x2,
-    MinMaxF16 { bf16: bool, max: bool, packed: bool },
 }
 
 /// `atom`, `red`.

@@ -5,7 +5,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::op::{AddressOperand, Callee, Op, OpKind, SourceOperand, Touched};
+use super::access::AddressOperand;
+use super::op::{Callee, Op, OpKind, SourceOperand, Touched};
 use super::program::{Code, FunctionCode};
 use super::registers::{NONE, Slot};
 

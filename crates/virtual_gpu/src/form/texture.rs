@@ -1,6 +1,6 @@
 //! Textures and surfaces.
 
-use super::op::AddressOperand;
+use super::access::AddressOperand;
 use super::registers::Slot;
 
 /// How an instruction names places of an image.

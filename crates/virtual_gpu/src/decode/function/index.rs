@@ -16,7 +16,7 @@ pub(in crate::decode) fn element(variable: &Variable) -> Option<u32> {
 impl Decoder<'_> {
     /// An instruction with such operands, where each is a register that instructions before it fill, as ptxas does it. `None`
     /// if there are none.
-    pub(super) fn with_sums(&mut self, i: &Instruction) -> Result<Option<Instruction>, Refusal> {
+    pub fn with_sums(&mut self, i: &Instruction) -> Result<Option<Instruction>, Refusal> {
         if !i.operands.iter().any(|operand| matches!(operand, Operand::Symbol(_) | Operand::Element(..))) {
             return Ok(None);
         }
@@ -49,7 +49,7 @@ impl Decoder<'_> {
     }
 
     /// Refuses a sum as what an instruction writes.
-    pub(super) fn keeps_sums(&self, text: &Instruction, i: &Instruction) -> Result<(), Refusal> {
+    pub fn keeps_sums(&self, text: &Instruction, i: &Instruction) -> Result<(), Refusal> {
         for (operand, register) in text.operands.iter().zip(&i.operands) {
             let (Operand::Symbol(_), Operand::Name(name)) = (operand, register) else { continue };
             let slot = self.scopes.last().and_then(|scope| scope.slots.get(name));

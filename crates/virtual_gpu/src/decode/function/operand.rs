@@ -4,7 +4,8 @@ use ptx::{Constant, Name, Operand, ScalarType};
 
 use super::{Decoder, Symbol, rows_of};
 use crate::decode::Refusal;
-use crate::form::op::{AddressOperand, SourceOperand};
+use crate::form::access::AddressOperand;
+use crate::form::op::SourceOperand;
 use crate::form::program::{AddressForm, Init};
 use crate::form::registers::{NONE, Slot};
 

@@ -7,7 +7,7 @@ use super::Decoder;
 impl Decoder<'_> {
     /// An instruction whose operands are vector registers, with each of them written as its components in braces: to ptxas
     /// they are the same. `None` if there are none.
-    pub(super) fn with_components(&mut self, i: &Instruction) -> Option<Instruction> {
+    pub fn with_components(&mut self, i: &Instruction) -> Option<Instruction> {
         // A call passes registers, not lists of them.
         if !self.has_vectors || i.opcode.name == "call" {
             return None;

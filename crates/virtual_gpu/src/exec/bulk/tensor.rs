@@ -2,12 +2,12 @@
 
 use super::{GLOBAL, SHARED, check_swizzle, refuse, word};
 use crate::exec::access;
+use crate::exec::context::Step;
 use crate::exec::context::{Raise, raise};
 use crate::exec::extension::{Execute, Machine};
-use crate::exec::run::Step;
 use crate::fault::FaultKind;
+use crate::form::access::AtomicFunction;
 use crate::form::asynchronous::{Reduction, ReductionKind, TensorBox, TensorLoad, TensorStore};
-use crate::form::op::AtomicFunction;
 use crate::form::registers::lanes_of;
 use crate::memory::window;
 use crate::observer::{AsyncEvent, At, MemorySpace};

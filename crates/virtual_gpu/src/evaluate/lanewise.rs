@@ -4,10 +4,8 @@
 //! keep those of the mask; on a processor with AVX2 and FMA they run in a copy compiled for it. `each1` to `each3` go
 //! lane by lane, for functions that take long. The functions must be total: they see what inactive lanes hold.
 
-use super::registers::{Lane, Regs, Slot, lanes_of};
-
-/// Evaluates an operation in the lanes of a mask.
-pub(crate) type Evaluate = Box<dyn Fn(Regs, u32) + Send + Sync>;
+use super::Evaluate;
+use crate::form::registers::{Lane, Regs, Slot, lanes_of};
 
 fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,53 @@
+//! What the operations of a block can reach of it.
+
+use super::extension::ExtensionState;
+use super::spin::Watch;
+use crate::form::access::SpaceOperand;
+use crate::form::op::MemoryOp;
+use crate::observer::{MemorySpace, Scope};
+
+/// What the operations of a block's warps share, apart from the warps themselves.
+#[derive(Debug, Default)]
+pub(crate) struct BlockState {
+    pub index: [u32; 3],
+    pub linear: u64,
+    pub cluster_rank: u32,
+    /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
+    pub age: u64,
+    /// Counts what others may wait for: stores, atomics that changed something, barriers that opened.
+    pub progress: u64,
+    /// Looks closer at what the warps do, when nothing was written for long.
+    pub watch: Option<Box<Watch>>,
+    /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
+    pub told: bool,
+    /// How many such stores there were; `None` in schedules that have turns of their own.
+    pub tellings: Option<u32>,
+    /// What the kernel printed.
+    pub output: Vec<u8>,
+    pub extensions: ExtensionState,
+    pub barriers: [Barrier; 16],
+}
+
+impl BlockState {
+    /// Whether a volatile or ordered store is one after which others get their turn: every other one, more or less. After
+    /// all, or after none, a queue would always be empty, or always full.
+    pub fn tells(&mut self, store: &MemoryOp) -> bool {
+        let Some(tellings) = &mut self.tellings else { return false };
+        *tellings = tellings.wrapping_add(1);
+        let tells = tellings.wrapping_mul(0x9e37_79b9) >> 31 != 0;
+        let shared = store.space == SpaceOperand::In(MemorySpace::Shared);
+        self.told |= tells && store.scope > Scope::Block && !shared;
+        tells
+    }
+}
+
+/// One of a block's barriers.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Barrier {
+    /// Threads that have arrived, counted by whole warps.
+    pub arrived: u32,
+    pub threads: u32,
+    /// Of the threads that brought a predicate: how many, and how many said yes.
+    pub asked: u32,
+    pub yes: u32,
+}

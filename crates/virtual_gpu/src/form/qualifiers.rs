@@ -1,0 +1,229 @@
+//! What an arithmetic operation says beside its opcode: types, rounding, saturation, and what else its kind has.
+
+use ptx::ScalarType;
+
+use crate::alu::Round;
+use crate::alu::bits::PrmtMode;
+use crate::alu::compare::{BoolOp, FloatCmp, IntCmp, Testp};
+use crate::alu::convert::Narrow;
+use crate::alu::exact::Format;
+use crate::alu::float::{self, MinMax};
+use crate::alu::half;
+use crate::alu::video::{Mad, Packed, Part, Secondary};
+
+/// The qualifiers of an operation, by its kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Qualifiers {
+    /// A type and nothing else. `mov` of several registers packs, unpacks or copies, by how many there are on each side.
+    Type(ScalarType),
+    /// Logic of predicates: which of the sources are negated.
+    Predicates {
+        inverted: [bool; 2],
+    },
+    Integer {
+        ty: ScalarType,
+        half: Option<ProductHalf>,
+        saturate: bool,
+        relu: bool,
+    },
+    /// The flag is the last target and the last source.
+    Carry {
+        ty: ScalarType,
+        /// Of a product.
+        high: bool,
+        reads: bool,
+        writes: bool,
+    },
+    /// `bfind`
+    FindBit {
+        ty: ScalarType,
+        shift_amount: bool,
+    },
+    /// `bmsk`, `szext`: whether amounts wrap around or stop at the width.
+    Amount {
+        ty: ScalarType,
+        wrap: bool,
+    },
+    FunnelShift {
+        left: bool,
+        wrap: bool,
+    },
+    Permute(PrmtMode),
+    DotProduct {
+        signed: [bool; 2],
+        /// Of `dp2a`: which half of the second source.
+        high: bool,
+    },
+    /// `lop3`. With a join: the second target is whether the result, joined with a predicate, is not zero.
+    Table {
+        table: u8,
+        join: Option<BoolOp>,
+        inverted: bool,
+    },
+    Float {
+        ty: ScalarType,
+        mode: float::Mode,
+        accuracy: Accuracy,
+    },
+    Extremum {
+        ty: ScalarType,
+        ends: MinMax,
+        /// Of magnitudes.
+        abs: bool,
+    },
+    /// `testp`
+    Property {
+        ty: ScalarType,
+        question: Testp,
+    },
+    Half {
+        ty: ScalarType,
+        mode: half::Mode,
+        ends: MinMax,
+        /// A factor may be the NaN that stands for "out of bounds".
+        oob: bool,
+    },
+    /// Factors of 16 bits, a sum of 32.
+    Mixed {
+        narrow: ScalarType,
+        mode: float::Mode,
+    },
+    Compare(Compare),
+    /// `slct`: a value of type `ty`, chosen by the sign of one of type `by`.
+    BySign {
+        ty: ScalarType,
+        by: ScalarType,
+        ftz: bool,
+    },
+    Convert(Convert),
+    /// `cvt.pack`: two integers saturated to so many bits, above what there was.
+    ConvertPack {
+        width: u32,
+        signed: bool,
+    },
+    /// `cvt.rs`: two values, or four, rounded by the bits of the last source.
+    ConvertRandomly {
+        format: Format,
+        mode: Narrow,
+    },
+    /// `cvta`: to or from the generic address of what lies in a window; `None`: of what is generic as it is.
+    Address {
+        window: Option<u64>,
+        back: bool,
+    },
+    /// `isspacep`
+    IsSpace {
+        wide: bool,
+        space: Region,
+    },
+    /// `mapa`
+    MapAddress {
+        ty: ScalarType,
+        generic: bool,
+    },
+    Video(Video),
+    VideoMad {
+        parts: [(Part, bool); 2],
+        mode: Mad,
+    },
+    VideoPacked(Packed),
+}
+
+/// Which part of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProductHalf {
+    Low,
+    High,
+    Wide,
+}
+
+/// How near to the exact result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accuracy {
+    /// Rounded once.
+    Rounded,
+    Approximate,
+    /// `.full`
+    Full,
+}
+
+/// `setp`, `set`. Of pairs of halves each gives a result; else a second target takes the opposite.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compare {
+    pub ty: ScalarType,
+    pub relation: Relation,
+    pub ftz: bool,
+    /// The last source is a predicate that the result is joined with.
+    pub join: Option<BoolOp>,
+    /// That predicate is negated.
+    pub inverted: bool,
+    /// What is written: a predicate, or zero and the type's one or all ones.
+    pub result: ScalarType,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Relation {
+    Integer(IntCmp),
+    Float(FloatCmp),
+}
+
+/// `cvt`
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Convert {
+    pub to: Converted,
+    pub from: Converted,
+    pub round: Option<Round>,
+    /// `.rni` and its likes.
+    pub integer: Option<Round>,
+    pub ftz: bool,
+    pub sat: bool,
+    pub relu: bool,
+    pub satfinite: bool,
+}
+
+/// What `cvt` converts from or to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Converted {
+    /// A type, and that of the register, which may be wider.
+    Scalar(ScalarType, ScalarType),
+    /// Two of 16 bits.
+    Pair(ScalarType),
+    /// Two of a format of eight bits or fewer.
+    Tiny(Tiny),
+}
+
+/// A format of which `cvt` makes two at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tiny {
+    /// Eight bits, or six of eight.
+    Byte(Format),
+    /// Four bits: both in one byte.
+    Nibble(Format),
+    /// `ue8m0`: an exponent.
+    Power,
+}
+
+/// What `isspacep` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Region {
+    Global,
+    Constant,
+    /// The block's own shared memory.
+    OwnShared,
+    /// A window of the generic address space.
+    Window(u64),
+}
+
+/// `vadd` and its likes, `vshl`, `vshr`, `vset`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Video {
+    /// What is selected of the sources, and whether that is signed.
+    pub parts: [(Part, bool); 2],
+    /// Where the result goes, and whether it is signed.
+    pub to: (Part, bool),
+    pub saturate: bool,
+    /// Of shifts: amounts wrap around instead of stopping at the width.
+    pub wrap: Option<bool>,
+    pub compare: Option<IntCmp>,
+    pub second: Option<Secondary>,
+}
