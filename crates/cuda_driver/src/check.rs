@@ -13,7 +13,6 @@ use crate::fork;
 struct Running {
     sanitizer: Sanitizer,
     file: Option<PathBuf>,
-    /// Whether it reports when the process ends.
     reports: bool,
 }
 
@@ -47,7 +46,6 @@ pub(crate) fn start_in_tests(checks: Checks) {
     RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None, reports: false }));
 }
 
-/// The sanitizer, if one runs.
 pub(crate) fn sanitizer() -> Option<&'static Sanitizer> {
     RUNNING.get()?.as_ref().map(|running| &running.sanitizer)
 }

@@ -6,7 +6,6 @@ use virtual_gpu::{Error, Fault};
 
 static LAST: Mutex<Option<Fault>> = Mutex::new(None);
 
-/// Tells of an error that broke a context.
 pub(crate) fn report(error: &Error) {
     eprintln!("warpsmith: {error}");
     if let Error::Fault(fault) = error {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Notes forks from here on.
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

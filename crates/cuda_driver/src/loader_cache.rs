@@ -6,7 +6,6 @@ const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const HEADER: usize = 48;
 const ENTRY: usize = 24;
 
-/// Files that the loader's cache has under `name`.
 pub fn find(name: &str) -> Vec<PathBuf> {
     std::fs::read("/etc/ld.so.cache").map(|cache| parse(&cache, name)).unwrap_or_default()
 }

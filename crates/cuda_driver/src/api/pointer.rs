@@ -17,7 +17,6 @@ use crate::objects::stream::target;
 use crate::objects::transfer::allocation;
 use crate::objects::work::Nothing;
 
-/// What is known of the allocation that holds an address.
 struct Known {
     start: u64,
     size: u64,

@@ -9,10 +9,12 @@ use virtual_gpu::tensor_map::{DataType, Im2col, Swizzle, TensorMap};
 use crate::abi::{Answer, CUresult, CUtensorMap, In, Out};
 use crate::objects::device::chip;
 
-fn encoded(map: &TensorMap) -> CUtensorMap {
+/// Stores a map that obeys the rules.
+fn store(place: Out<CUtensorMap>, map: &TensorMap) -> Answer {
+    map.validate().map_err(|broken| refuse(&broken))?;
     let bytes = map.to_bytes();
     let word = |index: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * index + byte]));
-    CUtensorMap { opaque: std::array::from_fn(word) }
+    place.set(CUtensorMap { opaque: std::array::from_fn(word) })
 }
 
 /// The driver answers only "invalid value"; here the user is told which rule was broken.
@@ -102,8 +104,7 @@ pub fn cuTensorMapEncodeTiled(
     };
     let mut map = described.map(1)?;
     map.box_dims[..rank as usize].copy_from_slice(&box_dims.array(rank as usize)?);
-    map.validate().map_err(|broken| refuse(&broken))?;
-    place.set(encoded(&map))
+    store(place, &map)
 }
 
 pub fn cuTensorMapEncodeIm2col(
@@ -147,8 +148,7 @@ pub fn cuTensorMapEncodeIm2col(
     };
     let im2col = Im2col { lower: corner(lower)?, upper: corner(upper)?, channels, pixels };
     let map = TensorMap { im2col: Some(im2col), ..map };
-    map.validate().map_err(|broken| refuse(&broken))?;
-    place.set(encoded(&map))
+    store(place, &map)
 }
 
 pub fn cuTensorMapReplaceAddress(place: Out<CUtensorMap>, address: *mut c_void) -> Answer {
@@ -156,6 +156,5 @@ pub fn cuTensorMapReplaceAddress(place: Out<CUtensorMap>, address: *mut c_void) 
     let bytes = std::array::from_fn(|index| words[index / 8].to_le_bytes()[index % 8]);
     let mut map = TensorMap::from_bytes(&bytes).ok_or(CUresult::INVALID_VALUE)?;
     map.address = address as u64;
-    map.validate().map_err(|broken| refuse(&broken))?;
-    place.set(encoded(&map))
+    store(place, &map)
 }

@@ -34,7 +34,6 @@ const KNOWN_FLAGS: u32 = 0x3f;
 pub struct Array {
     descriptor: CUDA_ARRAY3D_DESCRIPTOR,
     format: ChannelFormat,
-    /// Where its elements lie.
     address: CUdeviceptr,
     /// Bytes of a row.
     row: usize,
@@ -45,7 +44,6 @@ impl Array {
         ARRAYS.get(handle)
     }
 
-    /// What textures and surfaces read.
     pub fn image(&self) -> Answer<Image> {
         let d = &self.descriptor;
         let layered = d.Flags & (LAYERED | CUBEMAP) != 0;
@@ -64,7 +62,6 @@ impl Array {
         })
     }
 
-    /// Whether kernels may write it.
     pub fn is_surface(&self) -> bool {
         self.descriptor.Flags & SURFACE != 0
     }
@@ -191,7 +188,6 @@ impl MipmappedArray {
         MIPMAPPED.get(handle)
     }
 
-    /// The images of its levels, the largest first.
     pub fn images(&self) -> Answer<Vec<Image>> {
         self.levels.iter().map(|&level| Array::of(level)?.image()).collect()
     }

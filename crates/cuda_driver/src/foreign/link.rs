@@ -16,7 +16,6 @@ use crate::objects::registry::Registry;
 
 static LINKS: Registry<Link> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// A linker invocation.
 struct Link {
     jit: Jit,
     state: Mutex<State>,
@@ -68,7 +67,6 @@ pub fn cuLinkCreate_v2(
     place.set(LINKS.insert(Link { jit, state: Mutex::default() }))
 }
 
-/// Checks an input's kind.
 fn check(kind: u32) -> Answer<CUjitInputType> {
     match kind.try_into()? {
         CUjitInputType::NVVM => unsupported("cuLinkAddData of NVVM intermediate code (-dlto)"),

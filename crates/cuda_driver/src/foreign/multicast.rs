@@ -16,7 +16,6 @@ use crate::objects::context::current;
 use crate::objects::device::{code_of, device, gpu};
 use crate::objects::registry::Registry;
 
-/// A multicast object.
 pub struct Team {
     pub size: u64,
     state: Mutex<State>,
@@ -135,12 +134,10 @@ pub fn complete(handle: u64) -> Answer<Arc<Team>> {
     if team.state().complete { Ok(team) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// Takes a handle back.
 pub fn release(handle: u64) -> Answer {
     TEAMS.remove(handle as Handle).map(|_| ())
 }
 
-/// Gives an object its handle again.
 pub fn retain(handle: Handle, team: &Arc<Team>) {
     TEAMS.insert_as(handle, team.clone());
 }

@@ -4,29 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::{Block, FunctionKind, Linkage, LocId, Module, Name, Statement};
 
-/// Why modules cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// Nothing to join.
     #[error("nothing was added to link")]
     Empty,
-    /// An input is no PTX.
     #[error("{input}: {error}")]
-    Parse {
-        /// The input's name.
-        input: String,
-        /// What the parser says.
-        error: ptx::Error,
-    },
-    /// Two inputs define one symbol.
+    Parse { input: String, error: ptx::Error },
     #[error("`{symbol}` is defined in {first} and in {second}")]
-    Duplicate {
-        symbol: String,
-        /// One input.
-        first: String,
-        /// The other.
-        second: String,
-    },
+    Duplicate { symbol: String, first: String, second: String },
 }
 
 /// Joins texts, each with a name for messages, into the text of one module.
@@ -114,7 +99,6 @@ fn rename(text: &str, names: &HashMap<String, String>) -> String {
 #[derive(Default)]
 struct Joined {
     module: Module,
-    /// Which input defines a symbol.
     defined: HashMap<Name, String>,
 }
 

@@ -50,7 +50,6 @@ fn filter(number: u32) -> Answer<Filter> {
     })
 }
 
-/// A line of plain memory.
 fn line(address: CUdeviceptr, format: u32, channels: u32, bytes: u64) -> Answer<Image> {
     let format = channel_format(format)?;
     if !address.is_multiple_of(ALIGNMENT) || address == 0 || !matches!(channels, 1 | 2 | 4) {
@@ -71,7 +70,6 @@ fn line(address: CUdeviceptr, format: u32, channels: u32, bytes: u64) -> Answer<
     })
 }
 
-/// Rows of plain memory.
 fn plane(
     address: CUdeviceptr,
     format: u32,
@@ -100,7 +98,6 @@ fn plane(
     })
 }
 
-/// The images that a resource names, the largest first.
 fn levels(resource: &CUDA_RESOURCE_DESC) -> Answer<Vec<Image>> {
     let words = &resource.res;
     // Format and channels share a word.

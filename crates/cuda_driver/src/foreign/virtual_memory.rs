@@ -30,7 +30,6 @@ pub enum Reached {
     Team(Arc<Team>, u64),
 }
 
-/// Addresses that were made to reach something.
 pub struct Mapping {
     pub size: u64,
     pub reached: Reached,
@@ -39,7 +38,6 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Whether kernels may use the addresses.
     pub fn is_open(&self) -> bool {
         self.access != Access::PROT_NONE
     }

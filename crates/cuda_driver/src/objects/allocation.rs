@@ -19,21 +19,17 @@ pub enum Origin {
     Device,
     /// `cuMemAllocAsync`, from this pool.
     Pool(CUmemoryPool),
-    /// A node of a graph.
     Graph,
-    /// `cuMemAllocManaged`.
     Managed,
     /// `cuMemAllocHost` and its kin.
     PinnedHost {
         /// `CU_MEMHOSTALLOC_…` flags.
         flags: u32,
     },
-    /// `cuMemHostRegister`.
     Registered,
 }
 
 impl Origin {
-    /// Whether the host can touch the memory.
     pub fn on_host(self) -> bool {
         !matches!(self, Self::Device | Self::Pool(_) | Self::Graph)
     }
@@ -102,7 +98,6 @@ pub fn is_pinned(address: usize, bytes: usize) -> bool {
     })
 }
 
-/// Takes an allocation from its context.
 pub fn disown(address: u64) -> Option<Origin> {
     OWNED.with(|owned| owned.remove(&address)).map(|known| known.origin)
 }
@@ -124,7 +119,6 @@ fn give_back(address: u64, origin: Origin) {
     }
 }
 
-/// Allocates memory of the device that the current context owns.
 pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
     let context = current()?;
     if bytes == 0 {
@@ -151,7 +145,6 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     Ok(address as usize)
 }
 
-/// Lets the device reach memory of the program's own.
 pub fn register(address: usize, bytes: usize) -> Answer {
     let context = current()?;
     check_pinned(bytes)?;

@@ -16,7 +16,6 @@ use crate::objects::limits::Limits;
 use crate::objects::queue::Queue;
 use crate::objects::registry::{Belongings, OfContext, Registry, new_handle};
 
-/// All that live.
 pub static CONTEXTS: Registry<Context> = Registry::new(CUresult::INVALID_CONTEXT);
 
 /// A handle that stands for nothing.
@@ -26,24 +25,19 @@ pub const NONE: Handle = 0;
 pub const API_VERSION: u32 = 3020;
 
 pub struct Context {
-    /// How the program names it.
     pub handle: CUcontext,
     /// `CU_CTX_…` flags.
     pub flags: AtomicU32,
-    /// Work that was issued and is not done.
     pub queue: Arc<Queue>,
-    /// The version of the interface that it was made by.
     pub api_version: u32,
     /// What its kernels share beside memory.
     pub quota: Quota,
     limits: Mutex<Limits>,
     belongings: Mutex<Vec<&'static dyn Belongings>>,
-    /// The error that has made the context unusable.
     broken: OnceLock<CUresult>,
 }
 
 impl Context {
-    /// A context that the program will name by `handle`.
     pub fn create(handle: CUcontext, flags: u32, api_version: u32) -> Arc<Self> {
         let context = Arc::new(Self {
             handle,
@@ -64,13 +58,11 @@ impl Context {
         self.broken.get().map_or(Ok(()), |&code| Err(code))
     }
 
-    /// Makes the context unusable.
     pub fn break_with(&self, code: CUresult) {
         // The first error stays.
         let _ = self.broken.set(code);
     }
 
-    /// What the program has set.
     pub fn limits(&self) -> MutexGuard<'_, Limits> {
         // A plain record: whole after a panic elsewhere.
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,7 +76,6 @@ impl Context {
         }
     }
 
-    /// Makes an object that goes with the context known to the program.
     pub fn register<T: OfContext + Send + Sync>(
         &self,
         kind: &'static Registry<T>,
@@ -106,7 +97,6 @@ impl Context {
         kind.insert_as(handle, object);
     }
 
-    /// Takes the context and all that it owns from the program.
     pub fn destroy(&self) {
         let _ = CONTEXTS.remove(self.handle);
         // Work under way ends first; what is broken is dropped without running.
@@ -124,12 +114,10 @@ thread_local! {
     static STACK: RefCell<ManuallyDrop<Vec<CUcontext>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Reads or changes the thread's stack of contexts.
 pub fn with_stack<T>(act: impl FnOnce(&mut Vec<CUcontext>) -> T) -> T {
     STACK.with_borrow_mut(|stack| act(stack))
 }
 
-/// The current context of this thread, usable or not.
 pub fn current_even_if_broken() -> Answer<Arc<Context>> {
     initialised()?;
     let handle = STACK.with_borrow(|stack| stack.last().copied()).filter(|&handle| handle != NONE);
@@ -137,7 +125,6 @@ pub fn current_even_if_broken() -> Answer<Arc<Context>> {
     CONTEXTS.get(handle).map_err(|_| CUresult::CONTEXT_IS_DESTROYED)
 }
 
-/// The current context of this thread.
 pub fn current() -> Answer<Arc<Context>> {
     let context = current_even_if_broken()?;
     context.intact()?;

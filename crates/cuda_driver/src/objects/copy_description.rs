@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use crate::abi::{Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUmemorytype, CUresult, Handle};
 use crate::objects::transfer::{Copy, Memory, NAMED, Side};
 
-/// One side of a 2-D or 3-D copy, from its fields.
 fn side(
     kind: CUmemorytype,
     at_host: *const c_void,
@@ -42,7 +41,6 @@ fn side(
     Ok(Side { memory, pitch, slice })
 }
 
-/// The copy that a 2-D description asks for.
 pub fn rectangle(c: &CUDA_MEMCPY2D) -> Answer<Copy> {
     let extent = [c.WidthInBytes, c.Height, 1];
     let from = [c.srcXInBytes, c.srcY, 0];
@@ -63,7 +61,6 @@ pub fn rectangle(c: &CUDA_MEMCPY2D) -> Answer<Copy> {
     })
 }
 
-/// The copy that a 3-D description asks for.
 pub fn cuboid(c: &CUDA_MEMCPY3D) -> Answer<Copy> {
     let extent = [c.WidthInBytes, c.Height, c.Depth];
     let from = [c.srcXInBytes, c.srcY, c.srcZ];

@@ -13,7 +13,6 @@ use crate::fork;
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
 pub const DRIVER_VERSION: i32 = 13_050;
 
-/// Devices of the virtual machine.
 pub const DEVICES: i32 = 1;
 
 /// Warp instructions in which nothing is written, after which a checked launch counts as waiting for ever: a second or
@@ -38,7 +37,6 @@ pub fn gpu() -> &'static Gpu {
     })
 }
 
-/// The chip that the virtual GPU is a model of.
 pub fn chip() -> &'static Chip {
     match choice::taken() {
         Ok(Taken::Virtual(chip)) => chip,
@@ -52,7 +50,6 @@ pub fn architecture() -> u32 {
     u32::from(capability.major) * 10 + u32::from(capability.minor)
 }
 
-/// Notes that the program has initialised the driver.
 pub fn initialise() {
     fork::watch();
     INITIALISED.store(true, Ordering::Release);
@@ -63,13 +60,11 @@ pub fn initialised() -> Answer {
     if INITIALISED.load(Ordering::Acquire) { Ok(()) } else { Err(CUresult::NOT_INITIALIZED) }
 }
 
-/// Checks a device's number.
 pub fn device(device: CUdevice) -> Answer {
     initialised()?;
     if (0..DEVICES).contains(&device) { Ok(()) } else { Err(CUresult::INVALID_DEVICE) }
 }
 
-/// Translates what the virtual GPU refuses into the driver's code.
 pub fn code_of(error: &virtual_gpu::Error) -> CUresult {
     CUresult(error.cuda_code())
 }

@@ -10,16 +10,13 @@ use crate::objects::registry::{OfContext, Registry};
 use crate::objects::stream::{CapturePoint, Target};
 use crate::objects::work::{Nothing, Work};
 
-/// All that live.
 pub static EVENTS: Registry<Event> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// `CU_EVENT_DISABLE_TIMING`
 pub const DISABLE_TIMING: u32 = 2;
 
 /// When work was reached that notes the time.
 pub type Time = Arc<OnceLock<Instant>>;
 
-/// Notes the time.
 pub struct Record(pub Time);
 
 impl Work for Record {
@@ -52,7 +49,6 @@ enum State {
         mark: Mark,
         time: Time,
     },
-    /// Recorded in a stream under capture.
     Captured(Arc<dyn CapturePoint>),
 }
 
@@ -63,7 +59,6 @@ impl OfContext for Event {
 }
 
 impl Event {
-    /// An event that was never recorded.
     pub fn new(context: &Context, flags: u32) -> Self {
         Self { context: context.handle, flags, state: Mutex::default() }
     }
@@ -72,7 +67,6 @@ impl Event {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records it in a stream.
     pub fn record_in(&self, target: &Target) -> Answer {
         if let Some(capture) = target.capture() {
             *self.state() = State::Captured(capture.point(target));
@@ -102,12 +96,10 @@ impl Event {
         }
     }
 
-    /// Notes a record that was issued.
     pub fn recorded(&self, context: CUcontext, mark: Mark, time: Time) {
         *self.state() = State::Recorded { context, mark, time };
     }
 
-    /// The mark of the last record, with its context.
     pub fn mark(&self) -> Option<(CUcontext, Mark)> {
         match &*self.state() {
             State::Recorded { context, mark, .. } => Some((*context, *mark)),
@@ -115,7 +107,6 @@ impl Event {
         }
     }
 
-    /// Where it was recorded in a capture that is still under way.
     pub fn capture(&self) -> Option<Arc<dyn CapturePoint>> {
         match &*self.state() {
             State::Captured(point) if point.is_active() => Some(point.clone()),
@@ -123,12 +114,10 @@ impl Event {
         }
     }
 
-    /// Fails for an event that stands for a place in a capture.
     pub fn refuse_capture(&self) -> Answer {
         if self.capture().is_some() { Err(CUresult::CAPTURED_EVENT) } else { Ok(()) }
     }
 
-    /// Waits until the last record is reached.
     pub fn synchronize(&self) -> Answer {
         self.refuse_capture()?;
         let Some((context, mark)) = self.mark() else { return Ok(()) };
@@ -137,7 +126,6 @@ impl Event {
         context.intact()
     }
 
-    /// When the last record was reached.
     pub fn time(&self) -> Answer<Instant> {
         match &*self.state() {
             State::Recorded { time, .. } if self.flags & DISABLE_TIMING == 0 => {

@@ -9,23 +9,18 @@ use crate::abi::{Answer, CUcontext, CUfunc_cache, CUfunction_attribute as Attrib
 use crate::objects::device::{architecture, chip};
 use crate::objects::registry::{OfContext, Registry};
 
-/// All that live.
 pub static FUNCTIONS: Registry<Function> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// A kernel of a loaded module.
 pub struct Function {
     pub module: CUmodule,
     pub kernel: Kernel,
     context: CUcontext,
     settings: Mutex<Settings>,
-    /// Registers of a thread that the load asked for at most.
     max_registers: Option<u32>,
 }
 
-/// What a program may set of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Most dynamic shared memory that a launch may ask for.
     pub dynamic_shared: u32,
     /// How the multiprocessor's memory is divided; the context decides where nothing is preferred.
     pub cache: CUfunc_cache,
@@ -56,7 +51,6 @@ impl Function {
         Self { context, module, kernel, settings, max_registers }
     }
 
-    /// What the program has set.
     pub fn settings(&self) -> MutexGuard<'_, Settings> {
         // A plain record: whole after a panic elsewhere.
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,7 +69,6 @@ impl Function {
         }
     }
 
-    /// Most threads of a block.
     pub fn max_threads(&self) -> u32 {
         self.kernel.max_threads().unwrap_or(u32::MAX).min(chip().sm.threads_per_block)
     }
@@ -85,7 +78,6 @@ impl Function {
         if self.settings().non_portable_cluster { 16 } else { 8 }
     }
 
-    /// The value of an attribute.
     pub fn attribute(&self, attribute: Attribute) -> i32 {
         let settings = *self.settings();
         let kernel = &self.kernel;
@@ -113,7 +105,6 @@ impl Function {
         }
     }
 
-    /// Sets one of the attributes that a program may set.
     pub fn set(&self, attribute: Attribute, value: i32) -> Answer {
         let unsigned = u32::try_from(value).map_err(|_| CUresult::INVALID_VALUE);
         let mut settings = self.settings();

@@ -6,11 +6,8 @@ use crate::abi::{Answer, CUgraphNodeType, CUresult, CUstream};
 use crate::objects::context::Context;
 use crate::objects::work::Work;
 
-/// `cuLaunchHostFunc`.
 pub struct HostFunction {
-    /// The program's function.
     pub function: unsafe extern "C" fn(*mut c_void),
-    /// Its argument.
     pub data: usize,
 }
 
@@ -32,11 +29,8 @@ impl Work for HostFunction {
 
 /// `cuStreamAddCallback`: this older kind of call is made after an error too, and told of it.
 pub struct HostCallback {
-    /// The program's function.
     pub callback: unsafe extern "C" fn(CUstream, CUresult, *mut c_void),
-    /// The stream as the program named it.
     pub stream: CUstream,
-    /// Its argument.
     pub data: usize,
 }
 

@@ -12,7 +12,6 @@ pub struct Jit {
     errors: Log,
     infos: Log,
     wall_time: Option<usize>,
-    /// `CU_JIT_MAX_REGISTERS`
     pub max_registers: Option<u32>,
     started: Instant,
     values: Option<In<*mut c_void>>,
@@ -50,7 +49,6 @@ impl Log {
 }
 
 impl Jit {
-    /// No place for messages.
     pub fn silent() -> Self {
         Self {
             errors: Log::default(),
@@ -99,7 +97,6 @@ impl Jit {
         Ok(this)
     }
 
-    /// Why the load fails.
     pub fn error(&self, text: &str) {
         self.errors.add(text);
     }
@@ -112,12 +109,10 @@ impl Jit {
         }
     }
 
-    /// What was loaded.
     pub fn info(&self, text: &str) {
         self.infos.add(text);
     }
 
-    /// Hands the messages over.
     pub fn finish(&self) {
         self.errors.store(self.values);
         self.infos.store(self.values);

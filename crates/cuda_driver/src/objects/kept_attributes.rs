@@ -5,12 +5,10 @@ use crate::abi::CUlaunchAttributeID;
 /// `CUlaunchAttributeValue`: a union of 64 bytes.
 pub type Value = [u64; 8];
 
-/// What was set.
 #[derive(Clone, Default)]
 pub struct KeptAttributes(Vec<(CUlaunchAttributeID, Value)>);
 
 impl KeptAttributes {
-    /// The value that was set.
     pub fn get(&self, id: CUlaunchAttributeID) -> Option<Value> {
         self.0.iter().find(|(known, _)| *known == id).map(|&(_, value)| value)
     }

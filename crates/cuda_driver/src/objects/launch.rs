@@ -18,14 +18,11 @@ use crate::objects::work::Work;
 use crate::observe;
 use crate::profile::Wanted;
 
-/// A launch that is ready to run.
 #[derive(Clone)]
 pub struct KernelLaunch {
     pub function: Arc<Function>,
     pub handle: CUfunction,
-    /// The shape.
     pub launch: Launch,
-    /// The parameter block.
     pub params: Vec<u8>,
     /// Attributes that say nothing of the shape.
     pub attributes: KeptAttributes,
@@ -34,12 +31,10 @@ pub struct KernelLaunch {
 }
 
 impl KernelLaunch {
-    /// The kernel in the program.
     pub fn kernel(&self) -> &Kernel {
         &self.function.kernel
     }
 
-    /// The same launch with the attributes of another.
     pub fn with_attributes_of(&self, other: &Self) -> Self {
         let Launch { cooperative, cluster, .. } = other.launch;
         let launch = Launch { cooperative, cluster, ..self.launch };
@@ -63,7 +58,6 @@ impl Work for KernelLaunch {
     }
 }
 
-/// A launch as the program describes it.
 pub struct Request {
     pub function: CUfunction,
     pub grid: [u32; 3],
@@ -76,7 +70,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Gathers and checks everything that a launch needs.
     pub fn prepare(&self) -> Answer<KernelLaunch> {
         if self.function == 0 {
             return Err(CUresult::INVALID_HANDLE);

@@ -12,9 +12,7 @@ use crate::objects::jit::Jit;
 use crate::objects::module::{self, MODULES, Module};
 use crate::objects::registry::{Belongings, Registry, new_handle};
 
-/// All libraries that live.
 pub static LIBRARIES: Registry<Library> = Registry::new(CUresult::INVALID_HANDLE);
-/// Their kernels.
 pub static KERNELS: Registry<LibraryKernel> = Registry::new(CUresult::INVALID_HANDLE);
 
 pub struct Library {
@@ -28,7 +26,6 @@ pub struct LibraryKernel {
     pub name: String,
 }
 
-/// The modules that libraries have become in contexts.
 struct Loaded(Mutex<Option<HashMap<(CUcontext, CUlibrary), CUmodule>>>);
 
 static LOADED: Loaded = Loaded(Mutex::new(None));
@@ -81,7 +78,6 @@ pub fn unload(library: CUlibrary) -> Answer {
     modules.into_iter().try_for_each(module::unload)
 }
 
-/// The library's module in the current context.
 pub fn module_here(library: CUlibrary) -> Answer<CUmodule> {
     let context = current()?;
     let known = LIBRARIES.get(library)?;
@@ -101,7 +97,6 @@ pub fn program_here(library: CUlibrary) -> Answer<Arc<Module>> {
     MODULES.get(module_here(library)?)
 }
 
-/// The function that a library's kernel is in the current context.
 pub fn function_here(kernel: CUkernel) -> Answer<CUfunction> {
     let kernel = KERNELS.get(kernel)?;
     program_here(kernel.library)?.function(&kernel.name)

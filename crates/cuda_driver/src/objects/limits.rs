@@ -3,12 +3,10 @@
 use crate::abi::{Answer, CUfunc_cache, CUlimit, CUresult};
 use crate::objects::device::gpu;
 
-/// The priority of streams that ask for none.
 pub const LEAST_PRIORITY: i32 = 0;
 /// The highest priority; lower numbers come first.
 pub const GREATEST_PRIORITY: i32 = -5;
 
-/// What a program has set.
 #[derive(Debug, Clone)]
 pub struct Limits {
     stack: usize,
@@ -17,7 +15,6 @@ pub struct Limits {
     sync_depth: usize,
     pending_launches: usize,
     l2_granularity: usize,
-    /// How kernels' multiprocessors divide their memory.
     pub cache: CUfunc_cache,
 }
 
@@ -36,7 +33,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Where a limit is kept.
     pub fn place(&mut self, limit: CUlimit) -> Answer<&mut usize> {
         Ok(match limit {
             CUlimit::STACK_SIZE => &mut self.stack,

@@ -15,14 +15,11 @@ use crate::objects::image::{self, Image};
 use crate::objects::jit::Jit;
 use crate::objects::registry::{OfContext, Registry, new_handle};
 
-/// All that live.
 pub static MODULES: Registry<Module> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// A loaded module.
 pub struct Module {
     handle: CUmodule,
     context: CUcontext,
-    /// What the virtual GPU made of it.
     pub program: Program,
     /// `CU_JIT_MAX_REGISTERS`, as the load asked.
     max_registers: Option<u32>,
@@ -49,7 +46,6 @@ impl Module {
         Ok(handle)
     }
 
-    /// All kernels, in the order of the text.
     pub fn kernels(&self) -> Vec<Kernel> {
         self.program.kernels().collect()
     }
@@ -60,7 +56,6 @@ fn program(ptx: &str, jit: &Jit) -> Result<Program, Error> {
     gpu().load(ptx).inspect_err(|error| jit.error(&error.to_string()))
 }
 
-/// Checks PTX without keeping it.
 pub fn check_text(ptx: &str, jit: &Jit) -> Answer {
     program(ptx, jit).map(|_| ()).map_err(|error| code_of(&error))
 }
@@ -105,7 +100,6 @@ pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
     Err(refused)
 }
 
-/// Reads the image that an entry point was given.
 pub fn image_at(image: *const c_void, jit: &Jit) -> Answer<Image> {
     if image.is_null() {
         return Err(CUresult::INVALID_VALUE);
@@ -115,7 +109,6 @@ pub fn image_at(image: *const c_void, jit: &Jit) -> Answer<Image> {
     accepted(unsafe { image::read(image.cast(), architecture()) }, jit)
 }
 
-/// Reads an image from a file.
 pub fn image_in(path: &str, jit: &Jit) -> Answer<Image> {
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => CUresult::FILE_NOT_FOUND,

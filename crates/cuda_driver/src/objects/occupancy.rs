@@ -39,7 +39,6 @@ pub fn blocks_as_wished(
     blocks.min(effective_shared(limits, wish, block) / block)
 }
 
-/// Blocks of a launch that the whole device holds at once.
 pub fn resident_blocks(function: &Function, launch: &Launch) -> u64 {
     let threads = u32::try_from(launch.threads()).unwrap_or(u32::MAX);
     u64::from(blocks_per_sm(function, threads, launch.dynamic_shared)) * u64::from(chip().sms)

@@ -11,7 +11,6 @@ use sanitizer::Before;
 
 use crate::abi::Handle;
 
-/// The legacy default stream's queue.
 pub const LEGACY: Handle = 1;
 
 /// A place in a stream: the work of that ticket and all before it.
@@ -29,7 +28,6 @@ struct Lane {
     unknown: bool,
 }
 
-/// The order of one context's work.
 #[derive(Debug)]
 pub struct Order {
     queue: usize,
@@ -52,7 +50,6 @@ fn join(before: &mut Before, (stream, ticket): Mark, known: Option<&Arc<Before>>
 }
 
 impl Order {
-    /// Of a context that has done nothing.
     pub fn new(queue: usize) -> Self {
         Order {
             queue,
@@ -64,7 +61,6 @@ impl Order {
         }
     }
 
-    /// A stream was made.
     pub fn opened(&mut self, stream: Handle, blocking: bool) {
         self.lanes.insert(stream, Lane { blocking, ..Lane::default() });
     }
@@ -108,12 +104,10 @@ impl Order {
         (!lane.unknown).then_some(sanitizer::Work { queue: self.queue, stream, ticket, before })
     }
 
-    /// Work is done.
     pub fn done(&mut self, mark: Mark) {
         self.pending.remove(&mark);
     }
 
-    /// The host does something itself.
     pub fn directly(&mut self) -> sanitizer::Work {
         self.by_host += 1;
         let before = Arc::new(self.host.clone());
@@ -121,7 +115,6 @@ impl Order {
         sanitizer::Work { queue: self.queue, stream: HOST, ticket: self.by_host, before }
     }
 
-    /// The host has waited for these marks.
     pub fn host_waited(&mut self, marks: &[Mark]) {
         for &mark in marks {
             join(&mut self.host, mark, self.known.get(&mark));
@@ -130,14 +123,12 @@ impl Order {
         self.known.retain(|(stream, ticket), _| host.get(stream).is_none_or(|known| known < ticket));
     }
 
-    /// The host has waited for a stream.
     pub fn host_waited_for(&mut self, stream: Handle) {
         let mut marks = self.by_rule(stream);
         marks.extend(self.lanes.get(&stream).map(|lane| (stream, lane.last)));
         self.host_waited(&marks);
     }
 
-    /// The host has waited for all streams.
     pub fn host_waited_for_all(&mut self) {
         let marks: Vec<Mark> = self.lanes.iter().map(|(&stream, lane)| (stream, lane.last)).collect();
         self.host_waited(&marks);

@@ -14,7 +14,6 @@ use crate::objects::device::{code_of, gpu};
 use crate::objects::registry::Registry;
 use crate::objects::work::Work;
 
-/// All that live.
 pub static POOLS: Registry<Pool> = Registry::new(CUresult::INVALID_VALUE);
 
 /// A memory pool. All give from the device's one memory; what differs is what they count.
@@ -23,25 +22,21 @@ pub struct Pool {
     pub settings: [AtomicU64; 4],
     /// Bytes of living allocations.
     pub used: AtomicU64,
-    /// The most that there were.
     pub used_most: AtomicU64,
 }
 
 impl Pool {
-    /// An empty one.
     pub fn new() -> Self {
         let settings = [1, 1, 1, 0].map(AtomicU64::new);
         Self { settings, used: AtomicU64::new(0), used_most: AtomicU64::new(0) }
     }
 
-    /// Notes an allocation.
     pub fn count(&self, bytes: u64) {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.used_most.fetch_max(used, Ordering::Relaxed);
     }
 }
 
-/// The device's own pool.
 pub fn default_pool() -> CUmemoryPool {
     static DEFAULT: OnceLock<Handle> = OnceLock::new();
     *DEFAULT.get_or_init(|| POOLS.insert(Pool::new()))
@@ -49,12 +44,10 @@ pub fn default_pool() -> CUmemoryPool {
 
 static PRESENT: Mutex<Option<CUmemoryPool>> = Mutex::new(None);
 
-/// The pool that the device uses at present.
 pub fn present_pool() -> CUmemoryPool {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(default_pool)
 }
 
-/// Gives the device another pool to use.
 pub fn set_present_pool(pool: CUmemoryPool) {
     *PRESENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(pool);
 }
@@ -71,9 +64,7 @@ pub fn destroy(pool: CUmemoryPool) -> Answer {
 
 /// Takes what a pool gave: from here on it is the stream's.
 pub struct Take {
-    /// Where.
     pub address: CUdeviceptr,
-    /// How much.
     pub bytes: u64,
 }
 
@@ -88,7 +79,6 @@ impl Work for Take {
     }
 }
 
-/// Frees what a pool gave.
 pub struct Free(pub CUdeviceptr);
 
 impl Work for Free {

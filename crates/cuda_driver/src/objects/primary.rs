@@ -31,7 +31,6 @@ impl Primary {
     }
 }
 
-/// Whether a context is the primary one.
 pub fn is_primary(context: CUcontext) -> bool {
     primary().context.as_ref().is_some_and(|primary| primary.handle == context)
 }
@@ -42,7 +41,6 @@ pub fn may_be_current(context: CUcontext) -> Answer {
     living.or_else(|gone| if primary().handle == Some(context) { Ok(()) } else { Err(gone) })
 }
 
-/// One more user of it.
 pub fn retain() -> CUcontext {
     let mut primary = primary();
     let flags = primary.flags;
@@ -52,7 +50,6 @@ pub fn retain() -> CUcontext {
     handle
 }
 
-/// One user less.
 pub fn release() -> Answer {
     let mut primary = primary();
     primary.retained = primary.retained.checked_sub(1).ok_or(CUresult::INVALID_CONTEXT)?;
@@ -69,7 +66,6 @@ pub fn reset() {
     primary.retained = 0;
 }
 
-/// Its flags, and whether it is there.
 pub fn state() -> (u32, bool) {
     let primary = primary();
     let context = primary.context.as_ref();

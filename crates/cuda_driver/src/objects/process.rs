@@ -27,7 +27,6 @@ pub fn has(address: usize, bytes: usize, written: bool) -> bool {
     false
 }
 
-/// The machine's memory, if the system tells.
 pub fn memory_of_machine() -> Option<u64> {
     #[cfg(unix)]
     // SAFETY: these calls have no preconditions.

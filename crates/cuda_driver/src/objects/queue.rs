@@ -23,9 +23,7 @@ const MOST_WORKERS: usize = 16;
 /// How often a condition in memory is looked at.
 const POLL: Duration = Duration::from_micros(50);
 
-/// One piece of work, ready to run.
 pub struct Task {
-    /// What to do.
     pub run: Box<dyn FnOnce() + Send>,
     /// Calls the program's own code, so that only a thread of ours may run it.
     pub host: bool,
@@ -34,7 +32,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// Work of the device.
     #[cfg(test)]
     fn device(run: impl FnOnce() + Send + 'static) -> Self {
         Self { run: Box::new(run), host: false, ready: None }
@@ -69,18 +66,14 @@ struct State {
     order: Option<Order>,
 }
 
-/// The queues of one context.
 #[derive(Default)]
 pub struct Queue {
     state: Mutex<State>,
-    /// Something may be runnable.
     wake: Condvar,
-    /// Something is done.
     done: Condvar,
 }
 
 thread_local! {
-    /// Whether this thread is inside a piece of work.
     static WORKING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -338,18 +331,15 @@ impl Queue {
         }
     }
 
-    /// Whether a mark is reached.
     pub fn reached(&self, mark: &Mark) -> bool {
         self.state().is_done(mark)
     }
 
-    /// The last work issued to a stream.
     #[cfg(test)]
     fn mark(&self, stream: Handle) -> Mark {
         (stream, self.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
     }
 
-    /// What work issued now to `stream` would wait for.
     pub fn marks_before(&self, stream: Handle) -> Vec<Mark> {
         let state = self.state();
         let blocking = state.lanes.get(&stream).is_some_and(|lane| lane.blocking);
@@ -364,7 +354,6 @@ impl Queue {
             .collect()
     }
 
-    /// Waits for all work issued so far.
     pub fn drain(&self) -> Answer {
         let marks: Vec<Mark> = {
             let state = self.state();

@@ -19,7 +19,6 @@ pub fn new_handle() -> Handle {
     BASE + NEXT.fetch_add(1, Ordering::Relaxed) * 16
 }
 
-/// An object that goes with its context.
 pub trait OfContext {
     fn context(&self) -> CUcontext;
 }
@@ -36,7 +35,6 @@ impl<T: OfContext + Send + Sync> Belongings for Registry<T> {
     }
 }
 
-/// The living objects of one kind.
 pub struct Registry<T: ?Sized> {
     objects: LazyLock<RwLock<HashMap<Handle, Arc<T>>>>,
     unknown: CUresult,
@@ -57,24 +55,20 @@ impl<T: ?Sized> Registry<T> {
         self.objects.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the object a handle.
     pub fn insert(&self, object: impl Into<Arc<T>>) -> Handle {
         let handle = new_handle();
         self.insert_as(handle, object);
         handle
     }
 
-    /// Registers an object under a handle that it already knows.
     pub fn insert_as(&self, handle: Handle, object: impl Into<Arc<T>>) {
         self.write().insert(handle, object.into());
     }
 
-    /// The object of a handle.
     pub fn get(&self, handle: Handle) -> Answer<Arc<T>> {
         self.read().get(&handle).cloned().ok_or(self.unknown)
     }
 
-    /// All living objects.
     pub fn all(&self) -> Vec<Arc<T>> {
         self.read().values().cloned().collect()
     }

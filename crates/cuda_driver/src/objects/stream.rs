@@ -16,18 +16,14 @@ use crate::objects::order::{LEGACY, Mark};
 use crate::objects::registry::{OfContext, Registry, new_handle};
 use crate::objects::work::Work;
 
-/// All that live.
 pub static STREAMS: Registry<Stream> = Registry::new(CUresult::INVALID_HANDLE);
 
 /// The calling thread's own default stream, as a program names it.
 const PER_THREAD: CUstream = 2;
 
-/// `CU_STREAM_NON_BLOCKING`
 pub const NON_BLOCKING: u32 = 1;
 
-/// A stream that a program has made, or a thread's own.
 pub struct Stream {
-    /// How the program names it.
     pub handle: CUstream,
     /// `CU_STREAM_…` flags.
     pub flags: u32,
@@ -44,7 +40,6 @@ impl OfContext for Stream {
 }
 
 impl Stream {
-    /// Makes one.
     pub fn open(context: &Context, flags: u32, priority: i32) -> Arc<Self> {
         let handle = new_handle();
         context.queue.open(handle, flags & NON_BLOCKING == 0);
@@ -60,13 +55,11 @@ impl Stream {
         stream
     }
 
-    /// Attributes that were set.
     pub fn attributes(&self) -> MutexGuard<'_, KeptAttributes> {
         // A plain record: whole after a panic elsewhere.
         self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The capture that takes the work instead of running it.
     pub fn capture(&self) -> MutexGuard<'_, Option<Arc<dyn Capture>>> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,17 +67,12 @@ impl Stream {
 
 /// What takes the work of streams instead of running it.
 pub trait Capture: Any + Send + Sync {
-    /// Takes work.
     fn add(&self, target: &Target, work: Arc<dyn Work>) -> Answer;
-    /// Takes an allocation; where the memory lies.
     fn allocate(&self, target: &Target, bytes: usize) -> Answer<CUdeviceptr>;
     /// Takes the freeing of memory that it has allocated.
     fn free(&self, target: &Target, address: CUdeviceptr) -> Answer;
-    /// Takes the record of an event that others see.
     fn record(&self, target: &Target, event: CUevent) -> Answer;
-    /// Takes the wait for an event that others record.
     fn wait(&self, target: &Target, event: CUevent) -> Answer;
-    /// Where the stream stands.
     fn point(self: Arc<Self>, target: &Target) -> Arc<dyn CapturePoint>;
     /// Makes it fail in the end: something was done that cannot be captured.
     fn invalidate(&self);
@@ -92,7 +80,6 @@ pub trait Capture: Any + Send + Sync {
 
 /// A place in a capture, which an event stands for.
 pub trait CapturePoint: Send + Sync {
-    /// Whether the capture is under way.
     fn is_active(&self) -> bool;
     /// Makes a stream wait for it, which brings the stream into the capture.
     fn join(&self, target: &Target) -> Answer;
@@ -124,16 +111,13 @@ pub fn refuse_if_capturing(context: &Context) -> Answer {
 /// Where a call's work goes.
 #[derive(Clone)]
 pub struct Target {
-    /// Whose.
     pub context: Arc<Context>,
-    /// The stream in the context's queue.
     pub queue: Handle,
     /// The stream's record; the legacy default stream has none.
     pub stream: Option<Arc<Stream>>,
 }
 
 impl Target {
-    /// The capture that is under way on the stream.
     pub fn capture(&self) -> Option<Arc<dyn Capture>> {
         self.stream.as_ref()?.capture().clone()
     }
@@ -168,12 +152,10 @@ impl Target {
         self.run(work).map(|_| ())
     }
 
-    /// Issues work that is not captured.
     pub fn run(&self, work: impl Work) -> Answer<Mark> {
         self.run_after(Arc::new(work), Vec::new())
     }
 
-    /// Issues work that waits for more than its own stream.
     pub fn run_after(&self, work: Arc<dyn Work>, after: Vec<Mark>) -> Answer<Mark> {
         self.context.queue.issue(self.queue, after, work.task(&self.context))
     }
@@ -202,7 +184,6 @@ fn own_stream(context: &Arc<Context>) -> Arc<Stream> {
     stream
 }
 
-/// Resolves what a program names as a stream.
 pub fn target(stream: CUstream) -> Answer<Target> {
     let legacy = || Ok(Target { context: current()?, queue: LEGACY, stream: None });
     let own = || {

@@ -25,12 +25,9 @@ pub struct Side {
     pub slice: usize,
 }
 
-/// The memory of one side.
 #[derive(Clone)]
 pub enum Memory {
-    /// The host's, at this address.
     Host(usize),
-    /// The device's, at this address.
     Device(CUdeviceptr),
     /// The host's, at this address, which the device reaches: gone when it is freed before the copy's turn, and there until
     /// the copy is done.
@@ -49,7 +46,6 @@ impl Memory {
         }
     }
 
-    /// The host's, where a pointer of its own points.
     pub fn host(pointer: *const c_void) -> Self {
         Self::Host(pointer as usize)
     }
@@ -61,7 +57,6 @@ impl Memory {
 }
 
 impl Side {
-    /// A run of bytes without rows.
     pub fn linear(memory: Memory) -> Self {
         Self { memory, pitch: 0, slice: 0 }
     }
@@ -91,7 +86,6 @@ impl Side {
 const PAGE: usize = 4096;
 const HIGHEST: usize = (1 << 56) - 1;
 
-/// The allocation that holds an address.
 pub fn allocation(address: CUdeviceptr) -> Answer<Arc<Allocation>> {
     gpu().memory().find(address).ok_or(CUresult::INVALID_VALUE)
 }
@@ -118,27 +112,21 @@ pub trait Named: Send + Sync {
     fn side(&self, from: [usize; 3], extent: [usize; 3]) -> Answer<Side>;
 }
 
-/// All that live.
 pub static NAMED: Registry<dyn Named> = Registry::new(CUresult::INVALID_HANDLE);
 
-/// A box of bytes to copy.
 #[derive(Clone)]
 pub struct Copy {
-    /// Where from.
     pub from: Side,
-    /// Where to.
     pub to: Side,
     /// Bytes of a row, rows, slices.
     pub extent: [usize; 3],
 }
 
 impl Copy {
-    /// A copy of consecutive bytes.
     pub fn linear(to: Memory, from: Memory, bytes: usize) -> Self {
         Self { from: Side::linear(from), to: Side::linear(to), extent: [bytes, 1, 1] }
     }
 
-    /// Whether there is nothing to copy.
     pub fn is_empty(&self) -> bool {
         self.extent.contains(&0)
     }
@@ -189,7 +177,6 @@ impl Copy {
         self.to.span(self.extent).is_ok_and(|span| self.to.memory.is_pageable(span))
     }
 
-    /// Copies in a stream's turn, and waits for it.
     pub fn run_now(mut self, target: &Target) -> Answer {
         self.check()?;
         self.pin()?;
@@ -233,7 +220,6 @@ impl Copy {
         Ok(())
     }
 
-    /// Tells the sanitizer of a row.
     fn tell(&self, from: u64, to: u64, bytes: u64) {
         check::tell(|sanitizer| match (&self.from.memory, &self.to.memory) {
             (Memory::Device(source), Memory::Device(target)) => {
@@ -292,10 +278,8 @@ impl Work for Copy {
     }
 }
 
-/// Device memory to fill, in rows.
 #[derive(Clone, Copy)]
 pub struct Fill {
-    /// The first element.
     pub address: CUdeviceptr,
     /// Bytes from one row to the next.
     pub pitch: usize,

@@ -6,15 +6,11 @@ use crate::objects::context::Context;
 use crate::objects::device::gpu;
 use crate::objects::work::Work;
 
-/// Waits until a word of memory holds a value.
 pub struct WaitValue {
-    /// Where the word is.
     pub address: u64,
-    /// What it is compared with.
     pub value: u64,
     /// 4 or 8.
     pub bytes: usize,
-    /// How it is compared.
     pub comparison: CUstreamWaitValue,
 }
 
@@ -48,11 +44,8 @@ impl Work for WaitValue {
     }
 }
 
-/// Writes one value.
 pub struct WriteValue {
-    /// Where.
     pub address: u64,
-    /// What.
     pub value: u64,
     /// 4 or 8.
     pub bytes: usize,

@@ -8,7 +8,6 @@ use crate::abi::{Answer, CUgraphNodeType};
 use crate::objects::context::Context;
 use crate::objects::queue::Task;
 
-/// One piece of work.
 pub trait Work: Any + Send + Sync {
     /// What a graph calls a node that does it.
     fn kind(&self) -> CUgraphNodeType;
@@ -33,7 +32,6 @@ pub trait Work: Any + Send + Sync {
 }
 
 impl dyn Work {
-    /// The work, if it is of this kind.
     pub fn as_kind<T: Work>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }

@@ -18,7 +18,6 @@ use crate::objects::device::gpu;
 /// Closes the list of launches and the document.
 const END: &str = "]}";
 
-/// Where launches go.
 enum Sink {
     /// A document that grows in place.
     Growing {
@@ -61,7 +60,6 @@ pub fn is_wanted() -> bool {
     *WANTED.get_or_init(|| named().is_some())
 }
 
-/// How the document begins.
 fn beginning() -> String {
     format!(r#"{{"version":1,"model":"{}","view":"ptx","launches":["#, gpu().chip().key)
 }
@@ -131,7 +129,6 @@ impl Profile {
         self.sink = Sink::Failed(reason);
     }
 
-    /// Writes what waits for the end.
     fn end(&mut self) -> Result<(), String> {
         match std::mem::replace(&mut self.sink, Sink::Ended) {
             Sink::AtEnd { text } => {

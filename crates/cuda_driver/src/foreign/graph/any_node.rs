@@ -15,7 +15,6 @@ const UNION_AT: usize = 16;
 /// In front of a copy's description: flags and a context.
 const COPY_AT: usize = UNION_AT + 16;
 
-/// The parameters of a node, as the program wrote them.
 #[derive(Clone, Copy)]
 struct Params(*mut std::ffi::c_void);
 

@@ -15,14 +15,12 @@ use crate::objects::registry::new_handle;
 use crate::objects::stream::{CAPTURES, Capture, CapturePoint, STREAMS, Stream, Target, target};
 use crate::objects::work::Work;
 
-/// A capture under way.
 struct GraphCapture {
     id: u64,
     graph: Arc<Graph>,
     graph_handle: CUgraph,
     /// Nodes that the graph had before.
     before: Vec<CUgraphNode>,
-    /// Whether the graph was the program's already.
     given: bool,
     origin: CUstream,
     /// The thread that must end the capture; any may end a relaxed one.
@@ -46,7 +44,6 @@ enum Status {
 }
 
 impl GraphCapture {
-    /// The capture that is under way on a stream.
     fn of(target: &Target) -> Option<Arc<Self>> {
         let capture: Arc<dyn Any + Send + Sync> = target.capture()?;
         capture.downcast().ok()
@@ -56,7 +53,6 @@ impl GraphCapture {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nodes can still be added.
     fn is_active(&self) -> bool {
         self.state().status == Status::Active
     }

@@ -13,7 +13,6 @@ use crate::objects::event::{EVENTS, Event, Time};
 use crate::objects::order::Mark;
 use crate::objects::work::Work;
 
-/// Notes the time for an event that a graph records.
 pub struct RecordEvent {
     handle: CUevent,
     event: Arc<Event>,
@@ -59,12 +58,10 @@ impl Work for WaitEvent {
     }
 }
 
-/// The step that records an event.
 pub fn record_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
     Ok(Arc::new(RecordEvent { handle, event: EVENTS.get(handle)?, time: Time::default() }))
 }
 
-/// The step that waits for an event.
 pub fn wait_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
     Ok(Arc::new(WaitEvent { handle, event: EVENTS.get(handle)? }))
 }

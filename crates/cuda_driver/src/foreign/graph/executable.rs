@@ -28,13 +28,11 @@ pub struct Executable {
 struct Step {
     node: CUgraphNode,
     work: Arc<dyn Work>,
-    /// The steps that it depends on.
     after: Arc<[usize]>,
     enabled: bool,
 }
 
 impl Executable {
-    /// Makes a graph ready.
     pub fn new(graph: &Graph) -> Answer<Self> {
         let nodes = graph.sorted()?;
         let places: HashMap<CUgraphNode, usize> =
@@ -51,7 +49,6 @@ impl Executable {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The work of all steps.
     pub fn works(&self) -> Vec<Arc<dyn Work>> {
         self.steps().iter().map(|step| step.work.clone()).collect()
     }
@@ -74,7 +71,6 @@ impl Executable {
         self.with_step(node, |step| step.enabled = enabled)
     }
 
-    /// Whether launches run a node.
     pub fn is_enabled(&self, node: CUgraphNode) -> Answer<bool> {
         self.with_step(node, |step| step.enabled)
     }
@@ -103,7 +99,6 @@ impl Work for Executable {
         CUgraphNodeType::GRAPH
     }
 
-    /// Runs the steps one after the other.
     fn perform(&self, context: &Context) -> Answer {
         let steps = self.steps();
         let run = |step: &Step| {

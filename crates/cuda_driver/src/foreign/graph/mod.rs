@@ -38,16 +38,12 @@ pub struct Graph {
     kept: Mutex<Vec<owned::Kept>>,
 }
 
-/// A node of a graph.
 pub struct Node {
     pub handle: CUgraphNode,
     graph: CUgraph,
     work: Mutex<Arc<dyn Work>>,
-    /// Nodes that come first.
     after: Mutex<Vec<CUgraphNode>>,
-    /// The graph that a child node was made from.
     child: Option<CUgraph>,
-    /// The node that this one was cloned from.
     original: Option<CUgraphNode>,
     /// What `cuGraphKernelNodeGetParams` has handed out; it stays valid as long as the node.
     shown: Mutex<Vec<ShownParams>>,
@@ -68,7 +64,6 @@ impl Graph {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a node behind others of this graph.
     fn add(
         &self,
         graph: CUgraph,

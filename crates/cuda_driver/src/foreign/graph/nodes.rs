@@ -17,7 +17,6 @@ use crate::objects::registry::OfContext;
 use crate::objects::transfer::{Copy, Fill, Memory, Side};
 use crate::objects::work::{Nothing, Work};
 
-/// The launch that a node's parameters ask for.
 pub fn launch_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> Answer<Arc<dyn Work>> {
     let request = Request {
         function: params.func,
@@ -43,14 +42,12 @@ pub fn launch_of_v2(params: &CUDA_KERNEL_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
     launch_of(&v1)
 }
 
-/// The copy that a node's parameters ask for.
 pub fn copy_of(params: &CUDA_MEMCPY3D) -> Answer<Arc<dyn Work>> {
     let copy = cuboid(params)?;
     copy.check()?;
     Ok(Arc::new(copy))
 }
 
-/// The fill that a node's parameters ask for.
 pub fn fill_of(params: &CUDA_MEMSET_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
     let fill = Fill {
         address: params.dst,
@@ -64,7 +61,6 @@ pub fn fill_of(params: &CUDA_MEMSET_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
     Ok(Arc::new(fill))
 }
 
-/// The host call that a node's parameters ask for.
 pub fn call_of(params: &CUDA_HOST_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
     let function = params.r#fn.ok_or(CUresult::INVALID_VALUE)?;
     Ok(Arc::new(HostFunction { function, data: params.userData as usize }))
@@ -84,7 +80,6 @@ pub fn cuGraphDestroy(graph: CUgraph) -> Answer {
     destroy(graph)
 }
 
-/// Takes a graph and its nodes from the program.
 pub fn destroy(graph: CUgraph) -> Answer {
     GRAPHS.remove(graph)?;
     let nodes = NODES.all();
@@ -106,7 +101,6 @@ pub fn cuGraphNodeFindInClone(place: Out<CUgraphNode>, original: CUgraphNode, cl
     place.set(twin.handle)
 }
 
-/// A number of 32 bits for a handle.
 pub fn id_of(handle: Handle) -> u32 {
     (handle / 16) as u32
 }
@@ -139,7 +133,6 @@ pub fn cuGraphClone(place: Out<CUgraph>, original: CUgraph) -> Answer {
     place.set(GRAPHS.get(original)?.duplicate().0)
 }
 
-/// Adds a node, and tells its handle.
 pub(super) fn add(
     place: Out<CUgraphNode>,
     graph: CUgraph,
@@ -276,7 +269,6 @@ pub(super) fn in_place_of(old: &Arc<dyn Work>, new: Arc<dyn Work>) -> Answer<Arc
     }
 }
 
-/// Gives a node other parameters of the same kind.
 pub(super) fn change(node: CUgraphNode, new: Arc<dyn Work>) -> Answer {
     let node = NODES.get(node)?;
     let mut work = node.work();

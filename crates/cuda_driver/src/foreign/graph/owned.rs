@@ -21,9 +21,7 @@ static USED_MOST: AtomicU64 = AtomicU64::new(0);
 /// Memory that a node allocates: one address for all launches, there from the node's making until the last graph or
 /// launch that has the node is gone.
 pub struct GraphMemory {
-    /// Where it lies.
     pub address: CUdeviceptr,
-    /// As the program asked.
     pub params: CUDA_MEM_ALLOC_NODE_PARAMS,
 }
 
@@ -208,7 +206,6 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// One more reference for a copy of the graph.
     fn another(&self) -> Option<Self> {
         OBJECTS.get(self.object).and_then(|object| object.retain(1)).ok()?;
         Some(Self { object: self.object, count: 1 })

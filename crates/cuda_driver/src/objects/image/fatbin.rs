@@ -12,7 +12,6 @@
 use super::refused::Refused;
 
 pub const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-/// Bytes of the header.
 pub const HEADER: usize = 16;
 
 const ENTRY: usize = 64;
@@ -35,7 +34,6 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// The length of a whole fatbin, from its header.
 pub fn length(header: &[u8]) -> Option<usize> {
     let (size, rest) = (u16_at(header, 6)?, u64_at(header, 8)?);
     (usize::from(size) >= HEADER && rest < MOST_FATBIN).then(|| usize::from(size) + rest as usize)

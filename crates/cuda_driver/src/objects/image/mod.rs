@@ -65,7 +65,6 @@ pub unsafe fn read(image: *const u8, device: u32) -> Result<Image, Refused> {
     text(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
 }
 
-/// Reads an image of known length, such as a file's.
 pub fn read_bytes(bytes: &[u8], device: u32) -> Result<Image, Refused> {
     match bytes.first_chunk() {
         Some(&fatbin::MAGIC) => fatbin::read(bytes, device).map(|ptx| Image { ptx }),

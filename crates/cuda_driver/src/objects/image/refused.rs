@@ -2,53 +2,42 @@
 
 use crate::abi::CUresult;
 
-/// Why an image cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Machine code of a real GPU.
     #[error(
         "this module is machine code (a cubin), and the virtual GPU executes PTX: compile with \
          `-gencode arch=compute_XX,code=compute_XX`, or load PTX text (nvJitLink makes nothing but machine code: \
          where it is not installed, Numba and cuda.core link PTX with the driver)"
     )]
     Cubin,
-    /// No PTX in a fatbin.
     #[error(
         "this fatbin holds machine code and no PTX: compile with `-gencode arch=compute_XX,code=compute_XX`"
     )]
     NoPtx,
-    /// A build that decompresses nothing.
     #[cfg(not(feature = "foreign"))]
     #[error(
         "this fatbin's PTX is compressed, which this build of cuda_driver cannot read: its feature `foreign` is off"
     )]
     Compressed,
-    /// No fatbin in an object file or a library.
     #[error("this file holds no fatbin: compile with `-rdc=true -gencode arch=compute_XX,code=compute_XX`")]
     NoFatbin,
-    /// Only PTX for newer devices in a fatbin.
     #[error("this fatbin holds PTX for compute_{lowest} and newer; the virtual GPU is sm_{device}")]
     TooNew {
         /// The oldest architecture that it holds PTX for.
         lowest: u32,
-        /// The device's.
         device: u32,
     },
-    /// An intermediate language of another compiler stage.
     #[error(
         "this module is NVVM intermediate code, not PTX: link it with nvJitLink or compile without `-dlto`"
     )]
     Nvvm,
-    /// Nothing that is known.
     #[error("this is neither PTX text nor a fatbin")]
     Unknown,
-    /// A fatbin that is cut short or spoiled.
     #[error("this fatbin is damaged: {0}")]
     Damaged(&'static str),
 }
 
 impl Refused {
-    /// The real driver's code for it.
     pub fn code(&self) -> CUresult {
         match self {
             #[cfg(not(feature = "foreign"))]
