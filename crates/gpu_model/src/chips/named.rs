@@ -207,7 +207,9 @@ pub static T4: Chip = Chip {
     pci: at_bus(0x1e),
 };
 
-/// GeForce RTX 5090: 170 multiprocessors, GDDR7; the memory is what `nvidia-smi` shows, 32 607 MiB.
+/// GeForce RTX 5090. Published: 170 multiprocessors, the boost clock, 512 bits of GDDR7 at 28 Gb/s, 96 MiB of L2, the peaks of
+/// its data sheet. Assumed, since no document says it and nothing was measured: the copy engines, the bytes of memory that a
+/// program sees (32 607 MiB), the bus.
 pub static RTX5090: Chip = Chip {
     key: "rtx5090",
     name: "NVIDIA GeForce RTX 5090",
@@ -266,6 +268,7 @@ mod tests {
             (&RTX3060, 0.360, 12.7),
             (&T4, 0.320, 8.1),
             (&B200, 8.0, 75.0),
+            (&RTX5090, 1.792, 104.8),
         ] {
             let (bandwidth, flops) = (chip.memory_bandwidth() / 1e12, chip.fp32_flops() / 1e12);
             assert!((bandwidth / terabytes - 1.0).abs() < 0.03, "{}: {bandwidth} TB/s", chip.key);
