@@ -13,7 +13,6 @@
 /// Writes the list of a file's kernels.
 macro_rules! listed {
     ($($kernel:ident)*) => {
-        /// The kernels of this file.
         #[cfg(feature = "host")]
         pub const KERNELS: &[cuda_std::Description] = &[$(cuda_std::Description::of::<$kernel>()),*];
     };
@@ -110,4 +109,5 @@ pub const OTHERS: &[&[cuda_std::Description]] = &[
     ampere::tensor::lines::KERNELS,
     ampere::tensor::blocks::READERS,
     ampere::tensor::blocks::PRODUCTS,
+    hopper::first::KERNELS,
 ];

@@ -7,9 +7,11 @@ use std::ffi::c_void;
 use cust::function::GridSize;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use cust::module::Module;
+use host::modules::LEVELS;
+use kernels_gpu::hopper::first;
 use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
 use warpsmith_launch::extra::{Tensor, allow_dynamic_shared, tensor_map};
-use warpsmith_launch::{Bf16, Device, F16};
+use warpsmith_launch::{Bf16, Device, F16, Shape};
 
 use crate::{Case, Needs};
 
@@ -22,7 +24,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("hopper::a_box_goes_to_both_blocks", multicast),
         Case::new("hopper::a_box_of_three_dimensions", three_dimensions),
         Case::new("hopper::attention", attention),
-        Case::new("hopper::documented_product", documented_product),
+        Case::new("hopper::first_product", first_product),
         Case::new("hopper::documented_multicast", documented_multicast),
         Case::new("hopper::documented_product_of_bytes", documented_bytes),
     ];
@@ -312,32 +314,26 @@ fn small(seed: usize) -> impl Fn(usize) -> i32 {
     move |i| ((i * 7919 + seed * 104_729) % 9) as i32 - 4
 }
 
-/// The example of `tile::hopper`: sums of products and a bias, not below zero.
-fn documented_product(device: &Device) -> anyhow::Result<()> {
+/// Sums of products and a bias, not below zero.
+fn first_product(device: &Device) -> anyhow::Result<()> {
     let (m, n, k) = (100usize, 256usize, 200usize);
     let (a, b) = (small(1), small(2));
     let f16 = |value: i32| F16(half::f16::from_f32(value as f32));
     let on_a = DeviceBuffer::from_slice(&(0..m * k).map(|i| f16(a(i))).collect::<Vec<_>>())?;
     let on_b = DeviceBuffer::from_slice(&(0..n * k).map(|i| f16(b(i))).collect::<Vec<_>>())?;
     let bias: Vec<f32> = (0..n).map(|i| i as f32 - 100.0).collect();
-    let (on_bias, out) =
+    let (on_bias, mut out) =
         (DeviceBuffer::from_slice(&bias)?, DeviceBuffer::from_slice(&vec![f16(7777); m * n])?);
-    let mut map_a = panels::<half::f16, _>(&on_a, k, m)?;
-    let mut map_b = panels::<half::f16, _>(&on_b, k, n)?;
-    let mut extents = [m as u32, n as u32, k as u32];
-    let [m_, n_, k_] = &mut extents;
-    let (mut bias_, mut c) = (on_bias.as_device_ptr(), out.as_device_ptr());
-    let mut arguments = [
-        argument(m_),
-        argument(n_),
-        argument(k_),
-        argument(&mut map_a),
-        argument(&mut map_b),
-        argument(&mut bias_),
-        argument(&mut c),
-    ];
-    let grid = (n as u32 / 128, m.div_ceil(64) as u32);
-    launch(device, "relu_product", (grid, 256, blocks::examples::relu::SHARED_BYTES), &mut arguments)?;
+    let (map_a, map_b) = (panels::<half::f16, _>(&on_a, k, m)?, panels::<half::f16, _>(&on_b, k, n)?);
+    let shape = Shape {
+        grid: [n as u32 / 128, m.div_ceil(64) as u32, 1],
+        block: [256, 1, 1],
+        shared: first::SHARED_BYTES,
+    };
+    let arguments = (m as u32, n as u32, k as u32, map_a, map_b, &on_bias, &mut out);
+    // SAFETY: the maps and buffers are of matrices of these extents.
+    unsafe { device.kernel::<first::hopper_relu>(&LEVELS)?.launch(shape, arguments) }?;
+    device.synchronize()?;
     for (i, got) in out.as_host_vec()?.into_iter().enumerate() {
         let (row, col) = (i / n, i % n);
         let sum: i32 = (0..k).map(|j| a(row * k + j) * b(col * k + j)).sum();

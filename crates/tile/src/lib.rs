@@ -8,7 +8,7 @@
 //! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers. A [`Raster`] says which tile of a product
 //! is computed when; [`repeat!`] is a loop with a constant counter; a [`SharedAddress`] is a place as PTX takes it.
 //! [`mma`] has the blocks of products on tensor cores, of every chip from capability 8.0 on, [`hopper`] those of capability
-//! 9.0: each begins with a kernel that uses them all.
+//! 9.0: each begins with a kernel that uses them.
 #![no_std]
 #![warn(missing_docs)]
 

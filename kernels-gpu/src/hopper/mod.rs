@@ -3,6 +3,7 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
+//! | [`first`] | a short product to begin with |
 //! | [`product`] | the product: who does what, and in which order |
 //! | [`block`] | a block's tile, its shared memory, its place in its cluster |
 //! | [`work`] | which cluster computes which steps of which tile |
@@ -13,6 +14,7 @@
 
 pub mod block;
 pub mod epilogue;
+pub mod first;
 #[cfg(feature = "ladder")]
 pub mod ladder;
 pub mod parts;
@@ -25,9 +27,7 @@ pub mod work;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
 pub struct HopperGemm {
-    /// Rows of A and C.
     pub m: u32,
-    /// Columns of B and C.
     pub n: u32,
     /// Columns of A, rows of B; at least 1.
     pub k: u32,
