@@ -11,7 +11,6 @@ listed! {
    stretch_structs stretch_padded_structs stretch_arrays stretch_staged_structs stretch_in_place stretch_staged_in_place
 }
 
-/// Threads of a block.
 pub const BLOCK: u32 = 256;
 
 /// A lane's 8 bytes.

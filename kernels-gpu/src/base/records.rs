@@ -19,7 +19,6 @@ use tile::Vector;
 
 use super::coalescing::{Point, Quad};
 
-/// Threads of a block.
 pub const BLOCK: usize = 256;
 /// Structs that a block moves: four a thread, so that each array gets a whole vector.
 pub const STRUCTS: usize = 4 * BLOCK;

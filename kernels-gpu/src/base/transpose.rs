@@ -82,7 +82,6 @@ unsafe fn through_shared<T: Copy, L: Layout<TILE, TILE>, const ONE_BY_ONE: bool>
     }
 }
 
-/// The steps up to the swizzled one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The yardstick: the same elements, the same block, not turned.

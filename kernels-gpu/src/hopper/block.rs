@@ -12,7 +12,6 @@ use super::work::{ClusterShare, Split, TileSteps};
 pub struct Form {
     /// Rows of C a block computes: 64 for each warpgroup that multiplies.
     pub m: u32,
-    /// Columns of C a block computes.
     pub n: u32,
     /// Stages of 128 bytes of k.
     pub stages: u32,
@@ -23,7 +22,6 @@ pub struct Form {
 }
 
 impl Form {
-    /// Blocks of a cluster.
     pub const fn blocks(self) -> u32 {
         self.down * self.across
     }
@@ -43,7 +41,6 @@ impl Form {
         128 + 32 * self.consumers()
     }
 
-    /// Bytes of dynamic shared memory of a block.
     pub const fn shared_bytes(self) -> u32 {
         // 1024 to align the first stage.
         1024 + self.stages * (self.m + self.n) * 128
@@ -59,12 +56,10 @@ pub const fn consumers(m: u32) -> u32 {
 
 /// Where everything lies in shared memory.
 pub struct BlockMemory<const M: u32, const N: u32, const S: u32> {
-    /// The first stage.
     pub stages: SharedAddress,
 }
 
 impl<const M: u32, const N: u32, const S: u32> BlockMemory<M, N, S> {
-    /// Bytes of a stage.
     pub const STAGE: u32 = (M + N) * 128;
 
     /// A's and B's part of a stage.
@@ -89,7 +84,6 @@ impl<const M: u32, const N: u32, const S: u32> BlockMemory<M, N, S> {
         self.stages.plus(S * Self::STAGE + consumers(M) * STAGING)
     }
 
-    /// The stages' barriers.
     #[inline(always)]
     pub fn ring(&self) -> Ring<S> {
         // SAFETY: room for the barriers, at a multiple of 8.
@@ -107,7 +101,6 @@ impl<const M: u32, const N: u32, const S: u32> BlockMemory<M, N, S> {
 /// A block in its cluster, which has `CM` blocks one below the other and `CN` side by side.
 #[derive(Clone, Copy)]
 pub struct ClusterBlock<const M: u32, const N: u32, const CM: u32, const CN: u32> {
-    /// The product.
     pub p: HopperGemm,
     split: Split,
     down: u32,
@@ -120,7 +113,6 @@ impl<const M: u32, const N: u32, const CM: u32, const CN: u32> ClusterBlock<M, N
     /// Blocks that copy into a block's stages, itself included; also those that it copies into.
     pub const PARTNERS: u32 = CM + CN - 1;
 
-    /// This block's.
     #[inline(always)]
     pub fn new(p: HopperGemm, split: Split) -> Self {
         let rank = if Self::BLOCKS > 1 { cluster::rank() } else { 0 };
@@ -178,7 +170,6 @@ impl<const M: u32, const N: u32, const CM: u32, const CN: u32> ClusterBlock<M, N
         cluster * Self::BLOCKS + Self::rank(self.down, self.across)
     }
 
-    /// The rank of a block.
     #[inline(always)]
     fn rank(down: u32, across: u32) -> u32 {
         across * CM + down

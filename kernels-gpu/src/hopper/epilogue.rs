@@ -12,6 +12,8 @@ use tile::hopper::{
     fence_tensor_copies, lane_here, load_matrices, store_matrices, wait_stores, wait_stores_read,
 };
 
+use tile::mma::Number;
+
 use super::HopperGemm;
 
 /// C as bytes: 16 rows of 128 bytes. Rows of C are multiples of 16 bytes: at its right edge a tensor copy writes whole groups
@@ -22,16 +24,11 @@ type StagedBox = SharedBox<u8, Swizzle128, Box2<16, 128>>;
 /// Bytes of shared memory of a warp: two pieces.
 pub const STAGING: u32 = 2 * OutputMap::BOX_BYTES;
 
-/// A sum of products.
-pub trait Sum: Copy {
+pub trait Sum: Number {
     /// `alpha · self`.
     fn scaled(self, alpha: f32) -> Self;
     /// `self + beta · before`.
     fn plus(self, beta: f32, before: Self) -> Self;
-    /// As a word of C.
-    fn word(self) -> u32;
-    /// From a word of C.
-    fn of_word(word: u32) -> Self;
 }
 
 impl Sum for f32 {
@@ -44,48 +41,22 @@ impl Sum for f32 {
     fn plus(self, beta: f32, before: Self) -> Self {
         self + beta * before
     }
-
-    #[inline(always)]
-    fn word(self) -> u32 {
-        self.to_bits()
-    }
-
-    #[inline(always)]
-    fn of_word(word: u32) -> Self {
-        f32::from_bits(word)
-    }
 }
 
 impl Sum for i32 {
     #[inline(always)]
     fn scaled(self, alpha: f32) -> Self {
-        self.wrapping_mul(whole(alpha))
+        self.wrapping_mul(alpha as i32)
     }
 
     #[inline(always)]
     fn plus(self, beta: f32, before: Self) -> Self {
-        self.wrapping_add(before.wrapping_mul(whole(beta)))
+        self.wrapping_add(before.wrapping_mul(beta as i32))
     }
-
-    #[inline(always)]
-    fn word(self) -> u32 {
-        self as u32
-    }
-
-    #[inline(always)]
-    fn of_word(word: u32) -> Self {
-        word as i32
-    }
-}
-
-#[inline(always)]
-fn whole(factor: f32) -> i32 {
-    factor as i32
 }
 
 /// How the sums of a type's products can be stored in less than 32 bits.
 pub trait Narrow {
-    /// The sums' type.
     type Sum: Sum;
     /// Whether they can.
     const NARROW: bool;
@@ -123,12 +94,12 @@ macro_rules! words {
 
             #[inline(always)]
             fn pack(low: $sum, _high: $sum) -> u32 {
-                low.word()
+                Number::to_bits(low)
             }
 
             #[inline(always)]
             fn unpack(word: u32) -> ($sum, $sum) {
-                (<$sum>::of_word(word), <$sum>::of_word(0))
+                (<$sum as Number>::from_bits(word), <$sum as Number>::from_bits(0))
             }
         }
     )*};
@@ -142,7 +113,6 @@ words! {
 pub trait Packed: Copy {
     /// None yet.
     const EMPTY: Self;
-    /// How many words.
     const COUNT: usize;
     /// A word; `index` is a constant once loops are unrolled.
     ///
@@ -332,7 +302,6 @@ impl<'a> Epilogue<'a> {
         }
     }
 
-    /// Waits until C is written.
     #[inline(always)]
     pub fn finish(self) {
         if lane_id() == 0 {
@@ -408,11 +377,11 @@ impl<'a> Epilogue<'a> {
                             let (a, b): (u32, u32);
                             ptx!("ld.shared.v2.b32 {{{a}, {b}}}, [{place}];",
                                  a = out(u32) a, b = out(u32) b, place = in(u32) place);
-                            values.0 = values.0.plus(self.p.beta, S::Sum::of_word(a));
-                            values.1 = values.1.plus(self.p.beta, S::Sum::of_word(b));
+                            values.0 = values.0.plus(self.p.beta, S::Sum::from_bits(a));
+                            values.1 = values.1.plus(self.p.beta, S::Sum::from_bits(b));
                         }
                         ptx!("st.shared.v2.b32 [{place}], {{{a}, {b}}};",
-                             a = in(u32) values.0.word(), b = in(u32) values.1.word(), place = in(u32) place);
+                             a = in(u32) values.0.to_bits(), b = in(u32) values.1.to_bits(), place = in(u32) place);
                     }
                 }
                 self.end(piece, at);
@@ -447,7 +416,6 @@ impl<'a> Epilogue<'a> {
         }
     }
 
-    /// Sends the piece off.
     #[inline(always)]
     unsafe fn end(&mut self, piece: StagedBox, at: [i32; 2]) {
         fence_tensor_copies();

@@ -19,7 +19,6 @@ use tile::hopper::{
 use super::HopperGemm;
 use super::epilogue::Narrow;
 
-/// Columns of C a block computes.
 pub const BLOCK_N: u32 = 256;
 /// Rows of C that a warpgroup computes.
 pub const GROUP_M: u32 = 64;

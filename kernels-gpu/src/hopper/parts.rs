@@ -9,6 +9,7 @@ use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::warp::sync_warp;
 use tile::Vector;
 use tile::hopper::{Sums, lane_here};
+use tile::mma::Number;
 
 use super::epilogue::Sum;
 
@@ -56,7 +57,7 @@ impl PartialSums {
         unsafe {
             for i in 0..S::COUNT / 4 {
                 cuda_std::unroll!(full);
-                let word = |which: usize| sums.get(4 * i + which).word();
+                let word = |which: usize| sums.get(4 * i + which).to_bits();
                 Vector::of_words([word(0), word(1), word(2), word(3)]).store(to.add(128 * i));
             }
             // All lanes' words come before the flag: a release reaches back over the barrier.
@@ -123,7 +124,7 @@ impl PartialSums {
                     let words = Vector::load(from.add(128 * i)).words();
                     for which in 0..4 {
                         cuda_std::unroll!(full);
-                        let sum = sums.get(4 * i + which).plus(1.0, S::Sum::of_word(words[which]));
+                        let sum = sums.get(4 * i + which).plus(1.0, S::Sum::from_bits(words[which]));
                         sums.set(4 * i + which, sum);
                     }
                 }

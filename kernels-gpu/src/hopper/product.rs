@@ -1,8 +1,8 @@
 //! The product of a Hopper: a block computes 128 × 256 elements of C at a time, or fewer columns; clusters share what
 //! they read.
 //!
-//! - One elected thread starts the tensor copies (TMA) of A and B, several stages of 128 bytes of k ahead; the tensor map says how lines lie, and
-//!   fills with zeros what is beyond the matrix.
+//! - One elected thread starts the tensor copies (TMA) of A and B, several stages of 128 bytes of k ahead; the tensor map
+//!   says how lines lie, and fills with zeros what is beyond the matrix.
 //! - Two warpgroups multiply, 64 rows each: up to 128 sums a thread. While a product runs, its warpgroup already waits for the
 //!   next stage; only when that product has been started does it give back the stage before.
 //! - The two blocks of a cluster compute tiles one below the other and share B, or side by side and share A. Each copies half
@@ -10,7 +10,6 @@
 //! - Blocks stay, and go from tile to tile: while a tile is stored, the copies for the next are under way, and as one
 //!   warpgroup stores, the other has the tensor cores. Where tiles do not come out even, some are shared ([`super::work`]).
 //! - The copying warpgroup needs few registers and gives the rest to those that multiply (`setmaxnreg`).
-
 //!
 //! [`product`]'s parameters, for a cluster of `CM` × `CN` blocks:
 //!
@@ -32,9 +31,6 @@ use tile::hopper::{
     admit_next_grid, await_previous_grid, cluster, give_registers, in_one_thread, sync_group, take_registers,
     warp_of_block,
 };
-
-#[cfg(feature = "host")]
-use cuda_std::Description;
 
 use super::HopperGemm;
 use super::block::{BlockMemory, ClusterBlock, Form, consumers};
@@ -129,9 +125,7 @@ unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
 /// What a block copies of an operand, for itself and for the others that share it.
 #[derive(Clone, Copy)]
 struct Share {
-    /// Its first panel.
     first: u32,
-    /// How many.
     panels: u32,
     /// In which steps, where there are fewer panels than blocks: it takes turns with so many.
     turns: u32,
@@ -374,8 +368,7 @@ unsafe fn consume<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
 /// A type that is multiplied, and its kernels.
 #[cfg(feature = "host")]
 pub trait Family: tile::hopper::Element {
-    /// All its kernels.
-    const KERNELS: &'static [Description];
+    const KERNELS: &'static [cuda_std::Description];
     /// Uses the kernel of a form for operands that are stored so, if there is one.
     fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature<Self>, R>) -> Option<R>;
 }
@@ -383,24 +376,17 @@ pub trait Family: tile::hopper::Element {
 /// The signature of kernels that multiply elements of type `T`.
 pub type Signature<T> = fn(HopperGemm, Split, PanelMap<T>, PanelMap<T>, OutputMap, *mut u32);
 
-/// What a letter of a layout means: how A lies, how B lies, whether it is stored as its transpose.
-macro_rules! layout {
-    (A n) => {
-        KMajor
-    };
-    (A t) => {
-        MnMajor
-    };
-    (B n) => {
-        MnMajor
-    };
-    (B t) => {
-        KMajor
-    };
-    (transposed n) => {
+// What a letter of a layout means for A and for B.
+type LayoutAn = KMajor;
+type LayoutAt = MnMajor;
+type LayoutBn = MnMajor;
+type LayoutBt = KMajor;
+/// And whether it is stored as its transpose.
+macro_rules! transposed {
+    (n) => {
         false
     };
-    (transposed t) => {
+    (t) => {
         true
     };
 }
@@ -433,7 +419,7 @@ macro_rules! kernels {
                 // SAFETY: the kernel's own contract.
                 unsafe {
                     product::<
-                        $t, layout!(A $a), layout!(B $b), [u32; $packed],
+                        $t, [<LayoutA $a>], [<LayoutB $b>], [u32; $packed],
                         { $form.m }, { $form.n }, { $form.stages }, { $form.down }, { $form.across },
                     >((p, split), a, b, c, parts)
                 }
@@ -442,13 +428,13 @@ macro_rules! kernels {
 
         #[cfg(feature = "host")]
         impl Family for $t {
-            const KERNELS: &'static [Description] =
-                &[$($(Description::of::<[<hopper_ $type _ $a $b $suffix>]>()),*),*];
+            const KERNELS: &'static [cuda_std::Description] =
+                &[$($(cuda_std::Description::of::<[<hopper_ $type _ $a $b $suffix>]>()),*),*];
 
             fn choose<R>(form: Form, transposed: Transposed, user: impl UseKernel<Signature<$t>, R>) -> Option<R> {
                 Some(match (form, transposed) {
                     $($(
-                        ($form, (layout!(transposed $a), layout!(transposed $b))) => {
+                        ($form, (transposed!($a), transposed!($b))) => {
                             user.with::<[<hopper_ $type _ $a $b $suffix>]>()
                         }
                     )*)*

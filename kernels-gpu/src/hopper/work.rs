@@ -26,9 +26,7 @@ pub struct Split {
 /// Steps of k of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileSteps {
-    /// Row of the tile.
     pub row: u32,
-    /// Column of the tile.
     pub col: u32,
     /// The first step.
     pub from: u32,

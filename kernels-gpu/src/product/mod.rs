@@ -75,21 +75,15 @@ pub const STAGES_HELD: usize = 2;
 /// A form of the product: the tile of C that a block computes, and what it asks of device and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Rows of a tile.
     pub m: usize,
-    /// Columns of a tile.
     pub n: usize,
-    /// Threads of a block.
     pub threads: u32,
-    /// Bytes of dynamic shared memory of a block.
     pub shared_bytes: u32,
     /// Whether copies are asynchronous, which takes capability 8.0.
     pub asynchronous: bool,
-    /// Whether all operands must be aligned to 16 bytes.
     pub aligned: bool,
 }
 
-/// The kernels' signature.
 pub type Signature = fn(Product, *const f32, *const f32, *mut f32);
 
 /// Uses the kernel of a form for operands that are stored so.

@@ -22,7 +22,6 @@ pub const fn pitch(lines: usize) -> usize {
 /// Where a piece begins.
 #[derive(Clone, Copy)]
 pub struct OperandStart {
-    /// The matrix.
     pub from: *const f32,
     /// Elements from one of its stored rows to the next.
     pub ld: u32,

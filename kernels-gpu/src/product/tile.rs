@@ -19,27 +19,21 @@ pub struct Tile<const ROWS: usize, const COLS: usize, const DOWN: usize, const A
 /// What a thread multiplies for one k: elements of A and of B.
 pub type Fragment<const ROWS: usize, const COLS: usize> = ([f32; ROWS], [f32; COLS]);
 
-/// The sums of a thread.
 pub type Sums<const ROWS: usize, const COLS: usize> = [[f32; COLS]; ROWS];
 
 impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usize>
     Tile<ROWS, COLS, DOWN, ACROSS>
 {
-    /// Rows of C.
     pub const M: usize = 4 * ROWS * DOWN;
-    /// Columns of C.
     pub const N: usize = 8 * COLS * ACROSS;
-    /// Threads of the block.
     pub const THREADS: usize = 32 * DOWN * ACROSS;
     /// Bytes from the rows of A in a stage to those of B.
     pub const TO_B: usize = 4 * STEP * pitch(Self::M);
-    /// Bytes of a stage.
     pub const STAGE: usize = Self::TO_B + 4 * STEP * pitch(Self::N);
 
     /// Bytes from one stage to another: a power of two.
     pub const STRIDE: usize = Self::STAGE.next_power_of_two();
 
-    /// Bytes of dynamic shared memory of a block.
     pub const fn shared_bytes(stages: usize) -> u32 {
         ((stages - 1) * Self::STRIDE + Self::STAGE) as u32
     }

@@ -19,11 +19,8 @@ use super::tiling::{Tile, load};
 
 /// The tile for elements of 1 byte.
 pub const TILE_1: Tile = Tile { rows: 256, cols: 128, threads: 512 };
-/// The tile for elements of 2 bytes.
 pub const TILE_2: Tile = Tile { rows: 128, cols: 128, threads: 512 };
-/// The tile for elements of 4 bytes.
 pub const TILE_4: Tile = Tile { rows: 64, cols: 128, threads: 512 };
-/// The tile for elements of 8 bytes.
 pub const TILE_8: Tile = Tile { rows: 64, cols: 64, threads: 512 };
 /// As [`TILE_1`], half as wide: for matrices whose whole tiles would leave multiprocessors without one.
 pub const NARROW_1: Tile = Tile { rows: 256, cols: 64, threads: 256 };

@@ -11,11 +11,8 @@ use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
 /// The tile of a block and its threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile {
-    /// Rows of the source.
     pub rows: usize,
-    /// Columns of the source.
     pub cols: usize,
-    /// Threads of a block.
     pub threads: usize,
 }
 

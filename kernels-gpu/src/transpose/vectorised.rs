@@ -14,13 +14,9 @@ use super::tiling::{Tile, Tiling, block, block_in, load, overlap, windows};
 
 /// The tile for elements of 1 byte.
 pub const TILE_1: Tile = Tile { rows: 128, cols: 256, threads: 1024 };
-/// The tile for elements of 2 bytes.
 pub const TILE_2: Tile = Tile { rows: 128, cols: 128, threads: 1024 };
-/// The tile for elements of 4 bytes.
 pub const TILE_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
-/// The tile for elements of 8 bytes.
 pub const TILE_8: Tile = Tile { rows: 32, cols: 64, threads: 512 };
-/// The tile for elements of 16 bytes.
 pub const TILE_16: Tile = Tile { rows: 32, cols: 32, threads: 512 };
 
 /// Whether rows of the result begin in the middle of a sector of 32 bytes, every second one.

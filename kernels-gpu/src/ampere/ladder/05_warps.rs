@@ -18,9 +18,7 @@ use crate::gemm::Gemm;
 
 listed! { matmul_warps }
 
-/// Rows of C that a block computes.
 pub const BLOCK_M: usize = 128;
-/// Columns of C that a block computes.
 pub const BLOCK_N: usize = 256;
 /// Elements along K that a stage holds.
 pub const STEP: usize = 8;

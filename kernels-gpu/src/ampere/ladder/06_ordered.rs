@@ -23,11 +23,8 @@ use crate::gemm::Gemm;
 
 listed! { matmul_ordered }
 
-/// Rows of C a block computes.
 pub const BLOCK_M: usize = 128;
-/// Columns of C a block computes.
 pub const BLOCK_N: usize = 256;
-/// Threads of a block.
 pub const THREADS: usize = 256;
 const WARP: usize = 64;
 /// Elements along K that a stage holds.
@@ -48,7 +45,6 @@ const ROW_ORDER: [usize; ROWS] = [0, 1, 10, 11, 2, 3, 4, 5, 12, 13, 6, 7, 14, 15
 /// The order of its columns in even rows; odd rows go back.
 const COLUMN_ORDER: [usize; COLS] = [0, 2, 4, 6, 1, 3, 5, 7];
 
-/// Bytes of dynamic shared memory a block needs.
 pub const SHARED_BYTES: u32 = (STAGES * STAGE * size_of::<f32>()) as u32;
 
 /// C = alpha · A · B + beta · C for m, n and k that are multiples of 128, 256 and 8.

@@ -1,7 +1,5 @@
 //! The building blocks of [`tile::mma`] one by one, for their tests: what a copy, a read and a product do to each word.
 
-#[cfg(feature = "host")]
-use cuda_std::Description;
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
@@ -20,7 +18,6 @@ const THREADS: usize = 64;
 const STAGES: usize = 3;
 const STAGE: usize = EXTENT * DEPTH;
 
-/// Bytes of dynamic shared memory.
 pub const SHARED_BYTES: u32 = (STAGES * STAGE) as u32;
 
 /// Copies an operand stage by stage through a ring of three, and writes the words of every fragment: by stage, step, block
@@ -105,9 +102,8 @@ unsafe fn multiply<T: Element>(a: *const u32, b: *const u32, c: *mut u32) {
 
 macro_rules! readers {
     ($($name:ident($passed:ty as $element:ty, $order:ident, $depth:literal);)*) => {
-        /// The kernels that read.
         #[cfg(feature = "host")]
-        pub const READERS: &[Description] = &[$(Description::of::<$name>()),*];
+        pub const READERS: &[cuda_std::Description] = &[$(cuda_std::Description::of::<$name>()),*];
         $(
         /// Copies an operand and writes the words of its fragments, read as rows of A or as columns of B.
         ///
@@ -140,9 +136,8 @@ readers! {
 
 macro_rules! products {
     ($($name:ident($element:ty);)*) => {
-        /// The kernels that multiply.
         #[cfg(feature = "host")]
-        pub const PRODUCTS: &[Description] = &[$(Description::of::<$name>()),*];
+        pub const PRODUCTS: &[cuda_std::Description] = &[$(cuda_std::Description::of::<$name>()),*];
         $(
         /// Twice the product of two fragments.
         ///

@@ -16,17 +16,12 @@ use super::TensorGemm;
 /// The patch of C that a warp computed: 64 × 64 elements.
 #[derive(Clone, Copy)]
 pub(super) struct Patch {
-    /// First row in C.
     pub row: usize,
-    /// First column in C.
     pub col: usize,
-    /// The warp's number in its block.
     pub warp: usize,
-    /// The lane.
     pub lane: usize,
 }
 
-/// Columns of a patch.
 const WIDTH: usize = 64;
 /// Rows that are in shared memory at once.
 const ROWS: usize = 32;

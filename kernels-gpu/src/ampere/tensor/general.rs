@@ -19,7 +19,6 @@ use crate::choice::UseKernel;
 
 /// Rows and columns of C a block computes.
 pub const BLOCK: usize = 128;
-/// Threads of a block.
 pub const THREADS: usize = 256;
 /// Bytes of K in a stage, and how many chunks these are.
 const DEPTH: usize = 64;
@@ -29,7 +28,6 @@ const TILE: usize = BLOCK * DEPTH;
 /// Chunks of one operand that a thread packs.
 const SHARE: usize = TILE / 16 / THREADS;
 
-/// Bytes of dynamic shared memory a block needs.
 pub const SHARED_BYTES: u32 = 4 * TILE as u32;
 
 /// Where A's rows, or B's columns, lie: any strides at all.
@@ -186,7 +184,6 @@ unsafe fn multiply<T: Stored, const D: usize>(
     }
 }
 
-/// Stores 16 bytes in shared memory.
 #[inline(always)]
 unsafe fn store_16(to: u32, words: [u32; 4]) {
     let [a, b, c, d] = words;
@@ -202,7 +199,6 @@ unsafe fn store_16(to: u32, words: [u32; 4]) {
 pub trait Family {
     /// What the kernel's signature has for it.
     type Passed;
-    /// Uses its kernel.
     fn choose<R>(user: impl UseKernel<Signature<Self::Passed>, R>) -> R;
 }
 

@@ -7,7 +7,6 @@
 
 use cuda_std::prelude::*;
 
-/// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Elements of a thread.
 pub const EACH: u32 = 8;

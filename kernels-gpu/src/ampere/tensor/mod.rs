@@ -21,17 +21,11 @@ pub mod portable;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
 pub struct TensorGemm {
-    /// Rows of A and C.
     pub m: u32,
-    /// Columns of B and C.
     pub n: u32,
-    /// Columns of A, rows of B.
     pub k: u32,
-    /// Elements from one line of A to the next.
     pub lda: u32,
-    /// Elements from one line of B to the next.
     pub ldb: u32,
-    /// Elements from one row of C to the next.
     pub ldc: u32,
     /// Factor of the product; a whole number if the sums are integers.
     pub alpha: f32,

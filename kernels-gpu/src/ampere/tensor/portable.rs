@@ -18,21 +18,14 @@ use tile::mma::{
     Sums, Tf32,
 };
 
-#[cfg(feature = "host")]
-use cuda_std::Description;
-
 use super::epilogue::{Patch, Stored, store};
 use super::{TensorGemm, place};
 #[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
-/// Rows of C a block computes.
 pub const BLOCK_M: usize = 128;
-/// Columns of C a block computes.
 pub const BLOCK_N: usize = 256;
-/// Threads of a block.
 pub const THREADS: usize = 256;
-/// Stages of shared memory.
 const STAGES: usize = 4;
 /// Bytes of K in a stage.
 const DEPTH: usize = 64;
@@ -43,7 +36,6 @@ const PARTS: usize = 8;
 /// Bytes of a stage, of A's part and of all.
 const STAGE_A: usize = BLOCK_M * DEPTH;
 const STAGE: usize = STAGE_A + BLOCK_N * DEPTH;
-/// Rows and columns of a warp.
 const WARP: usize = 64;
 
 /// Bytes of dynamic shared memory a block needs: what every chip of capability 8 admits, and one block fills.
@@ -256,8 +248,7 @@ impl<T: Element> Operands<T> {
 pub trait Family {
     /// What the kernels' signature has for it.
     type Passed;
-    /// All its kernels.
-    const KERNELS: &'static [Description];
+    const KERNELS: &'static [cuda_std::Description];
     /// Uses the kernel for operands that are stored so.
     fn choose<R>(transposed: Transposed, user: impl UseKernel<Signature<Self::Passed>, R>) -> Option<R>;
 }
@@ -293,7 +284,7 @@ macro_rules! kernels {
         #[cfg(feature = "host")]
         impl Family for $element {
             type Passed = $passed;
-            const KERNELS: &'static [Description] = &[$(Description::of::<[<tensor_ $type _ $layout>]>()),*];
+            const KERNELS: &'static [cuda_std::Description] = &[$(cuda_std::Description::of::<[<tensor_ $type _ $layout>]>()),*];
 
             fn choose<R>(transposed: Transposed, user: impl UseKernel<Signature<$passed>, R>) -> Option<R> {
                 match transposed {

@@ -9,7 +9,6 @@ use tile::Four;
 
 listed! { product_pack }
 
-/// Threads of a block.
 pub const BLOCK: u32 = 256;
 
 /// A matrix as it lies, and the room for its copy: rows one after the other, in extents that are multiples of 4.
@@ -17,13 +16,10 @@ pub const BLOCK: u32 = 256;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
 pub struct Packing {
-    /// Rows that there are.
     pub rows: u32,
-    /// Columns that there are.
     pub cols: u32,
     /// Elements from one row to the next.
     pub ld: u32,
-    /// Rows of the copy.
     pub to_rows: u32,
     /// Columns of the copy, a multiple of 4.
     pub to_cols: u32,

@@ -12,7 +12,6 @@ use tile::Four;
 
 listed! { product_sum product_sum_many }
 
-/// Threads of a block.
 pub const BLOCK: u32 = 256;
 
 /// Elements from one row of a part to the next: n, rounded up so that rows are aligned to 16 bytes.

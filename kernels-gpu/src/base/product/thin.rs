@@ -18,11 +18,9 @@ listed! { product_thin_rows product_thin_columns }
 
 /// The most lines of the thin operand.
 pub const WIDTH: usize = 8;
-/// Threads of a block.
 pub const BLOCK: u32 = 128;
 /// Lines that a thread works on at once.
 const LINES: usize = 4;
-/// Warps of a block.
 const WARPS: usize = BLOCK as usize / 32;
 /// Lines of a block of [`fn@product_thin_rows`].
 pub const LINES_OF_ROWS: u32 = (LINES * WARPS) as u32;
@@ -33,7 +31,6 @@ pub const CHUNK: u32 = 128;
 /// How many k of each line a thread loads at once, while it works on as many others.
 const AHEAD: usize = 4;
 
-/// Extents, strides and factors.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]
