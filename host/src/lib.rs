@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod bench;
+pub mod checking;
 pub mod cli;
 pub mod commands;
 pub mod counters;

@@ -1,7 +1,7 @@
 //! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]`.
 //!
 //! Findings go to stderr, or to the file, when the process ends; the process then ends with a failure. A file whose
-//! name ends in `.json` is written as JSON.
+//! name ends in `.json` or `.sarif` is written as such. `{pid}` in the name becomes the process' number.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -84,9 +84,15 @@ impl Running {
     /// Hands the findings over; whether one of them is an error.
     fn report(&self) -> bool {
         self.sanitizer.program_ends();
-        let findings = self.sanitizer.findings();
+        let mut findings = self.sanitizer.findings();
+        let seed = std::env::var("WARPSMITH_SEED").ok().and_then(|seed| seed.parse().ok());
+        findings.iter_mut().for_each(|finding| finding.seed = seed.filter(|&seed| seed != 0));
         match &self.file {
-            Some(file) => self.write(file, &render(&findings, format_of(file))),
+            Some(file) => {
+                let file = file.to_string_lossy().replace("{pid}", &std::process::id().to_string());
+                let file = Path::new(&file);
+                self.write(file, &render(&findings, format_of(file)));
+            }
             None => {
                 let (launches, tools) = (self.sanitizer.launches(), self.sanitizer.checks());
                 let several = if launches == 1 { "" } else { "es" };
@@ -110,6 +116,7 @@ fn format_of(file: &Path) -> Format {
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("json") => Format::Json,
         Some("sanitizer") => Format::ComputeSanitizer,
+        Some("sarif") => Format::Sarif,
         _ => Format::Text,
     }
 }

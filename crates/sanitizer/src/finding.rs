@@ -101,6 +101,23 @@ pub struct Finding {
     pub help: Cow<'static, str>,
     /// How many times it was seen.
     pub count: u64,
+    /// The seed of the schedule that showed it, for `WARPSMITH_SEED`; none in the plain order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Finding {
+    /// Whether both tell of the same mistake, seen another time.
+    pub fn is_again(&self, other: &Self) -> bool {
+        let places = |finding: &Self| -> Vec<Vec<Frame>> {
+            finding.sites.iter().map(|site| site.frames.clone()).collect()
+        };
+        let told = |finding: &Self| (finding.check, finding.severity, finding.kernel.clone());
+        let same_object = || self.object.as_ref().map(|o| &o.name) == other.object.as_ref().map(|o| &o.name);
+        told(self) == told(other) && places(self) == places(other) && same_object()
+            // Without a place in the program only the message tells them apart.
+            && (!self.sites.is_empty() || self.message == other.message)
+    }
 }
 
 /// Findings are the same when tool, message and instructions are.

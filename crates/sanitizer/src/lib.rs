@@ -25,6 +25,7 @@ mod race;
 mod reached;
 mod render;
 mod report;
+mod sarif;
 mod shadow;
 mod streams;
 mod tool;
@@ -152,6 +153,7 @@ impl Sanitizer {
             sites: Vec::new(),
             help: "free each buffer once, by the address that the allocation returned".into(),
             count: 1,
+            seed: None,
         });
     }
 
@@ -173,6 +175,7 @@ impl Sanitizer {
             sites: Vec::new(),
             help: "compare the number of bytes, not of elements, with what was allocated".into(),
             count: 1,
+            seed: None,
         });
     }
 
@@ -245,6 +248,7 @@ impl Sanitizer {
             sites: Vec::new(),
             help: help.into(),
             count: 1,
+            seed: None,
         });
     }
 
@@ -305,6 +309,7 @@ impl Sanitizer {
                 sites: Vec::new(),
                 help: "drop the buffer before its context".into(),
                 count: 1,
+                seed: None,
             });
         }
     }

@@ -1,9 +1,10 @@
-//! Findings as text for a person, in compute-sanitizer's shape, or as JSON.
+//! Findings as text for a person, in compute-sanitizer's shape, as JSON, or as SARIF.
 
 use std::fmt::Write as _;
 
 use crate::checks::Check;
 use crate::finding::{Finding, Severity, Site};
+use crate::sarif::sarif;
 
 /// How to print findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +16,8 @@ pub enum Format {
     Json,
     /// Lines that start with `=========`, for tools that read compute-sanitizer's.
     ComputeSanitizer,
+    /// SARIF 2.1.0, for code hosts. Files below the current folder are named relative to it.
+    Sarif,
 }
 
 /// Prints findings.
@@ -27,6 +30,10 @@ pub fn render(findings: &[Finding], format: Format) -> String {
             serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
         }
         Format::ComputeSanitizer => compute_sanitizer(findings),
+        Format::Sarif => {
+            let root = std::env::current_dir().unwrap_or_default();
+            serde_json::to_string_pretty(&sarif(findings, &root)).unwrap_or_default() + "\n"
+        }
     }
 }
 
@@ -60,6 +67,9 @@ fn text(findings: &[Finding]) -> String {
         }
         if finding.count > 1 {
             let _ = writeln!(out, "  seen {} times", finding.count);
+        }
+        if let Some(seed) = finding.seed {
+            let _ = writeln!(out, "  under the schedule of seed {seed}: WARPSMITH_SEED={seed}");
         }
         let _ = writeln!(out, "  help: {}\n", finding.help);
     }
@@ -200,6 +210,7 @@ mod tests {
             }],
             help: "put `thread::sync_threads()` between the two".into(),
             count: 4064,
+            seed: Some(7),
         }
     }
 
@@ -213,6 +224,7 @@ mod tests {
             "read by thread (3, 0, 0) of block (0, 1, 0)",
             "--> no/such.rs:41:9",
             "seen 4064 times",
+            "WARPSMITH_SEED=7",
             "help: put `thread::sync_threads()`",
             "1 error, 0 warnings, 0 notes",
         ] {

@@ -73,7 +73,17 @@ impl Reporter {
         let kernel = self.launched.kernel.clone();
         self.findings.add(
             key,
-            Finding { check, severity, message, kernel, object, sites, help: help.into(), count: 1 },
+            Finding {
+                check,
+                severity,
+                message,
+                kernel,
+                object,
+                sites,
+                help: help.into(),
+                count: 1,
+                seed: None,
+            },
         );
     }
 

@@ -422,6 +422,7 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
                 .into()
         },
         count: race.words,
+        seed: None,
     }
 }
 

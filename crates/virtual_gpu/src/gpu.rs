@@ -55,7 +55,8 @@ impl Options {
         let default = Options::default();
         Options {
             threads: number("WARPSMITH_THREADS").unwrap_or(default.threads).clamp(1, 1024),
-            seed: number("WARPSMITH_SEED"),
+            // 0 is the plain order.
+            seed: number("WARPSMITH_SEED").filter(|&seed| seed != 0),
             watchdog: number("WARPSMITH_WATCHDOG"),
             ..default
         }

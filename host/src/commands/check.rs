@@ -4,21 +4,20 @@
 //! next one starts afresh.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::str::FromStr as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use anyhow::Context as _;
-use clap::ValueEnum;
 use rayon::prelude::*;
-use sanitizer::{Checks, Finding};
-use serde::{Deserialize, Serialize};
+use sanitizer::Finding;
+use serde::Serialize;
 
 use super::demo;
-use crate::answer::{Context, Outcome, Output, whole};
+use crate::answer::{Context, Outcome, Output};
+use crate::checking::{self, Report, Search};
 use crate::demos;
 use crate::registry;
 use crate::terminal::Progress;
@@ -30,25 +29,12 @@ pub struct Check {
     /// Kernels or families; all of them when left out
     kernels: Vec<String>,
 
-    /// Which tools: memory, race, init, barrier, separated by commas
-    #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Checks::from_str)]
-    tool: Checks,
+    #[command(flatten)]
+    search: Search,
 
-    /// Under how many schedules each kernel runs
-    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
-    schedules: u32,
-
-    /// The seed of the first schedule
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = seed)]
-    seed: u64,
-
-    /// Fail on warnings, too
-    #[arg(long, value_enum)]
-    deny: Option<Deny>,
-
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
-    format: Format,
+    /// Check this program instead, and its arguments, after `--`
+    #[arg(last = true, value_name = "PROGRAM", conflicts_with = "kernels")]
+    program: Vec<OsString>,
 
     #[command(flatten)]
     output: Output,
@@ -58,30 +44,11 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith check                                       every kernel, every tool
   warpsmith check matmul_tiled_16 --tool race --schedules 10
+  warpsmith check -- cargo test                         any program, with its own kernels
+  warpsmith check --format sarif > check.sarif          for a code host
   warpsmith check transpose --json                      {\"version\", \"checked\", \"findings\": […]}
 
 Kernels run on the virtual GPU, whatever --device says. Exit code: 0 if nothing was found.";
-
-/// What is an error besides errors.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Deny {
-    /// Findings that may be harmless, such as a race of equal values
-    Warnings,
-}
-
-/// The form of the report.
-#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Format {
-    /// For a person
-    #[default]
-    Text,
-    /// For programs that read compute-sanitizer's output
-    ComputeSanitizer,
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
-}
 
 /// A family, and the one kernel of it that is meant, if not all are.
 type Part = (&'static str, Option<&'static str>);
@@ -99,9 +66,6 @@ fn sizes(family: &str) -> &'static [Option<&'static str>] {
     }
 }
 
-/// The exit code after Ctrl-C, as shells have it.
-const INTERRUPTED: i32 = 130;
-
 /// The most runs side by side: each has its own virtual GPU and the shadow of its memory.
 const SIDE_BY_SIDE: usize = 8;
 
@@ -110,12 +74,6 @@ const SIDE_BY_SIDE: usize = 8;
 struct Answer {
     version: u32,
     checked: Vec<&'static str>,
-    findings: Vec<Finding>,
-}
-
-/// What a run writes into its file.
-#[derive(Deserialize)]
-struct Report {
     findings: Vec<Finding>,
 }
 
@@ -153,17 +111,11 @@ struct Shown {
 impl Check {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
+        if !self.program.is_empty() {
+            return checking::program(&self.program, &self.search, self.output);
+        }
         let parts = self.parts()?;
-        let folder = tempfile::Builder::new()
-            .prefix("warpsmith-check-")
-            .tempdir()
-            .context("the reports need a folder for temporary files (TMPDIR)")?;
-        // Nothing is dropped when a signal ends this process, and the folder would stay behind.
-        let left = folder.path().to_owned();
-        ctrlc::set_handler(move || {
-            let _ = std::fs::remove_dir_all(&left);
-            std::process::exit(INTERRUPTED);
-        })?;
+        let folder = checking::folder()?;
         let (outcome, answer) = self.check(&parts, folder.path(), demo::on_the_virtual_gpu)?;
         self.output.print(&answer, |answer| self.text(answer))?;
         Ok(outcome)
@@ -247,9 +199,9 @@ impl Check {
 
     /// Runs one part at all its sizes under all schedules, until something is found.
     fn part(&self, (family, kernel): Part, runs: &Runs, progress: &Progress) -> anyhow::Result<Shown> {
-        let seeds = (0..self.schedules).map(|schedule| self.seed.wrapping_add(u64::from(schedule)));
+        let schedules = self.search.schedules();
         let all: Vec<_> =
-            seeds.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))).collect();
+            schedules.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))).collect();
         let mut shown = Shown::default();
         // What comes after a finding is run in vain, so no more is begun than runs at once.
         for some in all.chunks(rayon::current_num_threads()) {
@@ -286,13 +238,9 @@ impl Check {
         let size: Vec<&str> = size.map_or(Vec::new(), |size| vec!["--size", size]);
         let only: Vec<&str> = kernel.map_or(Vec::new(), |kernel| vec!["--only", kernel]);
         let file = runs.file();
-        let output = (runs.start)(family)?
-            .args(size)
-            .args(only)
-            .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, file.display()))
-            .env("WARPSMITH_SEED", seed.to_string())
-            .stderr(Stdio::null())
-            .output()?;
+        let mut command = (runs.start)(family)?;
+        self.search.watch(&mut command, seed, &file);
+        let output = command.args(size).args(only).stderr(Stdio::null()).output()?;
         anyhow::ensure!(
             output.status.code().is_some(),
             "`demo {family}` was ended from outside ({})",
@@ -309,23 +257,15 @@ impl Check {
             well || !findings.is_empty(),
             "`demo {family}` fails without a finding; run it to see why"
         );
-        let failed = !well || !findings.is_empty() && self.deny == Some(Deny::Warnings);
+        let failed = !well || self.search.denies(&findings);
         Ok(Run { kernels, findings, failed })
     }
 
-    /// The answer for a person, or for a program that reads compute-sanitizer's.
+    /// The answer in the form that was asked for.
     fn text(&self, answer: &Answer) -> String {
-        if self.format == Format::ComputeSanitizer {
-            return sanitizer::render(&answer.findings, sanitizer::Format::ComputeSanitizer);
-        }
-        if !answer.findings.is_empty() {
-            return sanitizer::render(&answer.findings, sanitizer::Format::Text);
-        }
-        let schedules = match self.schedules {
-            1 => format!("schedule {}", self.seed),
-            several => format!("{several} schedules from {}", self.seed),
-        };
-        format!("{}: nothing found ({}; {schedules})", answer.checked.join(", "), self.tool)
+        self.search.render(&answer.findings, || {
+            format!("{}: nothing found ({})", answer.checked.join(", "), self.search)
+        })
     }
 }
 
@@ -365,6 +305,7 @@ mod tests {
             sites: Vec::new(),
             help: "put a barrier between the two".into(),
             count: 1,
+            seed: None,
         });
         let mut run = Command::new("sh");
         run.args(["-c", RUN, "sh"]).env("AFTER", after).env("CODE", code);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use warpsmith_cuda::stand_in::DriverDirectory;
 
 use crate::answer::{Context, Outcome, Output};
+use crate::checking::{self, Search};
 use crate::terminal;
 
 /// Arguments of `run`.
@@ -18,9 +19,12 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
-    /// Look for memory errors, races, uninitialised reads and barrier mistakes
-    #[arg(long)]
+    /// Look for memory errors, races, uninitialised reads and barrier mistakes, as `check -- PROGRAM` does
+    #[arg(long, conflicts_with = "profile")]
     check: bool,
+
+    #[command(flatten, next_help_heading = "With --check")]
+    search: Search,
 
     /// The program and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -38,15 +42,14 @@ struct Answer {
     exit_code: Option<i32>,
     /// The file with the counters, if they were asked for.
     profile: Option<PathBuf>,
-    /// Whether the sanitizer watched.
-    checked: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   warpsmith run -- ./my_driver_api_program
   warpsmith run --profile counters.json -- python3 my_script.py
-  warpsmith run --json -- ./my_program      {\"program\", \"exit_code\", \"profile\", \"checked\"}
+  warpsmith run --check --schedules 10 -- ./my_program
+  warpsmith run --json -- ./my_program      {\"program\", \"exit_code\", \"profile\"}
 
 With --json the program's own output goes to standard error.
 The program must use the CUDA driver API (libcuda.so.1), as cust, cudarc and PyCUDA do. Programs on the \
@@ -59,6 +62,13 @@ impl Run {
         let Some((program, arguments)) = self.program.split_first() else {
             anyhow::bail!("say which program to run, after `--`");
         };
+        if self.check {
+            return checking::program(&self.program, &self.search, self.output);
+        }
+        anyhow::ensure!(
+            self.search.is_default(),
+            "--tool, --schedules, --seed, --deny and --format say how to check: add --check"
+        );
         let directory = DriverDirectory::prepare()?;
         let mut command = Command::new(program);
         command.args(arguments).envs(directory.environment());
@@ -76,9 +86,6 @@ impl Run {
             }
             command.env("WARPSMITH_PROFILE", file);
         }
-        if self.check {
-            command.env("WARPSMITH_CHECK", "memory,race,init,barrier");
-        }
         if self.output.json {
             command.stdout(std::io::stderr());
         }
@@ -89,7 +96,6 @@ impl Run {
                 program: name.clone(),
                 exit_code: status.code(),
                 profile: self.profile.clone(),
-                checked: self.check,
             })?;
         }
         outcome(&name, status)

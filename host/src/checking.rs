@@ -1,0 +1,305 @@
+//! What `check` and `run --check` share: what to look for, under which schedules, and how to tell what was found.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::str::FromStr as _;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use sanitizer::{Checks, Finding, Severity};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use warpsmith_cuda::stand_in::DriverDirectory;
+
+use crate::answer::{Outcome, Output, whole};
+use crate::terminal::{self, Progress};
+
+/// What to look for, and how to tell it.
+#[derive(clap::Args, Debug, Clone, PartialEq)]
+pub struct Search {
+    /// Which tools: memory, race, init, barrier, separated by commas
+    #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Checks::from_str)]
+    tool: Checks,
+
+    /// Under how many schedules each kernel runs
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
+    schedules: u32,
+
+    /// The first schedule: 0 is the plain order, others are seeds of random ones
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = seed)]
+    seed: u64,
+
+    /// Fail on warnings, too
+    #[arg(long, value_enum)]
+    deny: Option<Deny>,
+
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    format: Format,
+}
+
+/// What is an error besides errors.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Deny {
+    /// Findings that may be harmless, such as a race of equal values
+    Warnings,
+}
+
+/// The form of the report.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Format {
+    /// For a person
+    #[default]
+    Text,
+    /// For programs that read compute-sanitizer's output
+    ComputeSanitizer,
+    /// For code hosts, which show findings beside the line (SARIF 2.1.0)
+    Sarif,
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
+/// What a checked process writes into its file.
+#[derive(Deserialize)]
+pub struct Report {
+    pub findings: Vec<Finding>,
+}
+
+impl Search {
+    /// Whether nothing but what goes without saying was asked for.
+    pub fn is_default(&self) -> bool {
+        *self == Search { tool: Checks::ALL, schedules: 1, seed: 0, deny: None, format: Format::default() }
+    }
+
+    /// The seeds of the schedules, 0 for the plain order.
+    pub fn schedules(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed;
+        (0..self.schedules).map(move |schedule| first.wrapping_add(u64::from(schedule)))
+    }
+
+    /// Has a program run under the checks and one of the schedules, and leave its report in a file whose name ends in `.json`.
+    pub fn watch(&self, command: &mut Command, schedule: u64, report: &Path) {
+        command
+            .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, report.display()))
+            .env("WARPSMITH_SEED", schedule.to_string());
+    }
+
+    /// Whether findings fail the command that are no errors.
+    pub fn denies(&self, findings: &[Finding]) -> bool {
+        self.deny == Some(Deny::Warnings)
+            && findings.iter().any(|finding| finding.severity >= Severity::Warning)
+    }
+
+    /// The report. Where nothing was found, a person reads `nothing`.
+    pub fn render(&self, findings: &[Finding], nothing: impl FnOnce() -> String) -> String {
+        match self.format {
+            Format::Text if findings.is_empty() => nothing(),
+            Format::Text => sanitizer::render(findings, sanitizer::Format::Text),
+            Format::ComputeSanitizer => sanitizer::render(findings, sanitizer::Format::ComputeSanitizer),
+            Format::Sarif => sanitizer::render(findings, sanitizer::Format::Sarif),
+        }
+    }
+}
+
+/// The tools and the schedules.
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.schedules {
+            1 => write!(f, "{}; schedule {}", self.tool, self.seed),
+            several => write!(f, "{}; {several} schedules from {}", self.tool, self.seed),
+        }
+    }
+}
+
+/// The exit code after Ctrl-C, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// A folder for reports, gone when it is dropped or the user interrupts.
+pub fn folder() -> anyhow::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("warpsmith-check-")
+        .tempdir()
+        .context("the reports need a folder for temporary files (TMPDIR)")?;
+    // Nothing is dropped when a signal ends this process, and the folder would stay behind.
+    let left = folder.path().to_owned();
+    ctrlc::set_handler(move || {
+        let _ = std::fs::remove_dir_all(&left);
+        std::process::exit(INTERRUPTED);
+    })?;
+    Ok(folder)
+}
+
+/// The shape of `check --json` for a program.
+#[derive(Debug, Serialize)]
+struct Answer {
+    version: u32,
+    checked: [String; 1],
+    /// What the program ended with; `null` if a signal ended it.
+    exit_code: Option<i32>,
+    /// How many of its processes called CUDA.
+    processes: usize,
+    findings: Vec<Finding>,
+}
+
+/// Runs a program under the checks, once for each schedule, and tells what was found in all of its processes.
+///
+/// What it prints is its own in the first run and lost in the others. It goes to standard error where standard output has the
+/// report for another program.
+pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow::Result<Outcome> {
+    let directory = DriverDirectory::prepare()?;
+    let folder = folder()?;
+    let for_programs = output.json || search.format != Format::Text;
+    let answer = watched(program, search, for_programs, &directory.environment(), folder.path())?;
+    let [program] = &answer.checked;
+    if answer.processes == 0 {
+        eprintln!("warpsmith: nothing was checked: `{program}` made no CUDA call");
+    }
+    if output.json {
+        terminal::print_json(&answer)?;
+    } else {
+        let report = search.render(&answer.findings, || format!("warpsmith: nothing found ({search})"));
+        if for_programs {
+            terminal::print(&report)?;
+        } else if answer.processes > 0 {
+            eprintln!("{}", report.trim_end());
+        }
+    }
+    match answer.exit_code {
+        Some(0) if search.denies(&answer.findings) => Ok(Outcome::NotWell),
+        Some(0) => Ok(Outcome::Well),
+        Some(code) => {
+            drop(folder);
+            std::process::exit(code)
+        }
+        None => Ok(Outcome::NotWell),
+    }
+}
+
+/// Runs the program under all schedules. Each process leaves its report in the folder.
+fn watched(
+    program: &[OsString],
+    search: &Search,
+    for_programs: bool,
+    environment: &[(&'static str, OsString)],
+    folder: &Path,
+) -> anyhow::Result<Answer> {
+    let Some((name, arguments)) = program.split_first() else {
+        anyhow::bail!("say which program to run, after `--`");
+    };
+    let named = name.display().to_string();
+    let mut answer = Answer {
+        version: 1,
+        checked: [named.clone()],
+        exit_code: Some(0),
+        processes: 0,
+        findings: Vec::new(),
+    };
+    let progress = Progress::new("check", search.schedules > 1);
+    for (run, schedule) in search.schedules().enumerate() {
+        if search.schedules > 1 {
+            progress.step(&format!("schedule {schedule}"));
+        }
+        let mut command = Command::new(name);
+        command.args(arguments).envs(environment.iter().cloned());
+        search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}.json")));
+        if run > 0 {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        } else if for_programs {
+            command.stdout(std::io::stderr());
+        }
+        let status = command.status().with_context(|| format!("cannot run `{named}`"))?;
+        let reports = reports(folder, run)?;
+        let found = reports.iter().any(|report| !report.findings.is_empty());
+        anyhow::ensure!(status.code().is_some() || found, "`{named}` was ended by a signal ({status})");
+        if run == 0 {
+            answer.processes = reports.len();
+        }
+        for finding in reports.into_iter().flat_map(|report| report.findings) {
+            match answer.findings.iter_mut().find(|before| before.is_again(&finding)) {
+                Some(before) => before.count += finding.count,
+                None => answer.findings.push(finding),
+            }
+        }
+        if answer.exit_code == Some(0) {
+            answer.exit_code = status.code();
+        }
+    }
+    Ok(answer)
+}
+
+/// What the processes of one run left, in the order of their numbers.
+fn reports(folder: &Path, run: usize) -> anyhow::Result<Vec<Report>> {
+    let begins = format!("{run}-");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(&begins)))
+        .collect();
+    files.sort();
+    files.into_iter().map(|file| Ok(serde_json::from_str(&std::fs::read_to_string(file)?)?)).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        search: Search,
+
+        #[command(flatten)]
+        _output: Output,
+    }
+
+    /// Two processes that find the same under each schedule, one of them more under the second, as the driver would write it.
+    const SCRIPT: &str = r#"
+        report=${WARPSMITH_CHECK#*:}
+        finding() { printf '{"check":"race","severity":"%s","message":"%s","kernel":"k","object":null,"sites":[],"help":"h","count":2}' "$1" "$2"; }
+        printf '{"version":1,"findings":[%s]}' "$(finding warning both)" > "${report%-*}-1.json"
+        if [ "$WARPSMITH_SEED" = 6 ]; then more=$(finding error once); fi
+        printf '{"version":1,"findings":[%s]}' "$more" > "${report%-*}-2.json"
+        if [ "$WARPSMITH_SEED" = 6 ]; then exit 1; fi
+    "#;
+
+    fn run(options: &str, script: &str) -> (Search, anyhow::Result<Answer>) {
+        let words = ["check"].into_iter().chain(options.split_whitespace());
+        let Line { search, .. } = Line::try_parse_from(words).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let program = ["sh", "-c", script].map(OsString::from);
+        let answer = watched(&program, &search, true, &[], folder.path());
+        (search, answer)
+    }
+
+    #[test]
+    fn all_processes_under_all_schedules_are_told_once() {
+        let (search, answer) = run("--schedules 3 --seed 5", SCRIPT);
+        let answer = answer.unwrap();
+        let found: Vec<_> = answer.findings.iter().map(|f| (f.message.as_str(), f.count)).collect();
+        assert_eq!(found, [("both", 6), ("once", 2)]);
+        assert_eq!((answer.processes, answer.exit_code), (2, Some(1)));
+        assert_eq!(search.to_string(), "memory, race, init, barrier; 3 schedules from 5");
+    }
+
+    #[test]
+    fn warnings_are_denied_where_that_was_asked_for() {
+        for (options, denied) in [("", false), ("--deny warnings", true)] {
+            let (search, answer) = run(options, SCRIPT);
+            let answer = answer.unwrap();
+            assert_eq!((answer.exit_code, search.denies(&answer.findings)), (Some(0), denied));
+        }
+    }
+
+    #[test]
+    fn a_program_without_a_report_was_not_checked() {
+        let (_, answer) = run("", "exit 0");
+        assert_eq!(answer.unwrap().processes, 0);
+        let (_, answer) = run("", "kill -9 $$");
+        assert!(answer.unwrap_err().to_string().contains("was ended by a signal"));
+    }
+}
