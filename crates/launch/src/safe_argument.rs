@@ -1,7 +1,7 @@
 //! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
 
 use blockwise::{Counters, Demand, Element, Extents, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
-use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use cust::memory::{DeviceBuffer, DeviceCopy};
 
 use crate::argument::{Argument, Arguments, Packed, StandsFor};
 use crate::float16::{Bf16, F16};
@@ -12,10 +12,22 @@ use crate::matrix::DeviceMatrix;
 /// | parameter | argument |
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
+/// | `&[T]` | `&DeviceBuffer<T>` |
 /// | `Matrix<T>` | `&DeviceMatrix<T>` |
-/// | `SliceMut<T, …>`, `Counters<T>` | `&mut DeviceBuffer<T>` or `&mut DeviceSlice<T>` |
+/// | `SliceMut<T, …>`, `Counters<T>` | `&mut DeviceBuffer<T>` |
 /// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
+///
+/// A `DeviceSlice` is none: `cust`'s is `Copy`, so a borrow of one says nothing of the others.
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # use warpsmith_launch::{Scope, Launcher, cust::memory::DeviceSlice};
+/// # #[kernel]
+/// # pub fn fill(block: Block<256>, mut to: SliceMut<f32>) {}
+/// # fn twice<'s>(scope: &'s Scope<'s, '_>, fill: &Launcher<fill>, part: &'s mut DeviceSlice<f32>) {
+/// scope.launch(fill, (part,)).unwrap();
+/// # }
+/// ```
 ///
 /// # Safety
 /// The kernel may do with the parameter what its type allows for as long as the argument is borrowed: what is read nobody
@@ -47,49 +59,44 @@ unsafe impl SafeArgument<half::f16> for F16 {}
 // SAFETY: as above.
 unsafe impl SafeArgument<half::bf16> for Bf16 {}
 
-macro_rules! slices {
-    ($($buffer:ident)*) => {$(
-        // SAFETY: a borrow forbids others to write.
-        unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &$buffer<U> {
-            fn extents(&self) -> Extents {
-                Extents::line(self.len())
-            }
-        }
-
-        // SAFETY: a pointer, and the length by value.
-        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for &mut $buffer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-                packed.push(self.len());
-            }
-        }
-        // SAFETY: a mutable borrow forbids others to reach it.
-        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for &mut $buffer<U> {
-            fn demand(&self, threads: usize) -> Option<Demand> {
-                Some(M::demand(self.len(), threads))
-            }
-
-            fn extents(&self) -> Extents {
-                Extents::line(self.len())
-            }
-        }
-
-        // SAFETY: a pointer, and the length by value.
-        unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for &mut $buffer<U> {
-            fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-                packed.push(self.len());
-            }
-        }
-        // SAFETY: a mutable borrow forbids others to reach it.
-        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut $buffer<U> {
-            fn extents(&self) -> Extents {
-                Extents::line(self.len())
-            }
-        }
-    )*};
+// SAFETY: a borrow forbids others to write.
+unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &DeviceBuffer<U> {
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
 }
-slices!(DeviceBuffer DeviceSlice);
+
+// SAFETY: a pointer, and the length by value.
+unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for &mut DeviceBuffer<U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self.as_device_ptr().as_raw());
+        packed.push(self.len());
+    }
+}
+// SAFETY: a mutable borrow forbids others to reach it.
+unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for &mut DeviceBuffer<U> {
+    fn demand(&self, threads: usize) -> Option<Demand> {
+        Some(M::demand(self.len(), threads))
+    }
+
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
+}
+
+// SAFETY: a pointer, and the length by value.
+unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for &mut DeviceBuffer<U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self.as_device_ptr().as_raw());
+        packed.push(self.len());
+    }
+}
+// SAFETY: a mutable borrow forbids others to reach it.
+unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut DeviceBuffer<U> {
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
+}
 
 // SAFETY: a slice, and the extents by value.
 unsafe impl<T: Element, U: StandsFor<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {

@@ -117,13 +117,7 @@ impl<'scope> Scope<'scope, '_> {
         }
         let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
         let threads = block.into_iter().map(|side| side as usize).product();
-        let mut names: Vec<&str> = K::PARAMS.iter().map(|parameter| parameter.name).collect();
-        names.dedup();
-        let demands: Vec<(&str, Demand)> = names
-            .into_iter()
-            .zip(arguments.demands(threads))
-            .filter_map(|(name, demand)| Some((name, demand?)))
-            .collect();
+        let demands = named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.demands(threads));
         let grid = grid(&demands, choice.grid).map_err(refuse)?;
         // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
         // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
@@ -131,13 +125,26 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
+/// The demands of those arguments that have one, each with its parameter's name. A parameter that travels in several parts has
+/// its name several times in a row; so have parameters named `_`, and then the numbers tell them apart.
+fn named<'n>(parts: impl Iterator<Item = &'n str>, demands: Vec<Option<Demand>>) -> Vec<(String, Demand)> {
+    let mut names: Vec<&str> = parts.collect();
+    names.dedup();
+    let one_each = names.len() == demands.len();
+    let name = |number: usize| {
+        if one_each { names[number].to_owned() } else { format!("parameter {}", number + 1) }
+    };
+    demands.into_iter().enumerate().filter_map(|(number, demand)| Some((name(number), demand?))).collect()
+}
+
 /// The grid on which all outputs agree.
-fn grid(demands: &[(&str, Demand)], chosen: Option<[u32; 3]>) -> Result<[u32; 3], String> {
+fn grid(demands: &[(impl AsRef<str>, Demand)], chosen: Option<[u32; 3]>) -> Result<[u32; 3], String> {
     let mut grid = [0; 3];
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         let mut exact: Option<(&str, usize)> = None;
         let mut about = None;
-        for &(output, demand) in demands {
+        for (output, demand) in demands {
+            let output = output.as_ref();
             match (demand[axis], exact) {
                 (Axis::Exactly(parts), Some((other, theirs))) if parts != theirs => {
                     return Err(format!(
@@ -171,13 +178,25 @@ mod tests {
     use Axis::{About, Exactly};
 
     #[test]
+    fn no_demand_is_lost_where_parameters_share_a_name() {
+        let line = [Exactly(4), Exactly(1), Exactly(1)];
+        let all = |names: &[&'static str], demands| named(names.iter().copied(), demands);
+        assert_eq!(all(&["a", "a", "c", "c"], vec![None, Some(line)]), [("c".to_owned(), line)]);
+        // fn k(block, _: u32, _: u32, c: SliceMut<f32>)
+        assert_eq!(
+            all(&["_", "_", "c", "c"], vec![None, None, Some(line)]),
+            [("parameter 3".to_owned(), line)]
+        );
+    }
+
+    #[test]
     fn outputs_and_choice_agree_on_the_grid_or_say_both_values() {
         let line = |x| [x, Exactly(1), Exactly(1)];
         assert_eq!(grid(&[("a", line(Exactly(4))), ("b", line(About(9)))], None), Ok([4, 1, 1]));
         assert_eq!(grid(&[("a", line(About(4))), ("b", line(About(9)))], None), Ok([9, 1, 1]));
         assert_eq!(grid(&[("a", line(About(4)))], Some([7, 1, 1])), Ok([7, 1, 1]));
-        assert_eq!(grid(&[], Some([7, 2, 3])), Ok([7, 2, 3]));
-        let refused = |demands: &[_], chosen| grid(demands, chosen).unwrap_err();
+        assert_eq!(grid(&[] as &[(&str, Demand)], Some([7, 2, 3])), Ok([7, 2, 3]));
+        let refused = |demands: &[(&str, Demand)], chosen| grid(demands, chosen).unwrap_err();
         assert_eq!(
             refused(&[("a", line(Exactly(4))), ("b", line(Exactly(5)))], None),
             "`a` has parts for 4 blocks along x, `b` for 5"
@@ -186,7 +205,10 @@ mod tests {
             refused(&[("a", line(About(4)))], Some([4, 2, 1])),
             "the grid has 2 blocks along y, `a` has parts for 1"
         );
-        assert_eq!(refused(&[], None), "no output decides the grid: choose one");
+        assert_eq!(
+            grid(&[] as &[(&str, Demand)], None).unwrap_err(),
+            "no output decides the grid: choose one"
+        );
         assert!(refused(&[("a", line(Exactly(1 << 33)))], None).contains("8589934592 blocks"));
     }
 }
