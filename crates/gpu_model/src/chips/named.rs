@@ -207,8 +207,8 @@ pub static T4: Chip = Chip {
     pci: at_bus(0x1e),
 };
 
-/// GeForce RTX 5090. Published: 170 multiprocessors, the boost clock, 512 bits of GDDR7 at 28 Gb/s, 96 MiB of L2, the peaks of
-/// its data sheet. Assumed, since no document says it and nothing was measured: the copy engines, the bytes of memory that a
+/// GeForce RTX 5090. Published: 170 multiprocessors, the boost clock, 512 bits of GDDR7 at 28 Gb/s, 96 MiB of L2, the peaks
+/// of f32 and of bandwidth. Assumed, since no document says it and nothing was measured: the copy engines, the bytes of memory that a
 /// program sees (32 607 MiB), the bus.
 pub static RTX5090: Chip = Chip {
     key: "rtx5090",

@@ -200,7 +200,7 @@ fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let of_sampling = |word: &str| (word == "filter_mode" || word.starts_with("addr_mode_")).then_some(());
     if question.is_none() && m.take_map(of_sampling).is_some() {
         return Err(Refusal::new(
-            "which numbers stand for the modes of a texture no document says; the host that made it knows them: pass them to the kernel",
+            "the virtual GPU does not know which numbers stand for a texture's modes; the host that made it knows the modes: pass them to the kernel",
         ));
     }
     let question = question.ok_or_else(|| Refusal::new("this property is not supported"))?;
