@@ -57,8 +57,8 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         m.take_any(&[("lo", ProductHalf::Low), ("hi", ProductHalf::High), ("wide", ProductHalf::Wide)]);
     let (saturate, relu) = (m.take("sat"), m.take("relu"));
     let ty = m.ty()?;
-    if saturate && ty != ScalarType::S32 {
-        return Err(Refusal::new("`.sat` is for `.s32` only"));
+    if saturate && !matches!(ty, ScalarType::S32 | ScalarType::U16x2 | ScalarType::S16x2) {
+        return Err(Refusal::new("`.sat` is for `.s32` and pairs of 16 bits only"));
     }
     let result = match (half, ty) {
         (Some(ProductHalf::Wide), ScalarType::U16 | ScalarType::S16) => ScalarType::U32,

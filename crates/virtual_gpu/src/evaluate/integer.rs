@@ -11,8 +11,8 @@ use crate::form::registers::{Lane, Regs, Slot, lanes_of};
 
 pub(super) fn evaluation(o: &Arithmetic) -> Result<Evaluate, Unknown> {
     match o.qualifiers {
-        Qualifiers::Integer { ty: ty @ (ScalarType::U16x2 | ScalarType::S16x2), relu, .. } => {
-            packed(o, ty, relu)
+        Qualifiers::Integer { ty: ty @ (ScalarType::U16x2 | ScalarType::S16x2), saturate, relu, .. } => {
+            packed(o, ty, saturate, relu)
         }
         Qualifiers::Integer { ty, half: Some(half), saturate, .. } => product(o, ty, half, saturate),
         Qualifiers::Integer { ty, half: None, saturate, relu } => plain(o, ty, saturate, relu),
@@ -152,14 +152,16 @@ fn product(o: &Arithmetic, ty: ScalarType, half: ProductHalf, saturate: bool) ->
 }
 
 /// `add.u16x2` and its likes.
-fn packed(o: &Arithmetic, ty: ScalarType, relu: bool) -> Result<Evaluate, Unknown> {
+fn packed(o: &Arithmetic, ty: ScalarType, saturate: bool, relu: bool) -> Result<Evaluate, Unknown> {
     let signed = ty == ScalarType::S16x2;
-    let apply: fn(i32, i32) -> i32 = match (o.opcode, relu) {
-        (Opcode::Add, false) => |a, b| a + b,
-        (Opcode::Min, false) => |a, b| a.min(b),
-        (Opcode::Max, false) => |a, b| a.max(b),
-        (Opcode::Min, true) => |a, b| a.min(b).max(0),
-        (Opcode::Max, true) => |a, b| a.max(b).max(0),
+    let apply: fn(i32, i32) -> i32 = match (o.opcode, saturate, relu) {
+        (Opcode::Add, false, false) => |a, b| a + b,
+        (Opcode::Add, true, false) if signed => |a, b| (a + b).clamp(i16::MIN.into(), i16::MAX.into()),
+        (Opcode::Add, true, false) => |a, b| (a + b).min(u16::MAX.into()),
+        (Opcode::Min, false, false) => |a, b| a.min(b),
+        (Opcode::Max, false, false) => |a, b| a.max(b),
+        (Opcode::Min, false, true) => |a, b| a.min(b).max(0),
+        (Opcode::Max, false, true) => |a, b| a.max(b).max(0),
         _ => return Err(Unknown::form()),
     };
     let part = move |x: u32| if signed { i32::from(x as u16 as i16) } else { (x & 0xffff) as i32 };

@@ -169,6 +169,8 @@ mod tests {
         for (opcode, qualifiers, a, b, expected) in [
             (Opcode::Add, integer(ScalarType::S32, false), most, 1, 0x8000_0000),
             (Opcode::Add, integer(ScalarType::S32, true), most, 1, most),
+            (Opcode::Add, integer(ScalarType::S16x2, true), 0x7fff_8000, 0x0001_ffff, 0x7fff_8000),
+            (Opcode::Add, integer(ScalarType::U16x2, true), 0xffff_0001, 0x0001_0001, 0xffff_0002),
             (Opcode::Div, integer(ScalarType::S32, false), -7i32 as u32, 2, -3i32 as u32),
             (Opcode::Div, integer(ScalarType::U32, false), -7i32 as u32, 2, 0x7fff_fffc),
             (Opcode::ShiftRight, Qualifiers::Type(ScalarType::S32), 0x8000_0000, 31, u32::MAX),
