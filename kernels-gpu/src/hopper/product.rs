@@ -11,7 +11,7 @@
 //!   warpgroup stores, the other has the tensor cores. Where tiles do not come out even, some are shared ([`super::work`]).
 //! - The copying warpgroup needs few registers and gives the rest to those that multiply (`setmaxnreg`).
 //!
-//! [`product`]'s parameters, for a cluster of `CM` × `CN` blocks:
+//! `product`'s parameters, for a cluster of `CM` × `CN` blocks:
 //!
 //! ```text
 //!             N columns      N columns

@@ -49,7 +49,7 @@ pub const fn own(tile: Tile, bytes: usize) -> (usize, usize) {
 /// ```
 ///
 /// A row of the tile is one vector for each of `LANES` lanes. The tile in shared memory has `WIDE` columns, of which the
-/// first of the block is the one numbered [`LEAD`](Self::LEAD).
+/// first of the block is the one numbered `LEAD`.
 pub struct ShiftedTile<
     T,
     L,
