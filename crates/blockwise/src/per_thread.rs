@@ -25,9 +25,17 @@ use crate::{Block, Element, Thread};
 /// }
 /// # }
 /// ```
-#[derive(Clone, Copy)]
 pub struct PerThread<T> {
     value: T,
+}
+
+// Not derived: a `clone` of the user's own would see a thread's value at the level of the block.
+impl<T: Copy> Copy for PerThread<T> {}
+impl<T: Copy> Clone for PerThread<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
 impl<T: Element> PerThread<T> {

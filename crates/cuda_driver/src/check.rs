@@ -8,7 +8,10 @@ use std::sync::OnceLock;
 
 use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
 
+use virtual_gpu::Options;
+
 use crate::fork;
+use crate::profile::of_this_process;
 
 struct Running {
     sanitizer: Sanitizer,
@@ -31,6 +34,7 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
     let asked = asked()?;
     RUNNING.get_or_init(|| {
         let (checks, file) = asked?;
+        let file = file.map(|file| of_this_process(&file.to_string_lossy()));
         #[cfg(all(unix, not(target_os = "linux")))]
         // SAFETY: the handler is a plain function that lives as long as the process.
         unsafe {
@@ -85,14 +89,10 @@ impl Running {
     fn report(&self) -> bool {
         self.sanitizer.program_ends();
         let mut findings = self.sanitizer.findings();
-        let seed = std::env::var("WARPSMITH_SEED").ok().and_then(|seed| seed.parse().ok());
-        findings.iter_mut().for_each(|finding| finding.seed = seed.filter(|&seed| seed != 0));
+        let seed = Options::from_env().seed;
+        findings.iter_mut().for_each(|finding| finding.seed = seed);
         match &self.file {
-            Some(file) => {
-                let file = file.to_string_lossy().replace("{pid}", &std::process::id().to_string());
-                let file = Path::new(&file);
-                self.write(file, &render(&findings, format_of(file)));
-            }
+            Some(file) => self.write(file, &render(&findings, format_of(file))),
             None => {
                 let (launches, tools) = (self.sanitizer.launches(), self.sanitizer.checks());
                 let several = if launches == 1 { "" } else { "es" };

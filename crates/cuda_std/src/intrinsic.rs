@@ -1,4 +1,4 @@
-//! How this crate declares LLVM's NVPTX intrinsics.
+//! How this crate, and the blockwise one, declare LLVM's NVPTX intrinsics.
 
 /// Declares functions that are one LLVM intrinsic on the device and panic on the host.
 ///
@@ -9,7 +9,9 @@
 /// }
 /// ```
 /// All are `unsafe fn`: the wrappers that users see say when a call is sound.
-macro_rules! intrinsics {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __intrinsics {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $link:literal;)*) => {$(
         $(#[$meta])*
         #[inline(always)]
@@ -30,4 +32,4 @@ macro_rules! intrinsics {
         }
     )*};
 }
-pub(crate) use intrinsics;
+pub(crate) use __intrinsics as intrinsics;

@@ -109,12 +109,11 @@ pub struct Finding {
 impl Finding {
     /// Whether both tell of the same mistake, seen another time.
     pub fn is_again(&self, other: &Self) -> bool {
-        let places = |finding: &Self| -> Vec<Vec<Frame>> {
-            finding.sites.iter().map(|site| site.frames.clone()).collect()
-        };
-        let told = |finding: &Self| (finding.check, finding.severity, finding.kernel.clone());
-        let same_object = || self.object.as_ref().map(|o| &o.name) == other.object.as_ref().map(|o| &o.name);
-        told(self) == told(other) && places(self) == places(other) && same_object()
+        self.check == other.check
+            && self.severity == other.severity
+            && self.kernel == other.kernel
+            && self.object.as_ref().map(|object| &object.name) == other.object.as_ref().map(|object| &object.name)
+            && self.sites.iter().map(|site| &site.frames).eq(other.sites.iter().map(|site| &site.frames))
             // Without a place in the program only the message tells them apart.
             && (!self.sites.is_empty() || self.message == other.message)
     }

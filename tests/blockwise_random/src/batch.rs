@@ -35,8 +35,8 @@ pub const RULES: [Rule; 5] = [
     Rule {
         name: "an element of a slice has one owner",
         file: "output/slice.rs",
-        text: "visit(block.x() * Block::<W, H, D>::THREADS + t.index())",
-        without: "visit(block.x() * Block::<W, H, D>::THREADS + t.index() / 2)",
+        text: "let i = block.x() * Block::<W, H, D>::THREADS + t.index();",
+        without: "let i = block.x() * Block::<W, H, D>::THREADS + t.index() / 2;",
     },
     Rule {
         name: "an element of a tile has one owner",

@@ -38,11 +38,13 @@ impl Sealed for Rows {}
 
 impl<const R: usize, const C: usize> MatrixMap for Tiles<R, C> {
     fn demand(rows: usize, cols: usize) -> Demand {
+        const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(1)]
     }
 }
 impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
     fn demand(rows: usize, cols: usize) -> Demand {
+        const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(1)]
     }
 }
@@ -73,69 +75,27 @@ impl<T: Element, M> MatrixMut<T, M> {
         self.cols as usize
     }
 
+    /// The end of a row.
+    #[inline(always)]
+    fn extent(&self) -> usize {
+        self.cols()
+    }
+
     /// Where an element lies, unless it is outside.
     #[inline(always)]
-    fn place(&self, row: usize, col: usize) -> Option<*mut T> {
+    fn place(&self, (row, col): (usize, usize)) -> Option<*mut T> {
         // SAFETY: it is inside.
         (row < self.rows() && col < self.cols()).then(|| unsafe { self.first.add(row * self.cols() + col) })
     }
 }
 
-macro_rules! writes {
-    ($(impl[$($generics:tt)*] $map:ty, $at:ty: |$block:ident, $t:ident, $cols:ident, $visit:ident| $walk:expr;)*) => {$(
-        impl<T: Element, $($generics)*> MatrixMut<T, $map> {
-            /// Each thread writes its own elements, from their places in the block's part. Beyond the matrix nothing is computed.
-            #[inline(always)]
-            pub fn write<const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                block: &Block<W, H, D>,
-                element: impl for<'t> Fn(Thread<'t, W, H, D>, $at) -> T + Sync,
-            ) {
-                self.visit(block, |place, t, at| {
-                    let value = element(t, at);
-                    // SAFETY: the element is this thread's own.
-                    unsafe { *place = value };
-                });
-            }
-
-            /// Each thread replaces its own elements, from their places and what they were.
-            #[inline(always)]
-            pub fn update<const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                block: &Block<W, H, D>,
-                element: impl for<'t> Fn(Thread<'t, W, H, D>, $at, T) -> T + Sync,
-            ) {
-                self.visit(block, |place, t, at| {
-                    // SAFETY: as above.
-                    unsafe { *place = element(t, at, *place) };
-                });
-            }
-
-            /// Comes by each element that is this thread's own, with its place in the block's part.
-            #[inline(always)]
-            fn visit<'b, const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                $block: &'b Block<W, H, D>,
-                mut then: impl FnMut(*mut T, Thread<'b, W, H, D>, $at),
-            ) {
-                let ($t, $cols) = ($block.thread(), self.cols());
-                let mut $visit = |at, (row, col)| {
-                    if let Some(place) = self.place(row, col) {
-                        then(place, $t, at);
-                    }
-                };
-                let _ = $cols;
-                $walk;
-            }
-        }
-    )*};
-}
 writes! {
-    impl[const R: usize, const C: usize] Tiles<R, C>, (usize, usize): |block, t, cols, visit| {
+    MatrixMut:
+    impl[const R: usize, const C: usize] Tiles<R, C>, (usize, usize): |block, t, _, visit| {
         let (row, col) = (block.y() * R, block.x() * C);
         elements::<R, C, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
     };
-    impl[const R: usize, const C: usize] Mirrored<R, C>, (usize, usize): |block, t, cols, visit| {
+    impl[const R: usize, const C: usize] Mirrored<R, C>, (usize, usize): |block, t, _, visit| {
         let (row, col) = (block.x() * R, block.y() * C);
         elements::<R, C, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
     };

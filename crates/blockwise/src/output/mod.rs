@@ -3,6 +3,57 @@
 //! The map is part of the parameter's type. So there is one map for one output, the host knows the grid that it asks for, and
 //! the launch refuses another one.
 
+/// How outputs are written: a line for each map, with what a thread is given of the place of an element, and the walk by which a
+/// thread comes by its own elements. `visit` takes that and the element's place in the output.
+macro_rules! writes {
+    ($output:ident: $(impl[$($generics:tt)*] $map:ty, $at:ty: |$block:ident, $t:ident, $extent:pat_param, $visit:ident| $walk:expr;)*) => {$(
+        impl<T: Element, $($generics)*> $output<T, $map> {
+            /// Each thread writes its own elements, from their places. Beyond the output nothing is computed.
+            #[inline(always)]
+            pub fn write<const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                block: &Block<W, H, D>,
+                element: impl for<'t> Fn(Thread<'t, W, H, D>, $at) -> T + Sync,
+            ) {
+                self.visit(block, |place, t, at| {
+                    let value = element(t, at);
+                    // SAFETY: the element is this thread's own.
+                    unsafe { *place = value };
+                });
+            }
+
+            /// Each thread replaces its own elements, from their places and what they were.
+            #[inline(always)]
+            pub fn update<const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                block: &Block<W, H, D>,
+                element: impl for<'t> Fn(Thread<'t, W, H, D>, $at, T) -> T + Sync,
+            ) {
+                self.visit(block, |place, t, at| {
+                    // SAFETY: as above.
+                    unsafe { *place = element(t, at, *place) };
+                });
+            }
+
+            /// Comes by each element that is this thread's own.
+            #[inline(always)]
+            fn visit<'b, const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                $block: &'b Block<W, H, D>,
+                mut then: impl FnMut(*mut T, Thread<'b, W, H, D>, $at),
+            ) {
+                let ($t, $extent) = ($block.thread(), self.extent());
+                let mut $visit = |at, place| {
+                    if let Some(place) = self.place(place) {
+                        then(place, $t, at);
+                    }
+                };
+                $walk;
+            }
+        }
+    )*};
+}
+
 mod matrix;
 mod slice;
 

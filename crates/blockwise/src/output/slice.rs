@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use super::Sealed;
 use crate::grid::{Axis, Demand, SliceMap, line};
+use crate::own::elements;
 use crate::{Block, Element, Thread};
 
 /// A slice in global memory that a kernel writes, divided among threads by the map `M`. On the host it is a
@@ -66,6 +67,12 @@ impl<T: Element, M> SliceMut<T, M> {
         self.len
     }
 
+    /// Its end.
+    #[inline(always)]
+    fn extent(&self) -> usize {
+        self.len
+    }
+
     /// Where an element lies, unless it is beyond the end.
     #[inline(always)]
     fn place(&self, i: usize) -> Option<*mut T> {
@@ -74,66 +81,22 @@ impl<T: Element, M> SliceMut<T, M> {
     }
 }
 
-macro_rules! writes {
-    ($(impl[$($generics:tt)*] $map:ty: |$block:ident, $t:ident, $len:ident, $visit:ident| $walk:expr;)*) => {$(
-        impl<T: Element, $($generics)*> SliceMut<T, $map> {
-            /// Each thread writes its own elements, from their indices in the slice. Beyond the slice nothing is computed.
-            #[inline(always)]
-            pub fn write<const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                block: &Block<W, H, D>,
-                element: impl for<'t> Fn(Thread<'t, W, H, D>, usize) -> T + Sync,
-            ) {
-                self.visit(block, |place, t, i| {
-                    let value = element(t, i);
-                    // SAFETY: the element is this thread's own.
-                    unsafe { *place = value };
-                });
-            }
-
-            /// Each thread replaces its own elements, from their indices and what they were.
-            #[inline(always)]
-            pub fn update<const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                block: &Block<W, H, D>,
-                element: impl for<'t> Fn(Thread<'t, W, H, D>, usize, T) -> T + Sync,
-            ) {
-                self.visit(block, |place, t, i| {
-                    // SAFETY: as above.
-                    unsafe { *place = element(t, i, *place) };
-                });
-            }
-
-            /// Comes by each element that is this thread's own.
-            #[inline(always)]
-            fn visit<'b, const W: usize, const H: usize, const D: usize>(
-                &mut self,
-                $block: &'b Block<W, H, D>,
-                mut then: impl FnMut(*mut T, Thread<'b, W, H, D>, usize),
-            ) {
-                let ($t, $len) = ($block.thread(), self.len);
-                let mut $visit = |i| {
-                    if let Some(place) = self.place(i) {
-                        then(place, $t, i);
-                    }
-                };
-                let _ = $len;
-                $walk;
-            }
-        }
-    )*};
-}
 writes! {
-    impl[] OneEach: |block, t, len, visit| visit(block.x() * Block::<W, H, D>::THREADS + t.index());
-    impl[] Strided: |block, t, len, visit| {
+    SliceMut:
+    impl[] OneEach, usize: |block, t, _, visit| {
+        let i = block.x() * Block::<W, H, D>::THREADS + t.index();
+        visit(i, i);
+    };
+    impl[] Strided, usize: |block, t, len, visit| {
         let threads = Block::<W, H, D>::THREADS;
         let mut i = block.x() * threads + t.index();
         while i < len {
-            visit(i);
+            visit(i, i);
             i += threads * block.grid()[0];
         }
     };
-    impl[const N: usize] Part<N>: |block, t, len, visit| {
-        crate::own::elements::<1, N, W, H, D>(t, |_, i| visit(block.x() * N + i));
+    impl[const N: usize] Part<N>, usize: |block, t, _, visit| {
+        let first = block.x() * N;
+        elements::<1, N, W, H, D>(t, |_, i| visit(first + i, first + i));
     };
 }

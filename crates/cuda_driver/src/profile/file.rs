@@ -51,7 +51,12 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
 /// What `WARPSMITH_PROFILE` says.
 fn named() -> Option<PathBuf> {
     let name = std::env::var("WARPSMITH_PROFILE").ok().filter(|name| !name.is_empty())?;
-    Some(PathBuf::from(name.replace("{pid}", &std::process::id().to_string())))
+    Some(of_this_process(&name))
+}
+
+/// A file's name, in which `{pid}` becomes the process' number.
+pub fn of_this_process(name: &str) -> PathBuf {
+    PathBuf::from(name.replace("{pid}", &std::process::id().to_string()))
 }
 
 /// Whether a file asks for launches.

@@ -111,7 +111,7 @@ const INTRINSICS: [(Use, &[&str]); 6] = [
     ),
     (Use::Barrier, &["bar", "mbarrier"]),
     (Use::Fence, &["membar", "fence"]),
-    (Use::Lanes, &["shfl", "vote", "match", "activemask", "elect", "redux", "bar.warp"]),
+    (Use::Lanes, &["shfl", "vote", "match", "activemask", "elect", "redux"]),
     (Use::Atomic, &["atomic"]),
 ];
 
