@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::{Element, PerThread, Reuse, Share, Thread, marks};
+use crate::{Element, PerThread, Reuse, Share, Thread, copies, marks};
 
 /// A block of `W` × `H` × `D` threads: the first parameter of a kernel, and the key to everything that a block does together.
 ///
@@ -124,6 +124,7 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// them, and none writes. One tile, or a tuple of them, for which one wait does.
     #[inline(always)]
     pub fn share<F: Share>(&self, filled: F) -> F::Shared {
+        copies::wait(F::LATER);
         self.wait();
         // SAFETY: the barrier was just now.
         unsafe { filled.shared() }

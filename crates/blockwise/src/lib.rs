@@ -91,6 +91,7 @@ extern crate self as blockwise;
 pub mod __device;
 mod block;
 mod collective;
+mod copies;
 mod counter;
 mod grid;
 mod lane;
@@ -104,6 +105,7 @@ pub mod prelude;
 mod requires;
 mod thread;
 mod tile;
+mod vectors;
 mod warp;
 
 #[doc(hidden)]
@@ -112,17 +114,19 @@ pub use cuda_std;
 pub use ::tile::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled};
 pub use block::{Block, BlockToken};
 pub use collective::{Scan, Scratch};
+pub use copies::{Begin, Copying, Filling, Later};
 pub use counter::{Counted, Counters, Counting};
 pub use cuda_std::kernel;
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
 pub use lane::Lane;
 pub use matrix::Matrix;
-pub use output::{MatrixMut, Mirrored, OneEach, Part, Rows, SliceMut, Strided, Tiles};
+pub use output::{MatrixMut, Mirrored, OneEach, Part, Registers, Rows, SliceMut, Strided, Tiles};
 pub use per_thread::PerThread;
 pub use phase::{Reuse, Share};
 pub use requires::{Broken, Extents};
 pub use thread::Thread;
 pub use tile::{Empty, Filled, Shared, Tile};
+pub use vectors::RowByRow;
 pub use warp::Warp;
 
 /// What the elements of tiles and outputs are: plain values, which any thread may copy.

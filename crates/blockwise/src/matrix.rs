@@ -1,5 +1,7 @@
 //! Matrices that are read.
 
+use ::tile::Four;
+
 /// A row-major matrix in global memory that nobody writes while the kernel runs. On the host it is a `&DeviceMatrix<T>`.
 ///
 /// A slice to read is simply `&[T]`.
@@ -38,6 +40,34 @@ impl<T: Copy> Matrix<T> {
         } else {
             outside
         }
+    }
+
+    /// The elements at a row and at columns 4 · `four` to 4 · `four` + 3, or `outside` where the matrix has none: one access,
+    /// where the rows are whole fours.
+    #[inline(always)]
+    pub fn four_or(&self, row: usize, four: usize, outside: T) -> [T; 4] {
+        if !self.has_fours() {
+            return [0, 1, 2, 3].map(|i| self.get_or(row, four.saturating_mul(4).saturating_add(i), outside));
+        }
+        if row < self.rows() && four < self.cols() / 4 {
+            // SAFETY: all four are inside, and the first one's place is a multiple of four elements, 16 bytes.
+            unsafe { (*self.elements.as_ptr().add(row * self.cols() + 4 * four).cast::<Four<T>>()).0 }
+        } else {
+            [outside; 4]
+        }
+    }
+
+    /// Whether each row is fours of 16 bytes, aligned. The same for all threads.
+    #[inline(always)]
+    pub(crate) fn has_fours(&self) -> bool {
+        size_of::<T>() == 4 && self.cols.is_multiple_of(4) && self.elements.as_ptr().addr().is_multiple_of(16)
+    }
+
+    /// Where an element lies, and whether it is inside: else it must not be read.
+    #[inline(always)]
+    pub(crate) fn place(&self, row: usize, col: usize) -> (*const T, bool) {
+        let place = self.elements.as_ptr().wrapping_add(row.wrapping_mul(self.cols()).wrapping_add(col));
+        (place, row < self.rows() && col < self.cols())
     }
 
     /// The element at a row and a column. Outside of the matrix it panics.

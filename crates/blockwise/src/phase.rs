@@ -3,13 +3,16 @@
 use ::tile::Layout;
 
 use crate::tile::{Empty, Filled, Shared, Tile};
+
+/// What tiles say to whom nothing is copied: there is nothing to wait for.
+pub(crate) const NO_COPIES: usize = usize::MAX;
 use crate::{Counting, Element};
 
 mod sealed {
     /// Keeps the phases to this crate: a phase is a promise about every thread.
     pub trait Sealed {}
 }
-use sealed::Sealed;
+pub(crate) use sealed::Sealed;
 
 /// Tiles that each thread has filled its part of.
 #[diagnostic::on_unimplemented(
@@ -20,6 +23,9 @@ use sealed::Sealed;
 pub trait Share: Sealed {
     /// The same tiles, read by all.
     type Shared;
+    /// How many groups of copies may still be on their way, if any belongs to the tiles.
+    #[doc(hidden)]
+    const LATER: usize;
     /// # Safety
     /// Each thread's part was filled before a barrier that all have passed.
     #[doc(hidden)]
@@ -44,11 +50,12 @@ pub trait Reuse: Sealed {
 impl<T, const ROWS: usize, const COLS: usize, L, P> Sealed for Tile<T, ROWS, COLS, L, P> {}
 
 macro_rules! phases {
-    ($($trait:ident: $from:ident -> $name:ident = $to:ident;)*) => {$(
+    ($($trait:ident: $from:ident -> $name:ident = $to:ident $({ $($item:item)* })?;)*) => {$(
         impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> $trait
             for Tile<T, ROWS, COLS, L, $from>
         {
             type $to = Tile<T, ROWS, COLS, L, $to>;
+            $($($item)*)?
             #[inline(always)]
             unsafe fn $name(self) -> Self::$to {
                 // SAFETY: the caller's promise.
@@ -58,9 +65,21 @@ macro_rules! phases {
     )*};
 }
 phases! {
-    Share: Filled -> shared = Shared;
-    Share: Counting -> shared = Shared;
+    Share: Filled -> shared = Shared { const LATER: usize = NO_COPIES; };
+    Share: Counting -> shared = Shared { const LATER: usize = NO_COPIES; };
     Reuse: Shared -> empty = Empty;
+}
+
+/// The least number of them.
+const fn least(mut numbers: &[usize]) -> usize {
+    let mut least = NO_COPIES;
+    while let [first, rest @ ..] = numbers {
+        if *first < least {
+            least = *first;
+        }
+        numbers = rest;
+    }
+    least
 }
 
 macro_rules! tuples {
@@ -69,6 +88,7 @@ macro_rules! tuples {
 
         impl<$($tile: Share),+> Share for ($($tile,)+) {
             type Shared = ($($tile::Shared,)+);
+            const LATER: usize = least(&[$($tile::LATER),+]);
             #[inline(always)]
             #[allow(non_snake_case)]
             unsafe fn shared(self) -> Self::Shared {

@@ -2,6 +2,6 @@
 
 pub use crate::{
     Block, ColumnOrder, ColumnOrderPadded, Counters, Matrix, MatrixMut, Mirrored, OneEach, Padded, Part,
-    PerThread, Plain, Rows, Scratch, SliceMut, Strided, Swizzled, Thread, Tile, Tiles, Warp,
+    PerThread, Plain, Registers, Rows, Scratch, SliceMut, Strided, Swizzled, Thread, Tile, Tiles, Warp,
 };
-pub use cuda_std::{GpuFloat, kernel};
+pub use cuda_std::{GpuFloat, kernel, unroll};

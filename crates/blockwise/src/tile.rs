@@ -75,7 +75,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Ti
         element: impl for<'t> Fn(Thread<'t, W, H, D>, (usize, usize)) -> T + Sync,
     ) -> Tile<T, ROWS, COLS, L, Filled> {
         let t = block.thread();
-        elements::<ROWS, COLS, W, H, D>(t, |row, col| {
+        elements::<ROWS, COLS, 1, W, H, D>(t, |row, col| {
             let value = element(t, (row, col));
             // SAFETY: the element is inside the tile, and this thread's alone until the next barrier.
             unsafe { *self.first.add(L::place(row, col)) = value };

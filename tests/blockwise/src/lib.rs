@@ -8,6 +8,7 @@ pub mod histogram;
 pub mod product;
 pub mod records;
 pub mod reduction;
+pub mod registers;
 pub mod rows;
 pub mod scan;
 pub mod sort;

@@ -14,6 +14,7 @@ use crate::{Block, Element, Thread};
 /// | --- | --- | --- |
 /// | [`Tiles<R, C>`](Tiles) | `R` × `C` from row y · `R` and column x · `C` | row and column in the tile |
 /// | [`Mirrored<R, C>`](Mirrored) | `R` × `C` from row x · `R` and column y · `C` | row and column in the tile |
+/// | [`Registers<R, C, M, N, V>`](Registers) | as of `Tiles<R, C>` | row and column among the thread's own `M` × `N` |
 /// | [`Rows`] | row x | the column |
 pub struct MatrixMut<T, M> {
     first: *mut T,
@@ -29,11 +30,18 @@ unsafe impl<T: Element, M> Sync for MatrixMut<T, M> {}
 pub enum Tiles<const R: usize, const C: usize> {}
 /// A tile of `R` × `C` for each block, mirrored: what a transpose writes.
 pub enum Mirrored<const R: usize, const C: usize> {}
+/// A tile of `R` × `C` for each block, of which each thread has `M` × `N` elements, in squares of `V` × `V`: what a thread
+/// computes in its registers. The squares of neighbouring threads are neighbours.
+pub enum Registers<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize = 1> {}
 /// A row for each block.
 pub enum Rows {}
 
 impl<const R: usize, const C: usize> Sealed for Tiles<R, C> {}
 impl<const R: usize, const C: usize> Sealed for Mirrored<R, C> {}
+impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> Sealed
+    for Registers<R, C, M, N, V>
+{
+}
 impl Sealed for Rows {}
 
 impl<const R: usize, const C: usize> MatrixMap for Tiles<R, C> {
@@ -46,6 +54,13 @@ impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
     fn demand(rows: usize, cols: usize) -> Demand {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(1)]
+    }
+}
+impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> MatrixMap
+    for Registers<R, C, M, N, V>
+{
+    fn demand(rows: usize, cols: usize) -> Demand {
+        Tiles::<R, C>::demand(rows, cols)
     }
 }
 impl MatrixMap for Rows {
@@ -93,11 +108,29 @@ writes! {
     MatrixMut:
     impl[const R: usize, const C: usize] Tiles<R, C>, (usize, usize): |block, t, _, visit| {
         let (row, col) = (block.y() * R, block.x() * C);
-        elements::<R, C, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
+        elements::<R, C, 1, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
     };
     impl[const R: usize, const C: usize] Mirrored<R, C>, (usize, usize): |block, t, _, visit| {
         let (row, col) = (block.x() * R, block.y() * C);
-        elements::<R, C, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
+        elements::<R, C, 1, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
+    };
+    impl[const R: usize, const C: usize, const M: usize, const N: usize, const V: usize] Registers<R, C, M, N, V>, (usize, usize):
+    |block, t, _, visit| {
+        const {
+            assert!(
+                D == 1 && R == M * H && C == N * W,
+                "the block's tile is what its threads have: `M` rows for each along y, `N` columns for each along x"
+            );
+            assert!(M.is_multiple_of(V) && N.is_multiple_of(V), "a thread has whole squares");
+        }
+        let (row, col) = (block.y() * R + t.y() * V, block.x() * C + t.x() * V);
+        for r in 0..M {
+            cuda_std::unroll!(full);
+            for c in 0..N {
+                cuda_std::unroll!(full);
+                visit((r, c), (row + r / V * (V * H) + r % V, col + c / V * (V * W) + c % V));
+            }
+        }
     };
     impl[] Rows, usize: |block, t, cols, visit| {
         let mut col = t.index();

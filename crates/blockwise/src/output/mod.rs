@@ -57,7 +57,7 @@ macro_rules! writes {
 mod matrix;
 mod slice;
 
-pub use matrix::{MatrixMut, Mirrored, Rows, Tiles};
+pub use matrix::{MatrixMut, Mirrored, Registers, Rows, Tiles};
 pub use sealed::Sealed;
 pub use slice::{OneEach, Part, SliceMut, Strided};
 

@@ -97,6 +97,6 @@ writes! {
     };
     impl[const N: usize] Part<N>, usize: |block, t, _, visit| {
         let first = block.x() * N;
-        elements::<1, N, W, H, D>(t, |_, i| visit(first + i, first + i));
+        elements::<1, N, 1, W, H, D>(t, |_, i| visit(first + i, first + i));
     };
 }

@@ -12,13 +12,22 @@ use warpsmith_launch::{Device, Level, Levels, Wish};
 
 const LENGTHS: [usize; 6] = [1, 31, 33, 255, 257, 1000];
 
-/// The kernels, compiled once.
+/// The kernels, compiled once for each level: from 8.0 on copies are asynchronous.
 fn levels() -> &'static Levels {
     static LEVELS: OnceLock<Levels> = OnceLock::new();
-    LEVELS.get_or_init(|| {
-        let built = CudaBuilder::new(env!("CARGO_MANIFEST_DIR")).arch(NvvmArch::Compute75).build().unwrap();
-        Levels::new(Vec::leak(vec![Level::new(std::fs::read_to_string(built).unwrap().leak())]))
-    })
+    LEVELS
+        .get_or_init(|| Levels::new(Vec::leak(vec![level(NvvmArch::Compute75), level(NvvmArch::Compute80)])))
+}
+
+/// The kernels for the oldest level alone.
+fn oldest() -> &'static Levels {
+    static LEVELS: OnceLock<Levels> = OnceLock::new();
+    LEVELS.get_or_init(|| Levels::new(&levels().all()[..1]))
+}
+
+fn level(arch: NvvmArch) -> Level {
+    let built = CudaBuilder::new(env!("CARGO_MANIFEST_DIR")).arch(arch).build().unwrap();
+    Level::new(std::fs::read_to_string(built).unwrap().leak())
 }
 
 fn device() -> Device {

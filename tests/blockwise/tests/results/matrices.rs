@@ -3,23 +3,25 @@
 use blockwise_kernels::attention::safe_attention;
 use blockwise_kernels::product::*;
 use blockwise_kernels::reduction::safe_matvec;
+use blockwise_kernels::registers::{safe_matmul_ahead, safe_matmul_registers};
 use blockwise_kernels::rows::{safe_layer_norm, safe_softmax};
 use blockwise_kernels::stencil::safe_stencil;
 use blockwise_kernels::transpose::*;
 use warpsmith_launch::DeviceMatrix;
 use warpsmith_launch::cust::memory::DeviceBuffer;
 
-use crate::{device, levels, numbers};
+use crate::{device, levels, numbers, oldest};
 
 const SHAPES: [(usize, usize); 6] = [(1, 1), (1, 31), (33, 31), (31, 257), (255, 33), (100, 40)];
 
 macro_rules! products {
-    ($($test:ident $kernel:ident)*) => {$(
+    ($($test:ident $kernel:ident $levels:ident)*) => {$(
         #[test]
         fn $test() {
             let device = device();
-            let kernel = device.kernel::<$kernel>(levels()).unwrap();
-            for ((m, k), (_, n)) in SHAPES.into_iter().zip(SHAPES.into_iter().rev()) {
+            let kernel = device.kernel::<$kernel>($levels()).unwrap();
+            let pairs = SHAPES.into_iter().zip(SHAPES.into_iter().rev()).chain([((130, 36), (0, 132))]);
+            for ((m, k), (_, n)) in pairs {
                 let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
                 let on_device = (
                     DeviceMatrix::from_slice(&a, m, k).unwrap(),
@@ -37,11 +39,14 @@ macro_rules! products {
     )*};
 }
 products! {
-    tiles_of_16_multiply safe_matmul_tiled_16
-    tiles_of_32_multiply safe_matmul_tiled_32
-    columns_multiply safe_matmul_column_order_16
-    padded_columns_multiply safe_matmul_column_order_padded_16
-    single_elements_multiply safe_matmul_naive
+    tiles_of_16_multiply safe_matmul_tiled_16 levels
+    tiles_of_32_multiply safe_matmul_tiled_32 levels
+    columns_multiply safe_matmul_column_order_16 levels
+    padded_columns_multiply safe_matmul_column_order_padded_16 levels
+    single_elements_multiply safe_matmul_naive levels
+    registers_multiply safe_matmul_registers levels
+    rings_multiply safe_matmul_ahead levels
+    rings_multiply_without_asynchronous_copies safe_matmul_ahead oldest
 }
 
 macro_rules! transposes {
