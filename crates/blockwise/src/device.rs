@@ -2,12 +2,14 @@
 
 use ::tile::Layout;
 
+use crate::agreement::{NO_MAP, parameter};
 use crate::tile::Empty;
-use crate::{Counters, Element, Matrix, MatrixMut, SliceMut, Tile};
+use crate::{Counters, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut, Tile};
 
-pub use crate::__shared as shared;
 pub use crate::BlockToken;
+pub use crate::agreement::{Probe, Unnamed};
 pub use crate::requires::HasExtents;
+pub use crate::{__agreed as agreed, __shared as shared};
 pub use cuda_std;
 
 /// A parameter of a blockwise kernel, as it travels: what it points to, and the rest of it by value.
@@ -24,6 +26,8 @@ pub unsafe trait Parameter: Sized {
     type Memory: Copy;
     /// The rest.
     type Value: Copy;
+    /// What it holds; a value holds itself.
+    type Element;
 
     /// # Safety
     /// The launch passes what the type promises.
@@ -34,6 +38,7 @@ pub unsafe trait Parameter: Sized {
 unsafe impl<T: Copy> Parameter for T {
     type Memory = ();
     type Value = T;
+    type Element = T;
     #[inline(always)]
     unsafe fn make((): (), value: &T) -> T {
         *value
@@ -46,6 +51,7 @@ macro_rules! memory {
         unsafe impl<$($generics)*> Parameter for $parameter {
             type Memory = $memory;
             type Value = $value;
+            type Element = T;
             #[inline(always)]
             unsafe fn make(memory: $memory, value: &$value) -> Self {
                 // SAFETY: the caller's promise.
@@ -60,6 +66,35 @@ memory! {
     impl[T: Element, M] SliceMut<T, M>: *mut T, usize;
     impl[T: Element] Counters<T>: *mut T, usize;
 }
+
+/// What a parameter is, and its map, for host and device to compare.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is divided by no map",
+    label = "its last type is no map",
+    note = "a `SliceMut` has `OneEach`, `Strided` or `Part<N>`, a `MatrixMut` has `Tiles<R, C>`, `Mirrored<R, C>` or `Rows`"
+)]
+pub trait Agreed {
+    /// The kind, and the map's name and constants.
+    const AGREED: [u64; 4];
+}
+
+macro_rules! agreed {
+    ($(impl[$($generics:tt)*] $parameter:ty: $kind:literal, $map:expr;)*) => {$(
+        impl<$($generics)*> Agreed for $parameter {
+            const AGREED: [u64; 4] = parameter($kind, $map);
+        }
+    )*};
+}
+agreed! {
+    impl[T: Copy] T: "value", NO_MAP;
+    impl[T: Element] Matrix<T>: "matrix", NO_MAP;
+    impl[T: Element, M: MatrixMap] MatrixMut<T, M>: "output", M::NUMBERS;
+    impl[T: Element, M: SliceMap] SliceMut<T, M>: "output", M::NUMBERS;
+    impl[T: Element] Counters<T>: "counters", NO_MAP;
+}
+
+/// What a slice to read is: it has no map.
+pub const SLICE: [u64; 4] = parameter("slice", NO_MAP);
 
 /// A parameter that `#[kernel]` makes in shared memory.
 ///

@@ -19,12 +19,18 @@ pub(crate) const fn line(x: Axis) -> Demand {
 
 /// How a slice of `len` elements is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
 pub trait SliceMap: crate::output::Sealed {
+    /// Its name and its constants: another map has others.
+    const NUMBERS: [u64; 3];
+
     /// The grid that it asks for, of blocks of so many threads.
     fn demand(len: usize, threads: usize) -> Demand;
 }
 
 /// How a matrix is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
 pub trait MatrixMap: crate::output::Sealed {
+    /// Its name and its constants: another map has others.
+    const NUMBERS: [u64; 3];
+
     /// The grid that it asks for.
     fn demand(rows: usize, cols: usize) -> Demand;
 }
@@ -34,6 +40,9 @@ pub trait MatrixMap: crate::output::Sealed {
 /// # Safety
 /// Whatever arguments of its types a launch passes, it keeps to its own memory.
 pub unsafe trait BlockwiseKernel: cuda_std::Kernel {
+    /// What the PTX must say of the kernel, too; see [`agreement`](crate::agreement).
+    const AGREED: &'static [u64];
+
     /// What `#[requires(…)]` says and the extents of the launch's arguments break.
     fn broken(extents: &[crate::Extents]) -> Option<crate::Broken>;
 }

@@ -89,6 +89,7 @@ extern crate self as blockwise;
 #[doc(hidden)]
 #[path = "device.rs"]
 pub mod __device;
+pub mod agreement;
 mod block;
 mod collective;
 mod copies;

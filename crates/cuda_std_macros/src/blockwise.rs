@@ -13,6 +13,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Result, Type, parse_quote};
 
+/// How many numbers `blockwise::agreement` has for a parameter.
+const OF_PARAMETER: usize = 7;
+
 pub fn read(function: &mut Function) -> Result<Kernel> {
     let Some(blockwise) = crate_path::find("blockwise") else {
         return Err(Error::new(
@@ -42,6 +45,8 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     hints.set_block(&quote!(#token::SHAPE))?;
 
     let (mut parameters, mut signature, mut passed) = (Vec::new(), Vec::new(), vec![quote!(#token::begin())]);
+    // What the host must know the same of each parameter.
+    let mut agreed = Vec::new();
     // The parameters' names, what stands for them in the entry, and the values that it is given.
     let (mut names, mut places, mut made) = (Vec::new(), Vec::new(), Vec::new());
     let mut checks = quote! {
@@ -77,6 +82,11 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
                     elements_are_plain_values::<#element>()
                 };
             });
+            agreed.push(quote!(#device::agreed!(#device::SLICE, #element)));
+        } else {
+            let ty = with_static_lifetimes(&ty);
+            let whole = quote!(<#ty as #device::Parameter>);
+            agreed.push(quote!(#device::agreed!(<#ty as #device::Agreed>::AGREED, #whole::Element)));
         }
         let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
         let first = parameters.len();
@@ -119,6 +129,20 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     let required = names.iter().zip(&places).filter(|(name, _)| requires.names(name));
     let extents = required.map(|(name, place)| quote!(let #name = #device::HasExtents::extents(&#place);));
     let (assume, test) = (requires.assume(), requires.test(&blockwise));
+    let relations = requires.numbers(&names)?;
+    let count = 4 + OF_PARAMETER * agreed.len() + relations.len();
+    let parameter_count = agreed.len();
+    let each =
+        (0..parameter_count).flat_map(|p| (0..OF_PARAMETER).map(move |at| quote!(PARAMETERS[#p][#at])));
+    let agreed = quote! {{
+        const BLOCK: [u32; 3] = #token::SHAPE;
+        const PARAMETERS: [[u64; #OF_PARAMETER]; #parameter_count] = [#(#agreed),*];
+        [
+            BLOCK[0] as u64, BLOCK[1] as u64, BLOCK[2] as u64, #parameter_count as u64,
+            #(#each,)*
+            #(#relations),*
+        ]
+    }};
     let (call, name) = (&function.ident, plain_name(&function.ident));
     let mark = format!("warpsmith.blockwise.{name}");
     let ident = &function.ident;
@@ -135,10 +159,15 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         device_marks: quote! {
             #[used]
             #[unsafe(export_name = #mark)]
-            static BLOCKWISE: u8 = 1;
+            static BLOCKWISE: [u64; #count] = #agreed;
         },
         host_items: quote! {
             unsafe impl #blockwise::BlockwiseKernel for #ident {
+                const AGREED: &'static [u64] = &{
+                    const AGREED: [u64; #count] = #agreed;
+                    AGREED
+                };
+
                 #[allow(unused_variables)]
                 fn broken(extents: &[#blockwise::Extents]) -> ::core::option::Option<#blockwise::Broken> {
                     let [#(#names),*] = *extents else { return ::core::option::Option::None };

@@ -52,6 +52,17 @@ impl Requires {
         self.0.iter().any(|relation| is(&relation.left) || is(&relation.right))
     }
 
+    /// The relations as numbers, with the parameters by their places: what `blockwise::agreement` compares.
+    pub fn numbers(&self, parameters: &[Ident]) -> Result<Vec<u64>> {
+        let mut numbers = Vec::new();
+        for Relation { left, operator, right } in &self.0 {
+            numbers.push(word(&operator.to_string()));
+            numbers.extend(left.numbers(parameters)?);
+            numbers.extend(right.numbers(parameters)?);
+        }
+        Ok(numbers)
+    }
+
     /// Assumptions about values of type `Extents` that have the parameters' names.
     pub fn assume(&self) -> TokenStream {
         let relations = self.0.iter().map(Relation::condition);
@@ -84,7 +95,24 @@ impl Relation {
     }
 }
 
+/// Up to eight letters as a number, as `blockwise::agreement::word` has it.
+fn word(text: &str) -> u64 {
+    text.bytes().rev().fold(0, |word, letter| word << 8 | u64::from(letter))
+}
+
 impl Side {
+    /// What is asked, and of which parameter; or that it is a number, and which.
+    fn numbers(&self, parameters: &[Ident]) -> Result<[u64; 2]> {
+        Ok(match self {
+            Self::Number(number) => [word("number"), number.base10_parse()?],
+            Self::Extent(name, extent) => {
+                let place =
+                    parameters.iter().position(|parameter| parameter == name).unwrap_or(parameters.len());
+                [word(&extent.to_string()), place as u64]
+            }
+        })
+    }
+
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),

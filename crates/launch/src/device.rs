@@ -82,12 +82,13 @@ impl Device {
     ///
     /// Its description is compared with the PTX, so that a stale module is an error here and not a wrong launch.
     pub fn kernel<K: Kernel>(&self, levels: &Levels) -> Result<Launcher<'_, K>, Error> {
-        if let Some(entry) = levels.find(K::NAME)? {
+        let entry = levels.find(K::NAME)?;
+        if let Some(entry) = entry {
             compare(&Description::of::<K>(), entry.function)?;
         }
         let module = self.module(levels, K::NAME)?;
         let function = module.get_function(K::NAME).doing(format!("find kernel `{}`", K::NAME))?;
-        Launcher::new(self, function)
+        Launcher::new(self, function, entry.and_then(|entry| entry.agreed))
     }
 
     /// The module that has the kernel: the lowest feature level that does.

@@ -67,6 +67,14 @@ pub enum Error {
         /// The first parameter that differs, and both layouts.
         difference: String,
     },
+    /// The PTX's kernel without `unsafe` is another one than the host's.
+    #[error("kernel `{kernel}` is another one in the PTX than on the host: {difference}")]
+    Disagreement {
+        /// The kernel.
+        kernel: &'static str,
+        /// The first thing that differs, with both sides.
+        difference: String,
+    },
     /// A matrix that its elements do not make.
     #[error("{elements} elements are no matrix of {rows} rows and {cols} columns")]
     Extents {

@@ -2,10 +2,13 @@
 //! shape of the launch against kernel and device before it starts.
 
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
+use blockwise::BlockwiseKernel;
 use cuda_std::{Kernel, Takes};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 
+use crate::agreement;
 use crate::argument::{Arguments, Packed};
 use crate::device::Device;
 use crate::error::{Doing, Error};
@@ -53,11 +56,19 @@ pub struct Launcher<'d, K> {
     function: Function<'d>,
     static_shared: u32,
     max_threads: u32,
+    /// What the PTX says that a kernel without `unsafe` was compiled with.
+    agreed: Option<&'static str>,
+    /// Set once the host has found the same.
+    agrees: OnceLock<()>,
     kernel: PhantomData<K>,
 }
 
 impl<'d, K: Kernel> Launcher<'d, K> {
-    pub(crate) fn new(device: &'d Device, function: Function<'d>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        device: &'d Device,
+        function: Function<'d>,
+        agreed: Option<&'static str>,
+    ) -> Result<Self, Error> {
         let attribute = |which| {
             let value =
                 function.get_attribute(which).doing(format!("read the attributes of `{}`", K::NAME))?;
@@ -65,7 +76,23 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         };
         let static_shared = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
         let max_threads = attribute(FunctionAttribute::MaxThreadsPerBlock)?;
-        Ok(Self { device, function, static_shared, max_threads, kernel: PhantomData })
+        let agrees = OnceLock::new();
+        Ok(Self { device, function, static_shared, max_threads, agreed, agrees, kernel: PhantomData })
+    }
+
+    /// Compares the kernel with the PTX's, at the first launch.
+    pub(crate) fn agree(&self) -> Result<(), Error>
+    where
+        K: BlockwiseKernel,
+    {
+        if self.agrees.get().is_some() {
+            return Ok(());
+        }
+        if let Some(difference) = agreement::difference(K::AGREED, self.agreed) {
+            return Err(Error::Disagreement { kernel: K::NAME, difference });
+        }
+        let _ = self.agrees.set(());
+        Ok(())
     }
 
     /// The device that it was found on.

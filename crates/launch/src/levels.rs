@@ -1,7 +1,9 @@
 //! A project's kernels as PTX, one module for each feature level, and which of them a device admits.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::agreement;
 use crate::error::Error;
 use crate::limits::Limits;
 
@@ -133,9 +135,26 @@ pub struct Entry<'a> {
     pub module: &'a ptx::Module,
     /// The kernel there.
     pub function: &'a ptx::Function,
+    /// What it was compiled with, if it is one without `unsafe`.
+    pub agreed: Option<&'static str>,
 }
 
-type Parsed = OnceLock<Result<ptx::Module, Box<ptx::Error>>>;
+type Parsed = OnceLock<Result<Read, Box<ptx::Error>>>;
+
+/// What is known of a module's text.
+struct Read {
+    module: ptx::Module,
+    /// By kernel: what those without `unsafe` were compiled with.
+    agreed: HashMap<&'static str, &'static str>,
+}
+
+impl Read {
+    fn of(ptx: &'static str) -> Result<Self, Box<ptx::Error>> {
+        let module = ptx::parse(ptx).map_err(Box::new)?;
+        let line = |line: &'static str| line.strip_prefix(agreement::LINE)?.split_once(' ');
+        Ok(Self { module, agreed: ptx.lines().filter_map(line).collect() })
+    }
+}
 
 impl Levels {
     /// The levels, lowest first.
@@ -169,13 +188,13 @@ impl Levels {
     pub fn find(&self, kernel: &str) -> Result<Option<Entry<'_>>, Error> {
         let parsed = self.parsed.get_or_init(|| self.levels.iter().map(|_| OnceLock::new()).collect());
         for (level, parsed) in self.levels.iter().zip(parsed) {
-            let module = parsed
-                .get_or_init(|| ptx::parse(level.ptx).map_err(Box::new))
+            let Read { module, agreed } = parsed
+                .get_or_init(|| Read::of(level.ptx))
                 .as_ref()
                 .map_err(|error| Error::Ptx { arch: level.arch(), error: error.clone() })?;
             let entry = |f: &&ptx::Function| f.kind == ptx::FunctionKind::Entry && f.name.as_str() == kernel;
             if let Some(function) = module.functions.iter().find(entry) {
-                return Ok(Some(Entry { level, module, function }));
+                return Ok(Some(Entry { level, module, function, agreed: agreed.get(kernel).copied() }));
             }
         }
         Ok(None)

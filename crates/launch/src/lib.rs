@@ -57,6 +57,7 @@
 //! [`Launcher::function`].
 #![warn(missing_docs)]
 
+mod agreement;
 mod argument;
 mod description;
 mod device;

@@ -112,13 +112,14 @@ impl<'scope> Scope<'scope, '_> {
         if !std::ptr::eq(kernel.device(), self.device) {
             return Err(refuse("it was found on another device than the scope's".into()));
         }
+        kernel.agree()?;
         if let Some(Broken { relation, left, right }) = K::broken(&arguments.extents()) {
             return Err(refuse(format!("it requires {relation}, and was given {left} and {right}")));
         }
         let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
         let threads = block.into_iter().map(|side| side as usize).product();
         let demands = named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.demands(threads));
-        let grid = grid(&demands, choice.grid).map_err(refuse)?;
+        let grid = grid(&demands, choice.grid, self.device.limits().grid).map_err(refuse)?;
         // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
         // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
         unsafe { kernel.launch(Shape { grid, block, shared: choice.shared }, arguments) }
@@ -138,7 +139,11 @@ fn named<'n>(parts: impl Iterator<Item = &'n str>, demands: Vec<Option<Demand>>)
 }
 
 /// The grid on which all outputs agree.
-fn grid(demands: &[(impl AsRef<str>, Demand)], chosen: Option<[u32; 3]>) -> Result<[u32; 3], String> {
+fn grid(
+    demands: &[(impl AsRef<str>, Demand)],
+    chosen: Option<[u32; 3]>,
+    most: [u32; 3],
+) -> Result<[u32; 3], String> {
     let mut grid = [0; 3];
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         let mut exact: Option<(&str, usize)> = None;
@@ -165,8 +170,9 @@ fn grid(demands: &[(impl AsRef<str>, Demand)], chosen: Option<[u32; 3]>) -> Resu
             (None, Some(blocks)) => blocks,
             (None, None) => about.ok_or("no output decides the grid: choose one")?,
         };
-        grid[axis] = u32::try_from(blocks).map_err(|_| {
-            format!("the grid would have {blocks} blocks along {name}, there are 32 bits for them")
+        let admitted = u32::try_from(blocks).ok().filter(|blocks| *blocks <= most[axis]);
+        grid[axis] = admitted.ok_or_else(|| {
+            format!("the grid has {blocks} blocks along {name}, the device admits {}", most[axis])
         })?;
     }
     Ok(grid)
@@ -192,10 +198,11 @@ mod tests {
     #[test]
     fn outputs_and_choice_agree_on_the_grid_or_say_both_values() {
         let line = |x| [x, Exactly(1), Exactly(1)];
+        let grid = |demands: &[(&str, Demand)], chosen| grid(demands, chosen, [0x7fff_ffff, 65535, 65535]);
         assert_eq!(grid(&[("a", line(Exactly(4))), ("b", line(About(9)))], None), Ok([4, 1, 1]));
         assert_eq!(grid(&[("a", line(About(4))), ("b", line(About(9)))], None), Ok([9, 1, 1]));
         assert_eq!(grid(&[("a", line(About(4)))], Some([7, 1, 1])), Ok([7, 1, 1]));
-        assert_eq!(grid(&[] as &[(&str, Demand)], Some([7, 2, 3])), Ok([7, 2, 3]));
+        assert_eq!(grid(&[], Some([7, 2, 3])), Ok([7, 2, 3]));
         let refused = |demands: &[(&str, Demand)], chosen| grid(demands, chosen).unwrap_err();
         assert_eq!(
             refused(&[("a", line(Exactly(4))), ("b", line(Exactly(5)))], None),
@@ -205,10 +212,14 @@ mod tests {
             refused(&[("a", line(About(4)))], Some([4, 2, 1])),
             "the grid has 2 blocks along y, `a` has parts for 1"
         );
+        assert_eq!(grid(&[], None).unwrap_err(), "no output decides the grid: choose one");
         assert_eq!(
-            grid(&[] as &[(&str, Demand)], None).unwrap_err(),
-            "no output decides the grid: choose one"
+            refused(&[("a", line(Exactly(1 << 33)))], None),
+            "the grid has 8589934592 blocks along x, the device admits 2147483647"
         );
-        assert!(refused(&[("a", line(Exactly(1 << 33)))], None).contains("8589934592 blocks"));
+        assert_eq!(
+            refused(&[("a", [Exactly(1), Exactly(70000), Exactly(1)])], None),
+            "the grid has 70000 blocks along y, the device admits 65535"
+        );
     }
 }

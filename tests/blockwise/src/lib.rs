@@ -5,6 +5,7 @@
 pub mod attention;
 pub mod coalescing;
 pub mod histogram;
+pub mod otherwise;
 pub mod product;
 pub mod records;
 pub mod reduction;

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use super::Sealed;
+use crate::agreement::word;
 use crate::grid::{Axis, Demand, MatrixMap, line};
 use crate::own::elements;
 use crate::{Block, Element, Thread};
@@ -45,12 +46,16 @@ impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: us
 impl Sealed for Rows {}
 
 impl<const R: usize, const C: usize> MatrixMap for Tiles<R, C> {
+    const NUMBERS: [u64; 3] = [word("Tiles"), R as u64, C as u64];
+
     fn demand(rows: usize, cols: usize) -> Demand {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(1)]
     }
 }
 impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
+    const NUMBERS: [u64; 3] = [word("Mirrored"), R as u64, C as u64];
+
     fn demand(rows: usize, cols: usize) -> Demand {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(1)]
@@ -59,11 +64,16 @@ impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
 impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> MatrixMap
     for Registers<R, C, M, N, V>
 {
+    // What a thread owns of the block's part decides nothing on the host.
+    const NUMBERS: [u64; 3] = [word("Register"), R as u64, C as u64];
+
     fn demand(rows: usize, cols: usize) -> Demand {
         Tiles::<R, C>::demand(rows, cols)
     }
 }
 impl MatrixMap for Rows {
+    const NUMBERS: [u64; 3] = [word("Rows"), 0, 0];
+
     fn demand(rows: usize, _: usize) -> Demand {
         line(Axis::Exactly(rows))
     }

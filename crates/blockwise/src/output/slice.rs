@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use super::Sealed;
+use crate::agreement::word;
 use crate::grid::{Axis, Demand, SliceMap, line};
 use crate::own::elements;
 use crate::{Block, Element, Thread};
@@ -36,16 +37,22 @@ impl Sealed for Strided {}
 impl<const N: usize> Sealed for Part<N> {}
 
 impl SliceMap for OneEach {
+    const NUMBERS: [u64; 3] = [word("OneEach"), 0, 0];
+
     fn demand(len: usize, threads: usize) -> Demand {
         line(Axis::Exactly(len.div_ceil(threads)))
     }
 }
 impl SliceMap for Strided {
+    const NUMBERS: [u64; 3] = [word("Strided"), 0, 0];
+
     fn demand(len: usize, threads: usize) -> Demand {
         line(Axis::About(len.div_ceil(threads)))
     }
 }
 impl<const N: usize> SliceMap for Part<N> {
+    const NUMBERS: [u64; 3] = [word("Part"), N as u64, 0];
+
     fn demand(len: usize, _: usize) -> Demand {
         const { assert!(N > 0, "a part has elements") }
         line(Axis::Exactly(len.div_ceil(N)))

@@ -66,7 +66,7 @@ pub fn is_ptx_name(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$')
 }
 
-fn description(module: &Module<'_>, mark: &str, kernel: &str) -> Result<Vec<u8>, String> {
+pub fn description(module: &Module<'_>, mark: &str, kernel: &str) -> Result<Vec<u8>, String> {
     let missing = || {
         format!(
             "the kernel `{kernel}` lacks its description: use the `#[kernel]` of this cuda_builder's cuda_std"

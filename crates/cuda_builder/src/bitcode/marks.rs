@@ -11,7 +11,8 @@ pub const NAMES: &str = "warpsmith.names.";
 /// `warpsmith.bounds.k`: nine `u32`: the most threads, the fewest blocks, the most registers, the three sides of the block
 /// and of the cluster; 0 is none.
 pub const BOUNDS: &str = "warpsmith.bounds.";
-/// `warpsmith.blockwise.k`: there where the kernel is written without `unsafe`. What it says is that it is there.
+/// `warpsmith.blockwise.k`: there where the kernel is written without `unsafe`. `u64` that the host must know the same, which
+/// the PTX repeats in a comment of this name before the entry; see `blockwise::agreement`.
 pub const BLOCKWISE_KERNEL: &str = "warpsmith.blockwise.";
 
 /// The section of statics in shared memory.

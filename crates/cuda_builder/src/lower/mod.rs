@@ -52,10 +52,11 @@ const LLVM_OPTIONS: [&str; 1] = ["-unroll-threshold=1000"];
 /// not a part's own content.
 pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Result<Output, String> {
     llvm::set_options(&LLVM_OPTIONS);
-    let (plan, said) = passes::run(archive, options)?;
+    let (plan, agreed, said) = passes::run(archive, options)?;
     let parts = part::lower_all(&plan, options, earlier)?;
     let (ptx, version) = assembly::join(&plan, &parts)?;
     let ptx = assembly::raise(&ptx, options.arch.first_ptx_version(), version);
+    let ptx = agreed.iter().fold(ptx, |ptx, kernel| kernel.write(&ptx));
     // A function that several kernels call is in the parts of each.
     let of_parts = parts.iter().flat_map(|part| part.warnings.lines());
     let warnings: BTreeSet<&str> = said.iter().map(String::as_str).chain(of_parts).collect();

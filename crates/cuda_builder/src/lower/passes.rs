@@ -1,6 +1,7 @@
 //! The passes over the whole module, in their order, which matters.
 
 use crate::assembly::partition::{self, Plan};
+use crate::bitcode::blockwise::Agreed;
 use crate::bitcode::{
     atomics, blockwise, clean, convergence, empty_assembly, entry, float_modes, inline_ptx, inlining,
     intrinsics, link, mathematics, names, panics, printing, refuse, sizes, spaces, unroll, x86_vectors,
@@ -20,6 +21,8 @@ struct Whole<'a, 'c> {
     options: &'a Options,
     /// What the kernel crate has for constant memory, used or not.
     tables: BTreeMap<String, u64>,
+    /// What kernels without `unsafe` were compiled with.
+    agreed: Vec<Agreed>,
     /// What the user should know.
     said: Vec<String>,
 }
@@ -106,7 +109,10 @@ fn passes<'a, 'c>() -> Vec<Pass<Whole<'a, 'c>>> {
         Pass {
             name: "check kernels without unsafe",
             when: always,
-            run: |w| blockwise::check(w.context, &w.module),
+            run: |w| {
+                w.agreed = blockwise::check(w.context, &w.module)?;
+                Ok(())
+            },
         },
         Pass {
             name: "mark float modes",
@@ -239,8 +245,9 @@ fn passes<'a, 'c>() -> Vec<Pass<Whole<'a, 'c>>> {
     ]
 }
 
-/// All crates in one module, ready for the optimiser, and how to cut it; and what the user should know.
-pub fn run(archive: &Archive, options: &Options) -> Result<(Plan, Vec<String>), String> {
+/// All crates in one module, ready for the optimiser, and how to cut it; what its kernels without `unsafe` were compiled with; and
+/// what the user should know.
+pub fn run(archive: &Archive, options: &Options) -> Result<(Plan, Vec<Agreed>, Vec<String>), String> {
     let context = Context::new();
     let mut tables = BTreeMap::new();
     let module = link::crates(&context, archive, |part| {
@@ -250,7 +257,8 @@ pub fn run(archive: &Archive, options: &Options) -> Result<(Plan, Vec<String>), 
         }
     })?;
     let machine = options.machine()?;
-    let mut whole = Whole { context: &context, module, machine, archive, options, tables, said: Vec::new() };
+    let (agreed, said) = (Vec::new(), Vec::new());
+    let mut whole = Whole { context: &context, module, machine, archive, options, tables, agreed, said };
     pass::run(&passes(), options, &mut whole)?;
-    Ok((partition::plan(&context, &whole.module), whole.said))
+    Ok((partition::plan(&context, &whole.module), whole.agreed, whole.said))
 }

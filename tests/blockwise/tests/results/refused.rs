@@ -1,10 +1,14 @@
 //! Launches that do not fit: refused before anything runs, with both values.
 
 use blockwise_kernels::histogram::safe_histogram_global;
+use blockwise_kernels::otherwise::{
+    safe_other_block, safe_other_element, safe_other_map, safe_other_requirement,
+};
+use blockwise_kernels::product::safe_matmul_naive;
 use blockwise_kernels::scan::safe_scan_parts;
 use blockwise_kernels::vecadd::safe_vecadd;
 use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Choice, DeviceMatrix};
+use warpsmith_launch::{Choice, DeviceMatrix, Level, Levels};
 
 use crate::{device, levels};
 
@@ -67,5 +71,75 @@ fn extents_that_a_kernel_requires_are_compared_before_it_runs() {
     assert_eq!(
         launch.unwrap_err().to_string(),
         "cannot launch `safe_vecadd`: it requires b.len() == sum.len(), and was given 200 and 300"
+    );
+}
+
+/// What is said of a launch.
+macro_rules! refusal {
+    ($kernel:ident, $levels:expr, $arguments:expr) => {{
+        let device = device();
+        let kernel = device.kernel::<$kernel>($levels).unwrap();
+        let launch = device.scope(|scope| scope.launch(&kernel, $arguments)).unwrap();
+        launch.unwrap_err().to_string()
+    }};
+}
+
+fn words(len: usize) -> DeviceBuffer<u32> {
+    DeviceBuffer::from_slice(&vec![0; len]).unwrap()
+}
+
+#[test]
+fn a_kernel_that_host_and_device_compile_differently_is_refused() {
+    let _device = device();
+    let (from, mut to) = (words(64), words(64));
+    let begins = "is another one in the PTX than on the host: its";
+    assert_eq!(
+        refusal!(safe_other_map, levels(), (&mut to,)),
+        format!(
+            "kernel `safe_other_map` {begins} parameter 1 is an output of `u32` by `Part<4>` on the host and an output of `u32` by \
+             `Part<8>` in the PTX"
+        )
+    );
+    assert_eq!(
+        refusal!(safe_other_block, levels(), (&mut to,)),
+        format!(
+            "kernel `safe_other_block` {begins} blocks are 32 × 1 × 1 on the host and 64 × 1 × 1 in the PTX"
+        )
+    );
+    assert_eq!(
+        refusal!(safe_other_element, levels(), (&from, &mut to)),
+        format!(
+            "kernel `safe_other_element` {begins} parameter 1 is a slice of `u32` on the host and a slice of `char` in the PTX"
+        )
+    );
+    assert_eq!(
+        refusal!(safe_other_requirement, levels(), (&from, &mut to)),
+        "kernel `safe_other_requirement` is another one in the PTX than on the host: it requires nothing on the host and len() of \
+         parameter 1 == len() of parameter 2 in the PTX"
+    );
+}
+
+#[test]
+fn ptx_that_does_not_say_what_the_kernel_is_is_refused() {
+    let _device = device();
+    let ptx = levels().all()[0].ptx().replace("// warpsmith.blockwise.", "// ");
+    let unmarked = Levels::new(Vec::leak(vec![Level::new(ptx.leak())]));
+    let [a, b, mut sum] = [0, 0, 0].map(|_| DeviceBuffer::from_slice(&[0.0f32; 300]).unwrap());
+    assert_eq!(
+        refusal!(safe_vecadd, &unmarked, (&a, &b, &mut sum)),
+        "kernel `safe_vecadd` is another one in the PTX than on the host: it is without `unsafe` on the host, and the PTX does not \
+         say so"
+    );
+}
+
+#[test]
+fn more_blocks_than_the_device_admits_are_refused() {
+    let _device = device();
+    let rows = 16 * 70_000;
+    let [a, b, mut c] = [(rows, 1), (1, 1), (rows, 1)]
+        .map(|(r, c)| DeviceMatrix::from_slice(&vec![0.0f32; r * c], r, c).unwrap());
+    assert_eq!(
+        refusal!(safe_matmul_naive, levels(), (&a, &b, &mut c)),
+        "cannot launch `safe_matmul_naive`: the grid has 70000 blocks along y, the device admits 65535"
     );
 }

@@ -23,20 +23,41 @@ mod message;
 mod reach;
 mod uses;
 
-use crate::bitcode::marks;
+use crate::bitcode::{entry, marks};
 use crate::llvm::{Context, Module};
 
-/// Refuses what a kernel without `unsafe` must not reach: all of it at once.
-pub fn check(context: &Context, module: &Module<'_>) -> Result<(), String> {
+/// What a kernel without `unsafe` was compiled with.
+#[derive(Debug)]
+pub struct Agreed {
+    kernel: String,
+    numbers: Vec<u64>,
+}
+
+impl Agreed {
+    /// The PTX with the numbers in a comment before the kernel's entry: the host compares them with its own.
+    pub fn write(&self, ptx: &str) -> String {
+        let Self { kernel, numbers } = self;
+        let entry = format!("\n.visible .entry {kernel}(");
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let comment = format!("\n// {}{kernel} {}", marks::BLOCKWISE_KERNEL, numbers.join(" "));
+        ptx.replacen(&entry, &format!("{comment}{entry}"), 1)
+    }
+}
+
+/// Refuses what a kernel without `unsafe` must not reach: all of it at once. Returns what each was compiled with.
+pub fn check(context: &Context, module: &Module<'_>) -> Result<Vec<Agreed>, String> {
     let mut code = reach::Code::new(context);
-    let mut found = Vec::new();
+    let (mut found, mut agreed) = (Vec::new(), Vec::new());
     for mark in module.globals() {
         let name = mark.name();
         let Some(kernel) = name.strip_prefix(marks::BLOCKWISE_KERNEL) else { continue };
         if let Some(function) = module.function(kernel) {
             found.extend(code.findings(kernel, function));
+            let bytes = entry::description(module, marks::BLOCKWISE_KERNEL, kernel)?;
+            let numbers = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+            agreed.push(Agreed { kernel: kernel.to_owned(), numbers });
         }
         mark.delete_global();
     }
-    if found.is_empty() { Ok(()) } else { Err(message::of(&mut found)) }
+    if found.is_empty() { Ok(agreed) } else { Err(message::of(&mut found)) }
 }

@@ -1,0 +1,51 @@
+//! Kernels that host and device compile differently, by `cfg`: each would be another's memory, were it launched.
+
+use blockwise::prelude::*;
+
+#[cfg(target_os = "cuda")]
+type Sums = Part<8>;
+#[cfg(not(target_os = "cuda"))]
+type Sums = Part<4>;
+
+/// The host's grid has parts of 4 elements, and the kernel's blocks would write 8.
+#[kernel]
+pub fn safe_other_map(block: Block<32>, mut sums: SliceMut<u32, Sums>) {
+    sums.write(&block, |_, i| i as u32);
+}
+
+#[cfg(target_os = "cuda")]
+type Threads = Block<64>;
+#[cfg(not(target_os = "cuda"))]
+type Threads = Block<32>;
+
+/// The host's grid is of blocks of 32 threads.
+#[kernel]
+pub fn safe_other_block(block: Threads, mut out: SliceMut<u32>) {
+    out.write(&block, |_, i| i as u32);
+}
+
+/// The host has tested nothing, and the kernel reads without a test.
+#[cfg(target_os = "cuda")]
+#[kernel]
+#[requires(from.len() == to.len())]
+pub fn safe_other_requirement(block: Block<32>, from: &[u32], mut to: SliceMut<u32>) {
+    to.write(&block, |_, i| from[i]);
+}
+
+/// The same.
+#[cfg(not(target_os = "cuda"))]
+#[kernel]
+pub fn safe_other_requirement(block: Block<32>, from: &[u32], mut to: SliceMut<u32>) {
+    to.write(&block, |_, i| from[i]);
+}
+
+#[cfg(target_os = "cuda")]
+type Letter = char;
+#[cfg(not(target_os = "cuda"))]
+type Letter = u32;
+
+/// Not every number is a letter.
+#[kernel]
+pub fn safe_other_element(block: Block<32>, letters: &[Letter], mut out: SliceMut<Letter>) {
+    out.write(&block, |_, i| letters[i % letters.len()]);
+}
