@@ -121,7 +121,7 @@ pub use cuda_std::kernel;
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
 pub use lane::Lane;
 pub use matrix::Matrix;
-pub use output::{MatrixMut, Mirrored, OneEach, Part, Registers, Rows, SliceMut, Strided, Tiles};
+pub use output::{MatrixMut, Mirrored, OneEach, Part, Registers, Rows, SliceMut, Strided, Tiles, Turned};
 pub use per_thread::PerThread;
 pub use phase::{Reuse, Share};
 pub use requires::{Broken, Extents};

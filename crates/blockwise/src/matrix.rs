@@ -49,7 +49,7 @@ impl<T: Copy> Matrix<T> {
         if !self.has_fours() {
             return [0, 1, 2, 3].map(|i| self.get_or(row, four.saturating_mul(4).saturating_add(i), outside));
         }
-        if row < self.rows() && four < self.cols() / 4 {
+        if (row < self.rows()) & (four < self.cols() / 4) {
             // SAFETY: all four are inside, and the first one's place is a multiple of four elements, 16 bytes.
             unsafe { (*self.elements.as_ptr().add(row * self.cols() + 4 * four).cast::<Four<T>>()).0 }
         } else {
@@ -67,7 +67,7 @@ impl<T: Copy> Matrix<T> {
     #[inline(always)]
     pub(crate) fn place(&self, row: usize, col: usize) -> (*const T, bool) {
         let place = self.elements.as_ptr().wrapping_add(row.wrapping_mul(self.cols()).wrapping_add(col));
-        (place, row < self.rows() && col < self.cols())
+        (place, (row < self.rows()) & (col < self.cols()))
     }
 
     /// The element at a row and a column. Outside of the matrix it panics.

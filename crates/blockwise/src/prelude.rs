@@ -2,6 +2,7 @@
 
 pub use crate::{
     Block, ColumnOrder, ColumnOrderPadded, Counters, Matrix, MatrixMut, Mirrored, OneEach, Padded, Part,
-    PerThread, Plain, Registers, Rows, Scratch, SliceMut, Strided, Swizzled, Thread, Tile, Tiles, Warp,
+    PerThread, Plain, Registers, Rows, Scratch, SliceMut, Strided, Swizzled, Thread, Tile, Tiles, Turned,
+    Warp,
 };
 pub use cuda_std::{GpuFloat, kernel, unroll};

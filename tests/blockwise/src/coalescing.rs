@@ -2,10 +2,10 @@
 
 use blockwise::prelude::*;
 
-/// From an offset on: a warp's bytes may begin within a sector.
+/// From an offset on: a warp's bytes may begin within a sector. Beyond the end there is zero.
 #[kernel]
 pub fn safe_offset(block: Block<256>, offset: u32, from: &[f32], mut to: SliceMut<f32>) {
-    to.write(&block, |_, i| from[i + offset as usize]);
+    to.write(&block, |_, i| from.get(i + offset as usize).copied().unwrap_or(0.0));
 }
 
 /// Every `stride`th element, around the end.
@@ -14,11 +14,11 @@ pub fn safe_stride(block: Block<256>, stride: u32, from: &[f32], mut to: SliceMu
     to.write(&block, |_, i| from[i * stride as usize % from.len()]);
 }
 
-/// Lanes whose bit in the mask is clear ask for nothing.
+/// Lanes whose bit in the mask is clear ask for nothing, and write nothing.
 #[kernel]
 #[requires(from.len() >= to.len())]
 pub fn safe_missing_lanes(block: Block<256>, mask: u32, from: &[f32], mut to: SliceMut<f32>) {
-    to.write(&block, |t, i| if mask >> (t.index() % 32) & 1 == 1 { from[i] } else { 0.0 });
+    to.write_some(&block, |t, i| (mask >> (t.index() % 32) & 1 == 1).then(|| from[i]));
 }
 
 /// 8 bytes a thread.

@@ -4,6 +4,7 @@ use blockwise::prelude::*;
 
 /// C = A · B, one multiply-add for two loads from global memory.
 #[kernel]
+#[requires(a.rows() == c.rows(), a.cols() == b.rows(), b.cols() == c.cols())]
 pub fn safe_matmul_naive(
     block: Block<16, 16>,
     a: Matrix<f32>,
@@ -35,7 +36,8 @@ macro_rules! tiled {
         ) {
             let (row, col) = (block.y() * $edge, block.x() * $edge);
             let mut sum = block.each(|_| 0.0);
-            for first in (0..a.cols()).step_by($edge) {
+            let (mut first, depth) = (0, a.cols());
+            while first < depth {
                 let filled = (
                     tile_a.fill(&block, |_, (y, x)| a.get_or(row + y, first + x, 0.0)),
                     tile_b.fill(&block, |_, (y, x)| b.get_or(first + y, col + x, 0.0)),
@@ -48,6 +50,7 @@ macro_rules! tiled {
                     }
                 });
                 (tile_a, tile_b) = block.reuse(shared);
+                first += $edge;
             }
             c.write(&block, |t, _| sum.of(t));
         }

@@ -25,6 +25,7 @@ pub fn safe_sums(
 
 /// y = A · x, a row for each block.
 #[kernel]
+#[requires(a.cols() == x.len())]
 pub fn safe_matvec(
     block: Block<128>,
     #[shared] mut scratch: Scratch<f32>,
@@ -36,7 +37,7 @@ pub fn safe_matvec(
     let products = block.each(|t| {
         let (mut sum, mut col) = (0.0, t.index());
         while col < a.cols() {
-            sum += a.at(row, col) * x[col];
+            sum += a.get_or(row, col, 0.0) * x[col];
             col += 128;
         }
         sum

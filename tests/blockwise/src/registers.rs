@@ -22,7 +22,8 @@ pub fn safe_matmul_registers(
 ) {
     let (row, col) = (block.y() * 128, block.x() * 128);
     let mut sums = block.each(|_| [[0.0; 8]; 8]);
-    for first in (0..a.cols()).step_by(8) {
+    let (mut first, depth) = (0, a.cols());
+    while first < depth {
         let filled = (
             tile_a.fill_fours_down(&block, |_, (x, four)| a.four_or(row + x, first / 4 + four, 0.0)),
             tile_b.fill_fours(&block, |_, (y, four)| b.four_or(first + y, col / 4 + four, 0.0)),
@@ -30,6 +31,7 @@ pub fn safe_matmul_registers(
         let full = block.share(filled);
         multiply(&block, &mut sums, &full);
         (tile_a, tile_b) = block.reuse(full);
+        first += 8;
     }
     c.write(&block, |t, (r, c)| sums.of(t)[r][c]);
 }
@@ -55,12 +57,14 @@ pub fn safe_matmul_ahead(
     };
     let mut sums = block.each(|_| [[0.0; 8]; 8]);
     let mut filling = block.begin(copy(first_a, first_b, 0));
-    for first in (0..a.cols()).step_by(8) {
+    let (mut first, depth) = (0, a.cols());
+    while first < depth {
         let (next, current) = block.begin_after(copy(empty_a, empty_b, first + 8), filling);
         let full = block.share(current);
         multiply(&block, &mut sums, &full);
         (empty_a, empty_b) = block.reuse(full);
         filling = next;
+        first += 8;
     }
     c.write(&block, |t, (r, c)| sums.of(t)[r][c]);
 }

@@ -2,11 +2,12 @@
 
 use blockwise::prelude::*;
 
-/// Straight from memory to memory: a warp reads a column, 32 rows, and writes one row.
+/// Straight from memory to memory: a warp reads one row and writes a column, 32 rows.
 #[kernel]
-pub fn safe_transpose_naive(block: Block<32, 8>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<32, 32>>) {
+#[requires(from.rows() == to.cols(), from.cols() == to.rows())]
+pub fn safe_transpose_naive(block: Block<32, 8>, from: Matrix<f32>, mut to: MatrixMut<f32, Turned<32, 32>>) {
     let (row, col) = (block.y() * 32, block.x() * 32);
-    to.write(&block, |_, (y, x)| from.get_or(col + x, row + y, 0.0));
+    to.write(&block, |_, (x, y)| from.at(row + y, col + x));
 }
 
 /// Writes the transposes through a tile, by its layout.
@@ -14,6 +15,7 @@ macro_rules! tiled {
     ($($(#[$doc:meta])* $name:ident $layout:ty;)*) => {$(
         $(#[$doc])*
         #[kernel]
+        #[requires(from.rows() == to.cols(), from.cols() == to.rows())]
         pub fn $name(
             block: Block<32, 8>,
             #[shared] tile: Tile<f32, 32, 32, $layout>,

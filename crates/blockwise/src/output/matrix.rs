@@ -15,6 +15,7 @@ use crate::{Block, Element, Thread};
 /// | --- | --- | --- |
 /// | [`Tiles<R, C>`](Tiles) | `R` × `C` from row y · `R` and column x · `C` | row and column in the tile |
 /// | [`Mirrored<R, C>`](Mirrored) | `R` × `C` from row x · `R` and column y · `C` | row and column in the tile |
+/// | [`Turned<R, C>`](Turned) | as of `Mirrored<R, C>`, its columns dealt as else its rows | row and column in the tile |
 /// | [`Registers<R, C, M, N, V>`](Registers) | as of `Tiles<R, C>` | row and column among the thread's own `M` × `N` |
 /// | [`Rows`] | row x | the column |
 pub struct MatrixMut<T, M> {
@@ -31,6 +32,9 @@ unsafe impl<T: Element, M> Sync for MatrixMut<T, M> {}
 pub enum Tiles<const R: usize, const C: usize> {}
 /// A tile of `R` × `C` for each block, mirrored: what a transpose writes.
 pub enum Mirrored<const R: usize, const C: usize> {}
+/// As [`Mirrored`], and threads that are neighbours along x own neighbours of a column: what a transpose writes that does not go
+/// through shared memory.
+pub enum Turned<const R: usize, const C: usize> {}
 /// A tile of `R` × `C` for each block, of which each thread has `M` × `N` elements, in squares of `V` × `V`: what a thread
 /// computes in its registers. The squares of neighbouring threads are neighbours.
 pub enum Registers<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize = 1> {}
@@ -39,6 +43,7 @@ pub enum Rows {}
 
 impl<const R: usize, const C: usize> Sealed for Tiles<R, C> {}
 impl<const R: usize, const C: usize> Sealed for Mirrored<R, C> {}
+impl<const R: usize, const C: usize> Sealed for Turned<R, C> {}
 impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> Sealed
     for Registers<R, C, M, N, V>
 {
@@ -59,6 +64,13 @@ impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
     fn demand(rows: usize, cols: usize) -> Demand {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
         [Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(1)]
+    }
+}
+impl<const R: usize, const C: usize> MatrixMap for Turned<R, C> {
+    const NUMBERS: [u64; 3] = [word("Turned"), R as u64, C as u64];
+
+    fn demand(rows: usize, cols: usize) -> Demand {
+        Mirrored::<R, C>::demand(rows, cols)
     }
 }
 impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> MatrixMap
@@ -110,7 +122,8 @@ impl<T: Element, M> MatrixMut<T, M> {
     #[inline(always)]
     fn place(&self, (row, col): (usize, usize)) -> Option<*mut T> {
         // SAFETY: it is inside.
-        (row < self.rows() && col < self.cols()).then(|| unsafe { self.first.add(row * self.cols() + col) })
+        ((row < self.rows()) & (col < self.cols()))
+            .then(|| unsafe { self.first.add(row * self.cols() + col) })
     }
 }
 
@@ -123,6 +136,10 @@ writes! {
     impl[const R: usize, const C: usize] Mirrored<R, C>, (usize, usize): |block, t, _, visit| {
         let (row, col) = (block.x() * R, block.y() * C);
         elements::<R, C, 1, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
+    };
+    impl[const R: usize, const C: usize] Turned<R, C>, (usize, usize): |block, t, _, visit| {
+        let (row, col) = (block.x() * R, block.y() * C);
+        elements::<C, R, 1, W, H, D>(t, |x, y| visit((y, x), (row + y, col + x)));
     };
     impl[const R: usize, const C: usize, const M: usize, const N: usize, const V: usize] Registers<R, C, M, N, V>, (usize, usize):
     |block, t, _, visit| {

@@ -22,6 +22,21 @@ macro_rules! writes {
                 });
             }
 
+            /// As [`write`](Self::write); elements for which there is nothing stay what they were.
+            #[inline(always)]
+            pub fn write_some<const W: usize, const H: usize, const D: usize>(
+                &mut self,
+                block: &Block<W, H, D>,
+                element: impl for<'t> Fn(Thread<'t, W, H, D>, $at) -> Option<T> + Sync,
+            ) {
+                self.visit(block, |place, t, at| {
+                    if let Some(value) = element(t, at) {
+                        // SAFETY: as above.
+                        unsafe { *place = value };
+                    }
+                });
+            }
+
             /// Each thread replaces its own elements, from their places and what they were.
             #[inline(always)]
             pub fn update<const W: usize, const H: usize, const D: usize>(
@@ -57,7 +72,7 @@ macro_rules! writes {
 mod matrix;
 mod slice;
 
-pub use matrix::{MatrixMut, Mirrored, Registers, Rows, Tiles};
+pub use matrix::{MatrixMut, Mirrored, Registers, Rows, Tiles, Turned};
 pub use sealed::Sealed;
 pub use slice::{OneEach, Part, SliceMut, Strided};
 
