@@ -30,32 +30,9 @@ pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> 
 
 /// The question after a name that is no kernel's, nor one of those that may stand there, too.
 pub fn meant(name: &str, others: &[&'static str]) -> String {
-    nearest(name, others).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
-}
-
-/// The name that is most like this one, in any case and with dashes for underscores: one that holds it, else one that differs
-/// in less than every second letter.
-fn nearest(name: &str, others: &[&'static str]) -> Option<&'static str> {
-    let name = name.to_lowercase().replace('-', "_");
-    let names = || others.iter().copied().chain(kernels().map(|(_, kernel)| kernel.name));
-    let holds = |other: &&str| name.len() > 2 && other.contains(&name);
-    names().filter(holds).min_by_key(|other| other.len()).or_else(|| {
-        let (distance, nearest) = names().map(|other| (distance(&name, other), other)).min()?;
-        (2 * distance < name.len()).then_some(nearest)
-    })
-}
-
-/// How many letters differ (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let best = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], best);
-        }
-    }
-    row[b.len()]
+    let names: Vec<&str> = others.iter().copied().chain(kernels().map(|(_, kernel)| kernel.name)).collect();
+    ptx::nearest(name, names.iter().copied())
+        .map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
 }
 
 #[cfg(test)]

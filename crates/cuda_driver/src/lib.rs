@@ -44,6 +44,7 @@ mod fault;
 #[cfg(feature = "foreign")]
 mod foreign;
 mod fork;
+mod kept;
 mod loader_cache;
 mod objects;
 mod observe;

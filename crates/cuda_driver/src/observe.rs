@@ -1,7 +1,5 @@
 //! The one place where kernels start, and where who watches them is decided.
 
-use std::sync::Once;
-
 use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Error, Gpu, Kernel, Launch, Quota};
 
@@ -18,13 +16,12 @@ pub fn launch(
     wanted: &Wanted,
 ) -> Result<(), Error> {
     if let Some(sanitizer) = check::sanitizer() {
-        if wanted.any() {
-            static TOLD: Once = Once::new();
-            TOLD.call_once(|| {
-                eprintln!("warpsmith: launches are checked, and not profiled at the same time")
-            });
+        let mut both = (sanitizer.launch(), wanted.any().then(Profiler::new));
+        let result = gpu.launch_within(quota, kernel, launch, params, &mut both);
+        if let Some(profiler) = both.1 {
+            wanted.keep(profiler.finish());
         }
-        return gpu.launch_within(quota, kernel, launch, params, &mut sanitizer.launch());
+        return result;
     }
     if !wanted.any() {
         return gpu.launch_within(quota, kernel, launch, params, &mut ());

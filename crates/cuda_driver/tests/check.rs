@@ -121,3 +121,26 @@ fn a_mistaken_word_is_told() {
     assert!(!output.status.success());
     assert!(said.contains("`rase` is no check"), "{said}");
 }
+
+#[test]
+fn a_launch_is_checked_and_profiled() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("profile.json");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env("WARPSMITH_CHECK", "all")
+        .env("WARPSMITH_PROFILE", &profile)
+        .env("WARPSMITH_MODULES", folder.path())
+        .env("CHECK_TEST_THREADS", "65")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("error: "), "{said}");
+    let profile: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(profile).unwrap()).unwrap();
+    // Three warps load, the last of them one element behind the end.
+    assert_eq!(profile["launches"][0]["counters"]["global_load"]["requests"], 3, "{profile}");
+    let kept: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let ptx = kept.iter().find(|file| file.extension().is_some_and(|extension| extension == "ptx"));
+    assert_eq!(std::fs::read_to_string(ptx.expect("the module is kept")).unwrap(), KERNEL);
+}

@@ -31,6 +31,7 @@ pub mod instruction;
 mod lexer;
 mod lines;
 mod name;
+mod nearest;
 mod parser;
 mod print;
 mod types;
@@ -41,6 +42,7 @@ pub use error::{Error, Problem};
 pub use instruction::{Address, Guard, Instruction, Opcode, Operand};
 pub use lines::{Frame, SourceLines};
 pub use name::Name;
+pub use nearest::nearest;
 pub use types::{Linkage, ScalarType, Space};
 
 /// Parses a whole module.

@@ -13,6 +13,8 @@
 //! what it does ([`BlockObserver::access`], [`BlockObserver::barrier`], …). `access` comes before the bounds check, so
 //! the observer can report all lanes of an access that is about to fault; nothing was loaded or stored yet.
 
+mod both;
+
 use std::ops::Range;
 use std::sync::Arc;
 

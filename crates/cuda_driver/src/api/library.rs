@@ -7,6 +7,7 @@ use crate::abi::{
 };
 use crate::api::{function, module, pointer};
 use crate::objects::device::{device, initialised};
+use crate::objects::explain::no_kernel;
 use crate::objects::jit::Jit;
 use crate::objects::library::{self, KERNELS, LIBRARIES, function_here, module_here, program_here};
 use crate::objects::module::{image_at, image_in, lasting_name};
@@ -59,7 +60,8 @@ pub fn cuLibraryGetKernel(kernel: Out<CUkernel>, library: CUlibrary, name: Text)
     let library = LIBRARIES.get(library)?;
     let name = name.get()?;
     let found = library.kernels.iter().find(|(known, _)| *known == name);
-    kernel.set(found.ok_or(CUresult::NOT_FOUND)?.1)
+    let names: Vec<&str> = library.kernels.iter().map(|(known, _)| known.as_str()).collect();
+    kernel.set(found.ok_or_else(|| no_kernel(&names, &name))?.1)
 }
 
 pub fn cuLibraryGetKernelCount(count: Out<u32>, library: CUlibrary) -> Answer {

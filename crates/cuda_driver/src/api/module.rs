@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use crate::abi::{Answer, CUdeviceptr, CUfunction, CUmodule, CUresult, In, Out, Text};
 use crate::objects::context::{current, current_if_any, current_if_any_even_if_broken};
 use crate::objects::device::initialised;
+use crate::objects::explain::no_variable;
 use crate::objects::jit::Jit;
 use crate::objects::module::{self, MODULES, image_at, image_in, load};
 
@@ -76,7 +77,8 @@ pub fn cuModuleGetGlobal_v2(
     if address.is_null() && bytes.is_null() {
         return Err(CUresult::INVALID_VALUE);
     }
-    let global = MODULES.get(module)?.program.global(&name).ok_or(CUresult::NOT_FOUND)?;
+    let module = MODULES.get(module)?;
+    let global = module.program.global(&name).ok_or_else(|| no_variable(&module.program, &name))?;
     address.set_if_given(global.address);
     bytes.set_if_given(global.size as usize);
     Ok(())

@@ -8,8 +8,10 @@ use virtual_gpu::{Kernel, Launch};
 use crate::abi::{
     Answer, CUfunction, CUgraphNodeType, CUlaunchAttributeID as Attribute, CUlaunchConfig, CUresult, In,
 };
+use crate::objects::arguments::gather;
 use crate::objects::context::Context;
 use crate::objects::device::{chip, code_of, gpu};
+use crate::objects::explain::refused;
 use crate::objects::function::Function;
 use crate::objects::kept_attributes::KeptAttributes;
 use crate::objects::library::function_named;
@@ -89,20 +91,8 @@ impl Request {
     }
 
     fn shape(&self, function: &Function) -> Answer<Launch> {
-        let sm = chip().sm;
-        let threads = self.block.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));
-        let block_fits = threads.is_some_and(|threads| (1..=sm.threads_per_block).contains(&threads))
-            && self.block[2] <= 64
-            && function.kernel.required_block().is_none_or(|required| required == self.block);
-        let grid_fits = !self.grid.contains(&0)
-            && self.grid[0] <= i32::MAX as u32
-            && self.grid[1] <= 65_535
-            && self.grid[2] <= 65_535;
-        if !block_fits || !grid_fits || threads.is_some_and(|threads| threads > function.max_threads()) {
-            return Err(CUresult::INVALID_VALUE);
-        }
-        if self.shared > function.settings().dynamic_shared {
-            return Err(CUresult::INVALID_VALUE);
+        if let Some(why) = self.unfit(function) {
+            return Err(refused(CUresult::INVALID_VALUE, || format!("`{}`: {why}", function.kernel.name())));
         }
         let cluster = self.cluster.or(function.kernel.required_cluster()).unwrap_or([1; 3]);
         check_cluster(self.grid, cluster, function)?;
@@ -113,10 +103,62 @@ impl Request {
             dynamic_shared: self.shared,
             cooperative: self.cooperative,
         };
-        if self.cooperative && launch.blocks() > resident_blocks(function, &launch) {
-            return Err(CUresult::COOPERATIVE_LAUNCH_TOO_LARGE);
+        let (blocks, resident) = (launch.blocks(), resident_blocks(function, &launch));
+        if self.cooperative && blocks > resident {
+            return Err(refused(CUresult::COOPERATIVE_LAUNCH_TOO_LARGE, || {
+                let name = function.kernel.name();
+                format!(
+                    "`{name}`: a cooperative grid of {blocks} blocks, of which {resident} fit the GPU at a time"
+                )
+            }));
         }
         Ok(launch)
+    }
+
+    /// Why no device, or not this kernel, takes a launch of that shape.
+    fn unfit(&self, function: &Function) -> Option<String> {
+        let sm = chip().sm;
+        let shape = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
+        let (grid, block) = (shape(self.grid), shape(self.block));
+        if self.block.contains(&0) {
+            return Some(format!("a block of {block} has no threads"));
+        }
+        let required = function.kernel.required_block().filter(|required| *required != self.block);
+        if let Some(required) = required {
+            let required = shape(required);
+            return Some(format!(
+                "it is compiled for blocks of {required} threads, and the launch has {block}"
+            ));
+        }
+        let threads = self.block.iter().map(|&extent| u64::from(extent)).product::<u64>();
+        if let Some(most) = function.kernel.max_threads().filter(|&most| threads > u64::from(most)) {
+            return Some(format!(
+                "its launch bounds admit blocks of at most {most} threads, and the launch has {block}"
+            ));
+        }
+        if threads > u64::from(sm.threads_per_block) || self.block[2] > 64 {
+            let most = sm.threads_per_block;
+            return Some(format!(
+                "a block has at most {most} threads, 64 along z, and the launch has {block}"
+            ));
+        }
+        if self.grid.contains(&0) {
+            return Some(format!("a grid of {grid} has no blocks: is a length 0?"));
+        }
+        if self.grid[0] > i32::MAX as u32 || self.grid[1] > 65_535 || self.grid[2] > 65_535 {
+            return Some(format!(
+                "a grid has at most 2147483647x65535x65535 blocks, and the launch has {grid}"
+            ));
+        }
+        let most = function.settings().dynamic_shared;
+        (self.shared > most).then(|| {
+            format!(
+                "it may have {most} bytes of dynamic shared memory, and the launch asks for {}; with \
+                 MAX_DYNAMIC_SHARED_SIZE_BYTES set on it, up to {}",
+                self.shared,
+                sm.shared_per_block_optin.saturating_sub(function.kernel.static_shared())
+            )
+        })
     }
 }
 
@@ -136,72 +178,6 @@ pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> 
         return Err(CUresult::INVALID_VALUE);
     }
     Ok(())
-}
-
-/// The parameter block, from an array of pointers or from a buffer that the program laid out.
-fn gather(kernel: &Kernel, params: In<*mut c_void>, extra: In<*mut c_void>) -> Answer<Vec<u8>> {
-    let mut block = vec![0; kernel.param_bytes()];
-    match (params.is_null(), extra.is_null()) {
-        (false, false) => return Err(CUresult::INVALID_VALUE),
-        (true, true) if kernel.params().is_empty() => {}
-        (true, true) => return Err(CUresult::INVALID_VALUE),
-        (false, true) => {
-            for (index, param) in kernel.params().iter().enumerate() {
-                let (start, size) = (param.offset as usize, param.size as usize);
-                let value = params.at(index);
-                if size == 0 {
-                    continue;
-                }
-                if value.is_null() {
-                    return Err(CUresult::INVALID_VALUE);
-                }
-                // SAFETY: the caller of the launch vouches for one value for each parameter, of its size.
-                let value = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size) };
-                block[start..start + size].copy_from_slice(value);
-            }
-        }
-        (true, false) => {
-            let given = extra_buffer(extra)?;
-            let used = kernel.params().last().map_or(0, |last| (last.offset + last.size) as usize);
-            if given.len() < used {
-                return Err(CUresult::INVALID_VALUE);
-            }
-            let length = given.len().min(block.len());
-            block[..length].copy_from_slice(&given[..length]);
-        }
-    }
-    Ok(block)
-}
-
-/// The buffer of `CU_LAUNCH_PARAM_BUFFER_POINTER` and `CU_LAUNCH_PARAM_BUFFER_SIZE`.
-fn extra_buffer<'a>(extra: In<*mut c_void>) -> Answer<&'a [u8]> {
-    const END: usize = 0;
-    const POINTER: usize = 1;
-    const SIZE: usize = 2;
-    const MOST: usize = 16;
-    let (mut pointer, mut size) = (std::ptr::null::<u8>(), 0);
-    for index in (0..MOST).step_by(2) {
-        match extra.at(index) as usize {
-            END => {
-                if pointer.is_null() && size != 0 {
-                    break;
-                }
-                if size == 0 {
-                    return Ok(&[]);
-                }
-                // SAFETY: the caller of the launch vouches for a buffer of the size that it gave.
-                return Ok(unsafe { std::slice::from_raw_parts(pointer, size) });
-            }
-            POINTER => pointer = extra.at(index + 1).cast_const().cast(),
-            SIZE => {
-                // SAFETY: this option's value points at a `size_t`.
-                let place = unsafe { In::<usize>::new(extra.at(index + 1).cast_const().cast()) };
-                size = place.get()?;
-            }
-            _ => break,
-        }
-    }
-    Err(CUresult::INVALID_VALUE)
 }
 
 /// What the attributes of a launch say of its shape. Those that only steer scheduling mean nothing here.

@@ -4,12 +4,14 @@
 #![cfg_attr(not(feature = "foreign"), allow(dead_code))]
 
 pub mod allocation;
+pub mod arguments;
 pub mod call;
 pub mod context;
 pub mod copy_description;
 pub mod device;
 pub mod device_attributes;
 pub mod event;
+pub mod explain;
 pub mod function;
 pub mod host_call;
 pub mod image;

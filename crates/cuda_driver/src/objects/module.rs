@@ -8,8 +8,10 @@ use virtual_gpu::{Error, Kernel, Module as Program};
 
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Handle};
 use crate::check;
+use crate::kept;
 use crate::objects::context::{CONTEXTS, current};
 use crate::objects::device::{architecture, chip, code_of, gpu};
+use crate::objects::explain::no_kernel;
 use crate::objects::function::{FUNCTIONS, Function};
 use crate::objects::image::{self, Image};
 use crate::objects::jit::Jit;
@@ -39,7 +41,10 @@ impl Module {
         if let Some(&handle) = functions.get(name) {
             return Ok(handle);
         }
-        let kernel = self.program.kernel(name).ok_or(CUresult::NOT_FOUND)?;
+        let kernel = self.program.kernel(name).ok_or_else(|| {
+            let kernels = self.kernels();
+            no_kernel(&kernels.iter().map(Kernel::name).collect::<Vec<_>>(), name)
+        })?;
         let function = Function::new(self.context, self.handle, kernel, self.max_registers);
         let handle = CONTEXTS.get(self.context)?.register(&FUNCTIONS, function);
         functions.insert(name.to_owned(), handle);
@@ -80,6 +85,7 @@ pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
                         }
                     }
                 });
+                kept::keep(text);
                 let handle = new_handle();
                 let functions = Mutex::default();
                 let max_registers = jit.max_registers;

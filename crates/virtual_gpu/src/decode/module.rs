@@ -458,7 +458,8 @@ fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<P
             .checked_add(size)
             .filter(|&end| end <= MAX_BYTES)
             .ok_or_else(|| Refusal(format!("a kernel's parameters are limited to {MAX_BYTES} bytes")))?;
-        let param = Param { offset: offset as u32, size: size as u32, align: align as u32 };
+        let name = variable.name.to_string();
+        let param = Param { name, offset: offset as u32, size: size as u32, align: align as u32 };
         decoder.kernel_param(variable, param.offset, param.size)?;
         params.push(param);
     }

@@ -268,6 +268,8 @@ impl Code {
 /// A parameter of a kernel in the parameter block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Param {
+    /// The name in the PTX text.
+    pub name: String,
     /// Bytes from the start of the block.
     pub offset: u32,
     /// Bytes.

@@ -1,0 +1,28 @@
+//! The PTX of what a program loads, for tools that look at it: `WARPSMITH_MODULES=FOLDER`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+fn folder() -> Option<&'static PathBuf> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let named = || std::env::var_os("WARPSMITH_MODULES").filter(|name| !name.is_empty()).map(PathBuf::from);
+    FOLDER.get_or_init(named).as_ref()
+}
+
+/// Writes a text into the folder, if one is named; the same text, from whichever process, is one file.
+pub(crate) fn keep(ptx: &str) {
+    let Some(folder) = folder() else { return };
+    let mut hasher = DefaultHasher::new();
+    ptx.hash(&mut hasher);
+    let file = folder.join(format!("{:016x}.ptx", hasher.finish()));
+    if file.exists() {
+        return;
+    }
+    // Whole under its name, also for a process beside this one.
+    let fresh = file.with_extension(format!("{}.new", std::process::id()));
+    let written = std::fs::write(&fresh, ptx).and_then(|()| std::fs::rename(&fresh, &file));
+    if let Err(error) = written {
+        eprintln!("warpsmith: WARPSMITH_MODULES: cannot write {}: {error}", file.display());
+    }
+}

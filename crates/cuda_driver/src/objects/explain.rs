@@ -1,0 +1,89 @@
+//! What a refused call meant, in one line on standard error: `NOT_FOUND` and `INVALID_VALUE` alone say little.
+//!
+//! Each line is said once. `WARPSMITH_EXPLAIN=0` silences them, for programs that ask for names which may not be there.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use virtual_gpu::Module as Program;
+
+use crate::abi::CUresult;
+
+/// Names that one line lists.
+const LISTED: usize = 6;
+
+/// Says why a call is answered with `code`, and gives the code.
+pub fn refused(code: CUresult, why: impl FnOnce() -> String) -> CUresult {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if *WANTED.get_or_init(|| std::env::var_os("WARPSMITH_EXPLAIN").is_none_or(|value| value != "0")) {
+        let why = why();
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.insert(why.clone()) {
+            eprintln!("warpsmith: {why}");
+        }
+    }
+    code
+}
+
+/// The module has no kernel of that name.
+pub fn no_kernel(names: &[&str], name: &str) -> CUresult {
+    refused(CUresult::NOT_FOUND, || match names.is_empty() {
+        true => format!("the module has no kernel `{name}`, nor any other: mark functions with `#[kernel]`"),
+        false => format!("the module has no kernel `{name}`{}", instead(name, names)),
+    })
+}
+
+/// The module has no variable of that name.
+pub fn no_variable(program: &Program, name: &str) -> CUresult {
+    let names = program.globals();
+    refused(CUresult::NOT_FOUND, || match mangled(name, &names) {
+        None if names.is_empty() => format!(
+            "the module has no variable `{name}`, nor any other: a static stays in it if a kernel reads it, and keeps its \
+             name with `#[unsafe(no_mangle)]`"
+        ),
+        _ => format!("the module has no variable `{name}`{}", instead(name, &names)),
+    })
+}
+
+/// What may be meant, and what is there.
+fn instead(name: &str, names: &[&str]) -> String {
+    if let Some(mangled) = mangled(name, names) {
+        return format!(
+            "; it has `{mangled}`, the same name mangled: put `#[unsafe(no_mangle)]` on it (in C++ `extern \"C\"`)"
+        );
+    }
+    let meant = ptx::nearest(name, names.iter().copied());
+    let meant = meant.map_or(".".to_owned(), |nearest| format!("; is `{nearest}` meant?"));
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{meant} It has {}{more}", listed.join(", "))
+}
+
+/// The name as Rust or C++ mangles it: with its length before it.
+fn mangled<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let part = format!("{}{name}", name.len());
+    names
+        .iter()
+        .copied()
+        .find(|other| (other.starts_with("_Z") || other.starts_with("_R")) && other.contains(&part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mangled_name_is_known_again() {
+        let names = ["_ZN7kernels4SEED17h0123456789abcdefE", "_RNvCs1_7kernels5TABLE", "_Z5scalePf", "plain"];
+        assert_eq!(mangled("SEED", &names), Some(names[0]));
+        assert_eq!(mangled("TABLE", &names), Some(names[1]));
+        assert_eq!(mangled("scale", &names), Some(names[2]));
+        assert_eq!(mangled("cale", &names), None);
+        assert!(instead("SEED", &names).contains("#[unsafe(no_mangle)]"));
+        assert_eq!(instead("plane", &["plain", "other"]), "; is `plain` meant? It has `plain`, `other`");
+        let many = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        assert!(instead("saxpy", &many).ends_with("`f` and 2 more"), "{}", instead("saxpy", &many));
+    }
+}

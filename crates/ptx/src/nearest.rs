@@ -1,0 +1,31 @@
+//! The name that was meant.
+
+/// The one of `names` that is most like `name`, in any case and with dashes for underscores: one that holds it, else one that
+/// differs in less than every second letter.
+///
+/// ```
+/// assert_eq!(ptx::nearest("sapxy", ["vecadd", "saxpy"].into_iter()), Some("saxpy"));
+/// assert_eq!(ptx::nearest("tiled", ["matmul_tiled_16"].into_iter()), Some("matmul_tiled_16"));
+/// assert_eq!(ptx::nearest("histogram", ["vecadd", "saxpy"].into_iter()), None);
+/// ```
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let name = name.to_lowercase().replace('-', "_");
+    let holds = |other: &&str| name.len() > 2 && other.contains(&name);
+    names.clone().filter(holds).min_by_key(|other| other.len()).or_else(|| {
+        let (distance, nearest) = names.map(|other| (distance(&name, other), other)).min()?;
+        (2 * distance < name.len()).then_some(nearest)
+    })
+}
+
+/// How many letters differ (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let best = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[b.len()]
+}
