@@ -7,6 +7,7 @@ pub mod coalescing;
 pub mod histogram;
 pub mod otherwise;
 pub mod product;
+pub mod public;
 pub mod records;
 pub mod reduction;
 pub mod registers;

@@ -3,6 +3,7 @@
 
 mod lines;
 mod matrices;
+mod public;
 mod refused;
 
 use std::sync::OnceLock;
