@@ -104,10 +104,5 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
 
 /// The other kernels: what a dispatcher or a test launches, and no demo by its name.
 #[cfg(feature = "host")]
-pub const OTHERS: &[&[cuda_std::Description]] = &[
-    base::records::KERNELS,
-    ampere::tensor::lines::KERNELS,
-    ampere::tensor::blocks::READERS,
-    ampere::tensor::blocks::PRODUCTS,
-    hopper::first::KERNELS,
-];
+pub const OTHERS: &[&[cuda_std::Description]] =
+    &[base::records::KERNELS, ampere::tensor::lines::KERNELS, hopper::first::KERNELS];

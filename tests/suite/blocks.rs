@@ -1,11 +1,12 @@
 //! The building blocks of products on tensor cores, word by word: copies through a ring, fragments, products.
 
+use blocks::tensor::*;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
-use host::modules::LEVELS;
-use kernels_gpu::ampere::tensor::blocks::*;
-use warpsmith_launch::{Device, F16, Shape};
+use warpsmith_launch::{Device, F16, Level, Levels, Shape};
 
 use crate::{Case, Needs};
+
+static LEVELS: Levels = Levels::new(&[Level::new(include_str!(concat!(env!("OUT_DIR"), "/blocks.ptx")))]);
 
 /// Extent and depth in elements: a whole tile, several stages, and ends within a line, a chunk and a tile.
 const SIZES: [(usize, usize); 5] = [(64, 64), (64, 200), (50, 33), (3, 7), (63, 129)];
@@ -101,7 +102,8 @@ pub fn cases() -> Vec<Case> {
             )
         }),
     ];
-    cases.into_iter().map(|case| case.needs(Needs::AtLeast((8, 0)))).collect()
+    // One module, which the driver compiles for this capability only.
+    cases.into_iter().map(|case| case.needs(Needs::Exactly((9, 0)))).collect()
 }
 
 /// An element's bytes in memory.

@@ -117,43 +117,26 @@ pub unsafe fn copy_some_lanes(n: u32, lanes: u32, from: &[f32], to: *mut f32) {
     }
 }
 
-/// 4 bytes a lane: 4 sectors a request.
-///
-/// # Safety
-/// `from` and `to` hold n elements.
-#[kernel]
-pub unsafe fn copy_4_bytes(n: u32, from: &[f32], to: *mut f32) {
-    let i = index();
-    if i < n as usize {
-        // SAFETY: i < n.
-        unsafe { *to.add(i) = *from.get_unchecked(i) };
-    }
+macro_rules! copies {
+    ($($doc:literal $name:ident: $element:ty;)*) => {$(
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// `from` and `to` hold n elements.
+        #[kernel]
+        pub unsafe fn $name(n: u32, from: &[$element], to: *mut $element) {
+            let i = index();
+            if i < n as usize {
+                // SAFETY: i < n.
+                unsafe { *to.add(i) = *from.get_unchecked(i) };
+            }
+        }
+    )*};
 }
-
-/// 8 bytes a lane: 8 sectors a request, half as many requests.
-///
-/// # Safety
-/// `from` and `to` hold n elements.
-#[kernel]
-pub unsafe fn copy_8_bytes(n: u32, from: &[Pair], to: *mut Pair) {
-    let i = index();
-    if i < n as usize {
-        // SAFETY: i < n.
-        unsafe { *to.add(i) = *from.get_unchecked(i) };
-    }
-}
-
-/// 16 bytes a lane: 16 sectors a request, a quarter of the requests.
-///
-/// # Safety
-/// `from` and `to` hold n elements.
-#[kernel]
-pub unsafe fn copy_16_bytes(n: u32, from: &[Quad], to: *mut Quad) {
-    let i = index();
-    if i < n as usize {
-        // SAFETY: i < n.
-        unsafe { *to.add(i) = *from.get_unchecked(i) };
-    }
+copies! {
+    "4 bytes a lane: 4 sectors a request." copy_4_bytes: f32;
+    "8 bytes a lane: 8 sectors a request, half as many requests." copy_8_bytes: Pair;
+    "16 bytes a lane: 16 sectors a request, a quarter of the requests." copy_16_bytes: Quad;
 }
 
 /// 12-byte structs read and written as they lie: each of the three accesses touches 12 sectors to use 128 bytes.

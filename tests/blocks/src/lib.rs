@@ -1,4 +1,4 @@
-//! Kernels that use one building block of `tile::hopper` each, for the suite to compare with plain loops.
+//! Kernels that use one building block of `tile` each, for the suite to compare with plain loops.
 #![no_std]
 #![allow(missing_docs)]
 
@@ -16,4 +16,5 @@ pub mod products;
 pub mod roles;
 
 pub mod mathematics;
+pub mod tensor;
 pub mod tiles;

@@ -5,9 +5,7 @@
 //! | [`portable`] | `mma.sync` for every chip from capability 8.0 on; rows of matrices at multiples of 16 bytes |
 //! | [`general`] | the same products of matrices of any size, pitch and place |
 //! | [`lines`] | matrices copied to lines that begin at multiples of 16 bytes |
-//! | [`blocks`] | the building blocks by themselves, for their tests |
 
-pub mod blocks;
 mod epilogue;
 pub mod general;
 pub mod lines;

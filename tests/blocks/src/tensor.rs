@@ -1,4 +1,4 @@
-//! The building blocks of [`tile::mma`] one by one, for their tests: what a copy, a read and a product do to each word.
+//! The building blocks of [`tile::mma`], one by one: what a copy, a read and a product do to each word.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -101,10 +101,7 @@ unsafe fn multiply<T: Element>(a: *const u32, b: *const u32, c: *mut u32) {
 }
 
 macro_rules! readers {
-    ($($name:ident($passed:ty as $element:ty, $order:ident, $depth:literal);)*) => {
-        #[cfg(feature = "host")]
-        pub const READERS: &[cuda_std::Description] = &[$(cuda_std::Description::of::<$name>()),*];
-        $(
+    ($($name:ident($passed:ty as $element:ty, $order:ident, $depth:literal);)*) => {$(
         /// Copies an operand and writes the words of its fragments, read as rows of A or as columns of B.
         ///
         /// # Safety
@@ -135,10 +132,7 @@ readers! {
 }
 
 macro_rules! products {
-    ($($name:ident($element:ty);)*) => {
-        #[cfg(feature = "host")]
-        pub const PRODUCTS: &[cuda_std::Description] = &[$(cuda_std::Description::of::<$name>()),*];
-        $(
+    ($($name:ident($element:ty);)*) => {$(
         /// Twice the product of two fragments.
         ///
         /// # Safety
