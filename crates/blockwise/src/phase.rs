@@ -3,10 +3,10 @@
 use ::tile::Layout;
 
 use crate::tile::{Empty, Filled, Shared, Tile};
+use crate::{Counting, Element};
 
 /// What tiles say to whom nothing is copied: there is nothing to wait for.
 pub(crate) const NO_COPIES: usize = usize::MAX;
-use crate::{Counting, Element};
 
 mod sealed {
     /// Keeps the phases to this crate: a phase is a promise about every thread.

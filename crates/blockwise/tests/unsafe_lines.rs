@@ -18,7 +18,7 @@ fn lines(folder: &Path) -> usize {
             return lines(path);
         }
         let text = fs::read_to_string(path).unwrap();
-        let code = |line: &&str| line.split("//").next().is_some_and(|code| says_unsafe(code));
+        let code = |line: &&str| line.split("//").next().is_some_and(says_unsafe);
         text.lines().filter(code).count()
     };
     fs::read_dir(folder).unwrap().map(|entry| of(&entry.unwrap().path())).sum()
