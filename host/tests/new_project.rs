@@ -33,17 +33,25 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// Writes a project.
+fn new_project(folder: &Path, options: &[&str]) {
+    let written = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+        .args(["new", "--project"])
+        .arg(folder)
+        .args(options)
+        .output()
+        .unwrap();
+    assert!(written.status.success(), "{}", text(&written));
+}
+
 #[test]
 fn a_new_project_builds_runs_and_passes_its_test() {
     let outside = tempfile::tempdir().unwrap();
     // As a person might call it.
     let folder = outside.path().join("mein ü \"project\"");
-    let written = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
-        .args(["new", "--project"])
-        .arg(&folder)
-        .output()
-        .unwrap();
-    assert!(written.status.success(), "{}", text(&written));
+    new_project(&folder, &[]);
+    let kernels = std::fs::read_to_string(folder.join("kernels-gpu/src/lib.rs")).unwrap();
+    assert!(kernels.contains("#![forbid(unsafe_code)]") && kernels.contains("block: Block<TILE>"));
 
     let ran = cargo(&folder, "run");
     assert!(ran.status.success(), "{}", text(&ran));
@@ -53,10 +61,29 @@ fn a_new_project_builds_runs_and_passes_its_test() {
     let tested = cargo(&folder, "test");
     assert!(tested.status.success(), "{}", text(&tested));
     assert!(text(&tested).contains("tiles_come_out_reversed ... ok"), "{}", text(&tested));
+    assert_formatted(&folder);
+}
 
-    // The kernel is watched by the same tools as those of this repository.
+/// Only what is written: to build it would take another minute. `.ci/new-kernel` builds a raw kernel.
+#[test]
+fn a_raw_project_has_an_unsafe_kernel_and_the_crates_that_it_names() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("raw");
+    new_project(&folder, &["--raw"]);
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    assert!(read("kernels-gpu/src/lib.rs").contains("pub unsafe fn reverse_tiles("));
+    assert!(read("host/src/lib.rs").contains("unsafe { kernel.launch("));
+    let manifest = read("kernels-gpu/Cargo.toml");
+    for dependency in ["cuda_std.workspace = true", "tile.workspace = true"] {
+        assert!(manifest.contains(dependency), "{manifest}");
+    }
+    assert_formatted(&folder);
+}
+
+/// The project is formatted by its own toolchain's rules.
+fn assert_formatted(folder: &Path) {
     let formatted =
-        Command::new("cargo").args(["fmt", "--all", "--check"]).current_dir(&folder).output().unwrap();
+        Command::new("cargo").args(["fmt", "--all", "--check"]).current_dir(folder).output().unwrap();
     assert!(formatted.status.success(), "{}", text(&formatted));
 }
 

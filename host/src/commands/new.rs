@@ -24,6 +24,10 @@ pub struct New {
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     project: Option<PathBuf>,
 
+    /// Write an `unsafe fn` over pointers, instead of a kernel without `unsafe`
+    #[arg(long)]
+    raw: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -31,6 +35,7 @@ pub struct New {
 const EXAMPLES: &str = "\
 Examples:
   warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row
+  warpsmith new my_kernel --raw    the same, with an `unsafe` kernel over pointers
   cargo run --release -- demo my_kernel
   warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`
   warpsmith new my_kernel --json   {\"files\", \"next\"}";
@@ -60,9 +65,9 @@ impl New {
                 let root = source::workspace().context(
                     "the project that this program was built from is not here any more; build it again where it is",
                 )?;
-                project(&root, folder)?
+                project(&root, folder, self.raw)?
             }
-            (None, Some(name)) => kernel(&around()?, name)?,
+            (None, Some(name)) => kernel(&around()?, name, self.raw)?,
             (None, None) => anyhow::bail!("say the kernel's name"),
         };
         self.output.print(&written, Written::text)?;
@@ -84,11 +89,16 @@ fn around() -> anyhow::Result<PathBuf> {
 }
 
 /// Writes a kernel into the workspace at `root`.
-fn kernel(root: &Path, name: &str) -> anyhow::Result<Written> {
+fn kernel(root: &Path, name: &str, raw: bool) -> anyhow::Result<Written> {
     check_name(name)?;
+    let (of_kernel, of_demo) = if raw {
+        (include_str!("../../templates/kernel_raw.rs.txt"), include_str!("../../templates/demo_raw.rs.txt"))
+    } else {
+        (include_str!("../../templates/kernel.rs.txt"), include_str!("../../templates/demo.rs.txt"))
+    };
     let files = [
-        (root.join(format!("kernels-gpu/src/base/{name}.rs")), include_str!("../../templates/kernel.rs.txt")),
-        (root.join(format!("host/src/demos/{name}.rs")), include_str!("../../templates/demo.rs.txt")),
+        (root.join(format!("kernels-gpu/src/base/{name}.rs")), of_kernel),
+        (root.join(format!("host/src/demos/{name}.rs")), of_demo),
     ];
     for (path, _) in &files {
         // A module is a file or a folder.
@@ -188,6 +198,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     const MEANT: &[&str] = &[
         "all",
         "alloc",
+        "blockwise",
         "bool",
         "char",
         "core",
@@ -239,16 +250,27 @@ const PROJECT: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
     ("rust-toolchain.toml", include_str!("../../templates/project/toolchain.txt")),
     (".gitignore", "/target\n"),
-    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
-    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
     ("host/Cargo.toml", include_str!("../../templates/project/host.toml.txt")),
     ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
-    ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
     ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
 ];
 
+/// The kernel and its launch, without `unsafe`.
+const BLOCKWISE: [(&str, &str); 3] = [
+    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
+    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
+    ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
+];
+
+/// The same over pointers.
+const RAW: [(&str, &str); 3] = [
+    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels_raw.toml.txt")),
+    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels_raw.rs.txt")),
+    ("host/src/lib.rs", include_str!("../../templates/project/lib_raw.rs.txt")),
+];
+
 /// Writes a workspace of its own.
-fn project(root: &Path, folder: &Path) -> anyhow::Result<Written> {
+fn project(root: &Path, folder: &Path, raw: bool) -> anyhow::Result<Written> {
     anyhow::ensure!(!folder.is_file(), "{} is a file; name a folder that is empty or new", folder.display());
     let empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     anyhow::ensure!(empty, "{} is not empty; nothing was written", folder.display());
@@ -257,6 +279,7 @@ fn project(root: &Path, folder: &Path) -> anyhow::Result<Written> {
     let escaped = warpsmith.replace('\\', "\\\\").replace('"', "\\\"");
     let mut outputs: Vec<(&str, String)> = PROJECT
         .iter()
+        .chain(if raw { &RAW } else { &BLOCKWISE })
         .map(|&(file, text)| {
             let path = if file.ends_with(".toml") { &escaped } else { warpsmith };
             // With the slash behind it: `WARPSMITH_DEVICE` and its like stay what they are.
@@ -326,20 +349,22 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::copy(real.join(file), path).unwrap();
         }
-        kernel(root.path(), "blur_rows").unwrap();
+        kernel(root.path(), "blur_rows", false).unwrap();
         let read = |file: &str| fs::read_to_string(root.path().join(file)).unwrap();
-        assert!(read("kernels-gpu/src/base/blur_rows.rs").contains("pub unsafe fn blur_rows("));
-        assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::base::blur_rows::{COLS, "));
+        assert!(read("kernels-gpu/src/base/blur_rows.rs").contains("pub fn blur_rows("));
+        kernel(root.path(), "blur_raw", true).unwrap();
+        assert!(read("kernels-gpu/src/base/blur_raw.rs").contains("pub unsafe fn blur_raw("));
+        assert!(read("host/src/demos/blur_rows.rs").contains("use kernels_gpu::base::blur_rows::blur_rows;"));
         assert!(read("kernels-gpu/src/lib.rs").contains("\n    pub mod blur_rows;\n"));
         let demos = read("host/src/demos/mod.rs");
         assert!(
             demos.contains("\npub mod blur_rows;\n") && demos.contains("\n    &blur_rows::BlurRowsDemo,\n")
         );
         assert!(read("kernels-gpu/src/lib.rs").contains("    (\"blur_rows\", base::blur_rows::KERNELS),\n"));
-        let again = kernel(root.path(), "blur_rows").unwrap_err().to_string();
+        let again = kernel(root.path(), "blur_rows", false).unwrap_err().to_string();
         assert!(again.contains("nothing was written"), "{again}");
         fs::create_dir(root.path().join("kernels-gpu/src/base/wide")).unwrap();
-        let folder = kernel(root.path(), "wide").unwrap_err().to_string();
+        let folder = kernel(root.path(), "wide", false).unwrap_err().to_string();
         assert!(
             folder.contains("kernels-gpu/src/base/wide is there already; nothing was written"),
             "{folder}"
@@ -362,7 +387,7 @@ mod tests {
     #[test]
     fn a_projects_readme_names_this_repository_and_the_variables() {
         let folder = tempfile::tempdir().unwrap();
-        project(Path::new("/some/where"), folder.path()).unwrap();
+        project(Path::new("/some/where"), folder.path(), false).unwrap();
         let readme = fs::read_to_string(folder.path().join("README.md")).unwrap();
         for part in
             ["`WARPSMITH_DEVICE=gpu`", " WARPSMITH_PROFILE=profile.json ", "`/some/where/docs/extending.md`"]
@@ -377,7 +402,7 @@ mod tests {
     fn a_folder_that_holds_something_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine"), "").unwrap();
-        assert!(project(Path::new("/anywhere"), folder.path()).is_err());
+        assert!(project(Path::new("/anywhere"), folder.path(), false).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
