@@ -156,6 +156,11 @@ impl<'a> Named<'a> {
         Named { base, bytes, slots }
     }
 
+    /// Others of the same frame and width.
+    pub fn beside<'b>(self, slots: &'b [u32]) -> Named<'b> {
+        Named { slots, ..self }
+    }
+
     /// Them all; `None` for `_`. A constant is a register that no instruction writes.
     pub fn iter(self) -> impl Iterator<Item = Option<Register>> + 'a {
         let Named { base, bytes, slots } = self;

@@ -239,7 +239,7 @@ impl Decoder<'_> {
             calls: self.calls.into_iter().collect(),
             calls_indirectly: self.calls_indirectly,
             unset,
-            guesses: OnceLock::new(),
+            followed: OnceLock::new(),
             swaps: Default::default(),
         }
     }

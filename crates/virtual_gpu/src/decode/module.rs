@@ -380,15 +380,15 @@ impl Loader<'_> {
     ) -> Result<(), Error> {
         for (index, _) in &larger {
             let function = &code.functions[*index];
-            function.guesses.get_or_init(|| code.guessing(function));
+            function.followed.get_or_init(|| code.follow(function));
         }
         for (index, allocation) in larger {
             let before = &mut code.functions[index];
-            let (registers, guesses) = (before.registers, std::mem::take(&mut before.guesses));
+            let (registers, followed) = (before.registers, std::mem::take(&mut before.followed));
             let start = before.start;
             let (again, laid_out) = self.decode(defined[index], Some(allocation), start)?;
             code.steps += laid_out.liveness.steps;
-            code.functions[index] = FunctionCode { registers, guesses, ..again };
+            code.functions[index] = FunctionCode { registers, followed, ..again };
             for (at, mut draft) in (start as usize..).zip(laid_out.drafts) {
                 if let (OpKind::Atomic(again), OpKind::Atomic(op)) = (&mut draft.op.kind, &code.ops[at].kind)
                 {

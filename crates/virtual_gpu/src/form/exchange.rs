@@ -16,23 +16,35 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::access::{AddressOperand, AtomicFunction, MemorySpace, SpaceOperand};
 use super::op::{Callee, MemoryOp, OpKind};
-use super::program::{CALLS, Code, FunctionCode, Init, SwappedParams};
+use super::program::{CALLS, Code, Followed, FunctionCode, Init, SwappedParams};
 use super::registers::{NONE, Slot};
 use super::signature::Place as Passed;
 
 impl Code {
     /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
     pub fn guesses(&self, pc: u32) -> bool {
-        let at = self.functions.partition_point(|function| function.end <= pc);
-        let Some(function) = self.functions.get(at).filter(|function| function.start <= pc) else {
-            return false;
-        };
-        function.guesses.get_or_init(|| self.guessing(function)).contains(&pc)
+        self.followed(pc).is_some_and(|followed| followed.guesses.contains(&pc))
     }
 
-    /// The loads of a function that are.
-    pub(crate) fn guessing(&self, function: &FunctionCode) -> HashSet<u32> {
-        Flow::new(self, function).guesses()
+    /// What following values tells of the function that holds an operation.
+    pub(super) fn followed(&self, pc: u32) -> Option<&Followed> {
+        let function = self.function_of(pc)?;
+        Some(function.followed.get_or_init(|| self.follow(function)))
+    }
+
+    /// Where an exchange puts what was there before, a slot an element or none; `None` for all other operations.
+    pub fn exchanged(&self, pc: u32) -> Option<&[Slot]> {
+        match &self.ops[pc as usize].kind {
+            OpKind::Atomic(op) if op.function == AtomicFunction::Exchange => Some(&op.targets),
+            _ => None,
+        }
+    }
+
+    /// Follows the values of a function.
+    pub(crate) fn follow(&self, function: &FunctionCode) -> Followed {
+        let flow = Flow::new(self, function);
+        let updates = flow.updates();
+        Followed { guesses: flow.guesses(), flags: flow.flags(&updates), updates }
     }
 
     /// What a function swaps. `depth`: calls that are looked into, fewer than [`CALLS`].
@@ -60,7 +72,7 @@ impl Code {
 
 /// Where a function keeps a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+pub(super) enum Place {
     Slot(Slot),
     /// A local variable, a parameter or an argument, by its offset in the frame.
     Bytes(i64),
@@ -79,13 +91,13 @@ struct Swap {
 type Term = (u64, i64);
 
 /// Computations that are looked into this deep; deeper ones are taken to differ.
-const DEEP: u32 = 12;
+pub(super) const DEEP: u32 = 12;
 /// Writes of a swap's value that are looked at: the loop above has two.
-const STEPS: usize = 64;
+pub(super) const STEPS: usize = 64;
 
 /// How values go through one function.
-struct Flow<'a> {
-    code: &'a Code,
+pub(super) struct Flow<'a> {
+    pub(super) code: &'a Code,
     function: &'a FunctionCode,
     inits: HashMap<Slot, Init>,
     writers: HashMap<Place, Vec<u32>>,
@@ -129,16 +141,16 @@ impl<'a> Flow<'a> {
         flow
     }
 
-    fn pcs(&self) -> std::ops::Range<u32> {
+    pub(super) fn pcs(&self) -> std::ops::Range<u32> {
         self.function.start..self.function.end
     }
 
-    fn writers(&self, place: Place) -> &[u32] {
+    pub(super) fn writers(&self, place: Place) -> &[u32] {
         self.writers.get(&place).map_or(&[], Vec::as_slice)
     }
 
     /// The local variable that an access names, if it names one and only it.
-    fn local(&self, op: &MemoryOp) -> Option<Place> {
+    pub(super) fn local(&self, op: &MemoryOp) -> Option<Place> {
         if !matches!(op.space, SpaceOperand::In(MemorySpace::Local) | SpaceOperand::Generic) {
             return None;
         }
@@ -152,7 +164,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Where an operation takes what it writes from, if it leaves it unchanged.
-    fn copied(&self, pc: u32) -> Option<Place> {
+    pub(super) fn copied(&self, pc: u32) -> Option<Place> {
         let touched = &self.code.touched[pc as usize];
         match &self.code.ops[pc as usize].kind {
             OpKind::Load(load) => return self.local(load),
@@ -199,7 +211,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn address(&self, address: AddressOperand) -> Term {
+    pub(super) fn address(&self, address: AddressOperand) -> Term {
         let (term, offset) = match address.base {
             NONE => (0, 0),
             base => self.term(Place::Slot(base), DEEP),

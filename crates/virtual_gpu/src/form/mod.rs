@@ -14,4 +14,5 @@ pub(crate) mod qualifiers;
 pub(crate) mod registers;
 pub(crate) mod signature;
 pub(crate) mod texture;
+mod update;
 pub(crate) mod values;

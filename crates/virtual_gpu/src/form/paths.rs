@@ -8,7 +8,7 @@ use super::program::{Code, FunctionCode};
 use super::registers::NONE;
 
 impl Code {
-    fn function_of(&self, pc: u32) -> Option<&FunctionCode> {
+    pub(super) fn function_of(&self, pc: u32) -> Option<&FunctionCode> {
         let function = self.functions.get(self.functions.partition_point(|f| f.end <= pc))?;
         (function.start <= pc).then_some(function)
     }

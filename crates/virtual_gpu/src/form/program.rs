@@ -84,10 +84,21 @@ pub(crate) struct FunctionCode {
     pub calls_indirectly: bool,
     /// See [`Code::unset`].
     pub unset: Box<[Slot]>,
-    /// See [`Code::guesses`].
-    pub guesses: OnceLock<HashSet<u32>>,
+    /// What is told from following values through it.
+    pub followed: OnceLock<Followed>,
     /// The parameters that it gives to a compare-and-swap, by how deep calls are looked into.
     pub swaps: [OnceLock<Box<[SwappedParams]>>; CALLS],
+}
+
+/// What the flow of values through a function tells of its loads and stores.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    /// See [`Code::guesses`].
+    pub guesses: HashSet<u32>,
+    /// See [`Code::updates`].
+    pub updates: HashMap<u32, Box<[u32]>>,
+    /// Volatile loads of flags, which are there to be read while others write them.
+    pub flags: HashSet<u32>,
 }
 
 /// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.

@@ -1,0 +1,129 @@
+//! Loads and stores that belong together: `x += y` without an atomic, and looks at a flag.
+//!
+//! Both are told from the program alone, so that a check of races can say what such an access needs: an update needs an atomic,
+//! and a flag is there to be read while others write it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::access::{MemorySpace, Order, SpaceOperand};
+use super::exchange::{DEEP, Flow, Place, STEPS};
+use super::op::{MemoryOp, OpKind};
+use super::program::Code;
+
+impl Code {
+    /// The loads from whose value a store computes what it writes to the place that they read.
+    pub fn updates(&self, pc: u32) -> &[u32] {
+        let followed = self.followed(pc);
+        followed.and_then(|followed| followed.updates.get(&pc)).map_or(&[], |loads| loads)
+    }
+
+    /// Whether an operation is a volatile load or store that is right only if something else orders it: the store of an
+    /// update, or a load of what is no flag.
+    pub fn relies_on_order(&self, pc: u32) -> bool {
+        match self.ops.get(pc as usize).map(|op| &op.kind) {
+            Some(OpKind::Store(_)) => !self.updates(pc).is_empty(),
+            Some(OpKind::Load(_)) => self.followed(pc).is_some_and(|followed| !followed.flags.contains(&pc)),
+            _ => false,
+        }
+    }
+}
+
+/// Volatile loads of a function that are looked at for a loop.
+const MOST_LOOKS: usize = 256;
+
+fn own(op: &MemoryOp) -> bool {
+    matches!(op.space, SpaceOperand::In(MemorySpace::Local | MemorySpace::Param))
+}
+
+impl Flow<'_> {
+    /// The stores that update, with the loads that they start from.
+    pub(super) fn updates(&self) -> HashMap<u32, Box<[u32]>> {
+        let mut found = HashMap::new();
+        for pc in self.pcs() {
+            let OpKind::Store(store) = &self.code.ops[pc as usize].kind else { continue };
+            if !own(store) && self.local(store).is_none() {
+                let loads = self.loads_of(store);
+                if !loads.is_empty() {
+                    found.insert(pc, loads.into());
+                }
+            }
+        }
+        found
+    }
+
+    fn loads_of(&self, store: &MemoryOp) -> Vec<u32> {
+        let place = self.address(store.address);
+        let mut open: Vec<(Place, u32)> = store.data.iter().map(|&slot| (Place::Slot(slot), 0)).collect();
+        let (mut seen, mut loads, mut steps) = (HashSet::new(), Vec::new(), 0);
+        while let Some((at, depth)) = open.pop() {
+            if depth > DEEP || !seen.insert(at) {
+                continue;
+            }
+            let writers = self.writers(at);
+            steps += writers.len();
+            if steps > STEPS {
+                break;
+            }
+            for &writer in writers {
+                match &self.code.ops[writer as usize].kind {
+                    OpKind::Load(load) if !own(load) && self.local(load).is_none() => {
+                        if load.width == store.width && self.address(load.address) == place {
+                            loads.push(writer);
+                        }
+                    }
+                    OpKind::Alu(_) => {
+                        let reads = self.code.touched[writer as usize].reads.iter();
+                        open.extend(reads.map(|&(slot, _)| (Place::Slot(slot), depth + 1)));
+                    }
+                    _ => open.extend(self.copied(writer).map(|from| (from, depth + 1))),
+                }
+            }
+        }
+        loads
+    }
+
+    /// Volatile loads of flags: their value does nothing but decide branches, or a loop repeats them, or another load of the
+    /// same place. What an update starts from is no flag.
+    pub(super) fn flags(&self, updates: &HashMap<u32, Box<[u32]>>) -> HashSet<u32> {
+        let loads: Vec<(u32, &MemoryOp)> = self
+            .pcs()
+            .filter_map(|pc| match &self.code.ops[pc as usize].kind {
+                OpKind::Load(load) if load.order == Order::Volatile => Some((pc, &**load)),
+                _ => None,
+            })
+            .collect();
+        if loads.is_empty() {
+            return HashSet::new();
+        }
+        let mut flags = self.only_compared(&loads);
+        // Each takes a walk through the program.
+        let looks = loads.iter().take(MOST_LOOKS).filter(|(pc, _)| self.code.reaches(*pc, *pc));
+        let repeated: HashSet<_> = looks.map(|(_, load)| self.address(load.address)).collect();
+        flags.extend(
+            loads
+                .iter()
+                .filter(|(_, load)| repeated.contains(&self.address(load.address)))
+                .map(|(pc, _)| *pc),
+        );
+        updates.values().flat_map(|loads| loads.iter()).for_each(|load| {
+            flags.remove(load);
+        });
+        flags
+    }
+
+    fn only_compared(&self, loads: &[(u32, &MemoryOp)]) -> HashSet<u32> {
+        let into: HashMap<u32, u32> =
+            loads.iter().flat_map(|(pc, load)| load.data.iter().map(|&slot| (slot, *pc))).collect();
+        let mut flags: HashSet<u32> = loads.iter().map(|(pc, _)| *pc).collect();
+        for pc in self.pcs() {
+            let compares =
+                self.code.opcodes[pc as usize].as_ref().is_some_and(|op| op.name.as_str() == "setp");
+            for (slot, _) in self.code.touched[pc as usize].reads.iter().filter(|_| !compares) {
+                if let Some(load) = into.get(slot) {
+                    flags.remove(load);
+                }
+            }
+        }
+        flags
+    }
+}
