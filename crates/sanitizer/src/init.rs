@@ -3,7 +3,8 @@
 //! Definedness is kept for each byte of memory, and for each bit where a byte is undefined in part, and carried with
 //! values through registers: a value made from an undefined one is undefined, bit by bit where the instruction keeps bits
 //! apart (see [`crate::flow`]). Reading or copying one is no finding; it is one when an undefined value is an address,
-//! steers a branch or a guarded instruction, takes part in an atomic, or is copied to the host.
+//! steers a branch or a guarded instruction, takes part in an atomic, or is copied to the host. An exchange is a load and a
+//! store in one, so it decides nothing.
 //!
 //! Almost no register is ever undefined. Those that some way through the program reads before it writes them start so;
 //! all others become so only by what is loaded into them. As long as a warp has no undefined register, its instructions
@@ -15,7 +16,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::observer::{Access, AccessKind, At, Carrier, Entered, MemorySpace, Operands, Register};
+use virtual_gpu::observer::{
+    Access, AccessKind, At, Carrier, Entered, MemorySpace, Named, Operands, Register,
+};
 use virtual_gpu::{Code, Opcode};
 
 use crate::carried::{Carried, Part};
@@ -274,7 +277,7 @@ impl BlockInit {
 
     /// Whether a range of global memory is known to be written without looking at its bytes.
     #[inline]
-    fn was_seen(&mut self, reached: &Reached) -> bool {
+    fn was_seen(&self, reached: &Reached) -> bool {
         if self.unset.load(Ordering::Relaxed) != self.seen_at {
             return false;
         }
@@ -291,7 +294,11 @@ impl BlockInit {
         mut report: impl FnMut(Decides, u32),
     ) {
         let warp = &mut self.warps[at.warp as usize];
-        let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let exchanged = match access.kind {
+            AccessKind::Atomic => self.code.exchanged(at.pc).map(|slots| access.registers.beside(slots)),
+            _ => None,
+        };
+        let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) && exchanged.is_none();
         if warp.tainted != 0 && !warp.reads.is_empty() && warp.reads_of == at.pc {
             let data = |slot: u32| access.registers.iter().flatten().any(|r| r.slot == slot);
             let used = warp
@@ -318,15 +325,16 @@ impl BlockInit {
                         end: address.saturating_add(access.bytes().into()),
                         ..*reached
                     };
-                    touch(warp, stack, 1 << lane, access, &one, &mut report);
+                    touch(warp, stack, 1 << lane, access, &one, None, &mut report);
                 }
             }
             MemorySpace::Shared => {
-                touch(warp, &mut self.shared.hold(), access.lanes, access, reached, &mut report);
+                touch(warp, &mut self.shared.hold(), access.lanes, access, reached, exchanged, &mut report);
             }
             MemorySpace::Global => {
                 // The common case: a warp without undefined registers at memory that is written throughout.
-                if self.was_seen(reached) && (access.kind != AccessKind::Store || !self.is_tainted(at.warp)) {
+                let stores = access.kind == AccessKind::Store || exchanged.is_some();
+                if self.was_seen(reached) && (!stores || !self.is_tainted(at.warp)) {
                     let warp = &mut self.warps[at.warp as usize];
                     if warp.tainted != 0 && access.kind == AccessKind::Load {
                         access.registers.iter().flatten().for_each(|r| warp.set(r.slot, access.lanes, 0));
@@ -335,7 +343,7 @@ impl BlockInit {
                 }
                 let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
                 let warp = &mut self.warps[at.warp as usize];
-                touch(warp, &mut global, access.lanes, access, reached, &mut report);
+                touch(warp, &mut global, access.lanes, access, reached, exchanged, &mut report);
                 if access.kind == AccessKind::Store {
                     global.stored(reached.low, access.width);
                     global.stored(reached.end - 1, access.width);
@@ -510,13 +518,14 @@ fn lane_by_lane(
     }
 }
 
-/// Does to definedness what an access by some lanes does to values.
+/// Does to definedness what an access by some lanes does to values. `exchanged`: the registers that an exchange loads.
 fn touch(
     warp: &mut WarpRegisters,
     written: &mut Written,
     mask: u32,
     access: &Access<'_>,
     reached: &Reached,
+    exchanged: Option<Named<'_>>,
     report: &mut impl FnMut(Decides, u32),
 ) {
     let (width, wide) = (access.width, u64::from(access.width));
@@ -571,8 +580,11 @@ fn touch(
             }
         }
         AccessKind::Atomic | AccessKind::Reduction => {
-            if written.holds(reached.low, reached.end) {
+            if written.holds(reached.low, reached.end) && (exchanged.is_none() || warp.tainted == 0) {
                 return;
+            }
+            if let Some(loaded) = exchanged {
+                return exchange(warp, written, mask, access, loaded);
             }
             for lane in lanes(mask) {
                 let address = access.addresses[lane as usize];
@@ -580,6 +592,32 @@ fn touch(
                     report(Decides::Atomic, 1 << lane);
                     written.set(address, access.bytes().into(), true);
                 }
+            }
+        }
+    }
+}
+
+/// What lanes have in registers and what lies in memory change places, one lane after the other.
+fn exchange(
+    warp: &mut WarpRegisters,
+    written: &mut Written,
+    mask: u32,
+    access: &Access<'_>,
+    loaded: Named<'_>,
+) {
+    let width = access.width;
+    for lane in lanes(mask) {
+        let mut loaded = loaded.iter();
+        for (i, stored) in access.registers.iter().enumerate() {
+            let address = access.addresses[lane as usize].wrapping_add(i as u64 * u64::from(width));
+            let old = written.missing_bits(address, width);
+            let new = stored.map_or(0, |register| warp.bits(register, lane));
+            for byte in 0..width {
+                written.set_bits(address.wrapping_add(byte.into()), (new >> (8 * byte)) as u8);
+            }
+            if let Some(Some(register)) = loaded.next() {
+                warp.set(register.slot, 1 << lane, 0);
+                warp.set_bits(register, lane, old);
             }
         }
     }
