@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use virtual_gpu::Location;
+use virtual_gpu::{Location, profiler};
 
 use crate::checks::Check;
 use crate::origin::HostSite;
+use crate::race::Mend;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
@@ -48,6 +49,16 @@ pub struct Site {
 }
 
 impl Site {
+    /// The innermost frame outside of libraries, or else the innermost one: the user's own line.
+    pub fn place(&self) -> Option<&Frame> {
+        self.frames.get(self.own())
+    }
+
+    /// Which of the frames that is.
+    pub(crate) fn own(&self) -> usize {
+        self.frames.iter().position(|frame| !is_library(&frame.file)).unwrap_or(0)
+    }
+
     /// A site at a place in the program.
     pub fn new(what: &'static str, block: [u32; 3], thread: [u32; 3], location: Location) -> Self {
         let frames = location
@@ -64,6 +75,20 @@ impl Site {
             frames,
         }
     }
+}
+
+/// Whether a file is of our own libraries, of the languages', or of those that come with CUDA.
+fn is_library(file: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "crates/blockwise/src/",
+        "/registry/src/",
+        "/include/cub/",
+        "/include/cuda/",
+        "/include/cooperative_groups",
+        "/include/crt/",
+        "/cccl/",
+    ];
+    profiler::is_library(file) || FOLDERS.iter().any(|folder| file.contains(folder))
 }
 
 /// The object that was touched.
@@ -107,27 +132,44 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether both are of one tool and one kernel, at the same lines of the user's.
+    fn is_at_same_lines(&self, other: &Self) -> bool {
+        fn lines(finding: &Finding) -> Option<Vec<(&str, u32)>> {
+            let places = finding.sites.iter().map(Site::place);
+            let mut lines: Vec<_> =
+                places.map(|place| Some((&*place?.file, place?.line))).collect::<Option<_>>()?;
+            lines.sort_unstable();
+            (!lines.is_empty()).then_some(lines)
+        }
+        self.check == other.check
+            && self.kernel == other.kernel
+            && lines(self).is_some_and(|mine| Some(mine) == lines(other))
+    }
+
     /// Whether both tell of the same mistake, seen another time.
     pub fn is_again(&self, other: &Self) -> bool {
         self.check == other.check
             && self.severity == other.severity
             && self.kernel == other.kernel
             && self.object.as_ref().map(|object| &object.name) == other.object.as_ref().map(|object| &object.name)
-            && self.sites.iter().map(|site| &site.frames).eq(other.sites.iter().map(|site| &site.frames))
+            && (self.sites.iter().map(|site| &site.frames).eq(other.sites.iter().map(|site| &site.frames))
+                || self.check == Check::Race && self.is_at_same_lines(other))
             // Without a place in the program only the message tells them apart.
             && (!self.sites.is_empty() || self.message == other.message)
     }
 }
 
-/// Findings are the same when tool, message and instructions are.
+/// Findings are the same when tool, message, instructions and what mends them are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key {
+pub(crate) struct Key {
     /// Tool.
     pub check: Check,
     /// What happened, without the numbers of this time.
     pub kind: &'static str,
     /// Instructions concerned.
     pub pcs: [u32; 2],
+    /// What mends a race.
+    pub mend: Mend,
 }
 
 /// Findings of a launch, counted.
@@ -139,7 +181,7 @@ pub struct Findings {
 
 impl Findings {
     /// Counts a finding that was seen before; false if it is new.
-    pub fn again(&mut self, key: &Key) -> bool {
+    pub(crate) fn again(&mut self, key: &Key) -> bool {
         match self.places.get(key) {
             Some(&at) => {
                 self.list[at].1.count += 1;
@@ -150,7 +192,7 @@ impl Findings {
     }
 
     /// Adds a finding that was not seen before.
-    pub fn add(&mut self, key: Key, finding: Finding) {
+    pub(crate) fn add(&mut self, key: Key, finding: Finding) {
         self.places.insert(key.clone(), self.list.len());
         self.list.push((key, finding));
     }
@@ -165,8 +207,28 @@ impl Findings {
         }
     }
 
-    /// The findings, in the order in which they came.
+    /// The findings, in the order in which they came, one for a pair of the user's lines: a compiler copies a line as often
+    /// as it unrolls the loop around it, and what one barrier would mend is often both kinds of a race.
     pub fn into_vec(self) -> Vec<Finding> {
-        self.list.into_iter().map(|(_, finding)| finding).collect()
+        let mut told: Vec<(Key, Finding)> = Vec::new();
+        for (key, mut finding) in self.list {
+            let same = told.iter_mut().find(|(before, known)| {
+                (before.kind == key.kind || key.check == Check::Race) && known.is_at_same_lines(&finding)
+            });
+            let Some((before, known)) = same else {
+                told.push((key, finding));
+                continue;
+            };
+            let count = known.count + finding.count;
+            if finding.severity > known.severity {
+                std::mem::swap(known, &mut finding);
+            }
+            known.count = count;
+            if key.mend > before.mend {
+                before.mend = key.mend;
+                known.help = key.mend.help().into();
+            }
+        }
+        told.into_iter().map(|(_, finding)| finding).collect()
     }
 }

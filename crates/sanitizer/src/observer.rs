@@ -95,7 +95,7 @@ impl LaunchObserver for LaunchCheck {
             let doubts = self.races.lock().unwrap_or_else(PoisonError::into_inner).take_doubts();
             for Doubt { at, block, space, race, .. } in doubts {
                 let mut reporter = self.reporter(launched.clone(), block);
-                reporter.race(at, space, race, !race.write);
+                reporter.race(at, space, race);
                 self.findings.merge(reporter.findings);
             }
         }

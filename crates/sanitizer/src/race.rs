@@ -6,10 +6,11 @@
 
 mod asynchronous;
 mod doubt;
+mod mend;
 mod watch;
 mod wording;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +26,7 @@ use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_
 use crate::tools::Watched;
 use asynchronous::{Issue, land, landed_by};
 pub use doubt::Doubt;
+pub(crate) use mend::Mend;
 
 /// Stands for a value that nobody looked at: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
@@ -84,21 +86,30 @@ impl Meeting {
     }
 }
 
-/// A race: the later access's lane and first byte, and the earlier access.
+/// Two accesses to one word that race.
 #[derive(Debug, Clone, Copy)]
 pub struct Race {
-    /// Lane of the later access.
-    pub lane: u32,
     /// Address of the word.
     pub address: u64,
-    /// The earlier access.
     pub earlier: Stamp,
-    /// Whether the later access writes.
-    pub write: bool,
-    /// Whether the later access touches less than the word.
-    pub narrow: bool,
+    pub later: Stamp,
     /// How the two clash.
     pub clash: Clash,
+}
+
+impl Race {
+    /// A lane of the later access and one of the earlier, of which no two threads are one. Stamps of lanes that did the same
+    /// tell the first and the last of them.
+    fn lanes(&self) -> (u32, u32) {
+        let Race { earlier, later, .. } = self;
+        let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
+        let pairs = [
+            (later.first(), earlier.first()),
+            (later.first(), earlier.last()),
+            (later.last(), earlier.first()),
+        ];
+        pairs.into_iter().find(|(later, earlier)| !one_warp || later != earlier).unwrap_or(pairs[0])
+    }
 }
 
 /// A named barrier of the block.
@@ -140,14 +151,15 @@ impl SharedRaces {
     fn overwritten(
         &mut self,
         clocks: &Clocks,
-        (thread, address, bytes): (u32, u64, u32),
+        later: Stamp,
+        (address, bytes): (u64, u32),
         report: &mut impl FnMut(Race),
     ) {
-        let (lane, wide) = (thread % 32, u64::from(bytes));
+        let (thread, wide) = (later.warp() * 32 + later.first(), u64::from(bytes));
         let outstanding = &mut self.outstanding;
         let reader = outstanding.reader(address, wide);
         if let Some(earlier) = reader.or_else(|| outstanding.operand_of(clocks, thread, address, wide)) {
-            report(Race { lane, address, earlier, write: true, narrow: false, clash: Clash::Unordered });
+            report(Race { address, earlier, later, clash: Clash::Unordered });
         }
     }
 }
@@ -168,7 +180,12 @@ pub struct BlockRaces {
     alive: u32,
     /// Results of `wgmma` that are under way.
     products: Products,
+    /// Places that threads have read as flags.
+    flags: HashSet<(u32, u64)>,
 }
+
+/// More than these are not kept.
+const MOST_FLAGS: usize = 1 << 16;
 
 impl BlockRaces {
     /// For a block that is about to start.
@@ -191,6 +208,7 @@ impl BlockRaces {
             issue: Issue::default(),
             alive: threads,
             products: Products::default(),
+            flags: HashSet::new(),
         }
     }
 
@@ -200,7 +218,14 @@ impl BlockRaces {
     }
 
     /// A memory access; `report` is called for each lane and word that races.
-    fn accessed(&mut self, at: At, access: &Access<'_>, reached: &Reached, mut report: impl FnMut(Race)) {
+    fn accessed(
+        &mut self,
+        at: At,
+        access: &Access<'_>,
+        reached: &Reached,
+        lucky: bool,
+        mut report: impl FnMut(Race),
+    ) {
         if !matches!(access.space, MemorySpace::Shared | MemorySpace::Global) {
             return;
         }
@@ -210,8 +235,13 @@ impl BlockRaces {
             strong: access.order != Order::Weak || atomic,
             wide: access.scope >= Scope::Cluster,
             volatile: access.order == Order::Volatile && !atomic,
+            lucky,
             ..Touch::default()
         };
+        if touch.volatile && !touch.write && !lucky && self.flags.len() < MOST_FLAGS {
+            let read = lanes(access.lanes).map(|lane| (at.warp * 32 + lane, access.addresses[lane as usize]));
+            self.flags.extend(read);
+        }
         let global = self.global.clone();
         let mut global = match access.space {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -222,8 +252,10 @@ impl BlockRaces {
         if global.is_none() {
             if touch.write && shared.outstanding.meets(reached.low, reached.end) {
                 for lane in lanes(access.lanes) {
-                    let of = (at.warp * 32 + lane, access.addresses[lane as usize], access.bytes());
-                    shared.overwritten(&self.clocks, of, &mut report);
+                    let step = self.clocks.step(at.warp * 32 + lane);
+                    let later = Stamp::new(self.block, step, at.pc, at.warp, (lane, lane), touch);
+                    let of = (access.addresses[lane as usize], access.bytes());
+                    shared.overwritten(&self.clocks, later, of, &mut report);
                 }
             }
             if shared.left != 0 {
@@ -300,16 +332,13 @@ impl BlockRaces {
                 } else {
                     shadow.read_in(page, word, &asking)
                 };
-                if let Some((earlier, clash)) = found {
-                    let race = Race {
-                        lane,
-                        address: word * 4,
-                        earlier,
-                        write: touch.write,
-                        narrow: mask != 0xF,
-                        clash,
-                    };
-                    match Doubt::of(at, access.space, race, &asking.stamp) {
+                // Who waited for a flag to change comes after the one who changed it.
+                let waited = || self.flags.contains(&(thread, address));
+                if let Some((earlier, clash)) = found
+                    && (clash != Clash::Luck || !waited())
+                {
+                    let race = Race { address: word * 4, earlier, later: asking.stamp, clash };
+                    match Doubt::of(at, access.space, race) {
                         Some(doubt) => doubts.push(doubt),
                         None => report(race),
                     }
@@ -364,14 +393,7 @@ impl BlockRaces {
                     false => shared.shadow.read(word, &asking),
                 };
                 if let Some((earlier, clash)) = found {
-                    report(Race {
-                        lane,
-                        address: word * 4,
-                        earlier,
-                        write: touch.write,
-                        narrow: false,
-                        clash,
-                    });
+                    report(Race { address: word * 4, earlier, later: asking.stamp, clash });
                 }
             }
         }
@@ -527,7 +549,7 @@ fn to_the_ended(
     if let Some(lane) = lanes(access.lanes).find(ended) {
         let earlier = Stamp::new(block, 1, at.pc, at.warp, (lane, lane), touch);
         let address = access.addresses[lane as usize];
-        report(Race { lane, address, earlier, write: touch.write, narrow: false, clash: Clash::Gone });
+        report(Race { address, earlier, later: earlier, clash: Clash::Gone });
     }
 }
 

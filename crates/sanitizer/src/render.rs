@@ -95,15 +95,20 @@ fn text(findings: &[Finding]) -> String {
 fn write_site(out: &mut String, site: &Site) {
     let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);
     let _ = write!(out, "  {} by thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})", site.what);
-    let Some(inner) = site.frames.first() else {
+    let Some(place) = site.place() else {
         let _ = writeln!(out, ", line {} of the PTX", site.ptx_line);
         return;
     };
-    let _ = writeln!(out, "\n    --> {}:{}:{}", inner.file, inner.line, inner.column);
-    if let Some(line) = source_line(&inner.file, inner.line) {
-        let _ = writeln!(out, "{:>8} | {}", inner.line, line.trim_end());
+    let _ = writeln!(out, "\n    --> {}:{}:{}", place.file, place.line, place.column);
+    if let Some(line) = source_line(&place.file, place.line) {
+        let _ = writeln!(out, "{:>8} | {}", place.line, line.trim_end());
     }
-    for frame in site.frames.iter().skip(1) {
+    // What the user's line calls of libraries, from outside in, and what the user's line is inlined into.
+    let (inside, outside) = site.frames.split_at(site.own());
+    for frame in inside.iter().rev() {
+        let _ = writeln!(out, "    in {}:{}:{}", frame.file, frame.line, frame.column);
+    }
+    for frame in outside.iter().skip(1) {
         let _ = writeln!(out, "    inlined at {}:{}:{}", frame.file, frame.line, frame.column);
     }
 }
@@ -135,7 +140,7 @@ fn compute_sanitizer(findings: &[Finding]) -> String {
 
 /// Where an access is.
 fn place(site: &Site) -> String {
-    let line = site.frames.first().map_or_else(String::new, |f| format!(" in {}:{}", f.file, f.line));
+    let line = site.place().map_or_else(String::new, |f| format!(" in {}:{}", f.file, f.line));
     format!("{}(){line}", site.function)
 }
 

@@ -9,6 +9,7 @@ use crate::checks::Check;
 use crate::finding::{Finding, Findings, Key, Object, Severity, Site};
 use crate::launched::Launched;
 use crate::objects::Objects;
+use crate::race::Mend;
 
 /// Takes down what is found in a block.
 #[derive(Debug)]
@@ -65,7 +66,22 @@ impl Reporter {
         pcs: [u32; 2],
         tell: impl FnOnce(&Self) -> Told,
     ) {
-        let key = Key { check, kind, pcs };
+        self.note_as(Key { check, kind, pcs, mend: Mend::None }, tell);
+    }
+
+    /// The same of a race, which something mends.
+    pub fn note_race(
+        &mut self,
+        kind: &'static str,
+        pcs: [u32; 2],
+        mend: Mend,
+        tell: impl FnOnce(&Self) -> Told,
+    ) {
+        self.note_as(Key { check: Check::Race, kind, pcs, mend }, tell);
+    }
+
+    fn note_as(&mut self, key: Key, tell: impl FnOnce(&Self) -> Told) {
+        let check = key.check;
         if self.findings.again(&key) {
             return;
         }

@@ -70,10 +70,10 @@ fn result(finding: &Finding, root: &Path) -> Value {
     result
 }
 
-/// Where a side of a finding is: its innermost frame in the user's own files, or else its innermost frame.
+/// Where a side of a finding is: its innermost frame in the project, or else its innermost frame outside of libraries.
 fn location(site: &Site, kernel: &str, root: &Path) -> Option<Value> {
     let own = |frame: &&Frame| within(&frame.file, root).is_some();
-    let frame = site.frames.iter().find(own).or(site.frames.first())?;
+    let frame = site.frames.iter().find(own).or(site.place())?;
     let uri = within(&frame.file, root).unwrap_or_else(|| format!("file://{}", escaped(&frame.file)));
     let mut region = json!({ "startLine": frame.line.max(1) });
     if frame.column > 0 {

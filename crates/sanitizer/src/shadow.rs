@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{Clocks, Step};
 pub use past::words_of;
-use stamp::{ASYNCHRONOUS, IDLE, STRONG, VOLATILE, WIDE, WRITE};
+use stamp::{ASYNCHRONOUS, IDLE, LUCKY, STRONG, VOLATILE, WIDE, WRITE};
 pub use stamp::{Stamp, Touch};
 
 /// How two accesses clash.
@@ -26,10 +26,19 @@ pub enum Clash {
     NoAcquire,
     /// Nothing orders them, and both write the same.
     Equal,
+    /// Both are strong, so PTX sees no race. One is volatile and right only if something orders them, and nothing does.
+    Luck,
     /// The memory is that of a block of the cluster that may have ended.
     Gone,
     /// A plain store, which the bulk copy or product may not see without a fence between the proxies.
     NoProxyFence,
+}
+
+impl Clash {
+    /// Whether another clash of the same access is the better one to tell.
+    fn is_minor(self) -> bool {
+        matches!(self, Clash::Equal | Clash::Luck)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -152,7 +161,7 @@ impl Asking<'_> {
             let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
             let in_step = shared && both & VOLATILE != 0 && one_warp;
             if !in_step {
-                return None;
+                return self.by_luck(earlier).then_some(Clash::Luck);
             }
         }
         if earlier.is_asynchronous() {
@@ -169,13 +178,37 @@ impl Asking<'_> {
                 if !self.clocks.has_read_of(thread, earlier.block, of, earlier.step) {
                     return Some(Clash::Unordered);
                 }
-                // A store that depends on the flag cannot come before it, and a volatile load passes the caches.
-                if later.who & (WRITE | STRONG) == 0 {
+                // A volatile or relaxed access behind the flag passes the caches.
+                if later.who & STRONG == 0 {
                     clash = Some(Clash::NoAcquire);
                 }
             }
         }
         clash
+    }
+
+    /// Whether nothing but luck orders two strong accesses, one of them volatile: an update beside the writes of others, or
+    /// data that is read beside its writer.
+    fn by_luck(&self, earlier: &Stamp) -> bool {
+        let later = &self.stamp;
+        if (earlier.who | later.who) & LUCKY == 0 {
+            return false;
+        }
+        let write = |stamp: &Stamp| stamp.who & WRITE != 0;
+        let relies = match (write(earlier), write(later)) {
+            (true, true) => true,
+            (true, false) => later.who & LUCKY != 0 && earlier.who & VOLATILE != 0,
+            (false, _) => earlier.who & LUCKY != 0 && later.who & VOLATILE != 0,
+        };
+        relies
+            && [later.first(), later.last()].into_iter().any(|lane| {
+                let thread = later.warp() * 32 + lane;
+                [earlier.first(), earlier.last()].into_iter().any(|of| {
+                    let of = earlier.warp() * 32 + of;
+                    !self.clocks.knows(thread, earlier.block, of, earlier.step)
+                        && !self.clocks.has_read_of(thread, earlier.block, of, earlier.step)
+                })
+            })
     }
 }
 
@@ -473,7 +506,7 @@ impl Shadow {
         };
         let mut found = weigh(&at.write, Some(at.value));
         for read in &at.reads {
-            if found.is_none_or(|(_, clash)| clash == Clash::Equal) {
+            if found.is_none_or(|(_, clash)| clash.is_minor()) {
                 found = weigh(read, None).or(found);
             }
         }
@@ -492,7 +525,7 @@ impl Shadow {
             let side = at.more;
             if side != 0 {
                 for (old, was) in &self.more[side as usize - 1] {
-                    if found.is_none_or(|(_, clash)| clash == Clash::Equal) {
+                    if found.is_none_or(|(_, clash)| clash.is_minor()) {
                         found = weigh(old, Some(*was)).or(found);
                     }
                 }

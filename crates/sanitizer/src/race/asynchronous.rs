@@ -68,8 +68,8 @@ impl BlockRaces {
         let touch = Touch { write: true, asynchronous: true, copies: true, ..Touch::default() };
         let thread = at.warp * 32 + lane;
         let mut shared = self.shared.hold();
-        shared.overwritten(&self.clocks, (thread, address, bytes), report);
         let stamp = Stamp::new(self.block, self.clocks.step(thread), at.pc, at.warp, (lane, lane), touch);
+        shared.overwritten(&self.clocks, stamp, (address, bytes), report);
         for (word, mask) in words(address, bytes.into()) {
             let asking = Asking {
                 stamp: stamp.of_bytes(mask),
@@ -78,7 +78,7 @@ impl BlockRaces {
             };
             let value = source.map(|source| source.stands_for(word, address));
             if let Some((earlier, clash)) = shared.shadow.write(word, &asking, value) {
-                report(Race { lane, address: word * 4, earlier, write: true, narrow: false, clash });
+                report(Race { address: word * 4, earlier, later: asking.stamp, clash });
             }
         }
     }
@@ -186,7 +186,7 @@ impl BlockRaces {
             let found = shared.shadow.look(word, &asking);
             let found = found.or_else(|| unseen(&mut shared.shadow, &self.clocks, thread, word));
             if let Some((earlier, clash)) = found {
-                report(Race { lane, address: word * 4, earlier, write: false, narrow: false, clash });
+                report(Race { address: word * 4, earlier, later: asking.stamp, clash });
             }
         }
         shared.outstanding.product((self.block, at.warp), stamp, pieces);
@@ -223,10 +223,11 @@ impl BlockRaces {
         }
         if !write && space == MemorySpace::Shared {
             self.issued(at, lane, of.0);
+            let later = self.reads_later(at, lane);
             let mut shared = self.shared.hold();
             for (word, _) in words(of.0, of.1.into()) {
                 if let Some((earlier, clash)) = unseen(&mut shared.shadow, &self.clocks, thread, word) {
-                    report(Race { lane, address: word * 4, earlier, write, narrow: false, clash });
+                    report(Race { address: word * 4, earlier, later, clash });
                 }
             }
         }
@@ -281,7 +282,7 @@ impl BlockRaces {
                 false => shadow.read(word, &asking),
             };
             if let Some((earlier, clash)) = found {
-                report(Race { lane, address: word * 4, earlier, write: touch.write, narrow: false, clash });
+                report(Race { address: word * 4, earlier, later: asking.stamp, clash });
             }
         }
     }

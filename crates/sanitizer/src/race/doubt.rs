@@ -28,9 +28,10 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// If this race, whose later access is `later`, may be explained yet.
-    pub(super) fn of(at: At, space: MemorySpace, race: Race, later: &Stamp) -> Option<Self> {
-        let (reader, store) = if race.write { (race.earlier, *later) } else { (*later, race.earlier) };
+    /// If this race may be explained yet.
+    pub(super) fn of(at: At, space: MemorySpace, race: Race) -> Option<Self> {
+        let Race { earlier, later, .. } = race;
+        let (reader, store) = if later.writes() { (earlier, later) } else { (later, earlier) };
         let looks = !reader.writes() && reader.is_strong() && !reader.is_narrow();
         let narrow = store.writes() && !store.is_strong() && !store.is_asynchronous() && store.is_narrow();
         (looks && narrow).then_some(Doubt { at, block: later.block, space, race, reader })

@@ -12,14 +12,14 @@ use crate::tool::{BlockBarrier, Tool};
 
 impl Tool for BlockRaces {
     fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
-        let strong =
-            access.order != Order::Weak || matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        self.accessed(at, access, reached, |race| reporter.race(at, access.space, race, strong));
+        let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let lucky = access.order == Order::Volatile && !atomic && reporter.launched.relies_on_order(at.pc);
+        self.accessed(at, access, reached, lucky, |race| reporter.race(at, access.space, race));
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>, reporter: &mut Reporter) {
         self.products.follow(at.warp, event);
-        let mut in_shared = |race| reporter.race(at, MemorySpace::Shared, race, false);
+        let mut in_shared = |race| reporter.race(at, MemorySpace::Shared, race);
         match *event {
             AsyncEvent::CopyStarted { shared, global, bytes, read } => {
                 let source = |lane: u32| Source { address: global[lane as usize], read: read[lane as usize] };
@@ -36,7 +36,7 @@ impl Tool for BlockRaces {
             }
             AsyncEvent::Moved { space, write, reduces, address, bytes, within, .. } => {
                 self.bulk_moved(at, space, (write, reduces), (address, bytes), within, |race| {
-                    reporter.race(at, space, race, reduces)
+                    reporter.race(at, space, race)
                 });
             }
             AsyncEvent::BulkTaken { address, bytes } => self.bulk_taken(at, address, bytes),

@@ -3,6 +3,7 @@
 use virtual_gpu::observer::{At, MemorySpace};
 
 use super::Race;
+use super::mend::Mend;
 use crate::checks::Check;
 use crate::finding::Severity;
 use crate::report::{Reporter, Told};
@@ -11,70 +12,40 @@ use crate::shadow::{Clash, Stamp};
 impl Reporter {
     /// A race, unless it is one that any outcome is right for: a load that only guesses what a compare-and-swap will
     /// find, beside the atomics of others, or their stores to other bytes of the word.
-    pub fn race(&mut self, at: At, space: MemorySpace, race: Race, strong: bool) {
+    pub fn race(&mut self, at: At, space: MemorySpace, race: Race) {
+        let Race { earlier, later, clash, .. } = race;
         // A store to another byte of the word makes the swap fail; one to its own races with the swap, too.
-        let (read, harmless) = match (race.write, race.earlier.writes()) {
-            (false, true) => (Some(at.pc), race.earlier.is_strong() || race.earlier.is_narrow()),
-            (true, false) => (Some(race.earlier.pc), strong || race.narrow),
-            _ => (None, false),
+        let (read, store) = match (later.writes(), earlier.writes()) {
+            (false, true) => (Some(later.pc), earlier),
+            (true, false) => (Some(earlier.pc), later),
+            _ => (None, later),
         };
+        let harmless = store.is_strong() || store.is_narrow();
         if harmless && read.is_some_and(|pc| self.launched.code.guesses(pc)) {
             return;
         }
-        if race.clash == Clash::Gone {
-            return self.block_gone(&race.earlier);
+        if clash == Clash::Gone {
+            return self.block_gone(&earlier);
         }
-        let verb = |write: bool, strong: bool| match (write, strong) {
-            (true, true) => "atomic write",
-            (true, false) => "write",
-            (false, true) => "atomic read",
-            (false, false) => "read",
-        };
-        let earlier = race.earlier;
-        let same_warp = (earlier.block, earlier.warp()) == (self.block, at.warp);
+        let same_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
         // The programming guide says what comes of it: one of the lanes' stores, and they are the same.
-        let one_instruction = race.clash == Clash::Equal && same_warp && earlier.pc == at.pc;
-        let kind = match (race.clash, earlier.writes(), race.write) {
-            (Clash::NoAcquire, ..) => "read without acquire",
+        let one_instruction = clash == Clash::Equal && same_warp && earlier.pc == later.pc;
+        let kind = match (clash, earlier.writes(), later.writes()) {
+            (Clash::NoAcquire, ..) => "use without acquire",
             (Clash::NoProxyFence, ..) => "read without a proxy fence",
+            (Clash::Luck, ..) => "volatile",
             (Clash::Equal, ..) if one_instruction => "writes of equal values by lanes of one warp",
             (Clash::Equal, ..) => "writes of equal values",
             (_, true, true) => "write after write",
             (_, true, false) => "read after write",
             (_, false, _) => "write after read",
         };
-        let mut pcs = [at.pc, earlier.pc];
+        let mut pcs = [later.pc, earlier.pc];
         pcs.sort_unstable();
-        let help = if race.clash == Clash::NoProxyFence {
-            "put `fence.proxy.async` behind the stores, by the threads that make them, before the barrier that comes before \
-             the copy or product"
-        } else if earlier.is_asynchronous() && !earlier.writes() {
-            "what was issued may still read its source: wait for its group (`cp.async.bulk.wait_group.read`, \
-             `wgmma.wait_group`), and meet at a barrier if another thread writes, first"
-        } else if earlier.is_asynchronous() {
-            "the copy may not have landed: wait for its group (and meet at a barrier, if another thread reads) first"
-        } else if race.clash == Clash::NoAcquire {
-            "put a fence between reading the flag and reading what it stands for, or read the flag with `acquire`"
-        } else if one_instruction {
-            "the outcome is defined; let one lane write to say so"
-        } else if race.clash == Clash::Equal {
-            "the outcome is the same, yet undefined: let one thread write, or use an atomic"
-        } else if earlier.block != self.block && space == MemorySpace::Shared {
-            "let the blocks of the cluster meet between the two: `barrier.cluster`, and not only the block's own barrier"
-        } else if earlier.block != self.block {
-            "nothing orders blocks of one launch: use an atomic, or a device fence and a flag, or a second launch"
-        } else if same_warp && earlier.pc == at.pc {
-            "several lanes store to one place: give each its own, or use an atomic"
-        } else if same_warp {
-            "lanes of a warp need not run together: put `warp::sync_warp` between the two"
-        } else {
-            "put `thread::sync_threads()` between the two"
-        };
-        self.note(Check::Race, kind, pcs, |reporter| {
-            let now = verb(race.write, false);
-            let before = verb(earlier.writes(), earlier.is_strong());
+        let mend = Mend::of(&race, space, &self.launched.code);
+        self.note_race(kind, pcs, mend, |reporter| {
             let object = reporter.accessed(at.pc, space, race.address);
-            let (severity, message) = match race.clash {
+            let (severity, message) = match clash {
                 Clash::Unordered | Clash::Gone => (Severity::Error, format!("{kind}, and nothing orders the two")),
                 Clash::NoProxyFence => (
                     Severity::Error,
@@ -83,6 +54,12 @@ impl Reporter {
                 ),
                 Clash::NoAcquire => (Severity::Error, "a flag was read, and no fence makes it count".to_owned()),
                 Clash::Equal => (Severity::Warning, format!("{kind}, and nothing orders the two")),
+                Clash::Luck => (
+                    Severity::Warning,
+                    "PTX takes volatile accesses for strong ones, which do not race; in CUDA C++ they order nothing, and \
+                     nothing else orders these two"
+                        .to_owned(),
+                ),
             };
             let space = &object.space;
             let (severity, message) = match one_instruction {
@@ -92,15 +69,16 @@ impl Reporter {
                 ),
                 false => (severity, format!("race in {space} memory: {message}")),
             };
+            let (lane, before) = race.lanes();
             Told {
                 severity,
                 message,
                 object: Some(object),
                 sites: vec![
-                    reporter.site(now, at.pc, reporter.block, at.warp, race.lane),
-                    reporter.site(before, earlier.pc, earlier.block, earlier.warp(), earlier.first()),
+                    reporter.site(verb(&later), later.pc, later.block, later.warp(), lane),
+                    reporter.site(verb(&earlier), earlier.pc, earlier.block, earlier.warp(), before),
                 ],
-                help,
+                help: mend.help(),
             }
         });
     }
@@ -128,5 +106,17 @@ impl Reporter {
             sites: vec![reporter.site(what, access.pc, access.block, access.warp(), access.first())],
             help: "let the blocks of the cluster meet behind the last such access, before any of them ends",
         });
+    }
+}
+
+/// What an access is called.
+fn verb(access: &Stamp) -> &'static str {
+    match (access.is_volatile(), access.is_strong(), access.writes()) {
+        (true, _, true) => "volatile write",
+        (true, _, false) => "volatile read",
+        (_, true, true) => "atomic write",
+        (_, true, false) => "atomic read",
+        (_, false, true) => "write",
+        (_, false, false) => "read",
     }
 }

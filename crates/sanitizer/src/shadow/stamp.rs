@@ -20,6 +20,8 @@ pub struct Touch {
     /// Whether it is a compare-and-swap that changes nothing, or what one started from. It may be the atomic of one byte of
     /// the word, so nothing is known to be wrong with a store to another.
     pub idle: bool,
+    /// Whether it is volatile and right only if something else orders it: see [`virtual_gpu::Code::relies_on_order`].
+    pub lucky: bool,
 }
 
 /// Lanes of one warp that touched a word at one step by one instruction.
@@ -45,6 +47,7 @@ pub(super) const VOLATILE: u32 = 1 << 23;
 pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
 const COPIES: u32 = 1 << 25;
 pub(super) const IDLE: u32 = 1 << 26;
+pub(super) const LUCKY: u32 = 1 << 27;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -62,7 +65,8 @@ impl Stamp {
             | flag(touch.volatile, VOLATILE)
             | flag(touch.asynchronous, ASYNCHRONOUS)
             | flag(touch.copies, COPIES)
-            | flag(touch.idle, IDLE);
+            | flag(touch.idle, IDLE)
+            | flag(touch.lucky, LUCKY);
         Stamp { block, step, pc, who }
     }
 
@@ -106,6 +110,10 @@ impl Stamp {
     /// Whether the access is atomic or volatile.
     pub fn is_strong(&self) -> bool {
         self.who & STRONG != 0
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        self.who & VOLATILE != 0
     }
 
     /// Whether a copy did it.

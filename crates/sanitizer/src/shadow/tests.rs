@@ -10,6 +10,7 @@ const READ: Touch = Touch {
     asynchronous: false,
     copies: false,
     idle: false,
+    lucky: false,
 };
 const WRITE: Touch = Touch { write: true, ..READ };
 const ATOMIC: Touch = Touch { write: true, strong: true, wide: true, ..READ };

@@ -41,7 +41,7 @@ macro_rules! files {
 }
 files! {
     "synchronisation" "memory_and_copies" "suites" "unoptimised" "clusters" "libraries"
-    "spaces" "algorithms" "stages" "twins" "collectives" "details"
+    "spaces" "algorithms" "stages" "twins" "collectives" "details" "explored"
 }
 
 const WORDS: usize = 1024;
