@@ -10,10 +10,9 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use sanitizer::{Checks, Finding, Severity};
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
-use warpsmith_cuda::stand_in::DriverDirectory;
 
 use crate::answer::{Outcome, Output, whole};
+use crate::program::{Program, folder, left};
 use crate::terminal::{self, Progress};
 
 /// What to look for, and how to tell it.
@@ -115,24 +114,6 @@ impl fmt::Display for Search {
     }
 }
 
-/// The exit code after Ctrl-C, as shells have it.
-const INTERRUPTED: i32 = 130;
-
-/// A folder for reports, gone when it is dropped or the user interrupts.
-pub fn folder() -> anyhow::Result<TempDir> {
-    let folder = tempfile::Builder::new()
-        .prefix("warpsmith-check-")
-        .tempdir()
-        .context("the reports need a folder for temporary files (TMPDIR)")?;
-    // Nothing is dropped when a signal ends this process, and the folder would stay behind.
-    let left = folder.path().to_owned();
-    ctrlc::set_handler(move || {
-        let _ = std::fs::remove_dir_all(&left);
-        std::process::exit(INTERRUPTED);
-    })?;
-    Ok(folder)
-}
-
 /// The shape of `check --json` for a program.
 #[derive(Debug, Serialize)]
 struct Answer {
@@ -150,13 +131,12 @@ struct Answer {
 /// What it prints is its own in the first run and lost in the others. It goes to standard error where standard output has the
 /// report for another program.
 pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow::Result<Outcome> {
-    let directory = DriverDirectory::prepare()?;
-    let folder = folder()?;
+    let program = Program::new(program)?;
+    let folder = folder("check")?;
     let for_programs = output.json || search.format != Format::Text;
-    let answer = watched(program, search, for_programs, &directory.environment(), folder.path())?;
-    let [program] = &answer.checked;
+    let answer = watched(&program, search, for_programs, folder.path())?;
     if answer.processes == 0 {
-        eprintln!("warpsmith: nothing was checked: `{program}` made no CUDA call");
+        eprintln!("warpsmith: nothing was checked: {}", program.no_call());
     }
     if output.json {
         terminal::print_json(&answer)?;
@@ -181,16 +161,12 @@ pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow:
 
 /// Runs the program under all schedules. Each process leaves its report in the folder.
 fn watched(
-    program: &[OsString],
+    program: &Program<'_>,
     search: &Search,
     for_programs: bool,
-    environment: &[(&'static str, OsString)],
     folder: &Path,
 ) -> anyhow::Result<Answer> {
-    let Some((name, arguments)) = program.split_first() else {
-        anyhow::bail!("say which program to run, after `--`");
-    };
-    let named = name.display().to_string();
+    let named = program.name();
     let mut answer = Answer {
         version: 1,
         checked: [named.clone()],
@@ -203,8 +179,7 @@ fn watched(
         if search.schedules > 1 {
             progress.step(&format!("schedule {schedule}"));
         }
-        let mut command = Command::new(name);
-        command.args(arguments).envs(environment.iter().cloned());
+        let mut command = program.command();
         search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}.json")));
         if run > 0 {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -234,12 +209,11 @@ fn watched(
 /// What the processes of one run left, in the order of their numbers.
 fn reports(folder: &Path, run: usize) -> anyhow::Result<Vec<Report>> {
     let begins = format!("{run}-");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|file| file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(&begins)))
-        .collect();
-    files.sort();
-    files.into_iter().map(|file| Ok(serde_json::from_str(&std::fs::read_to_string(file)?)?)).collect()
+    let of_run = |file: &PathBuf| {
+        file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(&begins))
+    };
+    let files = left(folder, "json")?.into_iter().filter(of_run);
+    files.map(|file| Ok(serde_json::from_str(&std::fs::read_to_string(file)?)?)).collect()
 }
 
 #[cfg(all(test, unix))]
@@ -272,7 +246,8 @@ mod tests {
         let Line { search, .. } = Line::try_parse_from(words).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let program = ["sh", "-c", script].map(OsString::from);
-        let answer = watched(&program, &search, true, &[], folder.path());
+        let program = Program::within(&program, Vec::new()).unwrap();
+        let answer = watched(&program, &search, true, folder.path());
         (search, answer)
     }
 

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use warpsmith_launch::Wish;
 
@@ -100,7 +99,6 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let error = with_the_way_to_kernels(error);
             // Help and version are errors to the parser, too.
             if error.use_stderr() && asks_for_json() {
                 terminal::print_json_error(&anyhow::anyhow!(first_paragraph(&error.to_string())));
@@ -151,16 +149,6 @@ fn first_paragraph(text: &str) -> String {
     let paragraph = text.split("\n\n").next().unwrap_or(text);
     let words: Vec<&str> = paragraph.split_whitespace().collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
-}
-
-/// Who left a kernel's name out may not know one.
-fn with_the_way_to_kernels(mut error: clap::Error) -> clap::Error {
-    let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-    if error.kind() == ErrorKind::MissingRequiredArgument && missing.contains("<KERNEL") {
-        let tip = "`warpsmith list` names the kernels; `--help` has examples";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
 }
 
 fn dispatch(command: &Command, context: &Context) -> anyhow::Result<Outcome> {
@@ -219,16 +207,5 @@ mod tests {
         );
         let sentence = first_paragraph(&refused("warpsmith completions"));
         assert_eq!(sentence, "the following required arguments were not provided: <SHELL>");
-    }
-
-    #[test]
-    fn who_names_no_kernel_is_told_where_they_are() {
-        for (line, told) in
-            [("warpsmith occupancy", true), ("warpsmith roofline", true), ("warpsmith completions", false)]
-        {
-            let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
-            let text = with_the_way_to_kernels(error).to_string();
-            assert_eq!(text.contains("tip: `warpsmith list` names the kernels"), told, "{text}");
-        }
     }
 }

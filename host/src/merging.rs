@@ -9,13 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ptx::{Instruction, Operand, SourceLines, Statement};
 use virtual_gpu::profiler;
 
-use warpsmith_launch::Entry;
-
-use crate::error::Error;
-use crate::modules::LEVELS;
-
 /// Loads of one source line that become fewer.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Merge {
     /// The file as the compiler named it.
     pub file: String,
@@ -27,9 +22,8 @@ pub struct Merge {
 }
 
 /// The merges in a kernel, by line.
-pub fn merges(kernel: &str) -> Result<Vec<Merge>, Error> {
-    let Some(Entry { module, function, .. }) = LEVELS.find(kernel)? else { return Ok(Vec::new()) };
-    let Some(body) = &function.body else { return Ok(Vec::new()) };
+pub fn merges(module: &ptx::Module, function: &ptx::Function) -> Vec<Merge> {
+    let Some(body) = &function.body else { return Vec::new() };
     let lines = SourceLines::new(module);
     let mut code = Vec::new();
     flatten(&body.statements, &mut code);
@@ -55,7 +49,7 @@ pub fn merges(kernel: &str) -> Result<Vec<Merge>, Error> {
             }
         }
     }
-    Ok(found.into_iter().map(|((file, line), (loads, into))| Merge { file, line, loads, into }).collect())
+    found.into_iter().map(|((file, line), (loads, into))| Merge { file, line, loads, into }).collect()
 }
 
 /// The instructions in order; a label, where others may come in, is nothing.
@@ -190,8 +184,13 @@ fn power_of(number: i64) -> i64 {
 mod tests {
     use super::*;
 
+    fn merges(kernel: &str) -> Vec<Merge> {
+        let entry = crate::modules::LEVELS.find(kernel).unwrap().unwrap();
+        super::merges(entry.module, entry.function)
+    }
+
     fn counts(kernel: &str) -> (usize, usize) {
-        let merges = merges(kernel).unwrap();
+        let merges = merges(kernel);
         merges.iter().fold((0, 0), |(loads, into), merge| (loads + merge.loads, into + merge.into))
     }
 
@@ -211,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_merged_load_is_told_at_its_line() {
-        let found = merges("matmul_tiled_16").unwrap();
+        let found = merges("matmul_tiled_16");
         let [merge] = &found[..] else { panic!("{found:?}") };
         let text = crate::source::line(&merge.file, merge.line).unwrap();
         assert!(text.contains("tile_a"), "{text}");

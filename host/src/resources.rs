@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cust::function::FunctionAttribute;
 use gpu_model::Capability;
+use gpu_model::profile::LaunchProfile;
 use rayon::prelude::*;
 use serde::Serialize;
 use warpsmith_launch::{Description, Device, Doing};
@@ -28,6 +29,35 @@ pub struct Resources {
 }
 
 impl Resources {
+    /// Of a kernel in PTX: its shared memory from the text, its registers from `ptxas` where there is one.
+    pub fn of_ptx(kernel: &virtual_gpu::Kernel, ptx: &str, capability: Capability) -> Self {
+        let (registers, registers_from) = match assembled(kernel.name(), ptx, capability) {
+            Ok(registers) => (Some(registers), format!("ptxas for sm_{}", capability.number())),
+            Err(reason) => (None, reason),
+        };
+        let uses_dynamic_shared = names_dynamic_shared(ptx);
+        Self { registers, registers_from, static_shared: kernel.static_shared(), uses_dynamic_shared }
+    }
+
+    /// Of a kernel that was launched: from the module that has it, if the program's modules are at hand.
+    pub fn launched(
+        kernel: &str,
+        launch: &LaunchProfile,
+        modules: &[String],
+        capability: Capability,
+    ) -> Self {
+        let here = modules.iter().find_map(|ptx| {
+            let found = virtual_gpu::Gpu::new(&gpu_model::chips::H200).load(ptx).ok()?.kernel(kernel)?;
+            Some(Self::of_ptx(&found, ptx, capability))
+        });
+        here.unwrap_or_else(|| Self {
+            registers: None,
+            registers_from: "a profile does not say".to_owned(),
+            static_shared: launch.shared_bytes,
+            uses_dynamic_shared: false,
+        })
+    }
+
     /// Asks the driver; on the virtual GPU, which has no register file, `ptxas` for `capability` where there is one.
     pub fn of(device: &Device, kernel: &Description, capability: Capability) -> anyhow::Result<Self> {
         let name = kernel.name;
@@ -63,21 +93,28 @@ fn names_dynamic_shared(ptx: &str) -> bool {
 
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
 fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
-    /// What `ptxas` printed, by architecture and kernel.
-    static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
-    let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
     let level = LEVELS.of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
     if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
         return Err(reason);
     }
-    let suffix = if level.arch().ends_with('a') { "a" } else { "" };
+    assembled(kernel, &level.alone(kernel), capability)
+}
+
+/// The same of a kernel in a text.
+fn assembled(kernel: &str, ptx: &str, capability: Capability) -> Result<u32, String> {
+    /// What `ptxas` printed, by architecture, kernel and text.
+    static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
+    let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
+    let target = ptx.lines().find_map(|line| line.trim().strip_prefix(".target sm_")).unwrap_or_default();
+    let number = target.trim_start_matches(|c: char| c.is_ascii_digit());
+    let suffix = if number.starts_with('a') { "a" } else { "" };
     let arch = format!("sm_{}{suffix}", capability.number());
-    let key = format!("{arch} {kernel}");
+    let key = format!("{arch} {kernel} {ptx}");
     let printed = || PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = printed().get(&key).cloned();
     // Not under the lock: several kernels are assembled at a time.
     let text = known.unwrap_or_else(|| {
-        let text = assemble(&ptxas, &level.alone(kernel), &arch, kernel);
+        let text = assemble(&ptxas, ptx, &arch, kernel);
         printed().insert(key, text.clone());
         text
     })?;

@@ -70,7 +70,6 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["inspect", "no_such_kernel"], "no kernel"),
         (&["inspect", "matmul_naive", "--sass", "--arch", "90"], "sm_90"),
         (&["list", "no_such_kernel"], "no kernel"),
-        (&["profile", "matmul"], "a family of"),
         (&["profile", "banks_4_bytes", "--size", "3"], "leave --size out"),
         (&["demo", "banks", "--dynamic-tile", "16"], "is for matmul"),
         (&["demo", "matmul", "--dynamic-tile", "0"], "1 to 1024"),

@@ -19,6 +19,7 @@ use super::demo;
 use crate::answer::{Context, Outcome, Output};
 use crate::checking::{self, Report, Search};
 use crate::demos;
+use crate::program;
 use crate::registry;
 use crate::terminal::Progress;
 
@@ -115,7 +116,7 @@ impl Check {
             return checking::program(&self.program, &self.search, self.output);
         }
         let parts = self.parts()?;
-        let folder = checking::folder()?;
+        let folder = program::folder("check")?;
         let (outcome, answer) = self.check(&parts, folder.path(), demo::on_the_virtual_gpu)?;
         self.output.print(&answer, |answer| self.text(answer))?;
         Ok(outcome)

@@ -5,20 +5,21 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use serde::Serialize;
-use warpsmith_launch::{Description, Level};
+use warpsmith_launch::Description;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::modules::LEVELS;
 use crate::programs;
 use crate::registry;
 use crate::source;
+use crate::subject::{Named, Recording, Subject};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Inspect {
-    /// The kernel; `warpsmith list` has them all
-    kernel: String,
+    #[command(flatten)]
+    subject: Subject,
 
     #[command(flatten)]
     form: Form,
@@ -52,6 +53,8 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith inspect matmul_tiled_16
   warpsmith inspect matmul_tiled_16 --source
+  warpsmith inspect kernels.ptx:saxpy --sass                 any PTX, or one kernel of it
+  warpsmith inspect saxpy -- cargo run                       of what a program loads
   warpsmith inspect matmul_tiled_16 --sass --arch sm_75      see `warpsmith doctor`";
 
 fn architecture(text: &str) -> Result<String, String> {
@@ -67,9 +70,9 @@ fn architecture(text: &str) -> Result<String, String> {
 /// The shape of `inspect --json`.
 #[derive(Serialize)]
 struct Answer {
-    kernel: &'static str,
+    kernel: String,
     form: &'static str,
-    file: &'static str,
+    file: String,
     line: u32,
     text: String,
 }
@@ -77,19 +80,100 @@ struct Answer {
 impl Inspect {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let (_, kernel) = registry::find(&self.kernel)?;
+        self.subject.ensure_named()?;
+        let mut answers = Vec::new();
+        if let Some(recording) = self.subject.run()? {
+            for kernel in wanted(&recording, &self.subject.names)? {
+                let text = recording.modules.iter().find(|text| entry(text, &kernel).is_some());
+                let text = text.with_context(|| format!("`{kernel}` is in no module of the program"))?;
+                answers.push(self.of_ptx(text, &kernel, "")?);
+            }
+        }
+        for named in if answers.is_empty() { self.subject.named()? } else { Vec::new() } {
+            match named {
+                Named::Kernel { kernel, .. } => answers.push(self.of_repository(kernel)?),
+                Named::Profile { file, .. } => {
+                    anyhow::bail!("{} is a profile, which has no code: name PTX or a program", file.display())
+                }
+                Named::Ptx { file, kernel } => {
+                    let text = std::fs::read_to_string(&file)
+                        .with_context(|| format!("cannot read {}", file.display()))?;
+                    let module = ptx::parse(&text).with_context(|| format!("{}", file.display()))?;
+                    let all: Vec<&str> = entries(&module).collect();
+                    if let Some(kernel) = &kernel {
+                        known(kernel, &all)?;
+                    }
+                    for kernel in kernel.as_deref().map_or(all, |kernel| vec![kernel]) {
+                        answers.push(self.of_ptx(&text, kernel, &file.display().to_string())?);
+                    }
+                }
+            }
+        }
+        let text = |answers: &[Answer]| {
+            answers.iter().map(|answer| answer.text.as_str()).collect::<Vec<_>>().join("\n")
+        };
+        match &answers[..] {
+            [answer] => self.output.print(answer, |answer| answer.text.clone())?,
+            several => self.output.print(&several, |answers| text(answers))?,
+        }
+        Ok(Outcome::Well)
+    }
+
+    /// A kernel of this repository.
+    fn of_repository(&self, kernel: &Description) -> anyhow::Result<Answer> {
         let level = LEVELS.of(kernel.name)?.with_context(|| format!("`{}` is in no module", kernel.name))?;
         let (form, text) = match &self.form {
             form if form.source => ("source", rust(kernel)?),
             form if form.llvm => ("llvm", llvm(kernel.name)?),
-            form if form.sass => ("sass", sass(kernel.name, level, &self.arch)?),
-            _ => ("ptx", ptx(kernel.name, level)?),
+            form if form.sass => ("sass", sass(kernel.name, level.ptx(), &self.arch)?),
+            _ => ("ptx", ptx(kernel.name, level.ptx())?),
         };
-        let answer =
-            Answer { kernel: kernel.name, form, file: registry::source(kernel), line: kernel.line, text };
-        self.output.print(&answer, |answer| answer.text.clone())?;
-        Ok(Outcome::Well)
+        let (kernel, file, line) = (kernel.name.to_owned(), registry::source(kernel).to_owned(), kernel.line);
+        Ok(Answer { kernel, form, file, line, text })
     }
+
+    /// A kernel of any PTX.
+    fn of_ptx(&self, text: &str, kernel: &str, file: &str) -> anyhow::Result<Answer> {
+        anyhow::ensure!(
+            !self.form.source && !self.form.llvm,
+            "`{kernel}` is there as PTX: --ptx and --sass show it"
+        );
+        let (form, shown) = match self.form.sass {
+            true => ("sass", sass(kernel, text, &self.arch)?),
+            false => ("ptx", ptx(kernel, text)?),
+        };
+        Ok(Answer { kernel: kernel.to_owned(), form, file: file.to_owned(), line: 0, text: shown })
+    }
+}
+
+/// The kernels of a module, in the order of the text.
+fn entries(module: &ptx::Module) -> impl Iterator<Item = &str> {
+    let entries = module.functions.iter().filter(|function| function.kind == ptx::FunctionKind::Entry);
+    entries.map(|function| function.name.as_str())
+}
+
+/// Refuses a name that is none of a module's kernels.
+pub(in crate::commands) fn known(kernel: &str, all: &[&str]) -> anyhow::Result<()> {
+    let meant = ptx::nearest(kernel, all.iter().copied());
+    anyhow::ensure!(
+        all.contains(&kernel),
+        "there is no kernel `{kernel}`;{} it has {}",
+        meant.map_or(String::new(), |nearest| format!(" is `{nearest}` meant?")),
+        all.join(", ")
+    );
+    Ok(())
+}
+
+/// The kernels of a program that are asked for: by name, or all of them.
+fn wanted(recording: &Recording, names: &[String]) -> anyhow::Result<Vec<String>> {
+    let modules: Vec<ptx::Module> =
+        recording.modules.iter().map(|text| ptx::parse(text)).collect::<Result<_, _>>()?;
+    let all: Vec<&str> = modules.iter().flat_map(entries).collect();
+    for name in names {
+        known(name, &all)?;
+    }
+    let all = || all.iter().map(|&name| name.to_owned());
+    Ok(if names.is_empty() { all().collect() } else { names.to_vec() })
 }
 
 /// From the line that begins with `start` to the line that is `end`.
@@ -100,10 +184,28 @@ fn cut(text: &str, start: &str, end: &str) -> Option<String> {
     Some(text[begin..at + length].to_owned())
 }
 
-fn ptx(kernel: &str, level: &Level) -> anyhow::Result<String> {
-    // Inline PTX has braces of its own at the start of a line; an empty line comes before that of the kernel alone.
-    let text = cut(level.ptx(), &format!(".entry {kernel}("), "\n\n}\n");
-    text.with_context(|| format!("`{kernel}` is not in the PTX"))
+/// A kernel in a text of PTX, from its line to the brace that ends it.
+fn entry<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
+    let at = text.find(&format!(".entry {kernel}("))?;
+    let begin = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let mut depth = 0;
+    let brace = text[at..].char_indices().find(|(_, letter)| match letter {
+        '{' => {
+            depth += 1;
+            false
+        }
+        '}' => {
+            depth -= 1;
+            depth == 0
+        }
+        _ => false,
+    })?;
+    let end = at + brace.0 + 1;
+    Some(&text[begin..text[end..].starts_with('\n').then_some(end + 1).unwrap_or(end)])
+}
+
+fn ptx(kernel: &str, text: &str) -> anyhow::Result<String> {
+    entry(text, kernel).map(str::to_owned).with_context(|| format!("`{kernel}` is not in the PTX"))
 }
 
 fn llvm(kernel: &str) -> anyhow::Result<String> {
@@ -138,7 +240,7 @@ fn rust(kernel: &Description) -> anyhow::Result<String> {
 }
 
 /// Compiles the module and disassembles the kernel.
-fn sass(kernel: &str, level: &Level, arch: &str) -> anyhow::Result<String> {
+fn sass(kernel: &str, ptx: &str, arch: &str) -> anyhow::Result<String> {
     let tool = |name: &str| {
         programs::find(name)
             .with_context(|| format!("`{name}` is not here; `warpsmith doctor` says how to get it"))
@@ -148,7 +250,7 @@ fn sass(kernel: &str, level: &Level, arch: &str) -> anyhow::Result<String> {
     std::fs::create_dir_all(&folder)?;
     let result = (|| {
         let (source, object) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
-        std::fs::write(&source, level.ptx())?;
+        std::fs::write(&source, ptx)?;
         let resources = run(Command::new(&ptxas)
             .args(["-v", &format!("-arch={arch}"), "-e", kernel, "-o"])
             .args([&object, &source]))?;
@@ -187,7 +289,7 @@ mod tests {
     fn every_form_shows_the_kernel_and_nothing_after_it() {
         for (_, kernel) in registry::kernels() {
             let level = LEVELS.of(kernel.name).unwrap().unwrap();
-            let ptx = ptx(kernel.name, level).unwrap();
+            let ptx = ptx(kernel.name, level.ptx()).unwrap();
             assert_eq!(ptx.matches(".entry").count(), 1, "{}", kernel.name);
             assert!(ptx.ends_with("}\n"));
             assert_eq!(ptx.matches('{').count(), ptx.matches('}').count(), "{}", kernel.name);

@@ -2,26 +2,28 @@
 
 use std::sync::LazyLock;
 
+use anyhow::Context as _;
 use gpu_model::chips::{self, Chip};
 use gpu_model::occupancy::{self, Advice, BlockNeeds, Example, Occupancy as Model};
 use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
+use virtual_gpu::Gpu;
 use warpsmith_launch::{Description, Device};
 
+use super::inspect;
 use crate::answer::{Context, Outcome, Output, whole};
 use crate::modules::LEVELS;
-use crate::registry;
 use crate::resources::Resources;
 use crate::size::Size;
+use crate::subject::{Named, Recording, Subject};
 use crate::terminal;
 
 /// Arguments of `occupancy`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Occupancy {
-    /// The kernel; its registers come from the driver or ptxas, its static shared memory from its module
-    #[arg(required_unless_present_any = ["example", "block"])]
-    kernel: Option<String>,
+    #[command(flatten)]
+    subject: Subject,
 
     /// Shape of a block: N, XxY or XxYxZ; a kernel's own shape if it has one, else 256
     #[arg(long, allow_hyphen_values = true)]
@@ -32,8 +34,8 @@ pub struct Occupancy {
     registers: Option<u32>,
 
     /// Bytes of dynamic shared memory of a block
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = whole(0, 1 << 30))]
-    shared: u32,
+    #[arg(long, allow_hyphen_values = true, value_parser = whole(0, 1 << 30))]
+    shared: Option<u32>,
 
     #[arg(long, value_parser = parse_chip, help = CHIP.as_str())]
     model: Option<&'static Chip>,
@@ -43,7 +45,7 @@ pub struct Occupancy {
     capability: Option<Capability>,
 
     /// The worked examples of the teaching texts
-    #[arg(long, conflicts_with_all = ["kernel", "block", "registers", "shared", "model", "capability"])]
+    #[arg(long, conflicts_with_all = ["names", "program", "block", "registers", "shared", "model", "capability"])]
     example: bool,
 
     #[command(flatten)]
@@ -54,6 +56,8 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith occupancy matmul_tiled_16
   warpsmith occupancy matmul_dynamic --block 32x32 --shared 8192
+  warpsmith occupancy kernels.ptx:saxpy --block 128         any PTX
+  warpsmith occupancy saxpy -- cargo run                    as a program launches it, or p.json:saxpy, its profile
   warpsmith occupancy --block 16x16 --registers 40 --shared 2048
   warpsmith occupancy --block 256 --registers 64 --model rtx4090
   warpsmith occupancy --example";
@@ -79,6 +83,9 @@ struct Answer {
     limits: &'static SmLimits,
     occupancy: Model,
     advice: Vec<Advice>,
+    /// Why such a chip does not run the kernel as it was compiled.
+    #[serde(skip)]
+    refusal: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -98,23 +105,25 @@ impl Occupancy {
             (Some(capability), _) => Some(SmLimits::known(capability)?),
             (None, model) => model.map(|chip| chip.sm),
         };
-        let (limits, block, resources) = match &self.kernel {
-            None => (asked.unwrap_or(chips::H200.sm), self.block, None),
-            Some(name) => {
-                let (_, kernel) = registry::find(name)?;
-                let device = Device::open(context.device)?;
-                let (major, minor) = device.limits().capability;
-                let own = Capability::new(u8::try_from(major)?, u8::try_from(minor)?);
-                let limits = asked.map_or_else(|| SmLimits::known(own), Ok)?;
-                let resources = Resources::of(&device, kernel, limits.capability)?;
-                (limits, self.block.or(Some(block_of(kernel))), Some(resources))
+        let kernels = self.kernels(context, asked)?;
+        let one = match &kernels[..] {
+            [] if self.block.is_none() => return self.subject.ensure_named().map(|()| Outcome::Well),
+            [] => None,
+            [kernel] => Some(kernel),
+            several => {
+                let names: Vec<&str> = several.iter().map(|kernel| kernel.name.as_str()).collect();
+                anyhow::bail!("there are several kernels: name one of {}", names.join(", "))
             }
         };
+        let own = one.map(|kernel| kernel.limits);
+        let limits = own.or(asked).unwrap_or(chips::H200.sm);
+        let block = self.block.or(one.map(|kernel| kernel.block));
         let block = block.ok_or_else(|| anyhow::anyhow!("say the shape of a block: --block 16x16"))?;
         let threads = threads(block)?;
-        if let Some(name) = &self.kernel {
-            admits(registry::find(name)?.1, block, threads)?;
+        if let Some(kernel) = one {
+            admits(kernel, block, threads)?;
         }
+        let resources = one.map(|kernel| kernel.resources.clone());
         let needs = BlockNeeds {
             threads,
             registers_per_thread: self
@@ -122,13 +131,14 @@ impl Occupancy {
                 .or(resources.as_ref().and_then(|resources| resources.registers))
                 .unwrap_or(0),
             static_shared: resources.as_ref().map_or(0, |resources| resources.static_shared),
-            dynamic_shared: self.shared,
+            dynamic_shared: self.shared.or(one.map(|kernel| kernel.dynamic_shared)).unwrap_or(0),
         };
         let found = Model::new(limits, needs)?;
         let advice = found.advice(limits);
         let answer = Answer {
             capability: limits.capability,
-            kernel: self.kernel.clone(),
+            kernel: one.map(|kernel| kernel.name.clone()),
+            refusal: one.and_then(|kernel| kernel.refusal.clone()),
             resources,
             limits,
             occupancy: found,
@@ -139,18 +149,127 @@ impl Occupancy {
     }
 }
 
+/// A kernel, and what its launches are like as far as is known.
+struct Kernel {
+    name: String,
+    limits: &'static SmLimits,
+    resources: Resources,
+    /// The only shape that it is compiled for.
+    required: Option<[u32; 3]>,
+    max_threads: Option<u32>,
+    /// The shape of its launches, or else one that it admits.
+    block: Size,
+    dynamic_shared: u32,
+    refusal: Option<String>,
+}
+
+impl Occupancy {
+    /// The kernels that are meant; none if only numbers are given.
+    fn kernels(&self, context: &Context, asked: Option<&'static SmLimits>) -> anyhow::Result<Vec<Kernel>> {
+        let limits = asked.unwrap_or(chips::H200.sm);
+        if !self.subject.program.is_empty() {
+            return Ok(launched(&self.subject.recording(None)?, limits));
+        }
+        let mut kernels = Vec::new();
+        for named in self.subject.named()? {
+            match named {
+                Named::Kernel { kernel, .. } => kernels.push(of_repository(kernel, context, asked)?),
+                Named::Profile { .. } => kernels.extend(launched(&self.subject.recording(None)?, limits)),
+                Named::Ptx { file, kernel } => {
+                    let text = std::fs::read_to_string(&file)
+                        .with_context(|| format!("cannot read {}", file.display()))?;
+                    let module = Gpu::new(&chips::H200)
+                        .load(&text)
+                        .with_context(|| format!("{} is refused", file.display()))?;
+                    let all: Vec<virtual_gpu::Kernel> = module.kernels().collect();
+                    let names: Vec<&str> = all.iter().map(virtual_gpu::Kernel::name).collect();
+                    if let Some(kernel) = &kernel {
+                        inspect::known(kernel, &names)?;
+                    }
+                    let meant = |found: &&virtual_gpu::Kernel| {
+                        kernel.as_deref().is_none_or(|kernel| kernel == found.name())
+                    };
+                    kernels.extend(all.iter().filter(meant).map(|found| of_ptx(found, &text, limits)));
+                }
+            }
+        }
+        Ok(kernels)
+    }
+}
+
+/// A kernel of this repository, on the device that is asked for or another.
+fn of_repository(
+    kernel: &Description,
+    context: &Context,
+    asked: Option<&'static SmLimits>,
+) -> anyhow::Result<Kernel> {
+    let device = Device::open(context.device)?;
+    let (major, minor) = device.limits().capability;
+    let own = Capability::new(u8::try_from(major)?, u8::try_from(minor)?);
+    let limits = asked.map_or_else(|| SmLimits::known(own), Ok)?;
+    Ok(Kernel {
+        name: kernel.name.to_owned(),
+        limits,
+        resources: Resources::of(&device, kernel, limits.capability)?,
+        required: kernel.bounds.block_dim,
+        max_threads: kernel.bounds.max_threads,
+        block: block_of(kernel.bounds.block_dim, kernel.bounds.max_threads),
+        dynamic_shared: 0,
+        refusal: refusal(kernel.name, limits.capability),
+    })
+}
+
+/// A kernel of any PTX.
+fn of_ptx(kernel: &virtual_gpu::Kernel, text: &str, limits: &'static SmLimits) -> Kernel {
+    let (required, max_threads) = (kernel.required_block(), kernel.max_threads());
+    Kernel {
+        name: kernel.name().to_owned(),
+        limits,
+        resources: Resources::of_ptx(kernel, text, limits.capability),
+        required,
+        max_threads,
+        block: block_of(required, max_threads),
+        dynamic_shared: 0,
+        refusal: None,
+    }
+}
+
+/// The kernels of a recording, each as its largest blocks were launched.
+fn launched(recording: &Recording, limits: &'static SmLimits) -> Vec<Kernel> {
+    let kernels = recording.kernels();
+    let largest = kernels.iter().filter_map(|kernel| {
+        let launches = recording.of(kernel).map(|launch| &launch.profile);
+        launches.max_by_key(|launch| (launch.block.iter().product::<u32>(), launch.shared_bytes))
+    });
+    let described = largest.map(|launch| {
+        let resources = Resources::launched(&launch.kernel, launch, &recording.modules, limits.capability);
+        let [x, y, z] = launch.block.map(|extent| extent as usize);
+        Kernel {
+            name: launch.kernel.clone(),
+            limits,
+            dynamic_shared: launch.shared_bytes.saturating_sub(resources.static_shared),
+            resources,
+            required: None,
+            max_threads: None,
+            block: Size::Three(x, y, z),
+            refusal: None,
+        }
+    });
+    described.collect()
+}
+
 /// The shape that a kernel demands, or 256 threads.
-pub(in crate::commands) fn block_of(kernel: &Description) -> Size {
-    match kernel.bounds.block_dim {
+fn block_of(required: Option<[u32; 3]>, max_threads: Option<u32>) -> Size {
+    match required {
         Some([x, y, z]) => Size::Three(x as usize, y as usize, z as usize),
-        None => Size::One(kernel.bounds.max_threads.map_or(256, |most| most.min(256)) as usize),
+        None => Size::One(max_threads.map_or(256, |most| most.min(256)) as usize),
     }
 }
 
 /// Refuses a shape that the kernel cannot be launched with.
-fn admits(kernel: &Description, block: Size, threads: u32) -> anyhow::Result<()> {
+fn admits(kernel: &Kernel, block: Size, threads: u32) -> anyhow::Result<()> {
     let [x, y, z] = extents(block);
-    if let Some(own) = kernel.bounds.block_dim {
+    if let Some(own) = kernel.required {
         let [a, b, c] = own;
         anyhow::ensure!(
             [x, y, z] == own.map(|extent| extent as usize),
@@ -158,7 +277,7 @@ fn admits(kernel: &Description, block: Size, threads: u32) -> anyhow::Result<()>
             kernel.name
         );
     }
-    let most = kernel.bounds.max_threads.unwrap_or(u32::MAX);
+    let most = kernel.max_threads.unwrap_or(u32::MAX);
     anyhow::ensure!(
         threads <= most,
         "`{}` admits blocks of at most {most} threads, not {threads}",
@@ -239,7 +358,7 @@ fn text(answer: &Answer) -> String {
         );
         note(&mut out, &sentence);
     }
-    if let Some(reason) = answer.kernel.as_deref().and_then(|kernel| refusal(kernel, answer.capability)) {
+    if let Some(reason) = &answer.refusal {
         note(
             &mut out,
             &format!(

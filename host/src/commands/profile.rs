@@ -4,25 +4,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gpu_model::profile::{BySpace, Counters};
-use serde::Serialize;
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::Wish;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::counters::Counted;
-use crate::merging::{Merge, merges};
-use crate::profiling;
+use crate::merging::Merge;
 use crate::registry;
 use crate::size::Size;
 use crate::source;
+use crate::subject::{Launched, Recording, Subject};
 use crate::terminal::{self, grouped};
 
 /// Arguments of `profile`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Profile {
-    /// The kernel; `warpsmith list` has them all
-    kernel: String,
+    #[command(flatten)]
+    subject: Subject,
 
     /// Problem size: N, MxN or MxNxK
     #[arg(long, allow_hyphen_values = true)]
@@ -36,50 +35,73 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith profile transpose_tile             which line has the bank conflicts
   warpsmith profile matmul_column_16 --size 64
+  warpsmith profile -- cargo run               the kernels of a program, all its processes together
+  warpsmith profile saxpy -- python3 x.py      one of them
+  warpsmith profile p.json:saxpy               what WARPSMITH_PROFILE=p.json or --json has written
   warpsmith profile stretch_structs --json   {\"version\", \"model\", \"view\": \"ptx\", \"launches\": […]}
 
 The virtual GPU makes the profile, whatever --device says. It counts PTX instructions: at its default \
 level ptxas may merge neighbouring shared accesses, so that hardware shows fewer instructions and \
 wavefronts; bytes and sectors agree.";
 
-/// The shape of `profile --json`, as `WARPSMITH_PROFILE` writes it.
-#[derive(Serialize)]
-struct Document {
-    version: u32,
-    model: String,
-    view: &'static str,
-    launches: Vec<LaunchProfile>,
-    /// Loads that `ptxas` merges, which are counted here one by one.
-    merges: Vec<Merge>,
-}
-
 impl Profile {
     /// Runs the command.
     pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
-        let launches = profiling::profile(&self.kernel, self.size)?;
-        let model = warpsmith_cuda::taken().map_or(String::new(), |taken| match taken {
-            warpsmith_cuda::Taken::Virtual(chip) => chip.key.to_owned(),
-            warpsmith_cuda::Taken::Gpu(_) => String::new(),
-        });
-        let merges = merges(&self.kernel)?;
-        let document = Document { version: 1, model, view: "ptx", launches, merges };
+        let document = self.subject.recording(self.size)?;
         let elsewhere = context.device == Wish::Gpu;
-        self.output.print(&document, |document| text(&self.kernel, document, elsewhere))?;
+        self.output.print(&document, |document| text(document, elsewhere))?;
         Ok(Outcome::Well)
     }
 }
 
-fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
+fn text(document: &Recording, elsewhere: bool) -> String {
     let mut out = String::new();
-    let launches = &document.launches;
     let gpu = if elsewhere { " (profiles are taken there, also when a real GPU is asked for)" } else { "" };
-    let whereabouts = format!(
-        "{} on the virtual GPU ({}){gpu}: {}, counted per PTX instruction",
-        terminal::heading(kernel),
-        document.model,
-        report::text::counted(launches.len() as u64, "launch", "launches")
-    );
-    out.push_str(&terminal::wrapped("", &whereabouts));
+    for (index, kernel) in document.kernels().iter().enumerate() {
+        let launched: Vec<&Launched> = document.of(kernel).collect();
+        let whereabouts = format!(
+            "{} on the virtual GPU ({}){gpu}: {}, counted per PTX instruction",
+            terminal::heading(kernel),
+            document.model,
+            report::text::counted(launched.len() as u64, "launch", "launches")
+        );
+        let gap = if index > 0 { "\n" } else { "" };
+        out.push_str(gap);
+        out.push_str(&terminal::wrapped("", &whereabouts));
+        shapes(&mut out, &launched, document.processes());
+        of_kernel(&mut out, kernel, &launched, &document.merges);
+    }
+    out
+}
+
+/// Which launches there are, if they are not one: how many of each shape, by process.
+fn shapes(out: &mut String, launched: &[&Launched], processes: usize) {
+    let shape = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
+    let mut shapes: Vec<(String, u64)> = Vec::new();
+    for launch in launched {
+        let profile = &launch.profile;
+        let mut text = format!("grid {}, block {}", shape(profile.grid), shape(profile.block));
+        if processes > 1 {
+            let _ = write!(text, ", process {}", launch.process);
+        }
+        match shapes.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => shapes.push((text, 1)),
+        }
+    }
+    if shapes.len() > 1 || processes > 1 {
+        for (shape, count) in shapes {
+            out.push_str(&terminal::wrapped("  ", &format!("{} × {shape}", grouped(count))));
+        }
+    }
+    for fault in launched.iter().filter_map(|launch| launch.profile.fault.as_deref()) {
+        out.push_str(&terminal::wrapped("  ended by: ", fault));
+    }
+}
+
+fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[Merge]) {
+    let launches: Vec<LaunchProfile> = launched.iter().map(|launch| launch.profile.clone()).collect();
+    let launches = &launches[..];
     out.push('\n');
     let Counted { counters: all, memory_instructions } = Counted::of(launches);
     let warps: u64 = launches.iter().map(|launch| launch.warp_instructions).sum();
@@ -132,9 +154,9 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
         }
     }
     out.push('\n');
-    lines(&mut out, launches, &document.merges);
+    let found = lines(out, launches, merges);
     if all.shared_load.instructions > 0 {
-        let sentence = match document.merges.is_empty() {
+        let sentence = match found == 0 {
             true => {
                 "ptxas finds no shared loads to merge here: none of one thread are of neighbouring words from an aligned start."
             }
@@ -148,7 +170,6 @@ fn text(kernel: &str, document: &Document, elsewhere: bool) -> String {
     let _ = registry::find(kernel).map(|(_, description)| {
         let _ = writeln!(out, "Source: {}:{}", registry::source(description), description.line);
     });
-    out
 }
 
 /// How many of the instructions went to which memory.
@@ -172,7 +193,9 @@ fn to_memory(by: BySpace) -> String {
 }
 
 /// The lines that touch memory, worst first, each with its source and what to do about it.
-fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
+/// Gives the number of merges told.
+fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) -> usize {
+    let mut told = 0;
     let mut by_line: BTreeMap<(String, u32), Counters> = BTreeMap::new();
     for line in launches.iter().flat_map(|launch| &launch.lines) {
         *by_line.entry((line.file.clone(), line.line)).or_default() += line.counters;
@@ -203,6 +226,7 @@ fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
             let _ = writeln!(out, "    {}", text.trim());
         }
         for merge in merges.iter().filter(|merge| (&merge.file, merge.line) == (&file, line)) {
+            told += 1;
             let sentence = format!(
                 "ptxas merges {} of its loads into {}: neighbouring words from an aligned start",
                 merge.loads, merge.into
@@ -214,4 +238,5 @@ fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) {
         }
     }
     out.push('\n');
+    told
 }

@@ -16,14 +16,23 @@ use crate::demos::{self, Stage};
 use crate::profiling;
 use crate::registry;
 use crate::resources::{self, Resources};
+use crate::size::Size;
 use crate::source;
-use crate::terminal::Progress;
+use crate::subject::{Recording, Subject};
+use crate::terminal::{self, Progress};
 
 /// Arguments of `report`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Report {
-    /// The page to write
+    #[command(flatten)]
+    subject: Subject,
+
+    /// Problem size: N, MxN or MxNxK
+    #[arg(long, allow_hyphen_values = true, requires = "names")]
+    size: Option<Size>,
+
+    /// The page to write; `-` is standard output
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
 
@@ -34,8 +43,10 @@ pub struct Report {
 const EXAMPLES: &str = "\
 Examples:
   warpsmith report --html report.html
+  warpsmith report matmul_tiled_16 --size 256 --html one.html
+  warpsmith report --html mine.html -- cargo run      the kernels of a program, or p.json, its profile
 
-All demos run on the virtual GPU at their small sizes, whatever --device says. Where a kernel is launched several \
+Without a name, all demos run on the virtual GPU at their small sizes, whatever --device says. Where a kernel is launched several \
 times, the page shows the launch that wastes most. The page is one file: no network, no script.";
 
 /// Source lines shown around each line with counters.
@@ -63,14 +74,25 @@ impl Report {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         self.check_folder()?;
-        let device = Device::open(Wish::Virtual)?;
-        let chip = match warpsmith_cuda::taken()? {
-            warpsmith_cuda::Taken::Virtual(chip) => chip,
-            warpsmith_cuda::Taken::Gpu(_) => &chips::H200,
+        let (chip, kernels) = if self.subject.is_empty() {
+            let device = Device::open(Wish::Virtual)?;
+            let chip = match warpsmith_cuda::taken()? {
+                warpsmith_cuda::Taken::Virtual(chip) => chip,
+                warpsmith_cuda::Taken::Gpu(_) => &chips::H200,
+            };
+            (chip, gather(&device, chip, !self.output.json)?)
+        } else {
+            let recording = self.subject.recording(self.size)?;
+            let chip = chips::by_key(&recording.model).unwrap_or(&chips::H200);
+            (chip, recorded(&recording, chip))
         };
-        let kernels = gather(&device, chip, !self.output.json)?;
-        let page = Page { chip, command: "warpsmith report --html FILE".to_owned(), kernels };
+        let page = Page { chip, command: self.command(), kernels };
         let html = page.render();
+        if self.is_piped() {
+            anyhow::ensure!(!self.output.json, "`-` and --json both write to standard output");
+            terminal::print(&html)?;
+            return Ok(Outcome::Well);
+        }
         std::fs::write(&self.html, &html).with_context(|| format!("cannot write {}", self.html.display()))?;
         let rows = page.kernels.into_iter().map(|kernel| Row {
             operations: kernel.operations,
@@ -92,8 +114,29 @@ impl Report {
         Ok(Outcome::Well)
     }
 
+    /// Whether the page goes to standard output.
+    fn is_piped(&self) -> bool {
+        self.html == Path::new("-")
+    }
+
+    /// The command that writes the page again.
+    fn command(&self) -> String {
+        let mut words = vec!["warpsmith report".to_owned()];
+        words.extend(self.subject.names.iter().cloned());
+        words.extend(self.size.map(|size| format!("--size {size}")));
+        words.push("--html FILE".to_owned());
+        if !self.subject.program.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.subject.program.iter().map(|word| word.display().to_string()));
+        }
+        words.join(" ")
+    }
+
     /// Says what is wrong with the file's place before the demos run, not after.
     fn check_folder(&self) -> anyhow::Result<()> {
+        if self.is_piped() {
+            return Ok(());
+        }
         let file = self.html.display();
         anyhow::ensure!(!self.html.is_dir(), "{file} is a folder; name a file in it");
         let folder = match self.html.parent() {
@@ -138,14 +181,36 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
     Ok(kernels)
 }
 
+/// Describes each kernel of a recording by its most wasteful launch.
+fn recorded(recording: &Recording, chip: &Chip) -> Vec<Kernel> {
+    let kernels = recording.kernels();
+    let described = kernels.iter().filter_map(|kernel| {
+        let launches = recording.of(kernel).count();
+        let worst = recording.of(kernel).max_by_key(|launch| launch.profile.counters.waste())?;
+        let threads = |shape: [u32; 3]| shape.map(|extent| extent.to_string()).join("×");
+        let mut size = format!("{} blocks of {}", threads(worst.profile.grid), threads(worst.profile.block));
+        if launches > 1 {
+            size.push_str(&format!(", worst of {launches}"));
+        }
+        let launch = worst.profile.clone();
+        let resources = Resources::launched(kernel, &launch, &recording.modules, chip.capability());
+        Some(kernel_of(chip, &resources, launch, size))
+    });
+    described.collect()
+}
+
 fn describe(
     device: &Device,
     chip: &Chip,
     description: &Description,
-    mut launch: LaunchProfile,
+    launch: LaunchProfile,
     size: String,
 ) -> anyhow::Result<Kernel> {
     let resources = Resources::of(device, description, chip.capability())?;
+    Ok(kernel_of(chip, &resources, launch, size))
+}
+
+fn kernel_of(chip: &Chip, resources: &Resources, mut launch: LaunchProfile, size: String) -> Kernel {
     let needs = BlockNeeds {
         threads: launch.block.iter().product(),
         registers_per_thread: resources.registers.unwrap_or(0),
@@ -155,17 +220,17 @@ fn describe(
     let occupancy = Occupancy::new(chip.sm, needs).map_err(|error| error.to_string());
     let source = source_lines(&launch);
     for line in &mut launch.lines {
-        line.file = source::relative(&line.file).to_owned();
+        line.file = source::relative(&line.file);
     }
     let operations = launch.operations.total();
-    Ok(Kernel {
+    Kernel {
         launch,
         size,
         source,
         occupancy,
         operations: (operations > 0).then_some(operations as f64),
         measured: None,
-    })
+    }
 }
 
 /// The lines with counters and a few around each, as far as the source is here.
@@ -183,7 +248,7 @@ fn source_lines(launch: &LaunchProfile) -> Vec<SourceLine> {
         let all: Vec<&str> = text.lines().collect();
         lines.extend(numbers.into_iter().filter_map(|number| {
             Some(SourceLine {
-                file: source::relative(file).to_owned(),
+                file: source::relative(file),
                 number,
                 text: (*all.get(number as usize - 1)?).to_owned(),
             })

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use gpu_model::Chip;
-use gpu_model::profile::{Counters, Operations};
+use gpu_model::profile::{Counters, LaunchProfile, Operations};
 use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, Work};
 use report::text::Point;
 use report::unit::rate;
@@ -10,31 +10,30 @@ use serde::Serialize;
 
 use super::occupancy::{CHIP, parse_chip};
 use crate::answer::{Context, Outcome, Output};
-use crate::profiling;
 use crate::size::Size;
+use crate::subject::Subject;
 use crate::terminal;
 
 /// Arguments of `roofline`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Roofline {
-    /// Kernels, counted on the virtual GPU
-    #[arg(required_unless_present_any = ["example", "intensity"])]
-    kernels: Vec<String>,
+    #[command(flatten)]
+    subject: Subject,
 
     /// Problem size: N, MxN or MxNxK
-    #[arg(long, allow_hyphen_values = true, requires = "kernels", conflicts_with = "intensity")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "intensity")]
     size: Option<Size>,
 
     /// Operations per byte of a kernel that you have counted yourself
-    #[arg(long, value_parser = intensity, allow_hyphen_values = true, conflicts_with = "kernels")]
+    #[arg(long, value_parser = intensity, allow_hyphen_values = true, conflicts_with_all = ["names", "program"])]
     intensity: Option<f64>,
 
     #[arg(long, value_parser = parse_chip, default_value = "h200", help = CHIP.as_str())]
     model: &'static Chip,
 
     /// The worked example of the teaching texts: 200 GB/s, 1,500 GFLOP/s
-    #[arg(long, conflicts_with_all = ["kernels", "intensity", "model"])]
+    #[arg(long, conflicts_with_all = ["names", "program", "intensity", "model"])]
     example: bool,
 
     #[command(flatten)]
@@ -45,6 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith roofline matmul_naive matmul_tiled_16 matmul_tiled_32
   warpsmith roofline tensor_bf16_nt --size 256     under the roof of tensor cores
+  warpsmith roofline -- cargo run                  the kernels of a program, or p.json, its profile
   warpsmith roofline --example
   warpsmith roofline --intensity 0.25 --model rtx4090";
 
@@ -111,8 +111,12 @@ impl Roofline {
             .map(|intensity| kernel("the kernel", intensity, Arithmetic::F32, &lines))
             .into_iter()
             .collect();
-        for name in &self.kernels {
-            kernels.push(counted(name, self.size, self.model)?);
+        if self.intensity.is_none() {
+            let recording = self.subject.recording(self.size)?;
+            for name in recording.kernels() {
+                let launches = recording.of(&name).map(|launch| &launch.profile);
+                kernels.push(counted(&name, launches, self.model)?);
+            }
         }
         Ok(Answer {
             chip: Some(self.model.name),
@@ -125,11 +129,14 @@ impl Roofline {
 }
 
 /// A kernel as the virtual GPU counts it, all launches of its demo together.
-fn counted(name: &str, size: Option<Size>, chip: &Chip) -> anyhow::Result<KernelAnswer> {
-    let launches = profiling::profile(name, size)?;
-    let counted = launches.iter().map(|launch| launch.counters).sum::<Counters>();
+fn counted<'a>(
+    name: &str,
+    launches: impl Iterator<Item = &'a LaunchProfile> + Clone,
+    chip: &Chip,
+) -> anyhow::Result<KernelAnswer> {
+    let counted = launches.clone().map(|launch| launch.counters).sum::<Counters>();
     let (read, written) = (counted.global_read(), counted.global_written());
-    let operations = launches.iter().map(|launch| launch.operations).sum::<Operations>();
+    let operations = launches.map(|launch| launch.operations).sum::<Operations>();
     let work = Work {
         operations: operations.total() as f64,
         requested_bytes: (read.bytes + written.bytes) as f64,

@@ -1,0 +1,107 @@
+//! What commands can be about besides the kernels of this repository: programs, profiles that were written, and PTX.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const WARPSMITH: &str = env!("CARGO_BIN_EXE_warpsmith");
+
+const KERNELS: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry bound(.param .u64 p) .maxntid 128, 1, 1 { .shared .align 4 .b8 tile[4096]; ret; }
+.visible .entry other() { { ret; } }
+";
+
+fn warpsmith(folder: &Path, arguments: &[&str]) -> Output {
+    let mut tool = Command::new(WARPSMITH);
+    tool.args(arguments).current_dir(folder).env_remove("WARPSMITH_PROFILE");
+    tool.output().expect("the tool starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[track_caller]
+fn answers(folder: &Path, arguments: &[&str]) -> String {
+    let output = warpsmith(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_programs_processes_are_profiled_together_and_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let twice = format!("'{WARPSMITH}' demo first --size 1000; '{WARPSMITH}' demo first --size 320");
+    let text = answers(folder.path(), &["profile", "vecadd", "--", "sh", "-c", &twice]);
+    assert!(text.contains("vecadd on the virtual GPU (h200): 2 launches"), "{text}");
+    assert!(text.contains(", process 1") && text.contains(", process 2"), "{text}");
+    assert!(text.contains("vecadd.rs:") || text.contains("first.rs:"), "{text}");
+    let json = answers(folder.path(), &["profile", "--json", "--", "sh", "-c", &twice]);
+    std::fs::write(folder.path().join("p.json"), &json).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let launches = json["launches"].as_array().unwrap();
+    assert_eq!(launches.first().unwrap()["process"], 1);
+    assert_eq!(launches.last().unwrap()["process"], 2);
+
+    // What was written is read again, by every command that needs launches.
+    let again = answers(folder.path(), &["profile", "p.json:vecadd"]);
+    assert!(again.contains("2 launches"), "{again}");
+    assert!(answers(folder.path(), &["roofline", "p.json:vecadd"]).contains("vecadd: "));
+    assert!(answers(folder.path(), &["occupancy", "p.json:vecadd"]).contains("on a multiprocessor"));
+    let page = answers(folder.path(), &["report", "p.json", "--html", "-"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("id=\"kernel-vecadd\""), "{page}");
+    let wrong = warpsmith(folder.path(), &["profile", "p.json:vecad"]);
+    assert!(!wrong.status.success() && said(&wrong).contains("is `vecadd` meant?"), "{}", said(&wrong));
+}
+
+#[cfg(unix)]
+#[test]
+fn code_and_occupancy_are_those_of_the_modules_that_a_program_loads() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = ["--", WARPSMITH, "demo", "first", "--size", "1000"];
+    let ptx = answers(folder.path(), &[&["inspect", "vecadd"][..], &program].concat());
+    assert!(ptx.starts_with(".visible .entry vecadd(") && ptx.ends_with("}\n"), "{ptx}");
+    assert_eq!(ptx.matches(".entry").count(), 1);
+    let text = answers(folder.path(), &[&["occupancy", "vecadd"][..], &program].concat());
+    assert!(text.starts_with("vecadd: "), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_without_cuda_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["profile", "roofline", "occupancy", "inspect"] {
+        let output = warpsmith(folder.path(), &[command, "--", "true"]);
+        assert!(!output.status.success(), "{command}");
+        assert!(said(&output).contains("`true` made no CUDA call"), "{command}: {}", said(&output));
+    }
+}
+
+#[test]
+fn ptx_is_inspected_and_its_limits_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.ptx"), KERNELS).unwrap();
+    let all = answers(folder.path(), &["inspect", "k.ptx"]);
+    assert_eq!(all.matches(".entry").count(), 2, "{all}");
+    let other = answers(folder.path(), &["inspect", "k.ptx:other"]);
+    assert_eq!(other.trim(), ".visible .entry other() { { ret; } }");
+    let text = answers(folder.path(), &["occupancy", "k.ptx:bound"]);
+    assert!(text.contains("4096 bytes of static") && text.contains("128 threads"), "{text}");
+    for (arguments, part) in [
+        (&["occupancy", "k.ptx:bound", "--block", "256"][..], "at most 128 threads"),
+        (&["inspect", "k.ptx:bund"], "is `bound` meant?"),
+        (&["occupancy", "k.ptx"], "name one of bound, other"),
+        (&["profile", "k.ptx"], "which launches nothing"),
+        (&["inspect", "none.ptx"], "cannot read none.ptx"),
+        (&["profile"], "name a kernel, a file or a program"),
+        (&["occupancy"], "name a kernel, a file or a program"),
+    ] {
+        let output = warpsmith(folder.path(), arguments);
+        assert!(!output.status.success() && said(&output).contains(part), "{arguments:?}: {}", said(&output));
+    }
+}
