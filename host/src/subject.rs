@@ -185,15 +185,6 @@ impl Subject {
         self.names.is_empty() && self.program.is_empty()
     }
 
-    /// Asks for something to be about.
-    pub fn ensure_named(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            !self.is_empty(),
-            "name a kernel, a file or a program: `warpsmith list` names the kernels, and `--help` has examples"
-        );
-        Ok(())
-    }
-
     /// What is named, if no program is.
     pub fn named(&self) -> anyhow::Result<Vec<Named>> {
         let named: Vec<Vec<Named>> =
@@ -235,7 +226,6 @@ impl Subject {
 
     /// The launches: of the program, of profiles, and of demos, which run for them. PTX alone launches nothing.
     pub fn recording(&self, size: Option<Size>) -> anyhow::Result<Recording> {
-        self.ensure_named()?;
         if let Some(mut all) = self.run()? {
             anyhow::ensure!(
                 !all.launches.is_empty(),

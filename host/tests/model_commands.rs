@@ -226,7 +226,7 @@ fn wrong_input_is_answered_with_the_limit() {
         ("explain", 2, "banks"),
         ("roofline --intensity 0", 2, "above 0"),
         ("roofline --intensity NaN", 2, "above 0"),
-        ("roofline", 2, "KERNELS"),
+        ("roofline", 2, "KERNEL|FILE"),
         ("roofline no_such_kernel", 1, "no_such_kernel"),
         ("roofline transpose_copy --device virtual", 1, "no ratio to draw"),
         ("report", 2, "--html"),

@@ -11,7 +11,7 @@ const KERNELS: &str = "
 .version 7.0
 .target sm_75
 .address_size 64
-.visible .entry bound(.param .u64 p) .maxntid 128, 1, 1 { .shared .align 4 .b8 tile[4096]; ret; }
+.visible .entry bound(.param .u64 p) .maxntid 128, 1, 1 { .shared .align 4 .b8 tile[4096]; .reg .u32 %r; ld.shared.u32 %r, [tile]; ret; }
 .visible .entry other() { { ret; } }
 ";
 
@@ -98,8 +98,8 @@ fn ptx_is_inspected_and_its_limits_are_told() {
         (&["occupancy", "k.ptx"], "name one of bound, other"),
         (&["profile", "k.ptx"], "which launches nothing"),
         (&["inspect", "none.ptx"], "cannot read none.ptx"),
-        (&["profile"], "name a kernel, a file or a program"),
-        (&["occupancy"], "name a kernel, a file or a program"),
+        (&["profile"], "KERNEL|FILE"),
+        (&["occupancy"], "KERNEL|FILE"),
     ] {
         let output = warpsmith(folder.path(), arguments);
         assert!(!output.status.success() && said(&output).contains(part), "{arguments:?}: {}", said(&output));

@@ -17,6 +17,7 @@ use crate::subject::{Named, Recording, Subject};
 /// Arguments of `inspect`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("about").required(true).multiple(true).args(["names", "program"])))]
 pub struct Inspect {
     #[command(flatten)]
     subject: Subject,
@@ -80,7 +81,6 @@ struct Answer {
 impl Inspect {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        self.subject.ensure_named()?;
         let mut answers = Vec::new();
         if let Some(recording) = self.subject.run()? {
             for kernel in wanted(&recording, &self.subject.names)? {

@@ -21,6 +21,7 @@ use crate::terminal;
 /// Arguments of `occupancy`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("about").required(true).multiple(true).args(["names", "program", "block", "example"])))]
 pub struct Occupancy {
     #[command(flatten)]
     subject: Subject,
@@ -107,7 +108,7 @@ impl Occupancy {
         };
         let kernels = self.kernels(context, asked)?;
         let one = match &kernels[..] {
-            [] if self.block.is_none() => return self.subject.ensure_named().map(|()| Outcome::Well),
+            [] if !self.subject.is_empty() => anyhow::bail!("there is no kernel in it"),
             [] => None,
             [kernel] => Some(kernel),
             several => {

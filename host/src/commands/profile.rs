@@ -19,6 +19,7 @@ use crate::terminal::{self, grouped};
 /// Arguments of `profile`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("about").required(true).multiple(true).args(["names", "program"])))]
 pub struct Profile {
     #[command(flatten)]
     subject: Subject,

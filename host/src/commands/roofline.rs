@@ -17,6 +17,7 @@ use crate::terminal;
 /// Arguments of `roofline`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("about").required(true).multiple(true).args(["names", "program", "intensity", "example"])))]
 pub struct Roofline {
     #[command(flatten)]
     subject: Subject,
