@@ -23,7 +23,7 @@ pub fn difference(host: &[u64], ptx: Option<&str>) -> Option<String> {
     }
     let (host, device) = (ours.parameters.len(), theirs.parameters.len());
     if host != device {
-        return Some(format!("it has {host} parameters on the host and {device} in the PTX"));
+        return Some(format!("its number of parameters is {host} on the host and {device} in the PTX"));
     }
     for (number, (host, device)) in ours.parameters.iter().zip(theirs.parameters).enumerate() {
         if host != device {
@@ -136,7 +136,7 @@ mod tests {
                 numbers(4, 256, "u32", 12)[..11].to_vec(),
                 "it requires len() of parameter 1 == 12 on the host and nothing in the PTX",
             ),
-            (vec![256, 1, 1, 0], "it has 1 parameters on the host and 0 in the PTX"),
+            (vec![256, 1, 1, 0], "its number of parameters is 1 on the host and 0 in the PTX"),
             (vec![256, 1], "the PTX describes it in a way that this host does not know"),
         ] {
             assert_eq!(said(&device).as_deref(), Some(text));

@@ -2,7 +2,6 @@
 //! shape of the launch against kernel and device before it starts.
 
 use std::marker::PhantomData;
-use std::sync::OnceLock;
 
 use blockwise::BlockwiseKernel;
 use cuda_std::{Kernel, Takes};
@@ -58,8 +57,6 @@ pub struct Launcher<'d, K> {
     max_threads: u32,
     /// What the PTX says that a kernel without `unsafe` was compiled with.
     agreed: Option<&'static str>,
-    /// Set once the host has found the same.
-    agrees: OnceLock<()>,
     kernel: PhantomData<K>,
 }
 
@@ -76,23 +73,18 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         };
         let static_shared = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
         let max_threads = attribute(FunctionAttribute::MaxThreadsPerBlock)?;
-        let agrees = OnceLock::new();
-        Ok(Self { device, function, static_shared, max_threads, agreed, agrees, kernel: PhantomData })
+        Ok(Self { device, function, static_shared, max_threads, agreed, kernel: PhantomData })
     }
 
-    /// Compares the kernel with the PTX's, at the first launch.
+    /// Compares the kernel with the PTX's: a dozen numbers, less than a launch costs by far.
     pub(crate) fn agree(&self) -> Result<(), Error>
     where
         K: BlockwiseKernel,
     {
-        if self.agrees.get().is_some() {
-            return Ok(());
+        match agreement::difference(K::AGREED, self.agreed) {
+            Some(difference) => Err(Error::Disagreement { kernel: K::NAME, difference }),
+            None => Ok(()),
         }
-        if let Some(difference) = agreement::difference(K::AGREED, self.agreed) {
-            return Err(Error::Disagreement { kernel: K::NAME, difference });
-        }
-        let _ = self.agrees.set(());
-        Ok(())
     }
 
     /// The device that it was found on.

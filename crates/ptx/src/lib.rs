@@ -42,7 +42,7 @@ pub use error::{Error, Problem};
 pub use instruction::{Address, Guard, Instruction, Opcode, Operand};
 pub use lines::{Frame, SourceLines};
 pub use name::Name;
-pub use nearest::nearest;
+pub use nearest::{meant, nearest};
 pub use types::{Linkage, ScalarType, Space};
 
 /// Parses a whole module.

@@ -17,6 +17,16 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> 
     })
 }
 
+/// The question that follows a name which is none of `names`, with a blank before it; nothing if none is like it.
+///
+/// ```
+/// assert_eq!(ptx::meant("sapxy", ["vecadd", "saxpy"].into_iter()), " is `saxpy` meant?");
+/// assert_eq!(ptx::meant("histogram", ["vecadd", "saxpy"].into_iter()), "");
+/// ```
+pub fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    nearest(name, names).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
+}
+
 /// How many letters differ (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();

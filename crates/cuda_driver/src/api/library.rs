@@ -59,9 +59,11 @@ pub fn cuLibraryGetKernel(kernel: Out<CUkernel>, library: CUlibrary, name: Text)
     kernel.required()?;
     let library = LIBRARIES.get(library)?;
     let name = name.get()?;
-    let found = library.kernels.iter().find(|(known, _)| *known == name);
-    let names: Vec<&str> = library.kernels.iter().map(|(known, _)| known.as_str()).collect();
-    kernel.set(found.ok_or_else(|| no_kernel(&names, &name))?.1)
+    let found = library.kernels.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+        let names: Vec<&str> = library.kernels.iter().map(|(known, _)| known.as_str()).collect();
+        no_kernel(&names, &name)
+    })?;
+    kernel.set(found.1)
 }
 
 pub fn cuLibraryGetKernelCount(count: Out<u32>, library: CUlibrary) -> Answer {

@@ -53,12 +53,12 @@ fn instead(name: &str, names: &[&str]) -> String {
             "; it has `{mangled}`, the same name mangled: put `#[unsafe(no_mangle)]` on it (in C++ `extern \"C\"`)"
         );
     }
-    let meant = ptx::nearest(name, names.iter().copied());
-    let meant = meant.map_or(".".to_owned(), |nearest| format!("; is `{nearest}` meant?"));
+    let meant = ptx::meant(name, names.iter().copied());
+    let sign = if meant.is_empty() { "." } else { ";" };
     let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{meant} It has {}{more}", listed.join(", "))
+    format!("{sign}{meant} It has {}{more}", listed.join(", "))
 }
 
 /// The name as Rust or C++ mangles it: with its length before it.
