@@ -5,12 +5,35 @@ use warpsmith_launch::Wish;
 use crate::terminal;
 
 /// What a command found, once it could do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// All is well: exit code 0.
+    #[default]
     Well,
     /// The command worked and found something wrong, which it has printed: exit code 1.
     NotWell,
+    /// The program that it ran ended with this exit code, which becomes its own.
+    Ended(i32),
+}
+
+impl Outcome {
+    /// What a program ended with; 1 if a signal ended it.
+    pub fn of(status: std::process::ExitStatus) -> Self {
+        match status.code() {
+            Some(0) => Self::Well,
+            Some(code) => Self::Ended(code),
+            None => Self::NotWell,
+        }
+    }
+
+    /// The exit code.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Well => 0,
+            Self::NotWell => 1,
+            Self::Ended(code) => code,
+        }
+    }
 }
 
 /// What every command gets besides its own arguments.

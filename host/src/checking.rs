@@ -151,10 +151,7 @@ pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow:
     match answer.exit_code {
         Some(0) if search.denies(&answer.findings) => Ok(Outcome::NotWell),
         Some(0) => Ok(Outcome::Well),
-        Some(code) => {
-            drop(folder);
-            std::process::exit(code)
-        }
+        Some(code) => Ok(Outcome::Ended(code)),
         None => Ok(Outcome::NotWell),
     }
 }

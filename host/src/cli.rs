@@ -8,6 +8,7 @@ use warpsmith_launch::Wish;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::commands;
+use crate::subject::NothingRecorded;
 use crate::terminal;
 
 /// CUDA kernels in stable Rust, tried on a virtual GPU, run at full speed on a real one.
@@ -120,15 +121,16 @@ pub fn main() -> ExitCode {
     let command = cli.command.unwrap_or_else(|| Command::Demo(commands::demo::Demo::all(cli.output)));
     let ended = dispatch(&command, &context)
         .and_then(|outcome| warpsmith_cuda::profile::finish().map(|()| outcome).map_err(anyhow::Error::msg));
-    match ended {
-        Ok(Outcome::Well) => ExitCode::SUCCESS,
-        Ok(Outcome::NotWell) => ExitCode::from(1),
-        Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
+    let code = match ended {
+        Ok(outcome) => outcome.code(),
+        Err(error) if terminal::is_closed_pipe(&error) => 0,
         Err(error) => {
             fail(&error);
-            ExitCode::from(1)
+            error.downcast_ref::<NothingRecorded>().map_or(1, |nothing| nothing.code)
         }
-    }
+    };
+    // Not `ExitCode`, whose codes are bytes: those of some systems' programs are not.
+    std::process::exit(code)
 }
 
 /// Says what went wrong: to a person on standard error, and as JSON on standard output if that was asked for.

@@ -53,7 +53,7 @@ pub fn merges(module: &ptx::Module, function: &ptx::Function) -> Vec<Merge> {
 }
 
 /// The instructions in order; a label, where others may come in, is nothing.
-fn flatten<'a>(statements: &'a [Statement], out: &mut Vec<Option<&'a Instruction>>) {
+pub fn flatten<'a>(statements: &'a [Statement], out: &mut Vec<Option<&'a Instruction>>) {
     for statement in statements {
         match statement {
             Statement::Instruction(instruction) => out.push(Some(instruction)),

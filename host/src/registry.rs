@@ -9,7 +9,7 @@ pub fn source(kernel: &Description) -> &'static str {
 }
 
 /// All kernels with their family.
-pub fn kernels() -> impl Iterator<Item = (&'static str, &'static Description)> {
+pub fn kernels() -> impl Iterator<Item = (&'static str, &'static Description)> + Clone {
     FAMILIES.iter().flat_map(|(family, kernels)| kernels.iter().map(move |kernel| (*family, kernel)))
 }
 
@@ -30,9 +30,7 @@ pub fn find(name: &str) -> anyhow::Result<(&'static str, &'static Description)> 
 
 /// The question after a name that is no kernel's, nor one of those that may stand there, too.
 pub fn meant(name: &str, others: &[&'static str]) -> String {
-    let names: Vec<&str> = others.iter().copied().chain(kernels().map(|(_, kernel)| kernel.name)).collect();
-    ptx::nearest(name, names.iter().copied())
-        .map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
+    ptx::meant(name, others.iter().copied().chain(kernels().map(|(_, kernel)| kernel.name)))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use gpu_model::profile::LaunchProfile;
 use serde::{Deserialize, Serialize};
 use warpsmith_launch::Description;
 
+use crate::answer::Outcome;
 use crate::merging::{Merge, merges};
 use crate::modules::LEVELS;
 use crate::profiling;
@@ -67,6 +68,24 @@ impl Named {
             Err(unknown) => Err(unknown),
         }
     }
+
+    /// The launches: those of a profile, or of a demo, which runs for them.
+    pub fn recording(&self, size: Option<Size>) -> anyhow::Result<Recording> {
+        match self {
+            Self::Profile { file, kernel } => {
+                let file_name = file.display();
+                anyhow::ensure!(size.is_none(), "--size says how to run a demo; {file_name} was recorded");
+                let mut recording = Recording::read(file)?;
+                recording.keep(kernel.as_deref().as_slice())?;
+                Ok(recording)
+            }
+            Self::Ptx { file, .. } => anyhow::bail!(
+                "{} is PTX, which launches nothing: name a program that does, after `--`",
+                file.display()
+            ),
+            Self::Kernel { kernel, .. } => of_demo(kernel, size),
+        }
+    }
 }
 
 /// A file's form, its path, and the kernel that stands behind a colon, if the name is a file's.
@@ -109,12 +128,24 @@ pub struct Recording {
     /// The PTX of the modules that a program has loaded.
     #[serde(skip)]
     pub modules: Vec<String>,
+    /// How the program ended that was run for it.
+    #[serde(skip)]
+    pub outcome: Outcome,
+}
+
+/// A program gave nothing that a command can be about.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct NothingRecorded {
+    why: String,
+    /// The program's exit code, or 1 if it ended well.
+    pub code: i32,
 }
 
 impl Recording {
     fn new(model: String) -> Self {
-        let (launches, merges, modules) = Default::default();
-        Self { version: 1, model, view: "ptx".to_owned(), launches, merges, modules }
+        let (launches, merges, modules, outcome) = Default::default();
+        Self { version: 1, model, view: "ptx".to_owned(), launches, merges, modules, outcome }
     }
 
     /// Reads a profile that was written.
@@ -143,8 +174,7 @@ impl Recording {
             anyhow::ensure!(
                 names().any(|name| name == kernel),
                 "no launch is of a kernel `{kernel}`;{} launched were {}",
-                ptx::nearest(kernel, names())
-                    .map_or(String::new(), |nearest| format!(" is `{nearest}` meant?")),
+                ptx::meant(kernel, names()),
                 self.kernels().join(", ")
             );
         }
@@ -215,12 +245,15 @@ impl Subject {
         if !status.success() {
             eprintln!("warpsmith: `{}` failed ({status}); what it did until then follows", program.name());
         }
-        anyhow::ensure!(
-            !all.modules.is_empty() || !all.launches.is_empty(),
-            "{}, none that loads or launches a kernel{}",
-            program.no_call(),
-            if status.success() { "" } else { "; it failed" }
-        );
+        all.outcome = Outcome::of(status);
+        if all.modules.is_empty() && all.launches.is_empty() {
+            let (failed, code) = match all.outcome {
+                Outcome::Well => ("", 1),
+                outcome => ("; it failed", outcome.code()),
+            };
+            let why = format!("{}, none that loads or launches a kernel{failed}", program.no_call());
+            return Err(NothingRecorded { why, code }.into());
+        }
         Ok(Some(all))
     }
 
@@ -244,23 +277,7 @@ impl Subject {
         }
         let mut all = Recording::new(String::new());
         for named in self.named()? {
-            all.add(match named {
-                Named::Profile { file, kernel } => {
-                    anyhow::ensure!(
-                        size.is_none(),
-                        "--size says how to run a demo; {} was recorded",
-                        file.display()
-                    );
-                    let mut recording = Recording::read(&file)?;
-                    recording.keep(kernel.as_deref().as_slice())?;
-                    recording
-                }
-                Named::Ptx { file, .. } => anyhow::bail!(
-                    "{} is PTX, which launches nothing: name a program that does, after `--`",
-                    file.display()
-                ),
-                Named::Kernel { kernel, .. } => of_demo(kernel, size)?,
-            });
+            all.add(named.recording(size)?);
         }
         Ok(all)
     }

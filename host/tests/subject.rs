@@ -67,8 +67,25 @@ fn code_and_occupancy_are_those_of_the_modules_that_a_program_loads() {
     let ptx = answers(folder.path(), &[&["inspect", "vecadd"][..], &program].concat());
     assert!(ptx.starts_with(".visible .entry vecadd(") && ptx.ends_with("}\n"), "{ptx}");
     assert_eq!(ptx.matches(".entry").count(), 1);
+    let source = answers(folder.path(), &[&["inspect", "vecadd", "--source"][..], &program].concat());
+    assert!(source.contains("#[kernel]\npub ") && source.contains("fn vecadd("), "{source}");
     let text = answers(folder.path(), &[&["occupancy", "vecadd"][..], &program].concat());
     assert!(text.starts_with("vecadd: "), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_fails_hands_its_exit_code_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let then_fails = format!("'{WARPSMITH}' demo first --size 1000; exit 7");
+    for command in ["profile", "roofline", "occupancy", "inspect"] {
+        let output = warpsmith(folder.path(), &[command, "vecadd", "--", "sh", "-c", &then_fails]);
+        assert_eq!(output.status.code(), Some(7), "{command}: {}", said(&output));
+        assert!(said(&output).contains("`sh` failed (exit status: 7)"), "{command}: {}", said(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("vecadd"), "{command}: {}", said(&output));
+        let output = warpsmith(folder.path(), &[command, "--", "sh", "-c", "exit 9"]);
+        assert_eq!(output.status.code(), Some(9), "{command}: {}", said(&output));
+    }
 }
 
 #[cfg(unix)]
@@ -92,10 +109,15 @@ fn ptx_is_inspected_and_its_limits_are_told() {
     assert_eq!(other.trim(), ".visible .entry other() { { ret; } }");
     let text = answers(folder.path(), &["occupancy", "k.ptx:bound"]);
     assert!(text.contains("4096 bytes of static") && text.contains("128 threads"), "{text}");
+    let both = answers(folder.path(), &["occupancy", "k.ptx"]);
+    assert!(both.starts_with("bound: ") && both.contains("\nother: "), "{both}");
+    let json: Value =
+        serde_json::from_str(&answers(folder.path(), &["occupancy", "k.ptx", "--json"])).unwrap();
+    assert_eq!((&json[0]["kernel"], &json[1]["kernel"]), (&"bound".into(), &"other".into()));
     for (arguments, part) in [
         (&["occupancy", "k.ptx:bound", "--block", "256"][..], "at most 128 threads"),
         (&["inspect", "k.ptx:bund"], "is `bound` meant?"),
-        (&["occupancy", "k.ptx"], "name one of bound, other"),
+        (&["inspect", "k.ptx:bound", "--source"], "does not say its lines"),
         (&["profile", "k.ptx"], "which launches nothing"),
         (&["inspect", "none.ptx"], "cannot read none.ptx"),
         (&["profile"], "KERNEL|FILE"),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use warpsmith_launch::Description;
 
 use crate::answer::{Context, Outcome, Output};
+use crate::merging;
 use crate::modules::LEVELS;
 use crate::programs;
 use crate::registry;
@@ -45,7 +46,7 @@ struct Form {
     /// The machine code that ptxas makes of the PTX, with registers and spills
     #[arg(long)]
     sass: bool,
-    /// The Rust source
+    /// The source: of any PTX that says its lines, where the files are on this machine
     #[arg(long)]
     source: bool,
 }
@@ -55,7 +56,7 @@ Examples:
   warpsmith inspect matmul_tiled_16
   warpsmith inspect matmul_tiled_16 --source
   warpsmith inspect kernels.ptx:saxpy --sass                 any PTX, or one kernel of it
-  warpsmith inspect saxpy -- cargo run                       of what a program loads
+  warpsmith inspect saxpy --source -- cargo run              of what a program loads
   warpsmith inspect matmul_tiled_16 --sass --arch sm_75      see `warpsmith doctor`";
 
 fn architecture(text: &str) -> Result<String, String> {
@@ -81,13 +82,14 @@ struct Answer {
 impl Inspect {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let mut answers = Vec::new();
+        let (mut answers, mut outcome) = (Vec::new(), Outcome::Well);
         if let Some(recording) = self.subject.run()? {
             for kernel in wanted(&recording, &self.subject.names)? {
                 let text = recording.modules.iter().find(|text| entry(text, &kernel).is_some());
                 let text = text.with_context(|| format!("`{kernel}` is in no module of the program"))?;
                 answers.push(self.of_ptx(text, &kernel, "")?);
             }
+            outcome = recording.outcome;
         }
         for named in if answers.is_empty() { self.subject.named()? } else { Vec::new() } {
             match named {
@@ -116,14 +118,14 @@ impl Inspect {
             [answer] => self.output.print(answer, |answer| answer.text.clone())?,
             several => self.output.print(&several, |answers| text(answers))?,
         }
-        Ok(Outcome::Well)
+        Ok(outcome)
     }
 
     /// A kernel of this repository.
     fn of_repository(&self, kernel: &Description) -> anyhow::Result<Answer> {
         let level = LEVELS.of(kernel.name)?.with_context(|| format!("`{}` is in no module", kernel.name))?;
         let (form, text) = match &self.form {
-            form if form.source => ("source", rust(kernel)?),
+            form if form.source => ("source", source_of(kernel.file, kernel.line, kernel.name)?),
             form if form.llvm => ("llvm", llvm(kernel.name)?),
             form if form.sass => ("sass", sass(kernel.name, level.ptx(), &self.arch)?),
             _ => ("ptx", ptx(kernel.name, level.ptx())?),
@@ -134,15 +136,22 @@ impl Inspect {
 
     /// A kernel of any PTX.
     fn of_ptx(&self, text: &str, kernel: &str, file: &str) -> anyhow::Result<Answer> {
-        anyhow::ensure!(
-            !self.form.source && !self.form.llvm,
-            "`{kernel}` is there as PTX: --ptx and --sass show it"
-        );
-        let (form, shown) = match self.form.sass {
-            true => ("sass", sass(kernel, text, &self.arch)?),
-            false => ("ptx", ptx(kernel, text)?),
+        let place = place(text, kernel)?;
+        let (form, shown) = match &self.form {
+            form if form.llvm => {
+                anyhow::bail!("`{kernel}` is there as PTX: --ptx, --sass and --source show it")
+            }
+            form if form.source => {
+                let (file, line) = place.as_ref().with_context(|| {
+                    format!("the PTX of `{kernel}` does not say its lines (nvcc does with -lineinfo)")
+                })?;
+                ("source", source_of(file, *line, kernel)?)
+            }
+            form if form.sass => ("sass", sass(kernel, text, &self.arch)?),
+            _ => ("ptx", ptx(kernel, text)?),
         };
-        Ok(Answer { kernel: kernel.to_owned(), form, file: file.to_owned(), line: 0, text: shown })
+        let (file, line) = place.map_or((file.to_owned(), 0), |(file, line)| (source::relative(&file), line));
+        Ok(Answer { kernel: kernel.to_owned(), form, file, line, text: shown })
     }
 }
 
@@ -154,11 +163,10 @@ fn entries(module: &ptx::Module) -> impl Iterator<Item = &str> {
 
 /// Refuses a name that is none of a module's kernels.
 pub(in crate::commands) fn known(kernel: &str, all: &[&str]) -> anyhow::Result<()> {
-    let meant = ptx::nearest(kernel, all.iter().copied());
     anyhow::ensure!(
         all.contains(&kernel),
         "there is no kernel `{kernel}`;{} it has {}",
-        meant.map_or(String::new(), |nearest| format!(" is `{nearest}` meant?")),
+        ptx::meant(kernel, all.iter().copied()),
         all.join(", ")
     );
     Ok(())
@@ -201,7 +209,7 @@ fn entry<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
         _ => false,
     })?;
     let end = at + brace.0 + 1;
-    Some(&text[begin..text[end..].starts_with('\n').then_some(end + 1).unwrap_or(end)])
+    Some(&text[begin..if text[end..].starts_with('\n') { end + 1 } else { end }])
 }
 
 fn ptx(kernel: &str, text: &str) -> anyhow::Result<String> {
@@ -222,12 +230,33 @@ fn llvm(kernel: &str) -> anyhow::Result<String> {
     anyhow::bail!("`{kernel}` is not in the LLVM module")
 }
 
-fn rust(kernel: &Description) -> anyhow::Result<String> {
-    let path = source::locate(kernel.file)
-        .with_context(|| format!("{} is not on this machine", registry::source(kernel)))?;
+/// Where a kernel of any PTX comes from: the place, outside what was inlined, of its first instruction that has one.
+fn place(text: &str, kernel: &str) -> anyhow::Result<Option<(String, u32)>> {
+    let module = ptx::parse(text)?;
+    let function = module.functions.iter().find(|function| function.name.as_str() == kernel);
+    let Some(body) = function.and_then(|function| function.body.as_ref()) else { return Ok(None) };
+    let lines = ptx::SourceLines::new(&module);
+    let mut code = Vec::new();
+    merging::flatten(&body.statements, &mut code);
+    let mut places = code.into_iter().flatten().filter_map(|instruction| instruction.loc);
+    let frame = places.find_map(|loc| lines.frames(loc).pop());
+    Ok(frame.map(|frame| (frame.file.to_string(), frame.line)))
+}
+
+/// The function of that name in a file, which one of its lines is known of.
+fn source_of(file: &str, line: u32, function: &str) -> anyhow::Result<String> {
+    let path =
+        source::locate(file).with_context(|| format!("{} is not on this machine", source::relative(file)))?;
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines: Vec<&str> = text.lines().collect();
-    let at = (kernel.line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
+    let known = (line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
+    // What a kernel begins with may be of its attribute's line.
+    let known = (known..lines.len()).find(|&i| !lines[i].trim_start().starts_with('#')).unwrap_or(known);
+    // A kernel that a macro writes has its name nowhere.
+    let named = |i: &usize| {
+        lines[*i].contains(&format!("{function}(")) || lines[*i].contains(&format!("{function}<"))
+    };
+    let at = (0..=known).rev().find(named).unwrap_or(known);
     // The documentation and attributes above belong to it; the body ends with a brace in the same column.
     let mut first = at;
     while first > 0 && lines[first - 1].trim_start().starts_with(['/', '#']) {
@@ -296,7 +325,12 @@ mod tests {
             assert!(llvm(kernel.name).unwrap().starts_with("define"), "{}", kernel.name);
         }
         let (_, kernel) = registry::find("matmul_naive").unwrap();
-        let rust = rust(kernel).unwrap();
+        let (file, line) =
+            place(LEVELS.of(kernel.name).unwrap().unwrap().ptx(), kernel.name).unwrap().unwrap();
+        let rust = source_of(kernel.file, kernel.line, kernel.name).unwrap();
+        for line in [line, kernel.line + 3] {
+            assert_eq!(source_of(&file, line, kernel.name).unwrap(), rust, "from line {line}");
+        }
         assert!(
             rust.starts_with("///") && rust.contains("fn matmul_naive") && rust.ends_with("\n}"),
             "{rust}"

@@ -55,7 +55,7 @@ pub struct Occupancy {
 
 const EXAMPLES: &str = "\
 Examples:
-  warpsmith occupancy matmul_tiled_16
+  warpsmith occupancy matmul_tiled_16 transpose
   warpsmith occupancy matmul_dynamic --block 32x32 --shared 8192
   warpsmith occupancy kernels.ptx:saxpy --block 128         any PTX
   warpsmith occupancy saxpy -- cargo run                    as a program launches it, or p.json:saxpy, its profile
@@ -106,16 +106,23 @@ impl Occupancy {
             (Some(capability), _) => Some(SmLimits::known(capability)?),
             (None, model) => model.map(|chip| chip.sm),
         };
-        let kernels = self.kernels(context, asked)?;
-        let one = match &kernels[..] {
-            [] if !self.subject.is_empty() => anyhow::bail!("there is no kernel in it"),
-            [] => None,
-            [kernel] => Some(kernel),
+        let (kernels, outcome) = self.kernels(context, asked)?;
+        match &kernels[..] {
+            [] if self.subject.is_empty() => self.output.print(&self.of(None, asked)?, text)?,
+            [] => anyhow::bail!("there is no kernel in it"),
+            [kernel] => self.output.print(&self.of(Some(kernel), asked)?, text)?,
             several => {
-                let names: Vec<&str> = several.iter().map(|kernel| kernel.name.as_str()).collect();
-                anyhow::bail!("there are several kernels: name one of {}", names.join(", "))
+                let answers: Vec<Answer> =
+                    several.iter().map(|kernel| self.of(Some(kernel), asked)).collect::<Result<_, _>>()?;
+                let texts = |answers: &Vec<Answer>| answers.iter().map(text).collect::<Vec<_>>().join("\n");
+                self.output.print(&answers, texts)?;
             }
-        };
+        }
+        Ok(outcome)
+    }
+
+    /// The answer for a kernel, or for numbers alone.
+    fn of(&self, one: Option<&Kernel>, asked: Option<&'static SmLimits>) -> anyhow::Result<Answer> {
         let own = one.map(|kernel| kernel.limits);
         let limits = own.or(asked).unwrap_or(chips::H200.sm);
         let block = self.block.or(one.map(|kernel| kernel.block));
@@ -136,7 +143,7 @@ impl Occupancy {
         };
         let found = Model::new(limits, needs)?;
         let advice = found.advice(limits);
-        let answer = Answer {
+        Ok(Answer {
             capability: limits.capability,
             kernel: one.map(|kernel| kernel.name.clone()),
             refusal: one.and_then(|kernel| kernel.refusal.clone()),
@@ -144,9 +151,7 @@ impl Occupancy {
             limits,
             occupancy: found,
             advice,
-        };
-        self.output.print(&answer, text)?;
-        Ok(Outcome::Well)
+        })
     }
 }
 
@@ -165,17 +170,22 @@ struct Kernel {
 }
 
 impl Occupancy {
-    /// The kernels that are meant; none if only numbers are given.
-    fn kernels(&self, context: &Context, asked: Option<&'static SmLimits>) -> anyhow::Result<Vec<Kernel>> {
+    /// The kernels that are meant, none if only numbers are given; and how the program ended that was run for them.
+    fn kernels(
+        &self,
+        context: &Context,
+        asked: Option<&'static SmLimits>,
+    ) -> anyhow::Result<(Vec<Kernel>, Outcome)> {
         let limits = asked.unwrap_or(chips::H200.sm);
         if !self.subject.program.is_empty() {
-            return Ok(launched(&self.subject.recording(None)?, limits));
+            let recording = self.subject.recording(None)?;
+            return Ok((launched(&recording, limits), recording.outcome));
         }
         let mut kernels = Vec::new();
         for named in self.subject.named()? {
             match named {
                 Named::Kernel { kernel, .. } => kernels.push(of_repository(kernel, context, asked)?),
-                Named::Profile { .. } => kernels.extend(launched(&self.subject.recording(None)?, limits)),
+                named @ Named::Profile { .. } => kernels.extend(launched(&named.recording(None)?, limits)),
                 Named::Ptx { file, kernel } => {
                     let text = std::fs::read_to_string(&file)
                         .with_context(|| format!("cannot read {}", file.display()))?;
@@ -194,7 +204,7 @@ impl Occupancy {
                 }
             }
         }
-        Ok(kernels)
+        Ok((kernels, Outcome::Well))
     }
 }
 

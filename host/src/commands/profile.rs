@@ -51,7 +51,7 @@ impl Profile {
         let document = self.subject.recording(self.size)?;
         let elsewhere = context.device == Wish::Gpu;
         self.output.print(&document, |document| text(document, elsewhere))?;
-        Ok(Outcome::Well)
+        Ok(document.outcome)
     }
 }
 

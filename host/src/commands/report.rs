@@ -74,24 +74,24 @@ impl Report {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         self.check_folder()?;
-        let (chip, kernels) = if self.subject.is_empty() {
+        let (chip, kernels, outcome) = if self.subject.is_empty() {
             let device = Device::open(Wish::Virtual)?;
             let chip = match warpsmith_cuda::taken()? {
                 warpsmith_cuda::Taken::Virtual(chip) => chip,
                 warpsmith_cuda::Taken::Gpu(_) => &chips::H200,
             };
-            (chip, gather(&device, chip, !self.output.json)?)
+            (chip, gather(&device, chip, !self.output.json)?, Outcome::Well)
         } else {
             let recording = self.subject.recording(self.size)?;
             let chip = chips::by_key(&recording.model).unwrap_or(&chips::H200);
-            (chip, recorded(&recording, chip))
+            (chip, recorded(&recording, chip), recording.outcome)
         };
         let page = Page { chip, command: self.command(), kernels };
         let html = page.render();
         if self.is_piped() {
             anyhow::ensure!(!self.output.json, "`-` and --json both write to standard output");
             terminal::print(&html)?;
-            return Ok(Outcome::Well);
+            return Ok(outcome);
         }
         std::fs::write(&self.html, &html).with_context(|| format!("cannot write {}", self.html.display()))?;
         let rows = page.kernels.into_iter().map(|kernel| Row {
@@ -111,7 +111,7 @@ impl Report {
                 answer.bytes / 1024
             )
         })?;
-        Ok(Outcome::Well)
+        Ok(outcome)
     }
 
     /// Whether the page goes to standard output.

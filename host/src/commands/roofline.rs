@@ -87,15 +87,17 @@ struct Answer {
 impl Roofline {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        self.output.print(&self.answer()?, text)?;
-        Ok(Outcome::Well)
+        let (answer, outcome) = self.answer()?;
+        self.output.print(&answer, text)?;
+        Ok(outcome)
     }
 
-    fn answer(&self) -> anyhow::Result<Answer> {
+    /// What it found, and how the program ended that was run for it.
+    fn answer(&self) -> anyhow::Result<(Answer, Outcome)> {
         if self.example {
             let example = CgmaExample::new();
             let kernel = |name: &str, cgma| kernel(name, cgma / 4.0, Arithmetic::F32, &example.roofline);
-            return Ok(Answer {
+            let answer = Answer {
                 chip: None,
                 roofline: example.roofline,
                 ridge: example.roofline.ridge(),
@@ -104,7 +106,8 @@ impl Roofline {
                     kernel("matmul with 16×16 tiles", example.tiled_cgma),
                 ],
                 example: Some(example),
-            });
+            };
+            return Ok((answer, Outcome::Well));
         }
         let lines = Lines::of(self.model);
         let mut kernels: Vec<_> = self
@@ -112,20 +115,23 @@ impl Roofline {
             .map(|intensity| kernel("the kernel", intensity, Arithmetic::F32, &lines))
             .into_iter()
             .collect();
+        let mut outcome = Outcome::Well;
         if self.intensity.is_none() {
             let recording = self.subject.recording(self.size)?;
             for name in recording.kernels() {
                 let launches = recording.of(&name).map(|launch| &launch.profile);
                 kernels.push(counted(&name, launches, self.model)?);
             }
+            outcome = recording.outcome;
         }
-        Ok(Answer {
+        let answer = Answer {
             chip: Some(self.model.name),
             roofline: lines,
             ridge: lines.ridge(),
             kernels,
             example: None,
-        })
+        };
+        Ok((answer, outcome))
     }
 }
 

@@ -105,8 +105,7 @@ impl Run {
 /// The program's exit code becomes this program's own.
 fn outcome(name: &str, status: ExitStatus) -> anyhow::Result<Outcome> {
     match status.code() {
-        Some(0) => Ok(Outcome::Well),
-        Some(code) => std::process::exit(code),
+        Some(_) => Ok(Outcome::of(status)),
         None => anyhow::bail!("`{name}` was ended by a signal ({status})"),
     }
 }
