@@ -14,9 +14,9 @@ use core::marker::PhantomData;
 /// elements.
 pub const OF_PARAMETER: usize = 7;
 
-/// How many numbers a relation is: the operator, and for each side what it asks of which parameter, or that it is a number, and
-/// which.
-pub const OF_RELATION: usize = 5;
+/// How many numbers a relation is: the operator, and for each of a side's two terms what it asks of which parameter, or that it is a
+/// number, and which, or that there is none.
+pub const OF_RELATION: usize = 9;
 
 /// Up to eight letters as a number.
 pub const fn word(text: &str) -> u64 {

@@ -8,7 +8,7 @@ use crate::{Counters, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut,
 
 pub use crate::BlockToken;
 pub use crate::agreement::{Probe, Unnamed};
-pub use crate::requires::HasExtents;
+pub use crate::requires::{HasExtents, HasValue};
 pub use crate::{__agreed as agreed, __shared as shared};
 pub use cuda_std;
 

@@ -118,16 +118,30 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     }
 
     requires.check(&names)?;
-    for (_, ty) in names.iter().zip(&signature).filter(|(name, _)| requires.names(name)) {
-        checks.extend(quote! {
-            const _: () = {
-                const fn has_extents<P: #device::HasExtents>() {}
-                has_extents::<#ty>()
-            };
-        });
+    let mut extents = quote!();
+    for ((name, place), ty) in names.iter().zip(&places).zip(&signature) {
+        let has = if requires.names_extent(name) {
+            quote!(HasExtents)
+        } else if requires.names_value(name) {
+            quote!(HasValue)
+        } else {
+            continue;
+        };
+        for (asked, bound) in [
+            (requires.names_extent(name), quote!(HasExtents)),
+            (requires.names_value(name), quote!(HasValue)),
+        ] {
+            if asked {
+                checks.extend(quote! {
+                    const _: () = {
+                        const fn can_be_required<P: #device::#bound>() {}
+                        can_be_required::<#ty>()
+                    };
+                });
+            }
+        }
+        extents.extend(quote!(let #name = #device::#has::extents(&#place);));
     }
-    let required = names.iter().zip(&places).filter(|(name, _)| requires.names(name));
-    let extents = required.map(|(name, place)| quote!(let #name = #device::HasExtents::extents(&#place);));
     let (assume, test) = (requires.assume(), requires.test(&blockwise));
     let relations = requires.numbers(&names)?;
     let count = 4 + OF_PARAMETER * agreed.len() + relations.len();
@@ -149,7 +163,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     Ok(Kernel {
         call: quote! {{
             #(let #places = #made;)*
-            { #(#extents)* #assume }
+            { #extents #assume }
             #call(#(#passed),*)
         }},
         checks,

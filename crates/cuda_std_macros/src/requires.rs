@@ -1,7 +1,8 @@
-//! `#[requires(a.len() == sum.len(), a.cols() == b.rows())]`: relations between extents of a kernel's parameters.
+//! `#[requires(a.len() == sum.len(), from.len() >= to.len() + offset)]`: relations between extents of a kernel's parameters.
 //!
 //! The host tests them before a launch, and the kernel takes them for granted. So nothing of a user's own may stand in them, which
-//! could be one thing on the host and another one on the device: a side is a number or `parameter.len()`, `.rows()` or `.cols()`.
+//! could be one thing on the host and another one on the device: a side is a number, `parameter.len()`, `.rows()` or `.cols()`, a
+//! parameter that is an unsigned number, or the sum of two of these.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -19,9 +20,13 @@ struct Relation {
     right: Side,
 }
 
-enum Side {
+/// One term, or the sum of two.
+struct Side(Term, Option<Term>);
+
+enum Term {
     Number(LitInt),
     Extent(Ident, Ident),
+    Value(Ident),
 }
 
 impl Requires {
@@ -36,8 +41,8 @@ impl Requires {
 
     /// Refuses names that are no parameters.
     pub fn check(&self, parameters: &[Ident]) -> Result<()> {
-        for side in self.0.iter().flat_map(|relation| [&relation.left, &relation.right]) {
-            if let Side::Extent(name, _) = side
+        for term in self.terms() {
+            if let Term::Extent(name, _) | Term::Value(name) = term
                 && !parameters.contains(name)
             {
                 return Err(Error::new(name.span(), format!("no parameter of the launch is named `{name}`")));
@@ -46,10 +51,19 @@ impl Requires {
         Ok(())
     }
 
-    /// Whether something is required of a parameter.
-    pub fn names(&self, parameter: &Ident) -> bool {
-        let is = |side: &Side| matches!(side, Side::Extent(name, _) if name == parameter);
-        self.0.iter().any(|relation| is(&relation.left) || is(&relation.right))
+    /// Whether something is required of a parameter's extents.
+    pub fn names_extent(&self, parameter: &Ident) -> bool {
+        self.terms().any(|term| matches!(term, Term::Extent(name, _) if name == parameter))
+    }
+
+    /// Whether something is required of a parameter that is a number.
+    pub fn names_value(&self, parameter: &Ident) -> bool {
+        self.terms().any(|term| matches!(term, Term::Value(name) if name == parameter))
+    }
+
+    fn terms(&self) -> impl Iterator<Item = &Term> {
+        let sides = self.0.iter().flat_map(|relation| [&relation.left, &relation.right]);
+        sides.flat_map(|Side(first, second)| [Some(first), second.as_ref()]).flatten()
     }
 
     /// The relations as numbers, with the parameters by their places: what `blockwise::agreement` compares.
@@ -63,20 +77,34 @@ impl Requires {
         Ok(numbers)
     }
 
-    /// Assumptions about values of type `Extents` that have the parameters' names.
+    /// Assumptions about values of type `Extents` that have the parameters' names. The host has seen that no sum is too large.
     pub fn assume(&self) -> TokenStream {
-        let relations = self.0.iter().map(Relation::condition);
+        let relations = self.0.iter().map(|Relation { left, operator, right }| {
+            let [left, right] = [left, right].map(|Side(first, second)| match second {
+                Some(second) => quote!(usize::unchecked_add(#first, #second)),
+                None => quote!(#first),
+            });
+            quote!(#left #operator #right)
+        });
         quote!(#(::core::hint::assert_unchecked(#relations);)*)
     }
 
     /// Statements that return the first relation that does not hold.
     pub fn test(&self, blockwise: &TokenStream) -> TokenStream {
         let tests = self.0.iter().map(|relation| {
-            let (condition, left, right) = (relation.condition(), &relation.left, &relation.right);
-            let text = relation.text();
+            let [left, right] = [&relation.left, &relation.right].map(|Side(first, second)| match second {
+                Some(second) => quote!(usize::checked_add(#first, #second)),
+                None => quote!(::core::option::Option::Some(#first)),
+            });
+            let (operator, text) = (&relation.operator, relation.text());
             quote! {
-                if !(#condition) {
-                    return ::core::option::Option::Some(#blockwise::Broken { relation: #text, left: #left, right: #right });
+                let (left, right): (::core::option::Option<usize>, ::core::option::Option<usize>) = (#left, #right);
+                if !left.zip(right).is_some_and(|(left, right)| left #operator right) {
+                    return ::core::option::Option::Some(#blockwise::Broken {
+                        relation: #text,
+                        left: left.unwrap_or(usize::MAX),
+                        right: right.unwrap_or(usize::MAX),
+                    });
                 }
             }
         });
@@ -85,11 +113,6 @@ impl Requires {
 }
 
 impl Relation {
-    fn condition(&self) -> TokenStream {
-        let Self { left, operator, right } = self;
-        quote!(#left #operator #right)
-    }
-
     fn text(&self) -> String {
         format!("{} {} {}", self.left.text(), self.operator, self.right.text())
     }
@@ -101,15 +124,28 @@ fn word(text: &str) -> u64 {
 }
 
 impl Side {
+    /// Two numbers for each of two terms.
+    fn numbers(&self, parameters: &[Ident]) -> Result<[u64; 4]> {
+        let [a, b] = self.0.numbers(parameters)?;
+        let [c, d] = self.1.as_ref().map_or(Ok([word("none"), 0]), |term| term.numbers(parameters))?;
+        Ok([a, b, c, d])
+    }
+
+    fn text(&self) -> String {
+        let second = self.1.as_ref().map_or(String::new(), |term| format!(" + {}", term.text()));
+        self.0.text() + &second
+    }
+}
+
+impl Term {
     /// What is asked, and of which parameter; or that it is a number, and which.
     fn numbers(&self, parameters: &[Ident]) -> Result<[u64; 2]> {
+        let place =
+            |name| parameters.iter().position(|parameter| parameter == name).unwrap_or(parameters.len());
         Ok(match self {
             Self::Number(number) => [word("number"), number.base10_parse()?],
-            Self::Extent(name, extent) => {
-                let place =
-                    parameters.iter().position(|parameter| parameter == name).unwrap_or(parameters.len());
-                [word(&extent.to_string()), place as u64]
-            }
+            Self::Extent(name, extent) => [word(&extent.to_string()), place(name) as u64],
+            Self::Value(name) => [word("value"), place(name) as u64],
         })
     }
 
@@ -117,15 +153,17 @@ impl Side {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Extent(name, extent) => format!("{name}.{extent}()"),
+            Self::Value(name) => name.to_string(),
         }
     }
 }
 
-impl ToTokens for Side {
+impl ToTokens for Term {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Number(number) => number.to_tokens(tokens),
             Self::Extent(name, extent) => tokens.extend(quote!(#name.#extent())),
+            Self::Value(name) => tokens.extend(quote!(#name.value())),
         }
     }
 }
@@ -149,19 +187,30 @@ impl Parse for Relation {
 
 impl Parse for Side {
     fn parse(input: ParseStream) -> Result<Self> {
+        let first = input.parse()?;
+        let second = input.parse::<Option<Token![+]>>()?.map(|_| input.parse()).transpose()?;
+        Ok(Self(first, second))
+    }
+}
+
+impl Parse for Term {
+    fn parse(input: ParseStream) -> Result<Self> {
         if input.peek(LitInt) {
             return Ok(Self::Number(input.parse()?));
         }
-        let name = input.parse()?;
-        input.parse::<Token![.]>()?;
+        let name: Ident = input.parse()?;
+        let about = "what a kernel requires is about extents and numbers: `a.len()`, `a.rows()`, `a.cols()`, a parameter or a number";
+        if input.parse::<Option<Token![.]>>()?.is_none() {
+            if input.peek(syn::token::Paren) {
+                return Err(Error::new(name.span(), about));
+            }
+            return Ok(Self::Value(name));
+        }
         let extent: Ident = input.parse()?;
         let nothing;
         parenthesized!(nothing in input);
         if !nothing.is_empty() || !["len", "rows", "cols"].iter().any(|known| extent == known) {
-            return Err(Error::new(
-                extent.span(),
-                "what a kernel requires is about extents: `a.len()`, `a.rows()`, `a.cols()` or a number",
-            ));
+            return Err(Error::new(extent.span(), about));
         }
         Ok(Self::Extent(name, extent))
     }

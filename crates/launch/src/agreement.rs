@@ -88,12 +88,17 @@ fn parameter([kind, map, a, b, element, size, align]: &[u64; OF_PARAMETER]) -> S
 }
 
 fn relations(all: &[[u64; OF_RELATION]]) -> String {
-    let side = |what: u64, which: u64| match &*text(what) {
+    let term = |what: u64, which: u64| match &*text(what) {
         "number" => which.to_string(),
+        "value" => format!("parameter {}", which + 1),
         extent => format!("{extent}() of parameter {}", which + 1),
     };
-    let relation = |[operator, left, of_left, right, of_right]: &[u64; OF_RELATION]| {
-        format!("{} {} {}", side(*left, *of_left), text(*operator), side(*right, *of_right))
+    let side = |[what, which, plus, of_plus]: [u64; 4]| match &*text(plus) {
+        "none" => term(what, which),
+        _ => format!("{} + {}", term(what, which), term(plus, of_plus)),
+    };
+    let relation = |[operator, a, b, c, d, e, f, g, h]: &[u64; OF_RELATION]| {
+        format!("{} {} {}", side([*a, *b, *c, *d]), text(*operator), side([*e, *f, *g, *h]))
     };
     if all.is_empty() { "nothing".into() } else { all.iter().map(relation).collect::<Vec<_>>().join(", ") }
 }
@@ -106,7 +111,8 @@ mod tests {
     /// A block of 256 with an output by `Part<n>`, which requires its length to be a number.
     fn numbers(n: u64, block: u64, element: &str, len: u64) -> Vec<u64> {
         let parameter = [word("output"), word("Part"), n, 0, word(element), 4, 4];
-        let relation = [word("=="), word("len"), 0, word("number"), len];
+        let side = |what, which| [word(what), which, word("none"), 0];
+        let relation = [&[word("==")][..], &side("len", 0), &side("number", len)].concat();
         [&[block, 1, 1, 1][..], &parameter, &relation].concat()
     }
 

@@ -53,7 +53,11 @@ pub unsafe trait SafeArgument<P>: Argument<P> {
 }
 
 // SAFETY: a value by itself is nobody else's.
-unsafe impl<T: DeviceCopy> SafeArgument<T> for T {}
+unsafe impl<T: DeviceCopy + 'static> SafeArgument<T> for T {
+    fn extents(&self) -> Extents {
+        Extents::of_value(self)
+    }
+}
 // SAFETY: as above.
 unsafe impl SafeArgument<half::f16> for F16 {}
 // SAFETY: as above.

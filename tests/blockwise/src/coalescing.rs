@@ -1,11 +1,13 @@
 //! Which bytes the lanes of a warp ask for at once.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 
-/// From an offset on: a warp's bytes may begin within a sector. Beyond the end there is zero.
+/// From an offset on: a warp's bytes may begin within a sector.
 #[kernel]
+#[requires(from.len() >= to.len() + offset)]
 pub fn safe_offset(block: Block<256>, offset: u32, from: &[f32], mut to: SliceMut<f32>) {
-    to.write(&block, |_, i| from.get(i + offset as usize).copied().unwrap_or(0.0));
+    to.write(&block, |_, i| from[i + offset as usize]);
 }
 
 /// Every `stride`th element, around the end.

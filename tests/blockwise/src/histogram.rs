@@ -1,9 +1,11 @@
 //! Counts of bytes: many threads add to one place.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 
 /// Straight to global memory.
 #[kernel]
+#[requires(counts.len() >= 256)]
 pub fn safe_histogram_global(block: Block<256>, bytes: &[u8], counts: Counters<u32>) {
     let (first, stride) = (256 * block.x(), 256 * block.grid()[0]);
     block.each(|t| {
@@ -17,6 +19,7 @@ pub fn safe_histogram_global(block: Block<256>, bytes: &[u8], counts: Counters<u
 
 /// Each block counts in shared memory, and adds its counts to global memory once.
 #[kernel]
+#[requires(counts.len() >= 256)]
 pub fn safe_histogram_shared(
     block: Block<256>,
     #[shared] own: Tile<u32, 1, 256>,

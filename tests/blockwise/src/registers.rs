@@ -1,4 +1,5 @@
 //! C = A · B in registers: a block has 128 × 128 elements of C, a thread 8 × 8 of them, and 16 bytes are moved by one access.
+#![forbid(unsafe_code)]
 
 use blockwise::Shared;
 use blockwise::prelude::*;
@@ -12,6 +13,7 @@ type Sums = Registers<128, 128, 8, 8, 4>;
 
 /// C = A · B, one step along k at a time.
 #[kernel]
+#[requires(a.rows() == c.rows(), a.cols() == b.rows(), b.cols() == c.cols())]
 pub fn safe_matmul_registers(
     block: Block<16, 16>,
     #[shared] mut tile_a: TileA,
@@ -38,6 +40,7 @@ pub fn safe_matmul_registers(
 
 /// The same with two stages: the copies of the next step run while this one is multiplied.
 #[kernel]
+#[requires(a.rows() == c.rows(), a.cols() == b.rows(), b.cols() == c.cols())]
 pub fn safe_matmul_ahead(
     block: Block<16, 16>,
     #[shared] first_a: TileA,

@@ -1,9 +1,11 @@
 //! A row for each block: what is computed of the whole row goes into each of its elements.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 
 /// exp(x) / Σ exp(x) in each row, the row's maximum taken off first.
 #[kernel]
+#[requires(x.rows() == y.rows(), x.cols() == y.cols())]
 pub fn safe_softmax(
     block: Block<128>,
     #[shared] mut scratch: Scratch<f32>,
@@ -20,6 +22,7 @@ pub fn safe_softmax(
 
 /// (x - mean) / √(variance + ε) in each row.
 #[kernel]
+#[requires(x.rows() == y.rows(), x.cols() == y.cols())]
 pub fn safe_layer_norm(
     block: Block<128>,
     #[shared] mut scratch: Scratch<f32>,

@@ -1,16 +1,27 @@
 //! Launches that do not fit: refused before anything runs, with both values.
 
+use blockwise_kernels::coalescing::safe_offset;
 use blockwise_kernels::histogram::safe_histogram_global;
 use blockwise_kernels::otherwise::{
     safe_other_block, safe_other_element, safe_other_map, safe_other_requirement,
 };
 use blockwise_kernels::product::safe_matmul_naive;
 use blockwise_kernels::scan::safe_scan_parts;
-use blockwise_kernels::vecadd::safe_vecadd;
+use blockwise_kernels::vecadd::{safe_sum_of_numbers, safe_vecadd};
 use warpsmith_launch::cust::memory::DeviceBuffer;
 use warpsmith_launch::{Choice, DeviceMatrix, Level, Levels};
 
 use crate::{device, levels};
+
+/// What is said of a launch.
+macro_rules! refusal {
+    ($kernel:ident, $levels:expr, $arguments:expr) => {{
+        let device = device();
+        let kernel = device.kernel::<$kernel>($levels).unwrap();
+        let launch = device.scope(|scope| scope.launch(&kernel, $arguments)).unwrap();
+        launch.unwrap_err().to_string()
+    }};
+}
 
 #[test]
 fn outputs_that_ask_for_different_grids_are_refused() {
@@ -74,14 +85,23 @@ fn extents_that_a_kernel_requires_are_compared_before_it_runs() {
     );
 }
 
-/// What is said of a launch.
-macro_rules! refusal {
-    ($kernel:ident, $levels:expr, $arguments:expr) => {{
-        let device = device();
-        let kernel = device.kernel::<$kernel>($levels).unwrap();
-        let launch = device.scope(|scope| scope.launch(&kernel, $arguments)).unwrap();
-        launch.unwrap_err().to_string()
-    }};
+#[test]
+fn numbers_that_a_kernel_requires_something_of_are_compared_before_it_runs() {
+    let _device = device();
+    let [from, mut to] = [300, 297].map(|len| DeviceBuffer::from_slice(&vec![0.0f32; len]).unwrap());
+    assert_eq!(
+        refusal!(safe_offset, levels(), (4u32, &from, &mut to)),
+        "cannot launch `safe_offset`: it requires from.len() >= to.len() + offset, and was given 300 and 301"
+    );
+    // What no number holds is not less than anything.
+    let to_the_end = usize::MAX - 296;
+    assert_eq!(
+        refusal!(safe_sum_of_numbers, levels(), (to_the_end, &mut to)),
+        format!(
+            "cannot launch `safe_sum_of_numbers`: it requires to.len() + number < 1000, and was given {} and 1000",
+            usize::MAX
+        )
+    );
 }
 
 fn words(len: usize) -> DeviceBuffer<u32> {
