@@ -1,12 +1,55 @@
 //! What a block makes of the values of all its threads.
 
 use crate::lane::Lane;
-use crate::{Block, Element, PerThread, Tile};
+use crate::{Block, Element, PerThread};
 
-/// Memory for what a block makes of its threads' values: an element for each of up to 32 warps.
-pub type Scratch<T> = Tile<T, 1, 32>;
+/// Memory for what a block makes of its threads' values, a `#[shared]` parameter: an element for each of up to 32 warps.
+///
+/// It may be used again at once: then the block waits before it, and not after the last time.
+pub struct Scratch<T> {
+    first: *mut T,
+    /// Whether threads may still read what was left there. The same for all of them.
+    is_read: bool,
+}
+
+impl<T: Element> Scratch<T> {
+    pub(crate) const LEN: usize = {
+        assert!(size_of::<T>() > 0, "what warps leave has a size");
+        32
+    };
+
+    /// # Safety
+    /// `LEN` elements of shared memory lie there, and nothing else uses them.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(first: *mut T) -> Self {
+        Self { first, is_read: false }
+    }
+}
 
 /// What [`Block::scan`] makes of the values.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Sums of the elements before each, within its block.
+/// #[kernel]
+/// #[requires(x.len() == sums.len())]
+/// pub fn sums_before(block: Block<256>, #[shared] mut scratch: Scratch<u32>, x: &[u32], mut sums: SliceMut<u32>) {
+///     let first = block.x() * 256;
+///     let values = block.each(|t| x.get(first + t.x()).copied().unwrap_or(0));
+///     let scan = block.scan(&mut scratch, &values, 0, |a, b| a + b);
+///     sums.write(&block, |t, _| scan.exclusive.of(t));
+/// }
+/// ```
+/// All threads take part, so it is asked for at the level of the block:
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] mut scratch: Scratch<u32>) {
+/// let values = block.each(|t| t.x() as u32);
+/// block.each(|t| if t.x() == 0 { block.warps(|warp| warp.exchange(&values, 1)); });
+/// # }
+/// ```
 pub struct Scan<T> {
     /// Of the threads before this one, and it.
     pub inclusive: PerThread<T>,
@@ -16,13 +59,13 @@ pub struct Scan<T> {
     pub total: T,
 }
 
-/// The values of a block's warps, between two barriers.
+/// The values of a block's warps, after a barrier.
 struct Totals<T>(*mut T);
 
 impl<T: Element> Totals<T> {
     #[inline(always)]
     fn of(&self, warp: usize) -> T {
-        // SAFETY: every warp's element was written before the first barrier, and is not written again before the second.
+        // SAFETY: every warp's element was written before the last barrier, and is not written again before the next one.
         unsafe { *self.0.add(warp) }
     }
 }
@@ -49,9 +92,9 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
         values: &PerThread<T>,
         combine: impl Fn(T, T) -> T + Sync,
     ) -> T {
-        let warp = self.warp();
-        let of_warp = warp.reduce(values, &combine);
-        self.exchange_warps(scratch, of_warp, |totals| {
+        // SAFETY: this is the level of the block: every lane comes by.
+        let of_warp = unsafe { self.warp().reduce_to_first(values, &combine) };
+        self.exchange_warps(scratch, 0, of_warp, |totals| {
             let mut all = totals.of(0);
             for warp in 1..Self::WARPS {
                 all = combine(all, totals.of(warp));
@@ -81,10 +124,10 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
             }
         }
         // SAFETY: as above.
-        let (before, of_warp) = unsafe { (inclusive.before(1), inclusive.of_lane(31)) };
+        let before = unsafe { inclusive.before(1) };
         let exclusive = if lane == 0 { zero } else { before };
         let index = warp.index();
-        let (earlier, total) = self.exchange_warps(scratch, of_warp, |totals| {
+        let (earlier, total) = self.exchange_warps(scratch, 31, inclusive, |totals| {
             let (mut earlier, mut total) = (zero, zero);
             for warp in 0..Self::WARPS {
                 if warp == index {
@@ -101,22 +144,25 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
         }
     }
 
-    /// Puts each warp's value into shared memory, reads what is asked for of them, and leaves the memory empty.
+    /// Puts each warp's value, which one of its lanes has, into shared memory, and reads what is asked for of them.
     #[inline(always)]
     fn exchange_warps<T: Element, R>(
         &self,
         scratch: &mut Scratch<T>,
+        lane: usize,
         of_warp: T,
         read: impl FnOnce(Totals<T>) -> R,
     ) -> R {
-        let (first, thread) = (scratch.first(), self.thread().index());
-        if thread.is_multiple_of(32) {
-            // SAFETY: there are at most 32 warps, each has an element, and the scratch is empty.
-            unsafe { *first.add(thread / 32) = of_warp };
+        if scratch.is_read {
+            self.wait();
+        }
+        let thread = self.thread().index();
+        if thread % 32 == lane {
+            // SAFETY: there are at most 32 warps, each has an element, and nobody reads them any more.
+            unsafe { *scratch.first.add(thread / 32) = of_warp };
         }
         self.wait();
-        let result = read(Totals(first));
-        self.wait();
-        result
+        scratch.is_read = true;
+        read(Totals(scratch.first))
     }
 }

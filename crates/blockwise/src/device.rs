@@ -4,7 +4,7 @@ use ::tile::Layout;
 
 use crate::agreement::{NO_MAP, parameter};
 use crate::tile::Empty;
-use crate::{Counters, Element, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut, Tile};
+use crate::{Counters, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile};
 
 pub use crate::BlockToken;
 pub use crate::agreement::{Probe, Unnamed};
@@ -119,6 +119,17 @@ pub unsafe trait SharedParameter {
 unsafe impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> SharedParameter
     for Tile<T, ROWS, COLS, L, Empty>
 {
+    type Element = T;
+    const LEN: usize = Self::LEN;
+    #[inline(always)]
+    unsafe fn make(first: *mut T) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw(first) }
+    }
+}
+
+// SAFETY: it keeps to its length.
+unsafe impl<T: Element> SharedParameter for Scratch<T> {
     type Element = T;
     const LEN: usize = Self::LEN;
     #[inline(always)]

@@ -7,6 +7,36 @@ use crate::{Block, Element, PerThread, Thread};
 
 /// A warp of a block: the level at which 32 threads do the same. Like the block it has no threads of its own to branch on, so
 /// all lanes come by each of its operations; and it has no barrier, so warps may go different ways.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The largest number of each warp; of odd warps the smallest.
+/// #[kernel]
+/// #[requires(x.len() == to.len())]
+/// pub fn extremes(block: Block<256>, x: &[u32], mut to: SliceMut<u32>) {
+///     let first = block.x() * 256;
+///     let values = block.each(|t| x.get(first + t.x()).copied().unwrap_or(0));
+///     let extremes = block.warps(|warp| {
+///         let extreme = if warp.index() % 2 == 0 {
+///             warp.reduce(&values, |a, b| a.max(b))
+///         } else {
+///             warp.reduce(&values, |a, b| a.min(b))
+///         };
+///         warp.each(|_| extreme)
+///     });
+///     to.write(&block, |t, _| extremes.of(t));
+/// }
+/// ```
+/// A lane cannot ask the others on its own: those that go another way would not answer.
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>) {
+/// let values = block.each(|t| t.x() as u32);
+/// block.warps(|warp| warp.each(|t| if t.x() % 2 == 0 { warp.of_lane(&values, 0) } else { 0 }));
+/// # }
+/// ```
 pub struct Warp<'w, const W: usize, const H: usize, const D: usize> {
     block: &'w Block<W, H, D>,
     invariant: PhantomData<fn(&'w ()) -> &'w ()>,
@@ -81,13 +111,26 @@ impl<const W: usize, const H: usize, const D: usize> Warp<'_, W, H, D> {
     /// One value of all lanes' values, by an operation that may be done in any order.
     #[inline(always)]
     pub fn reduce<T: Lane>(&self, values: &PerThread<T>, combine: impl Fn(T, T) -> T + Sync) -> T {
+        // SAFETY: as above. An operation that is not the same both ways gives lanes different values: the first one's counts.
+        unsafe { self.reduce_to_first(values, combine).of_lane(0) }
+    }
+
+    /// As [`reduce`](Self::reduce), for the first lane.
+    ///
+    /// # Safety
+    /// All lanes come by, and no other lane's value is used.
+    #[inline(always)]
+    pub(crate) unsafe fn reduce_to_first<T: Lane>(
+        &self,
+        values: &PerThread<T>,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) -> T {
         let mut value = values.open();
         for bit in 0..5 {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             value = combine(value, unsafe { value.exchange(16 >> bit) });
         }
-        // SAFETY: as above. An operation that is not the same both ways gives lanes different values: the first one's counts.
-        unsafe { value.of_lane(0) }
+        value
     }
 
     /// Whether the lanes' conditions hold: bit *i* is lane *i*'s.
