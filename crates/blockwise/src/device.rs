@@ -4,7 +4,7 @@ use ::tile::Layout;
 
 use crate::agreement::{NO_MAP, parameter};
 use crate::tile::Empty;
-use crate::{Counters, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile};
+use crate::{Counters, Dynamic, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile};
 
 pub use crate::BlockToken;
 pub use crate::agreement::{Probe, Unnamed};
@@ -110,6 +110,8 @@ pub unsafe trait SharedParameter {
     type Element;
     /// How many of them.
     const LEN: usize;
+    /// Whether it is the dynamic shared memory, of which there is one.
+    const DYNAMIC: bool = false;
     /// # Safety
     /// The memory is this parameter's alone.
     unsafe fn make(first: *mut Self::Element) -> Self;
@@ -136,6 +138,18 @@ unsafe impl<T: Element> SharedParameter for Scratch<T> {
     unsafe fn make(first: *mut T) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Self::from_raw(first) }
+    }
+}
+
+// SAFETY: it uses none of the memory that it is given.
+unsafe impl<T: Element> SharedParameter for Dynamic<T> {
+    type Element = T;
+    const LEN: usize = 0;
+    const DYNAMIC: bool = true;
+    #[inline(always)]
+    unsafe fn make(_: *mut T) -> Self {
+        // SAFETY: a kernel has one such parameter.
+        unsafe { Self::all() }
     }
 }
 

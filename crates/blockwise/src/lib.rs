@@ -68,6 +68,23 @@
 //! # }
 //! ```
 //!
+//! # Chapters
+//! Each page has a kernel that compiles and one that does not, and says why.
+//!
+//! | page | what it is about |
+//! | --- | --- |
+//! | [`Block`], [`Thread`] | the two levels, and what each knows |
+//! | [`PerThread`] | a value for each thread, which outlives a closure |
+//! | [`Matrix`] | what is read, with the guard that edges need |
+//! | [`SliceMut`], [`MatrixMut`] | what is written, and the maps that say who owns what |
+//! | [`Tile`] | shared memory, and its phases |
+//! | [`Dynamic`] | tiles whose extents are chosen at launch |
+//! | [`RowByRow`] | tiles that are moved by 16 bytes |
+//! | [`Filling`] | copies that run while the block goes on |
+//! | [`Counters`], [`Counting`] | places that many threads add to |
+//! | [`Scan`] | what a block makes of its threads' values |
+//! | [`Warp`] | 32 threads that exchange values without memory |
+//!
 //! # Outputs
 //! [`SliceMut`] and [`MatrixMut`] have a map in their type that gives each element one owner. The host computes the grid from it.
 //! Where many threads meet there are [`Counters`], which they add to.
@@ -94,6 +111,7 @@ mod block;
 mod collective;
 mod copies;
 mod counter;
+mod dynamic;
 mod grid;
 mod lane;
 mod marks;
@@ -118,6 +136,7 @@ pub use collective::{Scan, Scratch};
 pub use copies::{Begin, Copying, Filling, Later};
 pub use counter::{Counted, Counters, Counting};
 pub use cuda_std::kernel;
+pub use dynamic::{Dynamic, DynamicTile, Elements, Pairs};
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
 pub use lane::Lane;
 pub use matrix::Matrix;

@@ -49,6 +49,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     let mut agreed = Vec::new();
     // The parameters' names, what stands for them in the entry, and the values that it is given.
     let (mut names, mut places, mut made) = (Vec::new(), Vec::new(), Vec::new());
+    let mut dynamic = Vec::new();
     let mut checks = quote! {
         const fn the_first_parameter_is_the_block<B: #device::BlockToken>() {}
         const _: () = the_first_parameter_is_the_block::<#block>();
@@ -66,6 +67,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
                 const _: usize = <#ty as #device::SharedParameter>::LEN;
             });
             passed.push(quote!(#device::shared!(#ty)));
+            dynamic.push(quote!(<#ty as #device::SharedParameter>::DYNAMIC as usize));
             continue;
         }
         if let Type::Reference(reference) = &ty {
@@ -117,6 +119,9 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         signature.push(ty);
     }
 
+    checks.extend(quote! {
+        const _: () = assert!(0 #(+ #dynamic)* <= 1, "a kernel has one dynamic shared memory, which it divides");
+    });
     requires.check(&names)?;
     let mut extents = quote!();
     for ((name, place), ty) in names.iter().zip(&places).zip(&signature) {

@@ -1,4 +1,5 @@
 //! C = A · B in tiles: each element is loaded from global memory once a tile.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 
@@ -65,4 +66,36 @@ tiled! {
     safe_matmul_column_order_16 16 ColumnOrder;
     /// The same, with an unused element after each column.
     safe_matmul_column_order_padded_16 16 ColumnOrderPadded<1>;
+}
+
+/// C = A · B in tiles that are as deep as the launch chooses: 16 rows of A and 16 columns of B.
+#[kernel]
+#[requires(a.rows() == c.rows(), a.cols() == b.rows(), b.cols() == c.cols(), 0 < depth)]
+pub fn safe_matmul_dynamic(
+    block: Block<16, 16>,
+    #[shared] memory: Dynamic<f32>,
+    depth: u32,
+    a: Matrix<f32>,
+    b: Matrix<f32>,
+    mut c: MatrixMut<f32, Tiles<16, 16>>,
+) {
+    let (row, col, depth) = (block.y() * 16, block.x() * 16, depth as usize);
+    let (mut tile_a, rest) = memory.tile(16, depth);
+    let (mut tile_b, _) = rest.tile(depth, 16);
+    let mut sum = block.each(|_| 0.0);
+    let mut first = 0;
+    while first < a.cols() {
+        let filled = (
+            tile_a.fill(&block, |_, (y, x)| a.get_or(row + y, first + x, 0.0)),
+            tile_b.fill(&block, |_, (y, x)| b.get_or(first + y, col + x, 0.0)),
+        );
+        let shared = block.share(filled);
+        let (from_a, from_b) = &shared;
+        sum.update(&block, |t, sum| {
+            from_a.along(t.y()).zip(from_b.down(t.x())).for_each(|(a, b)| *sum += a * b);
+        });
+        (tile_a, tile_b) = block.reuse(shared);
+        first += depth;
+    }
+    c.write(&block, |t, _| sum.of(t));
 }

@@ -7,8 +7,8 @@ use blockwise_kernels::registers::{safe_matmul_ahead, safe_matmul_registers};
 use blockwise_kernels::rows::{safe_layer_norm, safe_softmax};
 use blockwise_kernels::stencil::safe_stencil;
 use blockwise_kernels::transpose::*;
-use warpsmith_launch::DeviceMatrix;
 use warpsmith_launch::cust::memory::DeviceBuffer;
+use warpsmith_launch::{Choice, DeviceMatrix};
 
 use crate::{device, levels, numbers, oldest};
 
@@ -47,6 +47,27 @@ products! {
     registers_multiply safe_matmul_registers levels
     rings_multiply safe_matmul_ahead levels
     rings_multiply_without_asynchronous_copies safe_matmul_ahead oldest
+}
+
+#[test]
+fn tiles_as_deep_as_the_launch_says_multiply() {
+    let device = device();
+    let kernel = device.kernel::<safe_matmul_dynamic>(levels()).unwrap();
+    for (n, k, depth) in [(1, 1, 16), (33, 255, 16), (31, 100, 7), (65, 33, 40), (40, 16, 1)] {
+        let (a, b) = (numbers(33 * k, 5), numbers(k * n, 6));
+        let (from_a, from_b) = (matrix(&a, 33, k), matrix(&b, k, n));
+        let mut c = matrix(&vec![f32::NAN; 33 * n], 33, n);
+        let choice = Choice { shared: 2 * 16 * depth * 4, ..Choice::default() };
+        device
+            .scope(|scope| scope.launch_with(&kernel, choice, (depth, &from_a, &from_b, &mut c)))
+            .unwrap()
+            .unwrap();
+        for (i, got) in c.to_vec().unwrap().into_iter().enumerate() {
+            let (row, col) = (i / n, i % n);
+            let expected: f32 = (0..k).map(|i| a[row * k + i] * b[i * n + col]).sum();
+            assert_eq!(got, expected, "({row}, {col}) of 33 × {n}, {depth} deep");
+        }
+    }
 }
 
 macro_rules! transposes {
