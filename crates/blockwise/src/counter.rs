@@ -7,6 +7,34 @@ use crate::{Block, Element, Thread};
 
 /// Counters in global memory, which any thread adds to. On the host a `&mut DeviceBuffer<T>`. What they hold in the meantime only
 /// a thread is told, since it is not the same for all.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// How often each byte is there.
+/// #[kernel]
+/// pub fn histogram(block: Block<256>, bytes: &[u8], counts: Counters<u32>) {
+///     let (mut first, all) = (block.x() * 256, 256 * block.grid()[0]);
+///     while first < bytes.len() {
+///         block.each(|t| {
+///             if let Some(byte) = bytes.get(first + t.x()) {
+///                 counts.add(t, usize::from(*byte), 1);
+///             }
+///         });
+///         first += all;
+///     }
+/// }
+/// ```
+/// Who comes first is told another number than the next one, so no block may go by it:
+///
+/// ```compile_fail,E0308
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, counts: Counters<u32>) {
+/// let before = block.each(|t| counts.add(t, 0, 1) == 0);
+/// if before { // a value for each thread
+/// }
+/// # }
+/// ```
 pub struct Counters<T> {
     first: *mut T,
     len: usize,
@@ -16,6 +44,33 @@ pub struct Counters<T> {
 unsafe impl<T: Element> Sync for Counters<T> {}
 
 /// The phase of a tile that all threads add to.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// How many of a block's numbers have each remainder by 32.
+/// #[kernel]
+/// pub fn remainders(block: Block<256>, #[shared] tile: Tile<u32, 1, 32>, x: &[u32], mut counts: SliceMut<u32, Part<32>>) {
+///     let first = block.x() * 256;
+///     let counting = block.count(tile.fill(&block, |_, _| 0));
+///     block.each(|t| {
+///         if let Some(x) = x.get(first + t.x()) {
+///             counting.add(t, (0, *x as usize % 32), 1);
+///         }
+///     });
+///     let counted = block.share(counting);
+///     counts.write(&block, |t, _| counted.at(0, t.x()));
+/// }
+/// ```
+/// Before all have added there is nothing to read:
+///
+/// ```compile_fail,E0599
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] tile: Tile<u32, 1, 32>) {
+/// let counting = block.count(tile.fill(&block, |_, _| 0));
+/// block.each(|t| counting.at(0, t.x() % 32));
+/// # }
+/// ```
 pub enum Counting {}
 
 // SAFETY: as above.
@@ -37,15 +92,14 @@ mod sealed {
     }
 
     macro_rules! atomic {
-        ($ty:tt $instruction:expr, $space:literal, $place:ident, $value:ident) => {{
+        ($ty:tt $scope:literal $suffix:literal, $place:ident, $value:ident) => {{
             #[cfg(target_os = "cuda")]
             {
                 let before: $ty;
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller's promise. The builder names the memory, where the place is known to be in it.
                 unsafe {
                     cuda_std::__blockwise_ptx!(
-                        concat!("{{ .reg .u64 place; cvta.to.", $space, ".u64 place, {place};"),
-                        concat!($instruction, " {before}, [place], {value}; }}"),
+                        concat!("atom.relaxed.", $scope, ".add.", $suffix, " {before}, [{place}], {value};"),
                         before = out($ty) before, place = in(ptr) $place, value = in($ty) $value);
                 }
                 before
@@ -63,11 +117,11 @@ mod sealed {
             impl Atomic for $ty {
                 #[inline(always)]
                 unsafe fn add_global(place: *mut Self, value: Self) -> Self {
-                    atomic!($ty concat!("atom.relaxed.gpu.global.add.", $suffix), "global", place, value)
+                    atomic!($ty "gpu" $suffix, place, value)
                 }
                 #[inline(always)]
                 unsafe fn add_shared(place: *mut Self, value: Self) -> Self {
-                    atomic!($ty concat!("atom.relaxed.cta.shared.add.", $suffix), "shared", place, value)
+                    atomic!($ty "cta" $suffix, place, value)
                 }
             }
         )*};
