@@ -1,5 +1,6 @@
 //! Attention in one pass for a head of 64: a block has one query, walks over keys and values by tiles of 64, and keeps its sums
 //! right by what the largest score so far was.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

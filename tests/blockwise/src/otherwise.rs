@@ -1,4 +1,5 @@
 //! Kernels that host and device compile differently, by `cfg`: each would be another's memory, were it launched.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Kernels of public benchmark suites and tutorials, as they fit into blocks; docs/safety.md has the table.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Points of 12 bytes, apart by coordinate and back: loaded and stored in order, turned in shared memory.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Sums: a block's threads walk over the whole slice, then the block adds up what they found.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,5 +1,6 @@
 //! Sums of all elements before each one, of any length: a block scans its part, the parts' totals are scanned in turn, and each
 //! part adds what came before it.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

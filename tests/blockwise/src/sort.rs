@@ -1,4 +1,5 @@
 //! Sorting in shared memory.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

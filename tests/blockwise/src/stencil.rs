@@ -1,4 +1,5 @@
 //! A tile with a rim: each thread reads its neighbours' elements.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,4 +1,5 @@
 //! Rows are read, columns are written, and the turn happens in a shared tile.
+#![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
 

@@ -1,21 +1,24 @@
-//! What `ptxas` makes of the kernels, without a GPU: each takes no more registers than its twin in raw pointers and two more, or no
-//! more of the eights in which a GPU gives registers to threads, and none has local memory. The twins' numbers are those of the committed table of `tests/assembled`, of the same `ptxas`.
+//! What `ptxas` makes of the kernels, without a GPU: each takes no more registers than its twin in raw pointers and two more, but
+//! for those of [`EXCEPTIONS`], and none has local memory.
 //!
 //! Without `ptxas` there is nothing to test; `WARPSMITH_REQUIRE=ptxas` makes that a failure.
 
+mod twins;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
-use cuda_builder::{CudaBuilder, NvvmArch};
-
 /// A kernel and its twin in raw pointers.
-const TWINS: [(&str, &str); 14] = [
+const TWINS: [(&str, &str); 21] = [
     ("safe_vecadd", "vecadd"),
     ("safe_matmul_naive", "matmul_naive"),
     ("safe_matmul_tiled_16", "matmul_tiled_16"),
     ("safe_matmul_tiled_32", "matmul_tiled_32"),
     ("safe_matmul_column_order_16", "matmul_column_16"),
     ("safe_matmul_column_order_padded_16", "matmul_column_16_padded"),
+    ("safe_matmul_dynamic", "matmul_dynamic"),
+    ("safe_matmul_registers", "matmul_vectors"),
     ("safe_transpose_naive", "transpose_naive"),
     ("safe_transpose_tile", "transpose_tile"),
     ("safe_transpose_padded", "transpose_padded"),
@@ -24,43 +27,113 @@ const TWINS: [(&str, &str); 14] = [
     ("safe_missing_lanes", "copy_some_lanes"),
     ("safe_copy_8_bytes", "copy_8_bytes"),
     ("safe_copy_16_bytes", "copy_16_bytes"),
+    ("safe_sums", "raw_sums"),
+    ("safe_scan_parts", "raw_scan_parts"),
+    ("safe_histogram_shared", "raw_histogram_shared"),
+    ("safe_softmax", "raw_softmax"),
+    ("safe_sort_parts", "raw_sort_parts"),
+];
+
+const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_90a"];
+
+/// A kernel that takes more, where, and why. A multiprocessor's registers are enough for as many of its blocks as of the twin's.
+const EXCEPTIONS: [(&str, &[&str], &str); 4] = [
+    ("safe_matmul_tiled_16", &["sm_80"], "each matrix has its own extents, the twin has m, n and k"),
+    ("safe_transpose_tile", &["sm_80"], "each matrix has its own extents, the twin has one pair"),
+    (
+        "safe_transpose_naive",
+        &["sm_75"],
+        "the same; and ptxas keeps the four rows' places, the twin steps from one to the next",
+    ),
+    (
+        "safe_matmul_registers",
+        &["sm_75", "sm_80", "sm_90", "sm_90a"],
+        "edges are guarded: the twin takes whole tiles only, and three pointers instead of nine extents",
+    ),
 ];
 
 #[test]
 fn registers_are_the_twins_and_local_memory_is_none() {
-    let Some(version) = output(&["--version"]) else {
+    let Some(_version) = ptxas(&["--version"]) else {
         let required =
             std::env::var("WARPSMITH_REQUIRE").is_ok_and(|what| what.split(',').any(|word| word == "ptxas"));
         assert!(!required, "WARPSMITH_REQUIRE asks for ptxas, and there is none on the search path");
         return;
     };
-    let table: serde_json::Value = serde_json::from_str(include_str!("../../assembled/table.json")).unwrap();
-    let same_version = version.contains(table["ptxas"].as_str().unwrap());
-    let ptx = CudaBuilder::new(env!("CARGO_MANIFEST_DIR")).arch(NvvmArch::Compute75).build().unwrap();
-    for chip in ["sm_75", "sm_80", "sm_90"] {
-        let report = output(&["-v", "-arch", chip, "-o", "/dev/null", ptx.to_str().unwrap()]).unwrap();
-        let registers = registers(&report);
-        assert!(registers.len() > TWINS.len(), "{report}");
-        for (safe, raw) in TWINS {
-            let twin = &table["kernels"][raw]["assembled"][chip]["registers"];
-            let (own, twin) = (registers[safe], twin.as_u64().unwrap());
-            println!("{chip} {safe}: {own} registers, {raw}: {twin}");
-            assert!(
-                own <= (twin + 2).max(twin.next_multiple_of(8)) || !same_version,
-                "{safe} takes {own} registers for {chip}, {raw} takes {twin}"
-            );
+    let [safe, raw] = twins::modules();
+    let raw = only(raw, &TWINS.map(|(_, twin)| twin));
+    let mut wrong = Vec::new();
+    for chip in CHIPS {
+        let report = assemble(chip, "safe", safe);
+        let report_of_twins = assemble(chip, "raw", &raw);
+        // Twins that are nobody else's stand beside the kernels.
+        let (own, mut twins) = (registers(&report), registers(&report_of_twins));
+        twins.extend(own.iter().filter(|(name, _)| name.starts_with("raw_")));
+        for (safe_name, raw_name) in TWINS {
+            let (own, twin) = (own[safe_name], twins[raw_name]);
+            println!("{chip} {safe_name}: {own} registers, {raw_name}: {twin}");
+            let is_excepted =
+                EXCEPTIONS.iter().any(|(name, chips, _)| *name == safe_name && chips.contains(&chip));
+            let threads = threads(safe, safe_name);
+            let problem = match (own <= twin + 2, is_excepted) {
+                (true, false) => continue,
+                (true, true) => "and is an exception no more",
+                (false, false) => "and is no exception",
+                (false, true) if blocks(own, threads) < blocks(twin, threads) => {
+                    "and fewer of its blocks fit"
+                }
+                (false, true) => continue,
+            };
+            wrong.push(format!("{safe_name} takes {own} registers for {chip}, {raw_name} {twin}, {problem}"));
         }
         let none = "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
         let mut frames = report.lines().filter(|line| line.contains("stack frame"));
         assert_eq!(frames.find(|line| *line != none), None, "for {chip}");
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What `ptxas` says, on either stream.
-fn output(arguments: &[&str]) -> Option<String> {
+fn ptxas(arguments: &[&str]) -> Option<String> {
     let run = Command::new("ptxas").args(arguments).output().ok()?;
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     Some(String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr))
+}
+
+fn assemble(chip: &str, name: &str, ptx: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("twins-{name}.ptx"));
+    std::fs::write(&path, ptx).unwrap();
+    ptxas(&["-v", "-arch", chip, "-o", "/dev/null", path.to_str().unwrap()]).unwrap()
+}
+
+/// The PTX with these kernels alone: `ptxas` would take a minute for all the others.
+fn only(ptx: &str, kernels: &[&str]) -> String {
+    let mut pieces = ptx.split(".visible .entry ");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let name = piece.split('(').next().unwrap_or_default();
+        let end = piece.find("\n\n}\n").expect("an entry has an end") + 4;
+        let (entry, rest) = piece.split_at(end);
+        if kernels.contains(&name) {
+            text += ".visible .entry ";
+            text += entry;
+        }
+        text += rest;
+    }
+    text
+}
+
+/// The threads of a kernel's block, by its `.reqntid`.
+fn threads(ptx: &str, kernel: &str) -> u64 {
+    let entry = &ptx[ptx.find(&format!(".entry {kernel}(")).unwrap()..];
+    let shape = &entry[entry.find(".reqntid ").unwrap() + 9..];
+    let shape = shape.split('\n').next().unwrap();
+    shape.split(',').map(|side| side.trim().parse::<u64>().unwrap()).product()
+}
+
+/// How many blocks a multiprocessor's 65536 registers are enough for: threads are given them by eights.
+fn blocks(registers: u64, threads: u64) -> u64 {
+    65536 / (registers.next_multiple_of(8) * threads)
 }
 
 /// The registers of each kernel.
