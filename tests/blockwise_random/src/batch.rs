@@ -1,7 +1,8 @@
 //! Programs compiled together, and each run under several schedules with all checks.
 
+use crate::evaluate::{Input, Output, evaluate};
 use crate::program::Program;
-use crate::{evaluate, source};
+use crate::source;
 use cuda_builder::{CudaBuilder, NvvmArch};
 use gpu_model::chips::H200;
 use sanitizer::{Checks, Format, Sanitizer, render};
@@ -16,39 +17,109 @@ pub struct Rule {
     pub file: &'static str,
     pub text: &'static str,
     pub without: &'static str,
+    /// What programs have that show it, and how many times at least.
+    pub shown_by: (&'static str, usize),
 }
 
 /// The rules without which programs go wrong.
-pub const RULES: [Rule; 5] = [
+pub const RULES: [Rule; 14] = [
     Rule {
         name: "sharing waits",
         file: "block.rs",
         text: "        self.wait();\n        // SAFETY: the barrier was just now.",
         without: "",
+        shown_by: ("block.share(filled)", 1),
     },
     Rule {
         name: "reusing waits",
         file: "block.rs",
         text: "        self.wait();\n        // SAFETY: as above.",
         without: "",
+        shown_by: ("block.reuse(", 1),
     },
     Rule {
         name: "an element of a slice has one owner",
         file: "output/slice.rs",
         text: "let i = block.x() * Block::<W, H, D>::THREADS + t.index();",
         without: "let i = block.x() * Block::<W, H, D>::THREADS + t.index() / 2;",
+        shown_by: ("mut out: SliceMut<u32>", 1),
+    },
+    Rule {
+        name: "an element of a matrix has one owner",
+        file: "output/matrix.rs",
+        text: "let (row, col) = (block.y() * R, block.x() * C);\n        elements",
+        without: "let (row, col) = (block.y() * R / 2, block.x() * C);\n        elements",
+        shown_by: ("mut out: MatrixMut<u32, Tiles", 1),
     },
     Rule {
         name: "an element of a tile has one owner",
         file: "own.rs",
         text: "let mut i = t.index();",
         without: "let mut i = t.index() / 2;",
+        shown_by: (".fill(", 1),
     },
     Rule {
         name: "all elements of a tile are filled",
         file: "own.rs",
         text: "i < ROWS * COLS",
         without: "i + 1 < ROWS * COLS",
+        shown_by: (".fill(", 1),
+    },
+    Rule {
+        name: "counting waits",
+        file: "counter.rs",
+        text: "        self.wait();\n        // SAFETY: every element was filled before the barrier.",
+        without: "",
+        shown_by: ("block.count(", 1),
+    },
+    Rule {
+        name: "adding is atomic",
+        file: "counter.rs",
+        text: "unsafe { T::add_shared(self.first().add(L::place(row, col)), value) }",
+        without: "unsafe { core::mem::replace(&mut *self.first().add(L::place(row, col)), value) }",
+        shown_by: ("block.count(", 1),
+    },
+    Rule {
+        name: "an exchange waits",
+        file: "counter.rs",
+        text: "        self.wait();\n        let (t, first)",
+        without: "        let (t, first)",
+        shown_by: ("block.exchange(", 1),
+    },
+    Rule {
+        name: "an element has one pair",
+        file: "counter.rs",
+        text: "let low = (i / distance) * distance + i;",
+        without: "let low = i;",
+        shown_by: ("block.exchange(", 1),
+    },
+    Rule {
+        name: "warps' values are read after a wait",
+        file: "collective.rs",
+        text: "        self.wait();\n        scratch",
+        without: "        scratch",
+        shown_by: ("&mut scratch", 1),
+    },
+    Rule {
+        name: "warps' values are written after a wait",
+        file: "collective.rs",
+        text: "if scratch.is_read",
+        without: "if false",
+        shown_by: ("&mut scratch", 2),
+    },
+    Rule {
+        name: "copies are waited for",
+        file: "block.rs",
+        text: "copies::wait(F::LATER);",
+        without: "",
+        shown_by: ("block.begin(", 1),
+    },
+    Rule {
+        name: "no more groups are left on their way than began since",
+        file: "copies.rs",
+        text: "    0 -> 1;",
+        without: "    0 -> 2;",
+        shown_by: ("block.begin_after(", 1),
     },
 ];
 
@@ -57,6 +128,11 @@ const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(2)];
 
 /// Compiles the programs in this folder, which it makes. Returns the PTX, or what rustc or the builder said.
 pub fn compile(folder: &Path, programs: &[Program], without: Option<&Rule>) -> Result<String, String> {
+    compile_text(folder, &source(programs), without)
+}
+
+/// As [`compile`], of a crate's text.
+pub fn compile_text(folder: &Path, text: &str, without: Option<&Rule>) -> Result<String, String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
     let crates = fs::canonicalize(crates).map_err(|error| error.to_string())?;
     let write = || -> io::Result<()> {
@@ -70,7 +146,7 @@ pub fn compile(folder: &Path, programs: &[Program], without: Option<&Rule>) -> R
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::copy(crates.join("../Cargo.lock"), folder.join("Cargo.lock"))?;
-        fs::write(folder.join("src/lib.rs"), source(programs))
+        fs::write(folder.join("src/lib.rs"), text)
     };
     write().map_err(|error| format!("{}: {error}", folder.display()))?;
     let ptx = folder.join("random.ptx");
@@ -115,30 +191,50 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a program under each schedule. The error says the first thing that is wrong.
-pub fn run(ptx: &str, program: &Program) -> Result<(), String> {
-    let input: Vec<u32> =
-        (0..program.input as u32).map(|i| i.wrapping_mul(2_654_435_761).rotate_left(7)).collect();
-    let expected = evaluate(program, &input);
-    for seed in SCHEDULES {
+/// Programs that were compiled together, loaded on a GPU for each schedule.
+pub struct Loaded(Vec<(Option<u64>, Gpu, Module)>);
+
+/// Loads the programs.
+pub fn load(ptx: &str) -> Result<Loaded, String> {
+    let load = |seed| {
         let gpu = Gpu::with_options(&H200, Options { threads: 1, seed, ..Options::default() });
         let module = gpu.load(ptx).map_err(|error| error.to_string())?;
-        let got =
-            launch(&gpu, &module, program, &input).map_err(|error| format!("under {seed:?}: {error}"))?;
-        if let Some(at) = (0..expected.len()).find(|at| got[*at] != expected[*at]) {
-            return Err(format!(
-                "under {seed:?}: element {at} of {} is {}, not {}",
-                got.len(),
-                got[at],
-                expected[at]
-            ));
+        Ok((seed, gpu, module))
+    };
+    SCHEDULES.into_iter().map(load).collect::<Result<_, _>>().map(Loaded)
+}
+
+/// Runs a program under each schedule. The error says the first thing that is wrong.
+pub fn run(Loaded(schedules): &Loaded, program: &Program) -> Result<(), String> {
+    let numbers = |count: usize, factor: u32| -> Vec<u32> {
+        (0..count as u32).map(|i| i.wrapping_mul(factor).rotate_left(7)).collect()
+    };
+    let [rows, cols] = program.matrix;
+    let input = Input {
+        elements: numbers(program.input, 2_654_435_761),
+        matrix: numbers(rows * cols, 2_246_822_519),
+    };
+    let expected = evaluate(program, &input);
+    for (seed, gpu, module) in schedules {
+        let got = launch(gpu, module, program, &input).map_err(|error| format!("under {seed:?}: {error}"))?;
+        for (what, got, expected) in
+            [("element", got.elements, &expected.elements), ("counter", got.counters, &expected.counters)]
+        {
+            if let Some(at) = (0..expected.len()).find(|at| got[*at] != expected[*at]) {
+                return Err(format!(
+                    "under {seed:?}: {what} {at} of {} is {}, not {}",
+                    got.len(),
+                    got[at],
+                    expected[at]
+                ));
+            }
         }
     }
     Ok(())
 }
 
-/// The output of one launch, unless a check found something.
-fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &[u32]) -> Result<Vec<u32>, String> {
+/// What one launch leaves, unless a check found something.
+fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &Input) -> Result<Output, String> {
     let kernel = module.kernel(&program.name).ok_or("the kernel is not in the PTX")?;
     let sanitizer = Sanitizer::new(Checks::ALL);
     let allocate = |words: usize| -> Result<u64, String> {
@@ -146,15 +242,37 @@ fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &[u32]) -> Resul
         sanitizer.host_allocated(address, 4 * words as u64, None);
         Ok(address)
     };
+    let upload = |words: &[u32]| -> Result<u64, String> {
+        let address = allocate(words.len())?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        gpu.memory().write(address, &bytes).map_err(|error| error.to_string())?;
+        sanitizer.host_wrote(address, bytes.len() as u64);
+        Ok(address)
+    };
+    let download = |address: u64, words: usize| -> Result<Vec<u32>, String> {
+        let mut bytes = vec![0; 4 * words];
+        gpu.memory().read(address, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    };
     let [rows, cols] = program.extents;
-    let (from, to) = (allocate(input.len())?, allocate(rows * cols)?);
-    let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
-    gpu.memory().write(from, &bytes).map_err(|error| error.to_string())?;
-    sanitizer.host_wrote(from, bytes.len() as u64);
+    let (from, matrix) = (upload(&input.elements)?, upload(&input.matrix)?);
+    let (counters, to) = (upload(&vec![0; program.counters])?, allocate(rows * cols)?);
 
-    // The slice, the number, and the output in two parts: where it lies, and its extents.
-    let extents = if program.map.is_of_matrix() { rows as u64 | (cols as u64) << 32 } else { cols as u64 };
-    let values = [from, input.len() as u64, u64::from(program.scalar), to, extents];
+    // The slice, the number, the matrix, the counters and the output: where each lies, and its extents.
+    let pair = |[rows, cols]: [usize; 2]| rows as u64 | (cols as u64) << 32;
+    let extents = if program.map.is_of_matrix() { pair(program.extents) } else { cols as u64 };
+    let values = [
+        from,
+        input.elements.len() as u64,
+        u64::from(program.scalar),
+        matrix,
+        input.matrix.len() as u64,
+        pair(program.matrix),
+        counters,
+        program.counters as u64,
+        to,
+        extents,
+    ];
     if kernel.params().len() != values.len() {
         return Err(format!("the kernel has {} parameters", kernel.params().len()));
     }
@@ -171,7 +289,5 @@ fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &[u32]) -> Resul
         return Err(render(&findings, Format::Text));
     }
     launched.map_err(|error| error.to_string())?;
-    let mut bytes = vec![0; 4 * rows * cols];
-    gpu.memory().read(to, &mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    Ok(Output { elements: download(to, rows * cols)?, counters: download(counters, program.counters)? })
 }

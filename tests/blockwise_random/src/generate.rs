@@ -1,6 +1,6 @@
 //! Programs by number: the same number gives the same program.
 
-use crate::program::{Expr, Map, Operator, Program, Statement, Tile};
+use crate::program::{Addition, Combine, Copied, Expr, Lanes, Map, Operator, Program, Statement, Tile};
 
 /// The name of one value a thread that every program has.
 const SUM: usize = 0;
@@ -42,14 +42,27 @@ pub fn program(seed: u64) -> Program {
         Map::Tiles(r, c) | Map::Mirrored(r, c) => [1 + random.below(3 * r), 1 + random.below(3 * c)],
     };
     let (input, scalar) = (1 + random.below(300), random.next() as u32);
-    let mut scope =
-        Scope { random, tiles: tiles.len(), next: 0, uniforms: vec![], owns: vec![], shared: vec![] };
+    let matrix = [1 + random.below(20), 1 + random.below(20)];
+    let counters = 1 + random.below(50);
+    let in_a_row =
+        tiles.iter().map(|tile| (tile.rows == 1 && tile.layout == "Plain").then_some(tile.cols)).collect();
+    let mut scope = Scope {
+        random,
+        tiles: tiles.len(),
+        in_a_row,
+        whole_warps: threads.is_multiple_of(32),
+        next: 0,
+        uniforms: vec![],
+        owns: vec![],
+        shared: vec![],
+        filling: vec![],
+    };
     // What is read of tiles goes into this, and this into the result: else a compiler may leave both out.
     let mut body = vec![Statement::Each(SUM, scope.expr(1, Level::Thread { place: 0, current: false }))];
     scope.owns.push(SUM);
     body.extend(scope.statements(2, 3));
     if !tiles.is_empty() {
-        body.push(scope.phase(1));
+        body.push(scope.any_phase(1));
         body.extend(scope.statements(1, 2));
     }
     let place = if map.is_of_matrix() { 2 } else { 1 };
@@ -66,6 +79,8 @@ pub fn program(seed: u64) -> Program {
         result,
         replaced,
         input,
+        matrix,
+        counters,
         scalar,
         extents,
     }
@@ -101,11 +116,16 @@ enum Level {
 struct Scope {
     random: Random,
     tiles: usize,
+    /// The lengths of the tiles whose elements can be exchanged.
+    in_a_row: Vec<Option<usize>>,
+    whole_warps: bool,
     next: usize,
     uniforms: Vec<usize>,
     owns: Vec<usize>,
     /// The tiles that are shared.
     shared: Vec<usize>,
+    /// The tiles that are still filling.
+    filling: Vec<usize>,
 }
 
 impl Scope {
@@ -130,7 +150,7 @@ impl Scope {
 
     fn statement(&mut self, depth: usize) -> Statement {
         let thread = |current| Level::Thread { place: 0, current };
-        match self.random.below(if depth == 0 { 4 } else { 8 }) {
+        match self.random.below(if depth == 0 { 8 } else { 12 }) {
             0 => {
                 let value = self.expr(2, Level::Block);
                 let name = self.name();
@@ -152,8 +172,10 @@ impl Scope {
                 self.owns = owns;
                 Statement::Update(name, value)
             }
-            4 | 5 if self.shared.len() < self.tiles => self.phase(depth - 1),
-            6 if depth > 0 => {
+            4 => Statement::Add(self.expr(2, thread(false)), self.expr(2, thread(false))),
+            5..8 if self.whole_warps => self.together(),
+            8 | 9 if !self.free().is_empty() => self.any_phase(depth - 1),
+            10 if depth > 0 => {
                 let times = self.expr(1, Level::Block);
                 let counter = self.name();
                 self.uniforms.push(counter);
@@ -161,7 +183,7 @@ impl Scope {
                 self.uniforms.retain(|uniform| *uniform != counter);
                 Statement::Loop(counter, times, body)
             }
-            7 if depth > 0 => {
+            11 if depth > 0 => {
                 let condition = self.expr(2, Level::Block);
                 Statement::If(condition, self.body(depth - 1), self.body(depth - 1))
             }
@@ -174,24 +196,107 @@ impl Scope {
         }
     }
 
-    /// A phase of one or more of the tiles that are not shared; there must be one.
-    fn phase(&mut self, depth: usize) -> Statement {
-        let free: Vec<usize> = (0..self.tiles).filter(|tile| !self.shared.contains(tile)).collect();
+    /// What a block or its warps make of their threads' values.
+    fn together(&mut self) -> Statement {
+        let value = self.expr(3, Level::Thread { place: 0, current: false });
+        let combine = self.random.one_of(&[Combine::Add, Combine::Xor, Combine::Min, Combine::Max]);
+        match self.random.below(4) {
+            0 => {
+                let name = self.name();
+                self.uniforms.push(name);
+                Statement::Reduce(name, combine, value)
+            }
+            1 => {
+                let [inclusive, exclusive, total] = [(); 3].map(|()| self.name());
+                self.owns.extend([inclusive, exclusive]);
+                self.uniforms.push(total);
+                Statement::Scan { inclusive, exclusive, total, combine, value }
+            }
+            _ => {
+                let lanes = [(); 2].map(|()| self.lanes());
+                let name = self.name();
+                self.owns.push(name);
+                Statement::Warps(name, value, lanes)
+            }
+        }
+    }
+
+    fn lanes(&mut self) -> Lanes {
+        let lane = self.random.below(32) as u32;
+        match self.random.below(5) {
+            0 => Lanes::Exchange(lane),
+            1 => Lanes::Before(lane),
+            2 => Lanes::Of(lane),
+            3 => Lanes::Reduce(self.random.one_of(&[Combine::Add, Combine::Xor, Combine::Min, Combine::Max])),
+            _ => Lanes::Ballot,
+        }
+    }
+
+    /// The tiles that are empty.
+    fn free(&self) -> Vec<usize> {
+        (0..self.tiles).filter(|tile| !self.shared.contains(tile) && !self.filling.contains(tile)).collect()
+    }
+
+    /// A phase of one or more of the tiles that are empty; there must be one.
+    fn any_phase(&mut self, depth: usize) -> Statement {
+        let free = self.free();
+        let element = Level::Thread { place: 2, current: false };
+        match self.random.below(6) {
+            0 => {
+                let tile = self.random.one_of(&free);
+                let fill = self.expr(2, element);
+                let mut value = || self.expr(2, Level::Thread { place: 0, current: false });
+                let addition = Addition { fill, row: value(), col: value(), value: value() };
+                Statement::Count(tile, Box::new(addition), self.reading_body(depth, &[tile]))
+            }
+            1 => {
+                let first = self.random.below(free.len());
+                let places: Vec<(usize, [Expr; 2])> = free[first..]
+                    .iter()
+                    .map(|tile| (*tile, [(); 2].map(|()| self.expr(2, element))))
+                    .collect();
+                self.filling.extend(&free[first..]);
+                let copied = places.into_iter().map(|(tile, from)| {
+                    self.filling.retain(|other| *other != tile);
+                    let body = self.reading_body(depth, &[tile]);
+                    Copied { tile, from, body }
+                });
+                Statement::Copies(copied.collect())
+            }
+            2 | 3 => {
+                let Some((tile, len)) = free.iter().find_map(|tile| Some((*tile, self.in_a_row[*tile]?)))
+                else {
+                    return self.phase(depth, &free);
+                };
+                let fill = self.expr(3, element);
+                let distances = (0..1 + self.random.below(3)).map(|_| 1 + self.random.below(len)).collect();
+                Statement::Exchange(tile, fill, distances, self.reading_body(depth, &[tile]))
+            }
+            _ => self.phase(depth, &free),
+        }
+    }
+
+    fn phase(&mut self, depth: usize, free: &[usize]) -> Statement {
         let first = self.random.below(free.len());
         let count = 1 + self.random.below(free.len() - first);
-        let fills: Vec<(usize, Expr)> = free[first..first + count]
-            .iter()
-            .map(|tile| (*tile, self.expr(3, Level::Thread { place: 2, current: false })))
-            .collect();
+        let tiles = &free[first..first + count];
+        let fills =
+            tiles.iter().map(|tile| (*tile, self.expr(3, Level::Thread { place: 2, current: false })));
+        let fills = fills.collect();
+        Statement::Phase(fills, self.reading_body(depth, tiles))
+    }
+
+    /// What runs while these tiles are shared: at least one element of theirs is read.
+    fn reading_body(&mut self, depth: usize, tiles: &[usize]) -> Vec<Statement> {
         let before = self.shared.len();
-        self.shared.extend(fills.iter().map(|(tile, _)| *tile));
+        self.shared.extend(tiles);
         let (uniforms, owns) = (self.uniforms.len(), self.owns.len());
         let mut body = self.statements(depth, 2);
         body.push(Statement::Update(SUM, self.reading()));
         self.uniforms.truncate(uniforms);
         self.owns.truncate(owns);
         self.shared.truncate(before);
-        Statement::Phase(fills, body)
+        body
     }
 
     /// The sum with another thread's element of the tile that was shared last.

@@ -1,5 +1,5 @@
 //! Blockwise kernels made at random. What type-checks must run without a finding under any schedule, and compute what its
-//! text means; and with a rule of the library removed, it must not.
+//! text means; and with a rule of the library removed, it must not. A program with a mistake in it must not type-check.
 //!
 //! ```text
 //! cargo test -p blockwise_random                        a small share
@@ -10,10 +10,12 @@
 pub mod batch;
 mod evaluate;
 mod generate;
+mod mistakes;
 mod program;
 mod source;
 
-pub use evaluate::evaluate;
+pub use evaluate::{Input, Output, evaluate};
 pub use generate::program;
+pub use mistakes::{MISTAKES, Mistake};
 pub use program::Program;
 pub use source::of as source;

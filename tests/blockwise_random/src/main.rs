@@ -16,10 +16,10 @@ fn main() -> ExitCode {
     let mut wrong = 0;
     for start in (first..first + count).step_by(TOGETHER as usize) {
         let programs: Vec<_> = (start..(start + TOGETHER).min(first + count)).map(program).collect();
-        match batch::compile(&folder, &programs, None) {
-            Ok(ptx) => {
+        match batch::compile(&folder, &programs, None).and_then(|ptx| batch::load(&ptx)) {
+            Ok(loaded) => {
                 for program in &programs {
-                    if let Err(error) = batch::run(&ptx, program) {
+                    if let Err(error) = batch::run(&loaded, program) {
                         wrong += 1;
                         println!("{}: {error}\n{}", program.name, source(std::slice::from_ref(program)));
                     }

@@ -15,6 +15,10 @@ pub struct Program {
     pub replaced: Option<Expr>,
     /// Elements of the input, at least one.
     pub input: usize,
+    /// Rows and columns of the matrix that is read.
+    pub matrix: [usize; 2],
+    /// How many counters there are, at least one.
+    pub counters: usize,
     /// The number that the kernel is passed.
     pub scalar: u32,
     /// Rows and columns of the output; a slice has one row.
@@ -77,6 +81,83 @@ pub enum Statement {
     Loop(usize, Expr, Vec<Statement>),
     /// By the number's lowest bit.
     If(Expr, Vec<Statement>, Vec<Statement>),
+    /// Copies of the matrix's elements to tiles, begun one after the other; each tile is shared while its body runs.
+    Copies(Vec<Copied>),
+    /// A tile is filled and added to, by each thread once, and shared while the body runs.
+    Count(usize, Box<Addition>, Vec<Statement>),
+    /// A tile of one row is filled, its elements are exchanged in pairs of these distances, and it is shared.
+    Exchange(usize, Expr, Vec<usize>, Vec<Statement>),
+    /// Each thread adds to a counter, modulo their number.
+    Add(Expr, Expr),
+    /// What all threads' values make: the same for the block.
+    Reduce(usize, Combine, Expr),
+    /// What each thread's value makes with those before it, with its own and without, and all of them.
+    Scan {
+        inclusive: usize,
+        exclusive: usize,
+        total: usize,
+        combine: Combine,
+        value: Expr,
+    },
+    /// One value a thread, of the lanes' values: odd warps do the first, even ones the second.
+    Warps(usize, Expr, [Lanes; 2]),
+}
+
+/// A tile that is copied to.
+#[derive(Debug)]
+pub struct Copied {
+    pub tile: usize,
+    /// The row and the column of the matrix for an element, each modulo two more than there are: those are zero.
+    pub from: [Expr; 2],
+    pub body: Vec<Statement>,
+}
+
+/// What a tile is filled with, and what each thread adds where, modulo the tile's extents.
+#[derive(Debug)]
+pub struct Addition {
+    pub fill: Expr,
+    pub row: Expr,
+    pub col: Expr,
+    pub value: Expr,
+}
+
+/// An operation that may be done in any order.
+#[derive(Clone, Copy, Debug)]
+pub enum Combine {
+    Add,
+    Xor,
+    Min,
+    Max,
+}
+
+impl Combine {
+    /// What changes nothing.
+    pub fn zero(self) -> u32 {
+        if let Self::Min = self { u32::MAX } else { 0 }
+    }
+
+    pub fn of(self, left: u32, right: u32) -> u32 {
+        match self {
+            Self::Add => left.wrapping_add(right),
+            Self::Xor => left ^ right,
+            Self::Min => left.min(right),
+            Self::Max => left.max(right),
+        }
+    }
+}
+
+/// What the lanes of a warp make of their values.
+#[derive(Clone, Copy, Debug)]
+pub enum Lanes {
+    /// The value of the lane whose number differs in these bits.
+    Exchange(u32),
+    /// The value of the lane so far before, or its own.
+    Before(u32),
+    /// One lane's value.
+    Of(u32),
+    Reduce(Combine),
+    /// Which lanes' values are odd.
+    Ballot,
 }
 
 /// A number; all arithmetic wraps.

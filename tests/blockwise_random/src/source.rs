@@ -1,12 +1,12 @@
 //! Programs as Rust.
 
-use crate::program::{Expr, Map, Operator, Program, Statement};
+use crate::program::{Combine, Copied, Expr, Lanes, Map, Operator, Program, Statement};
 use std::fmt::Write;
 
 /// A crate of kernels without `unsafe`.
 pub fn of(programs: &[Program]) -> String {
     let mut text = String::from(
-        "#![no_std]\n#![forbid(unsafe_code)]\n#![allow(unused, clippy::all)]\n\nuse blockwise::prelude::*;\nuse blockwise::Part;\n",
+        "#![no_std]\n#![forbid(unsafe_code)]\n#![allow(unused, clippy::all)]\n\nuse blockwise::prelude::*;\nuse blockwise::{Part, Scratch};\n",
     );
     programs.iter().for_each(|program| kernel(program, &mut text));
     text
@@ -36,7 +36,13 @@ fn kernel(program: &Program, text: &mut String) {
         Map::Tiles(r, c) => format!("MatrixMut<u32, Tiles<{r}, {c}>>"),
         Map::Mirrored(r, c) => format!("MatrixMut<u32, Mirrored<{r}, {c}>>"),
     };
-    put!(text, "    input: &[u32],\n    scalar: u32,\n    mut out: {output},\n) {{\n");
+    if program.threads().is_multiple_of(32) {
+        text.push_str("    #[shared] mut scratch: Scratch<u32>,\n");
+    }
+    put!(
+        text,
+        "    input: &[u32],\n    scalar: u32,\n    matrix: Matrix<u32>,\n    counters: Counters<u32>,\n    mut out: {output},\n) {{\n"
+    );
     // The threads of a block know its place by these: they cannot ask the block.
     put!(text, "    let (block_x, block_y) = (block.x() as u32, block.y() as u32);\n");
     let printer = Printer { program };
@@ -89,6 +95,66 @@ impl Printer<'_> {
                     self.statements(body, depth + 1, text);
                     put!(text, "{indent}    {tiles} = block.reuse({shared});\n{indent}}}\n");
                 }
+                Statement::Copies(copies) => self.copies(copies, depth, text),
+                Statement::Count(tile, addition, body) => {
+                    let (rows, cols) = (self.program.tiles[*tile].rows, self.program.tiles[*tile].cols);
+                    let (fill, value) = (self.expr(&addition.fill), self.expr(&addition.value));
+                    let (row, col) = (self.expr(&addition.row), self.expr(&addition.col));
+                    put!(
+                        text,
+                        "{{\n{indent}    let counting = block.count(tile{tile}.fill(&block, |t, (y, x)| {fill}));\n{indent}    \
+                         block.each(|t| {{ counting.add(t, ({row} as usize % {rows}, {col} as usize % {cols}), {value}); }});\n{indent}    \
+                         let shared{tile} = block.share(counting);\n"
+                    );
+                    self.statements(body, depth + 1, text);
+                    put!(text, "{indent}    tile{tile} = block.reuse(shared{tile});\n{indent}}}\n");
+                }
+                Statement::Exchange(tile, fill, distances, body) => {
+                    put!(
+                        text,
+                        "{{\n{indent}    let filled = tile{tile}.fill(&block, |t, (y, x)| {});\n",
+                        self.expr(fill)
+                    );
+                    for distance in distances {
+                        put!(
+                            text,
+                            "{indent}    let filled = block.exchange(filled, {distance}, |t, low, (a, b)| (a.wrapping_mul(3).wrapping_add(b), a ^ b));\n"
+                        );
+                    }
+                    put!(text, "{indent}    let shared{tile} = block.share(filled);\n");
+                    self.statements(body, depth + 1, text);
+                    put!(text, "{indent}    tile{tile} = block.reuse(shared{tile});\n{indent}}}\n");
+                }
+                Statement::Add(place, value) => {
+                    let (place, value) = (self.expr(place), self.expr(value));
+                    put!(
+                        text,
+                        "block.each(|t| {{ counters.add(t, {place} as usize % counters.len(), {value}); }});\n"
+                    );
+                }
+                Statement::Reduce(name, combine, value) => {
+                    let (value, combine) = (self.expr(value), closure(*combine));
+                    put!(
+                        text,
+                        "let u{name} = block.reduce(&mut scratch, &block.each(|t| {value}), {combine});\n"
+                    );
+                }
+                Statement::Scan { inclusive, exclusive, total, combine, value } => {
+                    let (value, zero, combine) = (self.expr(value), combine.zero(), closure(*combine));
+                    put!(
+                        text,
+                        "let scan = block.scan(&mut scratch, &block.each(|t| {value}), {zero}, {combine});\n{indent}\
+                         let (mut own{inclusive}, mut own{exclusive}, u{total}) = (scan.inclusive, scan.exclusive, scan.total);\n"
+                    );
+                }
+                Statement::Warps(name, value, [odd, even]) => {
+                    let (value, odd, even) = (self.expr(value), lanes(*odd), lanes(*even));
+                    put!(
+                        text,
+                        "let mut own{name} = block.warps(|warp| {{\n{indent}    let lanes = warp.each(|t| {value});\n{indent}    \
+                         if warp.index() % 2 == 1 {{ {odd} }} else {{ {even} }}\n{indent}}});\n"
+                    );
+                }
                 Statement::Loop(counter, times, body) => {
                     put!(text, "for u{counter} in 0..{} % 4 {{\n", self.expr(times));
                     self.statements(body, depth + 1, text);
@@ -103,6 +169,37 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+
+    /// Each group of copies begins, and then each tile is shared in the same order.
+    fn copies(&self, copies: &[Copied], depth: usize, text: &mut String) {
+        let indent = "    ".repeat(depth);
+        text.push_str("{\n");
+        let mut begun: Vec<String> = Vec::new();
+        for Copied { tile, from: [row, col], .. } in copies {
+            let [rows, cols] = self.program.matrix.map(|extent| extent + 2);
+            let (row, col) = (self.expr(row), self.expr(col));
+            let copying = format!(
+                "tile{tile}.copy_down(&block, &matrix, |t, (y, x)| ({row} as usize % {rows}, {col} as usize % {cols}))"
+            );
+            let filling = format!("filling{tile}");
+            if begun.is_empty() {
+                put!(text, "{indent}    let {filling} = block.begin({copying});\n");
+            } else {
+                let earlier = begun.iter().map(|earlier| format!("{earlier}, ")).collect::<String>();
+                put!(
+                    text,
+                    "{indent}    let ({filling}, ({earlier})) = block.begin_after({copying}, ({earlier}));\n"
+                );
+            }
+            begun.push(filling);
+        }
+        for Copied { tile, body, .. } in copies {
+            put!(text, "{indent}    let shared{tile} = block.share(filling{tile});\n");
+            self.statements(body, depth + 1, text);
+            put!(text, "{indent}    tile{tile} = block.reuse(shared{tile});\n");
+        }
+        put!(text, "{indent}}}\n");
     }
 
     fn expr(&self, expression: &Expr) -> String {
@@ -150,6 +247,29 @@ impl Printer<'_> {
                 )
             }
             Expr::Turn => "turn".to_owned(),
+        }
+    }
+}
+
+fn closure(combine: Combine) -> &'static str {
+    match combine {
+        Combine::Add => "|a, b| a.wrapping_add(b)",
+        Combine::Xor => "|a, b| a ^ b",
+        Combine::Min => "|a, b| a.min(b)",
+        Combine::Max => "|a, b| a.max(b)",
+    }
+}
+
+fn lanes(step: Lanes) -> String {
+    match step {
+        Lanes::Exchange(mask) => format!("warp.exchange(&lanes, {mask})"),
+        Lanes::Before(distance) => format!("warp.before(&lanes, {distance})"),
+        Lanes::Of(lane) => format!("let value = warp.of_lane(&lanes, {lane}); warp.each(|_| value)"),
+        Lanes::Reduce(combine) => {
+            format!("let value = warp.reduce(&lanes, {}); warp.each(|_| value)", closure(combine))
+        }
+        Lanes::Ballot => {
+            "let bits = warp.ballot(&warp.each(|t| lanes.of(t) % 2 == 1)); warp.each(|_| bits)".to_owned()
         }
     }
 }
