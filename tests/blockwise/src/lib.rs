@@ -16,5 +16,6 @@ pub mod rows;
 pub mod scan;
 pub mod sort;
 pub mod stencil;
+pub mod suites;
 pub mod transpose;
 pub mod vecadd;

@@ -5,6 +5,7 @@ mod lines;
 mod matrices;
 mod public;
 mod refused;
+mod suites;
 
 use std::sync::OnceLock;
 
