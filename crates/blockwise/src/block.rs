@@ -9,6 +9,17 @@ use crate::{Element, PerThread, Reuse, Share, Thread, copies, marks};
 /// It is no parameter of the launch. It cannot be made, copied, or captured by the closure of a thread, so what asks for a
 /// `&Block` stands at the level of the block, where all threads come by.
 ///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Each block adds its own number to its 256 elements.
+/// #[kernel]
+/// pub fn number(block: Block<256>, mut to: SliceMut<u32>) {
+///     let number = block.x() as u32; // the same for all threads
+///     to.update(&block, |_, _, old| old + number);
+/// }
+/// ```
+/// A branch within a closure is taken by some threads. What waits for all of them has no place there:
+///
 /// ```compile_fail,E0277
 /// # use blockwise::prelude::*;
 /// #[kernel]

@@ -18,6 +18,29 @@ use crate::{Block, Lane, Matrix, Thread};
 /// The phase of a tile to which copies were started, not yet a group.
 pub enum Copying {}
 /// The phase of a tile whose copies are a group, after which at least `LATER` other groups began.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Copies a tile while the block does something else.
+/// #[kernel]
+/// pub fn copied(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 32>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<8, 32>>) {
+///     let (row, col) = (block.y() * 8, block.x() * 32);
+///     let filling = block.begin(tile.copy_fours(&block, &from, |_, (y, four)| (row + y, col / 4 + four)));
+///     let elsewhere = block.each(|t| t.index() as f32);
+///     let tile = block.share(filling); // waits for the copies, and for the block
+///     to.write(&block, |t, (y, x)| tile.at(y, x) + elsewhere.of(t));
+/// }
+/// ```
+/// Until it is shared its elements may be on their way:
+///
+/// ```compile_fail,E0599
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 32>, from: Matrix<f32>) {
+/// let filling = block.begin(tile.copy_fours(&block, &from, |_, place| place));
+/// block.each(|t| filling.at(t.y(), t.x()));
+/// # }
+/// ```
 pub enum Filling<const LATER: usize = 0> {}
 
 impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Tile<T, ROWS, COLS, L, Empty> {

@@ -5,6 +5,29 @@ use ::tile::Four;
 /// A row-major matrix in global memory that nobody writes while the kernel runs. On the host it is a `&DeviceMatrix<T>`.
 ///
 /// A slice to read is simply `&[T]`.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The difference to the left neighbour; before the first column there is zero.
+/// #[kernel]
+/// #[requires(from.rows() == to.rows(), from.cols() == to.cols())]
+/// pub fn differences(block: Block<32, 8>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<8, 32>>) {
+///     let (row, col) = (block.y() * 8, block.x() * 32);
+///     to.write(&block, |_, (y, x)| {
+///         let before = from.get_or(row + y, (col + x).wrapping_sub(1), 0.0);
+///         from.at(row + y, col + x) - before
+///     });
+/// }
+/// ```
+/// Nobody writes to it, this kernel neither: then all threads read the same at any time, without a barrier.
+///
+/// ```compile_fail,E0070
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<32, 8>, from: Matrix<f32>) {
+/// from.at(0, 0) = 1.0;
+/// # }
+/// ```
 pub struct Matrix<T: 'static> {
     elements: &'static [T],
     rows: u32,

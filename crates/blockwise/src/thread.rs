@@ -6,6 +6,25 @@ use core::marker::PhantomData;
 use crate::marks;
 
 /// A thread of a block of `W` × `H` × `D`: lent to the closures that one thread runs, for as long as they run.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The unit matrix.
+/// #[kernel]
+/// pub fn unit(block: Block<16, 16>, mut to: MatrixMut<f32, Tiles<16, 16>>) {
+///     let on_the_diagonal = block.x() == block.y();
+///     to.write(&block, |t, _| if on_the_diagonal && t.x() == t.y() { 1.0 } else { 0.0 });
+/// }
+/// ```
+/// It cannot be kept: the block would know which thread runs it, and could do what the others do not.
+///
+/// ```compile_fail
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<16, 16>) {
+/// let mine = block.each(|t| t);
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Thread<'t, const W: usize, const H: usize = 1, const D: usize = 1> {
     lent: PhantomData<fn(&'t ()) -> &'t ()>,

@@ -7,6 +7,27 @@ use crate::tile::{Empty, Filled, Shared, Tile};
 use crate::{Block, Element, Lane, Thread};
 
 /// A layout by which four neighbours of a row are neighbours in memory, at a multiple of 16 bytes.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Each row turned around, loaded and stored in shared memory by 16 bytes.
+/// #[kernel]
+/// pub fn turn_around(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 128>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<8, 128>>) {
+///     let row = block.y() * 8;
+///     let filled = tile.fill_fours(&block, |_, (y, four)| from.four_or(row + y, four, 0.0));
+///     let tile = block.share(filled);
+///     to.write(&block, |_, (y, x)| tile.at(y, 127 - x));
+/// }
+/// ```
+/// In a tile whose columns are permuted, four neighbours lie at four places:
+///
+/// ```compile_fail,E0599
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 128, Swizzled>) {
+/// tile.fill_fours(&block, |_, _| [0.0; 4]);
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the elements of a row are not neighbours in a tile that is laid out `{Self}`",
     label = "moved by fours",

@@ -18,6 +18,26 @@ use crate::{Block, Element, Thread};
 /// | [`Turned<R, C>`](Turned) | as of `Mirrored<R, C>`, its columns dealt as else its rows | row and column in the tile |
 /// | [`Registers<R, C, M, N, V>`](Registers) | as of `Tiles<R, C>` | row and column among the thread's own `M` × `N` |
 /// | [`Rows`] | row x | the column |
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Each row divided by its first element, a block for each.
+/// #[kernel]
+/// #[requires(from.rows() == to.rows(), from.cols() == to.cols())]
+/// pub fn by_the_first(block: Block<128>, from: Matrix<f32>, mut to: MatrixMut<f32, Rows>) {
+///     let row = block.x();
+///     to.write(&block, |_, col| from.at(row, col) / from.at(row, 0));
+/// }
+/// ```
+/// What other threads write cannot be read, since nobody knows whether they have: a kernel that needs it is two kernels.
+///
+/// ```compile_fail,E0599
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<128>, mut to: MatrixMut<f32, Rows>) {
+/// to.write(&block, |_, col| to.at(block.x(), col - 1));
+/// # }
+/// ```
 pub struct MatrixMut<T, M> {
     first: *mut T,
     rows: u32,

@@ -16,6 +16,25 @@ use crate::{Block, Element, Thread};
 /// | [`OneEach`] | thread *i* of the grid |
 /// | [`Strided`] | thread *i* mod the number of threads: any number of blocks will do |
 /// | [`Part<N>`](Part) | block *i* / `N`: its threads by turns |
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// Twice each element, by as many blocks as the launch chooses.
+/// #[kernel]
+/// #[requires(from.len() == to.len())]
+/// pub fn doubled(block: Block<256>, from: &[f32], mut to: SliceMut<f32, Strided>) {
+///     to.write(&block, |_, i| 2.0 * from[i]);
+/// }
+/// ```
+/// There is one map for one output: by two of them an element would have two owners.
+///
+/// ```compile_fail,E0308
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, mut to: SliceMut<f32, Strided>) {
+/// let mut parts: SliceMut<f32, Part<256>> = to;
+/// # }
+/// ```
 pub struct SliceMut<T, M = OneEach> {
     first: *mut T,
     len: usize,
