@@ -13,8 +13,8 @@ pub fn is_it(text: &str, case: &Case, finding: &Finding) -> bool {
         Check::Barrier => (sanitizer::Check::Barrier, Severity::Error),
     };
     let marked = marked_lines(text, case.name);
-    // What the host finds when it copies has no line of the kernel.
-    let placed = finding.sites.is_empty() && finding.check == sanitizer::Check::Init
+    // What the host finds when it copies names a store beside it, if there is one.
+    let placed = finding.check == sanitizer::Check::Init && finding.message.contains("copied to the host")
         // A failed assertion says itself where it stands.
         || marked.iter().any(|line| finding.message.contains(&format!(".rs:{line}, ")))
         || finding.sites.iter().flat_map(|site| &site.frames).any(|frame| marked.contains(&frame.line));

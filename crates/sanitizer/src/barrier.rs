@@ -40,6 +40,12 @@ pub enum Wrong {
         /// Its last access.
         last: u32,
     },
+    /// A thread ended before, and others of its warp came.
+    Parted {
+        thread: u32,
+        /// Its last access.
+        last: u32,
+    },
     /// A lane executes a warp barrier whose mask leaves it out.
     NotMember {
         /// Lanes left out.
@@ -139,7 +145,8 @@ impl BlockBarriers {
         let BlockBarrier { index, threads, step, aligned } = barrier;
         if step == BarrierStep::Leave {
             let first = self.first.remove(&index).is_some();
-            return if first && threads == 0 { self.went_round(at.pc, code) } else { None };
+            let of_all = first && threads == 0;
+            return if of_all { self.went_round(at.pc, code).or_else(|| self.parted()) } else { None };
         }
         if threads == 0 {
             self.came[at.warp as usize] |= at.lanes;
@@ -165,6 +172,18 @@ impl BlockBarriers {
                 .entry((pc, last))
                 .or_insert_with(|| last != pc && code.reaches(pc, last) && !code.reaches(last, pc));
             is.then_some(Wrong::WentRound { thread, last })
+        })
+    }
+
+    /// A thread that has ended before this barrier of all threads, and left others of its warp behind.
+    fn parted(&self) -> Option<Wrong> {
+        let ended = |warp: usize| (self.born[warp] & !self.alive[warp], self.alive[warp]);
+        (0..self.alive.len()).find_map(|warp| match ended(warp) {
+            (0, _) | (_, 0) => None,
+            (ended, _) => {
+                let thread = warp as u32 * 32 + ended.trailing_zeros();
+                Some(Wrong::Parted { thread, last: self.last(thread) })
+            }
         })
     }
 
@@ -255,6 +274,20 @@ impl Reporter {
                     "let every thread that the barrier or mask names come to it: move it out of the branch or the loop",
                 )
             }
+            Wrong::Parted { thread, last } => {
+                severity = Severity::Warning;
+                sites.push(self.site("ended behind this", last, self.block, thread / 32, thread % 32));
+                (
+                    "parted",
+                    format!(
+                        "threads have ended before a barrier of the whole block that others of their warp come to, {}",
+                        named(thread / 32, 1 << (thread % 32))
+                    ),
+                    "since compute capability 7.0 a barrier waits only for threads that have not ended, so this one opens; CUDA \
+                     C++ allows `__syncthreads` in a branch only if the whole block takes it: let all threads of a warp come, or \
+                     end as a whole warp",
+                )
+            }
             Wrong::NotMember { lanes } => (
                 "not a member",
                 format!(
@@ -331,6 +364,22 @@ mod tests {
         let wrong = barriers.wrong_at(other, barrier(0, 0, true), &code);
         assert_eq!(wrong, Some(Wrong::Mismatched { other: 0, warp: 0, lanes: !0 }));
         assert_eq!(barriers.wrong_at(other, barrier(1, 64, true), &code), None);
+    }
+
+    #[test]
+    fn a_warp_comes_or_ends_as_a_whole() {
+        let (code, mut barriers) = (Code::default(), BlockBarriers::new(96));
+        let leave = BlockBarrier { step: BarrierStep::Leave, ..barrier(0, 0, true) };
+        barriers.ended(at(2, !0));
+        assert_eq!(barriers.wrong_at(at(0, !0), barrier(0, 0, true), &code), None);
+        assert_eq!(barriers.wrong_at(at(0, !0), leave, &code), None, "a whole warp has ended");
+        barriers.ended(at(1, 0xFF));
+        assert_eq!(barriers.wrong_at(at(0, !0), barrier(0, 0, true), &code), None);
+        let parted = barriers.wrong_at(at(0, !0), leave, &code);
+        assert_eq!(parted, Some(Wrong::Parted { thread: 32, last: 0 }));
+        assert_eq!(barriers.wrong_at(at(0, !0), barrier(1, 64, true), &code), None);
+        let counted = BlockBarrier { step: BarrierStep::Leave, ..barrier(1, 64, true) };
+        assert_eq!(barriers.wrong_at(at(0, !0), counted, &code), None, "it is for so many threads");
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::flow::{self, Value, all_of};
 use crate::race::lanes;
 use crate::reached::Reached;
 use crate::tools::Watched;
-use crate::written::{PAGE, Written};
+use crate::written::{PAGE, Storer, Written};
 
 /// What an undefined value decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,6 +110,9 @@ pub struct BlockInit {
     seen_at: u64,
     unset: Arc<AtomicU64>,
     carried: Carried,
+    block: u32,
+    /// Its launch, as global memory numbers it.
+    launch: u32,
 }
 
 impl BlockInit {
@@ -118,6 +121,8 @@ impl BlockInit {
         let Watched { threads, launched, written, .. } = *block;
         let code = launched.code.clone();
         let mut init = Self::new(code, launched.function, threads, block.member.clone(), written.clone());
+        init.block = block.linear;
+        init.launch = written.lock().unwrap_or_else(PoisonError::into_inner).launched(launched);
         let start = named(init.rank, launched.reserved.start.into());
         init.shared.hold().set(start, launched.reserved.len() as u64, true);
         init
@@ -154,6 +159,8 @@ impl BlockInit {
             seen_at: 0,
             unset,
             carried: Carried::default(),
+            block: 0,
+            launch: 0,
         }
     }
 
@@ -347,6 +354,20 @@ impl BlockInit {
                 if access.kind == AccessKind::Store {
                     global.stored(reached.low, access.width);
                     global.stored(reached.end - 1, access.width);
+                    let undefined = match warp.tainted {
+                        0 => 0,
+                        _ => access.registers.iter().flatten().fold(0, |all, r| all | warp.of(r.slot)),
+                    };
+                    let of = |lane: u32| Storer {
+                        launch: self.launch,
+                        pc: at.pc,
+                        block: self.block,
+                        warp: at.warp,
+                        lane,
+                        address: access.addresses[lane as usize],
+                    };
+                    global.stored_by(of(access.lanes.trailing_zeros() & 31), false);
+                    lanes(undefined & access.lanes).for_each(|lane| global.stored_by(of(lane), true));
                 }
                 let now = self.unset.load(Ordering::Relaxed);
                 if now != self.seen_at {

@@ -42,11 +42,15 @@ pub use origin::HostSite;
 pub use render::{Format, render};
 pub use streams::{Before, Work};
 
+use launched::Launched;
 use objects::Objects;
 use race::GlobalRaces;
 use shadow::Spare;
 use streams::Streams;
-use written::Written;
+use written::{Storer, Written};
+
+/// Schedules that are worth their time: two show either order of all pairs, the others much of what comes in between, as `tests/labelled/orders.rs` measures.
+pub const SCHEDULES: u32 = 8;
 
 /// The name of memory that the host pinned or shares with the device.
 pub const HOST_MEMORY: &str = "host memory";
@@ -210,6 +214,9 @@ impl Sanitizer {
             return;
         }
         let mut written = self.written();
+        if written.first_missing(from, bytes).is_none() {
+            return written.set(to, bytes, true);
+        }
         for byte in 0..bytes {
             let defined = written.missing(from + byte, 1) == 0;
             written.set(to + byte, 1, defined);
@@ -225,8 +232,14 @@ impl Sanitizer {
         let mut written = self.written();
         let Some(first) = written.first_missing(address, bytes) else { return };
         let padding = written.is_padding(address, bytes);
+        let left = written.left_by(first);
         drop(written);
         let object = self.objects.global(first);
+        // Who stored to another buffer has nothing to do with it.
+        let start = first - object.offset;
+        let left = left.filter(|(_, storer, _)| {
+            storer.address >= start && object.size.is_none_or(|size| storer.address - start < size)
+        });
         let (severity, what, help) = match padding {
             true => (
                 Severity::Note,
@@ -243,9 +256,12 @@ impl Sanitizer {
             check: Check::Init,
             severity,
             message: format!("{what} copied to the host, the first at offset {}", object.offset),
-            kernel: String::new(),
+            kernel: left.as_ref().map_or_else(String::new, |(launched, ..)| launched.kernel.clone()),
             object: Some(object),
-            sites: Vec::new(),
+            sites: left
+                .iter()
+                .map(|(launched, storer, undefined)| store(launched, storer, *undefined))
+                .collect(),
             help: help.into(),
             count: 1,
             seed: None,
@@ -318,4 +334,12 @@ impl Sanitizer {
     pub fn findings(&self) -> Vec<Finding> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// The store that left something undefined, or that wrote beside what nobody wrote.
+fn store(launched: &Launched, storer: &Storer, undefined: bool) -> Site {
+    let what = if undefined { "write of a value that was never written" } else { "latest write beside it" };
+    let (block, thread) =
+        (launched.shape.block(storer.block), launched.shape.thread(storer.warp, storer.lane));
+    Site::new(what, block, thread, launched.code.location(storer.pc))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Watched<'a> {
     pub threads: u32,
     /// Its place in its cluster, if it is in one.
     pub member: Option<Member>,
-    pub launched: &'a Launched,
+    pub launched: &'a Arc<Launched>,
     pub races: &'a Arc<Mutex<GlobalRaces>>,
     pub written: &'a Arc<Mutex<Written>>,
 }

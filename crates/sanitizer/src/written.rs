@@ -1,9 +1,11 @@
 //! Which bytes of an address space were ever written: a bit each, and for the few that are undefined in part (a bit
 //! field set in a byte that was never written) which of their bits are.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::launched::Launched;
 use crate::shadow::Numbered;
 
 /// Bytes of a page.
@@ -17,6 +19,20 @@ struct Page {
     set: u32,
     /// Bytes of the widest element that a kernel stored here.
     widest: u8,
+    /// A kernel's latest store here.
+    storer: Option<Storer>,
+}
+
+/// A kernel's store.
+#[derive(Debug, Clone, Copy)]
+pub struct Storer {
+    /// Which of the launches that were told.
+    pub launch: u32,
+    pub pc: u32,
+    pub block: u32,
+    pub warp: u32,
+    pub lane: u32,
+    pub address: u64,
 }
 
 /// Which bytes were ever written.
@@ -25,11 +41,18 @@ pub struct Written {
     index: Numbered<u32>,
     pages: Vec<Page>,
     last: Option<(u64, u32)>,
+    /// Ranges of pages that were spoken of as a whole, by their first, each with its end and whether it was written. Pages
+    /// within are made when a part of them is touched: a program may allocate more than it uses.
+    regions: BTreeMap<u64, (u64, bool)>,
     /// Pages that nobody has spoken of count as written: of global memory, what the host allocated is tracked, and a
     /// module's own variables are not.
     unknown_is_written: bool,
     /// Of bytes that do not count as written: the bits that are undefined, where these are not all.
     parts: Numbered<u8>,
+    /// The launches that stored.
+    launches: Vec<Arc<Launched>>,
+    /// Who stored values that were never written, by 64 bytes.
+    left: Numbered<Storer>,
     /// Counts the times that something ceased to count as written.
     unset: Arc<AtomicU64>,
 }
@@ -64,12 +87,50 @@ impl Written {
         Some(&mut self.pages[index as usize])
     }
 
+    /// Whether the bytes of a page count as written that has none of its own.
+    fn default_of(&self, number: u64) -> bool {
+        let region = self.regions.range(..=number).next_back();
+        region
+            .filter(|(_, (end, _))| number < *end)
+            .map_or(self.unknown_is_written, |(_, (_, written))| *written)
+    }
+
+    /// The same of pages that there are, and of those that will be made.
+    fn set_pages(&mut self, first: u64, end: u64, written: bool) {
+        // What is left of ranges that this one cuts.
+        let cut: Vec<(u64, (u64, bool))> = self
+            .regions
+            .range(..end)
+            .rev()
+            .take_while(|(_, (stop, _))| *stop > first)
+            .map(|(&start, &region)| (start, region))
+            .collect();
+        for (start, (stop, was)) in cut {
+            self.regions.remove(&start);
+            if start < first {
+                self.regions.insert(start, (first, was));
+            }
+            if stop > end {
+                self.regions.insert(end, (stop, was));
+            }
+        }
+        self.regions.insert(first, (end, written));
+        let (bits, set) = if written { (u64::MAX, PAGE as u32) } else { (0, 0) };
+        let fill = |page: &mut Page| (page.bits, page.set) = ([bits; SLOTS], set);
+        if end - first > self.index.len() as u64 {
+            let within = self.index.iter().filter(|(number, _)| (first..end).contains(number));
+            within.for_each(|(_, &index)| fill(&mut self.pages[index as usize]));
+        } else {
+            let within = (first..end).filter_map(|number| self.index.get(&number));
+            within.for_each(|&index| fill(&mut self.pages[index as usize]));
+        }
+    }
+
     fn page_or_new(&mut self, number: u64) -> &mut Page {
+        let written = self.default_of(number);
         let pages = &mut self.pages;
-        let page = match self.unknown_is_written {
-            true => Page { bits: [u64::MAX; SLOTS], set: PAGE as u32, widest: 0 },
-            false => Page { bits: [0; SLOTS], set: 0, widest: 0 },
-        };
+        let (bits, set) = if written { (u64::MAX, PAGE as u32) } else { (0, 0) };
+        let page = Page { bits: [bits; SLOTS], set, widest: 0, storer: None };
         let index = *self.index.entry(number).or_insert_with(|| {
             pages.push(page);
             pages.len() as u32 - 1
@@ -86,9 +147,17 @@ impl Written {
             if !self.parts.is_empty() {
                 self.parts.retain(|at, _| !(address..end).contains(at));
             }
+            // What a store leaves undefined is told of behind this.
+            self.left.retain(|at, _| !(address..end).contains(&(at * 64)));
         }
         let mut at = address;
         while at < end {
+            if at.is_multiple_of(PAGE) && end - at >= PAGE {
+                let stop = end / PAGE * PAGE;
+                self.set_pages(at / PAGE, stop / PAGE, written);
+                at = stop;
+                continue;
+            }
             // To the end of the range, or of the 64 bytes that one number keeps.
             let stop = end.min((at / 64 + 1).saturating_mul(64));
             let mask = (u64::MAX >> (64 - (stop - at))) << (at % 64);
@@ -122,6 +191,29 @@ impl Written {
         })
     }
 
+    /// A launch is about to store: its number.
+    pub fn launched(&mut self, launch: &Arc<Launched>) -> u32 {
+        if self.launches.last().is_none_or(|last| !Arc::ptr_eq(last, launch)) {
+            self.launches.push(launch.clone());
+        }
+        self.launches.len() as u32 - 1
+    }
+
+    /// A kernel stores there; `undefined`: a value that was never written.
+    pub fn stored_by(&mut self, storer: Storer, undefined: bool) {
+        self.page_or_new(storer.address / PAGE).storer = Some(storer);
+        if undefined {
+            self.left.insert(storer.address / 64, storer);
+        }
+    }
+
+    /// The store that put an undefined byte there, or else the latest one to the bytes around it, and its launch.
+    pub fn left_by(&mut self, address: u64) -> Option<(Arc<Launched>, Storer, bool)> {
+        let left = self.left.get(&(address / 64)).copied();
+        let storer = left.or_else(|| self.page(address / PAGE)?.storer)?;
+        Some((self.launches[storer.launch as usize].clone(), storer, left.is_some()))
+    }
+
     /// A kernel stores elements of `width` bytes around an address.
     #[inline]
     pub fn stored(&mut self, address: u64, width: u32) {
@@ -134,16 +226,17 @@ impl Written {
 
     /// Whether all bytes of a page were written.
     pub fn is_whole(&mut self, number: u64) -> bool {
-        self.page(number).is_some_and(|page| page.set == PAGE as u32)
+        match self.page(number) {
+            Some(page) => page.set == PAGE as u32,
+            None => self.default_of(number),
+        }
     }
 
     /// Whether all bytes of a range were written.
     #[inline]
     pub fn holds(&mut self, address: u64, end: u64) -> bool {
         let (first, last) = (address / PAGE, end.saturating_sub(1) / PAGE);
-        if last.wrapping_sub(first) <= 1
-            && (first..=last).all(|number| self.page(number).is_some_and(|page| page.set == PAGE as u32))
-        {
+        if last.wrapping_sub(first) <= 1 && (first..=last).all(|number| self.is_whole(number)) {
             return true;
         }
         end.wrapping_sub(address) <= PAGE && self.first_missing(address, end.wrapping_sub(address)).is_none()
@@ -198,8 +291,10 @@ impl Written {
     pub fn missing(&mut self, address: u64, bytes: u32) -> u32 {
         let all = (1u64 << bytes) - 1;
         if address % 64 + u64::from(bytes) <= 64 {
-            let unknown = if self.unknown_is_written { 0 } else { all as u32 };
-            let Some(page) = self.page(address / PAGE) else { return unknown };
+            let number = address / PAGE;
+            let Some(page) = self.page(number) else {
+                return if self.default_of(number) { 0 } else { all as u32 };
+            };
             return (!(page.bits[(address % PAGE / 64) as usize] >> (address % 64)) & all) as u32;
         }
         (0..bytes).fold(0, |mask, i| mask | self.missing(address.wrapping_add(i.into()), 1) << i)
@@ -211,8 +306,15 @@ impl Written {
         let mut at = address;
         while at < end {
             let stop = end.min((at / 64 + 1).saturating_mul(64));
-            let unknown = if self.unknown_is_written { u64::MAX } else { 0 };
-            let set = self.page(at / PAGE).map_or(unknown, |page| page.bits[(at % PAGE / 64) as usize]);
+            let number = at / PAGE;
+            let Some(page) = self.page(number) else {
+                if !self.default_of(number) {
+                    return Some(at);
+                }
+                at = (number + 1).saturating_mul(PAGE);
+                continue;
+            };
+            let set = page.bits[(at % PAGE / 64) as usize];
             let mask = (u64::MAX >> (64 - (stop - at))) << (at % 64);
             let missing = !set & mask;
             if missing != 0 {
@@ -249,6 +351,24 @@ mod tests {
         assert!(!written.holds(0, 256) && written.holds(8, 256));
         written.set(0, PAGE, true);
         assert!(written.holds(0, PAGE));
+    }
+
+    #[test]
+    fn memory_that_nobody_touches_takes_no_pages() {
+        const WHOLE: u64 = 128 << 30;
+        let mut written = Written::of_global();
+        written.set(24, WHOLE, false);
+        assert_eq!(written.first_missing(0, WHOLE), Some(24));
+        written.set(PAGE + 8, WHOLE - 2 * PAGE, true);
+        assert_eq!((written.first_missing(PAGE + 8, WHOLE - 2 * PAGE), written.pages.len()), (None, 4));
+        written.set(9 * PAGE, 2 * PAGE, false);
+        assert_eq!(written.first_missing(PAGE + 8, WHOLE / 2), Some(9 * PAGE));
+        assert_eq!(written.first_missing(11 * PAGE, WHOLE / 2), None);
+        assert!(written.is_whole(8) && !written.is_whole(9) && !written.is_whole(10) && written.is_whole(11));
+        written.set(9 * PAGE + 4, 1, true);
+        assert_eq!((written.missing(9 * PAGE, 8), written.missing(10 * PAGE, 4)), (0b1110_1111, 0b1111));
+        written.set(9 * PAGE, 2 * PAGE, true);
+        assert!(written.holds(9 * PAGE, 11 * PAGE) && written.pages.len() < 8);
     }
 
     #[test]

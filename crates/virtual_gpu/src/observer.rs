@@ -2,7 +2,7 @@
 //!
 //! Two traits: a [`LaunchObserver`] lives as long as the launch and is shared by the threads that run it; it makes a
 //! [`BlockObserver`] for each block, which only the thread that runs the block touches, and gets it back when the block
-//! has ended, **in the order of the blocks** whatever the number of threads. What blocks must know of each other while
+//! has ended, **in the order of the blocks**, or of the schedule's, whatever the number of threads. What blocks must know of each other while
 //! they run (a race detector's shadow of global memory) lies in the launch observer, behind its own locks, reached
 //! through a reference or `Arc` that the block observers hold.
 //!
@@ -44,7 +44,7 @@ pub trait LaunchObserver: Send + Sync {
     /// A block is about to start.
     fn block(&self, block: &BlockInfo) -> Self::Block;
 
-    /// A block has ended (or was cut short by a fault). Called in the order of the blocks.
+    /// A block has ended (or was cut short by a fault). Called in the order of the blocks, or of the schedule's.
     fn merge(&mut self, _block: Self::Block) {}
 
     /// The launch has ended, with or without a fault.

@@ -137,6 +137,50 @@ twins! {
         }
     }
 
+    /// The one who waited for a flag stores where the other did, and forgets the fence on its own side.
+    Race store_without_acquire { grid: 2 } |d| {
+        let flag = d.scratch.add(32);
+        if thread_index() == 0 && block_index() == 0 {
+            *d.scratch = 42; // <-
+            device_thread_fence(AcqRel);
+            flag.write_volatile(1);
+        } else if thread_index() == 0 {
+            while flag.read_volatile() == 0 {}
+            if !BUG {
+                device_thread_fence(AcqRel);
+            }
+            *d.scratch = 43; // <-
+        }
+    }
+
+    /// All threads count through a `volatile` pointer: each load and each store is whole, and updates are lost.
+    Equal volatile_counter { grid: 4 } |d| {
+        if BUG {
+            let seen = d.scratch.read_volatile(); // <-
+            d.scratch.write_volatile(seen + 1); // <-
+        } else {
+            atomic_fetch_add_u32_device(d.scratch, Relaxed, 1);
+        }
+    }
+
+    /// Flag and message are `volatile`, which orders neither.
+    Equal volatile_message { grid: 2 } |d| {
+        let flag = d.scratch.add(32);
+        if thread_index() == 0 && block_index() == 0 {
+            d.scratch.write_volatile(42); // <-
+            if !BUG {
+                device_thread_fence(AcqRel);
+            }
+            flag.write_volatile(1);
+        } else if thread_index() == 0 {
+            while flag.read_volatile() == 0 {}
+            if !BUG {
+                device_thread_fence(AcqRel);
+            }
+            *d.output = d.scratch.read_volatile(); // <-
+        }
+    }
+
     /// A flag that is stored as `relaxed` where it must be `release`.
     Race relaxed_for_release { grid: 2 } |d| {
         let flag = d.scratch.add(32);

@@ -232,3 +232,31 @@ K volatile_stop_flag_ok(ARGS) {
     for (int i = 0; i < 8 && !*stop; i++)
         if (a[(TID + i) % n] == 300) *stop = 1;
 }
+
+// ---- barriers of a block of which threads have ended
+// @barrier_in_a_branch_bug barrier grid=1 block=64
+K barrier_in_a_branch_bug(ARGS) {
+    __shared__ int s[64];
+    if (T < 48) {
+        s[T] = a[T];
+        __syncthreads();
+        b[T] = s[47 - T];
+    }
+}
+// @barrier_in_a_branch_ok ok grid=1 block=64
+K barrier_in_a_branch_ok(ARGS) {
+    __shared__ int s[64];
+    if (T < 48) s[T] = a[T];
+    __syncthreads();
+    if (T < 48) b[T] = s[47 - T];
+}
+// @barrier_of_whole_warps_ok ok grid=1 block=96
+// The last warp ends as a whole, and no barrier waits for it.
+K barrier_of_whole_warps_ok(ARGS) {
+    __shared__ int s[64];
+    if (T < 64) {
+        s[T] = a[T];
+        __syncthreads();
+        b[T] = s[63 - T];
+    }
+}

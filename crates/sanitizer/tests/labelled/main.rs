@@ -6,6 +6,9 @@
 //! cargo test -p sanitizer --test labelled compute_80 -- --ignored          in one of them: without_, with_little_, 75, 80, 90
 //! ```
 
+mod orders;
+mod reports;
+
 use std::collections::BTreeSet;
 use std::io::Read;
 

@@ -5,6 +5,7 @@ use super::cluster::ClusterState;
 use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::frame;
 use super::run::{self, Raised};
+use super::schedule::Schedule;
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind};
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
@@ -14,6 +15,8 @@ use crate::observer::{At, BarrierStep, BlockObserver};
 
 /// Operations that a warp runs before the next has its turn.
 const WARP_QUANTUM: u32 = 2048;
+/// The same where somebody may have been interrupted for whom all others wait.
+const SHORT_QUANTUM: u32 = 128;
 
 /// One block with all that it owns.
 #[derive(Debug)]
@@ -24,7 +27,8 @@ pub(crate) struct Block<O> {
     pub observer: Option<O>,
     finished: u32,
     next: usize,
-    random: u64,
+    /// The warps in the order of their turns.
+    order: Vec<u32>,
 }
 
 /// Keeps shared memory aligned as bulk copies want it.
@@ -54,7 +58,7 @@ impl<O: BlockObserver> Block<O> {
             observer: None,
             finished: 0,
             next: 0,
-            random: 0,
+            order: Vec::new(),
         }
     }
 
@@ -78,17 +82,18 @@ impl<O: BlockObserver> Block<O> {
         self.observer = Some(observer);
         self.finished = 0;
         self.next = 0;
-        self.random = launch
-            .gpu
-            .options()
-            .seed
-            .map_or(0, |seed| (seed ^ linear.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
+        let schedule = Schedule::of(launch.gpu.options().seed);
         // Blocks that do the same are not to keep in step.
-        self.state.tellings = (self.random == 0).then_some((linear as u32).wrapping_mul(5));
+        self.state.tellings = schedule.is_calm().then_some((linear as u32).wrapping_mul(5));
+        self.state.changes = schedule.changes(linear);
         self.shared.clear();
         self.shared.resize(launch.shared_end.div_ceil(128) as usize, Line([0; 128]));
         let threads = launch.launch.threads() as u32;
         let warps = threads.div_ceil(32);
+        self.state.one_warp = warps == 1;
+        self.order.clear();
+        self.order
+            .extend((0..u64::from(warps)).map(|place| schedule.order(place, warps.into(), !linear) as u32));
         let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
         self.warps.truncate(warps as usize);
         for (i, warp) in self.warps.iter_mut().enumerate() {
@@ -96,9 +101,6 @@ impl<O: BlockObserver> Block<O> {
         }
         for i in self.warps.len() as u32..warps {
             self.warps.push(Warp::new(i, 0, local_limit, launch.most_rows));
-        }
-        if self.random != 0 {
-            self.next = (self.draw() % u64::from(warps.max(1))) as usize;
         }
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
@@ -153,16 +155,13 @@ impl<O: BlockObserver> Block<O> {
                 round = (self.state.progress, 0);
             }
             round.1 += 1;
-            let turn = self.next;
-            self.next = (turn + 1) % count;
+            let turn = self.order[self.next] as usize;
+            self.next = (self.next + 1) % count;
             if self.warps[turn].live == 0 {
                 idle += 1;
                 continue;
             }
-            let quantum = match self.random {
-                0 => WARP_QUANTUM,
-                _ => self.draw() as u32 % 256 + 1,
-            };
+            let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
             let (before, vain) = (self.warps[turn].steps, self.warps[turn].vain);
             self.warps[turn].retry();
             let stop = self.run_warp(turn, launch, cluster, team, device, quantum)?;
@@ -193,13 +192,6 @@ impl<O: BlockObserver> Block<O> {
             }
         }
         Ok(BlockStop::Finished)
-    }
-
-    fn draw(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
     }
 
     fn run_warp(

@@ -1,6 +1,7 @@
 //! What the operations of a block can reach of it.
 
 use super::extension::ExtensionState;
+use super::schedule::{Change, Changes};
 use super::spin::Watch;
 use crate::form::access::SpaceOperand;
 use crate::form::op::MemoryOp;
@@ -20,8 +21,12 @@ pub(crate) struct BlockState {
     pub watch: Option<Box<Watch>>,
     /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
     pub told: bool,
-    /// How many such stores there were; `None` in schedules that have turns of their own.
+    /// How many such stores there were; `None` in schedules that have interruptions of their own.
     pub tellings: Option<u32>,
+    /// The interruptions of the schedule, if it has some.
+    pub changes: Option<Changes>,
+    /// Whether the block has one warp only.
+    pub one_warp: bool,
     /// What the kernel printed.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
@@ -29,6 +34,19 @@ pub(crate) struct BlockState {
 }
 
 impl BlockState {
+    /// An event at which a schedule may interrupt the warp, or the whole block.
+    #[inline(always)]
+    pub fn is_interrupted(&mut self) -> bool {
+        self.changes.is_some() && self.passes()
+    }
+
+    fn passes(&mut self) -> bool {
+        let change = self.changes.as_mut().and_then(|changes| changes.pass(self.progress));
+        // With one warp there is nobody else in the block.
+        self.told |= change == Some(Change::Blocks) || change.is_some() && self.one_warp;
+        change.is_some()
+    }
+
     /// Whether a volatile or ordered store is one after which others get their turn: every other one, more or less. After
     /// all, or after none, a queue would always be empty, or always full.
     pub fn tells(&mut self, store: &MemoryOp) -> bool {

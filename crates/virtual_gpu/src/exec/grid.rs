@@ -10,6 +10,7 @@ use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
 use super::context::{LaunchContext, SharedMemory};
 use super::limits::{check, cluster_blocks, with_clusters};
+use super::schedule::Schedule;
 use crate::fault::{Fault, FaultKind};
 use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
@@ -23,6 +24,8 @@ use crate::{Error, Gpu, Quota};
 const BLOCK_QUANTUM: u64 = 1 << 17;
 /// The same where blocks wait for each other by design.
 const COOPERATIVE_QUANTUM: u64 = 1 << 14;
+/// The same where a block may have been interrupted for which all others wait.
+const SHORT_QUANTUM: u64 = 1 << 12;
 /// Blocks that one thread keeps going when blocks do not end by themselves.
 const MAX_RESIDENT: usize = 256;
 /// Turns that blocks before a faulted one may take to end, or to fault themselves.
@@ -131,6 +134,7 @@ pub(crate) fn launch<O: LaunchObserver>(
     let started = Instant::now();
     let grid = Grid {
         context: &context,
+        schedule: Schedule::of(gpu.options().seed),
         observer: RwLock::new(observer),
         next: AtomicU64::new(0),
         clusters,
@@ -226,12 +230,13 @@ impl AlignedParams {
 /// A launch under way, shared by the threads that run it.
 struct Grid<'a, O: LaunchObserver> {
     context: &'a LaunchContext<'a>,
+    schedule: Schedule,
     /// Read to make a block's observer, written to take it back.
     observer: RwLock<&'a mut O>,
-    /// The next cluster to start.
+    /// The place of the next cluster to start, in the order of the schedule.
     next: AtomicU64,
     clusters: u64,
-    /// Linear index of the lowest block that faulted: later blocks are cut short.
+    /// The first place whose block faulted: later blocks are cut short.
     first_fault: AtomicU64,
     fault: Mutex<Option<Box<Fault>>>,
     merge: Mutex<Merge<O::Block>>,
@@ -244,7 +249,7 @@ struct Grid<'a, O: LaunchObserver> {
     notice: AtomicU64,
 }
 
-/// Blocks that have ended, given out in order.
+/// Blocks that have ended, given out in the order of the schedule.
 struct Merge<B> {
     next: u64,
     /// How many have ended, in any order.
@@ -261,12 +266,11 @@ struct Ended<B> {
 
 /// Blocks that run together on one thread: a cluster.
 struct Team<B> {
-    index: u64,
+    /// Its place in the order of the schedule.
+    place: u64,
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
     state: ClusterState,
-    /// Chooses the length of its turns in schedules other than the plain one; 0 in that.
-    random: u64,
     /// Turns it may still take after a later block has faulted: it may wait for that block, or fault itself.
     grace: u32,
 }
@@ -287,14 +291,14 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 resident.is_empty() || cooperative || (resident.len() < MAX_RESIDENT && memory < 1 << 30);
             if room && (resident.is_empty() || cooperative || unfinished) {
                 unfinished = false;
-                let index = self.next.fetch_add(1, Ordering::Relaxed);
-                if index < self.clusters && !self.cut_short(index) {
+                let place = self.next.fetch_add(1, Ordering::Relaxed);
+                if place < self.clusters && !self.cut_short(place) {
                     let mut team = spare.pop().unwrap_or_else(|| Team::new(self.context));
                     self.last_progress.store(self.instructions.load(Ordering::Relaxed), Ordering::Relaxed);
-                    self.start(&mut team, index);
+                    self.start(&mut team, place);
                     memory += team.bytes();
                     resident.push_front(team);
-                } else if index < self.clusters {
+                } else if place < self.clusters {
                     // No later one will run either, and a grid may have 2^63 of them.
                     self.next.store(self.clusters, Ordering::Relaxed);
                     continue;
@@ -306,7 +310,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 }
             }
             let Some(mut team) = resident.pop_front() else { continue };
-            if self.cut_short(team.index) {
+            if self.cut_short(team.place) {
                 self.end(&mut team);
                 memory = memory.saturating_sub(team.bytes());
                 continue;
@@ -329,7 +333,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                     spare.push(team);
                 }
                 Err(fault) => {
-                    self.report(team.index, fault);
+                    self.report(team.place, fault);
                     self.end(&mut team);
                 }
             }
@@ -337,28 +341,26 @@ impl<O: LaunchObserver> Grid<'_, O> {
     }
 
     /// Whether a block before this one has faulted.
-    fn cut_short(&self, index: u64) -> bool {
-        self.first_fault.load(Ordering::Relaxed) < index
+    fn cut_short(&self, place: u64) -> bool {
+        self.first_fault.load(Ordering::Relaxed) < place
     }
 
-    fn report(&self, index: u64, fault: Box<Fault>) {
+    fn report(&self, place: u64, fault: Box<Fault>) {
         let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        if index < self.first_fault.load(Ordering::Relaxed) {
-            self.first_fault.store(index, Ordering::Relaxed);
+        if place < self.first_fault.load(Ordering::Relaxed) {
+            self.first_fault.store(place, Ordering::Relaxed);
             *first = Some(fault);
         }
     }
 
-    fn start(&self, team: &mut Team<O::Block>, index: u64) {
+    fn start(&self, team: &mut Team<O::Block>, place: u64) {
+        let index = self.schedule.order(place, self.clusters, 0);
         let launch = &self.context.launch;
         let size = launch.cluster.map(|d| d.max(1));
         let clusters: [u64; 3] = std::array::from_fn(|d| u64::from(launch.grid[d] / size[d]));
         let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
-        team.index = index;
+        team.place = place;
         team.grace = GRACE;
-        let seed = self.context.gpu.options().seed;
-        team.random =
-            seed.map_or(0, |seed| (seed ^ index.wrapping_mul(0xd134_2543_de82_ef95)).rotate_left(17) | 1);
         team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
         for (rank, block) in team.blocks.iter_mut().enumerate() {
@@ -380,20 +382,21 @@ impl<O: LaunchObserver> Grid<'_, O> {
     /// Runs a cluster's blocks for a while. True if all have ended.
     fn turn(&self, team: &mut Team<O::Block>, device: &View) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
-        let quantum = match team.draw() {
-            // Turns of very different lengths show more of how blocks may meet.
-            Some(number) => 16 << (number % 12),
-            None if self.context.launch.cooperative || several => COOPERATIVE_QUANTUM,
-            None => BLOCK_QUANTUM,
+        let quantum = match self.context.launch.cooperative || several {
+            true => COOPERATIVE_QUANTUM,
+            false if self.schedule.is_calm() => BLOCK_QUANTUM,
+            false => SHORT_QUANTUM,
         };
         let cluster: Vec<SharedMemory> =
             team.blocks.iter_mut().map(|b| b.shared_memory(self.context)).collect();
         let mut stuck = 0;
         let running = team.done.iter().filter(|d| !**d).count();
-        for (i, block) in team.blocks.iter_mut().enumerate() {
+        for place in 0..team.blocks.len() {
+            let i = self.schedule.order(place as u64, team.blocks.len() as u64, team.place) as usize;
             if team.done[i] {
                 continue;
             }
+            let block = &mut team.blocks[i];
             if self.is_suspicious() {
                 block.state.watch.get_or_insert_default();
             }
@@ -484,7 +487,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
         merge.ended += 1;
         merge.output += output.len();
-        merge.waiting.insert(team.index, Ended { observers, output });
+        merge.waiting.insert(team.place, Ended { observers, output });
         while let Some(ended) = {
             let next = merge.next;
             merge.waiting.remove(&next)
@@ -530,21 +533,12 @@ impl<B: crate::BlockObserver> Team<B> {
     fn new(context: &LaunchContext<'_>) -> Self {
         let size = cluster_blocks(&context.launch) as usize;
         Team {
-            index: 0,
+            place: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
-            random: 0,
             state: ClusterState::default(),
             grace: GRACE,
         }
-    }
-
-    /// A random number, in schedules that have them.
-    fn draw(&mut self) -> Option<u64> {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random != 0).then_some(self.random >> 32)
     }
 
     /// About how much memory it takes on the host.

@@ -26,6 +26,7 @@ pub(crate) mod mbarrier;
 mod printf;
 mod reach;
 mod run;
+mod schedule;
 mod spin;
 pub(crate) mod stack;
 mod system;

@@ -88,18 +88,19 @@ pub(crate) fn run<O: BlockObserver>(
                         load_store::load(warp, cx, load, regs, at).map_err(failed)?;
                     }
                     pc += 1;
+                    if active != 0 && cx.block.is_interrupted() {
+                        return Ok(interrupted(warp, running, pc));
+                    }
                 }
                 OpKind::Store(store) => {
                     if active != 0 {
                         load_store::store(warp, cx, store, regs, at).map_err(failed)?;
                     }
                     pc += 1;
-                    if O::YIELDS && active != 0 && store.order != Order::Weak && cx.block.tells(store) {
-                        warp.groups[running].pc = pc;
-                        if !alone {
-                            warp.rotate(running);
-                        }
-                        return Ok(Stop::Quantum);
+                    let tells =
+                        O::YIELDS && active != 0 && store.order != Order::Weak && cx.block.tells(store);
+                    if tells || active != 0 && cx.block.is_interrupted() {
+                        return Ok(interrupted(warp, running, pc));
                     }
                 }
                 OpKind::Atomic(op) => {
@@ -107,6 +108,9 @@ pub(crate) fn run<O: BlockObserver>(
                         atomic::atomic(warp, cx, op, regs, at).map_err(failed)?;
                     }
                     pc += 1;
+                    if active != 0 && cx.block.is_interrupted() {
+                        return Ok(interrupted(warp, running, pc));
+                    }
                 }
                 OpKind::LoadParam(op) => {
                     if active != 0 {
@@ -221,6 +225,9 @@ pub(crate) fn run<O: BlockObserver>(
                         }
                     }
                     pc += 1;
+                    if active != 0 && cx.block.is_interrupted() {
+                        return Ok(interrupted(warp, running, pc));
+                    }
                 }
                 &OpKind::Special { target, which } => {
                     special(cx, regs, target, which, warp.steps, at);
@@ -272,6 +279,16 @@ pub(crate) fn run<O: BlockObserver>(
             }
         }
     }
+}
+
+/// The running group goes on at `pc` when others had their turn.
+#[cold]
+fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
+    warp.groups[running].pc = pc;
+    if warp.groups.len() > 1 {
+        warp.rotate(running);
+    }
+    Stop::Quantum
 }
 
 fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32, Box<Raise>> {

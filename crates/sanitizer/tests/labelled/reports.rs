@@ -1,0 +1,89 @@
+//! What a report says of a kernel: one finding for a pair of the user's lines, with what mends all of it.
+
+use gpu_model::chips::H200;
+use sanitizer::{Checks, Finding, Sanitizer, Severity};
+use virtual_gpu::{Gpu, Launch, Options};
+
+/// What is found in a kernel whose buffer of 1024 zeros is at `%rd1`, its thread's element at `%rd2`, and whose thread is
+/// `%r1`; `s` is shared memory, with the thread's element at `%r2`.
+fn found(body: &str, launch: Launch) -> Vec<Finding> {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"my/kernel.cu\"\n.file 2 \"/opt/crates/cuda_std/src/ptr.rs\"\n\
+         .visible .entry k(.param .u64 p)\n{{\n\
+         .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>; .shared .align 16 .b8 s[4096];\n\
+         .loc 1 1 1\n\
+         ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd2, %rd1, %rd2;\n\
+         shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r2, %r2, %r3;\n\
+         {body}\nret;\n}}\n"
+    );
+    let sanitizer = Sanitizer::new(Checks::ALL);
+    let gpu = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
+    let buffer = gpu.memory().alloc(4096).unwrap();
+    sanitizer.host_allocated(buffer, 4096, None);
+    sanitizer.host_wrote(buffer, 4096);
+    let module = gpu.load(&text).unwrap();
+    let kernel = module.kernel("k").unwrap();
+    gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch()).unwrap();
+    sanitizer.host_read(buffer, 4096);
+    sanitizer.findings()
+}
+
+fn one(findings: Vec<Finding>) -> Finding {
+    let [finding] = <[Finding; 1]>::try_from(findings).unwrap_or_else(|all| panic!("{all:#?}"));
+    finding
+}
+
+#[test]
+fn an_update_by_several_threads_needs_an_atomic() {
+    let add = "ld.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, 1; st.global.u32 [%rd1], %r4;";
+    // The loop around the line is unrolled four times.
+    let body = format!(".loc 1 7 3\n{}", add.repeat(4));
+    for launch in [Launch::new(1, 32), Launch::new(1, 128), Launch::new(4, 1), Launch::new(4, 128)] {
+        let finding = one(found(&body, launch));
+        assert!(finding.help.contains("atomicAdd") && finding.severity == Severity::Error, "{finding:#?}");
+        assert!(finding.count > 1, "{finding:#?}");
+        let [later, earlier] = &finding.sites[..] else { panic!("{finding:#?}") };
+        assert_ne!((later.block, later.thread), (earlier.block, earlier.thread));
+    }
+}
+
+/// `s[t] += s[t + 1]` updates, but what races with the store is the load of another element.
+#[test]
+fn a_missing_barrier_needs_a_barrier_of_all_that_race() {
+    let body = ".loc 1 9 3\n\
+                ld.shared.u32 %r4, [%r2+4]; ld.shared.u32 %r5, [%r2]; add.u32 %r4, %r4, %r5; st.shared.u32 [%r2], %r4;";
+    let initial = "st.shared.u32 [%r2], %r1; bar.sync 0;\n";
+    let finding = one(found(&format!("{initial}{body}"), Launch::new(1, 64)));
+    assert!(finding.help.contains("sync_threads") && finding.count > 60, "{finding:#?}");
+    // One warp alone needs less.
+    let finding = one(found(&format!("{initial}{body}"), Launch::new(1, 32)));
+    assert!(finding.help.contains("sync_warp"), "{finding:#?}");
+}
+
+#[test]
+fn a_volatile_store_is_called_so() {
+    let body = ".loc 1 7 3\nst.volatile.global.u32 [%rd1], %r1;\n.loc 1 8 3\nld.global.u32 %r4, [%rd1];";
+    let findings = found(body, Launch::new(2, 1));
+    let what: Vec<&str> =
+        findings.iter().flat_map(|finding| &finding.sites).map(|site| &*site.what).collect();
+    assert!(what.contains(&"volatile write") && !what.contains(&"atomic write"), "{findings:#?}");
+}
+
+#[test]
+fn the_user_s_line_comes_first() {
+    let body = ".loc 2 30 3, function_name $L__info0, inlined_at 1 7 3\nst.global.u32 [%rd1], %r1;";
+    let body = format!("{body}\n.loc 1 9 1");
+    let finding = one(found(&body, Launch::new(1, 64)));
+    let text = sanitizer::render(&[finding], sanitizer::Format::Text);
+    assert!(text.contains("--> my/kernel.cu:7:3"), "{text}");
+    assert!(text.contains("in /opt/crates/cuda_std/src/ptr.rs:30:3"), "{text}");
+}
+
+#[test]
+fn what_comes_back_undefined_names_who_left_it() {
+    let body = ".loc 1 7 3\nld.shared.u32 %r4, [%r2];\n.loc 1 8 3\nst.global.u32 [%rd2], %r4;";
+    let finding = one(found(body, Launch::new(1, 32)));
+    assert_eq!(finding.kernel, "k");
+    let [site] = &finding.sites[..] else { panic!("{finding:#?}") };
+    assert_eq!((site.frames[0].line, &*site.what), (8, "write of a value that was never written"));
+}
