@@ -49,7 +49,8 @@ use shadow::Spare;
 use streams::Streams;
 use written::{Storer, Written};
 
-/// Schedules that are worth their time: two show either order of all pairs, the others much of what comes in between, as `tests/labelled/orders.rs` measures.
+/// Schedules that are worth their time: two show either order of all pairs, the others much of what comes in between, as
+/// `tests/labelled/orders.rs` measures.
 pub const SCHEDULES: u32 = 8;
 
 /// The name of memory that the host pinned or shares with the device.
