@@ -26,6 +26,7 @@ pub mod registry;
 pub mod resources;
 pub mod size;
 pub mod source;
+mod stand_in;
 pub mod subject;
 pub mod terminal;
 pub mod verify;

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use tempfile::TempDir;
-use warpsmith_cuda::stand_in::{DriverDirectory, StandInError};
+
+use crate::stand_in;
 
 /// A program and its arguments, and what its environment needs.
 pub struct Program<'a> {
@@ -14,20 +15,19 @@ pub struct Program<'a> {
     arguments: &'a [OsString],
     environment: Vec<(&'static str, OsString)>,
     /// Why there is no stand-in driver, which only programs need that are not linked with Warpsmith.
-    without_driver: Option<StandInError>,
+    without_driver: Option<anyhow::Error>,
 }
 
 impl<'a> Program<'a> {
     /// Prepares the stand-in driver for it.
     pub fn new(program: &'a [OsString]) -> anyhow::Result<Self> {
-        match DriverDirectory::prepare() {
+        match stand_in::directory() {
             Ok(directory) => Self::within(program, directory.environment()),
-            Err(missing @ StandInError::NoLibrary(_)) => {
+            Err(missing) => {
                 let mut this = Self::within(program, vec![("WARPSMITH_DEVICE", "virtual".into())])?;
                 this.without_driver = Some(missing);
                 Ok(this)
             }
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -7,9 +7,12 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The workspace around the current folder, or the one that this program was built from, if it is still there.
 pub fn workspace() -> Option<PathBuf> {
-    around().or_else(|| {
-        Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
-    })
+    around().or_else(built_from)
+}
+
+/// The workspace that this program was built from, if it is still there.
+pub fn built_from() -> Option<PathBuf> {
+    Path::new(WORKSPACE).canonicalize().ok().filter(|root| root.join("kernels-gpu/src/lib.rs").is_file())
 }
 
 /// The workspace around the current folder.

@@ -38,12 +38,16 @@ pub struct DriverDirectory {
 impl DriverDirectory {
     /// Prepares the directory for the library that lies beside the running executable.
     pub fn prepare() -> Result<Self, StandInError> {
-        let library = library()?;
+        Self::prepare_for(&library()?)
+    }
+
+    /// Prepares the directory for another library.
+    pub fn prepare_for(library: &Path) -> Result<Self, StandInError> {
         let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| Path::new(root).is_dir()) {
             Some(root) => PathBuf::from(root).join("warpsmith"),
             None => std::env::temp_dir().join(format!("warpsmith-{}", user())),
         };
-        Self::prepare_in(&root, &library)
+        Self::prepare_in(&root, library)
     }
 
     /// Prepares a directory below `root` for a library. One for each library, so that two builds do not disturb each

@@ -1,9 +1,9 @@
 //! `warpsmith driver-dir`: the folder that holds the stand-in driver.
 
 use serde::Serialize;
-use warpsmith_cuda::stand_in::DriverDirectory;
 
 use crate::answer::{Context, Outcome, Output};
+use crate::stand_in;
 
 /// Prints a folder with `libcuda.so.1`, the stand-in driver: put it first on the library path of a program.
 #[derive(clap::Args, Debug)]
@@ -27,7 +27,7 @@ struct Answer {
 impl DriverDir {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let answer = Answer { folder: DriverDirectory::prepare()?.path().display().to_string() };
+        let answer = Answer { folder: stand_in::directory()?.path().display().to_string() };
         self.output.print(&answer, |answer| answer.folder.clone())?;
         Ok(Outcome::Well)
     }

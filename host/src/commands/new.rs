@@ -135,7 +135,7 @@ fn kernel(root: &Path, name: &str, raw: bool) -> anyhow::Result<Written> {
     let next = vec![
         format!("cargo run --release -- demo {name}"),
         format!("cargo run --release -- profile {name}"),
-        format!("cargo test -p host {name}"),
+        format!("cargo test -p warpsmith {name}"),
     ];
     Ok(Written { files, next })
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 use serde::Serialize;
-use warpsmith_cuda::stand_in::DriverDirectory;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::checking::{self, Search};
+use crate::stand_in;
 use crate::terminal;
 
 /// Arguments of `run`.
@@ -69,7 +69,7 @@ impl Run {
             self.search.is_default(),
             "--tool, --schedules, --seed, --deny and --format say how to check: add --check"
         );
-        let directory = DriverDirectory::prepare()?;
+        let directory = stand_in::directory()?;
         let mut command = Command::new(program);
         command.args(arguments).envs(directory.environment());
         if let Some(file) = &self.profile {
