@@ -98,6 +98,20 @@ fn every_command_of_the_guide_runs_and_shows_what_is_said_of_it() {
     assert!(ran > 25 && kept >= 12, "{ran} commands, {kept} promises");
 }
 
+/// The first page's kernel and launch are the example of `Device::scope`, which is compiled.
+#[test]
+fn the_readmes_launch_compiles() {
+    let readme = include_str!("../../README.md");
+    let (_, after) = readme.split_once("```rust\n").unwrap();
+    let (example, _) = after.split_once("```").unwrap();
+    assert!(example.contains("#[kernel]") && example.contains("scope.launch("), "{example}");
+    let documented = include_str!("../../crates/launch/src/scope.rs").lines();
+    let documented = documented.filter_map(|line| line.trim().strip_prefix("///"));
+    let documented: String =
+        documented.map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n").collect();
+    assert!(documented.contains(example), "{example}");
+}
+
 /// What the pages of this repository link to, with the page that does.
 fn links() -> Vec<(std::path::PathBuf, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
