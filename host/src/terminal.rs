@@ -225,12 +225,16 @@ fn broken(first: &str, sentence: &str, width: usize) -> String {
 /// A line on standard error that says what runs now; nothing when nobody watches.
 pub struct Progress {
     bar: ProgressBar,
+    /// What stands before lines that stay, where the moving one cannot be shown.
+    piped: Option<String>,
 }
 
 impl Progress {
     /// Starts a progress line for `what`.
     pub fn new(what: &str, visible: bool) -> Self {
-        let bar = if visible && moves_its_cursor(&io::stderr()) {
+        let moves = moves_its_cursor(&io::stderr());
+        let piped = (visible && !moves).then(|| format!("warpsmith {what}: "));
+        let bar = if visible && moves {
             let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {pos}: {msg}") {
                 bar.set_style(style);
@@ -240,7 +244,14 @@ impl Progress {
         } else {
             ProgressBar::hidden()
         };
-        Self { bar }
+        Self { bar, piped }
+    }
+
+    /// Says in a line that stays what of a long work is done, if standard error goes to a file or a pipe.
+    pub fn milestone(&self, text: &str) {
+        if let Some(what) = &self.piped {
+            self.note(&format!("{what}{text}\n"));
+        }
     }
 
     /// Says what runs now.
@@ -262,7 +273,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line to standard error that stays, also where nobody watches.
+    /// Writes text to standard error that stays, also where nobody watches.
     pub fn note(&self, text: &str) {
         // Nothing is left to tell anyone if standard error is gone.
         self.bar.suspend(|| {

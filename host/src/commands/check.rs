@@ -162,8 +162,17 @@ impl Check {
         // A run under the checks keeps one core busy for most of its time.
         let cores = available_parallelism().map_or(1, |cores| cores.get().min(SIDE_BY_SIDE));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build()?;
-        let shown: Vec<anyhow::Result<Vec<Shown>>> = pool
-            .install(|| parts.par_iter().map(|&part| self.with_the_rest(part, &runs, &progress)).collect());
+        let done = AtomicUsize::new(0);
+        let one = |&part: &Part| {
+            let shown = self.with_the_rest(part, &runs, &progress);
+            // Without a name it takes minutes.
+            if self.kernels.is_empty() {
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                progress.milestone(&format!("{} was checked, {done} of {}", part.0, parts.len()));
+            }
+            shown
+        };
+        let shown: Vec<anyhow::Result<Vec<Shown>>> = pool.install(|| parts.par_iter().map(one).collect());
         drop(progress);
         // Of several errors it is always the first part's that is told.
         let shown: Vec<Vec<Shown>> = shown.into_iter().collect::<Result<_, _>>()?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use rayon::prelude::*;
@@ -101,6 +102,7 @@ impl Demo {
             "the demo of {} has no dynamic tiles: --dynamic-tile is for matmul",
             self.which
         );
+        let begun = Instant::now();
         let device = Device::open(context.device)?;
         if !self.output.json {
             terminal::print(&terminal::wrapped("", &whereabouts(&device)))?;
@@ -152,6 +154,9 @@ impl Demo {
         let wrong = all.results.iter().filter(|row| !row.ok).count();
         if wrong > 0 {
             anyhow::bail!("{wrong} of {} results are wrong", all.results.len());
+        }
+        if self.which == ALL && !self.output.json {
+            terminal::print(&format!("\n{}", ending(all.results.len(), begun.elapsed())))?;
         }
         Ok(Outcome::Well)
     }
@@ -223,6 +228,11 @@ pub(super) fn rows(output: &std::process::Output) -> Vec<Row> {
     serde_json::from_slice::<Results>(&output.stdout).map_or_else(|_| Vec::new(), |results| results.results)
 }
 
+/// The last line of all demos, if no row is wrong.
+fn ending(rows: usize, time: Duration) -> String {
+    format!("All {rows} rows are right, in {:.1} s.", time.as_secs_f64())
+}
+
 /// What the demos run on, in one line.
 fn whereabouts(device: &Device) -> String {
     let limits = device.limits();
@@ -246,5 +256,15 @@ fn take_counters(rows: &mut [Row], from: &[Row]) {
             row.memory_instructions = other.memory_instructions;
             row.counters_size.clone_from(&other.counters_size);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_says_how_many_rows_are_right_and_in_what_time() {
+        assert_eq!(ending(62, Duration::from_millis(8_440)), "All 62 rows are right, in 8.4 s.");
     }
 }
