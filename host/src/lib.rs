@@ -12,8 +12,8 @@ pub mod cli;
 pub mod commands;
 pub mod counters;
 pub mod data;
-
 pub mod demos;
+pub mod dependencies;
 pub mod error;
 #[cfg(feature = "ladder")]
 pub mod ladder;

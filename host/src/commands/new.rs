@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::demos;
+use crate::dependencies::Dependencies;
 use crate::registry;
 use crate::source;
 
@@ -28,6 +29,11 @@ pub struct New {
     #[arg(long)]
     raw: bool,
 
+    /// With --project: take Warpsmith's crates from this repository, which other machines reach, and add a file for continuous
+    /// integration; without URL, from the remote of the sources that this program was built from
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", requires = "project")]
+    git: Option<String>,
+
     #[command(flatten)]
     output: Output,
 }
@@ -38,6 +44,7 @@ Examples:
   warpsmith new my_kernel --raw    the same, with an `unsafe` kernel over pointers
   cargo run --release -- demo my_kernel
   warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`
+  warpsmith new --project mine --git https://…  one that can be shared
   warpsmith new my_kernel --json   {\"files\", \"next\"}";
 
 /// The line above which a registration is written.
@@ -65,7 +72,11 @@ impl New {
                 let root = source::workspace().context(
                     "the project that this program was built from is not here any more; build it again where it is",
                 )?;
-                project(&root, folder, self.raw)?
+                let dependencies = match &self.git {
+                    Some(url) => Dependencies::by_git(&root, url)?,
+                    None => Dependencies::by_path(&root, folder)?,
+                };
+                project(&root, &dependencies, folder, self.raw)?
             }
             (None, Some(name)) => kernel(&around()?, name, self.raw)?,
             (None, None) => anyhow::bail!("say the kernel's name"),
@@ -244,7 +255,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files of a workspace of its own. `WARPSMITH/` stands for the path of this repository.
+/// The files of a workspace of its own, with what [`Dependencies`] fills in.
 const PROJECT: &[(&str, &str)] = &[
     ("README.md", include_str!("../../templates/project/readme.txt")),
     ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
@@ -269,23 +280,19 @@ const RAW: [(&str, &str); 3] = [
     ("host/src/lib.rs", include_str!("../../templates/project/lib_raw.rs.txt")),
 ];
 
+/// What tests a project that any machine can build.
+const INTEGRATION: [(&str, &str); 1] =
+    [(".github/workflows/test.yml", include_str!("../../templates/project/ci.yml.txt"))];
+
 /// Writes a workspace of its own.
-fn project(root: &Path, folder: &Path, raw: bool) -> anyhow::Result<Written> {
+fn project(root: &Path, dependencies: &Dependencies, folder: &Path, raw: bool) -> anyhow::Result<Written> {
     anyhow::ensure!(!folder.is_file(), "{} is a file; name a folder that is empty or new", folder.display());
     let empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     anyhow::ensure!(empty, "{} is not empty; nothing was written", folder.display());
-    let warpsmith = root.to_str().context("the path of this project is no UTF-8")?;
-    // A backslash or quote in the path must stay one inside a TOML string.
-    let escaped = warpsmith.replace('\\', "\\\\").replace('"', "\\\"");
-    let mut outputs: Vec<(&str, String)> = PROJECT
-        .iter()
-        .chain(if raw { &RAW } else { &BLOCKWISE })
-        .map(|&(file, text)| {
-            let path = if file.ends_with(".toml") { &escaped } else { warpsmith };
-            // With the slash behind it: `WARPSMITH_DEVICE` and its like stay what they are.
-            (file, text.replace("WARPSMITH/", &format!("{path}/")))
-        })
-        .collect();
+    let integration: &[_] = if matches!(dependencies, Dependencies::Git { .. }) { &INTEGRATION } else { &[] };
+    let templates = PROJECT.iter().chain(if raw { &RAW } else { &BLOCKWISE }).chain(integration);
+    let mut outputs: Vec<(&str, String)> =
+        templates.map(|&(file, text)| (file, dependencies.fill(file, text))).collect();
     // The versions that this repository is tested with; cargo leaves out what the project does not use.
     if let Ok(lock) = fs::read_to_string(root.join("Cargo.lock")) {
         outputs.push(("Cargo.lock", lock));
@@ -387,7 +394,9 @@ mod tests {
     #[test]
     fn a_projects_readme_names_this_repository_and_the_variables() {
         let folder = tempfile::tempdir().unwrap();
-        project(Path::new("/some/where"), folder.path(), false).unwrap();
+        let root = Path::new("/some/where");
+        let dependencies = Dependencies::by_path(root, folder.path()).unwrap();
+        project(root, &dependencies, folder.path(), false).unwrap();
         let readme = fs::read_to_string(folder.path().join("README.md")).unwrap();
         for part in
             ["`WARPSMITH_DEVICE=gpu`", " WARPSMITH_PROFILE=profile.json ", "`/some/where/docs/extending.md`"]
@@ -399,10 +408,26 @@ mod tests {
     }
 
     #[test]
+    fn a_project_to_share_names_a_repository_and_is_tested_without_a_gpu() {
+        let folder = tempfile::tempdir().unwrap();
+        let dependencies = Dependencies::Git { url: "https://a.b/c".into(), commit: None };
+        project(Path::new("/some/where"), &dependencies, folder.path(), false).unwrap();
+        for (file, part) in [
+            ("Cargo.toml", "find_cuda_helper = { git = \"https://a.b/c\" }"),
+            ("README.md", "Warpsmith's crates come from https://a.b/c: keep `Cargo.lock`"),
+            (".github/workflows/test.yml", "WARPSMITH_CHECK: memory,race,init,barrier"),
+        ] {
+            let text = fs::read_to_string(folder.path().join(file)).unwrap();
+            assert!(text.contains(part) && !text.contains("WARPSMITH/"), "{file}: {text}");
+        }
+    }
+
+    #[test]
     fn a_folder_that_holds_something_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine"), "").unwrap();
-        assert!(project(Path::new("/anywhere"), folder.path(), false).is_err());
+        let dependencies = Dependencies::Path("/anywhere".to_owned());
+        assert!(project(Path::new("/anywhere"), &dependencies, folder.path(), false).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
