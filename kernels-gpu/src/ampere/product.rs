@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::product::straight::Straight;
 use crate::product::turned::{Turned, TurnedCopied};
-use crate::product::{Form, Large, Middle, Product, STAGES, Signature, Small, Tall, Wide, forms};
+use crate::product::{Form, Large, Middle, Product, STAGES, Small, Tall, Wide, forms};
 
 forms! {
     large "large tiles": Large, 256 threads, STAGES, aligned true, Straight Turned, orders 1 2 3 4;

@@ -126,7 +126,7 @@ macro_rules! forms {
         pub fn choose<R>(
             form: Form,
             transposed: $crate::choice::Transposed,
-            user: impl $crate::choice::UseKernel<Signature, R>,
+            user: impl $crate::choice::UseKernel<$crate::product::Signature, R>,
         ) -> Option<R> {
             Some(match (form, transposed) {
                 $(

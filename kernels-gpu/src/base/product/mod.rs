@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 
 use crate::product::straight::StraightHeld;
 use crate::product::turned::Turned;
-use crate::product::{Form, Product, STAGES, STAGES_HELD, Signature, Small, forms};
+use crate::product::{Form, Product, STAGES, STAGES_HELD, Small, forms};
 
 forms! {
     portable "small tiles, any alignment, on every device: no asynchronous copies":
