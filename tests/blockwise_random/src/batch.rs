@@ -9,6 +9,7 @@ use sanitizer::{Checks, Format, Sanitizer, render};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use virtual_gpu::{Gpu, Launch, Module, Options};
 
 /// A rule of the library, and how to take it away: a text of one of its files, and what replaces it.
@@ -128,32 +129,61 @@ const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(2)];
 
 /// Compiles the programs in this folder, which it makes. Returns the PTX, or what rustc or the builder said.
 pub fn compile(folder: &Path, programs: &[Program], without: Option<&Rule>) -> Result<String, String> {
-    compile_text(folder, &source(programs), without)
+    write(folder, &[("lib", source(programs))], without)?;
+    build(folder)
 }
 
-/// As [`compile`], of a crate's text.
-pub fn compile_text(folder: &Path, text: &str, without: Option<&Rule>) -> Result<String, String> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
-    let crates = fs::canonicalize(crates).map_err(|error| error.to_string())?;
+/// Makes a crate of these files, whose names end without `.rs`.
+pub fn write(folder: &Path, files: &[(&str, String)], without: Option<&Rule>) -> Result<(), String> {
     let write = || -> io::Result<()> {
+        let crates = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates"))?;
         fs::create_dir_all(folder.join("src"))?;
         let blockwise = match without {
             Some(rule) => changed(&crates, folder, rule)?,
             None => crates.join("blockwise"),
         };
+        let name = folder.file_name().unwrap_or_default();
+        // Cargo tells crates of one target folder apart by their names and by their places in their workspaces. Two that agree in
+        // both are one to it: a crate that was written before another one was compiled would pass for compiled.
         let manifest = format!(
-            "[package]\nname = \"random\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nblockwise = {{ path = {blockwise:?} }}\n\n[workspace]\n"
+            "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nblockwise = {{ path = {blockwise:?} }}\n\n[workspace]\n"
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::copy(crates.join("../Cargo.lock"), folder.join("Cargo.lock"))?;
-        fs::write(folder.join("src/lib.rs"), text)
+        files.iter().try_for_each(|(name, text)| fs::write(folder.join(format!("src/{name}.rs")), text))
     };
-    write().map_err(|error| format!("{}: {error}", folder.display()))?;
+    write().map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Compiles a crate for the device.
+pub fn build(folder: &Path) -> Result<String, String> {
     let ptx = folder.join("random.ptx");
     let built =
         CudaBuilder::new(folder).arch(NvvmArch::Compute80).build_args(&["--offline"]).copy_to(&ptx).build();
     let built = built.map_err(|error| error.to_string())?;
     fs::read_to_string(built).map_err(|error| error.to_string())
+}
+
+/// Type-checks a crate, for the host. Returns rustc's errors: in which file of the crate each is, and the text.
+pub fn errors(folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(folder).args(["check", "--offline", "--message-format=json", "--target-dir"]);
+    let output = cargo.arg(folder.join("target")).output().map_err(|error| error.to_string())?;
+    let errors: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().filter_map(error_of).collect();
+    if errors.is_empty() && !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(errors)
+}
+
+/// The error of one of cargo's messages, if it is one and names a place.
+fn error_of(line: &str) -> Option<(String, String)> {
+    let message = &serde_json::from_str::<serde_json::Value>(line).ok()?["message"];
+    let spans = message["spans"].as_array().filter(|_| message["level"] == "error")?;
+    let of_crate =
+        |span: &&serde_json::Value| span["file_name"].as_str().is_some_and(|file| file.starts_with("src/"));
+    let file = spans.iter().find(of_crate)?["file_name"].as_str()?;
+    Some((file.to_owned(), message["rendered"].as_str()?.to_owned()))
 }
 
 /// A copy of the library without a rule.
