@@ -75,6 +75,7 @@ impl<O: BlockObserver> Block<O> {
         self.state.linear = linear;
         self.state.cluster_rank = rank;
         self.state.age = 0;
+        self.state.behind = false;
         self.state.watch = None;
         self.state.output.clear();
         self.state.extensions.clear();
@@ -85,12 +86,12 @@ impl<O: BlockObserver> Block<O> {
         let schedule = Schedule::of(launch.gpu.options().seed);
         // Blocks that do the same are not to keep in step.
         self.state.tellings = schedule.is_calm().then_some((linear as u32).wrapping_mul(5));
-        self.state.changes = schedule.changes(linear);
         self.shared.clear();
         self.shared.resize(launch.shared_end.div_ceil(128) as usize, Line([0; 128]));
         let threads = launch.launch.threads() as u32;
         let warps = threads.div_ceil(32);
         self.state.one_warp = warps == 1;
+        self.state.changes = schedule.changes(linear, warps);
         self.order.clear();
         self.order
             .extend((0..u64::from(warps)).map(|place| schedule.order(place, warps.into(), !linear) as u32));

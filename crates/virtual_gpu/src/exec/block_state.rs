@@ -3,9 +3,9 @@
 use super::extension::ExtensionState;
 use super::schedule::{Change, Changes};
 use super::spin::Watch;
-use crate::form::access::SpaceOperand;
+use crate::form::access::{Order, SpaceOperand};
 use crate::form::op::MemoryOp;
-use crate::observer::{MemorySpace, Scope};
+use crate::observer::{At, MemorySpace, Scope};
 
 /// What the operations of a block's warps share, apart from the warps themselves.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub(crate) struct BlockState {
     pub watch: Option<Box<Watch>>,
     /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
     pub told: bool,
+    /// The schedule interrupted it, and it is to go behind all other blocks.
+    pub behind: bool,
     /// How many such stores there were; `None` in schedules that have interruptions of their own.
     pub tellings: Option<u32>,
     /// The interruptions of the schedule, if it has some.
@@ -34,16 +36,19 @@ pub(crate) struct BlockState {
 }
 
 impl BlockState {
-    /// An event at which a schedule may interrupt the warp, or the whole block.
+    /// Whether the schedule interrupts the warp, or the whole block, behind an access or a fence.
     #[inline(always)]
-    pub fn is_interrupted(&mut self) -> bool {
-        self.changes.is_some() && self.passes()
+    pub fn is_interrupted(&mut self, at: At, order: Order) -> bool {
+        self.changes.is_some() && self.passes(at, order)
     }
 
-    fn passes(&mut self) -> bool {
-        let change = self.changes.as_mut().and_then(|changes| changes.pass(self.progress));
+    fn passes(&mut self, at: At, order: Order) -> bool {
+        let strong = order != Order::Weak;
+        let change = self.changes.as_mut().and_then(|changes| changes.pass(at.warp, at.pc, strong));
         // With one warp there is nobody else in the block.
-        self.told |= change == Some(Change::Blocks) || change.is_some() && self.one_warp;
+        let block = change == Some(Change::Blocks) || change.is_some() && self.one_warp;
+        self.told |= block;
+        self.behind |= block;
         change.is_some()
     }
 

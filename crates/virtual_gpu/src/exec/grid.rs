@@ -270,6 +270,8 @@ struct Team<B> {
     place: u64,
     blocks: Vec<Block<B>>,
     done: Vec<bool>,
+    /// Whether the schedule put it behind all others, those that have not started among them.
+    behind: bool,
     state: ClusterState,
     /// Turns it may still take after a later block has faulted: it may wait for that block, or fault itself.
     grace: u32,
@@ -284,12 +286,14 @@ impl<O: LaunchObserver> Grid<'_, O> {
         let cooperative = self.context.launch.cooperative;
         let mut memory = 0u64;
         let mut unfinished = false;
+        // How many of the resident ones are behind all others.
+        let mut behind = 0;
         loop {
             // Another block is taken on when none is here, or when the last turn did not end its block: it may wait
-            // for one that has not started.
+            // for one that has not started, or have been interrupted to come behind it.
             let room =
                 resident.is_empty() || cooperative || (resident.len() < MAX_RESIDENT && memory < 1 << 30);
-            if room && (resident.is_empty() || cooperative || unfinished) {
+            if room && (resident.is_empty() || cooperative || unfinished || behind > 0) {
                 unfinished = false;
                 let place = self.next.fetch_add(1, Ordering::Relaxed);
                 if place < self.clusters && !self.cut_short(place) {
@@ -310,6 +314,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 }
             }
             let Some(mut team) = resident.pop_front() else { continue };
+            behind -= usize::from(std::mem::take(&mut team.behind));
             if self.cut_short(team.place) {
                 self.end(&mut team);
                 memory = memory.saturating_sub(team.bytes());
@@ -325,6 +330,9 @@ impl<O: LaunchObserver> Grid<'_, O> {
                         self.end(&mut team);
                         continue;
                     }
+                    let interrupted = |block: &mut Block<_>| std::mem::take(&mut block.state.behind);
+                    team.behind = team.blocks.iter_mut().map(interrupted).fold(false, |any, one| any | one);
+                    behind += usize::from(team.behind);
                     resident.push_back(team);
                 }
                 Ok(true) => {
@@ -536,6 +544,7 @@ impl<B: crate::BlockObserver> Team<B> {
             place: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
             done: vec![false; size],
+            behind: false,
             state: ClusterState::default(),
             grace: GRACE,
         }

@@ -88,7 +88,7 @@ pub(crate) fn run<O: BlockObserver>(
                         load_store::load(warp, cx, load, regs, at).map_err(failed)?;
                     }
                     pc += 1;
-                    if active != 0 && cx.block.is_interrupted() {
+                    if active != 0 && cx.block.is_interrupted(at, load.order) {
                         return Ok(interrupted(warp, running, pc));
                     }
                 }
@@ -99,7 +99,7 @@ pub(crate) fn run<O: BlockObserver>(
                     pc += 1;
                     let tells =
                         O::YIELDS && active != 0 && store.order != Order::Weak && cx.block.tells(store);
-                    if tells || active != 0 && cx.block.is_interrupted() {
+                    if tells || active != 0 && cx.block.is_interrupted(at, store.order) {
                         return Ok(interrupted(warp, running, pc));
                     }
                 }
@@ -108,7 +108,7 @@ pub(crate) fn run<O: BlockObserver>(
                         atomic::atomic(warp, cx, op, regs, at).map_err(failed)?;
                     }
                     pc += 1;
-                    if active != 0 && cx.block.is_interrupted() {
+                    if active != 0 && cx.block.is_interrupted(at, Order::Relaxed) {
                         return Ok(interrupted(warp, running, pc));
                     }
                 }
@@ -225,7 +225,7 @@ pub(crate) fn run<O: BlockObserver>(
                         }
                     }
                     pc += 1;
-                    if active != 0 && cx.block.is_interrupted() {
+                    if active != 0 && cx.block.is_interrupted(at, Order::Weak) {
                         return Ok(interrupted(warp, running, pc));
                     }
                 }

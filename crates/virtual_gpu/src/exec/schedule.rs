@@ -3,18 +3,21 @@
 //! Schedule 0 is the plain order, and 1 the same in reverse, so of any two blocks, and of any two warps of a block, each comes
 //! first in one of them. Schedules 2 and 3 take a random order and its reverse, 4 and 5 another, and so on.
 //!
-//! From 2 on blocks are interrupted, too, as by probabilistic concurrency testing (Burckhardt and others, 2010): at *events*,
-//! which are accesses to memory that others may see and fences. Who is interrupted goes behind all others. Nobody knows in
-//! advance how many events there will be, so the first gaps are as long as the seed says, and they grow. Most schedules
-//! interrupt often: their gaps double after eight interruptions. Every third pair of them interrupts rarely, so that who comes
-//! in between comes to its end: its gaps grow by sixteen each time.
+//! From 2 on warps are interrupted, too, as by probabilistic concurrency testing (Burckhardt and others, 2010): who is
+//! interrupted goes behind all others. That happens at *events*: strong accesses (volatile, ordered, atomic), since between two
+//! of them nothing is decided that others take part in. Every fourth pair of schedules counts plain accesses and fences as well.
+//!
+//! Each warp has a plan of its own. Most kernels that hand things over are short, so the first pair of random orders interrupts
+//! most warps behind their first event, and the second pair behind their second. How many events there will be nobody knows, so
+//! all later pairs draw: a quarter of the warps is never interrupted, half of them seldom, the first time most likely behind an
+//! early event, and a quarter at every other event, then less and less often. A pair has one set of plans for both its orders.
 
 /// How the gaps between interruptions grow: after so many, by so much.
 const OFTEN: (u32, u32) = (8, 2);
-const RARELY: (u32, u32) = (1, 16);
+const SELDOM: (u32, u32) = (1, 16);
 
-/// Events in a row that change nothing, and count: whoever waits in a loop is interrupted anyway.
-const LOOKS: u32 = 16;
+/// The longest gap, in events.
+const LONGEST: u32 = 1 << 30;
 
 /// One of the schedules.
 #[derive(Debug, Clone, Copy)]
@@ -40,19 +43,15 @@ impl Schedule {
         }
     }
 
-    /// Where a block is interrupted.
-    pub fn changes(self, block: u64) -> Option<Changes> {
+    /// Where the warps of a block are interrupted.
+    pub fn changes(self, block: u64, warps: u32) -> Option<Changes> {
         if self.is_calm() {
             return None;
         }
-        let random = mix(self.0 ^ mix(block)) | 1;
         let pair = self.0 / 2;
-        // Short gaps come more often than long ones: most kernels that hand things over are short.
-        let gap = [2, 2, 2, 4, 2, 4, 8, 2, 16][(pair % 9) as usize];
-        let grows = if pair.is_multiple_of(3) { RARELY } else { OFTEN };
-        let mut changes = Changes { random, gap, grows, left: grows.0, until: 0, looks: 0, progress: 0 };
-        changes.until = changes.draw_gap();
-        Some(changes)
+        let plain = pair.is_multiple_of(4);
+        let plan = |warp: u32| Plan::drawn(pair, mix(pair ^ mix(block ^ mix(warp.into()))));
+        Some(Changes { plain, plans: (0..warps).map(plan).collect() })
     }
 }
 
@@ -66,6 +65,22 @@ pub(crate) enum Change {
 /// The interruptions of one block.
 #[derive(Debug)]
 pub(crate) struct Changes {
+    /// Whether plain accesses and fences are events.
+    plain: bool,
+    /// By warp.
+    plans: Vec<Plan>,
+}
+
+impl Changes {
+    /// A warp has passed an instruction that may be an event.
+    pub fn pass(&mut self, warp: u32, pc: u32, strong: bool) -> Option<Change> {
+        if strong || self.plain { self.plans[warp as usize].pass(pc) } else { None }
+    }
+}
+
+/// The interruptions of one warp.
+#[derive(Debug)]
+struct Plan {
     random: u64,
     gap: u32,
     grows: (u32, u32),
@@ -73,20 +88,32 @@ pub(crate) struct Changes {
     left: u32,
     /// Events until the next.
     until: u32,
-    looks: u32,
-    progress: u64,
+    /// Where the last event was: who waits in a loop is interrupted anyway.
+    last: u32,
 }
 
-impl Changes {
-    /// An event; `progress` counts what the block has changed.
-    pub fn pass(&mut self, progress: u64) -> Option<Change> {
-        if self.progress == progress {
-            self.looks += 1;
-            if self.looks > LOOKS {
-                return None;
+impl Plan {
+    fn drawn(pair: u64, random: u64) -> Self {
+        let mut plan =
+            Plan { random: random | 1, gap: 1, grows: SELDOM, left: 1, until: LONGEST, last: u32::MAX };
+        match plan.draw() % 4 {
+            0 => plan.gap = LONGEST,
+            _ if pair <= 2 => plan.until = pair as u32,
+            1 => {
+                (plan.gap, plan.grows, plan.left) = (2, OFTEN, OFTEN.0);
+                plan.until = plan.draw_gap();
             }
-        } else {
-            (self.progress, self.looks) = (progress, 0);
+            _ => {
+                let most = 2u64 << plan.draw().trailing_ones().min(24);
+                plan.until = 1 + (plan.draw() % most) as u32;
+            }
+        }
+        plan
+    }
+
+    fn pass(&mut self, pc: u32) -> Option<Change> {
+        if std::mem::replace(&mut self.last, pc) == pc && self.draw() & 7 != 0 {
+            return None;
         }
         self.until -= 1;
         if self.until > 0 {
@@ -95,7 +122,7 @@ impl Changes {
         self.left -= 1;
         if self.left == 0 {
             self.left = self.grows.0;
-            self.gap = self.gap.saturating_mul(self.grows.1).min(1 << 30);
+            self.gap = self.gap.saturating_mul(self.grows.1).min(LONGEST);
         }
         self.until = self.draw_gap();
         Some(if self.draw() & 1 == 0 { Change::Warps } else { Change::Blocks })
@@ -178,15 +205,57 @@ mod tests {
         }
     }
 
+    /// The events at which a warp is interrupted under a schedule.
+    fn interruptions(seed: u64, warp: u32, events: u32, strong: bool) -> Vec<u32> {
+        let mut changes = Schedule::of(Some(seed)).changes(5, 32).expect("it interrupts");
+        (0..events).filter(|&event| changes.pass(warp, event, strong).is_some()).collect()
+    }
+
     #[test]
-    fn interruptions_thin_out() {
-        for (seed, times) in [(6, 3..=8), (2, 60..=140)] {
-            let mut changes = Schedule::of(Some(seed)).changes(5).expect("it interrupts");
-            let at: Vec<u64> = (0..100_000).filter(|&event| changes.pass(event).is_some()).collect();
-            assert!(at[0] < 64 && times.contains(&at.len()), "{at:?}");
+    fn the_first_events_are_each_hit_by_many_schedules_and_later_ones_by_fewer() {
+        let hits = |event: u32| {
+            let hit =
+                (1000..3000).filter(|&seed| interruptions(seed, 3, event + 1, true).last() == Some(&event));
+            hit.count()
+        };
+        for (event, expected) in [(0, 450..700), (1, 450..700), (5, 200..400), (99, 30..120)] {
+            let hits = hits(event);
+            assert!(expected.contains(&hits), "event {event} in {hits} of 2000 schedules");
         }
-        let mut waits = Schedule::of(Some(2)).changes(5).expect("it interrupts");
-        assert!((0..100_000).filter(|_| waits.pass(1).is_some()).count() <= LOOKS as usize, "who waits");
-        assert!(Schedule::of(Some(1)).changes(5).is_none() && Schedule::of(None).changes(5).is_none());
+    }
+
+    #[test]
+    fn the_first_random_orders_interrupt_most_warps_behind_their_first_and_their_second_event() {
+        for (seed, event) in [(2, 0), (3, 0), (4, 1), (5, 1)] {
+            let firsts = (0..32).filter_map(|warp| interruptions(seed, warp, 5, true).first().copied());
+            let firsts: Vec<u32> = firsts.collect();
+            assert!(
+                (16..32).contains(&firsts.len()) && firsts.iter().all(|first| *first == event),
+                "{firsts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_warp_has_its_own_interruptions_and_some_have_none() {
+        let (mut none, mut firsts) = (0, std::collections::BTreeSet::new());
+        for warp in 0..32 {
+            let at = interruptions(12, warp, 100_000, true);
+            assert!(at.len() < 200, "they thin out: {at:?}");
+            none += u32::from(at.is_empty());
+            firsts.extend(at.first().copied());
+        }
+        assert!((2..16).contains(&none) && firsts.len() >= 3, "{none} without, {firsts:?}");
+    }
+
+    #[test]
+    fn who_waits_or_accesses_memory_plainly_is_let_be() {
+        assert!((0..32).all(|warp| interruptions(2, warp, 1000, false).is_empty()), "plain accesses");
+        assert!((0..32).any(|warp| !interruptions(8, warp, 1000, false).is_empty()), "every fourth pair");
+        let mut waits = Schedule::of(Some(2)).changes(5, 32).expect("it interrupts");
+        assert!((0..100_000).filter(|_| waits.pass(3, 1, true).is_some()).count() < 200);
+        assert!(
+            Schedule::of(Some(1)).changes(5, 32).is_none() && Schedule::of(None).changes(5, 32).is_none()
+        );
     }
 }
