@@ -8,7 +8,7 @@ use std::str::FromStr as _;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use sanitizer::{Checks, Finding, Severity};
+use sanitizer::{Checks, Finding, SCHEDULES, Severity};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Outcome, Output, whole};
@@ -22,9 +22,9 @@ pub struct Search {
     #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Checks::from_str)]
     tool: Checks,
 
-    /// Under how many schedules each kernel runs
-    #[arg(long, default_value_t = 1, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
-    schedules: u32,
+    /// Under how many schedules each kernel runs: 8 for a program and 1 for the demos, if nothing is said
+    #[arg(long, allow_hyphen_values = true, value_parser = whole(1, 10_000))]
+    schedules: Option<u32>,
 
     /// The first schedule: 0 is the plain order, others are seeds of random ones
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = seed)]
@@ -71,13 +71,22 @@ pub struct Report {
 impl Search {
     /// Whether nothing but what goes without saying was asked for.
     pub fn is_default(&self) -> bool {
-        *self == Search { tool: Checks::ALL, schedules: 1, seed: 0, deny: None, format: Format::default() }
+        *self == Search { tool: Checks::ALL, schedules: None, seed: 0, deny: None, format: Format::default() }
+    }
+
+    /// The same for a program, which runs under more schedules than a demo.
+    fn of_program(&self) -> Self {
+        Search { schedules: self.schedules.or(Some(SCHEDULES)), ..self.clone() }
+    }
+
+    fn count(&self) -> u32 {
+        self.schedules.unwrap_or(1)
     }
 
     /// The seeds of the schedules, 0 for the plain order.
     pub fn schedules(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.seed;
-        (0..self.schedules).map(move |schedule| first.wrapping_add(u64::from(schedule)))
+        (0..self.count()).map(move |schedule| first.wrapping_add(u64::from(schedule)))
     }
 
     /// Has a program run under the checks and one of the schedules, and leave its report in a file whose name ends in `.json`.
@@ -107,7 +116,7 @@ impl Search {
 /// The tools and the schedules.
 impl fmt::Display for Search {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.schedules {
+        match self.count() {
             1 => write!(f, "{}; schedule {}", self.tool, self.seed),
             several => write!(f, "{}; {several} schedules from {}", self.tool, self.seed),
         }
@@ -131,7 +140,7 @@ struct Answer {
 /// What it prints is its own in the first run and lost in the others. It goes to standard error where standard output has the
 /// report for another program.
 pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow::Result<Outcome> {
-    let program = Program::new(program)?;
+    let (program, search) = (Program::new(program)?, &search.of_program());
     let folder = folder("check")?;
     let for_programs = output.json || search.format != Format::Text;
     let answer = watched(&program, search, for_programs, folder.path())?;
@@ -171,10 +180,10 @@ fn watched(
         processes: 0,
         findings: Vec::new(),
     };
-    let progress = Progress::new("check", search.schedules > 1);
+    let progress = Progress::new("check", search.count() > 1);
     for (run, schedule) in search.schedules().enumerate() {
-        if search.schedules > 1 {
-            progress.step(&format!("schedule {schedule}"));
+        if search.count() > 1 {
+            progress.step(&format!("schedule {schedule}, {} of {}", run + 1, search.count()));
         }
         let mut command = program.command();
         search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}.json")));
@@ -256,6 +265,17 @@ mod tests {
         assert_eq!(found, [("both", 6), ("once", 2)]);
         assert_eq!((answer.processes, answer.exit_code), (2, Some(1)));
         assert_eq!(search.to_string(), "memory, race, init, barrier; 3 schedules from 5");
+    }
+
+    #[test]
+    fn a_program_runs_under_more_than_the_plain_schedule() {
+        let of_program = |options| run(options, SCRIPT).0.of_program();
+        assert_eq!(
+            of_program("").schedules().collect::<Vec<_>>(),
+            (0..u64::from(SCHEDULES)).collect::<Vec<_>>()
+        );
+        assert_eq!(of_program("--schedules 1 --seed 7").schedules().collect::<Vec<_>>(), [7]);
+        assert!(run("", SCRIPT).0.is_default(), "a demo runs under the plain one");
     }
 
     #[test]
