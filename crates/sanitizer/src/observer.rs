@@ -8,7 +8,7 @@ use virtual_gpu::observer::{
     Access, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace, Operands,
     Order, Register, Scope, Undefined,
 };
-use virtual_gpu::{BlockObserver, Fault, LaunchObserver};
+use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
 
 use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
@@ -49,6 +49,12 @@ impl LaunchCheck {
     /// the most of one block.
     pub fn shadow_bytes(&self) -> (usize, usize) {
         (self.races.lock().unwrap_or_else(PoisonError::into_inner).bytes(), self.block_bytes)
+    }
+}
+
+impl Watch for LaunchCheck {
+    fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
+        job.under(self)
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use gpu_model::Chip;
 
+use crate::job::{Job, Watch};
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
-use crate::observer::LaunchObserver;
 use crate::texture::Textures;
 use crate::{Error, Quota, decode, exec};
 
@@ -127,7 +127,7 @@ impl Gpu {
     /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] says.
     ///
     /// What the kernel prints goes to standard output, block by block.
-    pub fn launch<O: LaunchObserver>(
+    pub fn launch<O: Watch>(
         &self,
         kernel: &Kernel,
         launch: &Launch,
@@ -138,7 +138,7 @@ impl Gpu {
     }
 
     /// The same for a kernel of a context that has a quota of its own.
-    pub fn launch_within<O: LaunchObserver>(
+    pub fn launch_within<O: Watch>(
         &self,
         quota: &Quota,
         kernel: &Kernel,
@@ -146,7 +146,7 @@ impl Gpu {
         params: &[u8],
         observer: &mut O,
     ) -> Result<(), Error> {
-        exec::launch(self, &self.pool, quota, kernel, launch, params, observer)
+        observer.run(Job { gpu: self, pool: &self.pool, quota, kernel, launch, params })
     }
 
     /// What a new context gives its kernels.

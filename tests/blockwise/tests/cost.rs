@@ -9,7 +9,7 @@ use std::fmt::Write;
 use gpu_model::chips::H200;
 use virtual_gpu::observer::{At, BarrierStep, BlockInfo, BlockObserver, LaunchObserver};
 use virtual_gpu::profiler::{LaunchProfile, Profiler};
-use virtual_gpu::{Gpu, Launch, Module, Options};
+use virtual_gpu::{Error, Gpu, Job, Launch, Module, Options, Watch};
 
 /// The shape of a launch and its parameters.
 type Made<'g> = (Launch, Parameters<'g>);
@@ -212,6 +212,12 @@ fn sort(gpu: &Gpu, n: u32, safe: bool) -> Made<'_> {
 /// Counts how often warps arrive at barriers.
 #[derive(Default)]
 struct Barriers(u64);
+
+impl Watch for Barriers {
+    fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
+        job.under(self)
+    }
+}
 
 impl LaunchObserver for Barriers {
     type Block = OfBlock;

@@ -14,11 +14,12 @@ use super::schedule::Schedule;
 use crate::fault::{Fault, FaultKind};
 use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
+use crate::job::Job;
 use crate::launch::Launch;
 use crate::memory::{AllocationKind, Lookout, View};
 use crate::module::{Kernel, SharedArray};
 use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
-use crate::{Error, Gpu, Quota};
+use crate::{Error, Gpu};
 
 /// Operations of a block before another resident block has its turn.
 const BLOCK_QUANTUM: u64 = 1 << 17;
@@ -70,16 +71,9 @@ impl Pool {
 }
 
 /// Checks a launch and runs it.
-pub(crate) fn launch<O: LaunchObserver>(
-    gpu: &Gpu,
-    pool: &Pool,
-    quota: &Quota,
-    kernel: &Kernel,
-    launch: &Launch,
-    params: &[u8],
-    observer: &mut O,
-) -> Result<(), Error> {
+pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Result<(), Error> {
     static GRIDS: AtomicU64 = AtomicU64::new(1);
+    let Job { gpu, pool, quota, kernel, launch, params } = job;
     let code = kernel.code();
     let launch = &with_clusters(code, launch)?;
     check(gpu, code, launch, params)?;
