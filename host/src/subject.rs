@@ -287,7 +287,7 @@ impl Subject {
 fn of_demo(kernel: &Description, size: Option<Size>) -> anyhow::Result<Recording> {
     let launches = profiling::profile(kernel.name, size)?;
     let model = match warpsmith_cuda::taken()? {
-        warpsmith_cuda::Taken::Virtual(chip) => chip.key.to_owned(),
+        warpsmith_cuda::Taken::Virtual(chips) => chips[0].key.to_owned(),
         warpsmith_cuda::Taken::Gpu(_) => String::new(),
     };
     let mut recording = Recording::new(model);

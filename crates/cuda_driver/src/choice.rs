@@ -9,11 +9,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gpu_model::Chip;
 use gpu_model::chips;
+use virtual_gpu::memory::MOST_DEVICES;
 
 use crate::abi::CUresult;
 use crate::check;
 use crate::real::{Missing, RealDriver};
 use crate::stand_in;
+
+/// How many virtual GPUs there are to be.
+const DEVICES: &str = "WARPSMITH_DEVICES";
 
 /// What the user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +58,16 @@ pub enum ChoiceError {
     UnknownModel {
         /// The word.
         given: String,
+    },
+    /// There are not as many models as devices.
+    #[error(
+        "WARPSMITH_DEVICES={devices}, and {models} models are named: name one for all, or one for each device"
+    )]
+    OtherNumber {
+        /// The devices asked for.
+        devices: usize,
+        /// The models named.
+        models: usize,
     },
     /// `WARPSMITH_CHECK` holds a word that names no check.
     #[error("WARPSMITH_CHECK: {0}")]
@@ -124,8 +138,8 @@ fn text(code: CUresult) -> &'static str {
 pub enum Taken {
     /// Calls go to the real driver.
     Gpu(&'static RealDriver),
-    /// Calls are served by the virtual GPU, a model of this chip.
-    Virtual(&'static Chip),
+    /// Calls are served by virtual GPUs, models of these chips: at least one.
+    Virtual(&'static [&'static Chip]),
 }
 
 impl Taken {
@@ -139,7 +153,13 @@ impl fmt::Display for Taken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gpu(driver) => write!(f, "the GPU, through {}", driver.path().display()),
-            Self::Virtual(chip) => write!(f, "the virtual GPU, modelling {}", chip.name),
+            Self::Virtual([chip]) => write!(f, "the virtual GPU, modelling {}", chip.name),
+            Self::Virtual(chips) => {
+                let mut names: Vec<&str> = chips.iter().map(|chip| chip.name).collect();
+                let count = names.len();
+                names.dedup();
+                write!(f, "{count} virtual GPUs, modelling {}", names.join(", "))
+            }
         }
     }
 }
@@ -151,9 +171,10 @@ impl fmt::Debug for Taken {
 }
 
 static TAKEN: OnceLock<Result<Taken, ChoiceError>> = OnceLock::new();
-static WISHED: Mutex<(Option<Wish>, Option<&'static Chip>)> = Mutex::new((None, None));
+static WISHED: Mutex<(Option<Wish>, Option<Chips>)> = Mutex::new((None, None));
 
-/// Takes a device now, as the program's command line asks; what is `None` comes from the environment.
+/// Takes a device now, as the program's command line asks; what is `None` comes from the environment. Several virtual GPUs are
+/// asked for by a `model` that is a list, or by `WARPSMITH_DEVICES`.
 ///
 /// The first driver call makes the choice if nobody did before; a later wish for another device is an error.
 ///
@@ -165,12 +186,15 @@ static WISHED: Mutex<(Option<Wish>, Option<&'static Chip>)> = Mutex::new((None, 
 /// assert!(choose(Some(Wish::Virtual), Some("h100")).is_err());
 /// ```
 pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceError> {
-    let chip = model.map(chip).transpose()?;
-    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = (wish, chip);
+    let asked = model.map(listed).transpose()?;
+    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = (wish, asked.clone());
     let taken = taken()?;
     let met = match taken {
         Taken::Gpu(_) => wish != Some(Wish::Virtual),
-        Taken::Virtual(is) => wish != Some(Wish::Gpu) && chip.is_none_or(|chip| chip.key == is.key),
+        Taken::Virtual(are) => {
+            let differs = |asked: Chips| !same(&spread(asked, are.len()).unwrap_or_default(), are);
+            wish != Some(Wish::Gpu) && !asked.is_some_and(differs)
+        }
     };
     if met { Ok(taken) } else { Err(ChoiceError::TooLate { taken: taken.to_string() }) }
 }
@@ -179,8 +203,8 @@ pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceEr
 pub fn taken() -> Result<Taken, ChoiceError> {
     TAKEN
         .get_or_init(|| {
-            let (wish, chip) = *WISHED.lock().unwrap_or_else(PoisonError::into_inner);
-            decide(wish, chip)
+            let (wish, chips) = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            decide(wish, chips)
         })
         .clone()
 }
@@ -197,16 +221,16 @@ pub(crate) fn taken_or_code() -> Result<Taken, CUresult> {
     }
 }
 
-fn decide(wish: Option<Wish>, chip: Option<&'static Chip>) -> Result<Taken, ChoiceError> {
+fn decide(wish: Option<Wish>, chips: Option<Chips>) -> Result<Taken, ChoiceError> {
     let wish = match wish {
         Some(wish) => wish,
         None => std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?,
     };
     match wish {
-        Wish::Virtual => Ok(Taken::Virtual(modelled(chip)?)),
+        Wish::Virtual => Ok(Taken::Virtual(modelled(chips)?)),
         Wish::Gpu => gpu().map(Taken::Gpu).map_err(ChoiceError::NoGpu),
         Wish::Auto if stand_in::is_stand_in() => {
-            let taken = Taken::Virtual(modelled(chip)?);
+            let taken = Taken::Virtual(modelled(chips)?);
             eprintln!("warpsmith: running on {taken}");
             Ok(taken)
         }
@@ -217,7 +241,7 @@ fn decide(wish: Option<Wish>, chip: Option<&'static Chip>) -> Result<Taken, Choi
                 Ok(taken)
             }
             Err(reason) => {
-                let taken = Taken::Virtual(modelled(chip)?);
+                let taken = Taken::Virtual(modelled(chips)?);
                 eprintln!("warpsmith: running on {taken} ({reason})");
                 Ok(taken)
             }
@@ -229,9 +253,31 @@ fn chip(key: &str) -> Result<&'static Chip, ChoiceError> {
     chips::by_key(key).ok_or_else(|| ChoiceError::UnknownModel { given: key.to_owned() })
 }
 
-fn modelled(given: Option<&'static Chip>) -> Result<&'static Chip, ChoiceError> {
+/// Chips in the order of their devices.
+type Chips = Vec<&'static Chip>;
+
+/// `h200`, or `h200,h200,a100`.
+fn listed(keys: &str) -> Result<Chips, ChoiceError> {
+    keys.split(',').map(|key| chip(key.trim())).collect()
+}
+
+/// One chip stands for all devices.
+fn spread(chips: Chips, devices: usize) -> Result<Chips, ChoiceError> {
+    match chips.as_slice() {
+        [chip] => Ok(vec![*chip; devices]),
+        _ if chips.len() == devices => Ok(chips),
+        _ => Err(ChoiceError::OtherNumber { devices, models: chips.len() }),
+    }
+}
+
+fn same(some: &[&Chip], others: &[&Chip]) -> bool {
+    some.iter().map(|chip| chip.key).eq(others.iter().map(|chip| chip.key))
+}
+
+fn modelled(given: Option<Chips>) -> Result<&'static [&'static Chip], ChoiceError> {
     check::start()?;
     let numbers = [
+        (DEVICES, 1..=MOST_DEVICES.into()),
         ("WARPSMITH_THREADS", 1..=1024),
         ("WARPSMITH_SEED", 0..=u64::MAX),
         ("WARPSMITH_WATCHDOG", 1..=u64::MAX),
@@ -242,11 +288,15 @@ fn modelled(given: Option<&'static Chip>) -> Result<&'static Chip, ChoiceError> 
             return Err(ChoiceError::NotANumber { name, given, least: *range.start(), most: *range.end() });
         }
     }
-    match (given, std::env::var("WARPSMITH_MODEL")) {
-        (Some(chip), _) => Ok(chip),
-        (None, Ok(key)) if !key.is_empty() => chip(&key),
-        _ => Ok(&chips::H200),
-    }
+    let chips = match (given, std::env::var("WARPSMITH_MODEL")) {
+        (Some(chips), _) => chips,
+        (None, Ok(keys)) if !keys.is_empty() => listed(&keys)?,
+        _ => vec![&chips::H200],
+    };
+    let devices = std::env::var(DEVICES).ok().and_then(|given| given.trim().parse().ok());
+    let devices = devices.unwrap_or(chips.len());
+    // Decided once in a process.
+    Ok(spread(chips, devices)?.leak())
 }
 
 /// The real driver, if it has a device that this process can use.
@@ -273,8 +323,17 @@ mod tests {
         assert_eq!("".parse(), Ok(Wish::Auto));
         let error = "cpu".parse::<Wish>().unwrap_err().to_string();
         assert!(error.contains("cpu") && error.contains("auto, gpu and virtual"), "{error}");
-        let error = chip("gtx480").unwrap_err().to_string();
+        let error = listed("h200, gtx480").unwrap_err().to_string();
         assert!(error.contains("gtx480") && error.contains("rtx4090"), "{error}");
+    }
+
+    #[test]
+    fn one_model_is_every_devices_and_a_list_is_one_for_each() {
+        let keys = |chips: Chips| chips.iter().map(|chip| chip.key).collect::<Vec<_>>();
+        assert_eq!(keys(spread(listed("t4").unwrap(), 3).unwrap()), ["t4"; 3]);
+        assert_eq!(keys(spread(listed("h200,a100").unwrap(), 2).unwrap()), ["h200", "a100"]);
+        let error = spread(listed("h200,a100").unwrap(), 3).unwrap_err().to_string();
+        assert!(error.contains("WARPSMITH_DEVICES=3") && error.contains("2 models"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! | `gpu` | a real GPU, or an error that says what is missing |
 //! | `virtual` | the virtual GPU |
 //!
-//! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for, `WARPSMITH_LIBCUDA` the real driver's file. On the
+//! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for; `WARPSMITH_DEVICES=4`, or a list of chips
+//! (`WARPSMITH_MODEL=h200,h200,a100`), gives several. `WARPSMITH_LIBCUDA` names the real driver's file. On the
 //! virtual GPU `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
 //! `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]` runs the sanitizer.
 //!

@@ -1,4 +1,4 @@
-//! Races across streams: two pieces of work that touch the same bytes, one of them writes, and neither an event nor a
+//! Races across streams, of one device or of several: two pieces of work that touch the same bytes, one of them writes, and neither an event nor a
 //! wait of the host orders the two.
 //!
 //! Who issues work says what comes before it ([`Work`]); what it touches is the shadow of its launches and the ranges of
@@ -16,15 +16,20 @@ use crate::objects::Objects;
 use crate::race::{GlobalRaces, words};
 use crate::shadow::{Shadow, Stamp, mask_of};
 
+/// In place of a stream, for what the host does itself.
+const HOST: usize = 0;
+
 /// For each stream, the last piece of its work that comes before.
 pub type Before = BTreeMap<usize, u64>;
 
 /// A piece of work that a stream does.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// The context: work of two of them is not compared.
-    pub queue: usize,
-    /// The stream; 0 for what the host does itself.
+    /// The device that does it.
+    pub device: u32,
+    /// Whether the stream is its context's default stream.
+    pub default: bool,
+    /// The stream, by a number that no other has; 0 for what the host does itself.
     pub stream: usize,
     /// Its number; those of one stream grow.
     pub ticket: u64,
@@ -32,24 +37,25 @@ pub struct Work {
     pub before: Arc<Before>,
 }
 
-/// In place of a context, for the nodes of a graph.
-const IN_GRAPH: usize = usize::MAX;
+/// In place of a device, for the nodes of a graph.
+const IN_GRAPH: u32 = u32::MAX;
 
 impl Work {
     fn comes_after(&self, other: &Work) -> bool {
-        self.queue != other.queue
-            || self.stream == other.stream
+        self.stream == other.stream
             || self.before.get(&other.stream).is_some_and(|&ticket| ticket >= other.ticket)
     }
 
-    fn place(&self) -> String {
-        if self.queue == IN_GRAPH {
+    /// Where it was done, with the device where that is another one's than what it is told with.
+    fn place(&self, devices: bool) -> String {
+        if self.device == IN_GRAPH {
             return "in one node of the graph".to_owned();
         }
+        let of_device = if devices { format!(" of device {}", self.device) } else { String::new() };
         match self.stream {
-            0 => "in a call that waits".to_owned(),
-            1 => "on the default stream".to_owned(),
-            stream => format!("on stream {stream:#x}"),
+            HOST => "in a call that waits".to_owned(),
+            _ if self.default => format!("on the default stream{of_device}"),
+            stream => format!("on stream {stream:#x}{of_device}"),
         }
     }
 }
@@ -143,7 +149,8 @@ pub(crate) fn graph(after: &[Vec<usize>], run: &mut dyn FnMut(usize), objects: &
             all.iter_mut().zip(&before[earlier]).for_each(|(all, before)| *all |= before);
             all[earlier / 64] |= 1 << (earlier % 64);
         }
-        let work = Work { queue: IN_GRAPH, stream: node, ticket: 0, before: Arc::default() };
+        let (device, default) = (IN_GRAPH, false);
+        let work = Work { device, default, stream: node, ticket: 0, before: Arc::default() };
         let touched = watch(|| run(node)).1.0;
         let this = Done { work, touched };
         let unordered =
@@ -378,14 +385,15 @@ fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool, w
 
 fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object, race: Unordered) -> Finding {
     let [side, other] = race.sides;
-    let in_graph = later.0.queue == IN_GRAPH;
+    let in_graph = later.0.device == IN_GRAPH;
+    let devices = later.0.device != earlier.0.device && ![later.0.stream, earlier.0.stream].contains(&HOST);
     let say = |(work, touched): (&Work, &Touched), write: bool| {
         let verb = if write { "writes" } else { "reads" };
         match touched {
             Touched::Kernel { launched, .. } => {
-                format!("kernel `{}` {} {verb}", launched.kernel, work.place())
+                format!("kernel `{}` {} {verb}", launched.kernel, work.place(devices))
             }
-            Touched::Bytes { what, .. } => format!("{what} {} {verb}", work.place()),
+            Touched::Bytes { what, .. } => format!("{what} {} {verb}", work.place(devices)),
         }
     };
     let site = |touched: &Touched, (write, stamp): SideOf| match (touched, stamp) {
@@ -406,7 +414,11 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
         severity: if race.equal { Severity::Warning } else { Severity::Error },
         message: format!(
             "race {}: {} what {}, {}and nothing orders the two",
-            if in_graph { "in a graph" } else { "across streams" },
+            match (in_graph, devices) {
+                (true, _) => "in a graph",
+                (_, true) => "between devices",
+                _ => "across streams",
+            },
             say(later, side.0),
             say(earlier, other.0),
             if race.equal { "the same value, " } else { "" },

@@ -82,12 +82,23 @@ impl Gpu {
 
     /// A device with given options.
     pub fn with_options(chip: &'static Chip, options: Options) -> Self {
-        let memory = Arc::new(Memory::new(chip.memory_bytes));
+        Self::with_memory(chip, options, Memory::new(chip.memory_bytes), Arc::default())
+    }
+
+    /// Another device: its memory lies at addresses that this one's does not use, and kernels reach it where they are let to
+    /// ([`Memory::enable_peer`]).
+    pub fn beside(&self, chip: &'static Chip, options: Options) -> Self {
+        let memory = self.memory.beside(chip.memory_bytes);
+        Self::with_memory(chip, options, memory, self.textures.clone())
+    }
+
+    fn with_memory(chip: &'static Chip, options: Options, memory: Memory, textures: Arc<Textures>) -> Self {
+        let memory = Arc::new(memory);
         Gpu {
             chip,
             quota: Quota::new(memory.clone(), options.heap_limit, PRINTF_LIMIT),
             memory,
-            textures: Arc::default(),
+            textures,
             pool: exec::Pool::new(options.threads),
             options,
         }
@@ -121,7 +132,12 @@ impl Gpu {
 
     /// Parses, checks and decodes PTX text, and places its variables in device memory.
     pub fn load(&self, text: &str) -> Result<Module, Error> {
-        decode::load(text, self.chip, &self.memory, &self.textures)
+        self.load_within(&self.quota, text)
+    }
+
+    /// The same for a context of its own, which the variables belong to.
+    pub fn load_within(&self, quota: &Quota, text: &str) -> Result<Module, Error> {
+        decode::load(text, self.chip, quota.memory(), &self.textures)
     }
 
     /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] says.
@@ -151,10 +167,6 @@ impl Gpu {
 
     /// What a new context gives its kernels.
     pub fn new_quota(&self) -> Quota {
-        Quota::new(self.memory.clone(), self.options.heap_limit, PRINTF_LIMIT)
-    }
-
-    pub(crate) fn memory_arc(&self) -> &Arc<Memory> {
-        &self.memory
+        Quota::new(Arc::new(self.memory.for_context()), self.options.heap_limit, PRINTF_LIMIT)
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernels of one context share beside memory: the heap of `malloc`, and the buffer of `printf`.
+//! What the kernels of one context share: its memory, the heap of `malloc`, and the buffer of `printf`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +16,11 @@ pub struct Quota {
 impl Quota {
     pub(crate) fn new(memory: Arc<Memory>, heap: u64, printf: usize) -> Self {
         Quota { memory, heap: Arc::new(Heap::new(heap)), printf: AtomicUsize::new(printf) }
+    }
+
+    /// The device's memory as the context has it.
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
     /// Bytes that `malloc` in kernels may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).

@@ -4,6 +4,7 @@ mod harness;
 
 use gpu_model::chips::H200;
 use harness::{Arg, Device};
+use virtual_gpu::memory::Rights;
 use virtual_gpu::tensor_map::{DataType, Swizzle, TensorMap};
 use virtual_gpu::texture::{ChannelFormat, Image, Sampler, Texture};
 use virtual_gpu::{Error, FaultKind, Gpu, Launch, Options};
@@ -181,7 +182,7 @@ fn two_mappings(gpu: &Gpu, pages: [u64; 2]) -> u64 {
     let mut start = at;
     for pages in pages {
         let physical = memory.physical(pages * PAGE).unwrap();
-        memory.map(start, &physical, 0, pages * PAGE, true).unwrap();
+        memory.map(start, &physical, 0, pages * PAGE, &Rights::all()).unwrap();
         start += pages * PAGE;
     }
     at

@@ -77,7 +77,7 @@ impl Report {
         let (chip, kernels, outcome) = if self.subject.is_empty() {
             let device = Device::open(Wish::Virtual)?;
             let chip = match warpsmith_cuda::taken()? {
-                warpsmith_cuda::Taken::Virtual(chip) => chip,
+                warpsmith_cuda::Taken::Virtual(chips) => chips[0],
                 warpsmith_cuda::Taken::Gpu(_) => &chips::H200,
             };
             (chip, gather(&device, chip, !self.output.json)?, Outcome::Well)

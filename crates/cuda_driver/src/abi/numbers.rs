@@ -117,6 +117,10 @@ numbers! {
     CUmemLocationType { INVALID = 0, DEVICE = 1, HOST = 2, HOST_NUMA = 3, HOST_NUMA_CURRENT = 4 }
     CUmemAllocationType { INVALID = 0, PINNED = 1, MANAGED = 2 }
     CUmemAccess_flags { PROT_NONE = 0, PROT_READ = 1, PROT_READWRITE = 3 }
+    CUdevice_P2PAttribute {
+        PERFORMANCE_RANK = 1, ACCESS_SUPPORTED = 2, NATIVE_ATOMIC_SUPPORTED = 3, CUDA_ARRAY_ACCESS_SUPPORTED = 4,
+        ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5,
+    }
     CUmemcpySrcAccessOrder { STREAM = 1, DURING_API_CALL = 2, ANY = 3 }
     CUmemPool_attribute {
         REUSE_FOLLOW_EVENT_DEPENDENCIES = 1, REUSE_ALLOW_OPPORTUNISTIC = 2, REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3,
@@ -151,4 +155,15 @@ numbers! {
     CUaddress_mode { WRAP = 0, CLAMP = 1, MIRROR = 2, BORDER = 3 }
     CUfilter_mode { POINT = 0, LINEAR = 1 }
     CUresourcetype { ARRAY = 0, MIPMAPPED_ARRAY = 1, LINEAR = 2, PITCH2D = 3 }
+}
+
+impl CUmemAccess_flags {
+    /// What lets read, and write.
+    pub fn of((reads, writes): (bool, bool)) -> Self {
+        match (reads, writes) {
+            (_, true) => Self::PROT_READWRITE,
+            (true, false) => Self::PROT_READ,
+            (false, false) => Self::PROT_NONE,
+        }
+    }
 }

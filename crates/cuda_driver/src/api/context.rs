@@ -54,9 +54,9 @@ pub fn cuCtxCreate_v4(context: Out<CUcontext>, _params: *mut c_void, flags: u32,
 fn create(place: Out<CUcontext>, flags: u32, dev: CUdevice, api_version: u32) -> Answer {
     initialised()?;
     place.required()?;
-    device(dev)?;
+    let device = device(dev)?;
     check_flags(flags)?;
-    let context = Context::create(new_handle(), flags, api_version);
+    let context = Context::create(device, new_handle(), flags, api_version);
     with_stack(|stack| stack.push(context.handle));
     place.set(context.handle)
 }
@@ -136,8 +136,7 @@ pub fn cuCtxGetDevice(place: Out<CUdevice>) -> Answer {
 pub fn cuCtxGetDevice_v2(place: Out<CUdevice>, context: CUcontext) -> Answer {
     place.required()?;
     initialised()?;
-    given_or_current(context)?;
-    place.set(0)
+    place.set(given_or_current(context)?.device.number)
 }
 
 /// The context of a handle, where null means the current one.
@@ -181,55 +180,58 @@ pub fn cuCtxSynchronize_v2(context: CUcontext) -> Answer {
 
 pub fn cuDevicePrimaryCtxRetain(place: Out<CUcontext>, dev: CUdevice) -> Answer {
     place.required()?;
-    device(dev)?;
-    place.set(primary::retain())
+    place.set(primary::retain(device(dev)?))
 }
 
 pub fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Answer {
-    device(dev)?;
+    let device = device(dev)?;
     refuse_in_work()?;
-    primary::release()
+    primary::release(device)
 }
 
 pub fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Answer {
-    device(dev)?;
+    let device = device(dev)?;
     refuse_in_work()?;
-    primary::reset();
+    primary::reset(device);
     Ok(())
 }
 
 pub fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: Out<u32>, active: Out<i32>) -> Answer {
     flags.required()?;
     active.required()?;
-    device(dev)?;
-    let (set, there) = primary::state();
+    let (set, there) = primary::state(device(dev)?);
     flags.set(set)?;
     active.set(there.into())
 }
 
 pub fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: u32) -> Answer {
-    device(dev)?;
+    let device = device(dev)?;
     check_flags(flags)?;
-    primary::set_flags(flags);
+    primary::set_flags(device, flags);
     Ok(())
 }
 
-pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {
+/// The current context, and another that is to be its peer.
+fn with_peer(peer: CUcontext) -> Answer<(Arc<Context>, Arc<Context>)> {
     let current = current()?;
-    let peer = CONTEXTS.get(context)?;
+    let peer = CONTEXTS.get(peer)?;
+    if peer.handle == current.handle { Err(CUresult::INVALID_CONTEXT) } else { Ok((current, peer)) }
+}
+
+pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {
+    let (current, peer) = with_peer(context)?;
     if flags != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    // One device is no peer of itself.
-    Err(if peer.handle == current.handle {
-        CUresult::INVALID_DEVICE
-    } else {
-        CUresult::PEER_ACCESS_UNSUPPORTED
-    })
+    if !current.device.can_access(peer.device) {
+        return Err(CUresult::PEER_ACCESS_UNSUPPORTED);
+    }
+    let new = current.quota.memory().enable_peer(peer.quota.memory());
+    if new { Ok(()) } else { Err(CUresult::PEER_ACCESS_ALREADY_ENABLED) }
 }
 
 pub fn cuCtxDisablePeerAccess(context: CUcontext) -> Answer {
-    current()?;
-    CONTEXTS.get(context)?;
-    Err(CUresult::PEER_ACCESS_NOT_ENABLED)
+    let (current, peer) = with_peer(context)?;
+    let had = current.quota.memory().disable_peer(peer.quota.memory());
+    if had { Ok(()) } else { Err(CUresult::PEER_ACCESS_NOT_ENABLED) }
 }

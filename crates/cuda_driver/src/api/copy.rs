@@ -2,9 +2,16 @@
 
 use std::ffi::c_void;
 
-use crate::abi::{Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUstream, In};
+use std::sync::Arc;
+
+use crate::abi::{
+    Answer, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext, CUdeviceptr, CUmemorytype, CUresult,
+    CUstream, In,
+};
+use crate::objects::context::{CONTEXTS, Context, current};
 use crate::objects::copy_description::{cuboid, rectangle};
-use crate::objects::stream::{default_target, target};
+use crate::objects::device::memory;
+use crate::objects::stream::{default_target, refuse_if_capturing, target};
 use crate::objects::transfer::{Copy, Memory};
 
 fn unified(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Copy {
@@ -31,26 +38,86 @@ pub fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize, stream: C
     unified(dst, src, bytes).issue(&target(stream)?)
 }
 
-/// The contexts of both sides are of one device, whose memory is one.
 pub fn cuMemcpyPeer(
     dst: CUdeviceptr,
-    _dst_context: CUcontext,
+    dst_context: CUcontext,
     src: CUdeviceptr,
-    _src_context: CUcontext,
+    src_context: CUcontext,
     bytes: usize,
 ) -> Answer {
-    cuMemcpyDtoD_v2(dst, src, bytes)
+    let target = default_target()?;
+    let ends = Ends::new(&on_device(dst, src, bytes), dst_context, src_context)?;
+    ends.finish()?;
+    on_device(dst, src, bytes).run_now(&target)
 }
 
 pub fn cuMemcpyPeerAsync(
     dst: CUdeviceptr,
-    _dst_context: CUcontext,
+    dst_context: CUcontext,
     src: CUdeviceptr,
-    _src_context: CUcontext,
+    src_context: CUcontext,
     bytes: usize,
     stream: CUstream,
 ) -> Answer {
-    cuMemcpyDtoDAsync_v2(dst, src, bytes, stream)
+    let target = target(stream)?;
+    let copy = on_device(dst, src, bytes);
+    Ends::new(&copy, dst_context, src_context)?;
+    copy.issue(&target)
+}
+
+/// The contexts between which a copy goes. Memory that is the host's, or an array, is of no context that would matter.
+struct Ends([Arc<Context>; 2]);
+
+impl Ends {
+    /// Fails for contexts that are none, and for addresses of other devices than theirs.
+    fn new(copy: &Copy, dst: CUcontext, src: CUcontext) -> Answer<Self> {
+        let ends = [CONTEXTS.get(dst)?, CONTEXTS.get(src)?];
+        for (context, side) in ends.iter().zip([&copy.to, &copy.from]) {
+            context.intact()?;
+            if let Memory::Device(address) = side.memory
+                && let Some(device) = memory().find(address).and_then(|allocation| allocation.device())
+                && device != context.device.number as u32
+            {
+                return Err(CUresult::INVALID_VALUE);
+            }
+        }
+        Ok(Self(ends))
+    }
+
+    /// The same of a box, whose contexts are named where a side is a device's memory or an array.
+    fn of(copy: &Copy, given: &CUDA_MEMCPY3D_PEER) -> Answer<Self> {
+        let named = |kind: u32, context: *mut c_void| -> Answer<CUcontext> {
+            let of_context = matches!(kind.try_into()?, CUmemorytype::DEVICE | CUmemorytype::ARRAY);
+            if of_context { Ok(context as CUcontext) } else { Ok(current()?.handle) }
+        };
+        let dst = named(given.dstMemoryType, given.reserved1)?;
+        let src = named(given.srcMemoryType, given.reserved0)?;
+        Self::new(copy, dst, src)
+    }
+
+    /// Waits for all that is under way in both, as a copy does that the host waits for.
+    fn finish(&self) -> Answer {
+        self.0.iter().try_for_each(|context| {
+            refuse_if_capturing(context)?;
+            context.queue.drain()
+        })
+    }
+}
+
+pub fn cuMemcpy3DPeer(copy: In<CUDA_MEMCPY3D_PEER>) -> Answer {
+    let target = default_target()?;
+    let given = copy.get()?;
+    let copy = cuboid(&given)?;
+    Ends::of(&copy, &given)?.finish()?;
+    copy.run_now(&target)
+}
+
+pub fn cuMemcpy3DPeerAsync(copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream) -> Answer {
+    let target = target(stream)?;
+    let given = copy.get()?;
+    let copy = cuboid(&given)?;
+    Ends::of(&copy, &given)?;
+    copy.issue(&target)
 }
 
 pub fn cuMemcpyHtoD_v2(dst: CUdeviceptr, src: *const c_void, bytes: usize) -> Answer {

@@ -3,8 +3,10 @@
 use std::ffi::c_char;
 
 use crate::abi::pointers::fill_text;
-use crate::abi::{Answer, CUdevice, CUdevice_attribute, CUdevprop, CUresult, CUuuid, In, Out, Text};
-use crate::objects::device::{DEVICES, chip, device, gpu, initialise, initialised};
+use crate::abi::{
+    Answer, CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop, CUresult, CUuuid, In, Out, Text,
+};
+use crate::objects::device::{Device, device, devices, initialise, initialised};
 use crate::objects::device_attributes::device_attribute;
 
 pub fn cuInit(flags: u32) -> Answer {
@@ -24,51 +26,49 @@ pub fn cuDeviceGet(place: Out<CUdevice>, ordinal: i32) -> Answer {
 
 pub fn cuDeviceGetCount(count: Out<i32>) -> Answer {
     initialised()?;
-    count.set(DEVICES)
+    count.set(devices().len() as i32)
 }
 
 pub fn cuDeviceGetName(name: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
     name.required()?;
-    device(dev)?;
+    let device = device(dev)?;
     let size = usize::try_from(len).map_err(|_| CUresult::INVALID_VALUE)?;
-    fill_text(name, size, &format!("{} (virtual)", chip().name));
+    fill_text(name, size, &format!("{} (virtual)", device.chip().name));
     Ok(())
 }
 
 pub fn cuDeviceGetUuid(uuid: Out<CUuuid>, dev: CUdevice) -> Answer {
-    device(dev)?;
+    let device = device(dev)?;
     let mut bytes = *b"warpsmith virt\0\0";
-    bytes[14..].copy_from_slice(&chip().pci.bus.to_le_bytes()[..2]);
+    bytes[14..].copy_from_slice(&device.bus.to_le_bytes()[..2]);
     uuid.set(CUuuid { bytes })
 }
 
 pub fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice) -> Answer {
-    device(dev)?;
-    bytes.set(gpu().memory().info().1 as usize)
+    bytes.set(device(dev)?.gpu.memory().info().1 as usize)
 }
 
 pub fn cuDeviceGetAttribute(value: Out<i32>, number: u32, dev: CUdevice) -> Answer {
     value.required()?;
-    device(dev)?;
+    let device = device(dev)?;
     // Those that came with CUDA 13 are of things that the virtual device has not.
     const NEWER: std::ops::RangeInclusive<u32> = 135..=161;
     value.set(match CUdevice_attribute::try_from(number) {
-        Ok(attribute) => device_attribute(chip(), attribute),
+        Ok(CUdevice_attribute::PCI_BUS_ID) => device.bus as i32,
+        Ok(attribute) => device_attribute(device.chip(), attribute),
         Err(_) if NEWER.contains(&number) => 0,
         Err(invalid) => return Err(invalid),
     })
 }
 
 pub fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, dev: CUdevice) -> Answer {
-    device(dev)?;
-    let capability = chip().capability();
+    let capability = device(dev)?.chip().capability();
     major.set(capability.major.into())?;
     minor.set(capability.minor.into())
 }
 
 pub fn cuDeviceGetProperties(properties: Out<CUdevprop>, dev: CUdevice) -> Answer {
-    device(dev)?;
-    let chip = chip();
+    let chip = device(dev)?.chip();
     use CUdevice_attribute::*;
     let of = |attribute| device_attribute(chip, attribute);
     properties.set(CUdevprop {
@@ -85,16 +85,16 @@ pub fn cuDeviceGetProperties(properties: Out<CUdevprop>, dev: CUdevice) -> Answe
     })
 }
 
-fn bus_id() -> String {
-    let pci = chip().pci;
-    format!("{:08X}:{:02X}:{:02X}.0", pci.domain, pci.bus, pci.device)
+fn bus_id(device: &Device) -> String {
+    let pci = device.chip().pci;
+    format!("{:08X}:{:02X}:{:02X}.0", pci.domain, device.bus, pci.device)
 }
 
 pub fn cuDeviceGetPCIBusId(place: Out<c_char>, len: i32, dev: CUdevice) -> Answer {
     place.required()?;
-    device(dev)?;
+    let device = device(dev)?;
     let size = usize::try_from(len).map_err(|_| CUresult::INVALID_VALUE)?;
-    let id = bus_id();
+    let id = bus_id(device);
     // The short form of the domain, where the long one does not fit, as the driver does.
     let id = if size > id.len() { id } else { id[4..].to_owned() };
     if size <= id.len() {
@@ -122,31 +122,38 @@ pub fn cuDeviceGetByPCIBusId(place: Out<CUdevice>, id: Text) -> Answer {
         }
         (parts.len() == 3).then_some(parts)
     };
-    match numbers(&wanted) {
-        None => Err(CUresult::INVALID_VALUE),
-        found if found == numbers(&bus_id()) => place.set(0),
-        Some(_) => Err(CUresult::INVALID_DEVICE),
-    }
+    let wanted = numbers(&wanted).ok_or(CUresult::INVALID_VALUE)?;
+    let found = devices().iter().find(|device| numbers(&bus_id(device)).as_ref() == Some(&wanted));
+    place.set(found.ok_or(CUresult::INVALID_DEVICE)?.number)
 }
 
 pub fn cuDeviceCanAccessPeer(can: Out<i32>, dev: CUdevice, peer_dev: CUdevice) -> Answer {
     can.required()?;
-    device(dev)?;
-    device(peer_dev)?;
-    can.set(0)
+    can.set(device(dev)?.can_access(device(peer_dev)?).into())
 }
 
 pub fn cuDeviceGetP2PAttribute(
     value: Out<i32>,
-    _attribute: u32,
+    attribute: u32,
     source: CUdevice,
     destination: CUdevice,
 ) -> Answer {
     value.required()?;
-    device(source)?;
-    device(destination)?;
-    // The device is no peer of itself.
-    Err(CUresult::INVALID_DEVICE)
+    let (source, destination) = (device(source)?, device(destination)?);
+    if source.number == destination.number {
+        // A device is no peer of itself.
+        return Err(CUresult::INVALID_DEVICE);
+    }
+    let can = source.can_access(destination).into();
+    value.set(match CUdevice_P2PAttribute::try_from(attribute)? {
+        // Of how fast the link is, nothing is known: all are alike.
+        CUdevice_P2PAttribute::PERFORMANCE_RANK => 0,
+        CUdevice_P2PAttribute::ACCESS_SUPPORTED
+        | CUdevice_P2PAttribute::NATIVE_ATOMIC_SUPPORTED
+        | CUdevice_P2PAttribute::CUDA_ARRAY_ACCESS_SUPPORTED => can,
+        // Of atomics, some only: there is none that is missing.
+        CUdevice_P2PAttribute::ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => 0,
+    })
 }
 
 pub fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, dev: CUdevice) -> Answer {

@@ -9,7 +9,7 @@ use crate::objects::stream::target;
 
 fn issue(request: &Request, stream: CUstream) -> Answer {
     let target = target(stream)?;
-    let launch = request.prepare()?;
+    let launch = request.prepare(&target.context)?;
     // A function is of one context, and runs on streams of that one only.
     if launch.function.context() != target.context.handle {
         return Err(CUresult::INVALID_HANDLE);

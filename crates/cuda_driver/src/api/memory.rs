@@ -4,7 +4,7 @@ use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
 use crate::check;
 use crate::objects::allocation::{Origin, allocate, owner_of, release};
 use crate::objects::context::{current, current_if_any};
-use crate::objects::device::gpu;
+use crate::objects::device::memory;
 use crate::objects::pool;
 
 pub fn cuMemAlloc_v2(place: Out<CUdeviceptr>, bytes: usize) -> Answer {
@@ -58,15 +58,14 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
 pub fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Answer {
     free.required()?;
     total.required()?;
-    current()?;
-    let (left, all) = gpu().memory().info();
+    let (left, all) = current()?.quota.memory().info();
     free.set(left as usize)?;
     total.set(all as usize)
 }
 
 pub fn cuMemGetAddressRange_v2(base: Out<CUdeviceptr>, size: Out<usize>, address: CUdeviceptr) -> Answer {
     current()?;
-    let allocation = gpu().memory().find(address).ok_or(CUresult::NOT_FOUND)?;
+    let allocation = memory().find(address).ok_or(CUresult::NOT_FOUND)?;
     base.set_if_given(allocation.address());
     size.set_if_given(allocation.size() as usize);
     Ok(())

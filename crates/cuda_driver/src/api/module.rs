@@ -11,9 +11,9 @@ use crate::objects::module::{self, MODULES, image_at, image_in, load};
 
 pub fn cuModuleLoadData(module: Out<CUmodule>, image: *const c_void) -> Answer {
     module.required()?;
-    current()?;
+    let context = current()?;
     let jit = Jit::silent();
-    module.set(load(&image_at(image, &jit)?, &jit)?)
+    module.set(load(&context, &image_at(image, &jit)?, &jit)?)
 }
 
 pub fn cuModuleLoadDataEx(
@@ -24,18 +24,18 @@ pub fn cuModuleLoadDataEx(
     values: In<*mut c_void>,
 ) -> Answer {
     module.required()?;
-    current()?;
+    let context = current()?;
     let jit = Jit::new(num_options, options, values)?;
-    let loaded = image_at(image, &jit).and_then(|image| load(&image, &jit));
+    let loaded = image_at(image, &jit).and_then(|image| load(&context, &image, &jit));
     jit.finish();
     module.set(loaded?)
 }
 
 pub fn cuModuleLoad(module: Out<CUmodule>, path: Text) -> Answer {
     module.required()?;
-    current()?;
+    let context = current()?;
     let jit = Jit::silent();
-    module.set(load(&image_in(&path.get()?, &jit)?, &jit)?)
+    module.set(load(&context, &image_in(&path.get()?, &jit)?, &jit)?)
 }
 
 pub fn cuModuleUnload(module: CUmodule) -> Answer {

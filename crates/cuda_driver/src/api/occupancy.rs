@@ -2,7 +2,6 @@
 
 use crate::abi::{Answer, CUfunction, CUlaunchConfig, CUoccupancyB2DSize, CUresult, In, Out};
 use crate::objects::context::current;
-use crate::objects::device::chip;
 use crate::objects::launch::attributes;
 use crate::objects::library::function_named;
 use crate::objects::occupancy::{blocks_as_wished, blocks_per_sm};
@@ -78,7 +77,7 @@ pub fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         })
         .fold((0, 0), |best: (u32, u32), next| if next.0 * next.1 > best.0 * best.1 { next } else { best });
     block.set(best.0 as i32)?;
-    grid.set((best.1 * chip().sms) as i32)
+    grid.set((best.1 * function.chip().sms) as i32)
 }
 
 pub fn cuOccupancyAvailableDynamicSMemPerBlock(
@@ -101,7 +100,7 @@ pub fn cuOccupancyAvailableDynamicSMemPerBlock(
         return Err(CUresult::INVALID_VALUE);
     }
     // The most that fits: occupancy only falls with it.
-    let (mut fit, mut too_much) = (0, chip().sm.shared_per_block_optin + 1);
+    let (mut fit, mut too_much) = (0, function.chip().sm.shared_per_block_optin + 1);
     while too_much - fit > 1 {
         let middle = fit + (too_much - fit) / 2;
         if fits(middle) { fit = middle } else { too_much = middle }
@@ -121,7 +120,7 @@ pub fn cuOccupancyMaxPotentialClusterSize(
     current()?;
     let config = config.get()?;
     let function = function_named(function)?;
-    if chip().capability().major < 9 {
+    if function.chip().capability().major < 9 {
         return Err(CUresult::INVALID_CLUSTER_SIZE);
     }
     let threads = config.blockDim.iter().product();
@@ -140,13 +139,13 @@ pub fn cuOccupancyMaxActiveClusters(
     let function = function_named(function)?;
     let cluster = attributes(&config)?.1.or(function.kernel.required_cluster()).unwrap_or([1; 3]);
     let blocks = cluster.iter().product::<u32>();
-    if chip().capability().major < 9 || blocks == 0 || blocks > 16 {
+    if function.chip().capability().major < 9 || blocks == 0 || blocks > 16 {
         return Err(CUresult::INVALID_CLUSTER_SIZE);
     }
     let threads = config.blockDim.iter().product();
     let held = blocks_per_sm(&function, threads, config.sharedMemBytes);
     // A cluster lies within one group of multiprocessors.
-    let groups = chip().sms / GROUP;
-    let rest = chip().sms % GROUP;
+    let groups = function.chip().sms / GROUP;
+    let rest = function.chip().sms % GROUP;
     clusters.set((groups * (GROUP * held / blocks) + rest * held / blocks) as i32)
 }

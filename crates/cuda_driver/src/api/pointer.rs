@@ -12,7 +12,7 @@ use crate::abi::{
 };
 use crate::objects::allocation::{Origin, owner_of};
 use crate::objects::context::{Context, current};
-use crate::objects::device::{device, gpu, initialised};
+use crate::objects::device::{device, initialised, memory};
 use crate::objects::stream::target;
 use crate::objects::transfer::allocation;
 use crate::objects::work::Nothing;
@@ -22,10 +22,14 @@ struct Known {
     size: u64,
     owner: Option<Arc<Context>>,
     origin: Origin,
+    /// The device whose memory it is, or whose context has pinned it.
+    device: CUdevice,
+    /// Whether kernels of the current context's device, or of its own, read it and write it.
+    access: (bool, bool),
 }
 
 fn known(address: CUdeviceptr) -> Option<Known> {
-    let allocation = gpu().memory().find(address)?;
+    let allocation = memory().find(address)?;
     let start = allocation.address();
     // A module's variables belong to no list.
     let variable = match allocation.kind() {
@@ -33,7 +37,11 @@ fn known(address: CUdeviceptr) -> Option<Known> {
         _ => Origin::Device,
     };
     let (owner, origin) = owner_of(start).map_or((None, variable), |(owner, origin)| (Some(owner), origin));
-    Some(Known { start, size: allocation.size(), owner, origin })
+    let of_owner = owner.as_ref().map_or(0, |owner| owner.device.number);
+    let device = allocation.device().map_or(of_owner, |device| device as CUdevice);
+    let asking = current().map_or(device, |current| current.device.number);
+    let access = allocation.access_of(asking as u32);
+    Some(Known { start, size: allocation.size(), owner, origin, device, access })
 }
 
 /// Stores one attribute. `Ok(false)` when an address has no such attribute.
@@ -65,12 +73,12 @@ fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answe
         // Each allocation has an address of its own for the life of the process, which numbers it as well.
         Attribute::BUFFER_ID | Attribute::MEMORY_BLOCK_ID => wide(known.start)?,
         Attribute::IS_MANAGED => word((known.origin == Origin::Managed).into())?,
-        Attribute::DEVICE_ORDINAL => word(0)?,
+        Attribute::DEVICE_ORDINAL => word(known.device as u32)?,
         Attribute::IS_LEGACY_CUDA_IPC_CAPABLE | Attribute::IS_GPU_DIRECT_RDMA_CAPABLE => word(0)?,
         Attribute::RANGE_START_ADDR | Attribute::MAPPING_BASE_ADDR => wide(known.start)?,
         Attribute::RANGE_SIZE | Attribute::MAPPING_SIZE => wide(known.size)?,
         Attribute::ALLOWED_HANDLE_TYPES => wide(0)?,
-        Attribute::ACCESS_FLAGS => word(CUmemAccess_flags::PROT_READWRITE as u32)?,
+        Attribute::ACCESS_FLAGS => word(CUmemAccess_flags::of(known.access) as u32)?,
         Attribute::MEMPOOL_HANDLE => wide(match known.origin {
             Origin::Pool(pool) => pool as u64,
             _ => 0,
@@ -142,7 +150,7 @@ pub fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
 const CPU: CUdevice = -1;
 
 fn place(dev: CUdevice) -> Answer {
-    if dev == CPU { Ok(()) } else { device(dev) }
+    if dev == CPU { Ok(()) } else { device(dev).map(|_| ()) }
 }
 
 pub fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, dev: CUdevice) -> Answer {

@@ -10,7 +10,7 @@ use crate::abi::{
 };
 use crate::check;
 use crate::objects::allocation::{self, Origin, owner_of};
-use crate::objects::device::{device, initialised};
+use crate::objects::device::{Device, device, initialised, memory};
 use crate::objects::pool::{self, Free, POOLS, Pool, Take, default_pool, present_pool, set_present_pool};
 use crate::objects::stream::target;
 use crate::objects::work::Nothing;
@@ -22,7 +22,8 @@ fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: C
     if let Some(capture) = target.capture() {
         return place.set(capture.allocate(&target, bytes)?);
     }
-    let address = allocation::allocate(bytes, Origin::Pool(pool))?;
+    let origin = Origin::Pool(pool);
+    let address = allocation::allocate_shared(&target.context, known.device, bytes, &known.rights, origin)?;
     place.set(address)?;
     known.count(bytes as u64);
     match check::sanitizer() {
@@ -33,7 +34,7 @@ fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: C
 
 pub fn cuMemAllocAsync(place: Out<CUdeviceptr>, bytes: usize, stream: CUstream) -> Answer {
     initialised()?;
-    allocate(place, bytes, present_pool(), stream)
+    allocate(place, bytes, present_pool(target(stream)?.context.device), stream)
 }
 
 pub fn cuMemAllocFromPoolAsync(
@@ -74,13 +75,12 @@ pub fn cuMemPoolCreate(pool: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) 
     if properties.location.r#type != CUmemLocationType::DEVICE as u32 || properties.handleTypes != 0 {
         return Err(CUresult::NOT_SUPPORTED);
     }
-    device(properties.location.id)?;
-    pool.set(POOLS.insert(Pool::new()))
+    pool.set(POOLS.insert(Pool::new(device(properties.location.id)?)))
 }
 
 pub fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
     initialised()?;
-    if pool == default_pool() {
+    if pool::is_default(pool) {
         return Err(CUresult::INVALID_VALUE);
     }
     pool::destroy(pool)
@@ -88,25 +88,26 @@ pub fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
 
 pub fn cuDeviceGetDefaultMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
     pool.required()?;
-    device(dev)?;
-    pool.set(default_pool())
+    pool.set(default_pool(device(dev)?))
 }
 
 pub fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
     pool.required()?;
-    device(dev)?;
-    pool.set(present_pool())
+    pool.set(present_pool(device(dev)?))
 }
 
 pub fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
-    device(dev)?;
-    POOLS.get(pool)?;
-    set_present_pool(pool);
+    let device = device(dev)?;
+    // A device's own pool has its own memory.
+    if POOLS.get(pool)?.device.number != device.number {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    set_present_pool(device, pool);
     Ok(())
 }
 
-/// `CU_MEM_ALLOCATION_TYPE_PINNED` on the one device: the only kind of pool.
-fn pinned_here(place: In<CUmemLocation>, kind: u32) -> Answer {
+/// `CU_MEM_ALLOCATION_TYPE_PINNED` on a device: the only kind of pool.
+fn pinned_on(place: In<CUmemLocation>, kind: u32) -> Answer<&'static Device> {
     let location = place.get()?;
     if location.r#type != CUmemLocationType::DEVICE as u32 || kind != CUmemAllocationType::PINNED as u32 {
         return Err(CUresult::NOT_SUPPORTED);
@@ -116,19 +117,16 @@ fn pinned_here(place: In<CUmemLocation>, kind: u32) -> Answer {
 
 pub fn cuMemGetDefaultMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
     pool.required()?;
-    pinned_here(location, kind)?;
-    pool.set(default_pool())
+    pool.set(default_pool(pinned_on(location, kind)?))
 }
 
 pub fn cuMemGetMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
     pool.required()?;
-    pinned_here(location, kind)?;
-    pool.set(present_pool())
+    pool.set(present_pool(pinned_on(location, kind)?))
 }
 
 pub fn cuMemSetMemPool(location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool) -> Answer {
-    pinned_here(location, kind)?;
-    cuDeviceSetMemPool(0, pool)
+    cuDeviceSetMemPool(pinned_on(location, kind)?.number, pool)
 }
 
 pub fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Answer {
@@ -178,20 +176,45 @@ pub fn cuMemPoolGetAttribute(pool: CUmemoryPool, number: u32, value: *mut c_void
     }
 }
 
+/// The device of a location, as access to a pool is asked for.
+fn accessor(location: CUmemLocation, pool: &Pool) -> Answer<&'static Device> {
+    if location.r#type != CUmemLocationType::DEVICE as u32 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let device = device(location.id)?;
+    let own = device.number == pool.device.number;
+    if own || device.can_access(pool.device) { Ok(device) } else { Err(CUresult::INVALID_DEVICE) }
+}
+
 pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, count: usize) -> Answer {
-    POOLS.get(pool)?;
+    let pool = POOLS.get(pool)?;
+    let mut asked = Vec::new();
     for access in accesses.array(count)? {
-        if access.location.r#type != CUmemLocationType::DEVICE as u32 {
+        let device = accessor(access.location, &pool)?;
+        let flags = CUmemAccess_flags::try_from(access.flags)?;
+        // Its own device's access cannot be taken away.
+        if device.number == pool.device.number && flags != CUmemAccess_flags::PROT_READWRITE {
             return Err(CUresult::INVALID_VALUE);
         }
-        device(access.location.id)?;
+        asked.push((device, flags));
     }
+    for (device, flags) in asked {
+        pool.rights.set(
+            device.number as u32,
+            flags != CUmemAccess_flags::PROT_NONE,
+            flags == CUmemAccess_flags::PROT_READWRITE,
+        );
+    }
+    memory().access_changed();
     Ok(())
 }
 
 pub fn cuMemPoolGetAccess(flags: Out<u32>, pool: CUmemoryPool, location: Out<CUmemLocation>) -> Answer {
     flags.required()?;
-    POOLS.get(pool)?;
-    device(location.get()?.id)?;
-    flags.set(CUmemAccess_flags::PROT_READWRITE as u32)
+    let pool = POOLS.get(pool)?;
+    let location = location.get()?;
+    if location.r#type != CUmemLocationType::DEVICE as u32 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    flags.set(CUmemAccess_flags::of(pool.rights.of(device(location.id)?.number as u32)) as u32)
 }

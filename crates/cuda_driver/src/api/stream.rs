@@ -59,13 +59,15 @@ pub fn cuStreamGetPriority(stream: CUstream, priority: Out<i32>) -> Answer {
 
 pub fn cuStreamGetId(stream: CUstream, id: Out<u64>) -> Answer {
     id.required()?;
-    id.set(target(stream)?.queue as u64)
+    // The legacy default stream has the number that programs name it by.
+    const LEGACY: u64 = 1;
+    let target = target(stream)?;
+    id.set(target.stream.map_or(LEGACY, |stream| stream.handle as u64))
 }
 
 pub fn cuStreamGetDevice(stream: CUstream, device: Out<i32>) -> Answer {
     device.required()?;
-    target(stream)?;
-    device.set(0)
+    device.set(target(stream)?.context.device.number)
 }
 
 pub fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) -> Answer {

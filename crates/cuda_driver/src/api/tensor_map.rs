@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use virtual_gpu::tensor_map::{DataType, Im2col, Swizzle, TensorMap};
 
 use crate::abi::{Answer, CUresult, CUtensorMap, In, Out};
-use crate::objects::device::chip;
+use crate::objects::context::device_here;
 
 /// Stores a map that obeys the rules.
 fn store(place: Out<CUtensorMap>, map: &TensorMap) -> Answer {
@@ -40,7 +40,7 @@ struct Described {
 impl Described {
     /// The map but for its box, of `fewest` to five dimensions.
     fn map(self, fewest: u32) -> Answer<TensorMap> {
-        if chip().capability().major < 9 {
+        if device_here().chip().capability().major < 9 {
             return Err(CUresult::NOT_SUPPORTED);
         }
         if !(fewest..=5).contains(&self.rank) || self.l2_promotion > 3 || self.fill > 1 || self.interleave > 2

@@ -111,10 +111,10 @@ entry_points! {
     cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
         num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
-    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D_PEER>) as cuMemcpy3D_v2;
+    cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D_PEER>);
     cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream
-    ) as cuMemcpy3DAsync_v2;
+    );
     cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
         op: *mut c_void, flags: u64, stream: CUstream
     );

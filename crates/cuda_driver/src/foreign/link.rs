@@ -8,7 +8,7 @@ use crate::foreign::object_files::read_objects;
 use crate::foreign::ptx_link::join;
 use crate::objects::call::unsupported;
 use crate::objects::context::current;
-use crate::objects::device::architecture;
+use crate::objects::context::device_here;
 use crate::objects::image::Image;
 use crate::objects::jit::Jit;
 use crate::objects::module;
@@ -39,7 +39,7 @@ impl Link {
     }
 
     fn add(&self, name: String, bytes: &[u8]) -> Answer {
-        match read_objects(bytes, architecture()) {
+        match read_objects(bytes, device_here().architecture()) {
             Ok(images) => {
                 let texts = images.into_iter().map(|Image { mut ptx }| (name.clone(), ptx.swap_remove(0)));
                 self.state().inputs.extend(texts);

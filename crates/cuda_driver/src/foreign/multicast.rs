@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use virtual_gpu::memory::{Multicast, Physical};
+use virtual_gpu::memory::{Multicast, Physical, Rights};
 
 use crate::abi::{Answer, CUdevice, CUdeviceptr, CUmulticastObjectProp, CUresult, Handle, In, Out};
 use crate::check;
 use crate::foreign::virtual_memory::{Addresses, GRANULARITY, Reached, addresses, multiple, physical};
 use crate::objects::call::unsupported;
 use crate::objects::context::current;
-use crate::objects::device::{code_of, device, gpu};
+use crate::objects::context::device_here;
+use crate::objects::device::{code_of, device, memory};
 use crate::objects::registry::Registry;
 
 pub struct Team {
@@ -45,10 +46,10 @@ enum Memory {
 struct Own(u64);
 
 impl Own {
-    fn new(memory: &Arc<Physical>, offset: u64, size: u64) -> Answer<Self> {
-        let start = gpu().memory().reserve(size, GRANULARITY).map_err(|error| code_of(&error))?;
+    fn new(physical: &Arc<Physical>, offset: u64, size: u64) -> Answer<Self> {
+        let start = memory().reserve(size, GRANULARITY).map_err(|error| code_of(&error))?;
         let own = Own(start);
-        gpu().memory().map(start, memory, offset, size, true).map_err(|error| code_of(&error))?;
+        memory().map(start, physical, offset, size, &Rights::all()).map_err(|error| code_of(&error))?;
         check::tell(|sanitizer| sanitizer.host_allocated(start, size, None));
         Ok(own)
     }
@@ -57,10 +58,10 @@ impl Own {
 impl Drop for Own {
     fn drop(&mut self) {
         // Both fail only for what was never mapped.
-        if gpu().memory().unmap(self.0).is_ok() {
+        if memory().unmap(self.0).is_ok() {
             check::tell(|sanitizer| sanitizer.host_freed(self.0));
         }
-        let _ = gpu().memory().release(self.0);
+        let _ = memory().release(self.0);
     }
 }
 
@@ -125,7 +126,7 @@ pub fn renew(all: &Addresses) {
         }
         range(at, end, None);
     }
-    gpu().memory().set_multicasts(ranges);
+    memory().set_multicasts(ranges);
 }
 
 /// A multicast object that all its devices were added to.
@@ -144,7 +145,7 @@ pub fn retain(handle: Handle, team: &Arc<Team>) {
 
 fn known(properties: In<CUmulticastObjectProp>) -> Answer<CUmulticastObjectProp> {
     let properties = properties.get()?;
-    if gpu().chip().capability().major < 9 {
+    if device_here().chip().capability().major < 9 {
         return Err(CUresult::NOT_SUPPORTED);
     }
     if properties.handleTypes != 0 {
@@ -250,7 +251,7 @@ pub fn cuMulticastBindAddr(
         drop(all);
         return bind(&team, offset as u64, memory, from, size as u64);
     }
-    let allocation = gpu().memory().find(address).ok_or(CUresult::INVALID_VALUE)?;
+    let allocation = memory().find(address).ok_or(CUresult::INVALID_VALUE)?;
     if size as u64 > allocation.end() - address {
         return Err(CUresult::INVALID_VALUE);
     }

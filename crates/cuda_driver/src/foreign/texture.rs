@@ -9,7 +9,7 @@ use crate::abi::{
 use crate::foreign::array::{Array, MipmappedArray, channel_format};
 use crate::objects::call::unsupported;
 use crate::objects::context::current;
-use crate::objects::device::gpu;
+use crate::objects::device::first;
 use crate::objects::registry::Registry;
 
 /// `CU_TRSF_…`
@@ -168,15 +168,15 @@ pub fn cuTexObjectCreate(
         levels = viewed(levels, view)?;
     }
     let sampler = sampler(&description)?;
-    let handle = gpu().textures().reserve();
-    gpu().textures().bind(handle, Texture { levels, sampler });
+    let handle = first().gpu.textures().reserve();
+    first().gpu.textures().bind(handle, Texture { levels, sampler });
     TEXTURES.insert_as(handle as Handle, Object { resource, sampler: Some(description), view });
     place.set(handle)
 }
 
 pub fn cuTexObjectDestroy(object: u64) -> Answer {
     TEXTURES.remove(object as Handle)?;
-    gpu().textures().unbind(object);
+    first().gpu.textures().unbind(object);
     Ok(())
 }
 
@@ -209,15 +209,15 @@ pub fn cuSurfObjectCreate(place: Out<u64>, resource: In<CUDA_RESOURCE_DESC>) -> 
         return Err(CUresult::INVALID_VALUE);
     }
     let image = surface(resource.res[0] as Handle)?;
-    let handle = gpu().textures().reserve();
-    gpu().textures().bind_surface(handle, image);
+    let handle = first().gpu.textures().reserve();
+    first().gpu.textures().bind_surface(handle, image);
     SURFACES.insert_as(handle as Handle, Object { resource, sampler: None, view: None });
     place.set(handle)
 }
 
 pub fn cuSurfObjectDestroy(object: u64) -> Answer {
     SURFACES.remove(object as Handle)?;
-    gpu().textures().unbind(object);
+    first().gpu.textures().unbind(object);
     Ok(())
 }
 

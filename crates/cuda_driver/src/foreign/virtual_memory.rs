@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use virtual_gpu::memory::Physical;
+use virtual_gpu::memory::{Physical, Rights};
 
 use crate::abi::{
-    Answer, CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationProp,
+    Answer, CUdevice, CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationProp,
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUresult, Handle, In, Out,
 };
 use crate::check;
 use crate::foreign::multicast::{self, Team};
 use crate::objects::call::unsupported;
 use crate::objects::context::current;
-use crate::objects::device::{code_of, gpu};
+use crate::objects::device::{Device, code_of, device, devices, memory};
 use crate::objects::registry::Registry;
 
 /// Sizes and addresses are multiples of this, as on real boards.
@@ -34,12 +34,25 @@ pub struct Mapping {
     pub size: u64,
     pub reached: Reached,
     handle: Handle,
-    access: Access,
+    /// What each device may do.
+    rights: Arc<Rights>,
 }
 
 impl Mapping {
     pub fn is_open(&self) -> bool {
-        self.access != Access::PROT_NONE
+        !self.rights.is_nobodys()
+    }
+
+    /// Whether a device can be let to reach it.
+    fn admits(&self, device: &Device) -> bool {
+        match &self.reached {
+            Reached::Memory(memory) => {
+                let owner = memory.device() as CUdevice;
+                owner == device.number
+                    || devices().get(owner as usize).is_some_and(|of| device.can_access(of))
+            }
+            Reached::Team(..) => true,
+        }
     }
 }
 
@@ -62,19 +75,18 @@ pub fn multiple(value: u64) -> Answer {
     if value > 0 && value.is_multiple_of(GRANULARITY) { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-fn on_the_device(location: CUmemLocation) -> Answer {
-    match (location.r#type.try_into(), location.id) {
-        (Ok(CUmemLocationType::DEVICE), 0) => Ok(()),
-        (Ok(CUmemLocationType::DEVICE), _) => Err(CUresult::INVALID_DEVICE),
+fn on_a_device(location: CUmemLocation) -> Answer<&'static Device> {
+    match location.r#type.try_into() {
+        Ok(CUmemLocationType::DEVICE) => device(location.id),
         _ => Err(CUresult::NOT_SUPPORTED),
     }
 }
 
-fn known(properties: &CUmemAllocationProp) -> Answer {
+fn known(properties: &CUmemAllocationProp) -> Answer<&'static Device> {
     if properties.r#type != CUmemAllocationType::PINNED as u32 {
         return Err(CUresult::INVALID_VALUE);
     }
-    on_the_device(properties.location)
+    on_a_device(properties.location)
 }
 
 pub fn cuMemGetAllocationGranularity(
@@ -104,7 +116,7 @@ pub fn cuMemAddressReserve(
         return Err(CUresult::INVALID_VALUE);
     }
     let alignment = (alignment as u64).max(GRANULARITY);
-    let start = gpu().memory().reserve(size as u64, alignment).map_err(|error| code_of(&error))?;
+    let start = memory().reserve(size as u64, alignment).map_err(|error| code_of(&error))?;
     addresses().reserved.insert(start, size as u64);
     place.set(start)
 }
@@ -117,7 +129,7 @@ pub fn cuMemAddressFree(start: CUdeviceptr, size: usize) -> Answer {
     if all.mapped.range(start..start + size as u64).next().is_some() {
         return Err(CUresult::INVALID_VALUE);
     }
-    gpu().memory().release(start).map_err(|error| code_of(&error))?;
+    memory().release(start).map_err(|error| code_of(&error))?;
     all.reserved.remove(&start);
     Ok(())
 }
@@ -126,7 +138,7 @@ pub fn cuMemCreate(place: Out<u64>, size: usize, properties: In<CUmemAllocationP
     place.required()?;
     current()?;
     let properties = properties.get()?;
-    known(&properties)?;
+    let device = known(&properties)?;
     multiple(size as u64)?;
     if flags != 0 {
         return Err(CUresult::INVALID_VALUE);
@@ -134,7 +146,7 @@ pub fn cuMemCreate(place: Out<u64>, size: usize, properties: In<CUmemAllocationP
     if properties.requestedHandleTypes != 0 {
         return unsupported("cuMemCreate for handles that other processes share");
     }
-    let memory = gpu().memory().physical(size as u64).map_err(|error| code_of(&error))?;
+    let memory = device.gpu.memory().physical(size as u64).map_err(|error| code_of(&error))?;
     place.set(PHYSICAL.insert(memory) as u64)
 }
 
@@ -169,7 +181,7 @@ pub fn cuMemMap(start: CUdeviceptr, size: usize, offset: usize, handle: u64, fla
     if !inside || taken || !fits {
         return Err(CUresult::INVALID_VALUE);
     }
-    all.mapped.insert(start, Mapping { size, reached, handle: handle as Handle, access: Access::PROT_NONE });
+    all.mapped.insert(start, Mapping { size, reached, handle: handle as Handle, rights: Rights::none() });
     Ok(())
 }
 
@@ -186,24 +198,28 @@ fn mappings(all: &Addresses, start: u64, size: u64) -> Answer<Vec<u64>> {
     if at == end && !found.is_empty() { Ok(found) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// Makes addresses reach their memory, or reach it no more.
-fn set_access(all: &mut Addresses, start: u64, access: Access) -> Answer {
-    let Some(mapping) = all.mapped.get_mut(&start) else { return Err(CUresult::INVALID_VALUE) };
-    let Reached::Memory(memory) = &mapping.reached else {
-        mapping.access = access;
-        return Ok(());
-    };
-    if mapping.access != Access::PROT_NONE {
-        gpu().memory().unmap(start).map_err(|error| code_of(&error))?;
-        check::tell(|sanitizer| sanitizer.host_freed(start));
-        mapping.access = Access::PROT_NONE;
+/// Lets devices reach memory at its addresses, or reach it no more there. Addresses that none may reach lead nowhere, for the
+/// host's copies, too.
+fn set_access(all: &Addresses, start: u64, devices: &[(&Device, Access)]) -> Answer {
+    let mapping = all.mapped.get(&start).ok_or(CUresult::INVALID_VALUE)?;
+    let was_open = mapping.is_open();
+    for (device, access) in devices {
+        let (reads, writes) = (*access != Access::PROT_NONE, *access == Access::PROT_READWRITE);
+        mapping.rights.set(device.number as u32, reads, writes);
     }
-    if access != Access::PROT_NONE {
-        let writable = access == Access::PROT_READWRITE;
-        let mapped = gpu().memory().map(start, memory, 0, mapping.size, writable);
-        mapped.map_err(|error| code_of(&error))?;
-        check::tell(|sanitizer| sanitizer.host_allocated(start, mapping.size, None));
-        mapping.access = access;
+    let Reached::Memory(physical) = &mapping.reached else { return Ok(()) };
+    match (was_open, mapping.is_open()) {
+        (true, true) => memory().access_changed(),
+        (true, false) => {
+            memory().unmap(start).map_err(|error| code_of(&error))?;
+            check::tell(|sanitizer| sanitizer.host_freed(start));
+        }
+        (false, true) => {
+            let mapped = memory().map(start, physical, 0, mapping.size, &mapping.rights);
+            mapped.map_err(|error| code_of(&error))?;
+            check::tell(|sanitizer| sanitizer.host_allocated(start, mapping.size, None));
+        }
+        (false, false) => {}
     }
     Ok(())
 }
@@ -213,7 +229,8 @@ pub fn cuMemUnmap(start: CUdeviceptr, size: usize) -> Answer {
     current()?.queue.drain()?;
     let mut all = addresses();
     for start in mappings(&all, start, size as u64)? {
-        set_access(&mut all, start, Access::PROT_NONE)?;
+        let nobody: Vec<_> = devices().iter().map(|device| (device, Access::PROT_NONE)).collect();
+        set_access(&all, start, &nobody)?;
         all.mapped.remove(&start);
     }
     multicast::renew(&all);
@@ -226,15 +243,21 @@ pub fn cuMemSetAccess(
     descriptions: In<CUmemAccessDesc>,
     count: usize,
 ) -> Answer {
+    let mut asked = Vec::new();
     for description in descriptions.array(count)? {
-        on_the_device(description.location)?;
-        let access = description.flags.try_into()?;
-        let mut all = addresses();
-        for start in mappings(&all, start, size as u64)? {
-            set_access(&mut all, start, access)?;
-        }
-        multicast::renew(&all);
+        asked.push((on_a_device(description.location)?, description.flags.try_into()?));
     }
+    let all = addresses();
+    let starts = mappings(&all, start, size as u64)?;
+    for mapping in starts.iter().filter_map(|start| all.mapped.get(start)) {
+        if asked.iter().any(|(device, _)| !mapping.admits(device)) {
+            return Err(CUresult::INVALID_DEVICE);
+        }
+    }
+    for start in starts {
+        set_access(&all, start, &asked)?;
+    }
+    multicast::renew(&all);
     Ok(())
 }
 
@@ -247,8 +270,9 @@ fn holding(all: &Addresses, address: u64) -> Answer<&Mapping> {
 }
 
 pub fn cuMemGetAccess(place: Out<u64>, location: In<CUmemLocation>, address: CUdeviceptr) -> Answer {
-    on_the_device(location.get()?)?;
-    place.set(holding(&addresses(), address)?.access as u64)
+    let device = on_a_device(location.get()?)?;
+    let all = addresses();
+    place.set(Access::of(holding(&all, address)?.rights.of(device.number as u32)) as u64)
 }
 
 pub fn cuMemRetainAllocationHandle(place: Out<u64>, address: *mut c_void) -> Answer {
@@ -263,11 +287,11 @@ pub fn cuMemRetainAllocationHandle(place: Out<u64>, address: *mut c_void) -> Ans
 }
 
 pub fn cuMemGetAllocationPropertiesFromHandle(place: Out<CUmemAllocationProp>, handle: u64) -> Answer {
-    PHYSICAL.get(handle as Handle)?;
+    let memory = PHYSICAL.get(handle as Handle)?;
     place.set(CUmemAllocationProp {
         r#type: CUmemAllocationType::PINNED as u32,
         requestedHandleTypes: 0,
-        location: CUmemLocation { r#type: CUmemLocationType::DEVICE as u32, id: 0 },
+        location: CUmemLocation { r#type: CUmemLocationType::DEVICE as u32, id: memory.device() as i32 },
         win32HandleMetaData: std::ptr::null_mut(),
         compressionType: 0,
         gpuDirectRDMACapable: 0,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::memory::AllocationKind;
+use virtual_gpu::memory::{AllocationKind, Rights};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
 use crate::check;
 use crate::objects::context::{CONTEXTS, Context, current};
-use crate::objects::device::{code_of, gpu};
+use crate::objects::device::{Device, code_of, memory};
 use crate::objects::process::memory_of_machine;
 use crate::objects::registry::Belongings;
 
@@ -113,7 +113,7 @@ pub fn release(address: u64) {
 /// they are the program's.
 fn give_back(address: u64, origin: Origin) {
     // Only an address that is no allocation's could fail, and the table of owners had it.
-    let _ = gpu().memory().free(address);
+    let _ = memory().free(address);
     if origin.on_host() {
         check::tell(|sanitizer| sanitizer.host_freed(address));
     }
@@ -124,10 +124,30 @@ pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
     if bytes == 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    let address = gpu().memory().alloc(bytes as u64).map_err(|error| code_of(&error))?;
-    own(&context, address, bytes, origin);
-    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
+    let address = context.quota.memory().alloc(bytes as u64).map_err(|error| code_of(&error))?;
+    allocated(&context, address, bytes, origin);
     Ok(address)
+}
+
+/// The same of a device's memory that the owner of `rights` shares, for a context that may be another device's.
+pub fn allocate_shared(
+    context: &Context,
+    device: &Device,
+    bytes: usize,
+    rights: &Arc<Rights>,
+    origin: Origin,
+) -> Answer<CUdeviceptr> {
+    if bytes == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let address = device.gpu.memory().alloc_shared(bytes as u64, rights).map_err(|error| code_of(&error))?;
+    allocated(context, address, bytes, origin);
+    Ok(address)
+}
+
+fn allocated(context: &Context, address: u64, bytes: usize, origin: Origin) {
+    own(context, address, bytes, origin);
+    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
 }
 
 /// Allocates page-aligned memory of the host that the current context owns and the device reaches.
@@ -139,7 +159,7 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     if origin != Origin::Managed {
         check_pinned(bytes)?;
     }
-    let address = gpu().memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
+    let address = context.quota.memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
     let address = address.map_err(|error| code_of(&error))?;
     reaches(&context, address, bytes, origin);
     Ok(address as usize)
@@ -153,7 +173,7 @@ pub fn register(address: usize, bytes: usize) -> Answer {
         return Err(CUresult::HOST_MEMORY_ALREADY_REGISTERED);
     }
     // SAFETY: the program keeps what it registers until it has unregistered it, as the driver API asks.
-    let mapped = unsafe { gpu().memory().map_host(address as *mut u8, bytes as u64) };
+    let mapped = unsafe { context.quota.memory().map_host(address as *mut u8, bytes as u64) };
     mapped.map_err(|error| code_of(&error))?;
     reaches(&context, start, bytes, Origin::Registered);
     Ok(())

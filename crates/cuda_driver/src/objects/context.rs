@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use virtual_gpu::Quota;
 
 use crate::abi::{Answer, CUcontext, CUresult, Handle};
-use crate::objects::device::{gpu, initialised};
+use crate::objects::device::{Device, first, initialised};
 use crate::objects::limits::Limits;
 use crate::objects::queue::Queue;
 use crate::objects::registry::{Belongings, OfContext, Registry, new_handle};
@@ -26,11 +26,12 @@ pub const API_VERSION: u32 = 3020;
 
 pub struct Context {
     pub handle: CUcontext,
+    pub device: &'static Device,
     /// `CU_CTX_…` flags.
     pub flags: AtomicU32,
     pub queue: Arc<Queue>,
     pub api_version: u32,
-    /// What its kernels share beside memory.
+    /// What its kernels share: its memory among it.
     pub quota: Quota,
     limits: Mutex<Limits>,
     belongings: Mutex<Vec<&'static dyn Belongings>>,
@@ -38,13 +39,14 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn create(handle: CUcontext, flags: u32, api_version: u32) -> Arc<Self> {
+    pub fn create(device: &'static Device, handle: CUcontext, flags: u32, api_version: u32) -> Arc<Self> {
         let context = Arc::new(Self {
             handle,
+            device,
             flags: AtomicU32::new(flags),
-            queue: Queue::new(),
+            queue: Queue::new(device.number),
             api_version,
-            quota: gpu().new_quota(),
+            quota: device.gpu.new_quota(),
             limits: Mutex::new(Limits::default()),
             belongings: Mutex::default(),
             broken: OnceLock::new(),
@@ -129,6 +131,11 @@ pub fn current() -> Answer<Arc<Context>> {
     let context = current_even_if_broken()?;
     context.intact()?;
     Ok(context)
+}
+
+/// The current context's device, or the first where there is none: for calls that need no context.
+pub fn device_here() -> &'static Device {
+    current_even_if_broken().map_or_else(|_| first(), |context| context.device)
 }
 
 /// For calls that name an object of a context: a thread without a current context may make them, as with the real

@@ -1,9 +1,10 @@
-//! The one virtual GPU of the process, and its number.
+//! The virtual GPUs of the process, and their numbers.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu_model::Chip;
+use virtual_gpu::memory::Memory;
 use virtual_gpu::{Gpu, Options};
 
 use crate::abi::{Answer, CUdevice, CUresult};
@@ -13,8 +14,6 @@ use crate::fork;
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
 pub const DRIVER_VERSION: i32 = 13_050;
 
-pub const DEVICES: i32 = 1;
-
 /// Warp instructions in which nothing is written, after which a checked launch counts as waiting for ever: a second or
 /// two of spinning.
 const CHECKED_SPIN_LIMIT: u64 = 5_000_000;
@@ -23,31 +22,69 @@ const CHECKED_WATCHDOG: u64 = 2_000_000_000;
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
-/// The one virtual GPU of the process. Contexts share it, so that a device address means one thing only.
-pub fn gpu() -> &'static Gpu {
-    static GPU: OnceLock<Gpu> = OnceLock::new();
-    GPU.get_or_init(|| {
+/// A virtual GPU. Its contexts share its memory, and all devices share the addresses, so that an address means one thing only.
+pub struct Device {
+    pub number: CUdevice,
+    pub gpu: Gpu,
+    /// Where it sits: no two have the same bus.
+    pub bus: u32,
+}
+
+impl Device {
+    pub fn chip(&self) -> &'static Chip {
+        self.gpu.chip()
+    }
+
+    /// The device's capability as images number it.
+    pub fn architecture(&self) -> u32 {
+        let capability = self.chip().capability();
+        u32::from(capability.major) * 10 + u32::from(capability.minor)
+    }
+
+    /// Whether its kernels can be let to reach another device's memory: as with real boards, one of the same model.
+    pub fn can_access(&self, peer: &Device) -> bool {
+        self.number != peer.number && self.chip().key == peer.chip().key
+    }
+}
+
+/// All of them; there is at least one.
+pub fn devices() -> &'static [Device] {
+    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
+    DEVICES.get_or_init(|| {
         let mut options = Options::from_env();
         if crate::check::sanitizer().is_some() {
             // A checked program is looked at because it may be wrong: one that waits for ever ends with a report.
             options.spin_limit = options.spin_limit.or(Some(CHECKED_SPIN_LIMIT));
             options.watchdog = options.watchdog.or(Some(CHECKED_WATCHDOG));
         }
-        Gpu::with_options(chip(), options)
+        let chips = match choice::taken() {
+            Ok(Taken::Virtual(chips)) => chips,
+            _ => &[&gpu_model::chips::H200],
+        };
+        let mut all: Vec<Device> = Vec::with_capacity(chips.len());
+        for (number, chip) in (0..).zip(chips) {
+            let gpu = match all.first() {
+                None => Gpu::with_options(chip, options.clone()),
+                Some(first) => first.gpu.beside(chip, options.clone()),
+            };
+            let mut bus = chip.pci.bus;
+            while all.iter().any(|other| other.bus == bus) {
+                bus = (bus + 1) % 256;
+            }
+            all.push(Device { number, gpu, bus });
+        }
+        all
     })
 }
 
-pub fn chip() -> &'static Chip {
-    match choice::taken() {
-        Ok(Taken::Virtual(chip)) => chip,
-        _ => &gpu_model::chips::H200,
-    }
+pub fn first() -> &'static Device {
+    &devices()[0]
 }
 
-/// The device's capability as images number it.
-pub fn architecture() -> u32 {
-    let capability = chip().capability();
-    u32::from(capability.major) * 10 + u32::from(capability.minor)
+/// All addresses of all devices: what is found, read, written and freed through it may be any device's. To allocate is a
+/// context's to do.
+pub fn memory() -> &'static Memory {
+    first().gpu.memory()
 }
 
 pub fn initialise() {
@@ -60,9 +97,10 @@ pub fn initialised() -> Answer {
     if INITIALISED.load(Ordering::Acquire) { Ok(()) } else { Err(CUresult::NOT_INITIALIZED) }
 }
 
-pub fn device(device: CUdevice) -> Answer {
+pub fn device(number: CUdevice) -> Answer<&'static Device> {
     initialised()?;
-    if (0..DEVICES).contains(&device) { Ok(()) } else { Err(CUresult::INVALID_DEVICE) }
+    let index = usize::try_from(number).map_err(|_| CUresult::INVALID_DEVICE)?;
+    devices().get(index).ok_or(CUresult::INVALID_DEVICE)
 }
 
 pub fn code_of(error: &virtual_gpu::Error) -> CUresult {

@@ -91,7 +91,6 @@ impl Event {
         match self.mark() {
             // An event that was never recorded holds nothing up.
             None => Ok(()),
-            Some((context, _)) if context != target.context.handle => self.synchronize(),
             Some((_, mark)) => target.run_after(Arc::new(Nothing), vec![mark]).map(|_| ()),
         }
     }

@@ -2,11 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gpu_model::Chip;
 use gpu_model::cache::{self, Preference};
 use virtual_gpu::Kernel;
 
 use crate::abi::{Answer, CUcontext, CUfunc_cache, CUfunction_attribute as Attribute, CUmodule, CUresult};
-use crate::objects::device::{architecture, chip};
+use crate::objects::context::Context;
+use crate::objects::device::Device;
 use crate::objects::registry::{OfContext, Registry};
 
 pub static FUNCTIONS: Registry<Function> = Registry::new(CUresult::INVALID_HANDLE);
@@ -14,6 +16,7 @@ pub static FUNCTIONS: Registry<Function> = Registry::new(CUresult::INVALID_HANDL
 pub struct Function {
     pub module: CUmodule,
     pub kernel: Kernel,
+    pub device: &'static Device,
     context: CUcontext,
     settings: Mutex<Settings>,
     max_registers: Option<u32>,
@@ -38,8 +41,9 @@ impl OfContext for Function {
 }
 
 impl Function {
-    pub fn new(context: CUcontext, module: CUmodule, kernel: Kernel, max_registers: Option<u32>) -> Self {
-        let limit = chip().sm.shared_per_block;
+    pub fn new(context: &Context, module: CUmodule, kernel: Kernel, max_registers: Option<u32>) -> Self {
+        let device = context.device;
+        let limit = device.chip().sm.shared_per_block;
         let settings = Mutex::new(Settings {
             dynamic_shared: limit.saturating_sub(kernel.static_shared()),
             cache: CUfunc_cache::PREFER_NONE,
@@ -48,7 +52,11 @@ impl Function {
             cluster: kernel.required_cluster().unwrap_or([0; 3]),
             cluster_policy: 0,
         });
-        Self { context, module, kernel, settings, max_registers }
+        Self { context: context.handle, device, module, kernel, settings, max_registers }
+    }
+
+    pub fn chip(&self) -> &'static Chip {
+        self.device.chip()
     }
 
     pub fn settings(&self) -> MutexGuard<'_, Settings> {
@@ -59,7 +67,7 @@ impl Function {
     /// Bytes of a multiprocessor's shared memory as the program wishes them, for a context of cache preference `of_context`.
     pub fn shared_wish(&self, of_context: CUfunc_cache) -> u32 {
         let Settings { carveout, cache, .. } = *self.settings();
-        let limits = chip().sm;
+        let limits = self.chip().sm;
         match u32::try_from(carveout) {
             Ok(percent) => cache::carve_out(limits, percent),
             Err(_) => {
@@ -70,7 +78,7 @@ impl Function {
     }
 
     pub fn max_threads(&self) -> u32 {
-        self.kernel.max_threads().unwrap_or(u32::MAX).min(chip().sm.threads_per_block)
+        self.kernel.max_threads().unwrap_or(u32::MAX).min(self.chip().sm.threads_per_block)
     }
 
     /// Most blocks of a cluster: eight everywhere, sixteen where the program gives portability up.
@@ -93,7 +101,7 @@ impl Function {
             }
             // The virtual architecture that the PTX was made for, times ten: compute_90 is 90.
             Attribute::PTX_VERSION => kernel.module().target() as i32,
-            Attribute::BINARY_VERSION => architecture() as i32,
+            Attribute::BINARY_VERSION => self.device.architecture() as i32,
             Attribute::CACHE_MODE_CA | Attribute::CLUSTER_SIZE_MUST_BE_SET => 0,
             Attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => settings.dynamic_shared as i32,
             Attribute::PREFERRED_SHARED_MEMORY_CARVEOUT => settings.carveout,
@@ -110,7 +118,7 @@ impl Function {
         let mut settings = self.settings();
         match attribute {
             Attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => {
-                let most = chip().sm.shared_per_block_optin.saturating_sub(self.kernel.static_shared());
+                let most = self.chip().sm.shared_per_block_optin.saturating_sub(self.kernel.static_shared());
                 let bytes = unsigned?;
                 if bytes > most {
                     return Err(CUresult::INVALID_VALUE);

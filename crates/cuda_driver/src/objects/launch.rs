@@ -9,13 +9,14 @@ use crate::abi::{
     Answer, CUfunction, CUgraphNodeType, CUlaunchAttributeID as Attribute, CUlaunchConfig, CUresult, In,
 };
 use crate::objects::arguments::gather;
-use crate::objects::context::Context;
-use crate::objects::device::{chip, code_of, gpu};
+use crate::objects::context::{CONTEXTS, Context};
+use crate::objects::device::code_of;
 use crate::objects::explain::refused;
 use crate::objects::function::Function;
 use crate::objects::kept_attributes::KeptAttributes;
-use crate::objects::library::function_named;
+use crate::objects::library::function_in;
 use crate::objects::occupancy::resident_blocks;
+use crate::objects::registry::OfContext;
 use crate::objects::work::Work;
 use crate::observe;
 use crate::profile::Wanted;
@@ -51,8 +52,12 @@ impl Work for KernelLaunch {
 
     /// Runs the kernel to its end. A fault is told once.
     fn perform(&self, context: &Context) -> Answer {
-        let run =
-            observe::launch(gpu(), &context.quota, self.kernel(), &self.launch, &self.params, &self.wanted);
+        // In a graph there may be kernels of other contexts than the one that the graph is launched in.
+        let owner = self.function.context();
+        let owner = if owner == context.handle { None } else { CONTEXTS.get(owner).ok() };
+        let context = owner.as_deref().unwrap_or(context);
+        let (gpu, quota) = (&context.device.gpu, &context.quota);
+        let run = observe::launch(gpu, quota, self.kernel(), &self.launch, &self.params, &self.wanted);
         run.map_err(|error| {
             crate::fault::report(&error);
             code_of(&error)
@@ -72,11 +77,12 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn prepare(&self) -> Answer<KernelLaunch> {
+    /// A launch that will run in `context`.
+    pub fn prepare(&self, context: &Context) -> Answer<KernelLaunch> {
         if self.function == 0 {
             return Err(CUresult::INVALID_HANDLE);
         }
-        let function = function_named(self.function)?;
+        let function = function_in(context, self.function)?;
         let launch = self.shape(&function)?;
         let params = gather(&function.kernel, self.params, self.extra)?;
         let attributes = KeptAttributes::default();
@@ -117,7 +123,7 @@ impl Request {
 
     /// Why no device, or not this kernel, takes a launch of that shape.
     fn unfit(&self, function: &Function) -> Option<String> {
-        let sm = chip().sm;
+        let sm = function.chip().sm;
         let shape = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
         let (grid, block) = (shape(self.grid), shape(self.block));
         if self.block.contains(&0) {
@@ -167,7 +173,7 @@ pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> 
     if cluster == [1; 3] {
         return Ok(());
     }
-    if chip().capability().major < 9 {
+    if function.chip().capability().major < 9 {
         return Err(CUresult::INVALID_CLUSTER_SIZE);
     }
     let blocks = cluster.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{Answer, CUcontext, CUfunction, CUkernel, CUlibrary, CUmodule, CUresult};
-use crate::objects::context::current;
-use crate::objects::device::{code_of, gpu};
+use crate::objects::context::{Context, current, device_here};
+use crate::objects::device::{code_of, devices};
 use crate::objects::function::{FUNCTIONS, Function};
 use crate::objects::image::Image;
 use crate::objects::jit::Jit;
@@ -47,8 +47,8 @@ impl Belongings for Loaded {
 pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
     // Loaded once here, so that errors are found now and names are known without a context.
     let mut refused = CUresult::NO_BINARY_FOR_GPU;
-    for text in image.ptx {
-        let program = match gpu().load(&text) {
+    for text in &image.ptx {
+        let program = match device_here().gpu.load(text) {
             Ok(program) => program,
             Err(error) => {
                 jit.error(&error.to_string());
@@ -60,7 +60,10 @@ pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
         let kernel = |name: &str| KERNELS.insert(LibraryKernel { library, name: name.to_owned() });
         let kernels =
             program.kernels().map(|known| (known.name().to_owned(), kernel(known.name()))).collect();
-        LIBRARIES.insert_as(library, Library { image: Image { ptx: vec![text] }, kernels });
+        // Devices of other models may need others of the texts.
+        let alike = devices().iter().all(|device| device.chip().key == devices()[0].chip().key);
+        let image = if alike { Image { ptx: vec![text.clone()] } } else { image };
+        LIBRARIES.insert_as(library, Library { image, kernels });
         return Ok(library);
     }
     Err(refused)
@@ -79,14 +82,17 @@ pub fn unload(library: CUlibrary) -> Answer {
 }
 
 pub fn module_here(library: CUlibrary) -> Answer<CUmodule> {
-    let context = current()?;
+    module_in(&*current()?, library)
+}
+
+fn module_in(context: &Context, library: CUlibrary) -> Answer<CUmodule> {
     let known = LIBRARIES.get(library)?;
     let mut loaded = LOADED.lock();
     let loaded = loaded.get_or_insert_default();
     if let Some(&module) = loaded.get(&(context.handle, library)) {
         return Ok(module);
     }
-    let module = module::load(&known.image, &Jit::silent())?;
+    let module = module::load(context, &known.image, &Jit::silent())?;
     context.has(&LOADED);
     loaded.insert((context.handle, library), module);
     Ok(module)
@@ -100,6 +106,15 @@ pub fn program_here(library: CUlibrary) -> Answer<Arc<Module>> {
 pub fn function_here(kernel: CUkernel) -> Answer<CUfunction> {
     let kernel = KERNELS.get(kernel)?;
     program_here(kernel.library)?.function(&kernel.name)
+}
+
+/// The function of a handle for a launch in a context: a library's kernel becomes that context's.
+pub fn function_in(context: &Context, function: CUfunction) -> Answer<Arc<Function>> {
+    FUNCTIONS.get(function).or_else(|unknown| {
+        let kernel = KERNELS.get(function).map_err(|_| unknown)?;
+        let module = MODULES.get(module_in(context, kernel.library)?)?;
+        FUNCTIONS.get(module.function(&kernel.name)?)
+    })
 }
 
 /// The function of a handle; entry points that take a function take a library's kernel as well.

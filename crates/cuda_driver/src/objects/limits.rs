@@ -1,7 +1,7 @@
 //! What a program has set of a context: limits and preferences.
 
 use crate::abi::{Answer, CUfunc_cache, CUlimit, CUresult};
-use crate::objects::device::gpu;
+use crate::objects::device::first;
 
 pub const LEAST_PRIORITY: i32 = 0;
 /// The highest priority; lower numbers come first.
@@ -23,7 +23,7 @@ impl Default for Limits {
         Self {
             stack: 1024,
             printf_fifo: 1 << 20,
-            heap: gpu().options().heap_limit as usize,
+            heap: first().gpu.options().heap_limit as usize,
             sync_depth: 2,
             pending_launches: 2048,
             l2_granularity: 64,

@@ -9,8 +9,8 @@ use virtual_gpu::{Error, Kernel, Module as Program};
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Handle};
 use crate::check;
 use crate::kept;
-use crate::objects::context::{CONTEXTS, current};
-use crate::objects::device::{architecture, chip, code_of, gpu};
+use crate::objects::context::{CONTEXTS, Context, device_here};
+use crate::objects::device::code_of;
 use crate::objects::explain::no_kernel;
 use crate::objects::function::{FUNCTIONS, Function};
 use crate::objects::image::{self, Image};
@@ -45,8 +45,9 @@ impl Module {
             let kernels = self.kernels();
             no_kernel(&kernels.iter().map(Kernel::name).collect::<Vec<_>>(), name)
         })?;
-        let function = Function::new(self.context, self.handle, kernel, self.max_registers);
-        let handle = CONTEXTS.get(self.context)?.register(&FUNCTIONS, function);
+        let context = CONTEXTS.get(self.context)?;
+        let function = Function::new(&context, self.handle, kernel, self.max_registers);
+        let handle = context.register(&FUNCTIONS, function);
         functions.insert(name.to_owned(), handle);
         Ok(handle)
     }
@@ -56,27 +57,28 @@ impl Module {
     }
 }
 
-/// What the virtual GPU makes of PTX text; what it refuses goes to the log.
-fn program(ptx: &str, jit: &Jit) -> Result<Program, Error> {
-    gpu().load(ptx).inspect_err(|error| jit.error(&error.to_string()))
+/// What a context's virtual GPU makes of PTX text; what it refuses goes to the log.
+fn program(context: &Context, ptx: &str, jit: &Jit) -> Result<Program, Error> {
+    let loaded = context.device.gpu.load_within(&context.quota, ptx);
+    loaded.inspect_err(|error| jit.error(&error.to_string()))
 }
 
 pub fn check_text(ptx: &str, jit: &Jit) -> Answer {
-    program(ptx, jit).map(|_| ()).map_err(|error| code_of(&error))
+    let loaded = device_here().gpu.load(ptx).inspect_err(|error| jit.error(&error.to_string()));
+    loaded.map(|_| ()).map_err(|error| code_of(&error))
 }
 
-/// Loads an image into the current context: the first of its texts that the device admits.
-pub fn load(image: &Image, jit: &Jit) -> Answer<Handle> {
-    let context = current()?;
+/// Loads an image into a context: the first of its texts that the device admits.
+pub fn load(context: &Context, image: &Image, jit: &Jit) -> Answer<Handle> {
     let mut refused = CUresult::NO_BINARY_FOR_GPU;
     for text in &image.ptx {
-        match program(text, jit) {
+        match program(context, text, jit) {
             Ok(program) => {
                 let (major, minor) = program.ptx_version();
                 let target = program.target();
                 jit.info(&format!(
                     "PTX {major}.{minor} for sm_{target}, loaded for the virtual {}",
-                    chip().name
+                    context.device.chip().name
                 ));
                 check::tell(|sanitizer| {
                     for name in program.globals() {
@@ -112,7 +114,7 @@ pub fn image_at(image: *const c_void, jit: &Jit) -> Answer<Image> {
     }
     // SAFETY: the caller of the entry point vouches for an image that is complete: text that ends with NUL, or a
     // binary whose header tells its size.
-    accepted(unsafe { image::read(image.cast(), architecture()) }, jit)
+    accepted(unsafe { image::read(image.cast(), device_here().architecture()) }, jit)
 }
 
 pub fn image_in(path: &str, jit: &Jit) -> Answer<Image> {
@@ -120,7 +122,7 @@ pub fn image_in(path: &str, jit: &Jit) -> Answer<Image> {
         std::io::ErrorKind::NotFound => CUresult::FILE_NOT_FOUND,
         _ => CUresult::OPERATING_SYSTEM,
     })?;
-    accepted(image::read_bytes(&bytes, architecture()), jit)
+    accepted(image::read_bytes(&bytes, device_here().architecture()), jit)
 }
 
 fn accepted(image: Result<Image, image::Refused>, jit: &Jit) -> Answer<Image> {

@@ -5,7 +5,6 @@ use gpu_model::occupancy::{BlockNeeds, Occupancy};
 use virtual_gpu::Launch;
 
 use crate::abi::CUfunc_cache;
-use crate::objects::device::chip;
 use crate::objects::function::Function;
 
 /// Resident blocks of one multiprocessor; none when a block does not fit.
@@ -17,7 +16,7 @@ pub fn blocks_per_sm(function: &Function, threads: u32, dynamic_shared: u32) -> 
         static_shared: function.kernel.static_shared(),
         dynamic_shared,
     };
-    Occupancy::new(chip().sm, needs).map_or(0, |occupancy| occupancy.blocks)
+    Occupancy::new(function.chip().sm, needs).map_or(0, |occupancy| occupancy.blocks)
 }
 
 /// The same with as much shared memory as the program wishes in a context of this preference, and at least enough for a
@@ -29,7 +28,7 @@ pub fn blocks_as_wished(
     of_context: CUfunc_cache,
 ) -> u32 {
     let blocks = blocks_per_sm(function, threads, dynamic_shared);
-    let limits = chip().sm;
+    let limits = function.chip().sm;
     let shared = function.kernel.static_shared().saturating_add(dynamic_shared);
     if shared == 0 || blocks == 0 {
         return blocks;
@@ -41,5 +40,5 @@ pub fn blocks_as_wished(
 
 pub fn resident_blocks(function: &Function, launch: &Launch) -> u64 {
     let threads = u32::try_from(launch.threads()).unwrap_or(u32::MAX);
-    u64::from(blocks_per_sm(function, threads, launch.dynamic_shared)) * u64::from(chip().sms)
+    u64::from(blocks_per_sm(function, threads, launch.dynamic_shared)) * u64::from(function.chip().sms)
 }

@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use sanitizer::Before;
 
-use crate::abi::Handle;
-
-pub const LEGACY: Handle = 1;
+use crate::abi::{CUdevice, Handle};
 
 /// A place in a stream: the work of that ticket and all before it.
 pub type Mark = (Handle, u64);
@@ -19,8 +17,11 @@ pub type Mark = (Handle, u64);
 /// What the host does itself counts as a stream of its own.
 const HOST: Handle = 0;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
+    /// The legacy default stream of the context that the stream is of.
+    legacy: Handle,
+    device: CUdevice,
     blocking: bool,
     last: u64,
     before: Arc<Before>,
@@ -28,9 +29,8 @@ struct Lane {
     unknown: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Order {
-    queue: usize,
     lanes: HashMap<Handle, Lane>,
     host: Before,
     /// What comes before each mark that the host has not waited for.
@@ -50,27 +50,22 @@ fn join(before: &mut Before, (stream, ticket): Mark, known: Option<&Arc<Before>>
 }
 
 impl Order {
-    pub fn new(queue: usize) -> Self {
-        Order {
-            queue,
-            lanes: HashMap::new(),
-            host: Before::new(),
-            known: HashMap::new(),
-            pending: HashMap::new(),
-            by_host: 0,
-        }
+    pub fn opened(&mut self, stream: Handle, legacy: Handle, blocking: bool, device: CUdevice) {
+        let (last, before, unknown) = (0, Arc::default(), false);
+        self.lanes.insert(stream, Lane { legacy, device, blocking, last, before, unknown });
     }
 
-    pub fn opened(&mut self, stream: Handle, blocking: bool) {
-        self.lanes.insert(stream, Lane { blocking, ..Lane::default() });
+    /// A context is gone, and the host has waited for its streams.
+    pub fn closed(&mut self, legacy: Handle) {
+        self.lanes.retain(|_, lane| lane.legacy != legacy);
     }
 
     /// What a stream's work waits for beside its own: by the legacy default stream's rules.
     fn by_rule(&self, stream: Handle) -> Vec<Mark> {
-        let blocking = self.lanes.get(&stream).is_some_and(|lane| lane.blocking);
+        let Some(own) = self.lanes.get(&stream) else { return Vec::new() };
         let others = self.lanes.iter().filter(|&(&other, lane)| {
-            let legacy = stream == LEGACY && lane.blocking || other == LEGACY && blocking;
-            other != stream && lane.last != 0 && legacy
+            let legacy = stream == own.legacy && lane.blocking || other == own.legacy && own.blocking;
+            other != stream && lane.last != 0 && lane.legacy == own.legacy && legacy
         });
         others.map(|(&other, lane)| (other, lane.last)).collect()
     }
@@ -101,7 +96,8 @@ impl Order {
         let before = lane.before.clone();
         self.known.insert((stream, ticket), before.clone());
         self.pending.insert((stream, ticket), before.clone());
-        (!lane.unknown).then_some(sanitizer::Work { queue: self.queue, stream, ticket, before })
+        let (device, default) = (lane.device as u32, stream == lane.legacy);
+        (!lane.unknown).then_some(sanitizer::Work { device, default, stream, ticket, before })
     }
 
     pub fn done(&mut self, mark: Mark) {
@@ -112,7 +108,7 @@ impl Order {
         self.by_host += 1;
         let before = Arc::new(self.host.clone());
         self.host.insert(HOST, self.by_host);
-        sanitizer::Work { queue: self.queue, stream: HOST, ticket: self.by_host, before }
+        sanitizer::Work { device: 0, default: false, stream: HOST, ticket: self.by_host, before }
     }
 
     pub fn host_waited(&mut self, marks: &[Mark]) {
@@ -129,16 +125,17 @@ impl Order {
         self.host_waited(&marks);
     }
 
-    pub fn host_waited_for_all(&mut self) {
-        let marks: Vec<Mark> = self.lanes.iter().map(|(&stream, lane)| (stream, lane.last)).collect();
+    /// For all streams of a context.
+    pub fn host_waited_for_all(&mut self, legacy: Handle) {
+        let of_context = self.lanes.iter().filter(|(_, lane)| lane.legacy == legacy);
+        let marks: Vec<Mark> = of_context.map(|(&stream, lane)| (stream, lane.last)).collect();
         self.host_waited(&marks);
     }
 
     /// Whether all that is under way, or will be issued, comes after a piece of work.
     pub fn is_over(&self, work: &sanitizer::Work) -> bool {
         let knows = |before: &Before| before.get(&work.stream).is_some_and(|&ticket| ticket >= work.ticket);
-        work.queue == self.queue
-            && knows(&self.host)
+        knows(&self.host)
             && self.pending.iter().all(|(&(stream, _), before)| stream == work.stream || knows(before))
     }
 }
@@ -147,14 +144,15 @@ impl Order {
 mod tests {
     use super::*;
 
+    const LEGACY: Handle = 50;
     const A: Handle = 100;
     const B: Handle = 200;
 
     fn order(blocking: bool) -> Order {
-        let mut order = Order::new(0);
-        order.opened(LEGACY, true);
-        order.opened(A, blocking);
-        order.opened(B, blocking);
+        let mut order = Order::default();
+        order.opened(LEGACY, LEGACY, true, 0);
+        order.opened(A, LEGACY, blocking, 0);
+        order.opened(B, LEGACY, blocking, 0);
         order
     }
 
@@ -200,8 +198,8 @@ mod tests {
 
     #[test]
     fn one_stream_alone_is_not_followed() {
-        let mut order = Order::new(0);
-        order.opened(LEGACY, true);
+        let mut order = Order::default();
+        order.opened(LEGACY, LEGACY, true, 0);
         assert!(order.issued((LEGACY, 1), &[], false).is_none());
     }
 }

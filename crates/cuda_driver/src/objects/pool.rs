@@ -3,21 +3,27 @@
 //! An allocation is there as soon as it is asked for, which is earlier than its stream's order demands; a free waits
 //! its stream's turn.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUmemoryPool, CUresult, Handle};
+use virtual_gpu::memory::Rights;
+
+use crate::abi::{Answer, CUdevice, CUdeviceptr, CUgraphNodeType, CUmemoryPool, CUresult};
 use crate::check;
 use crate::objects::allocation::{Origin, disown, owner_of};
 use crate::objects::context::Context;
-use crate::objects::device::{code_of, gpu};
+use crate::objects::device::{Device, code_of, devices, memory};
 use crate::objects::registry::Registry;
 use crate::objects::work::Work;
 
 pub static POOLS: Registry<Pool> = Registry::new(CUresult::INVALID_VALUE);
 
-/// A memory pool. All give from the device's one memory; what differs is what they count.
+/// A memory pool. All of a device give from its one memory; what differs is what they count, and who reaches it.
 pub struct Pool {
+    pub device: &'static Device,
+    /// Which devices reach all that it gave and will give: its own always does.
+    pub rights: Arc<Rights>,
     /// Reuse flags and the release threshold, which decide nothing here.
     pub settings: [AtomicU64; 4],
     /// Bytes of living allocations.
@@ -26,9 +32,11 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub fn new() -> Self {
+    pub fn new(device: &'static Device) -> Self {
         let settings = [1, 1, 1, 0].map(AtomicU64::new);
-        Self { settings, used: AtomicU64::new(0), used_most: AtomicU64::new(0) }
+        let rights = Rights::none();
+        rights.set(device.number as u32, true, true);
+        Self { device, rights, settings, used: AtomicU64::new(0), used_most: AtomicU64::new(0) }
     }
 
     pub fn count(&self, bytes: u64) {
@@ -37,28 +45,40 @@ impl Pool {
     }
 }
 
-pub fn default_pool() -> CUmemoryPool {
-    static DEFAULT: OnceLock<Handle> = OnceLock::new();
-    *DEFAULT.get_or_init(|| POOLS.insert(Pool::new()))
+/// The pools that each device has without being asked for one, by number.
+fn default_pools() -> &'static [CUmemoryPool] {
+    static DEFAULT: OnceLock<Vec<CUmemoryPool>> = OnceLock::new();
+    DEFAULT.get_or_init(|| devices().iter().map(|device| POOLS.insert(Pool::new(device))).collect())
 }
 
-static PRESENT: Mutex<Option<CUmemoryPool>> = Mutex::new(None);
-
-pub fn present_pool() -> CUmemoryPool {
-    PRESENT.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(default_pool)
+pub fn default_pool(device: &Device) -> CUmemoryPool {
+    default_pools()[device.number as usize]
 }
 
-pub fn set_present_pool(pool: CUmemoryPool) {
-    *PRESENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(pool);
+pub fn is_default(pool: CUmemoryPool) -> bool {
+    default_pools().contains(&pool)
+}
+
+/// The pools that programs have put in place of the default ones, by the device's number.
+static PRESENT: Mutex<BTreeMap<CUdevice, CUmemoryPool>> = Mutex::new(BTreeMap::new());
+
+fn present() -> MutexGuard<'static, BTreeMap<CUdevice, CUmemoryPool>> {
+    // One insertion or removal each: whole after a panic elsewhere.
+    PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn present_pool(device: &Device) -> CUmemoryPool {
+    present().get(&device.number).copied().unwrap_or_else(|| default_pool(device))
+}
+
+pub fn set_present_pool(device: &Device, pool: CUmemoryPool) {
+    present().insert(device.number, pool);
 }
 
 /// Destroys a pool; its allocations stay.
 pub fn destroy(pool: CUmemoryPool) -> Answer {
     POOLS.remove(pool)?;
-    let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
-    if *present == Some(pool) {
-        *present = None;
-    }
+    present().retain(|_, present| *present != pool);
     Ok(())
 }
 
@@ -98,9 +118,9 @@ pub fn free(address: CUdeviceptr) -> Answer {
         check::tell(|sanitizer| sanitizer.host_free_failed(address));
         CUresult::INVALID_VALUE
     })?;
-    let bytes = gpu().memory().find(address).map_or(0, |allocation| allocation.size());
+    let bytes = memory().find(address).map_or(0, |allocation| allocation.size());
     disown(address);
-    gpu().memory().free(address).map_err(|error| code_of(&error))?;
+    memory().free(address).map_err(|error| code_of(&error))?;
     check::tell(|sanitizer| sanitizer.host_freed(address));
     // A pool that was destroyed before its allocations has nobody left to tell.
     if let Origin::Pool(pool) = origin

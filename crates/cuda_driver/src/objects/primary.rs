@@ -1,12 +1,14 @@
-//! The primary context: made when it is first retained, destroyed with its last release.
+//! The primary context of each device: made when it is first retained, destroyed with its last release.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::abi::{Answer, CUcontext, CUresult};
 use crate::objects::context::{API_VERSION, CONTEXTS, Context};
+use crate::objects::device::{Device, devices};
 use crate::objects::registry::new_handle;
 
+#[derive(Default)]
 struct Primary {
     context: Option<Arc<Context>>,
     retained: u32,
@@ -15,10 +17,17 @@ struct Primary {
     handle: Option<CUcontext>,
 }
 
-static PRIMARY: Mutex<Primary> = Mutex::new(Primary { context: None, retained: 0, flags: 0, handle: None });
+fn all() -> &'static [Mutex<Primary>] {
+    static ALL: OnceLock<Vec<Mutex<Primary>>> = OnceLock::new();
+    ALL.get_or_init(|| devices().iter().map(|_| Mutex::default()).collect())
+}
 
-fn primary() -> MutexGuard<'static, Primary> {
-    PRIMARY.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(primary: &Mutex<Primary>) -> MutexGuard<'_, Primary> {
+    primary.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn of(device: &Device) -> MutexGuard<'static, Primary> {
+    lock(&all()[device.number as usize])
 }
 
 impl Primary {
@@ -32,26 +41,27 @@ impl Primary {
 }
 
 pub fn is_primary(context: CUcontext) -> bool {
-    primary().context.as_ref().is_some_and(|primary| primary.handle == context)
+    all().iter().any(|primary| lock(primary).context.as_ref().is_some_and(|known| known.handle == context))
 }
 
-/// Whether a thread may make a context current: it lives, or it is the primary one, which may be retained again.
+/// Whether a thread may make a context current: it lives, or it is a primary one, which may be retained again.
 pub fn may_be_current(context: CUcontext) -> Answer {
     let living = CONTEXTS.get(context).map(|_| ());
-    living.or_else(|gone| if primary().handle == Some(context) { Ok(()) } else { Err(gone) })
+    let was = || all().iter().any(|primary| lock(primary).handle == Some(context));
+    living.or_else(|gone| if was() { Ok(()) } else { Err(gone) })
 }
 
-pub fn retain() -> CUcontext {
-    let mut primary = primary();
+pub fn retain(device: &'static Device) -> CUcontext {
+    let mut primary = of(device);
     let flags = primary.flags;
     let handle = *primary.handle.get_or_insert_with(new_handle);
-    primary.context.get_or_insert_with(|| Context::create(handle, flags, API_VERSION));
+    primary.context.get_or_insert_with(|| Context::create(device, handle, flags, API_VERSION));
     primary.retained += 1;
     handle
 }
 
-pub fn release() -> Answer {
-    let mut primary = primary();
+pub fn release(device: &Device) -> Answer {
+    let mut primary = of(device);
     primary.retained = primary.retained.checked_sub(1).ok_or(CUresult::INVALID_CONTEXT)?;
     if primary.retained == 0 {
         primary.destroy();
@@ -60,22 +70,22 @@ pub fn release() -> Answer {
 }
 
 /// Whoever uses it: it goes, and comes back when it is retained again.
-pub fn reset() {
-    let mut primary = primary();
+pub fn reset(device: &Device) {
+    let mut primary = of(device);
     primary.destroy();
     primary.retained = 0;
 }
 
-pub fn state() -> (u32, bool) {
-    let primary = primary();
+pub fn state(device: &Device) -> (u32, bool) {
+    let primary = of(device);
     let context = primary.context.as_ref();
     let flags = context.map_or(primary.flags, |context| context.flags.load(Ordering::Relaxed));
     (flags, context.is_some())
 }
 
 /// The flags that it has, or will be made with.
-pub fn set_flags(flags: u32) {
-    let mut primary = primary();
+pub fn set_flags(device: &Device, flags: u32) {
+    let mut primary = of(device);
     primary.flags = flags;
     if let Some(context) = &primary.context {
         context.flags.store(flags, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Work that was issued and is not done: one queue a stream, run by a few threads of the host.
+//! Work that was issued and is not done: one lane a stream, run by a few threads of the host.
 //!
 //! The order of CUDA: work of one stream runs in the order of issue; work on the legacy default stream waits for what
 //! was issued before on every blocking stream, and the other way round; `after` adds what events ask for. All else
-//! may run in any order, and a kernel that waits for the host, or a host function that waits for a lock, holds up
+//! may run in any order, on whatever device, and a kernel that waits for the host, or a host function that waits for a lock, holds up
 //! nothing that does not depend on it.
 //!
 //! Who waits for a stream runs its work himself when no other thread has taken it yet: a launch that is waited for
@@ -10,15 +10,16 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::abi::{Answer, CUresult, Handle};
+use crate::abi::{Answer, CUdevice, CUresult, Handle};
 use crate::check;
-use crate::objects::order::{LEGACY, Mark, Order};
+use crate::objects::order::{Mark, Order};
+use crate::objects::registry::new_handle;
 
-/// Threads of one context: each may be held up by a host function.
+/// Threads for each context: each may be held up by a host function.
 const MOST_WORKERS: usize = 16;
 /// How often a condition in memory is looked at.
 const POLL: Duration = Duration::from_micros(50);
@@ -46,8 +47,9 @@ struct Item {
     order: Option<sanitizer::Work>,
 }
 
-#[derive(Default)]
 struct Lane {
+    /// The legacy default stream of the context that the stream is of.
+    legacy: Handle,
     blocking: bool,
     retired: bool,
     running: bool,
@@ -56,21 +58,38 @@ struct Lane {
     done: u64,
 }
 
+impl Lane {
+    fn is_unfinished(&self) -> bool {
+        self.issued > self.done
+    }
+}
+
 #[derive(Default)]
 struct State {
     lanes: HashMap<Handle, Lane>,
     next_ticket: u64,
+    /// Contexts that are there.
+    contexts: usize,
     workers: usize,
     idle: usize,
-    stopped: bool,
     order: Option<Order>,
 }
 
+/// The work of all contexts: what one waits for may be another's.
 #[derive(Default)]
-pub struct Queue {
+pub struct Lanes {
     state: Mutex<State>,
     wake: Condvar,
     done: Condvar,
+}
+
+/// The work of one context.
+pub struct Queue {
+    lanes: Arc<Lanes>,
+    /// The context's legacy default stream, which no other has.
+    pub legacy: Handle,
+    device: CUdevice,
+    stopped: AtomicBool,
 }
 
 thread_local! {
@@ -85,6 +104,30 @@ pub fn refuse_in_work() -> Answer {
 impl State {
     fn is_done(&self, &(lane, ticket): &Mark) -> bool {
         self.lanes.get(&lane).is_none_or(|lane| lane.done >= ticket)
+    }
+
+    /// What a stream's work waits for by the legacy default stream's rules.
+    fn by_rule(&self, stream: Handle) -> Vec<Mark> {
+        let Some(own) = self.lanes.get(&stream) else { return Vec::new() };
+        let mark = |(&handle, lane): (&Handle, &Lane)| (handle, lane.issued);
+        if stream == own.legacy {
+            let others = self.lanes.iter().filter(|&(&handle, lane)| {
+                handle != stream && lane.legacy == stream && lane.blocking && lane.is_unfinished()
+            });
+            return others.map(mark).collect();
+        }
+        let legacy =
+            self.lanes.get_key_value(&own.legacy).filter(|(_, lane)| own.blocking && lane.is_unfinished());
+        legacy.map(mark).into_iter().collect()
+    }
+
+    fn close(&mut self, stream: Handle) {
+        if let Some(lane) = self.lanes.get_mut(&stream) {
+            lane.retired = true;
+            if lane.pending.is_empty() && !lane.running {
+                self.lanes.remove(&stream);
+            }
+        }
     }
 
     fn is_runnable(&self, lane: &Lane) -> bool {
@@ -129,16 +172,16 @@ impl State {
     }
 }
 
-impl Queue {
-    /// An empty queue with the legacy default stream.
-    pub fn new() -> Arc<Self> {
-        let queue = Self::default();
-        if check::sanitizer().is_some_and(|sanitizer| sanitizer.checks().has(sanitizer::Check::Race)) {
-            static QUEUES: AtomicUsize = AtomicUsize::new(0);
-            queue.state().order = Some(Order::new(QUEUES.fetch_add(1, Ordering::Relaxed)));
-        }
-        queue.open(LEGACY, true);
-        Arc::new(queue)
+impl Lanes {
+    fn process() -> &'static Arc<Self> {
+        static PROCESS: LazyLock<Arc<Lanes>> = LazyLock::new(|| {
+            let lanes = Lanes::default();
+            if check::sanitizer().is_some_and(|sanitizer| sanitizer.checks().has(sanitizer::Check::Race)) {
+                lanes.state().order = Some(Order::default());
+            }
+            Arc::new(lanes)
+        });
+        &PROCESS
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -146,68 +189,16 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a stream's queue. Work on a `blocking` one keeps the legacy default stream's order.
-    pub fn open(&self, stream: Handle, blocking: bool) {
-        let mut state = self.state();
-        state.lanes.insert(stream, Lane { blocking, ..Lane::default() });
-        if let Some(order) = &mut state.order {
-            order.opened(stream, blocking);
-        }
-    }
-
-    /// Closes a stream's queue; what is in it still runs.
-    pub fn close(&self, stream: Handle) {
-        let mut state = self.state();
-        if let Some(lane) = state.lanes.get_mut(&stream) {
-            lane.retired = true;
-            if lane.pending.is_empty() && !lane.running {
-                state.lanes.remove(&stream);
-            }
-        }
-    }
-
-    /// Appends work to a stream, to start not before `after`; the mark it can be waited for by.
-    pub fn issue(self: &Arc<Self>, stream: Handle, mut after: Vec<Mark>, task: Task) -> Answer<Mark> {
-        let mut state = self.state();
-        if state.stopped {
-            return Err(CUresult::CONTEXT_IS_DESTROYED);
-        }
-        let asked = after.clone();
-        let unfinished = |lane: &Lane| lane.issued > lane.done;
-        if stream == LEGACY {
-            let others = state
-                .lanes
-                .iter()
-                .filter(|&(&handle, lane)| handle != LEGACY && lane.blocking && unfinished(lane));
-            after.extend(others.map(|(&handle, lane)| (handle, lane.issued)));
-        } else if state.lanes.get(&stream).is_some_and(|lane| lane.blocking)
-            && let Some(legacy) = state.lanes.get(&LEGACY).filter(|lane| unfinished(lane))
-        {
-            after.push((LEGACY, legacy.issued));
-        }
-        after.retain(|mark| !state.is_done(mark));
-        state.next_ticket += 1;
-        let ticket = state.next_ticket;
-        let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
-        lane.issued = ticket;
-        let order = state.order.as_mut();
-        let order = order.and_then(|order| order.issued((stream, ticket), &asked, task.ready.is_some()));
-        let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
-        lane.pending.push_back(Item { ticket, after, task, order });
-        self.call_a_worker(&mut state);
-        Ok((stream, ticket))
-    }
-
     /// Sees that a thread will take what may run now.
     fn call_a_worker(self: &Arc<Self>, state: &mut State) {
         if state.idle > 0 {
             self.wake.notify_one();
-        } else if state.workers < MOST_WORKERS
+        } else if state.workers < MOST_WORKERS * state.contexts.max(1)
             && (state.has_runnable() || (state.workers == 0 && state.has_polls()))
         {
-            let queue = self.clone();
+            let lanes = self.clone();
             let started =
-                std::thread::Builder::new().name("warpsmith-stream".to_owned()).spawn(move || queue.work());
+                std::thread::Builder::new().name("warpsmith-stream".to_owned()).spawn(move || lanes.work());
             match started {
                 Ok(_) => state.workers += 1,
                 // Who waits runs the work himself; a worker is only asynchrony.
@@ -229,7 +220,7 @@ impl Queue {
                 state = self.state();
                 continue;
             }
-            if state.stopped {
+            if state.contexts == 0 {
                 state.workers -= 1;
                 return;
             }
@@ -275,7 +266,7 @@ impl Queue {
     /// Waits until all marks are reached.
     ///
     /// Not possible from inside a host function, which the stream itself waits for.
-    pub fn wait(&self, marks: &[Mark]) -> Answer {
+    fn wait(&self, marks: &[Mark]) -> Answer {
         refuse_in_work()?;
         let mut state = self.state();
         loop {
@@ -313,18 +304,87 @@ impl Queue {
         }
     }
 
-    /// Tells the check of races across streams what the host now knows to be done.
-    pub fn learn(&self, what: impl FnOnce(&mut Order)) {
+    fn learn(&self, what: impl FnOnce(&mut Order)) {
         let mut state = self.state();
         let Some(order) = &mut state.order else { return };
         what(order);
         let order: &Order = order;
         check::tell(|sanitizer| sanitizer.work_is_over(|work| order.is_over(work)));
     }
+}
+
+impl Queue {
+    /// The queue of a new context of a device, with its legacy default stream.
+    pub fn new(device: CUdevice) -> Arc<Self> {
+        Self::among(Lanes::process().clone(), device)
+    }
+
+    fn among(lanes: Arc<Lanes>, device: CUdevice) -> Arc<Self> {
+        lanes.state().contexts += 1;
+        let queue = Self { lanes, legacy: new_handle(), device, stopped: AtomicBool::new(false) };
+        queue.open(queue.legacy, true);
+        Arc::new(queue)
+    }
+
+    /// Opens a stream's lane. Work on a `blocking` one keeps the legacy default stream's order.
+    pub fn open(&self, stream: Handle, blocking: bool) {
+        let mut state = self.lanes.state();
+        let lane = Lane {
+            legacy: self.legacy,
+            blocking,
+            retired: false,
+            running: false,
+            pending: VecDeque::new(),
+            issued: 0,
+            done: 0,
+        };
+        state.lanes.insert(stream, lane);
+        if let Some(order) = &mut state.order {
+            order.opened(stream, self.legacy, blocking, self.device);
+        }
+    }
+
+    /// Closes a stream's lane; what is in it still runs.
+    pub fn close(&self, stream: Handle) {
+        self.lanes.state().close(stream);
+    }
+
+    /// Appends work to a stream, to start not before `after`; the mark it can be waited for by.
+    pub fn issue(&self, stream: Handle, mut after: Vec<Mark>, task: Task) -> Answer<Mark> {
+        let mut state = self.lanes.state();
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(CUresult::CONTEXT_IS_DESTROYED);
+        }
+        let asked = after.clone();
+        after.extend(state.by_rule(stream));
+        after.retain(|mark| !state.is_done(mark));
+        state.next_ticket += 1;
+        let ticket = state.next_ticket;
+        let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
+        lane.issued = ticket;
+        let order = state.order.as_mut();
+        let order = order.and_then(|order| order.issued((stream, ticket), &asked, task.ready.is_some()));
+        let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
+        lane.pending.push_back(Item { ticket, after, task, order });
+        self.lanes.call_a_worker(&mut state);
+        Ok((stream, ticket))
+    }
+
+    /// Waits until all marks are reached, of whatever context.
+    ///
+    /// Not possible from inside a host function, which the stream itself waits for.
+    pub fn wait(&self, marks: &[Mark]) -> Answer {
+        self.lanes.wait(marks)
+    }
+
+    /// Tells the check of races across streams what the host now knows to be done.
+    pub fn learn(&self, what: impl FnOnce(&mut Order)) {
+        self.lanes.learn(what);
+    }
 
     /// Does something on the host's own account, when what it depends on is done.
     pub fn directly<T>(&self, run: impl FnOnce() -> T) -> T {
-        let work = self.state().order.as_mut().map(Order::directly);
+        let work = self.lanes.state().order.as_mut().map(Order::directly);
         match (work, check::sanitizer()) {
             (Some(work), Some(sanitizer)) => sanitizer.work(work, run),
             _ => run(),
@@ -332,49 +392,58 @@ impl Queue {
     }
 
     pub fn reached(&self, mark: &Mark) -> bool {
-        self.state().is_done(mark)
+        self.lanes.state().is_done(mark)
     }
 
     #[cfg(test)]
     fn mark(&self, stream: Handle) -> Mark {
-        (stream, self.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
+        (stream, self.lanes.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
     }
 
+    /// What must be done before all that was issued to a stream counts as done.
     pub fn marks_before(&self, stream: Handle) -> Vec<Mark> {
-        let state = self.state();
-        let blocking = state.lanes.get(&stream).is_some_and(|lane| lane.blocking);
-        state
-            .lanes
-            .iter()
-            .filter(|&(&handle, lane)| {
-                handle == stream || (stream == LEGACY && lane.blocking) || (handle == LEGACY && blocking)
-            })
-            .filter(|(_, lane)| lane.issued > lane.done)
-            .map(|(&handle, lane)| (handle, lane.issued))
-            .collect()
+        let state = self.lanes.state();
+        let own = state.lanes.get(&stream).filter(|lane| lane.is_unfinished());
+        let own = own.map(|lane| (stream, lane.issued));
+        own.into_iter().chain(state.by_rule(stream)).collect()
     }
 
     pub fn drain(&self) -> Answer {
         let marks: Vec<Mark> = {
-            let state = self.state();
+            let state = self.lanes.state();
             state
                 .lanes
                 .iter()
-                .filter(|(_, lane)| lane.issued > lane.done)
+                .filter(|(_, lane)| lane.legacy == self.legacy && lane.is_unfinished())
                 .map(|(&handle, lane)| (handle, lane.issued))
                 .collect()
         };
         if !marks.is_empty() {
             self.wait(&marks)?;
         }
-        self.learn(Order::host_waited_for_all);
+        self.learn(|order| order.host_waited_for_all(self.legacy));
         Ok(())
     }
 
     /// Ends the workers when they have nothing left to do. Nothing can be issued any more.
     pub fn stop(&self) {
-        self.state().stopped = true;
-        self.wake.notify_all();
+        let mut state = self.lanes.state();
+        if self.stopped.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        state.contexts -= 1;
+        let own: Vec<Handle> = state
+            .lanes
+            .iter()
+            .filter(|(_, lane)| lane.legacy == self.legacy)
+            .map(|(&lane, _)| lane)
+            .collect();
+        own.into_iter().for_each(|lane| state.close(lane));
+        if let Some(order) = &mut state.order {
+            order.closed(self.legacy);
+        }
+        drop(state);
+        self.lanes.wake.notify_all();
     }
 }
 
@@ -383,6 +452,11 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    /// A context's queue that shares nothing with those of other tests.
+    fn alone() -> Arc<Queue> {
+        Queue::among(Arc::default(), 0)
+    }
 
     const A: Handle = 100;
     const B: Handle = 200;
@@ -399,7 +473,7 @@ mod tests {
 
     #[test]
     fn one_stream_keeps_its_order() {
-        let queue = Queue::new();
+        let queue = alone();
         queue.open(A, true);
         let (log, note) = log();
         for value in 0..1000 {
@@ -412,7 +486,7 @@ mod tests {
 
     #[test]
     fn the_legacy_stream_waits_for_blocking_streams_only() {
-        let queue = Queue::new();
+        let queue = alone();
         queue.open(A, true);
         queue.open(B, false);
         let (release_a, hold_a) = mpsc::channel::<()>();
@@ -428,7 +502,7 @@ mod tests {
         };
         queue.issue(A, Vec::new(), held(hold_a, note(1))).unwrap();
         let b = queue.issue(B, Vec::new(), held(hold_b, note(2))).unwrap();
-        let legacy = queue.issue(LEGACY, Vec::new(), note(3)).unwrap();
+        let legacy = queue.issue(queue.legacy, Vec::new(), note(3)).unwrap();
         let behind = queue.issue(A, Vec::new(), note(4)).unwrap();
         assert!(!queue.reached(&legacy));
         release_a.send(()).unwrap();
@@ -443,7 +517,7 @@ mod tests {
 
     #[test]
     fn marks_order_streams_and_closing_lets_work_end() {
-        let queue = Queue::new();
+        let queue = alone();
         queue.open(A, false);
         queue.open(B, false);
         let (release, hold) = mpsc::channel::<()>();
@@ -466,16 +540,16 @@ mod tests {
         assert_eq!(seen, [7, 8]);
         assert_eq!(queue.issue(B, vec![], note(9)).err(), Some(CUresult::INVALID_HANDLE));
         queue.stop();
-        assert_eq!(queue.issue(LEGACY, vec![], note(9)).err(), Some(CUresult::CONTEXT_IS_DESTROYED));
+        assert_eq!(queue.issue(queue.legacy, vec![], note(9)).err(), Some(CUresult::CONTEXT_IS_DESTROYED));
     }
 
     #[test]
     fn waiting_inside_work_is_refused() {
-        let queue = Queue::new();
+        let queue = alone();
         let (sender, receiver) = mpsc::channel();
         let inner = queue.clone();
         let work = move || sender.send(inner.drain()).unwrap();
-        queue.issue(LEGACY, Vec::new(), Task { run: Box::new(work), host: true, ready: None }).unwrap();
+        queue.issue(queue.legacy, Vec::new(), Task { run: Box::new(work), host: true, ready: None }).unwrap();
         queue.drain().unwrap();
         assert_eq!(receiver.recv().unwrap(), Err(CUresult::NOT_PERMITTED));
         queue.stop();
@@ -484,7 +558,7 @@ mod tests {
     #[test]
     fn conditions_hold_up_their_stream_alone() {
         use std::sync::atomic::{AtomicBool, Ordering};
-        let queue = Queue::new();
+        let queue = alone();
         queue.open(A, false);
         queue.open(B, false);
         let flag = Arc::new(AtomicBool::new(false));

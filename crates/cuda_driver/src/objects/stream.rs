@@ -12,12 +12,14 @@ use crate::objects::call;
 use crate::objects::context::{CONTEXTS, Context, current, current_if_any_even_if_broken};
 use crate::objects::kept_attributes::KeptAttributes;
 use crate::objects::limits::LEAST_PRIORITY;
-use crate::objects::order::{LEGACY, Mark};
+use crate::objects::order::Mark;
 use crate::objects::registry::{OfContext, Registry, new_handle};
 use crate::objects::work::Work;
 
 pub static STREAMS: Registry<Stream> = Registry::new(CUresult::INVALID_HANDLE);
 
+/// The context's default stream, as a program names it.
+const LEGACY: CUstream = 1;
 /// The calling thread's own default stream, as a program names it.
 const PER_THREAD: CUstream = 2;
 
@@ -185,7 +187,10 @@ fn own_stream(context: &Arc<Context>) -> Arc<Stream> {
 }
 
 pub fn target(stream: CUstream) -> Answer<Target> {
-    let legacy = || Ok(Target { context: current()?, queue: LEGACY, stream: None });
+    let legacy = || {
+        let context = current()?;
+        Ok(Target { queue: context.queue.legacy, context, stream: None })
+    };
     let own = || {
         let context = current()?;
         let stream = own_stream(&context);

@@ -10,7 +10,7 @@ use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
 use crate::check;
 use crate::objects::allocation::is_pinned;
 use crate::objects::context::Context;
-use crate::objects::device::gpu;
+use crate::objects::device::memory;
 use crate::objects::registry::Registry;
 use crate::objects::stream::Target;
 use crate::objects::work::Work;
@@ -39,11 +39,7 @@ pub enum Memory {
 impl Memory {
     /// What a unified address means: the device's if an allocation holds it, else the host's.
     pub fn unified(address: u64) -> Self {
-        if gpu().memory().find(address).is_some() {
-            Self::Device(address)
-        } else {
-            Self::Host(address as usize)
-        }
+        if memory().find(address).is_some() { Self::Device(address) } else { Self::Host(address as usize) }
     }
 
     pub fn host(pointer: *const c_void) -> Self {
@@ -87,7 +83,7 @@ const PAGE: usize = 4096;
 const HIGHEST: usize = (1 << 56) - 1;
 
 pub fn allocation(address: CUdeviceptr) -> Answer<Arc<Allocation>> {
-    gpu().memory().find(address).ok_or(CUresult::INVALID_VALUE)
+    memory().find(address).ok_or(CUresult::INVALID_VALUE)
 }
 
 /// Fails as the driver does for a range that is not inside one allocation, or inside mappings that follow each other.
@@ -95,7 +91,7 @@ pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
     let end = address.checked_add(bytes as u64).ok_or(CUresult::INVALID_VALUE)?;
     let mut at = address;
     loop {
-        let allocation = gpu().memory().find(at).ok_or_else(|| {
+        let allocation = memory().find(at).ok_or_else(|| {
             check::tell(|sanitizer| sanitizer.host_went_beyond(address, bytes as u64));
             CUresult::INVALID_VALUE
         })?;
@@ -232,7 +228,7 @@ impl Copy {
     }
 
     fn run_row(&self, from: usize, to: usize, bytes: usize) -> Answer {
-        let memory = gpu().memory();
+        let memory = memory();
         self.tell(from as u64, to as u64, bytes as u64);
         match (&self.from.memory, &self.to.memory) {
             (
@@ -316,7 +312,7 @@ impl Work for Fill {
     fn perform(&self, _context: &Context) -> Answer {
         for row in 0..self.height {
             let address = self.address + (row * self.pitch) as u64;
-            let filled = gpu().memory().fill(address, &self.value[..self.element], self.width as u64);
+            let filled = memory().fill(address, &self.value[..self.element], self.width as u64);
             filled.map_err(failure)?;
             let value = &self.value[..self.element];
             check::tell(|sanitizer| {

@@ -3,7 +3,7 @@
 use crate::abi::{Answer, CUgraphNodeType, CUresult, CUstreamWaitValue};
 use crate::check;
 use crate::objects::context::Context;
-use crate::objects::device::gpu;
+use crate::objects::device::memory;
 use crate::objects::work::Work;
 
 pub struct WaitValue {
@@ -25,7 +25,7 @@ impl Work for WaitValue {
 
     fn ready(&self) -> Option<bool> {
         let mut word = [0; 8];
-        if gpu().memory().read(self.address, &mut word[..self.bytes]).is_err() {
+        if memory().read(self.address, &mut word[..self.bytes]).is_err() {
             // The memory is gone: nobody can ever write the value.
             return Some(true);
         }
@@ -59,6 +59,6 @@ impl Work for WriteValue {
     fn perform(&self, _context: &Context) -> Answer {
         check::tell(|sanitizer| sanitizer.host_wrote(self.address, self.bytes as u64));
         let value = &self.value.to_le_bytes()[..self.bytes];
-        gpu().memory().write(self.address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)
+        memory().write(self.address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)
     }
 }

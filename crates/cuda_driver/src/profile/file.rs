@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use virtual_gpu::profiler::LaunchProfile;
 
-use crate::objects::device::gpu;
+use crate::objects::device::first;
 
 /// Closes the list of launches and the document.
 const END: &str = "]}";
@@ -66,7 +66,7 @@ pub fn is_wanted() -> bool {
 }
 
 fn beginning() -> String {
-    format!(r#"{{"version":1,"model":"{}","view":"ptx","launches":["#, gpu().chip().key)
+    format!(r#"{{"version":1,"model":"{}","view":"ptx","launches":["#, first().chip().key)
 }
 
 fn cannot(path: &Path, error: &dyn std::fmt::Display) -> String {

@@ -6,7 +6,7 @@ use crate::fault::FaultKind;
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 use crate::form::values::Values;
-use crate::memory::{AllocationKind, window};
+use crate::memory::window;
 use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named, Order, Scope, Swap};
 
 /// Where each lane's bytes are on the host; only the lanes that were asked for mean something.
@@ -315,7 +315,7 @@ fn resolve_device<O>(
         let Some(allocation) = cx.device.find(addresses[first]) else {
             return Err(unmapped(cx, space, addresses[first], shape, first));
         };
-        if shape.writes() && allocation.kind() == AllocationKind::Const {
+        if shape.writes() && !cx.device.may_write(allocation) {
             return Err(raise(FaultKind::WriteToConstant { address: addresses[first] }, 1 << first));
         }
         let (start, size, host) = (allocation.address(), allocation.size(), allocation.as_ptr());

@@ -274,7 +274,7 @@ struct Team<B> {
 impl<O: LaunchObserver> Grid<'_, O> {
     /// What each thread does until no block is left.
     fn work(&self) {
-        let mut device = View::new(self.context.gpu.memory_arc().clone());
+        let mut device = View::new(self.context.quota.memory().clone());
         let mut resident: VecDeque<Team<O::Block>> = VecDeque::new();
         let mut spare: Vec<Team<O::Block>> = Vec::new();
         let cooperative = self.context.launch.cooperative;

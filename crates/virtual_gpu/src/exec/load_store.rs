@@ -9,7 +9,6 @@ use super::warp::Warp;
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::op::{MemoryOp, ParamOp};
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};
-use crate::memory::AllocationKind;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace, Order};
 
 /// `ld`
@@ -101,7 +100,7 @@ fn direct<O: BlockObserver>(
         SpaceOperand::In(MemorySpace::Global | MemorySpace::Const) | SpaceOperand::Generic => {
             let address = first_address(regs, op.address, at.lanes);
             let Some(allocation) = cx.device.find(address) else { return false };
-            if kind == AccessKind::Store && allocation.kind() == AllocationKind::Const {
+            if kind == AccessKind::Store && !cx.device.may_write(allocation) {
                 return false;
             }
             Piece {

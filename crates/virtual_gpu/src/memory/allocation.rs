@@ -1,12 +1,14 @@
 //! One allocation: its addresses and the host bytes behind them.
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::backing::Backing;
 use super::heap::Heap;
 use super::physical::Physical;
+use super::reach::Rights;
+use super::store::Share;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocationKind {
@@ -43,6 +45,14 @@ pub struct Allocation {
     physical: Option<Arc<Physical>>,
     /// The heap that it was taken from.
     heap: Option<Arc<Heap>>,
+    /// What it takes of its device's memory; none for what the host lends, and for a mapping, whose memory has its own.
+    share: Mutex<Option<Share>>,
+    /// The device whose memory it is.
+    device: u32,
+    /// The context that made it.
+    context: u64,
+    /// Which devices reach it, where the program says so for the allocation itself.
+    rights: Option<Arc<Rights>>,
 }
 
 // SAFETY: the pointer is to memory that this value owns or that `lent`'s caller keeps alive, and every access goes
@@ -64,6 +74,10 @@ impl Allocation {
             backing: None,
             physical: None,
             heap: None,
+            share: Mutex::new(None),
+            device: 0,
+            context: 0,
+            rights: None,
         }
     }
 
@@ -94,7 +108,7 @@ impl Allocation {
         physical: &Arc<Physical>,
         offset: u64,
         size: u64,
-        kind: AllocationKind,
+        rights: &Arc<Rights>,
     ) -> Option<Self> {
         let end = offset.checked_add(size)?;
         if size == 0 || end > physical.size() {
@@ -102,8 +116,9 @@ impl Allocation {
         }
         // SAFETY: inside the physical memory.
         let bytes = unsafe { physical.bytes().add(offset as usize) };
-        let physical = Some(physical.clone());
-        Some(Allocation { physical, ..Self::new(address, size, kind, bytes) })
+        let (device, rights) = (physical.device(), Some(rights.clone()));
+        let whole = Self::new(address, size, AllocationKind::Buffer, bytes);
+        Some(Allocation { physical: Some(physical.clone()), device, rights, ..whole })
     }
 
     /// First device address.
@@ -135,14 +150,50 @@ impl Allocation {
         self.reach.store(0, Ordering::Relaxed);
     }
 
-    /// Bytes of the device's memory that it takes: none for the host's, and none for a mapping of physical memory.
-    pub(super) fn uses(&self) -> u64 {
-        if self.kind == AllocationKind::Host || self.physical.is_some() { 0 } else { self.size }
+    /// The same, as a context's, with what it takes of its device's memory.
+    pub(super) fn of(self, context: u64, share: Share) -> Self {
+        Allocation { device: share.device(), context, share: Mutex::new(Some(share)), ..self }
+    }
+
+    /// Gives its device's memory back in the books. The bytes may outlive that for a moment.
+    pub(super) fn uncount(&self) {
+        self.share.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// The same, as taken from a heap.
-    pub(super) fn of(self, heap: Option<Arc<Heap>>) -> Self {
-        Allocation { heap, ..self }
+    pub(super) fn of_heap(self, heap: Arc<Heap>) -> Self {
+        Allocation { heap: Some(heap), ..self }
+    }
+
+    /// The same, with its own say of who reaches it.
+    pub(super) fn under(self, rights: Arc<Rights>) -> Self {
+        Allocation { rights: Some(rights), ..self }
+    }
+
+    /// Whether it is the host's, which all devices reach.
+    pub(super) fn is_hosts(&self) -> bool {
+        matches!(self.kind, AllocationKind::Host | AllocationKind::Managed)
+    }
+
+    pub(super) fn context(&self) -> u64 {
+        self.context
+    }
+
+    pub(super) fn rights(&self) -> Option<&Rights> {
+        self.rights.as_deref()
+    }
+
+    /// Whether kernels of a device may read and may write it, where that does not depend on the context.
+    pub fn access_of(&self, device: u32) -> (bool, bool) {
+        match &self.rights {
+            Some(rights) => rights.of(device),
+            None => (true, self.kind != AllocationKind::Const),
+        }
+    }
+
+    /// The number of the device whose memory it is; `None` for the host's.
+    pub fn device(&self) -> Option<u32> {
+        (!self.is_hosts()).then_some(self.device)
     }
 
     pub(super) fn heap(&self) -> Option<&Arc<Heap>> {

@@ -56,7 +56,9 @@ impl Memory {
     pub(crate) fn alloc_heap(&self, heap: &Arc<Heap>, bytes: u64) -> Option<u64> {
         let share = heap.take(bytes)?;
         let label = Some("malloc in a kernel");
-        let address = self.alloc_with(bytes, AllocationKind::Heap, label, Some(heap.clone())).ok()?;
+        let address = self
+            .alloc_with(bytes, AllocationKind::Heap, label, |allocation| allocation.of_heap(heap.clone()))
+            .ok()?;
         std::mem::forget(share);
         Some(address)
     }

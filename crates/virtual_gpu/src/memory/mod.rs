@@ -1,5 +1,8 @@
 //! Device memory: a reserved range of addresses, backed lazily, with unmapped gaps between allocations.
 //!
+//! All devices of a process share the addresses, so that each means one thing only; what differs is how much memory a device
+//! has, and what its kernels may reach ([`reach`]).
+//!
 //! Addresses are handed out upwards and a freed range is used again only when the whole range has been walked, so a
 //! pointer that outlives its buffer, or runs past its end, meets no other buffer.
 
@@ -9,6 +12,8 @@ mod heap;
 mod machine;
 mod multicast;
 mod physical;
+mod reach;
+mod store;
 mod view;
 pub mod window;
 
@@ -22,6 +27,9 @@ pub use heap::Heap;
 pub(crate) use machine::Lookout;
 pub use multicast::Multicast;
 pub use physical::Physical;
+use reach::Peers;
+pub use reach::{MOST_DEVICES, Rights};
+use store::Store;
 pub(crate) use view::{Piece, View};
 
 use crate::Error;
@@ -40,15 +48,26 @@ const MIN_GAP: u64 = 1 << 20;
 /// A part of a range of addresses: an allocation, an offset in it, and bytes.
 type Stretch = (Arc<Allocation>, u64, u64);
 
-/// The device's memory. Shared by every launch and every host thread.
+/// A device's memory, as one of its contexts has it. Shared by every launch and every host thread.
+///
+/// What it allocates is its device's and its context's. It finds, reads, writes and frees at all addresses of the process.
 #[derive(Debug)]
 pub struct Memory {
+    space: Arc<Space>,
+    store: Arc<Store>,
+    /// The context, by a number that no other has.
+    context: u64,
+    peers: Peers,
+}
+
+/// The addresses that all devices share.
+#[derive(Debug)]
+struct Space {
     state: Mutex<State>,
-    total: u64,
-    /// Bytes of memory without an address of its own.
-    physical: Arc<AtomicU64>,
-    /// How many allocations and mappings have gone.
+    /// Grows with each change that views must see: allocations and mappings that go, and access that is taken back.
     frees: AtomicU64,
+    devices: AtomicU64,
+    contexts: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -56,7 +75,6 @@ struct State {
     allocations: BTreeMap<u64, Arc<Allocation>>,
     next: u64,
     next_constant: u64,
-    used: u64,
     /// Addresses that are kept for mappings: start and bytes.
     reserved: BTreeMap<u64, u64>,
     multicasts: Arc<[Multicast]>,
@@ -65,30 +83,57 @@ struct State {
 impl Memory {
     /// Memory of `total` bytes; nothing is taken from the host until it is touched.
     pub fn new(total: u64) -> Self {
-        Memory {
+        let space = Space {
             state: Mutex::new(State {
                 allocations: BTreeMap::new(),
                 next: DEVICE_BASE,
                 next_constant: window::CONSTANTS,
-                used: 0,
                 reserved: BTreeMap::new(),
                 multicasts: Arc::default(),
             }),
-            total,
-            physical: Arc::default(),
             frees: AtomicU64::new(0),
-        }
+            devices: AtomicU64::new(0),
+            contexts: AtomicU64::new(0),
+        };
+        Self::in_space(Arc::new(space), total)
+    }
+
+    fn in_space(space: Arc<Space>, total: u64) -> Self {
+        let device = space.devices.fetch_add(1, Ordering::Relaxed) as u32;
+        let context = space.contexts.fetch_add(1, Ordering::Relaxed);
+        Memory { space, store: Arc::new(Store::new(device, total)), context, peers: Peers::default() }
+    }
+
+    /// Another device's memory, of `total` bytes, at addresses that differ from all of this one's.
+    pub fn beside(&self, total: u64) -> Self {
+        Self::in_space(self.space.clone(), total)
+    }
+
+    /// The same memory for another context: what it allocates counts as that context's.
+    pub fn for_context(&self) -> Self {
+        let (space, store) = (self.space.clone(), self.store.clone());
+        let context = space.contexts.fetch_add(1, Ordering::Relaxed);
+        Memory { space, store, context, peers: Peers::default() }
+    }
+
+    /// The device's number among those that share addresses.
+    pub fn device(&self) -> u32 {
+        self.store.device
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic while the lock was held left the maps whole: every change is one insertion or removal.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.space.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes free and bytes in all.
     pub fn info(&self) -> (u64, u64) {
-        let used = self.state().used.saturating_add(self.physical.load(Ordering::Relaxed));
-        (self.total - used.min(self.total), self.total)
+        (self.store.free(), self.store.total)
+    }
+
+    fn out_of_memory(&self, asked: u64) -> Error {
+        let (free, total) = self.info();
+        Error::OutOfMemory { asked, free, total }
     }
 
     /// Allocates `bytes` of zeroed memory and returns its device address.
@@ -98,7 +143,12 @@ impl Memory {
 
     /// Allocates memory of a given kind, with a name for reports.
     pub fn alloc_kind(&self, bytes: u64, kind: AllocationKind, label: Option<&str>) -> Result<u64, Error> {
-        self.alloc_with(bytes, kind, label, None)
+        self.alloc_with(bytes, kind, label, |allocation| allocation)
+    }
+
+    /// The same of memory whose program says itself which devices reach it.
+    pub fn alloc_shared(&self, bytes: u64, rights: &Arc<Rights>) -> Result<u64, Error> {
+        self.alloc_with(bytes, AllocationKind::Buffer, None, |allocation| allocation.under(rights.clone()))
     }
 
     fn alloc_with(
@@ -106,21 +156,18 @@ impl Memory {
         bytes: u64,
         kind: AllocationKind,
         label: Option<&str>,
-        heap: Option<Arc<Heap>>,
+        also: impl FnOnce(Allocation) -> Allocation,
     ) -> Result<u64, Error> {
-        let (free, _) = self.info();
+        let taken = if kind == AllocationKind::Host { 0 } else { bytes };
+        let share = self.store.take(taken).filter(|_| bytes > 0).ok_or_else(|| self.out_of_memory(bytes))?;
         let mut state = self.state();
-        let out_of_memory = Error::OutOfMemory { asked: bytes, free, total: self.total };
-        if bytes == 0 || (bytes > free && kind != AllocationKind::Host) {
-            return Err(out_of_memory);
-        }
         let allocation = match kind {
             AllocationKind::Managed | AllocationKind::Host => Allocation::at_host(bytes, kind, label),
             _ => state.place(bytes, kind).and_then(|address| Allocation::zeroed(address, bytes, kind, label)),
         };
-        let allocation = allocation.ok_or(out_of_memory)?.of(heap);
+        let allocation = allocation.ok_or_else(|| self.out_of_memory(bytes))?;
+        let allocation = also(allocation.of(self.context, share));
         let address = allocation.address();
-        state.used += allocation.uses();
         state.allocations.insert(address, Arc::new(allocation));
         Ok(address)
     }
@@ -175,18 +222,18 @@ impl Memory {
             return Err(bad);
         }
         let allocation = entry.remove();
-        state.used -= allocation.uses();
+        allocation.uncount();
         if let Some(heap) = allocation.heap() {
             heap.give_back(allocation.size());
         }
         allocation.end_reach();
-        self.frees.fetch_add(1, Ordering::Release);
+        self.space.frees.fetch_add(1, Ordering::Release);
         Ok(allocation)
     }
 
-    /// Grows with each allocation and mapping that goes.
+    /// Grows with each allocation and mapping that goes, and with access that is taken back.
     fn frees(&self) -> u64 {
-        self.frees.load(Ordering::Acquire)
+        self.space.frees.load(Ordering::Acquire)
     }
 
     /// The allocation that holds `address`.

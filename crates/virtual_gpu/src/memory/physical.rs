@@ -2,10 +2,11 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::allocation::{Allocation, AllocationKind};
 use super::backing::Backing;
+use super::reach::Rights;
+use super::store::Share;
 use super::{DEVICE_BASE, Memory};
 use crate::Error;
 
@@ -14,8 +15,8 @@ use crate::Error;
 pub struct Physical {
     backing: Backing,
     size: u64,
-    /// Bytes of all physical memory of the device.
-    used: Arc<AtomicU64>,
+    /// What it takes of its device's memory.
+    share: Share,
 }
 
 impl Physical {
@@ -24,30 +25,23 @@ impl Physical {
         self.size
     }
 
+    /// The number of the device whose memory it is.
+    pub fn device(&self) -> u32 {
+        self.share.device()
+    }
+
     pub(super) fn bytes(&self) -> NonNull<u8> {
         self.backing.bytes()
-    }
-}
-
-impl Drop for Physical {
-    fn drop(&mut self) {
-        self.used.fetch_sub(self.size, Ordering::Relaxed);
     }
 }
 
 impl Memory {
     /// Memory without an address.
     pub fn physical(&self, bytes: u64) -> Result<Arc<Physical>, Error> {
-        let (free, total) = self.info();
-        let out_of_memory = Error::OutOfMemory { asked: bytes, free, total };
-        if bytes == 0 || bytes > free {
-            return Err(out_of_memory);
-        }
-        let Some(backing) = usize::try_from(bytes).ok().and_then(Backing::zeroed) else {
-            return Err(out_of_memory);
-        };
-        self.physical.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Arc::new(Physical { backing, size: bytes, used: self.physical.clone() }))
+        let share = self.store.take(bytes).filter(|_| bytes > 0).ok_or_else(|| self.out_of_memory(bytes))?;
+        let backing = usize::try_from(bytes).ok().and_then(Backing::zeroed);
+        let backing = backing.ok_or_else(|| self.out_of_memory(bytes))?;
+        Ok(Arc::new(Physical { backing, size: bytes, share }))
     }
 
     /// Addresses that nothing else is given until they are released; a multiple of `align`, a power of two.
@@ -58,7 +52,7 @@ impl Memory {
             .and_then(|wide| state.place(wide, AllocationKind::Buffer))
             .map(|address| address.next_multiple_of(align));
         let Some(address) = address.filter(|_| bytes > 0) else {
-            return Err(Error::OutOfMemory { asked: bytes, free: 0, total: self.total });
+            return Err(Error::OutOfMemory { asked: bytes, free: 0, total: self.store.total });
         };
         state.reserved.insert(address, bytes);
         Ok(address)
@@ -76,14 +70,14 @@ impl Memory {
         Ok(())
     }
 
-    /// Lets reserved addresses reach `bytes` of physical memory from `offset` on.
+    /// Lets reserved addresses reach `bytes` of physical memory from `offset` on, for the devices that `rights` names.
     pub fn map(
         &self,
         address: u64,
         physical: &Arc<Physical>,
         offset: u64,
         bytes: u64,
-        writable: bool,
+        rights: &Arc<Rights>,
     ) -> Result<(), Error> {
         let mut state = self.state();
         let bad = Error::BadAddress { address, bytes };
@@ -92,8 +86,7 @@ impl Memory {
         let inside = reserved.is_some_and(|(&start, &length)| end <= start + length);
         let taken =
             state.allocations.range(DEVICE_BASE..end).next_back().is_some_and(|(_, a)| a.end() > address);
-        let kind = if writable { AllocationKind::Buffer } else { AllocationKind::Const };
-        let allocation = Allocation::mapped(address, physical, offset, bytes, kind);
+        let allocation = Allocation::mapped(address, physical, offset, bytes, rights);
         let allocation = allocation.filter(|_| inside && !taken).ok_or(bad)?;
         state.allocations.insert(address, Arc::new(allocation));
         Ok(())
@@ -118,9 +111,9 @@ mod tests {
         assert_eq!(memory.info().0, 14 * PAGE);
         let at = memory.reserve(4 * PAGE, PAGE).unwrap();
         assert!(at.is_multiple_of(PAGE));
-        memory.map(at, &a, 0, PAGE, true).unwrap();
-        memory.map(at + PAGE, &b, 0, PAGE, true).unwrap();
-        memory.map(at + 3 * PAGE, &a, 0, PAGE, true).unwrap();
+        memory.map(at, &a, 0, PAGE, &Rights::all()).unwrap();
+        memory.map(at + PAGE, &b, 0, PAGE, &Rights::all()).unwrap();
+        memory.map(at + 3 * PAGE, &a, 0, PAGE, &Rights::all()).unwrap();
         // Across the seam, and seen at the other address.
         memory.write(at + PAGE - 2, &[1, 2, 3, 4]).unwrap();
         let mut bytes = [0; 4];
@@ -134,15 +127,15 @@ mod tests {
         assert_eq!(bytes, [1, 7, 7, 4]);
         // The hole, the end, what is taken and what was never reserved.
         assert!(memory.write(at + 2 * PAGE - 1, &[0; 2]).is_err());
-        assert!(memory.map(at, &b, 0, PAGE, true).is_err());
-        assert!(memory.map(at + 2 * PAGE, &b, PAGE, PAGE, true).is_err());
-        assert!(memory.map(at + 4 * PAGE, &b, 0, PAGE, true).is_err());
+        assert!(memory.map(at, &b, 0, PAGE, &Rights::all()).is_err());
+        assert!(memory.map(at + 2 * PAGE, &b, PAGE, PAGE, &Rights::all()).is_err());
+        assert!(memory.map(at + 4 * PAGE, &b, 0, PAGE, &Rights::all()).is_err());
         assert!(memory.release(at).is_err());
         for mapped in [at, at + PAGE, at + 3 * PAGE] {
             memory.unmap(mapped).unwrap();
         }
         memory.release(at).unwrap();
-        assert!(memory.map(at, &a, 0, PAGE, true).is_err());
+        assert!(memory.map(at, &a, 0, PAGE, &Rights::all()).is_err());
         drop((a, b));
         assert_eq!(memory.info().0, 16 * PAGE);
     }

@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Allocation, AllocationKind, Memory, Multicast};
+use super::{Allocation, Memory, Multicast};
 
 /// Device memory in the eyes of one thread.
 #[derive(Debug)]
@@ -78,12 +78,18 @@ impl View {
     fn look_up(&self, address: u64) -> Option<&Allocation> {
         let mut held = self.held.borrow_mut();
         let found = held.find(address).or_else(|| {
-            let found = self.memory.find(address)?;
+            let found = self.memory.find(address).filter(|found| self.memory.may_reach(found))?;
             Some(held.keep(found))
         })?;
         self.last.set(Some(found));
         // SAFETY: as in `find`.
         Some(unsafe { found.as_ref() })
+    }
+
+    /// Whether it may be written.
+    #[inline]
+    pub fn may_write(&self, allocation: &Allocation) -> bool {
+        self.memory.may_write(allocation)
     }
 
     /// Reads a few bytes, which other threads may write at the same time. False if a part is nowhere.
@@ -108,7 +114,7 @@ impl View {
             let allocation = self.find(at)?;
             let here = rest.min(allocation.end() - at);
             let place = allocation.as_ptr().wrapping_add((at - allocation.address()) as usize);
-            let read_only = allocation.kind() == AllocationKind::Const;
+            let read_only = !self.may_write(allocation);
             pieces.push(Piece { place, bytes: here as usize, read_only });
             (at, rest) = (at.wrapping_add(here), rest - here);
         }
@@ -143,6 +149,9 @@ impl View {
         };
         if self.memory.multicasts().iter().any(|range| range.holds(address)) {
             return ", a multicast address, which only multimem may access".into();
+        }
+        if let Some(beyond) = self.memory.find(address).filter(|found| !self.memory.may_reach(found)) {
+            return self.memory.why_not(&beyond);
         }
         match self.memory.neighbours(address) {
             (Some(before), _) if address < before.end() => {
@@ -185,6 +194,7 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Rights;
 
     #[test]
     fn what_was_found_lives_until_the_view_lets_go() {
@@ -208,11 +218,11 @@ mod tests {
         let page = 1 << 21;
         let (a, b) = (memory.physical(page).unwrap(), memory.physical(page).unwrap());
         let at = memory.reserve(page, page).unwrap();
-        memory.map(at, &a, 0, page, true).unwrap();
+        memory.map(at, &a, 0, page, &Rights::all()).unwrap();
         let view = View::new(memory.clone());
         let old = view.find(at).unwrap();
         memory.unmap(at).unwrap();
-        memory.map(at, &b, 0, page, true).unwrap();
+        memory.map(at, &b, 0, page, &Rights::all()).unwrap();
         drop(a);
         let new = view.find(at).unwrap();
         old.write(0, &[1]);

@@ -67,21 +67,17 @@ pub fn wait_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
 }
 
 impl Executable {
-    /// What a launch in a context waits for: the latest records of the events that its nodes wait for.
-    pub fn waits(&self, context: CUcontext) -> Answer<Vec<Mark>> {
+    /// What a launch waits for: the latest records of the events that its nodes wait for.
+    pub fn waits(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         for work in self.works() {
             if let Some(waited) = work.as_kind::<WaitEvent>() {
-                match waited.event.mark() {
-                    Some((of, mark)) if of == context => marks.push(mark),
-                    Some(_) => waited.event.synchronize()?,
-                    None => {}
-                }
+                marks.extend(waited.event.mark().map(|(_, mark)| mark));
             } else if let Some(child) = work.as_kind::<Self>() {
-                marks.extend(child.waits(context)?);
+                marks.extend(child.waits());
             }
         }
-        Ok(marks)
+        marks
     }
 
     /// Tells the events that its nodes record that they are reached with a launch.

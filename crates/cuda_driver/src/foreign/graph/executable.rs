@@ -190,7 +190,7 @@ pub fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Answer {
     }
     target.refuse_if_it_waits_for_a_capture()?;
     let context = target.context.handle;
-    let mark = target.run_after(launch.clone(), launch.waits(context)?)?;
+    let mark = target.run_after(launch.clone(), launch.waits())?;
     launch.recorded(context, mark);
     Ok(())
 }

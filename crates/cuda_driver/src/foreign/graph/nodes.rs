@@ -9,6 +9,7 @@ use crate::abi::{
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult,
     Handle, In, Out,
 };
+use crate::objects::context::current;
 use crate::objects::copy_description::cuboid;
 use crate::objects::device::initialised;
 use crate::objects::host_call::HostFunction;
@@ -30,7 +31,7 @@ pub fn launch_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> Answer<Arc<dyn Work>> {
         // SAFETY: as above.
         extra: unsafe { In::new(params.extra.cast_const()) },
     };
-    Ok(Arc::new(request.prepare()?))
+    Ok(Arc::new(request.prepare(&*current()?)?))
 }
 
 /// The launch of CUDA 12's parameters, where a library's kernel may stand for the function.
