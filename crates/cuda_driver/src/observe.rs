@@ -1,5 +1,6 @@
 //! The one place where kernels start, and where who watches them is decided.
 
+use sanitizer::Profiled;
 use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{Error, Gpu, Kernel, Launch, Quota};
 
@@ -16,9 +17,10 @@ pub fn launch(
     wanted: &Wanted,
 ) -> Result<(), Error> {
     if let Some(sanitizer) = check::sanitizer() {
-        let mut both = (sanitizer.launch(), wanted.any().then(Profiler::new));
+        let mut profiler = wanted.any().then(Profiler::new);
+        let mut both = Profiled { check: &mut sanitizer.launch(), profiler: profiler.as_mut() };
         let result = gpu.launch_within(quota, kernel, launch, params, &mut both);
-        if let Some(profiler) = both.1 {
+        if let Some(profiler) = profiler {
             wanted.keep(profiler.finish());
         }
         return result;

@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Check, Checks, UnknownCheck, from_env};
 pub use finding::{Finding, Findings, Frame, Object, Severity, Site};
-pub use observer::{BlockCheck, LaunchCheck};
+pub use observer::{BlockCheck, LaunchCheck, Profiled};
 pub use origin::HostSite;
 pub use render::{Format, render};
 pub use streams::{Before, Work};

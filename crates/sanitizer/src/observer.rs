@@ -8,6 +8,7 @@ use virtual_gpu::observer::{
     Access, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace, Operands,
     Order, Register, Scope, Undefined,
 };
+use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
 
 use crate::checks::{Check, Checks};
@@ -54,7 +55,24 @@ impl LaunchCheck {
 
 impl Watch for LaunchCheck {
     fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
-        job.under(self)
+        Profiled { check: self, profiler: None }.run(job)
+    }
+}
+
+/// A check, and the profile of the same launch where one is wanted.
+///
+/// One type for both cases: the interpreter is compiled for each, which is most of what this crate takes.
+#[derive(Debug)]
+pub struct Profiled<'a> {
+    /// The check.
+    pub check: &'a mut LaunchCheck,
+    /// What counts beside it.
+    pub profiler: Option<&'a mut Profiler>,
+}
+
+impl Watch for Profiled<'_> {
+    fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
+        job.under(&mut (&mut *self.check, self.profiler.as_deref_mut()))
     }
 }
 

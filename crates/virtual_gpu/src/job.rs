@@ -24,12 +24,12 @@ impl Job<'_> {
     }
 }
 
-/// An observer that launches can run under.
+/// What launches can run under: an observer, or several.
 ///
 /// The interpreter is compiled for each type of observer. Because an implementor says `job.under(self)` itself, that
 /// happens in the implementor's crate, and not again in every crate that launches.
-pub trait Watch: LaunchObserver {
-    /// Runs the launch: `job.under(self)`.
+pub trait Watch {
+    /// Runs the launch: `job.under(self)`, or under the observer that this stands for.
     fn run(&mut self, job: Job<'_>) -> Result<(), Error>;
 }
 
@@ -40,12 +40,6 @@ impl Watch for () {
 }
 
 impl Watch for Profiler {
-    fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
-        job.under(self)
-    }
-}
-
-impl<A: LaunchObserver, B: LaunchObserver> Watch for (A, Option<B>) {
     fn run(&mut self, job: Job<'_>) -> Result<(), Error> {
         job.under(self)
     }

@@ -51,6 +51,30 @@ pub trait LaunchObserver: Send + Sync {
     fn end(&mut self, _launch: &LaunchInfo, _fault: Option<&Fault>) {}
 }
 
+impl<O: LaunchObserver> LaunchObserver for &mut O {
+    type Block = O::Block;
+
+    fn serial(&self) -> bool {
+        O::serial(self)
+    }
+
+    fn begin(&mut self, launch: &LaunchInfo) {
+        O::begin(self, launch);
+    }
+
+    fn block(&self, block: &BlockInfo) -> O::Block {
+        O::block(self, block)
+    }
+
+    fn merge(&mut self, block: O::Block) {
+        O::merge(self, block);
+    }
+
+    fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
+        O::end(self, launch, fault);
+    }
+}
+
 /// The launch as a whole.
 #[derive(Debug, Clone)]
 pub struct LaunchInfo {
