@@ -1,28 +1,22 @@
 //! Operations that do the same to every lane: from a function of scalars to a closure over a frame's rows.
 //!
 //! `map1` to `map3` compute all 32 lanes, wanted or not, in a form that the compiler turns into vector instructions, and
-//! keep those of the mask; on a processor with AVX2 and FMA they run in a copy compiled for it. `each1` to `each3` go
-//! lane by lane, for functions that take long. The functions must be total: they see what inactive lanes hold.
+//! keep those of the mask; on x86 they are compiled for AVX2 and FMA, and what has neither goes lane by lane: a second copy
+//! in vectors was a fifth of this crate. `each1` to `each3` always go so, for functions that take long. The functions must
+//! be total: they see what inactive lanes hold.
 
 use super::Evaluate;
 use crate::form::registers::{Lane, Regs, Slot, lanes_of};
 
+#[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi2")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
 }
 
-/// Makes `$name`, which boxes the closure `$body` in two versions, for the machine's baseline and for AVX2.
+/// Makes `$name`, which boxes the closure `$body`. On x86 that is compiled for AVX2, and `$each` is for processors without.
 macro_rules! versions {
-    ($(#[$doc:meta])* $name:ident <$($g:ident),*> ($($arg:ident),*) $f:ident: $bound:path, |$r:ident, $mask:ident| $body:block) => {
+    ($(#[$doc:meta])* $name:ident <$($g:ident),*> ($($arg:ident),*) $f:ident: $bound:path, |$r:ident, $mask:ident| $body:block
+        else $each:expr) => {
         $(#[$doc])*
         pub(crate) fn $name<$($g: Lane + 'static),*>(
             $($arg: Slot,)*
@@ -40,8 +34,11 @@ macro_rules! versions {
             #[cfg(target_arch = "x86_64")]
             if has_avx2() {
                 // SAFETY: the processor has the features that `run_avx2` is compiled for.
-                return Box::new(move |$r, $mask| unsafe { run_avx2::<$($g),*>($r, $mask, $($arg,)* $f) });
+                Box::new(move |$r, $mask| unsafe { run_avx2::<$($g),*>($r, $mask, $($arg,)* $f) })
+            } else {
+                $each
             }
+            #[cfg(not(target_arch = "x86_64"))]
             Box::new(move |$r, $mask| run::<$($g),*>($r, $mask, $($arg,)* $f))
         }
     };
@@ -61,7 +58,7 @@ versions! {
             }
             r.store(d, &out, mask);
         }
-    }
+    } else each1(d, a, f)
 }
 
 versions! {
@@ -75,7 +72,7 @@ versions! {
             }
             r.store(d, &out, mask);
         }
-    }
+    } else each2(d, a, b, f)
 }
 
 versions! {
@@ -89,7 +86,7 @@ versions! {
             }
             r.store(d, &out, mask);
         }
-    }
+    } else each3(d, a, b, c, f)
 }
 
 versions! {
@@ -104,7 +101,13 @@ versions! {
             }
             r.set_predicate(d, pack(&bytes), mask);
         }
-    }
+    } else Box::new(move |r, mask| {
+        // SAFETY: see above.
+        unsafe {
+            let bits = lanes_of(mask).filter(|&i| f(r.get(a, i), r.get(b, i))).fold(0, |bits, i| bits | 1 << i);
+            r.set_predicate(d, bits, mask);
+        }
+    })
 }
 
 versions! {
@@ -118,7 +121,15 @@ versions! {
             }
             r.store(d, &out, mask);
         }
-    }
+    } else Box::new(move |r, mask| {
+        // SAFETY: see above.
+        unsafe {
+            let p = r.predicate(p);
+            for i in lanes_of(mask) {
+                r.set(d, i, f(r.get(if p >> i & 1 != 0 { a } else { b }, i)));
+            }
+        }
+    })
 }
 
 /// One bit for each byte, which is 0 or 1.
