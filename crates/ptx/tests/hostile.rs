@@ -92,7 +92,7 @@ fn mutate(text: &mut Vec<u8>, kind: u8, at: usize, length: usize, bytes: &[u8]) 
 }
 
 /// The fuzz target's work without a nightly compiler:
-/// `cargo test -p ptx --release --test hostile -- --ignored`, for a minute.
+/// `cargo test -p ptx --test hostile -- --ignored`, for a minute.
 #[test]
 #[ignore = "runs for a minute"]
 fn mutated_for_a_minute() {
