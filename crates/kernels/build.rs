@@ -1,7 +1,7 @@
 //! Compiles the kernels to PTX, one module for each feature level that a device is given the best of.
 
 use cuda_builder::{CudaBuilder, NvvmArch};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -19,8 +19,14 @@ fn main() {
         let builder = builder.llvm_functions_path(to.with_extension("ll"));
         std::thread::spawn(move || {
             builder.build().map_err(|error| format!("the kernels did not become PTX for {arch}: {error}"))?;
-            #[cfg(feature = "llvm")]
-            pack(&to).map_err(|error| format!("{}.ll: {error}", to.display()))?;
+            for text in [
+                "ptx",
+                #[cfg(feature = "llvm")]
+                "ll",
+            ] {
+                pack(&to.with_extension(text))
+                    .map_err(|error| format!("{}.{text}: {error}", to.display()))?;
+            }
             Ok::<_, String>(())
         })
     });
@@ -32,9 +38,9 @@ fn main() {
     }
 }
 
-/// Packs the LLVM code: the text is of use to few, and is 22 MB in all.
-#[cfg(feature = "llvm")]
-fn pack(of: &std::path::Path) -> std::io::Result<()> {
-    let text = std::fs::read(of.with_extension("ll"))?;
-    std::fs::write(of.with_extension("ll.lz4"), lz4_flex::block::compress_prepend_size(&text))
+/// Packs PTX and LLVM code: they are 30 MB and 36 MB in all, which each program that embeds them would take to compile, to
+/// link and to keep.
+fn pack(text: &Path) -> std::io::Result<()> {
+    let packed = lz4_flex::block::compress_prepend_size(&std::fs::read(text)?);
+    std::fs::write(text.with_added_extension("lz4"), packed)
 }

@@ -32,21 +32,34 @@ pub mod gemm;
 pub mod structs;
 pub mod transpose;
 
+use std::sync::LazyLock;
+
 pub use error::Error;
 use warpsmith_launch::{Level, Levels};
 
+/// Embeds a file of the build script's.
+macro_rules! made {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".lz4"))
+    };
+}
+
 /// The kernels, one module for each feature level. All that any device can run are in the first; a higher one holds only what
 /// its hardware adds.
-pub static LEVELS: Levels = Levels::new(&[
-    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ptx"))),
-    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ptx"))),
-    Level::new(include_str!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ptx"))),
-]);
+pub static LEVELS: LazyLock<Levels> = LazyLock::new(|| {
+    let packed: [&[u8]; 3] =
+        [made!("kernels_compute_75.ptx"), made!("kernels_compute_80.ptx"), made!("kernels_compute_90a.ptx")];
+    let levels = packed.map(|ptx| Level::new(unpacked(ptx).leak()));
+    Levels::new(Vec::leak(levels.into()))
+});
+
+/// The text that the build script packed.
+fn unpacked(packed: &[u8]) -> String {
+    let text = lz4_flex::block::decompress_size_prepended(packed).ok();
+    text.and_then(|text| String::from_utf8(text).ok()).expect("the build script packed a text")
+}
 
 /// The same as LLVM code before it becomes PTX: text, packed by LZ4 with its length before it.
 #[cfg(feature = "llvm")]
-pub static LLVM: [&[u8]; 3] = [
-    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_75.ll.lz4")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_80.ll.lz4")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/kernels_compute_90a.ll.lz4")),
-];
+pub static LLVM: [&[u8]; 3] =
+    [made!("kernels_compute_75.ll"), made!("kernels_compute_80.ll"), made!("kernels_compute_90a.ll")];
