@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ptx::{Instruction, Operand, SourceLines, Statement};
 use virtual_gpu::profiler;
+use warpsmith_launch::Error;
+
+use crate::modules::LEVELS;
 
 /// Loads of one source line that become fewer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -19,6 +22,15 @@ pub struct Merge {
     pub loads: usize,
     /// What they become.
     pub into: usize,
+}
+
+/// The merges in a kernel of this repository, by line; none if it is in no module.
+pub fn of_kernel(kernel: &str) -> Result<Vec<Merge>, Error> {
+    let Some(level) = LEVELS.of(kernel) else { return Ok(Vec::new()) };
+    let module = ptx::parse(&level.alone(kernel))
+        .map_err(|error| Error::Ptx { arch: level.arch(), error: Box::new(error) })?;
+    let function = module.functions.iter().find(|function| function.name.as_str() == kernel);
+    Ok(function.map(|function| merges(&module, function)).unwrap_or_default())
 }
 
 /// The merges in a kernel, by line.
@@ -185,8 +197,7 @@ mod tests {
     use super::*;
 
     fn merges(kernel: &str) -> Vec<Merge> {
-        let entry = crate::modules::LEVELS.find(kernel).unwrap().unwrap();
-        super::merges(entry.module, entry.function)
+        of_kernel(kernel).unwrap()
     }
 
     fn counts(kernel: &str) -> (usize, usize) {

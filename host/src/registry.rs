@@ -54,7 +54,7 @@ mod tests {
         for (_, kernel) in kernels() {
             let found = LEVELS.find(kernel.name).unwrap();
             let entry = found.unwrap_or_else(|| panic!("{} is in no module", kernel.name));
-            compare(kernel, entry.function).unwrap();
+            compare(kernel, entry.signature).unwrap();
         }
     }
 

@@ -76,7 +76,7 @@ impl Resources {
             }
         };
         let uses_dynamic_shared =
-            LEVELS.of(name)?.is_some_and(|level| names_dynamic_shared(&level.alone(name)));
+            LEVELS.of(name).is_some_and(|level| names_dynamic_shared(&level.alone(name)));
         Ok(Self { registers, registers_from, static_shared, uses_dynamic_shared })
     }
 }
@@ -93,7 +93,7 @@ fn names_dynamic_shared(ptx: &str) -> bool {
 
 /// Registers of a kernel as `ptxas` assigns them, or why it cannot be asked.
 fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> {
-    let level = LEVELS.of(kernel).map_err(|error| error.to_string())?.ok_or("the kernel is in no module")?;
+    let level = LEVELS.of(kernel).ok_or("the kernel is in no module")?;
     if let Some(reason) = level.refusal((capability.major.into(), capability.minor.into())) {
         return Err(reason);
     }
@@ -174,7 +174,7 @@ ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
     #[test]
     fn dynamic_shared_memory_shows_in_the_code_that_names_it() {
         for (kernel, uses) in [("matmul_dynamic", true), ("matmul_tiled_16", false), ("vecadd", false)] {
-            let level = LEVELS.of(kernel).unwrap().unwrap();
+            let level = LEVELS.of(kernel).unwrap();
             assert_eq!(names_dynamic_shared(&level.alone(kernel)), uses, "{kernel}");
         }
     }

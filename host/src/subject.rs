@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use warpsmith_launch::Description;
 
 use crate::answer::Outcome;
-use crate::merging::{Merge, merges};
-use crate::modules::LEVELS;
+use crate::merging::{self, Merge, merges};
 use crate::profiling;
 use crate::program::Program;
 use crate::registry;
@@ -292,9 +291,7 @@ fn of_demo(kernel: &Description, size: Option<Size>) -> anyhow::Result<Recording
     };
     let mut recording = Recording::new(model);
     recording.launches = launches.into_iter().map(|profile| Launched { process: 1, profile }).collect();
-    if let Some(entry) = LEVELS.find(kernel.name)? {
-        recording.merges = merges(entry.module, entry.function);
-    }
+    recording.merges = merging::of_kernel(kernel.name)?;
     Ok(recording)
 }
 

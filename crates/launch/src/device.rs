@@ -84,7 +84,7 @@ impl Device {
     pub fn kernel<K: Kernel>(&self, levels: &Levels) -> Result<Launcher<'_, K>, Error> {
         let entry = levels.find(K::NAME)?;
         if let Some(entry) = entry {
-            compare(&Description::of::<K>(), entry.function)?;
+            compare(&Description::of::<K>(), entry.signature)?;
         }
         let module = self.module(levels, K::NAME)?;
         let function = module.get_function(K::NAME).doing(format!("find kernel `{}`", K::NAME))?;
@@ -98,7 +98,7 @@ impl Device {
     pub fn module(&self, levels: &Levels, kernel: &str) -> Result<&Module, Error> {
         let left_out = |reason| Error::LeftOut { kernel: kernel.to_owned(), reason };
         levels.check(&self.limits)?;
-        let level = levels.of(kernel)?.ok_or_else(|| left_out("it is in no module".into()))?;
+        let level = levels.of(kernel).ok_or_else(|| left_out("it is in no module".into()))?;
         if let Some(reason) = level.refusal(self.limits.capability) {
             return Err(left_out(reason));
         }

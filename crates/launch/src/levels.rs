@@ -122,8 +122,8 @@ impl Level {
 /// ```
 pub struct Levels {
     levels: &'static [Level],
-    /// The modules as Warpsmith's own parser reads them, each when it is first asked about.
-    parsed: OnceLock<Box<[Parsed]>>,
+    /// What is in each, found when it is first asked about.
+    indices: OnceLock<Box<[OnceLock<Index>]>>,
 }
 
 /// A kernel in the PTX.
@@ -131,35 +131,67 @@ pub struct Levels {
 pub struct Entry<'a> {
     /// The level that has it.
     pub level: &'static Level,
-    /// That level's module.
-    pub module: &'a ptx::Module,
-    /// The kernel there.
-    pub function: &'a ptx::Function,
+    /// Its name and its parameters, as Warpsmith's own parser reads them; without its body.
+    pub signature: &'a ptx::Function,
     /// What it was compiled with, if it is one without `unsafe`.
     pub agreed: Option<&'static str>,
 }
 
-type Parsed = OnceLock<Result<Read, Box<ptx::Error>>>;
+/// A module's kernels, by name. The text is searched, not parsed: modules have tens of megabytes, and a program launches a few
+/// of their kernels.
+type Index = HashMap<&'static str, Listed>;
 
-/// What is known of a module's text.
-struct Read {
-    module: ptx::Module,
-    /// By kernel: what those without `unsafe` were compiled with.
-    agreed: HashMap<&'static str, &'static str>,
+const KERNEL: &str = ".entry";
+
+/// A kernel of a module.
+struct Listed {
+    /// From its name to the brace that opens its body.
+    head: &'static str,
+    agreed: Option<&'static str>,
+    signature: OnceLock<Result<ptx::Module, Box<ptx::Error>>>,
 }
 
-impl Read {
-    fn of(ptx: &'static str) -> Result<Self, Box<ptx::Error>> {
-        let module = ptx::parse(ptx).map_err(Box::new)?;
-        let line = |line: &'static str| line.strip_prefix(agreement::LINE)?.split_once(' ');
-        Ok(Self { module, agreed: ptx.lines().filter_map(line).collect() })
+/// The kernels of a module.
+fn index(ptx: &'static str) -> Index {
+    // Bodies may be empty, names and parameters have no braces.
+    let heads = ptx.match_indices(KERNEL).filter_map(|(start, _)| {
+        let head = ptx[start + KERNEL.len()..].split('{').next()?.trim_start();
+        let name = head.split(|c: char| c == '(' || c.is_whitespace()).next()?;
+        Some((name, Listed { head, agreed: None, signature: OnceLock::new() }))
+    });
+    let mut index: Index = HashMap::new();
+    for (name, listed) in heads {
+        index.entry(name).or_insert(listed);
+    }
+    for (start, line) in ptx.match_indices(agreement::LINE) {
+        let begins = start == 0 || ptx[..start].ends_with('\n');
+        let line = ptx[start + line.len()..].lines().next().unwrap_or_default();
+        if let (true, Some((kernel, agreed))) = (begins, line.split_once(' '))
+            && let Some(listed) = index.get_mut(kernel)
+        {
+            listed.agreed = Some(agreed);
+        }
+    }
+    index
+}
+
+impl Listed {
+    /// The kernel with an empty body, read as a module of its own.
+    fn signature(&self) -> Result<&ptx::Function, Box<ptx::Error>> {
+        let module = self.signature.get_or_init(|| {
+            let head = self.head;
+            ptx::parse(&format!(".version 8.8\n.target sm_90\n.address_size 64\n{KERNEL} {head} {{ ret; }}"))
+                .map_err(Box::new)
+        });
+        let functions = module.as_ref().map(|module| &module.functions).map_err(Clone::clone)?;
+        Ok(functions.last().expect("it was written into the module"))
     }
 }
 
 impl Levels {
     /// The levels, lowest first.
     pub const fn new(levels: &'static [Level]) -> Self {
-        Self { levels, parsed: OnceLock::new() }
+        Self { levels, indices: OnceLock::new() }
     }
 
     /// The levels, lowest first.
@@ -180,24 +212,21 @@ impl Levels {
     }
 
     /// The level that has the kernel; the lowest, should there be several.
-    pub fn of(&self, kernel: &str) -> Result<Option<&'static Level>, Error> {
-        Ok(self.find(kernel)?.map(|entry| entry.level))
+    pub fn of(&self, kernel: &str) -> Option<&'static Level> {
+        self.listed(kernel).map(|(level, _)| level)
     }
 
     /// The kernel in the PTX.
     pub fn find(&self, kernel: &str) -> Result<Option<Entry<'_>>, Error> {
-        let parsed = self.parsed.get_or_init(|| self.levels.iter().map(|_| OnceLock::new()).collect());
-        for (level, parsed) in self.levels.iter().zip(parsed) {
-            let Read { module, agreed } = parsed
-                .get_or_init(|| Read::of(level.ptx))
-                .as_ref()
-                .map_err(|error| Error::Ptx { arch: level.arch(), error: error.clone() })?;
-            let entry = |f: &&ptx::Function| f.kind == ptx::FunctionKind::Entry && f.name.as_str() == kernel;
-            if let Some(function) = module.functions.iter().find(entry) {
-                return Ok(Some(Entry { level, module, function, agreed: agreed.get(kernel).copied() }));
-            }
-        }
-        Ok(None)
+        let Some((level, listed)) = self.listed(kernel) else { return Ok(None) };
+        let signature = listed.signature().map_err(|error| Error::Ptx { arch: level.arch(), error })?;
+        Ok(Some(Entry { level, signature, agreed: listed.agreed }))
+    }
+
+    fn listed(&self, kernel: &str) -> Option<(&'static Level, &Listed)> {
+        let indices = self.indices.get_or_init(|| self.levels.iter().map(|_| OnceLock::new()).collect());
+        let mut levels = self.levels.iter().zip(indices);
+        levels.find_map(|(level, found)| Some((level, found.get_or_init(|| index(level.ptx)).get(kernel)?)))
     }
 }
 

@@ -56,3 +56,27 @@ fn a_device_below_the_lowest_level_is_told_what_it_lacks() {
     assert!(matches!(error, Error::TooOld { needed: (12, 0), .. }), "{error}");
     assert!(error.to_string().contains("WARPSMITH_DEVICE=virtual"), "{error}");
 }
+
+#[test]
+fn kernels_are_found_with_their_signatures() {
+    const PTX: &str = ".version 7.8
+        .target sm_75
+        .address_size 64
+        .func (.reg .b32 %r) twice(.reg .b32 %a) { add.u32 %r, %a, %a; ret; }
+// warpsmith.blockwise.second 1 2 3
+        .visible .entry first(.param .u32 a) { { ret; } }
+        .entry second(
+            .param .align 8 .b8 pair[16], // and no more
+            .param .u64 to
+        ) .maxntid 64 { this is no instruction; }
+        .visible .entry third { ret; }";
+    static LEVELS: Levels = Levels::new(&[Level::new(PTX)]);
+    let found = |kernel| LEVELS.find(kernel).unwrap();
+    assert!(found("twice").is_none() && found("fourth").is_none() && found("firs").is_none());
+    let (first, second) = (found("first").unwrap(), found("second").unwrap());
+    assert_eq!(first.signature.name.as_str(), "first");
+    assert_eq!((first.signature.params.len(), first.agreed), (1, None));
+    let sizes: Vec<_> = second.signature.params.iter().map(|param| param.size()).collect();
+    assert_eq!((sizes, second.agreed), (vec![Some(16), Some(8)], Some("1 2 3")));
+    assert_eq!(found("third").unwrap().signature.params.len(), 0);
+}

@@ -111,7 +111,7 @@ impl Demo {
             |demo: &&dyn demos::Demo| self.which == demo.name() || self.which == ALL && demo.is_among_all();
         let selected: Vec<&'static dyn demos::Demo> = demos::ALL.iter().copied().filter(selected).collect();
         let counted = (!device.is_virtual()).then(|| OnTheVirtualGpu::start(selected.clone()));
-        let mut all = Results { results: Vec::new(), left_out: self.left_out(&device)? };
+        let mut all = Results { results: Vec::new(), left_out: self.left_out(&device) };
         for demo in selected {
             let progress = Progress::new(demo.name(), !self.output.json);
             let stage = Stage {
@@ -162,9 +162,9 @@ impl Demo {
     }
 
     /// The kernels of the demos asked for that the device cannot run, by the reason.
-    fn left_out(&self, device: &Device) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+    fn left_out(&self, device: &Device) -> BTreeMap<String, Vec<String>> {
         let mut left_out = BTreeMap::new();
-        for (reason, kernels) in modules::left_out(device.limits())? {
+        for (reason, kernels) in modules::left_out(device.limits()) {
             let asked = kernels.into_iter().filter(|name| {
                 let of =
                     registry::kernels().find(|(_, kernel)| kernel.name == *name).map(|(family, _)| family);
@@ -175,7 +175,7 @@ impl Demo {
                 left_out.insert(reason, names);
             }
         }
-        Ok(left_out)
+        left_out
     }
 }
 

@@ -123,7 +123,7 @@ impl Inspect {
 
     /// A kernel of this repository.
     fn of_repository(&self, kernel: &Description) -> anyhow::Result<Answer> {
-        let level = LEVELS.of(kernel.name)?.with_context(|| format!("`{}` is in no module", kernel.name))?;
+        let level = LEVELS.of(kernel.name).with_context(|| format!("`{}` is in no module", kernel.name))?;
         let (form, text) = match &self.form {
             form if form.source => ("source", source_of(kernel.file, kernel.line, kernel.name)?),
             form if form.llvm => ("llvm", llvm(kernel.name)?),
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn every_form_shows_the_kernel_and_nothing_after_it() {
         for (_, kernel) in registry::kernels() {
-            let level = LEVELS.of(kernel.name).unwrap().unwrap();
+            let level = LEVELS.of(kernel.name).unwrap();
             let ptx = ptx(kernel.name, level.ptx()).unwrap();
             assert_eq!(ptx.matches(".entry").count(), 1, "{}", kernel.name);
             assert!(ptx.ends_with("}\n"));
@@ -325,8 +325,7 @@ mod tests {
             assert!(llvm(kernel.name).unwrap().starts_with("define"), "{}", kernel.name);
         }
         let (_, kernel) = registry::find("matmul_naive").unwrap();
-        let (file, line) =
-            place(LEVELS.of(kernel.name).unwrap().unwrap().ptx(), kernel.name).unwrap().unwrap();
+        let (file, line) = place(LEVELS.of(kernel.name).unwrap().ptx(), kernel.name).unwrap().unwrap();
         let rust = source_of(kernel.file, kernel.line, kernel.name).unwrap();
         for line in [line, kernel.line + 3] {
             assert_eq!(source_of(&file, line, kernel.name).unwrap(), rust, "from line {line}");

@@ -44,17 +44,17 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(family: &'static str, kernel: &Description) -> anyhow::Result<Self> {
-        Ok(Self {
+    fn new(family: &'static str, kernel: &Description) -> Self {
+        Self {
             name: kernel.name,
             family,
             signature: kernel.to_string(),
             file: registry::source(kernel),
             line: kernel.line,
-            needs: LEVELS.of(kernel.name)?.map(|level| level.arch()),
+            needs: LEVELS.of(kernel.name).map(|level| level.arch()),
             block: kernel.bounds.block_dim,
             max_threads: kernel.bounds.max_threads,
-        })
+        }
     }
 }
 
@@ -63,10 +63,10 @@ impl List {
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         let filter = self.filter.as_deref().unwrap_or("");
         let spelt = filter.to_lowercase().replace('-', "_");
-        let kernels = registry::kernels()
+        let kernels: Vec<_> = registry::kernels()
             .filter(|(family, kernel)| family.contains(&spelt) || kernel.name.contains(&spelt))
             .map(|(family, kernel)| Entry::new(family, kernel))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+            .collect();
         let families: Vec<&str> = demos::ALL.iter().map(|demo| demo.name()).collect();
         anyhow::ensure!(
             !kernels.is_empty(),

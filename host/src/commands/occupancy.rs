@@ -396,7 +396,7 @@ fn note(out: &mut String, sentence: &str) {
 
 /// Why chips of that capability do not run the kernel as it was compiled.
 fn refusal(kernel: &str, capability: Capability) -> Option<String> {
-    let level = LEVELS.of(kernel).ok().flatten()?;
+    let level = LEVELS.of(kernel)?;
     level.refusal((capability.major.into(), capability.minor.into()))
 }
 
