@@ -8,8 +8,6 @@ use kernels_gpu::base::coalescing::{
     stretch_staged_in_place, stretch_staged_structs, stretch_structs,
 };
 
-use rayon::prelude::*;
-
 use warpsmith_kernels::structs::{to_arrays, to_structs};
 use warpsmith_launch::{Doing, Shape};
 
@@ -177,7 +175,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         };
         let row = row(stage, "copy_strided", format!("stride {stride}"), n);
         let expected: Vec<f32> = match stage.wants(&row.kernel) {
-            true => (0..n).into_par_iter().map(|i| numbers[i * stride % numbers.len()]).collect(),
+            true => (0..n).map(|i| numbers[i * stride % numbers.len()]).collect(),
             false => Vec::new(),
         };
         let shows = match stride {
@@ -192,7 +190,7 @@ fn copies(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     }
     let order = Random::new(4).permutation(count);
     let on_device = stage.upload("the order", &order)?;
-    let expected: Vec<f32> = order.par_iter().map(|&i| numbers[i as usize]).collect();
+    let expected: Vec<f32> = order.iter().map(|&i| numbers[i as usize]).collect();
     let scattered = moved(stage, row(stage, "copy_scattered", "", n), &expected, 12 * n, |to| unsafe {
         device.kernel::<copy_scattered>(&LEVELS)?.launch(shape, (count, &on_device, &from, to))
     })?;
@@ -216,8 +214,8 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(5).units(n.next_multiple_of(4));
     let len = numbers.len();
-    let pairs: Vec<Pair> = numbers.par_chunks_exact(2).map(|c| Pair([c[0], c[1]])).collect();
-    let quads: Vec<Quad> = numbers.par_chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let pairs: Vec<Pair> = numbers.chunks_exact(2).map(|c| Pair([c[0], c[1]])).collect();
+    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
     let (by_4, by_8, by_16) = (
         stage.upload("the source", &numbers)?,
         stage.upload("the source", &pairs)?,
@@ -252,17 +250,16 @@ fn widths(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 fn structs(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let device = stage.device;
     let numbers = Random::new(6).units(3 * n);
-    let points: Vec<Point> =
-        numbers.par_chunks_exact(3).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
-    let padded: Vec<PaddedPoint> = points.par_iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
-    let arrays: Vec<f32> = (0..3 * n).into_par_iter().map(|i| numbers[3 * (i % n) + i / n]).collect();
+    let points: Vec<Point> = numbers.chunks_exact(3).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let padded: Vec<PaddedPoint> = points.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+    let arrays: Vec<f32> = (0..3 * n).map(|i| numbers[3 * (i % n) + i / n]).collect();
 
     let stretched: Vec<Point> =
-        points.par_iter().map(|p| Point { x: p.x * 2.0, y: p.y * 3.0, z: p.z * 4.0 }).collect();
+        points.iter().map(|p| Point { x: p.x * 2.0, y: p.y * 3.0, z: p.z * 4.0 }).collect();
     let stretched_padded: Vec<PaddedPoint> =
-        stretched.par_iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
+        stretched.iter().map(|&point| PaddedPoint { point, pad: 0.5 }).collect();
     let stretched_arrays: Vec<f32> =
-        arrays.par_iter().enumerate().map(|(i, &x)| x * [2.0, 3.0, 4.0][i / n]).collect();
+        arrays.iter().enumerate().map(|(i, &x)| x * [2.0, 3.0, 4.0][i / n]).collect();
 
     let from = stage.upload("the points", &points)?;
     let from_padded = stage.upload("the padded points", &padded)?;
@@ -317,12 +314,11 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     // Each array begins at a multiple of 16 bytes, so that it can be moved by vectors.
     let pitch = n.next_multiple_of(4);
     let numbers = Random::new(7).units(4 * n);
-    let points: Vec<Point> =
-        numbers.par_chunks_exact(4).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
-    let quads: Vec<Quad> = numbers.par_chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
+    let points: Vec<Point> = numbers.chunks_exact(4).map(|c| Point { x: c[0], y: c[1], z: c[2] }).collect();
+    let quads: Vec<Quad> = numbers.chunks_exact(4).map(|c| Quad([c[0], c[1], c[2], c[3]])).collect();
     let arrays = |fields: usize| {
         let mut arrays = vec![0.0f32; fields * pitch];
-        arrays.par_chunks_mut(pitch).enumerate().for_each(|(field, array)| {
+        arrays.chunks_mut(pitch).enumerate().for_each(|(field, array)| {
             for (i, element) in array[..n].iter_mut().enumerate() {
                 *element = numbers[4 * i + field];
             }

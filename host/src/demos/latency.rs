@@ -5,7 +5,6 @@ use std::time::Instant;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::base::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
-use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
 use super::demo::Demo;
@@ -54,10 +53,7 @@ impl Demo for LatencyDemo {
 fn cycle(len: usize) -> Vec<u32> {
     debug_assert!(len.is_power_of_two());
     let mask = len as u32 - 1;
-    (0..len as u32)
-        .into_par_iter()
-        .map(|at| at.wrapping_mul(0x915f_77f5).wrapping_add(12345) & mask)
-        .collect()
+    (0..len as u32).map(|at| at.wrapping_mul(0x915f_77f5).wrapping_add(12345) & mask).collect()
 }
 
 /// One thread follows a chain; its length decides which memory answers.

@@ -8,7 +8,6 @@ use kernels_gpu::base::spaces::{
     Coefficients, spaces_constant, spaces_find, spaces_global, spaces_global_static, spaces_leave,
     spaces_local, spaces_parameter, spaces_shared,
 };
-use rayon::prelude::*;
 use warpsmith_launch::{Doing, Shape};
 
 use super::demo::Demo;
@@ -143,7 +142,7 @@ fn polynomial(
 /// The polynomial in float64.
 fn values(points: &[f32]) -> Vec<f64> {
     let [c0, c1, c2, c3] = COEFFICIENTS.map(f64::from);
-    points.par_iter().map(|&x| f64::from(x)).map(|x| c0 + x * (c1 + x * (c2 + x * c3))).collect()
+    points.iter().map(|&x| f64::from(x)).map(|x| c0 + x * (c1 + x * (c2 + x * c3))).collect()
 }
 
 /// Who sees what, and how long it lives: two launches, one after the other.

@@ -7,7 +7,6 @@ use kernels_gpu::base::coalescing::Quad;
 use kernels_gpu::base::transpose as k;
 use kernels_gpu::choice::{Name, UseKernel};
 use kernels_gpu::transpose::Signature;
-use rayon::prelude::*;
 use warpsmith_kernels::transpose::{self as dispatch, For, Plan, Variant};
 use warpsmith_launch::{Device, F16, Shape};
 
@@ -297,7 +296,7 @@ fn steps<T: Element>(
     if launches.is_empty() {
         return Ok(Vec::new());
     }
-    let elements: Vec<T> = numbers.par_iter().map(|&x| element(x)).collect();
+    let elements: Vec<T> = numbers.iter().map(|&x| element(x)).collect();
     let from = stage.upload("the matrix", &elements)?;
     let mut to = stage.target("the result", elements.len(), Fill::Zeros)?;
     let work = Workload { flops: 0.0, bytes: 2.0 * size_of_val(&elements[..]) as f64 };

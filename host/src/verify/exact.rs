@@ -10,13 +10,14 @@ const PIECE: usize = 1 << 14;
 /// Compares all elements for equality.
 pub fn exact<T: PartialEq + std::fmt::Debug + Sync>(result: &[T], expected: &[T]) -> Verdict {
     compared(result, expected, || {
-        let pieces = result.par_chunks(PIECE).zip(expected.par_chunks(PIECE)).enumerate();
-        let wrong = pieces.find_map_first(|(piece, (result, expected))| {
+        first(result.len().div_ceil(PIECE), &|piece| {
+            let all = piece * PIECE..result.len().min((piece + 1) * PIECE);
             // Equal slices are told at the speed of memory; only the piece that differs is walked through.
-            let differs = || result.iter().zip(expected).position(|(result, expected)| result != expected);
-            (result != expected).then(differs).flatten().map(|at| piece * PIECE + at)
-        });
-        wrong.map(|i| (i, i))
+            match result[all.clone()] == expected[all.clone()] {
+                true => None,
+                false => all.into_iter().find(|&i| result[i] != expected[i]).map(|i| (i, i)),
+            }
+        })
     })
 }
 
@@ -29,7 +30,9 @@ pub fn exact_turned<T: PartialEq + std::fmt::Debug + Sync>(
     // Tiles of this edge: a column's stride misses every cache. Bands of them on all cores.
     const TILE: usize = 32;
     compared(result, from, || {
-        result.par_chunks((TILE * rows).max(1)).enumerate().find_map_first(|(band, result)| {
+        let band_len = (TILE * rows).max(1);
+        first(result.len().div_ceil(band_len), &|band| {
+            let result = &result[band * band_len..result.len().min((band + 1) * band_len)];
             for row0 in (0..rows).step_by(TILE) {
                 for (col, result) in result.chunks_exact(rows).enumerate() {
                     let col = band * TILE + col;
@@ -43,6 +46,11 @@ pub fn exact_turned<T: PartialEq + std::fmt::Debug + Sync>(
             None
         })
     })
+}
+
+/// The first piece of which something is found, on all cores: compiled once, for whatever is compared.
+fn first(pieces: usize, find: &(dyn Fn(usize) -> Option<(usize, usize)> + Sync)) -> Option<(usize, usize)> {
+    (0..pieces).into_par_iter().find_map_first(find)
 }
 
 /// The verdict on a comparison that gives the places of an element that is wrong, and of what it should be.
