@@ -11,7 +11,7 @@ use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
 use virtual_gpu::Options;
 
 use crate::fork;
-use crate::profile::of_this_process;
+use crate::per_process::of_this_process;
 
 struct Running {
     sanitizer: Sanitizer,
@@ -29,7 +29,7 @@ fn asked() -> Result<Option<(Checks, Option<PathBuf>)>, UnknownCheck> {
     }
 }
 
-/// Starts what the environment asks for. Comes with the choice of the device, where a mistaken word can be told.
+/// Starts what the environment asks for, when the device is chosen: a mistyped word can then be reported.
 pub(crate) fn start() -> Result<(), UnknownCheck> {
     let asked = asked()?;
     RUNNING.get_or_init(|| {
@@ -61,7 +61,7 @@ pub(crate) fn tell(what: impl FnOnce(&Sanitizer)) {
     }
 }
 
-/// Comes behind all that `atexit` was told of: static objects of C++ have given their buffers back by then.
+/// Runs after all that `atexit` was told of: by then, static objects of C++ have given their buffers back.
 #[cfg(target_os = "linux")]
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -85,7 +85,7 @@ extern "C" fn at_exit() {
 }
 
 impl Running {
-    /// Hands the findings over; whether one of them is an error.
+    /// Hands the findings over, and returns whether one of them is an error.
     fn report(&self) -> bool {
         self.sanitizer.program_ends();
         let mut findings = self.sanitizer.findings();

@@ -7,7 +7,7 @@ use sanitizer::{Checks, Finding, Format, Severity, render};
 use crate::check;
 use crate::choice::{Wish, choose};
 
-/// Tests that are checked come one after the other: a finding does not say which test it is of.
+/// Checked tests run one after the other, since a finding does not say which test it belongs to.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// What [`checked`] gives; the test fails when it goes out of scope, if something was found since.
@@ -52,7 +52,7 @@ impl Drop for Checked {
             return;
         }
         let findings = check::sanitizer().map(|sanitizer| sanitizer.findings()).unwrap_or_default();
-        // What an earlier test found is its own, unless it was found again.
+        // What an earlier test found does not count, unless it was found again.
         let new = |(i, finding): &(usize, Finding)| {
             finding.severity == Severity::Error && finding.count > self.before.get(*i).copied().unwrap_or(0)
         };

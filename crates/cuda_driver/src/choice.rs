@@ -46,53 +46,31 @@ impl FromStr for Wish {
 
 /// Why no device could be taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum ChoiceError {
     /// `WARPSMITH_DEVICE` holds a word that names no device.
     #[error("WARPSMITH_DEVICE={given}: the devices are auto, gpu and virtual")]
-    UnknownDevice {
-        /// The word.
-        given: String,
-    },
+    UnknownDevice { given: String },
     /// `WARPSMITH_MODEL` holds a word that names no chip.
     #[error("WARPSMITH_MODEL={given}: the models are {}", keys())]
-    UnknownModel {
-        /// The word.
-        given: String,
-    },
+    UnknownModel { given: String },
     /// There are not as many models as devices.
     #[error(
         "WARPSMITH_DEVICES={devices}, and {models} models are named: name one for all, or one for each device"
     )]
-    OtherNumber {
-        /// The devices asked for.
-        devices: usize,
-        /// The models named.
-        models: usize,
-    },
+    OtherNumber { devices: usize, models: usize },
     /// `WARPSMITH_CHECK` holds a word that names no check.
     #[error("WARPSMITH_CHECK: {0}")]
     UnknownCheck(#[from] sanitizer::UnknownCheck),
     /// A variable of the environment that should hold a number.
     #[error("{name}={given}: a whole number from {least} to {most} is expected")]
-    NotANumber {
-        /// The variable.
-        name: &'static str,
-        /// Its value.
-        given: String,
-        /// The least number that it may be.
-        least: u64,
-        /// The largest.
-        most: u64,
-    },
+    NotANumber { name: &'static str, given: String, least: u64, most: u64 },
     /// A GPU was asked for and none can be had.
     #[error("a real GPU was asked for, but {0}")]
     NoGpu(NoGpu),
     /// The choice came after the first driver call had made it.
     #[error("the device is chosen already: {taken}; choose before the first CUDA call")]
-    TooLate {
-        /// What was taken.
-        taken: String,
-    },
+    TooLate { taken: String },
 }
 
 fn keys() -> String {
@@ -101,26 +79,17 @@ fn keys() -> String {
 
 /// Why the real driver gives no device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum NoGpu {
     /// There is no driver to ask.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// The driver refuses.
     #[error("the NVIDIA driver ({path}) answers {call} with {code}: {}", text(*.code))]
-    Refused {
-        /// The driver's file.
-        path: String,
-        /// The call that failed.
-        call: &'static str,
-        /// What it returned.
-        code: CUresult,
-    },
+    Refused { path: String, call: &'static str, code: CUresult },
     /// The driver works and counts no device.
     #[error("the NVIDIA driver ({path}) counts no device")]
-    NoDevice {
-        /// The driver's file.
-        path: String,
-    },
+    NoDevice { path: String },
 }
 
 fn text(code: CUresult) -> &'static str {

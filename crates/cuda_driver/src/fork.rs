@@ -1,5 +1,5 @@
-//! Whether this process was forked off one that had initialised the driver: it has the driver's memory and locks, and none of
-//! its threads, so that nothing can be done here.
+//! Tells whether this process was forked off one that had initialised the driver. It then has the driver's memory and locks
+//! but none of its threads, so it can do nothing.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};

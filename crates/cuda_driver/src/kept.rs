@@ -19,7 +19,7 @@ pub(crate) fn keep(ptx: &str) {
     if file.exists() {
         return;
     }
-    // Whole under its name, also for a process beside this one.
+    // Renamed into place, so that a process beside this one never sees half of it.
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     let written = std::fs::write(&fresh, ptx).and_then(|()| std::fs::rename(&fresh, &file));
     if let Err(error) = written {

@@ -49,6 +49,7 @@ mod kept;
 mod loader_cache;
 mod objects;
 mod observe;
+mod per_process;
 pub mod profile;
 mod real;
 pub mod stand_in;

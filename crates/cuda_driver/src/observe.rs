@@ -1,4 +1,4 @@
-//! The one place where kernels start, and where who watches them is decided.
+//! The one place where kernels start, which decides who watches them.
 
 use sanitizer::Profiled;
 use virtual_gpu::profiler::Profiler;

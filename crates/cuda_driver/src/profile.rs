@@ -10,7 +10,6 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use file::of_this_process;
 pub use file::{check_file, finish};
 pub use virtual_gpu::profiler::LaunchProfile;
 

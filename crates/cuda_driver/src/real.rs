@@ -50,32 +50,20 @@ pub struct RealDriver {
 
 /// Why there is no real driver.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum Missing {
     /// No library of the driver's name anywhere.
     #[error("no NVIDIA driver: `{}` was found neither by the loader nor in the usual places", NAMES[0])]
     NotFound,
     /// `WARPSMITH_LIBCUDA` names something that cannot be opened.
     #[error("WARPSMITH_LIBCUDA={path} cannot be opened: {reason}")]
-    Named {
-        /// The variable's value.
-        path: String,
-        /// What the loader said.
-        reason: String,
-    },
+    Named { path: String, reason: String },
     /// `WARPSMITH_LIBCUDA` names this library.
     #[error("WARPSMITH_LIBCUDA={path} is Warpsmith's own stand-in, not NVIDIA's driver")]
-    OurOwn {
-        /// The variable's value.
-        path: String,
-    },
+    OurOwn { path: String },
     /// A library is there and cannot be opened.
     #[error("`{path}` cannot be opened: {reason}")]
-    Broken {
-        /// Where it was found.
-        path: String,
-        /// What the loader said.
-        reason: String,
-    },
+    Broken { path: String, reason: String },
 }
 
 impl RealDriver {
@@ -105,7 +93,8 @@ impl RealDriver {
             match Self::try_open(&path) {
                 Ok(Some(driver)) => return Ok(driver),
                 Ok(None) => {}
-                // A bare name that the loader does not know is no news; a file that is there and will not open is.
+                // That the loader does not know a bare name is not worth telling; that a file is there and will
+                // not open is.
                 Err(reason) if path.is_absolute() => {
                     missing = Missing::Broken { path: path.display().to_string(), reason };
                 }

@@ -15,18 +15,14 @@ const DRIVER_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 /// Why no stand-in can be prepared.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum StandInError {
     /// The library is not where it belongs.
     #[error("`{LIBRARY}` is not beside the executable (looked in {0}); `cargo build --release` makes it")]
     NoLibrary(String),
     /// The directory cannot be made.
     #[error("cannot prepare {path}: {error}")]
-    Directory {
-        /// The directory.
-        path: String,
-        /// Why not.
-        error: io::Error,
-    },
+    Directory { path: String, error: io::Error },
 }
 
 /// A directory in which the driver's names point at the stand-in.
@@ -81,7 +77,7 @@ impl DriverDirectory {
 
 const SEARCH_PATH: &str = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Whose directory it is: by number, which everybody has; a service or a container may have no `USER`.
+/// The owner's number, which everybody has; a service or a container may have no `USER`.
 fn user() -> String {
     #[cfg(unix)]
     {

@@ -1,7 +1,7 @@
 //! The driver's binary interface: result codes, handles, parameter structures, and what crosses as a pointer.
 //!
 //! Names are those of `cuda.h`, so that a reader finds them in the driver API's manual.
-#![allow(non_camel_case_types)]
+#![allow(non_camel_case_types, missing_docs)]
 
 pub mod numbers;
 pub mod pointers;
@@ -15,9 +15,7 @@ pub use structs::*;
 
 /// A driver object as its user sees it: opaque, and never dereferenced by us.
 pub type Handle = usize;
-/// A context.
 pub type CUcontext = Handle;
-/// A loaded module.
 pub type CUmodule = Handle;
 /// A kernel of a loaded module (entry points that take one also take a [`CUkernel`]).
 pub type CUfunction = Handle;
@@ -27,21 +25,16 @@ pub type CUlibrary = Handle;
 pub type CUkernel = Handle;
 /// A stream; 0 and 1 are the legacy default stream, 2 the calling thread's own.
 pub type CUstream = Handle;
-/// An event.
 pub type CUevent = Handle;
-/// A graph.
 pub type CUgraph = Handle;
-/// A node of a graph.
 pub type CUgraphNode = Handle;
 /// An instantiated graph.
 pub type CUgraphExec = Handle;
 /// A pool that stream-ordered allocations come from.
 pub type CUmemoryPool = Handle;
-/// A linker invocation.
 pub type CUlinkState = Handle;
 /// A device, by ordinal.
 pub type CUdevice = i32;
-/// An address in device memory.
 pub type CUdeviceptr = u64;
 /// A device address of the 32-bit interface of CUDA 2.
 pub type CUdeviceptr_v1 = u32;

@@ -20,12 +20,10 @@ entry_points! {
     cuCoredumpDeregisterStartCallback @ 13020 => nobody (callback: Handle);
     cuCoredumpGetAttribute @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCoredumpGetAttributeGlobal @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
-    cuCoredumpRegisterCompleteCallback @ 13020 => nobody (
-        callback: *mut c_void, user_data: *mut c_void, callback_out: Out<Handle>
-    );
-    cuCoredumpRegisterStartCallback @ 13020 => nobody (
-        callback: *mut c_void, user_data: *mut c_void, callback_out: Out<Handle>
-    );
+    cuCoredumpRegisterCompleteCallback @ 13020 => nobody (callback: *mut c_void, user_data: *mut c_void,
+        callback_out: Out<Handle>);
+    cuCoredumpRegisterStartCallback @ 13020 => nobody (callback: *mut c_void, user_data: *mut c_void,
+        callback_out: Out<Handle>);
     cuCoredumpSetAttribute @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCoredumpSetAttributeGlobal @ 12010 => nobody (attrib: u32, value: *mut c_void, size: Out<usize>);
     cuCtxFromGreenCtx @ 12040 => nobody (p_context: Out<CUcontext>, ctx: Handle);
@@ -33,62 +31,44 @@ entry_points! {
     cuDestroyExternalMemory @ 10000 => nobody (ext_mem: Handle);
     cuDestroyExternalSemaphore @ 10000 => nobody (ext_sem: Handle);
     cuDevResourceGenerateDesc @ 12040 => nobody (desc: Out<Handle>, resources: *mut c_void, nb_resources: u32);
-    cuDevSmResourceSplit @ 13010 => nobody (
-        result: *mut c_void, nb_groups: u32, input: *const c_void, remainder: *mut c_void, flags: u32,
-        group_params: *mut c_void
-    );
-    cuDevSmResourceSplitByCount @ 12040 => nobody (
-        result: *mut c_void, nb_groups: Out<u32>, input: *const c_void, remainder: *mut c_void, flags: u32,
-        min_count: u32
-    );
+    cuDevSmResourceSplit @ 13010 => nobody (result: *mut c_void, nb_groups: u32, input: *const c_void,
+        remainder: *mut c_void, flags: u32, group_params: *mut c_void);
+    cuDevSmResourceSplitByCount @ 12040 => nobody (result: *mut c_void, nb_groups: Out<u32>, input: *const c_void,
+        remainder: *mut c_void, flags: u32, min_count: u32);
     cuDeviceGetCliqueCount @ 13040 => nobody (count: Out<usize>, dev: CUdevice);
     cuDeviceGetCliqueInfo @ 13040 => nobody (clique_info: *mut c_void, count: Out<usize>, dev: CUdevice);
     cuDeviceGetDevResource @ 12040 => nobody (device: CUdevice, resource: *mut c_void, kind: u32);
     cuDeviceGetFabricClusterUuid @ 13040 => nobody (uuid: Out<CUuuid>, dev: CUdevice);
     cuDeviceGetNvSciSyncAttributes @ 10020 => nobody (nv_sci_sync_attr_list: *mut c_void, dev: CUdevice, flags: i32);
-    cuDeviceRegisterAsyncNotification @ 12040 => nobody (
-        device: CUdevice, callback_func: *mut c_void, user_data: *mut c_void, callback: Out<Handle>
-    );
+    cuDeviceRegisterAsyncNotification @ 12040 => nobody (device: CUdevice, callback_func: *mut c_void,
+        user_data: *mut c_void, callback: Out<Handle>);
     cuDeviceUnregisterAsyncNotification @ 12040 => nobody (device: CUdevice, callback: Handle);
-    cuExternalMemoryGetMappedBuffer @ 10000 => nobody (
-        dev_ptr: Out<CUdeviceptr>, ext_mem: Handle, buffer_desc: *const c_void
-    );
-    cuExternalMemoryGetMappedMipmappedArray @ 10000 => nobody (
-        mipmap: Out<Handle>, ext_mem: Handle, mipmap_desc: *const c_void
-    );
-    cuFabricCpyBatchAsync @ 13050 / cuFabricCpyBatchAsync_ptsz @ 13050 => nobody (
-        num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
-    );
+    cuExternalMemoryGetMappedBuffer @ 10000 => nobody (dev_ptr: Out<CUdeviceptr>, ext_mem: Handle,
+        buffer_desc: *const c_void);
+    cuExternalMemoryGetMappedMipmappedArray @ 10000 => nobody (mipmap: Out<Handle>, ext_mem: Handle,
+        mipmap_desc: *const c_void);
+    cuFabricCpyBatchAsync @ 13050 / cuFabricCpyBatchAsync_ptsz @ 13050 => nobody (num_ops: usize, op_list: *mut c_void,
+        flags: u64, stream: CUstream);
     cuFlushGPUDirectRDMAWrites @ 11030 => tools (target: u32, scope: u32);
-    cuGLGetDevices @ 4010 => nobody (
-        count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32
-    );
-    cuGLGetDevices_v2 @ 6050 => nobody (
-        count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32
-    );
+    cuGLGetDevices @ 4010 => nobody (count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32);
+    cuGLGetDevices_v2 @ 6050 => nobody (count: Out<u32>, devices: Out<CUdevice>, device_count: u32, device_list: u32);
     cuGraphicsEGLRegisterImage @ 7000 => nobody (resource: Out<Handle>, image: *mut c_void, flags: u32);
     cuGraphicsGLRegisterBuffer @ 3000 => nobody (resource: Out<Handle>, buffer: u32, flags: u32);
     cuGraphicsGLRegisterImage @ 3000 => nobody (resource: Out<Handle>, image: u32, target: u32, flags: u32);
-    cuGraphicsMapResources @ 3000 / cuGraphicsMapResources_ptsz @ 7000 => nobody (
-        count: u32, resources: Out<Handle>, stream: CUstream
-    );
+    cuGraphicsMapResources @ 3000 / cuGraphicsMapResources_ptsz @ 7000 => nobody (count: u32, resources: Out<Handle>,
+        stream: CUstream);
     cuGraphicsResourceGetMappedMipmappedArray @ 5000 => nobody (p_mipmapped_array: Out<Handle>, resource: Handle);
-    cuGraphicsResourceGetMappedPointer_v2 @ 3020 => nobody (
-        p_dev_ptr: Out<CUdeviceptr>, p_size: Out<usize>, resource: Handle
-    );
+    cuGraphicsResourceGetMappedPointer_v2 @ 3020 => nobody (p_dev_ptr: Out<CUdeviceptr>, p_size: Out<usize>,
+        resource: Handle);
     cuGraphicsResourceSetMapFlags @ 3000 => nobody (resource: Handle, flags: u32);
     cuGraphicsResourceSetMapFlags_v2 @ 6050 => nobody (resource: Handle, flags: u32);
-    cuGraphicsSubResourceGetMappedArray @ 3000 => nobody (
-        p_array: Out<Handle>, resource: Handle, array_index: u32, mip_level: u32
-    );
-    cuGraphicsResourceGetMappedEglFrame @ 7000 => nobody (
-        frame: *mut c_void, resource: Handle, index: u32, mip_level: u32
-    );
+    cuGraphicsSubResourceGetMappedArray @ 3000 => nobody (p_array: Out<Handle>, resource: Handle, array_index: u32,
+        mip_level: u32);
+    cuGraphicsResourceGetMappedEglFrame @ 7000 => nobody (frame: *mut c_void, resource: Handle, index: u32, mip_level: u32);
     cuGraphicsVDPAURegisterOutputSurface @ 3010 => nobody (resource: Out<Handle>, surface: u32, flags: u32);
     cuGraphicsVDPAURegisterVideoSurface @ 3010 => nobody (resource: Out<Handle>, surface: u32, flags: u32);
-    cuGraphicsUnmapResources @ 3000 / cuGraphicsUnmapResources_ptsz @ 7000 => nobody (
-        count: u32, resources: Out<Handle>, stream: CUstream
-    );
+    cuGraphicsUnmapResources @ 3000 / cuGraphicsUnmapResources_ptsz @ 7000 => nobody (count: u32, resources: Out<Handle>,
+        stream: CUstream);
     cuGraphicsUnregisterResource @ 3000 => nobody (resource: Handle);
     cuGreenCtxCreate @ 12040 => nobody (ctx: Out<Handle>, desc: Handle, dev: CUdevice, flags: u32);
     cuGreenCtxDestroy @ 12040 => nobody (ctx: Handle);
@@ -106,18 +86,14 @@ entry_points! {
     cuIpcOpenMemHandle @ 4010 => nobody (pdptr: Out<CUdeviceptr>, handle: IpcHandle, flags: u32);
     cuIpcOpenMemHandle_v2 @ 11000 => nobody (pdptr: Out<CUdeviceptr>, handle: IpcHandle, flags: u32);
     cuLogicalEndpointAddDevice @ 13030 => nobody (le_id: u32, dev: CUdevice);
-    cuLogicalEndpointBindAddr @ 13030 => nobody (
-        le_id: u32, dev: CUdevice, offset: u64, ptr: *mut c_void, size: u64, flags: u64
-    );
-    cuLogicalEndpointBindMem @ 13030 => nobody (
-        le_id: u32, dev: CUdevice, offset: u64, mem_handle: u64, mem_offset: u64, size: u64, flags: u64
-    );
+    cuLogicalEndpointBindAddr @ 13030 => nobody (le_id: u32, dev: CUdevice, offset: u64, ptr: *mut c_void, size: u64,
+        flags: u64);
+    cuLogicalEndpointBindMem @ 13030 => nobody (le_id: u32, dev: CUdevice, offset: u64, mem_handle: u64, mem_offset: u64,
+        size: u64, flags: u64);
     cuLogicalEndpointCreate @ 13030 => nobody (le_id: u32, prop: *const c_void);
     cuLogicalEndpointDestroy @ 13030 => nobody (le_id: u32);
     cuLogicalEndpointExport @ 13030 => nobody (handle: *mut c_void, le_id: u32, handle_type: u32);
-    cuLogicalEndpointGetLimits @ 13030 => nobody (
-        bind_alignment: Out<u64>, max_size: Out<u64>, prop: *const c_void
-    );
+    cuLogicalEndpointGetLimits @ 13030 => nobody (bind_alignment: Out<u64>, max_size: Out<u64>, prop: *const c_void);
     cuLogicalEndpointIdRelease @ 13030 => nobody (le_id: u32, count: u32);
     cuLogicalEndpointIdReserve @ 13030 => nobody (le_id: Out<u32>, count: u32);
     cuLogicalEndpointImport @ 13030 => nobody (le_id: u32, handle: *const c_void, handle_type: u32);
@@ -126,53 +102,41 @@ entry_points! {
     cuLogsCurrent @ 12090 => nobody (iterator_out: Out<u32>, flags: u32);
     cuLogsDumpToFile @ 12090 => nobody (iterator: Out<u32>, path_to_file: Text, flags: u32);
     cuLogsDumpToMemory @ 12090 => nobody (iterator: Out<u32>, buffer: Out<c_char>, size: Out<usize>, flags: u32);
-    cuLogsRegisterCallback @ 12090 => nobody (
-        callback_func: *mut c_void, user_data: *mut c_void, callback_out: Out<Handle>
-    );
+    cuLogsRegisterCallback @ 12090 => nobody (callback_func: *mut c_void, user_data: *mut c_void,
+        callback_out: Out<Handle>);
     cuLogsUnregisterCallback @ 12090 => nobody (callback: Handle);
-    cuMemExportToShareableHandle @ 10020 => nobody (
-        shareable_handle: *mut c_void, handle: u64, handle_type: u32, flags: u64
-    );
-    cuMemGetHandleForAddressRange @ 11070 => nobody (
-        handle: *mut c_void, dptr: CUdeviceptr, size: usize, handle_type: u32, flags: u64
-    );
+    cuMemExportToShareableHandle @ 10020 => nobody (shareable_handle: *mut c_void, handle: u64, handle_type: u32,
+        flags: u64);
+    cuMemGetHandleForAddressRange @ 11070 => nobody (handle: *mut c_void, dptr: CUdeviceptr, size: usize, handle_type: u32,
+        flags: u64);
     cuMemImportFromShareableHandle @ 10020 => nobody (handle: Out<u64>, os_handle: *mut c_void, sh_handle_type: u32);
     cuMulticastAddDevice @ 12010 => multicast (mc_handle: u64, dev: CUdevice);
-    cuMulticastBindAddr @ 12010 => multicast (
-        mc_handle: u64, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
-    );
-    cuMulticastBindAddr_v2 @ 13010 => multicast (
-        mc_handle: u64, dev: CUdevice, mc_offset: usize, memptr: CUdeviceptr, size: usize, flags: u64
-    );
-    cuMulticastBindMem @ 12010 => multicast (
-        mc_handle: u64, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
-    );
-    cuMulticastBindMem_v2 @ 13010 => multicast (
-        mc_handle: u64, dev: CUdevice, mc_offset: usize, mem_handle: u64, mem_offset: usize, size: usize, flags: u64
-    );
+    cuMulticastBindAddr @ 12010 => multicast (mc_handle: u64, mc_offset: usize, memptr: CUdeviceptr, size: usize,
+        flags: u64);
+    cuMulticastBindAddr_v2 @ 13010 => multicast (mc_handle: u64, dev: CUdevice, mc_offset: usize, memptr: CUdeviceptr,
+        size: usize, flags: u64);
+    cuMulticastBindMem @ 12010 => multicast (mc_handle: u64, mc_offset: usize, mem_handle: u64, mem_offset: usize,
+        size: usize, flags: u64);
+    cuMulticastBindMem_v2 @ 13010 => multicast (mc_handle: u64, dev: CUdevice, mc_offset: usize, mem_handle: u64,
+        mem_offset: usize, size: usize, flags: u64);
     cuMulticastCreate @ 12010 => multicast (mc_handle: Out<u64>, prop: In<CUmulticastObjectProp>);
     cuMulticastGetGranularity @ 12010 => multicast (granularity: Out<usize>, prop: In<CUmulticastObjectProp>, option: u32);
     cuMulticastUnbind @ 12010 => multicast (mc_handle: u64, dev: CUdevice, mc_offset: usize, size: usize);
     cuProfilerInitialize @ 0 => tools (config_file: Text, output_file: Text, output_mode: u32);
     cuProfilerStart @ 0 => tools ();
     cuProfilerStop @ 0 => tools ();
-    cuSignalExternalSemaphoresAsync @ 10000 / cuSignalExternalSemaphoresAsync_ptsz @ 10000 => nobody (
-        ext_sem_array: In<Handle>, params_array: *const c_void, num_ext_sems: u32, stream: CUstream
-    );
-    cuStreamBeginCaptureToCig @ 13010 / cuStreamBeginCaptureToCig_ptsz @ 13010 => nobody (
-        stream: CUstream, stream_cig_capture_params: *mut c_void
-    );
+    cuSignalExternalSemaphoresAsync @ 10000 / cuSignalExternalSemaphoresAsync_ptsz @ 10000 => nobody (ext_sem_array: In<Handle>,
+        params_array: *const c_void, num_ext_sems: u32, stream: CUstream);
+    cuStreamBeginCaptureToCig @ 13010 / cuStreamBeginCaptureToCig_ptsz @ 13010 => nobody (stream: CUstream,
+        stream_cig_capture_params: *mut c_void);
     cuStreamEndCaptureToCig @ 13010 / cuStreamEndCaptureToCig_ptsz @ 13010 => nobody (stream: CUstream);
-    cuStreamGetDevResource @ 13010 / cuStreamGetDevResource_ptsz @ 13010 => nobody (
-        stream: CUstream, resource: *mut c_void, kind: u32
-    );
+    cuStreamGetDevResource @ 13010 / cuStreamGetDevResource_ptsz @ 13010 => nobody (stream: CUstream, resource: *mut c_void,
+        kind: u32);
     cuStreamGetGreenCtx @ 12040 => nobody (stream: CUstream, ctx: Out<Handle>);
-    cuUserObjectCreate @ 11030 => graph (
-        object_out: Out<Handle>, ptr: *mut c_void, destroy: CUhostFn, initial_refcount: u32, flags: u32
-    );
+    cuUserObjectCreate @ 11030 => graph (object_out: Out<Handle>, ptr: *mut c_void, destroy: CUhostFn,
+        initial_refcount: u32, flags: u32);
     cuUserObjectRelease @ 11030 => graph (object: Handle, count: u32);
     cuUserObjectRetain @ 11030 => graph (object: Handle, count: u32);
-    cuWaitExternalSemaphoresAsync @ 10000 / cuWaitExternalSemaphoresAsync_ptsz @ 10000 => nobody (
-        ext_sem_array: In<Handle>, params_array: *const c_void, num_ext_sems: u32, stream: CUstream
-    );
+    cuWaitExternalSemaphoresAsync @ 10000 / cuWaitExternalSemaphoresAsync_ptsz @ 10000 => nobody (ext_sem_array: In<Handle>,
+        params_array: *const c_void, num_ext_sems: u32, stream: CUstream);
 }

@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use virtual_gpu::profiler::LaunchProfile;
 
 use crate::objects::device::first;
+use crate::per_process::of_this_process;
 
 /// Closes the list of launches and the document.
 const END: &str = "]}";
@@ -27,9 +28,9 @@ enum Sink {
     },
     /// A document that is written when the process ends.
     AtEnd { text: String },
-    /// Nowhere any more: it was said why.
+    /// Nowhere any more; the reason was given.
     Failed(String),
-    /// Nowhere any more: the document was handed over.
+    /// Nowhere any more; the document was handed over.
     Ended,
 }
 
@@ -52,11 +53,6 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
 fn named() -> Option<PathBuf> {
     let name = std::env::var("WARPSMITH_PROFILE").ok().filter(|name| !name.is_empty())?;
     Some(of_this_process(&name))
-}
-
-/// A file's name, in which `{pid}` becomes the process' number.
-pub fn of_this_process(name: &str) -> PathBuf {
-    PathBuf::from(name.replace("{pid}", &std::process::id().to_string()))
 }
 
 /// Whether a file asks for launches.
@@ -177,7 +173,7 @@ pub fn add(launch: &LaunchProfile) {
 
 extern "C" fn write_at_exit() {
     if let Some(profile) = profile().as_mut().filter(|profile| profile.pid == std::process::id()) {
-        // What failed earlier was said then.
+        // An earlier failure was reported then.
         let told = matches!(profile.sink, Sink::Failed(_));
         match profile.end() {
             Err(reason) if !told => eprintln!("warpsmith: {reason}"),
