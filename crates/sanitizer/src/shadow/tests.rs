@@ -1,6 +1,7 @@
 //! The shadow, access by access.
 
 use super::*;
+use crate::clock::Clocks;
 
 const READ: Touch = Touch {
     write: false,

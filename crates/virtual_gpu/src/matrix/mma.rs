@@ -31,9 +31,9 @@ pub(crate) struct Mma {
     pub c: Accumulator,
     pub d: Accumulator,
     /// `.col` A and `.row` B: only m8n8k4 of `f16` has a choice.
-    a_by_columns: bool,
-    b_by_rows: bool,
-    saturate: bool,
+    pub(super) a_by_columns: bool,
+    pub(super) b_by_rows: bool,
+    pub(super) saturate: bool,
     /// `.and.popc` rather than `.xor.popc`.
     and: bool,
     /// Of each step of an `f64` product.
@@ -168,13 +168,6 @@ impl Mma {
         };
         let saturates = matches!(self.a, S8 | U8 | S4 | U4);
         same_kind && accumulators && self.c == self.d && (saturates || !self.saturate)
-    }
-
-    /// `m8n8k4` of `f16`: four products, one in each pair of quads.
-    pub fn is_quad_pairs(&self) -> bool {
-        self.shape == Shape { m: 8, n: 8, k: 4 }
-            && (self.a, self.b) == (Element::F16, Element::F16)
-            && !self.saturate
     }
 
     /// Registers of each operand, of 64 bits for `f64`, else of 32.
@@ -355,74 +348,6 @@ impl Mma {
         }
         d
     }
-
-    fn quad_pairs(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
-        self.in_quad_pairs(
-            (a, b, c),
-            |bits| Element::F16.float(bits),
-            |row, column, c| product::round(product::dot(row, column, product::widen(c, self.c)), self.d),
-        )
-    }
-
-    fn undefined_of_quad_pairs(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
-        self.in_quad_pairs(
-            (a, b, c),
-            |bits| bits != 0,
-            |row, column, c| product::all_if(row.contains(&true) || column.contains(&true) || c != 0, self.d),
-        )
-    }
-
-    /// D from a function of a row of A, a column of B and C's bits.
-    fn in_quad_pairs<T: Copy + Default>(
-        &self,
-        (a, b, c): (&[Row], &[Row], &[Row]),
-        convert: impl Fn(u32) -> T,
-        element: impl Fn(&[T], &[T], u32) -> u32,
-    ) -> Vec<Row> {
-        let mut d = vec![[0; 32]; self.counts().d];
-        let half =
-            |registers: &[Row], lane: usize, i: usize| convert(field(registers[i / 2][lane], i % 2, 16));
-        // Of a lane with number n in its eight: A's row n along k if by rows, else A's column n % 4, four rows of it.
-        for pair in 0..4 {
-            let mut rows = Lines::new(8, 4);
-            let mut columns = Lines::new(8, 4);
-            let lanes = (0..32).filter(|&lane| fragment::quad_pair(lane).0 == pair);
-            for lane in lanes.clone() {
-                let number = fragment::quad_pair(lane).1;
-                for i in 0..4 {
-                    match self.a_by_columns {
-                        false => rows.set(number, i, half(a, lane, i)),
-                        true => rows.set(i + (number & 4), number & 3, half(a, lane, i)),
-                    }
-                    match self.b_by_rows {
-                        false => columns.set(number, i, half(b, lane, i)),
-                        true => columns.set(i + (number & 4), number & 3, half(b, lane, i)),
-                    }
-                }
-            }
-            let place = |format, number, i| match format {
-                Accumulator::F16 => (number, i),
-                _ => fragment::c_of_quad_pair(number, i),
-            };
-            let mut elements = [[0; 8]; 8];
-            for lane in lanes.clone() {
-                for i in 0..8 {
-                    let (row, column) = place(self.c, fragment::quad_pair(lane).1, i);
-                    let per = 32 / self.c.bits() as usize;
-                    let c = field(c[i / per][lane], i % per, self.c.bits());
-                    elements[row][column] = element(rows.line(row), columns.line(column), c);
-                }
-            }
-            for lane in lanes {
-                for i in 0..8 {
-                    let (row, column) = place(self.d, fragment::quad_pair(lane).1, i);
-                    let per = 32 / self.d.bits() as usize;
-                    d[i / per][lane] |= elements[row][column] << (i % per * 16);
-                }
-            }
-        }
-        d
-    }
 }
 
 /// Bits of element `index` of a register.
@@ -560,37 +485,6 @@ mod tests {
         let form = mma("sync.aligned.m8n8k32.row.col.s32.s4.u4.s32").unwrap();
         let d = form.execute(&[[0xFFFF_FFFF; 32]], &[[0xFFFF_FFFF; 32]], &[[0; 32]; 2]);
         assert!(d.iter().flatten().all(|&d| d as i32 == -15 * 32));
-    }
-
-    /// Row n of A is n + 1 along k, column j of B is j + 1: D[n][j] = 4·(n + 1)·(j + 1), in all four pairs of quads and
-    /// both layouts.
-    #[test]
-    fn the_four_products_of_m8n8k4() {
-        let h = |value: usize| u32::from(half::f16::from_f32(value as f32).to_bits());
-        for (words, by_columns, by_rows) in [
-            ("sync.aligned.m8n8k4.row.col.f32.f16.f16.f32", false, false),
-            ("sync.aligned.m8n8k4.col.row.f32.f16.f16.f32", true, true),
-        ] {
-            let number = |lane: usize| lane % 4 + lane / 16 * 4;
-            let line =
-                |across: bool, lane: usize, i: usize| if across { i + lane / 16 * 4 } else { number(lane) };
-            let fill = |across: bool| -> [Row; 2] {
-                std::array::from_fn(|r| {
-                    std::array::from_fn(|lane| {
-                        h(line(across, lane, 2 * r) + 1) | h(line(across, lane, 2 * r + 1) + 1) << 16
-                    })
-                })
-            };
-            let d = mma(words).unwrap().execute(&fill(by_columns), &fill(by_rows), &[[0; 32]; 8]);
-            for lane in 0..32 {
-                for i in 0..8 {
-                    // The manual: row X or X + 4 with X = (lane & 1) + (i & 2), column (i & 4) + (lane & 2) + (i & 1).
-                    let row = (lane & 1) + (i & 2) + if lane < 16 { 0 } else { 4 };
-                    let column = (i & 4) + (lane & 2) + (i & 1);
-                    assert_eq!(f32::from_bits(d[i][lane]), (4 * (row + 1) * (column + 1)) as f32);
-                }
-            }
-        }
     }
 
     #[test]

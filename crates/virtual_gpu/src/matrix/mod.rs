@@ -5,6 +5,7 @@ pub(crate) mod element;
 pub(crate) mod fragment;
 pub(crate) mod mma;
 pub(crate) mod product;
+mod quad_pairs;
 pub(crate) mod sparse;
 pub(crate) mod wgmma;
 pub(crate) mod wmma;

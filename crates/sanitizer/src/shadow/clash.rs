@@ -1,0 +1,114 @@
+//! Whether a touch of a word clashes with an earlier one.
+
+use super::stamp::{ASYNCHRONOUS, LUCKY, STRONG, Stamp, VOLATILE, WIDE, WRITE};
+use crate::clock::{Clocks, Step};
+
+/// How two accesses clash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clash {
+    /// Nothing orders them.
+    Unordered,
+    /// The later one has read a flag that orders them, and lacks the fence that makes it count.
+    NoAcquire,
+    /// Nothing orders them, and both write the same.
+    Equal,
+    /// Both are strong, so PTX sees no race. One is volatile and right only if something orders them, and nothing does.
+    Luck,
+    /// The memory is that of a block of the cluster that may have ended.
+    Gone,
+    /// A plain store, which the bulk copy or product may not see without a fence between the proxies.
+    NoProxyFence,
+}
+
+impl Clash {
+    /// Whether another clash of the same access is the better one to tell.
+    pub(super) fn is_minor(self) -> bool {
+        matches!(self, Clash::Equal | Clash::Luck)
+    }
+}
+
+/// What is asked of the shadow: one touch by lanes that know the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Asking<'a> {
+    /// Who, how.
+    pub stamp: Stamp,
+    /// Up to this step all is known.
+    pub floor: Step,
+    /// For the rest.
+    pub clocks: &'a Clocks,
+}
+
+impl Asking<'_> {
+    /// How an earlier touch clashes with this one, if it does; at least one of the two writes.
+    #[inline]
+    pub(super) fn clash(&self, earlier: &Stamp, shared: bool) -> Option<Clash> {
+        let asynchronous = earlier.who & ASYNCHRONOUS != 0;
+        if earlier.bytes() & self.stamp.bytes() == 0
+            || !asynchronous && earlier.is_old(&self.stamp, self.floor)
+        {
+            return None;
+        }
+        if earlier.is_empty() { None } else { self.clash_slowly(earlier, shared) }
+    }
+
+    fn clash_slowly(&self, earlier: &Stamp, shared: bool) -> Option<Clash> {
+        let later = &self.stamp;
+        if earlier.is_idle() && later.is_narrow() || later.is_idle() && earlier.is_narrow() {
+            return None;
+        }
+        let both = earlier.who & later.who;
+        if both & STRONG != 0 && (earlier.block == later.block || both & WIDE != 0) {
+            // Lanes that keep in step by `volatile` alone did so on chips that ran a warp as one.
+            let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
+            let in_step = shared && both & VOLATILE != 0 && one_warp;
+            if !in_step {
+                return self.by_luck(earlier).then_some(Clash::Luck);
+            }
+        }
+        if earlier.is_asynchronous() {
+            return Some(Clash::Unordered);
+        }
+        let mut clash = None;
+        for lane in [later.first(), later.last()] {
+            let thread = later.warp() * 32 + lane;
+            for of in [earlier.first(), earlier.last()] {
+                let of = earlier.warp() * 32 + of;
+                if self.clocks.knows(thread, earlier.block, of, earlier.step) {
+                    continue;
+                }
+                if !self.clocks.has_read_of(thread, earlier.block, of, earlier.step) {
+                    return Some(Clash::Unordered);
+                }
+                // A volatile or relaxed access behind the flag passes the caches.
+                if later.who & STRONG == 0 {
+                    clash = Some(Clash::NoAcquire);
+                }
+            }
+        }
+        clash
+    }
+
+    /// Whether nothing but luck orders two strong accesses, one of them volatile: an update beside the writes of others, or
+    /// data that is read beside its writer.
+    fn by_luck(&self, earlier: &Stamp) -> bool {
+        let later = &self.stamp;
+        if (earlier.who | later.who) & LUCKY == 0 {
+            return false;
+        }
+        let write = |stamp: &Stamp| stamp.who & WRITE != 0;
+        let relies = match (write(earlier), write(later)) {
+            (true, true) => true,
+            (true, false) => later.who & LUCKY != 0 && earlier.who & VOLATILE != 0,
+            (false, _) => earlier.who & LUCKY != 0 && later.who & VOLATILE != 0,
+        };
+        relies
+            && [later.first(), later.last()].into_iter().any(|lane| {
+                let thread = later.warp() * 32 + lane;
+                [earlier.first(), earlier.last()].into_iter().any(|of| {
+                    let of = earlier.warp() * 32 + of;
+                    !self.clocks.knows(thread, earlier.block, of, earlier.step)
+                        && !self.clocks.has_read_of(thread, earlier.block, of, earlier.step)
+                })
+            })
+    }
+}
