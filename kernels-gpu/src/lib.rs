@@ -67,17 +67,9 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
     ("matmul", base::product::parts::KERNELS),
     ("matmul", base::product::pack::KERNELS),
     #[cfg(feature = "ladder")]
-    ("matmul", base::ladder::registers_1d::KERNELS),
+    ("matmul", base::ladder::KERNELS),
     #[cfg(feature = "ladder")]
-    ("matmul", base::ladder::registers_2d::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", base::ladder::vectors::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", ampere::ladder::asynchronous::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", ampere::ladder::warps::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", ampere::ladder::ordered::KERNELS),
+    ("matmul", ampere::ladder::KERNELS),
     ("transpose", base::transpose::KERNELS),
     ("transpose", base::transpose::vectorised::KERNELS),
     ("transpose", base::transpose::shifted::KERNELS),

@@ -169,6 +169,26 @@ pub fn cases() -> Vec<Case> {
             Ok(())
         }));
     }
+    // The steps of the ladder take whole tiles: several of them with more stages than the ring has, and for the last step
+    // more tiles than an H200 has multiprocessors.
+    #[cfg(feature = "ladder")]
+    for (name, shape) in [
+        ("hopper-one-group", (256, 512, 640)),
+        ("hopper-ring", (256, 512, 640)),
+        ("hopper-registers", (256, 512, 640)),
+        ("hopper-persistent", (256, 512, 640)),
+        ("hopper-persistent", (134 * 128, 256, 64)),
+    ] {
+        let case = format!("ladder::{name}::{}x{}x{}", shape.0, shape.1, shape.2);
+        on_hopper.push(Case::new(case, move |device| {
+            let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
+            anyhow::ensure!(
+                both::<Bf16, Bf16>(device, name, Place::Dense, problem)?,
+                "{name} takes whole tiles"
+            );
+            Ok(())
+        }));
+    }
     cases.extend(on_hopper.into_iter().map(|case| case.needs(HOPPER)));
     cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
         let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);

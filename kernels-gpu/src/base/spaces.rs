@@ -52,17 +52,27 @@ fn index() -> usize {
     thread::index_1d() as usize
 }
 
+/// The polynomial of this thread's element.
+///
+/// # Safety
+/// `y` holds as many elements as `x`.
+#[inline(always)]
+unsafe fn evaluate(x: &[f32], y: *mut f32, coefficient: impl Fn(usize) -> f32) {
+    let i = index();
+    if i < x.len() {
+        // SAFETY: i < x.len().
+        unsafe { *y.add(i) = polynomial(x[i], coefficient) };
+    }
+}
+
 /// Coefficients passed by value: read from parameter space, kept in registers.
 ///
 /// # Safety
 /// `y` holds as many elements as `x`.
 #[kernel]
 pub unsafe fn spaces_parameter(c: Coefficients, x: &[f32], y: *mut f32) {
-    let i = index();
-    if i < x.len() {
-        // SAFETY: i < x.len().
-        unsafe { *y.add(i) = polynomial(x[i], |power| c[power]) };
-    }
+    // SAFETY: the contract.
+    unsafe { evaluate(x, y, |power| c[power]) };
 }
 
 /// Coefficients in an array that is indexed by a number known only at run time: it cannot be in registers, so each
@@ -103,10 +113,7 @@ pub unsafe fn spaces_shared(c: &[f32], x: &[f32], y: *mut f32) {
             *shared.add(thread) = *c.get_unchecked(thread);
         }
         thread::sync_threads();
-        let i = index();
-        if i < x.len() {
-            *y.add(i) = polynomial(x[i], |power| *shared.add(power));
-        }
+        evaluate(x, y, |power| *shared.add(power));
     }
 }
 
@@ -116,11 +123,8 @@ pub unsafe fn spaces_shared(c: &[f32], x: &[f32], y: *mut f32) {
 /// `c` holds 4 elements, `y` as many as `x`.
 #[kernel]
 pub unsafe fn spaces_global(c: &[f32], x: &[f32], y: *mut f32) {
-    let i = index();
-    if i < x.len() {
-        // SAFETY: i < x.len(), power < 4.
-        unsafe { *y.add(i) = polynomial(x[i], |power| *c.get_unchecked(power)) };
-    }
+    // SAFETY: the contract; power < 4.
+    unsafe { evaluate(x, y, |power| *c.get_unchecked(power)) };
 }
 
 /// Coefficients in a static in global memory.
@@ -129,14 +133,9 @@ pub unsafe fn spaces_global(c: &[f32], x: &[f32], y: *mut f32) {
 /// `y` holds as many elements as `x`.
 #[kernel]
 pub unsafe fn spaces_global_static(x: &[f32], y: *mut f32) {
-    let i = index();
-    if i < x.len() {
-        // SAFETY: the host sets the static before the launch; no kernel writes it.
-        unsafe {
-            let c = &raw const GLOBAL_COEFFICIENTS;
-            *y.add(i) = polynomial(x[i], |power| (*c)[power]);
-        }
-    }
+    let c = &raw const GLOBAL_COEFFICIENTS;
+    // SAFETY: the contract; the host sets the static before the launch, and no kernel writes it.
+    unsafe { evaluate(x, y, |power| (*c)[power]) };
 }
 
 /// Coefficients in a static in constant memory: one read serves all lanes that ask for the same word.
@@ -145,14 +144,9 @@ pub unsafe fn spaces_global_static(x: &[f32], y: *mut f32) {
 /// `y` holds as many elements as `x`.
 #[kernel]
 pub unsafe fn spaces_constant(x: &[f32], y: *mut f32) {
-    let i = index();
-    if i < x.len() {
-        // SAFETY: the host sets the static before the launch; no kernel can write it.
-        unsafe {
-            let c = &raw const CONSTANT_COEFFICIENTS;
-            *y.add(i) = polynomial(x[i], |power| (*c)[power]);
-        }
-    }
+    let c = &raw const CONSTANT_COEFFICIENTS;
+    // SAFETY: the contract; the host sets the static before the launch, and no kernel can write it.
+    unsafe { evaluate(x, y, |power| (*c)[power]) };
 }
 
 /// Scope, first launch: every block writes its number into its own shared word and into a global static.

@@ -16,8 +16,6 @@ use tile::Four;
 
 use crate::gemm::Gemm;
 
-listed! { matmul_warps }
-
 pub const BLOCK_M: usize = 128;
 pub const BLOCK_N: usize = 256;
 /// Elements along K that a stage holds.

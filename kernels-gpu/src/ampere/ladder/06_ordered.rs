@@ -21,8 +21,6 @@ use tile::{Four, Raster, SharedAddress, repeat};
 
 use crate::gemm::Gemm;
 
-listed! { matmul_ordered }
-
 pub const BLOCK_M: usize = 128;
 pub const BLOCK_N: usize = 256;
 pub const THREADS: usize = 256;

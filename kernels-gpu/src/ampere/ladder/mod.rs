@@ -6,3 +6,7 @@ pub mod asynchronous;
 pub mod ordered;
 #[path = "05_warps.rs"]
 pub mod warps;
+
+#[cfg(feature = "host")]
+use self::{asynchronous::matmul_asynchronous, ordered::matmul_ordered, warps::matmul_warps};
+listed! { matmul_asynchronous matmul_warps matmul_ordered }

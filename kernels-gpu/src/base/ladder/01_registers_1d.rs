@@ -16,8 +16,6 @@ use tile::{Plain, shared_tile};
 
 use crate::gemm::Gemm;
 
-listed! { matmul_registers_1d }
-
 /// Rows and columns of C that a block computes.
 pub const BLOCK: usize = 64;
 /// Elements along K that are in shared memory at a time.

@@ -15,8 +15,6 @@ use tile::{Plain, shared_tile};
 
 use crate::gemm::Gemm;
 
-listed! { matmul_registers_2d }
-
 /// Rows and columns of C that a block computes.
 pub const BLOCK: usize = 128;
 /// Elements along K that are in shared memory at a time.

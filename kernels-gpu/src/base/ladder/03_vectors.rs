@@ -14,8 +14,6 @@ use tile::Four;
 
 use crate::gemm::Gemm;
 
-listed! { matmul_vectors }
-
 /// Rows and columns of C that a block computes.
 pub const BLOCK: usize = 128;
 /// Elements along K that are in shared memory at a time.
@@ -55,52 +53,30 @@ pub unsafe fn matmul_vectors(p: Gemm, a: *const f32, b: *const f32, c: *mut f32)
             *tile_b.add(row * BLOCK + col).cast::<Four<f32>>() =
                 *b.add((first + row) * n + block_col + col).cast::<Four<f32>>();
             thread::sync_threads();
-            multiply::<PITCH, BLOCK>(&mut sums, tile_a.add(4 * y), tile_b.add(4 * x));
+            let (from_a, from_b) = (tile_a.add(4 * y), tile_b.add(4 * x));
+            for i in 0..STEP {
+                cuda_std::unroll!(full);
+                // Four rows, and the four that are 64 further; likewise columns.
+                let eight = |from: *const f32| [0, 64].map(|apart| (*from.add(apart).cast::<Four<f32>>()).0);
+                let (rows, cols) = (eight(from_a.add(i * PITCH)), eight(from_b.add(i * BLOCK)));
+                for r in 0..EDGE {
+                    cuda_std::unroll!(full);
+                    for c in 0..EDGE {
+                        cuda_std::unroll!(full);
+                        sums[r][c] = GpuFloat::mul_add(rows[r / 4][r % 4], cols[c / 4][c % 4], sums[r][c]);
+                    }
+                }
+            }
             thread::sync_threads();
             first += STEP;
         }
-        store(p, c, (block_row + 4 * y, block_col + 4 * x), &sums);
-    }
-}
-
-/// Multiplies one stage: the thread's rows are at `a` and 64 on, its columns at `b` and 64 on, `PITCH_A` and `PITCH_B` words
-/// from one k to the next.
-#[inline(always)]
-unsafe fn multiply<const PITCH_A: usize, const PITCH_B: usize>(
-    sums: &mut [[f32; EDGE]; EDGE],
-    a: *const f32,
-    b: *const f32,
-) {
-    for k in 0..STEP {
-        cuda_std::unroll!(full);
-        // SAFETY: the caller's tiles are as long as the steps and aligned.
-        let (from_a, from_b) = unsafe {
-            let two =
-                |from: *const f32| ((*from.cast::<Four<f32>>()).0, (*from.add(64).cast::<Four<f32>>()).0);
-            (two(a.add(k * PITCH_A)), two(b.add(k * PITCH_B)))
-        };
+        let (row, col) = (block_row + 4 * y, block_col + 4 * x);
         for r in 0..EDGE {
             cuda_std::unroll!(full);
-            for c in 0..EDGE {
+            for i in 0..EDGE {
                 cuda_std::unroll!(full);
-                let a = if r < 4 { from_a.0[r % 4] } else { from_a.1[r % 4] };
-                let b = if c < 4 { from_b.0[c % 4] } else { from_b.1[c % 4] };
-                sums[r][c] = GpuFloat::mul_add(a, b, sums[r][c]);
+                p.store(c, row + r / 4 * 64 + r % 4, col + i / 4 * 64 + i % 4, sums[r][i]);
             }
-        }
-    }
-}
-
-/// Stores the sums of a thread whose first row and column are `first`.
-#[inline(always)]
-unsafe fn store(p: Gemm, c: *mut f32, first: (usize, usize), sums: &[[f32; EDGE]; EDGE]) {
-    for r in 0..EDGE {
-        cuda_std::unroll!(full);
-        for col in 0..EDGE {
-            cuda_std::unroll!(full);
-            let (row, column) = (first.0 + r / 4 * 64 + r % 4, first.1 + col / 4 * 64 + col % 4);
-            // SAFETY: the kernels' contract.
-            unsafe { p.store(c, row, column, sums[r][col]) };
         }
     }
 }

@@ -22,3 +22,7 @@ pub mod registers_1d;
 pub mod registers_2d;
 #[path = "03_vectors.rs"]
 pub mod vectors;
+
+#[cfg(feature = "host")]
+use self::{registers_1d::matmul_registers_1d, registers_2d::matmul_registers_2d, vectors::matmul_vectors};
+listed! { matmul_registers_1d matmul_registers_2d matmul_vectors }

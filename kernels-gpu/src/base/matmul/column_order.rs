@@ -15,54 +15,29 @@ use crate::gemm::Gemm;
 
 listed! { matmul_column_16 matmul_column_16_padded matmul_column_32 matmul_column_32_padded }
 
-/// [`matmul_tiled_16`](fn@super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts.
-///
-/// # Safety
-/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
-#[kernel]
-#[block_dim(16, 16)]
-pub unsafe fn matmul_column_16(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
-    let tile_a = shared_tile![f32; 16, 16; ColumnOrder];
-    let tile_b = shared_tile![f32; 16, 16; ColumnOrder];
-    // SAFETY: as the contract says.
-    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
+macro_rules! products {
+    ($($doc:literal $name:ident: $edge:literal, $layout:ty;)*) => {$(
+        #[doc = $doc]
+        ///
+        /// # Safety
+        #[doc = concat!("`a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are ", $edge, " × ", $edge, ".")]
+        #[kernel]
+        #[block_dim($edge, $edge)]
+        pub unsafe fn $name(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
+            let tile_a = shared_tile![f32; $edge, $edge; $layout];
+            let tile_b = shared_tile![f32; $edge, $edge; $layout];
+            // SAFETY: as the contract says.
+            unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
+        }
+    )*};
 }
-
-/// [`matmul_column_16`](fn@matmul_column_16) with one unused element a column: 2-way conflicts are left in the stores.
-///
-/// # Safety
-/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 16 × 16.
-#[kernel]
-#[block_dim(16, 16)]
-pub unsafe fn matmul_column_16_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
-    let tile_a = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
-    let tile_b = shared_tile![f32; 16, 16; ColumnOrderPadded<1>];
-    // SAFETY: as the contract says.
-    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
-}
-
-/// [`matmul_tiled_32`](fn@super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts.
-///
-/// # Safety
-/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.
-#[kernel]
-#[block_dim(32, 32)]
-pub unsafe fn matmul_column_32(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
-    let tile_a = shared_tile![f32; 32, 32; ColumnOrder];
-    let tile_b = shared_tile![f32; 32, 32; ColumnOrder];
-    // SAFETY: as the contract says.
-    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
-}
-
-/// [`matmul_column_32`](fn@matmul_column_32) with one unused element a column: no conflict is left.
-///
-/// # Safety
-/// `a`, `b` and `c` hold m × k, k × n and m × n elements; blocks are 32 × 32.
-#[kernel]
-#[block_dim(32, 32)]
-pub unsafe fn matmul_column_32_padded(p: Gemm, a: &[f32], b: &[f32], c: *mut f32) {
-    let tile_a = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
-    let tile_b = shared_tile![f32; 32, 32; ColumnOrderPadded<1>];
-    // SAFETY: as the contract says.
-    unsafe { multiply(p, p.operands(a, b), c, tile_a, tile_b) }
+products! {
+    "[`matmul_tiled_16`](fn@super::tiled::matmul_tiled_16) with tiles in column order: 8-way conflicts."
+    matmul_column_16: 16, ColumnOrder;
+    "[`matmul_column_16`](fn@matmul_column_16) with one unused element a column: 2-way conflicts are left in the stores."
+    matmul_column_16_padded: 16, ColumnOrderPadded<1>;
+    "[`matmul_tiled_32`](fn@super::tiled::matmul_tiled_32) with tiles in column order: 32-way conflicts."
+    matmul_column_32: 32, ColumnOrder;
+    "[`matmul_column_32`](fn@matmul_column_32) with one unused element a column: no conflict is left."
+    matmul_column_32_padded: 32, ColumnOrderPadded<1>;
 }
