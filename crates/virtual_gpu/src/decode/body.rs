@@ -13,7 +13,7 @@ use super::{Refusal, atomics, call, declaration, flow, instruction};
 use crate::form::op::{Guard, Op, Touched};
 use crate::form::program::FunctionCode;
 use crate::form::registers::{Row, Slot};
-use crate::form::signature::{Formal, Place};
+use crate::form::signature::{Formal, Passed};
 
 /// A function's operations in order, and what was found out about its registers on the way.
 pub(super) struct LaidOut {
@@ -28,15 +28,15 @@ impl Decoder<'_> {
     pub fn formal(&mut self, variable: &Variable) -> Result<Formal, Refusal> {
         let formal = call::formal(variable)?;
         let place = match formal.place {
-            Place::Registers { bytes, count, .. } => {
+            Passed::Registers { bytes, count, .. } => {
                 let register = Symbol::Register { ty: variable.ty, vector: variable.vector, count: None };
                 self.declare(variable.name.clone(), register)?;
                 let (slot, ..) = self.vector_register(&variable.name)?;
-                Place::Registers { slot, bytes, count }
+                Passed::Registers { slot, bytes, count }
             }
             _ => {
                 let (offset, size) = self.local_variable(variable)?;
-                Place::Bytes { offset, size }
+                Passed::Bytes { offset, size }
             }
         };
         Ok(Formal { place, ..formal })

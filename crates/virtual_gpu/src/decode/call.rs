@@ -7,7 +7,7 @@ use super::modifiers::Form;
 use super::{Refusal, declaration};
 use crate::form::op::{CallOp, Callee, OpKind, SystemFunction, SystemOp};
 use crate::form::registers::NONE;
-use crate::form::signature::{Formal, Place, Signature};
+use crate::form::signature::{Formal, Passed, Signature};
 
 /// Decodes `call`.
 pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -79,9 +79,9 @@ fn passed(
     formal: &Formal,
     out: bool,
     variadic: bool,
-) -> Result<Place, Refusal> {
+) -> Result<Passed, Refusal> {
     let place = match operand {
-        Operand::Sink if out => Place::Sink,
+        Operand::Sink if out => Passed::Sink,
         Operand::Name(name) => match d.symbol(name) {
             Some(&Symbol::Local { offset, size, ty, .. }) => {
                 let kinds = match (ty, formal.ty) {
@@ -93,7 +93,7 @@ fn passed(
                         "`{operand}` is not of the type of the function's parameter"
                     )));
                 }
-                Place::Bytes { offset, size }
+                Passed::Bytes { offset, size }
             }
             _ => in_register(d, operand, formal, out)?,
         },
@@ -109,7 +109,12 @@ fn passed(
     }))
 }
 
-fn in_register(d: &mut Decoder<'_>, operand: &Operand, formal: &Formal, out: bool) -> Result<Place, Refusal> {
+fn in_register(
+    d: &mut Decoder<'_>,
+    operand: &Operand,
+    formal: &Formal,
+    out: bool,
+) -> Result<Passed, Refusal> {
     let Some(ty) = formal.ty else {
         return Err(Refusal(format!("`{operand}` is no array, as the function's parameter is one")));
     };
@@ -119,7 +124,7 @@ fn in_register(d: &mut Decoder<'_>, operand: &Operand, formal: &Formal, out: boo
         for part in 0..u32::from(count) {
             d.note_component(slot + part * rows_of(has), rows_of(has), out);
         }
-        return Ok(Place::Registers { slot, bytes: has.size() as u32, count: count.into() });
+        return Ok(Passed::Registers { slot, bytes: has.size() as u32, count: count.into() });
     }
     // A scalar stands for a vector of its size.
     let ty = match formal.place.is_vector() {
@@ -136,7 +141,7 @@ fn in_register(d: &mut Decoder<'_>, operand: &Operand, formal: &Formal, out: boo
     };
     let slot = if out { d.target(operand, ty)? } else { d.source(operand, ty)? };
     let bytes = if ty == ScalarType::Pred { 0 } else { ty.size() as u32 };
-    Ok(Place::Registers { slot, bytes, count: 1 })
+    Ok(Passed::Registers { slot, bytes, count: 1 })
 }
 
 /// What a function takes and gives, its formal parameters and results placed by `place`.
@@ -171,13 +176,13 @@ pub(super) fn formal(variable: &Variable) -> Result<Formal, Refusal> {
     declaration::vector(variable.space, variable.ty, variable.vector)?;
     let bytes = if variable.ty == ScalarType::Pred { 0 } else { variable.ty.size() as u32 };
     if variable.space == Space::Reg {
-        let place = Place::Registers { slot: NONE, bytes, count: variable.vector.into() };
+        let place = Passed::Registers { slot: NONE, bytes, count: variable.vector.into() };
         return Ok(Formal { ty: Some(variable.ty), place });
     }
     let size = variable.size().and_then(|size| u32::try_from(size).ok());
     let size = size.ok_or_else(|| Refusal::new("the variable is too large"))?;
     let ty = variable.dims.is_empty().then_some(variable.ty);
-    Ok(Formal { ty, place: Place::Bytes { offset: 0, size } })
+    Ok(Formal { ty, place: Passed::Bytes { offset: 0, size } })
 }
 
 /// Said of what nvcc makes of a launch in a kernel.

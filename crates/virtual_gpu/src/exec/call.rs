@@ -8,7 +8,7 @@ use crate::fault::FaultKind;
 use crate::form::op::{CallOp, Callee, OpKind};
 use crate::form::program::{Code, code_address};
 use crate::form::registers::{Regs, Row, Slot, lanes_of};
-use crate::form::signature::{Place, Signature};
+use crate::form::signature::{Passed, Signature};
 use crate::memory::window;
 use crate::observer::{At, BlockObserver, Carrier, Entered, Register};
 
@@ -109,15 +109,15 @@ fn signature_fits(op: &CallOp, code: &Code, function: u32) -> bool {
 }
 
 /// A place in a frame.
-type Framed = (u32, Place);
+type Framed = (u32, Passed);
 
 /// Copies a value between two frames of a warp.
 fn pass(warp: &mut Warp, from: Framed, to: Framed, lanes: u32) {
     let ((source, from), (target, to)) = (from, to);
     let (below, above) = (warp.frames[source as usize].local_base, warp.frames[target as usize].local_base);
     match (from, to) {
-        (_, Place::Sink) | (Place::Sink, _) => {}
-        (Place::Bytes { offset: from, size }, Place::Bytes { offset: to, size: other }) => {
+        (_, Passed::Sink) | (Passed::Sink, _) => {}
+        (Passed::Bytes { offset: from, size }, Passed::Bytes { offset: to, size: other }) => {
             for lane in lanes_of(lanes) {
                 let stack = warp.local.lane(lane);
                 // SAFETY: both lie in the frames' parts of the lane's stack, which `push_frame` reserved.
@@ -128,8 +128,8 @@ fn pass(warp: &mut Warp, from: Framed, to: Framed, lanes: u32) {
             }
         }
         (
-            Place::Registers { slot: from, bytes, count },
-            Place::Registers { slot: to, bytes: other, count: others },
+            Passed::Registers { slot: from, bytes, count },
+            Passed::Registers { slot: to, bytes: other, count: others },
         ) if (bytes, count) == (other, others) => {
             let (source, target) = (warp.regs(source), warp.regs(target));
             let rows = rows_of(bytes);
@@ -163,7 +163,7 @@ fn rows_of(bytes: u32) -> u32 {
 /// What a lane has in a place of at most 16 bytes.
 fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
     match place {
-        Place::Bytes { offset, size } => {
+        Passed::Bytes { offset, size } => {
             let start = warp.frames[frame as usize].local_base + offset;
             let mut bytes = [0; 16];
             if let Some(from) = warp.local.get(lane, start, size) {
@@ -171,7 +171,7 @@ fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
             }
             u128::from_le_bytes(bytes)
         }
-        Place::Registers { slot, bytes, count } => {
+        Passed::Registers { slot, bytes, count } => {
             let regs = warp.regs(frame);
             // SAFETY: decoding gave the registers so many bytes.
             let part = |part: u32| unsafe {
@@ -184,20 +184,20 @@ fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
             };
             (0..count).fold(0, |whole, at| whole | part(at) << (8 * bytes * at))
         }
-        Place::Sink => 0,
+        Passed::Sink => 0,
     }
 }
 
 fn set_value(warp: &mut Warp, (frame, place): Framed, lane: usize, value: u128) {
     match place {
-        Place::Bytes { offset, size } => {
+        Passed::Bytes { offset, size } => {
             let start = warp.frames[frame as usize].local_base + offset;
             if let Some(to) = warp.local.get(lane, start, size) {
                 let bytes = value.to_le_bytes();
                 to.copy_from_slice(&bytes[..to.len()]);
             }
         }
-        Place::Registers { slot, bytes, count } => {
+        Passed::Registers { slot, bytes, count } => {
             let regs = warp.regs(frame);
             for at in 0..count {
                 let (slot, part) = (slot + at * rows_of(bytes), value >> (8 * bytes * at));
@@ -213,33 +213,33 @@ fn set_value(warp: &mut Warp, (frame, place): Framed, lane: usize, value: u128) 
                 }
             }
         }
-        Place::Sink => {}
+        Passed::Sink => {}
     }
 }
 
 /// Tells the observer of each part of a value that was copied between two frames.
 fn tell<O: BlockObserver>(warp: &Warp, cx: &mut Cx<'_, O>, from: Framed, to: Framed, at: At) {
-    if !(O::SYNCHRONISATION || O::REGISTERS) || from.1 == Place::Sink || to.1 == Place::Sink {
+    if !(O::SYNCHRONISATION || O::REGISTERS) || from.1 == Passed::Sink || to.1 == Passed::Sink {
         return;
     }
     let size = from.1.size().min(to.1.size());
     // The registers of both sides may differ in width.
     let step = [from.1, to.1].into_iter().filter_map(|place| match place {
-        Place::Registers { bytes, .. } => Some(bytes),
+        Passed::Registers { bytes, .. } => Some(bytes),
         _ => None,
     });
     let step = step.min().unwrap_or(size);
     let carrier = |(frame, place): Framed, byte: u32| {
         let frame = &warp.frames[frame as usize];
         match place {
-            Place::Registers { slot, bytes, .. } => {
+            Passed::Registers { slot, bytes, .. } => {
                 let (part, within) = (byte / bytes.max(1), byte % bytes.max(1));
                 let slot = frame.base + slot + part * rows_of(bytes);
                 let register = Register { slot, bytes: bytes.next_multiple_of(4) };
                 if step == bytes { Carrier::Register(register) } else { Carrier::Part(register, within) }
             }
-            Place::Bytes { offset, .. } => Carrier::Local(frame.local_base + offset + byte),
-            Place::Sink => Carrier::Device,
+            Passed::Bytes { offset, .. } => Carrier::Local(frame.local_base + offset + byte),
+            Passed::Sink => Carrier::Device,
         }
     };
     let parts = size.checked_div(step).unwrap_or(1);

@@ -11,7 +11,7 @@ use crate::form::registers::{NONE, Regs, Slot, lanes_of};
 
 /// A piece of memory: where it starts in its space, its bytes on the host, and its length.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct Span {
     pub start: u64,
     pub host: *mut u8,
     pub size: u64,
@@ -30,12 +30,12 @@ macro_rules! dispatch {
     };
 }
 
-dispatch!(load_in, load_avx2, (regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool);
-dispatch!(store_in, store_avx2, (regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool);
+dispatch!(load_in, load_avx2, (regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool);
+dispatch!(store_in, store_avx2, (regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool);
 
 /// Loads if all lanes are inside the piece. False if nothing was done.
 #[inline]
-pub(super) fn load(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+pub(super) fn load(regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has the features that the functions are compiled for.
@@ -52,7 +52,7 @@ pub(super) fn load(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
 
 /// Stores if all lanes are inside the piece. False if nothing was done.
 #[inline]
-pub(super) fn store(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+pub(super) fn store(regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has the features that the function is compiled for.
@@ -68,7 +68,7 @@ fn offsets<const FULL: bool>(
     regs: Regs,
     address: AddressOperand,
     bytes: u32,
-    piece: Piece,
+    piece: Span,
     mask: u32,
     at: &mut Offsets,
 ) -> bool {
@@ -110,7 +110,7 @@ type Offsets = [u32; 32];
 
 /// Finds the lanes in the piece, for [`load_from`] and [`store_to`]. False if not all are there.
 #[inline(always)]
-fn find(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32, at: &mut Offsets) -> bool {
+fn find(regs: Regs, op: &MemoryOp, piece: Span, mask: u32, at: &mut Offsets) -> bool {
     let bytes = op.width * op.data.len() as u32;
     match mask {
         u32::MAX => offsets::<true>(regs, op.address, bytes, piece, mask, at),
@@ -119,7 +119,7 @@ fn find(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32, at: &mut Offsets) ->
 }
 
 #[inline(always)]
-fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+fn load_in(regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool {
     let mut at = [0; 32];
     let found = find(regs, op, piece, mask, &mut at);
     if found {
@@ -132,7 +132,7 @@ fn load_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
 /// # Safety
 /// `at` is what [`find`] gave for the same access.
 #[inline(always)]
-unsafe fn load_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask: u32) {
+unsafe fn load_from(regs: Regs, op: &MemoryOp, piece: Span, at: &Offsets, mask: u32) {
     if mask != u32::MAX {
         // SAFETY: `offsets` found the lanes of the mask inside the piece and aligned; decoding gave the registers
         // their rows. Values move as relaxed atomics, since other threads of the host may write meanwhile.
@@ -171,7 +171,7 @@ unsafe fn load_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask:
 
 /// Calls `f` with the register and the bytes of each element that is wanted.
 #[inline(always)]
-fn elements(op: &MemoryOp, piece: Piece, mut f: impl FnMut(Slot, *mut u8)) {
+fn elements(op: &MemoryOp, piece: Span, mut f: impl FnMut(Slot, *mut u8)) {
     for (e, &slot) in op.data.iter().enumerate() {
         if slot != NONE {
             f(slot, piece.host.wrapping_add(e * op.width as usize));
@@ -181,14 +181,14 @@ fn elements(op: &MemoryOp, piece: Piece, mut f: impl FnMut(Slot, *mut u8)) {
 
 /// Whether [`words_from`] may load: 32-bit words for all lanes, from memory that only this thread reaches.
 #[inline(always)]
-fn are_words(op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+fn are_words(op: &MemoryOp, piece: Span, mask: u32) -> bool {
     piece.private && mask == u32::MAX && op.rows == 1 && piece.size < 1 << 31
 }
 
 /// Loads 32-bit words for all lanes. False if nothing was done.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Piece) -> bool {
+fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Span) -> bool {
     let mut at = [0; 32];
     let found = find(regs, op, piece, u32::MAX, &mut at);
     if found {
@@ -205,7 +205,7 @@ fn load_words_avx2(regs: Regs, op: &MemoryOp, piece: Piece) -> bool {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 #[inline]
-unsafe fn words_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets) {
+unsafe fn words_from(regs: Regs, op: &MemoryOp, piece: Span, at: &Offsets) {
     use std::arch::x86_64::*;
     let in_a_row = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
     // SAFETY: `offsets` found all lanes inside the piece, whose offsets are below 2^31; decoding gave the registers
@@ -232,7 +232,7 @@ unsafe fn words_from(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets) {
 }
 
 #[inline(always)]
-fn store_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
+fn store_in(regs: Regs, op: &MemoryOp, piece: Span, mask: u32) -> bool {
     let mut at = [0; 32];
     let found = find(regs, op, piece, mask, &mut at);
     if found {
@@ -245,7 +245,7 @@ fn store_in(regs: Regs, op: &MemoryOp, piece: Piece, mask: u32) -> bool {
 /// # Safety
 /// As `load_from`.
 #[inline(always)]
-unsafe fn store_to(regs: Regs, op: &MemoryOp, piece: Piece, at: &Offsets, mask: u32) {
+unsafe fn store_to(regs: Regs, op: &MemoryOp, piece: Span, at: &Offsets, mask: u32) {
     // SAFETY: as in `load_from`.
     unsafe {
         elements(op, piece, |slot, host| {
@@ -281,7 +281,7 @@ pub(super) fn fits(op: &MemoryOp) -> bool {
 pub(super) fn observed(
     regs: Regs,
     op: &MemoryOp,
-    piece: Piece,
+    piece: Span,
     mask: u32,
     load: bool,
     show: impl FnOnce(&[u64; 32]),
@@ -308,7 +308,7 @@ pub(super) fn observed(
 fn observed_avx2(
     regs: Regs,
     op: &MemoryOp,
-    piece: Piece,
+    piece: Span,
     mask: u32,
     load: bool,
     show: impl FnOnce(&[u64; 32]),
@@ -335,7 +335,7 @@ fn observed_avx2(
 fn shown(
     regs: Regs,
     op: &MemoryOp,
-    piece: Piece,
+    piece: Span,
     mask: u32,
     at: &mut Offsets,
     show: impl FnOnce(&[u64; 32]),

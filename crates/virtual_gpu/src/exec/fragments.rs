@@ -120,7 +120,7 @@ fn transposed(source: &Row) -> Row {
 }
 
 /// Bytes in memory, and the bits of a lane's register that they are.
-struct Place {
+struct FragmentBytes {
     lane: usize,
     shift: usize,
     bytes: u32,
@@ -142,7 +142,7 @@ impl FragmentAccess {
         base: &[u64; 32],
         stride: u64,
         register: usize,
-    ) -> Result<Vec<Place>, Box<Raise>> {
+    ) -> Result<Vec<FragmentBytes>, Box<Raise>> {
         let bits = u64::from(self.fragment.format.bits());
         let bytes = (bits / 8).max(1) as u32;
         let per_piece = (8 / bits).max(1) as usize;
@@ -169,7 +169,13 @@ impl FragmentAccess {
                     return Err(raise(kind, 1 << lane));
                 }
                 let place = machine.reach(self.space, addresses[lane], bytes, self.what(), lane)?;
-                found.push(Place { lane, shift: shifts[lane], bytes, address: addresses[lane], place });
+                found.push(FragmentBytes {
+                    lane,
+                    shift: shifts[lane],
+                    bytes,
+                    address: addresses[lane],
+                    place,
+                });
             }
         }
         Ok(found)
@@ -178,20 +184,20 @@ impl FragmentAccess {
 
 impl FragmentAccess {
     /// What is undefined of one register's elements goes along.
-    fn carry(&self, beside: &mut Beside<'_>, slot: Slot, pieces: &[Place]) {
+    fn carry(&self, beside: &mut Beside<'_>, slot: Slot, pieces: &[FragmentBytes]) {
         let width = if self.fragment.format.bits() == 64 { 8 } else { 4 };
         if self.store {
             if beside.has_some() {
                 beside.address(self.address, u32::MAX);
                 let unknown = beside.registers(&[slot], width)[0];
-                for &Place { lane, shift, bytes, address, .. } in pieces {
+                for &FragmentBytes { lane, shift, bytes, address, .. } in pieces {
                     beside.set_memory(self.space, address, bytes, (unknown[lane] >> shift).into());
                 }
             }
             return;
         }
         let mut unknown = [0u64; 32];
-        for &Place { lane, shift, bytes, address, .. } in pieces {
+        for &FragmentBytes { lane, shift, bytes, address, .. } in pieces {
             unknown[lane] |= (beside.memory(self.space, address, bytes) as u64) << shift;
         }
         if unknown != [0; 32] || beside.has_some() {
@@ -229,7 +235,7 @@ impl Execute for FragmentAccess {
             if let Some(mut beside) = Beside::of(machine, at) {
                 self.carry(&mut beside, slot, &pieces);
             }
-            for Place { lane, shift, bytes, place, .. } in pieces {
+            for FragmentBytes { lane, shift, bytes, place, .. } in pieces {
                 for byte in 0..bytes as usize {
                     // SAFETY: `reach` gave `bytes` bytes.
                     unsafe {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve, space_of};
 use super::context::{Cx, Raise};
-use super::direct::{self, Piece};
+use super::direct::{self, Span};
 use super::warp::Warp;
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::op::{MemoryOp, ParamOp};
@@ -95,7 +95,7 @@ fn direct<O: BlockObserver>(
     let piece = match op.space {
         SpaceOperand::In(MemorySpace::Shared) => {
             let own = cx.cluster[cx.block.cluster_rank as usize];
-            Piece { start: 0, host: own.bytes, size: own.size.into(), private: true }
+            Span { start: 0, host: own.bytes, size: own.size.into(), private: true }
         }
         SpaceOperand::In(MemorySpace::Global | MemorySpace::Const) | SpaceOperand::Generic => {
             let address = first_address(regs, op.address, at.lanes);
@@ -103,7 +103,7 @@ fn direct<O: BlockObserver>(
             if kind == AccessKind::Store && !cx.device.may_write(allocation) {
                 return false;
             }
-            Piece {
+            Span {
                 start: allocation.address(),
                 host: allocation.as_ptr(),
                 size: allocation.size(),

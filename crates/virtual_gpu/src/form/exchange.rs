@@ -18,7 +18,7 @@ use super::access::{AddressOperand, AtomicFunction, MemorySpace, SpaceOperand};
 use super::op::{Callee, MemoryOp, OpKind};
 use super::program::{CALLS, Code, Followed, FunctionCode, Init, SwappedParams};
 use super::registers::{NONE, Slot};
-use super::signature::Place as Passed;
+use super::signature::Passed;
 
 impl Code {
     /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
@@ -54,11 +54,11 @@ impl Code {
 
     fn find_swaps(&self, function: &FunctionCode, depth: usize) -> Box<[SwappedParams]> {
         let flow = Flow::new(self, function);
-        let formal = |place: Place| {
+        let formal = |place: Kept| {
             let place = flow.origin(place);
             function.signature.params.iter().position(|param| match (param.place, place) {
-                (Passed::Bytes { offset, .. }, Place::Bytes(at)) => i64::from(offset) == at,
-                (Passed::Registers { slot, count: 1, .. }, Place::Slot(at)) => slot == at,
+                (Passed::Bytes { offset, .. }, Kept::Bytes(at)) => i64::from(offset) == at,
+                (Passed::Registers { slot, count: 1, .. }, Kept::Slot(at)) => slot == at,
                 _ => false,
             })
         };
@@ -72,7 +72,7 @@ impl Code {
 
 /// Where a function keeps a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum Kept {
     Slot(Slot),
     /// A local variable, a parameter or an argument, by its offset in the frame.
     Bytes(i64),
@@ -80,9 +80,9 @@ pub(super) enum Place {
 
 /// A compare-and-swap, or a call of a function that is one.
 struct Swap {
-    address: Place,
+    address: Kept,
     offset: i64,
-    compared: Place,
+    compared: Kept,
     /// Bytes; `None` if that is the called function's to know.
     width: Option<u32>,
 }
@@ -100,9 +100,9 @@ pub(super) struct Flow<'a> {
     pub(super) code: &'a Code,
     function: &'a FunctionCode,
     inits: HashMap<Slot, Init>,
-    writers: HashMap<Place, Vec<u32>>,
+    writers: HashMap<Kept, Vec<u32>>,
     /// By register and how deep it was looked into.
-    terms: RefCell<HashMap<(Place, u32), Term>>,
+    terms: RefCell<HashMap<(Kept, u32), Term>>,
 }
 
 fn hash(value: impl Hash) -> u64 {
@@ -117,7 +117,7 @@ impl<'a> Flow<'a> {
         let mut flow = Flow { code, function, inits, writers: HashMap::new(), terms: RefCell::default() };
         for pc in flow.pcs() {
             for &(slot, _) in &code.touched[pc as usize].writes {
-                flow.writers.entry(Place::Slot(slot)).or_default().push(pc);
+                flow.writers.entry(Kept::Slot(slot)).or_default().push(pc);
             }
         }
         // Needs the registers that addresses are in.
@@ -131,7 +131,7 @@ impl<'a> Flow<'a> {
                 OpKind::Call(call) => {
                     for result in &call.results {
                         if let &Passed::Bytes { offset, .. } = result {
-                            flow.writers.entry(Place::Bytes(offset.into())).or_default().push(pc);
+                            flow.writers.entry(Kept::Bytes(offset.into())).or_default().push(pc);
                         }
                     }
                 }
@@ -145,40 +145,40 @@ impl<'a> Flow<'a> {
         self.function.start..self.function.end
     }
 
-    pub(super) fn writers(&self, place: Place) -> &[u32] {
+    pub(super) fn writers(&self, place: Kept) -> &[u32] {
         self.writers.get(&place).map_or(&[], Vec::as_slice)
     }
 
     /// The local variable that an access names, if it names one and only it.
-    pub(super) fn local(&self, op: &MemoryOp) -> Option<Place> {
+    pub(super) fn local(&self, op: &MemoryOp) -> Option<Kept> {
         if !matches!(op.space, SpaceOperand::In(MemorySpace::Local) | SpaceOperand::Generic) {
             return None;
         }
-        let Place::Slot(base) = self.origin(Place::Slot(op.address.base)) else { return None };
+        let Kept::Slot(base) = self.origin(Kept::Slot(op.address.base)) else { return None };
         match self.inits.get(&base) {
             Some(&Init::Local { offset, .. }) if op.data.len() == 1 => {
-                Some(Place::Bytes(offset.wrapping_add(op.address.offset)))
+                Some(Kept::Bytes(offset.wrapping_add(op.address.offset)))
             }
             _ => None,
         }
     }
 
     /// Where an operation takes what it writes from, if it leaves it unchanged.
-    pub(super) fn copied(&self, pc: u32) -> Option<Place> {
+    pub(super) fn copied(&self, pc: u32) -> Option<Kept> {
         let touched = &self.code.touched[pc as usize];
         match &self.code.ops[pc as usize].kind {
             OpKind::Load(load) => return self.local(load),
-            OpKind::Store(store) => return store.data.first().map(|&slot| Place::Slot(slot)),
+            OpKind::Store(store) => return store.data.first().map(|&slot| Kept::Slot(slot)),
             _ => {}
         }
         let opcode = self.code.opcodes[pc as usize].as_ref()?;
         // Values of 16 bits are passed as 32, and a shared array's address becomes a generic one.
         let widens = || opcode.modifiers.iter().all(|word| matches!(word.as_str(), "u16" | "u32" | "u64"));
         match (opcode.name.as_str(), &*touched.reads, &*touched.symbols) {
-            ("cvt", &[(slot, _)], &[]) if widens() => Some(Place::Slot(slot)),
-            ("mov" | "cvta", &[(slot, _)], &[]) | ("mov" | "cvta", &[], &[slot]) => Some(Place::Slot(slot)),
+            ("cvt", &[(slot, _)], &[]) if widens() => Some(Kept::Slot(slot)),
+            ("mov" | "cvta", &[(slot, _)], &[]) | ("mov" | "cvta", &[], &[slot]) => Some(Kept::Slot(slot)),
             ("mov" | "cvta", &[], &[]) => match &*touched.sources {
-                [source] => Some(Place::Slot(source.slot)),
+                [source] => Some(Kept::Slot(source.slot)),
                 _ => None,
             },
             _ => None,
@@ -186,7 +186,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The place that a value was copied from.
-    fn origin(&self, mut place: Place) -> Place {
+    fn origin(&self, mut place: Kept) -> Kept {
         for _ in 0..DEEP {
             match self.writers(place) {
                 &[writer] => match self.copied(writer) {
@@ -200,7 +200,7 @@ impl<'a> Flow<'a> {
     }
 
     fn constant(&self, slot: Slot, rows: u32) -> Option<i64> {
-        if self.inits.contains_key(&slot) || !self.writers(Place::Slot(slot)).is_empty() {
+        if self.inits.contains_key(&slot) || !self.writers(Kept::Slot(slot)).is_empty() {
             return None;
         }
         let row = self.function.image.get(slot as usize)?.0;
@@ -214,12 +214,12 @@ impl<'a> Flow<'a> {
     pub(super) fn address(&self, address: AddressOperand) -> Term {
         let (term, offset) = match address.base {
             NONE => (0, 0),
-            base => self.term(Place::Slot(base), DEEP),
+            base => self.term(Kept::Slot(base), DEEP),
         };
         (term, offset.wrapping_add(address.offset))
     }
 
-    fn term(&self, place: Place, depth: u32) -> Term {
+    fn term(&self, place: Kept, depth: u32) -> Term {
         let place = self.origin(place);
         if let Some(&known) = self.terms.borrow().get(&(place, depth)) {
             return known;
@@ -229,9 +229,9 @@ impl<'a> Flow<'a> {
         term
     }
 
-    fn computed(&self, place: Place, depth: u32) -> Term {
+    fn computed(&self, place: Kept, depth: u32) -> Term {
         let (writer, slot) = match (place, self.writers(place)) {
-            (Place::Slot(slot), []) => {
+            (Kept::Slot(slot), []) => {
                 return match self.inits.get(&slot) {
                     Some(&Init::Shared { variable, offset, .. }) => (hash(("shared", variable)), offset),
                     Some(&Init::Local { offset, .. }) => (hash("local"), offset),
@@ -239,7 +239,7 @@ impl<'a> Flow<'a> {
                     None => (hash(place), 0),
                 };
             }
-            (Place::Slot(slot), &[writer]) if depth > 0 => (writer, slot),
+            (Kept::Slot(slot), &[writer]) if depth > 0 => (writer, slot),
             _ => return (hash(place), 0),
         };
         let touched = &self.code.touched[writer as usize];
@@ -250,7 +250,7 @@ impl<'a> Flow<'a> {
                 let constant = |at: usize| {
                     touched.sources.get(at).and_then(|source| self.constant(source.slot, source.rows))
                 };
-                let of = |at: usize| self.term(Place::Slot(touched.sources[at].slot), depth - 1);
+                let of = |at: usize| self.term(Kept::Slot(touched.sources[at].slot), depth - 1);
                 match (opcode.name.as_str(), touched.sources.len(), constant(0), constant(1)) {
                     ("add", 2, _, Some(more)) => {
                         let (term, offset) = of(0);
@@ -279,9 +279,9 @@ impl<'a> Flow<'a> {
             match &self.code.ops[pc as usize].kind {
                 OpKind::Atomic(atomic) if atomic.function == AtomicFunction::CompareAndSwap => {
                     swaps.extend(atomic.operands.iter().map(|&compared| Swap {
-                        address: Place::Slot(atomic.address.base),
+                        address: Kept::Slot(atomic.address.base),
                         offset: atomic.address.offset,
-                        compared: Place::Slot(compared),
+                        compared: Kept::Slot(compared),
                         width: Some(atomic.width),
                     }));
                 }
@@ -290,12 +290,12 @@ impl<'a> Flow<'a> {
                     let argument = |at: usize| match *call.arguments.get(at)? {
                         // What was put into the argument's place last before the call.
                         Passed::Bytes { offset, .. } => {
-                            let place = Place::Bytes(offset.into());
+                            let place = Kept::Bytes(offset.into());
                             let writers = self.writers(place);
                             let before = writers.partition_point(|&writer| writer < pc).checked_sub(1);
                             before.map_or(Some(place), |last| self.copied(writers[last]))
                         }
-                        Passed::Registers { slot, count: 1, .. } => Some(Place::Slot(slot)),
+                        Passed::Registers { slot, count: 1, .. } => Some(Kept::Slot(slot)),
                         Passed::Registers { .. } | Passed::Sink => None,
                     };
                     let callee = &self.code.functions[callee as usize];
@@ -319,7 +319,7 @@ impl<'a> Flow<'a> {
         let mut found = HashSet::new();
         for swap in self.all_swaps(CALLS) {
             let (term, offset) = match swap.address {
-                Place::Slot(NONE) => (0, 0),
+                Kept::Slot(NONE) => (0, 0),
                 place => self.term(place, DEEP),
             };
             let place = (term, offset.wrapping_add(swap.offset));

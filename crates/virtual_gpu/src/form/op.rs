@@ -6,7 +6,7 @@ use super::access::{AccessKind, AddressOperand, AtomicFunction, Order, Scope, Sp
 use super::arithmetic::Arithmetic;
 use super::extension::Extension;
 use super::registers::{NONE, Slot};
-use super::signature::Place;
+use super::signature::Passed;
 
 /// One operation of a program.
 pub(crate) struct Op {
@@ -139,8 +139,8 @@ pub(crate) struct AtomicOp {
 #[derive(Debug)]
 pub(crate) struct CallOp {
     pub callee: Callee,
-    pub arguments: Box<[Place]>,
-    pub results: Box<[Place]>,
+    pub arguments: Box<[Passed]>,
+    pub results: Box<[Passed]>,
 }
 
 /// Whom a `call` calls.

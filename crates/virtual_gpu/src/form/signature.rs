@@ -16,12 +16,12 @@ pub(crate) struct Signature {
 pub(crate) struct Formal {
     /// Its type; `None` for an array, which only bytes are passed to.
     pub ty: Option<ptx::ScalarType>,
-    pub place: Place,
+    pub place: Passed,
 }
 
 /// Where a frame has a value that a call passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Passed {
     /// Bytes in the frame's local memory.
     Bytes { offset: u32, size: u32 },
     /// Registers of `bytes` each, one behind the other: the components of a vector, most often one. 0 bytes are a predicate.
@@ -30,28 +30,28 @@ pub(crate) enum Place {
     Sink,
 }
 
-impl Place {
+impl Passed {
     /// Bytes of the whole.
     pub fn size(self) -> u32 {
         match self {
-            Place::Bytes { size, .. } => size,
-            Place::Registers { bytes, count, .. } => bytes * count,
-            Place::Sink => 0,
+            Passed::Bytes { size, .. } => size,
+            Passed::Registers { bytes, count, .. } => bytes * count,
+            Passed::Sink => 0,
         }
     }
 
     pub fn is_vector(self) -> bool {
-        matches!(self, Place::Registers { count: 2.., .. })
+        matches!(self, Passed::Registers { count: 2.., .. })
     }
 
     pub fn is_predicate(self) -> bool {
-        matches!(self, Place::Registers { bytes: 0, .. })
+        matches!(self, Passed::Registers { bytes: 0, .. })
     }
 
     /// Whether a value here is passed to or from a formal parameter's place. `variadic`: that one has room for more.
-    pub fn fits(self, formal: Place, variadic: bool) -> bool {
-        let room = variadic && matches!(self, Place::Bytes { .. }) && self.size() <= formal.size();
-        self == Place::Sink
+    pub fn fits(self, formal: Passed, variadic: bool) -> bool {
+        let room = variadic && matches!(self, Passed::Bytes { .. }) && self.size() <= formal.size();
+        self == Passed::Sink
             || self.is_predicate() == formal.is_predicate() && (self.size() == formal.size() || room)
     }
 }

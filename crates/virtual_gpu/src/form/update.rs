@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::access::{MemorySpace, Order, SpaceOperand};
-use super::exchange::{DEEP, Flow, Place, STEPS};
+use super::exchange::{DEEP, Flow, Kept, STEPS};
 use super::op::{MemoryOp, OpKind};
 use super::program::Code;
 
@@ -53,7 +53,7 @@ impl Flow<'_> {
 
     fn loads_of(&self, store: &MemoryOp) -> Vec<u32> {
         let place = self.address(store.address);
-        let mut open: Vec<(Place, u32)> = store.data.iter().map(|&slot| (Place::Slot(slot), 0)).collect();
+        let mut open: Vec<(Kept, u32)> = store.data.iter().map(|&slot| (Kept::Slot(slot), 0)).collect();
         let (mut seen, mut loads, mut steps) = (HashSet::new(), Vec::new(), 0);
         while let Some((at, depth)) = open.pop() {
             if depth > DEEP || !seen.insert(at) {
@@ -73,7 +73,7 @@ impl Flow<'_> {
                     }
                     OpKind::Alu(_) => {
                         let reads = self.code.touched[writer as usize].reads.iter();
-                        open.extend(reads.map(|&(slot, _)| (Place::Slot(slot), depth + 1)));
+                        open.extend(reads.map(|&(slot, _)| (Kept::Slot(slot), depth + 1)));
                     }
                     _ => open.extend(self.copied(writer).map(|from| (from, depth + 1))),
                 }

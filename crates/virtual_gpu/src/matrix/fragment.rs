@@ -6,7 +6,7 @@
 
 /// Where a register's first element lies; the others follow along k (A, B) or along n (C, D).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FirstElement {
     /// Row of A, C or D; column of B.
     pub line: usize,
     /// Along k, or column of C or D.
@@ -14,21 +14,21 @@ pub(crate) struct Place {
 }
 
 /// A of `rows` rows (8 or 16), `per` elements a register.
-pub(crate) fn a(rows: usize, per: usize, register: usize, lane: usize) -> Place {
+pub(crate) fn a(rows: usize, per: usize, register: usize, lane: usize) -> FirstElement {
     let halves = rows / 8;
     let line = lane / 4 + 8 * (register % halves);
-    Place { line, first: (register / halves) * 4 * per + lane % 4 * per }
+    FirstElement { line, first: (register / halves) * 4 * per + lane % 4 * per }
 }
 
 /// B of 8 columns.
-pub(crate) fn b(per: usize, register: usize, lane: usize) -> Place {
-    Place { line: lane / 4, first: register * 4 * per + lane % 4 * per }
+pub(crate) fn b(per: usize, register: usize, lane: usize) -> FirstElement {
+    FirstElement { line: lane / 4, first: register * 4 * per + lane % 4 * per }
 }
 
 /// C and D of 8 columns: `per` is 2 for packed `f16`, else 1. Each lane has two neighbours of each of its rows.
-pub(crate) fn c(per: usize, register: usize, lane: usize) -> Place {
+pub(crate) fn c(per: usize, register: usize, lane: usize) -> FirstElement {
     let element = register * per;
-    Place { line: lane / 4 + 8 * (element / 2), first: lane % 4 * 2 + element % 2 }
+    FirstElement { line: lane / 4 + 8 * (element / 2), first: lane % 4 * 2 + element % 2 }
 }
 
 /// The quad pair of a lane in `mma.m8n8k4` of `f16`, which multiplies four matrices at once, and the lane's number in
@@ -84,13 +84,13 @@ mod tests {
             for i in 0..8 {
                 let row = if i % 2 == 0 { lane / 4 } else { lane / 4 + 8 };
                 let column = if i % 2 == 0 { i * 2 + lane % 4 } else { i * 2 - 2 + lane % 4 };
-                assert_eq!(a(16, 1, i, lane), Place { line: row, first: column });
+                assert_eq!(a(16, 1, i, lane), FirstElement { line: row, first: column });
             }
             for i in 0..4 {
                 let row = if i < 2 { lane / 4 } else { lane / 4 + 8 };
-                assert_eq!(c(1, i, lane), Place { line: row, first: lane % 4 * 2 + (i & 1) });
+                assert_eq!(c(1, i, lane), FirstElement { line: row, first: lane % 4 * 2 + (i & 1) });
             }
-            assert_eq!(c(2, 1, lane), Place { line: lane / 4 + 8, first: lane % 4 * 2 });
+            assert_eq!(c(2, 1, lane), FirstElement { line: lane / 4 + 8, first: lane % 4 * 2 });
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Fragment {
 
 /// The part of memory that one lane's register holds: an element's offset from the start, in bits, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct LaneElement {
     /// Offset in memory, in elements.
     pub offset: u64,
     /// Element of the register.
@@ -101,12 +101,17 @@ impl Fragment {
     }
 
     /// Where the elements of a lane's register lie in memory.
-    pub fn pieces(&self, register: usize, lane: usize, stride: u64) -> impl Iterator<Item = Piece> + '_ {
+    pub fn pieces(
+        &self,
+        register: usize,
+        lane: usize,
+        stride: u64,
+    ) -> impl Iterator<Item = LaneElement> + '_ {
         let per = per_register(self.format);
         (0..per).map(move |index| {
             let (row, column) = self.element(register, lane, index);
             let (line, along) = if self.by_columns { (column, row) } else { (row, column) };
-            Piece { offset: (line as u64).wrapping_mul(stride).wrapping_add(along as u64), index }
+            LaneElement { offset: (line as u64).wrapping_mul(stride).wrapping_add(along as u64), index }
         })
     }
 
