@@ -13,9 +13,10 @@ pub(crate) struct Costs {
     pub f32: F32,
     /// Products by Hopper's tensor cores.
     pub hopper: Hopper,
-    /// Blocks of the transposes that the chip holds at one time: so many are few.
+    /// How many blocks of the transposes the chip holds at a time; a matrix with no more tiles is a small
+    /// one.
     pub transposes_at_once: u64,
-    /// Below so many operations the general tensor-core kernel is faster than aligning copies alone.
+    /// Below this many operations, the general tensor-core kernel is faster than the copies that align alone.
     pub copies_pay_from: f64,
 }
 
@@ -42,11 +43,12 @@ pub(crate) struct F32 {
     pub tall: Step,
     pub wide: Step,
     pub portable: Step,
-    /// Thin products are limited by memory: bytes a cycle for one multiprocessor, blocks from which on they count, other cycles.
+    /// Thin products are limited by memory: bytes a cycle for one multiprocessor, the number of blocks from which on that
+    /// counts, other cycles.
     pub thin: (f64, f64, f64),
     /// Adding the parts of a split K is a launch of its own: its cycles, those that a thread waits for a part, bytes a cycle.
     pub sum: (f64, f64, f64),
-    /// Packing is one, too: its cycles, bytes a cycle.
+    /// Packing is a launch of its own, too: its cycles, bytes a cycle.
     pub pack: (f64, f64),
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct Hopper {
 static CHIPS: [Costs; 1] = [Costs {
     chip: "NVIDIA H200",
     f32: F32 {
-        // Only one block has room: one wave of blocks after the other.
+        // Only one block fits, so blocks run in waves.
         large: Step { alone: 0.0, first: 0.0, each: 2380.0, both_along_k: 1.0, others: 4800.0 },
         middle: Step { alone: 790.0, first: 130.0, each: 604.0, both_along_k: 1.05, others: 2900.0 },
         middle_any: Step { alone: 890.0, first: 165.0, each: 646.0, both_along_k: 1.05, others: 2900.0 },

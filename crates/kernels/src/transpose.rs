@@ -52,7 +52,7 @@ pub enum For {
 }
 
 impl For {
-    /// The best that a device has.
+    /// The best generation that a device has.
     pub fn device(limits: &Limits) -> Self {
         if limits.capability == (9, 0) { Self::Hopper } else { Self::Any }
     }

@@ -1,8 +1,9 @@
 //! Products whose matrices no tensor copy can reach: they are copied to lines that can be reached first, and the result back.
 //!
-//! What is wrong with a matrix: it begins at no multiple of 16 bytes, or its lines do, or C's rows end inside of 16 bytes; or
-//! its type is multiplied along K only, and it lies across K in lines that the transposes do not take. A copy of n² elements costs
-//! little beside n³ products: cuBLASLt, which multiplies where the matrices are, takes four times as long at 4095².
+//! What can be wrong with a matrix: it or one of its lines does not begin at a multiple of 16 bytes, or C's rows end inside
+//! of 16 bytes; or its type is multiplied along K only, and it lies across K in lines that the transposes do not take. A
+//! copy of n² elements costs little beside n³ products: cuBLASLt, which multiplies where the matrices are, takes four times
+//! as long at 4095².
 
 use cust::memory::{DeviceBuffer, DevicePointer};
 use kernels_gpu::ampere::tensor::lines::{Lines, PIECE, THREADS, lines_1_byte, lines_2_bytes, lines_4_bytes};
@@ -10,7 +11,7 @@ use warpsmith_launch::{Device, Doing, Shape};
 
 use super::along_k::{self, across};
 use super::hopper::{Dealt, Tiles};
-use super::plan::{Automatic, Schedule, Split, Variant};
+use super::variant::{Automatic, Schedule, Split, Variant};
 use super::{Gemm, Layout, Operands, Order, Prepared, Problem, Stored};
 use crate::Error;
 

@@ -11,7 +11,7 @@ use warpsmith_launch::{Bf16, Shape};
 
 use super::hopper::{not_hopper, panels};
 use super::mma::{f32_only, misaligned};
-use super::plan::{Automatic, Schedule, Variant};
+use super::variant::{Automatic, Schedule, Variant};
 use super::{Gemm, Input, Layout, Operands, Order, Output, Prepared, Problem};
 use crate::Error;
 

@@ -8,7 +8,7 @@ use kernels_gpu::choice::UseKernel;
 use tile::mma::Tf32;
 use warpsmith_launch::{Bf16, F16, Limits, Shape, StandsFor};
 
-use super::plan::{Automatic, Request, Schedule, Variant};
+use super::variant::{Automatic, Request, Schedule, Variant};
 use super::{Gemm, Input, Layout, Operands, Prepared, Problem};
 use crate::Error;
 

@@ -1,6 +1,6 @@
 //! C = alpha · A · B + beta · C: in f32 by the CUDA cores; of f16, bf16, tf32 and s8 by the tensor cores.
 //!
-//! A [`Problem`] says what is multiplied, a [`Plan`] how and why so, and [`Gemm`] does it.
+//! A [`Problem`] says what to multiply, a [`Plan`] says how and why, and [`Gemm`] does it.
 //!
 //! ```
 //! use cust::memory::DeviceBuffer;
@@ -31,6 +31,7 @@ mod ladder;
 mod mma;
 mod plan;
 mod problem;
+mod variant;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -40,8 +41,9 @@ use cust::memory::{DeviceBuffer, DeviceSlice};
 use warpsmith_launch::{Arguments, Device, Doing, Shape};
 
 pub use element::{Input, InputElement, Layout, Order, Output, OutputElement};
-pub use plan::{Automatic, Plan, Request, Split, Variant, variants};
+pub use plan::{Plan, variants};
 pub use problem::{Problem, Stored};
+pub use variant::{Automatic, Request, Split, Variant};
 
 use crate::{Error, LEVELS};
 
@@ -57,7 +59,7 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Those of buffers that begin with the matrices.
+    /// The addresses of buffers that begin with the matrices.
     pub fn of<I: InputElement, O: OutputElement>(
         a: &DeviceSlice<I>,
         b: &DeviceSlice<I>,
@@ -140,7 +142,8 @@ impl<'d> Gemm<'d> {
         plan.schedule.prepare(self, &plan.problem, operands)
     }
 
-    /// At least so many elements that launches write and read, one after the other on the device's stream.
+    /// A workspace of at least this many elements. Launches write and read it one after the other, on the
+    /// device's stream.
     fn workspace(&self, len: usize) -> Result<Rc<DeviceBuffer<f32>>, Error> {
         let mut kept = self.workspace.borrow_mut();
         if let Some(large) = kept.as_ref().filter(|buffer| buffer.len() >= len) {

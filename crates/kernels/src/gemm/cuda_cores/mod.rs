@@ -27,7 +27,7 @@ use warpsmith_launch::{Device, Shape};
 
 use self::tiles::Tiles;
 use self::tiling::Tiling;
-use super::plan::{Automatic, Schedule, Split, Variant};
+use super::variant::{Automatic, Schedule, Split, Variant};
 use super::{Gemm, Operands, Order, Prepared, Problem};
 use crate::Error;
 

@@ -130,7 +130,7 @@ impl Tiles {
         let steps = posed.k.div_ceil(STEP).div_ceil(parts) as f64;
         let costs = &costs.f32;
         let step = match self {
-            // Only one block has room: one wave of blocks after the other.
+            // Only one block fits, so blocks run in waves.
             Self::Large => return blocks * (costs.large.each * steps + costs.large.others),
             Self::Middle => costs.middle,
             Self::MiddleAny => costs.middle_any,

@@ -16,7 +16,7 @@ use warpsmith_launch::{Device, Doing, Limits, Shape};
 
 pub(super) use self::tiling::{Tiles, Tiling};
 use super::mma::misaligned;
-use super::plan::{Automatic, Request, Schedule, Split, Variant};
+use super::variant::{Automatic, Request, Schedule, Split, Variant};
 use super::{Gemm, Input, Layout, Operands, Order, Prepared, Problem, along_k};
 use crate::{Error, LEVELS};
 
@@ -56,7 +56,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     variant!("hopper-small-down-shared", "the same, tiles shared", Never, &[Tiles::SmallDown], Some(true)),
 ];
 
-/// Why the product's matrices, as they lie, are not for tensor copies.
+/// Why tensor copies cannot reach the product's matrices where they lie.
 fn refusal(problem: &Problem, operands: &Operands) -> Option<String> {
     misaligned(problem, operands)
         .or_else(|| ragged(problem))
