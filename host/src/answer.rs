@@ -1,10 +1,10 @@
-//! What every command is given, and how it answers.
+//! What every command gets, and how it answers.
 
 use warpsmith_launch::Wish;
 
 use crate::terminal;
 
-/// What a command found, once it could do its work.
+/// How a command ended, if it could do its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// All is well: exit code 0.
@@ -12,7 +12,7 @@ pub enum Outcome {
     Well,
     /// The command worked and found something wrong, which it has printed: exit code 1.
     NotWell,
-    /// The program that it ran ended with this exit code, which becomes its own.
+    /// The program that it ran ended with this exit code, which becomes the tool's own.
     Ended(i32),
 }
 
@@ -62,7 +62,7 @@ impl Output {
     }
 }
 
-/// A whole number from `least` to `most`; anything else is answered with both.
+/// Reads a whole number from `least` to `most`; the error for anything else names both.
 pub fn whole(least: u32, most: u32) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
     move |text| match text.trim().parse::<u32>() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),

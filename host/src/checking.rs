@@ -69,7 +69,7 @@ pub struct Report {
 }
 
 impl Search {
-    /// Whether nothing but what goes without saying was asked for.
+    /// Whether only the defaults were asked for.
     pub fn is_default(&self) -> bool {
         *self == Search { tool: Checks::ALL, schedules: None, seed: 0, deny: None, format: Format::default() }
     }
@@ -89,14 +89,15 @@ impl Search {
         (0..self.count()).map(move |schedule| first.wrapping_add(u64::from(schedule)))
     }
 
-    /// Has a program run under the checks and one of the schedules, and leave its report in a file whose name ends in `.json`.
+    /// Makes a program run under the checks and one of the schedules, and write its report to a file whose name ends in
+    /// `.json`.
     pub fn watch(&self, command: &mut Command, schedule: u64, report: &Path) {
         command
             .env("WARPSMITH_CHECK", format!("{}:{}", self.tool, report.display()))
             .env("WARPSMITH_SEED", schedule.to_string());
     }
 
-    /// Whether findings fail the command that are no errors.
+    /// Whether findings that are not errors fail the command, too.
     pub fn denies(&self, findings: &[Finding]) -> bool {
         self.deny == Some(Deny::Warnings)
             && findings.iter().any(|finding| finding.severity >= Severity::Warning)

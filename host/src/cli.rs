@@ -129,7 +129,7 @@ pub fn main() -> ExitCode {
             error.downcast_ref::<NothingRecorded>().map_or(1, |nothing| nothing.code)
         }
     };
-    // Not `ExitCode`, whose codes are bytes: those of some systems' programs are not.
+    // Not `ExitCode`: its codes are bytes, and on some systems a program's are wider.
     std::process::exit(code)
 }
 

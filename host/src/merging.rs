@@ -64,7 +64,7 @@ pub fn merges(module: &ptx::Module, function: &ptx::Function) -> Vec<Merge> {
     found.into_iter().map(|((file, line), (loads, into))| Merge { file, line, loads, into }).collect()
 }
 
-/// The instructions in order; a label, where others may come in, is nothing.
+/// The instructions in order; `None` for a label, where control may come in from elsewhere.
 pub fn flatten<'a>(statements: &'a [Statement], out: &mut Vec<Option<&'a Instruction>>) {
     for statement in statements {
         match statement {
@@ -125,7 +125,7 @@ struct Alignments<'a> {
     known: HashMap<&'a str, i64>,
 }
 
-/// Nobody asks for more.
+/// No access is wider.
 const MOST: i64 = 64;
 
 impl<'a> Alignments<'a> {

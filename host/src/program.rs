@@ -31,7 +31,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// With this environment instead.
+    /// The same program, with this environment instead.
     pub fn within(
         program: &'a [OsString],
         environment: Vec<(&'static str, OsString)>,

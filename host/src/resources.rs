@@ -18,9 +18,9 @@ use crate::programs;
 /// What one thread and one block of a kernel take.
 #[derive(Clone, Debug, Serialize)]
 pub struct Resources {
-    /// Registers of a thread; `None` if nobody at hand can say.
+    /// Registers of a thread; `None` if nothing at hand can tell.
     pub registers: Option<u32>,
-    /// Who said so, or why nobody could.
+    /// What told them, or why nothing could.
     pub registers_from: String,
     /// Bytes of static shared memory.
     pub static_shared: u32,
@@ -141,7 +141,7 @@ fn assemble(ptxas: &Path, ptx: &str, arch: &str, kernel: &str) -> Result<String,
         .arg(if cfg!(windows) { "NUL" } else { "/dev/null" })
         .arg(&input)
         .output();
-    // A file that stays behind in the temporary folder harms nobody.
+    // A file left in the temporary folder does no harm.
     let _ = std::fs::remove_file(&input);
     let output = output.map_err(|error| format!("{}: {error}", ptxas.display()))?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())

@@ -29,7 +29,7 @@ pub struct Subject {
     pub program: Vec<OsString>,
 }
 
-/// One thing that a command is about.
+/// One subject of a command.
 #[derive(Debug)]
 pub enum Named {
     /// A kernel of this repository.
@@ -40,7 +40,7 @@ pub enum Named {
     Ptx { file: PathBuf, kernel: Option<String> },
 }
 
-/// Which form a file has, by its name.
+/// Tells a file's form by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Profile,

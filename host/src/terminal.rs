@@ -222,7 +222,7 @@ fn broken(first: &str, sentence: &str, width: usize) -> String {
     out
 }
 
-/// A line on standard error that says what runs now; nothing when nobody watches.
+/// A line on standard error that says what runs now; none if standard error is no terminal.
 pub struct Progress {
     bar: ProgressBar,
     /// What stands before lines that stay, where the moving one cannot be shown.
@@ -273,7 +273,7 @@ impl Progress {
         }
     }
 
-    /// Writes text to standard error that stays, also where nobody watches.
+    /// Writes a lasting line to standard error, whether or not it is a terminal.
     pub fn note(&self, text: &str) {
         // Nothing is left to tell anyone if standard error is gone.
         self.bar.suspend(|| {

@@ -241,7 +241,7 @@ impl CudaBuilder {
             .filter(|path| path.join("Cargo.toml").is_file())
             .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
         project::check_header(&crate_path)?;
-        // Before all else: what lacks them may fail in another build script.
+        // Before all else: without these edits, another build script may fail first.
         if std::env::var_os("OUT_DIR").is_some()
             && let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR")
         {
@@ -263,7 +263,7 @@ impl CudaBuilder {
         // Builds for several architectures leave their library under one name: nobody else may build until it is read.
         let lock = lock(&target_folder)?;
         let artifact = cargo::run(toolchain, &request).map_err(|error| match error {
-            // What rustc says of upstream's own `cuda_std` would lead astray.
+            // rustc's messages about upstream's own `cuda_std` would mislead.
             CudaBuilderError::BuildFailed | CudaBuilderError::NotForTheDevice(_) => {
                 project::foreign_cuda_std(toolchain, &crate_path).unwrap_or(error)
             }

@@ -1,11 +1,11 @@
-//! Whether the PTX's kernel without `unsafe` is the one that the host knows.
+//! Checks that the PTX of a kernel without `unsafe` is of the kernel that the host knows.
 //!
-//! The grid that the host computes and the relations that it tests are those of the host's types; the kernel trusts its own. The
-//! device build leaves what it was compiled with beside the entry; see `blockwise::agreement`.
+//! The host computes the grid and tests the relations by its own types, and the kernel trusts those that it was compiled
+//! with. The device build leaves the latter beside the entry; see `blockwise::agreement`.
 
 use blockwise::agreement::{OF_PARAMETER, OF_RELATION};
 
-/// What stands before the kernel's name and its numbers, in a line of the PTX.
+/// A line of the PTX begins with this; the kernel's name and its numbers follow.
 pub const LINE: &str = "// warpsmith.blockwise.";
 
 /// The first thing in which the host's kernel and the PTX's differ, with both.

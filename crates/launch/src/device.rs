@@ -27,7 +27,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Takes the device asked for. A process has one kind: who asks for another later gets an error.
+    /// Opens the device asked for. A process has one kind of device: to ask for another later is an error.
     pub fn open(wish: Wish) -> Result<Self, Error> {
         let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
         if is_virtual {
@@ -42,8 +42,8 @@ impl Device {
         Ok(Self { modules: Modules::default(), stream, limits, is_virtual, context })
     }
 
-    /// Takes the device that the environment names in `WARPSMITH_DEVICE`: a GPU if there is one, else the virtual GPU, when
-    /// it names none.
+    /// Opens the device that `WARPSMITH_DEVICE` names. If it names none, that is a GPU if there is one, else the virtual
+    /// GPU.
     pub fn from_environment() -> Result<Self, Error> {
         Self::open(std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?)
     }

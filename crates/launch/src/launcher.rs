@@ -76,7 +76,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         Ok(Self { device, function, static_shared, max_threads, agreed, kernel: PhantomData })
     }
 
-    /// Compares the kernel with the PTX's: a dozen numbers, less than a launch costs by far.
+    /// Compares the kernel with the one in the PTX: a dozen numbers, which costs far less than a launch.
     pub(crate) fn agree(&self) -> Result<(), Error>
     where
         K: BlockwiseKernel,
@@ -162,7 +162,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         launched.doing(format!("launch `{}`", K::NAME))
     }
 
-    /// Blocks that may wait for each other must all be on the device at once.
+    /// Blocks that wait for each other must all fit on the device at once.
     fn check_residence(&self, shape: Shape) -> Result<(), Error> {
         let [x, y, z] = shape.block;
         let of_one = self

@@ -18,7 +18,8 @@ pub struct Level {
 #[derive(Clone, Copy)]
 struct Target {
     number: u32,
-    /// `a`: no other capability will do. `f`: the same family and higher. 0: all that are higher.
+    /// `a`: this capability only. `f`: this one and higher ones of its family. 0: this one and all higher
+    /// ones.
     suffix: u8,
 }
 
@@ -91,7 +92,7 @@ impl Level {
         })
     }
 
-    /// The module with this entry and no other: what the driver has to compile to launch one kernel.
+    /// The module with this entry alone, so that the driver need not compile the others to launch one kernel.
     pub fn alone(&self, kernel: &str) -> String {
         let mut alone = String::new();
         let mut rest = self.ptx;

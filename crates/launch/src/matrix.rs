@@ -12,7 +12,7 @@ pub struct DeviceMatrix<T: DeviceCopy> {
 }
 
 impl<T: DeviceCopy> DeviceMatrix<T> {
-    /// A matrix of a buffer's elements, row by row.
+    /// Takes the buffer's elements as a matrix, row by row.
     pub fn from_buffer(elements: DeviceBuffer<T>, rows: usize, cols: usize) -> Result<Self, Error> {
         let fits = rows.checked_mul(cols) == Some(elements.len());
         let (Ok(rows_32), Ok(cols_32), true) = (u32::try_from(rows), u32::try_from(cols), fits) else {
@@ -21,7 +21,7 @@ impl<T: DeviceCopy> DeviceMatrix<T> {
         Ok(Self { elements, rows: rows_32, cols: cols_32 })
     }
 
-    /// A matrix of elements of the host, row by row.
+    /// Copies the host's elements to the device as a matrix, row by row.
     pub fn from_slice(elements: &[T], rows: usize, cols: usize) -> Result<Self, Error> {
         Self::from_buffer(
             DeviceBuffer::from_slice(elements).doing("copy a matrix to the device")?,

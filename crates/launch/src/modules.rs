@@ -17,14 +17,14 @@ pub(crate) struct Modules {
 
 struct Node {
     level: &'static Level,
-    /// Of a module that holds one kernel of the level alone.
+    /// The kernel, if the module holds only this one of its level.
     kernel: Option<String>,
     module: Slot<Module>,
     others: Modules,
 }
 
 impl Modules {
-    /// The level's module, or the module of one kernel of it, which is loaded if it is not there.
+    /// The level's module, or that of one of its kernels, loaded when it is first asked for.
     pub(crate) fn get(&self, level: &'static Level, kernel: Option<&str>) -> Result<&Module, Error> {
         self.slot(level, kernel).get(|| {
             let loaded = match kernel {
@@ -57,8 +57,8 @@ impl Modules {
     }
 }
 
-/// Where one module goes. The driver compiles a large one for seconds: who asks for it meanwhile waits, who asks for another
-/// does not.
+/// The place of one module. The driver takes seconds to compile a large one. Whoever asks for the same module waits for
+/// that; whoever asks for another does not.
 #[derive(Debug)]
 struct Slot<T> {
     loaded: OnceLock<T>,
@@ -72,7 +72,7 @@ impl<T> Default for Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// What is there, which `load` makes for the first who asks. What fails is tried again by the next.
+    /// The module, which `load` makes for the first caller. If that fails, the next caller tries again.
     fn get<E>(&self, load: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         if let Some(loaded) = self.loaded.get() {
             return Ok(loaded);

@@ -17,7 +17,7 @@ use crate::matrix::DeviceMatrix;
 /// | `SliceMut<T, …>`, `Counters<T>` | `&mut DeviceBuffer<T>` |
 /// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
 ///
-/// A `DeviceSlice` is none: `cust`'s is `Copy`, so a borrow of one says nothing of the others.
+/// A `DeviceSlice` is not an argument: `cust`'s is `Copy`, so to borrow one says nothing about its copies.
 ///
 /// ```compile_fail,E0277
 /// # use blockwise::prelude::*;
@@ -29,10 +29,9 @@ use crate::matrix::DeviceMatrix;
 /// # }
 /// ```
 ///
-/// # Safety
-/// The kernel may do with the parameter what its type allows for as long as the argument is borrowed: what is read nobody
-/// writes, what is written nobody else reaches. [`demand`](Self::demand) is that of the parameter's map, and
-/// [`extents`](Self::extents) are those that the kernel sees.
+/// # Safety As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nobody
+/// writes what it reads, and nobody else reaches what it writes. [`demand`](Self::demand) is that of the parameter's map,
+/// and [`extents`](Self::extents) are those that the kernel sees.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
     label = "passed for a parameter of type `{P}`",

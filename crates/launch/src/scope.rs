@@ -1,4 +1,4 @@
-//! Launches without `unsafe`: in a scope, at whose end they have ended.
+//! Launches without `unsafe`, in a scope that waits for them at its end.
 
 use std::marker::PhantomData;
 
@@ -19,7 +19,7 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What a launch decides and neither the kernel nor its arguments do.
+/// What is left for a launch to decide, beside the kernel and its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Blocks along x, y, z. An output's map may leave it open, and compares it otherwise.
@@ -66,11 +66,11 @@ impl Device {
         &'env self,
         launches: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     ) -> Result<R, Error> {
-        /// Waits even if the closure panics.
+        /// Waits, even if the closure panics.
         struct Wait<'d>(&'d Device);
         impl Drop for Wait<'_> {
             fn drop(&mut self) {
-                // Where the device fails, nothing runs on it any more; who calls `scope` is told below.
+                // If the device fails, nothing runs on it any more, and the caller is told below.
                 let _ = self.0.synchronize();
             }
         }

@@ -39,7 +39,7 @@ impl SharedAddress {
         pointer
     }
 
-    /// So many bytes further.
+    /// The address this many bytes further on.
     #[inline(always)]
     pub fn plus(self, bytes: u32) -> Self {
         Self(self.0.wrapping_add(bytes))

@@ -1,9 +1,9 @@
-//! Which tile of a product is computed when.
+//! The order in which the tiles of a product are computed.
 
 /// The tiles of a matrix, `down` × `across`, in columns of `group` tiles.
 ///
-/// Row by row, the blocks that run together would read all of B and little of A: at 4096² that costs 40 %. In columns of
-/// `group` tiles they share both, in L2.
+/// In row-major order, the blocks that run together would read all of B and little of A, which costs 40 % at 4096². In
+/// columns of `group` tiles they share both, in L2.
 ///
 /// ```
 /// let raster = tile::Raster { down: 3, across: 2, group: 2 };

@@ -2,9 +2,9 @@
 
 /// Repeats a block with a constant counter: `repeat!(for I in 0..4 { … })`, up to 2, 4, 8 or 16.
 ///
-/// What is indexed by it stays in registers whatever the optimiser thinks of the loop's size, and it may stand where only a
-/// constant can: in a type, or in the offset of an instruction. Where that is not needed, `cuda_std::unroll!(full)` in an
-/// ordinary loop does.
+/// An array that it indexes stays in registers whatever the optimiser thinks of the loop's size, and the counter may stand
+/// where only a constant can: in a type, or in the offset of an instruction. Where that is not needed, use
+/// `cuda_std::unroll!(full)` in an ordinary loop.
 ///
 /// ```
 /// let mut sums = [0; 4];

@@ -25,7 +25,7 @@ impl<'a, T: Copy> View<'a, T> {
         unsafe { Self::new(elements, rows, cols) }
     }
 
-    /// The same untested.
+    /// The same without that test.
     ///
     /// # Safety
     /// There are at least that many elements.

@@ -6,19 +6,19 @@ use super::pairs::Enqueue;
 use crate::error::Error;
 use warpsmith_kernels::gemm::{Operands, Problem};
 
-/// Somebody who may compete, if asked for and if installed.
+/// A competitor that takes part if it is asked for and installed.
 pub struct Candidate {
-    /// The word of `--against` and what it means; nobody needs to ask for who has none.
+    /// Its word for `--against` and what that means; one without a word always takes part.
     pub word: Option<(&'static str, &'static str)>,
     pub does: Kind,
-    /// Opens it; what is missing is left out of the bench by name.
+    /// Opens it. If something is missing, the bench leaves it out and says so by name.
     pub open: Open,
 }
 
-/// Opens a competitor; none is there if what it needs is missing.
+/// Opens a competitor; `None` if what it needs is missing.
 type Open = fn(&Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error>;
 
-/// Somebody whose launches are timed beside ours.
+/// A competitor, whose launches are timed beside ours.
 pub trait Competitor {
     /// What rows call it.
     fn name(&self) -> &'static str;

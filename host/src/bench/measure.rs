@@ -94,7 +94,7 @@ impl<'d> Bench<'d> {
         })
     }
 
-    /// Lets somebody take part, if installed.
+    /// Lets a competitor take part, if it is installed.
     pub fn admit(&mut self, candidate: &Candidate) -> Result<(), Error> {
         let opened = (candidate.open)(self)?;
         self.competitors.extend(opened);
@@ -121,7 +121,7 @@ impl<'d> Bench<'d> {
         self.competitors.iter().find_map(|competitor| competitor.version())
     }
 
-    /// Whether somebody does such tasks.
+    /// Whether some competitor does such tasks.
     pub fn competes(&self, kind: Kind) -> bool {
         self.competitors.iter().any(|competitor| competitor.does() == kind)
     }
@@ -208,10 +208,11 @@ impl<'d> Bench<'d> {
         verdict: &Verdict,
     ) -> Result<Comparison, Error> {
         let warm_up_ms = match throughput {
-            // Memory's clock is fixed, and what waits for memory draws too little for the other to fall.
+            // The memory clock is fixed, and a kernel that waits for memory draws too little power for the SM
+            // clock to fall.
             Throughput::Bytes(_) => plan.warm_up_ms.min(150.0),
             Throughput::Operations(_) => plan.warm_up_ms,
-            // The clock settles under this load within a second or two; in a quick run the rows before have seen to it.
+            // The clock settles under this load within a second or two; in a quick run the rows before have settled it.
             Throughput::TensorOperations(_) if plan.quick => 250.0,
             Throughput::TensorOperations(_) => plan.warm_up_ms.max(2000.0),
         };

@@ -27,7 +27,7 @@ use self::measure::Bench;
 use crate::error::Error;
 use crate::size::Size;
 
-/// The words for those whom one may ask to be compared with, and what each means.
+/// The words of `--against`, and what each means.
 pub fn competitors() -> Vec<(&'static str, &'static str)> {
     let mut words: Vec<_> = CANDIDATES.iter().filter_map(|candidate| candidate.word).collect();
     words.dedup();

@@ -213,7 +213,7 @@ impl Check {
         let all: Vec<_> =
             schedules.flat_map(|seed| sizes(family).iter().map(move |&size| (seed, size))).collect();
         let mut shown = Shown::default();
-        // What comes after a finding is run in vain, so no more is begun than runs at once.
+        // A run that follows a finding is in vain, so no more runs are started than can go on at once.
         for some in all.chunks(rayon::current_num_threads()) {
             let some: Vec<anyhow::Result<Run>> = some
                 .par_iter()
@@ -227,7 +227,8 @@ impl Check {
                 shown.kernels.extend(run.kernels);
                 shown.failed |= run.failed;
                 if !run.findings.is_empty() {
-                    // What one run shows, the next would only repeat. A run cut short does not tell what it would have run.
+                    // The next run would only repeat what this one has shown. A run cut short does not say what else it
+                    // would have run.
                     shown.findings = run.findings;
                     shown.kernels.extend(registry::kernels().map(|(_, kernel)| kernel.name.to_owned()));
                     return Ok(shown);

@@ -115,7 +115,7 @@ impl Demo {
         for demo in selected {
             let progress = Progress::new(demo.name(), !self.output.json);
             let stage = Stage {
-                // Asked for all demos, those that know no size of this form keep their own.
+                // When all demos are asked for, those that take no size of this form keep their own.
                 size: self.size.filter(|&size| self.which != ALL || demo.takes(size)),
                 dynamic_tile: self.dynamic_tile.0,
                 only: self.only.as_deref(),
@@ -192,7 +192,7 @@ impl OnTheVirtualGpu {
     fn start(demos: Vec<&'static dyn demos::Demo>) -> Self {
         let (sender, rows) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            // Nobody receives any more if the demos ended in an error.
+            // Nobody receives the rows any more if the demos ended in an error.
             demos.into_iter().try_for_each(|demo| sender.send(Self::demo(demo.name(), &[])))
         });
         Self { rows }

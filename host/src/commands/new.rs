@@ -151,8 +151,8 @@ fn kernel(root: &Path, name: &str, raw: bool) -> anyhow::Result<Written> {
     Ok(Written { files, next })
 }
 
-/// Formats what was written: how lines break, and where a module stands among others, depends on the name. Without
-/// rustfmt all is as good to the compiler.
+/// Formats what was written, since the kernel's name decides how lines break and where its module stands. Without
+/// rustfmt the files compile all the same.
 fn tidy(root: &Path, files: &[String]) {
     let formatted = Command::new("rustfmt")
         .args(["--edition", "2024"])
@@ -161,7 +161,7 @@ fn tidy(root: &Path, files: &[String]) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    // Not formatted is not wrong.
+    // An unformatted file is not a wrong one.
     let _ = formatted;
 }
 
@@ -196,7 +196,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         plain,
         "`{name}` cannot name a kernel: lower-case letters, digits and underscores, a letter first, such as `blur_rows`"
     );
-    // Those that Rust only reserves are among them.
+    // The words that Rust only reserves are among them.
     const KEYWORDS: &[&str] = &[
         "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
         "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",

@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::size::Size;
 use crate::terminal::{self, Progress};
 
-/// Below this nobody needs to be told.
+/// Below this, nothing is announced.
 const WORTH_TELLING: Duration = Duration::from_secs(20);
-/// What a person waits for without being asked: the size proposed takes about so long.
+/// How long a person waits without complaint: the proposed size takes about this long.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A size is large if it has so many times the elements of the one that is measured.
+/// A size is large if it has this many times the elements of the one that is measured.
 const LARGE: f64 = 3.0;
 
 /// What a demo will take.
@@ -26,7 +26,7 @@ struct Forecast {
 
 /// Says how long the demo will take at its size, if that is long; its progress then has an end.
 ///
-/// Where no small size tells anything, such as for kernels that take large problems only, nothing is said.
+/// If small sizes tell nothing, as for kernels that take only large problems, it says nothing.
 pub fn announce(demo: &dyn Demo, stage: &Stage) -> Result<(), Error> {
     let Some(size) = stage.size.filter(|_| stage.device.is_virtual()) else { return Ok(()) };
     let edge = demo.measured_at();

@@ -252,7 +252,7 @@ impl Demo for MatmulDemo {
         let size = stage.size_or(128, 4096);
         let (m, mut n, k) = size.product();
         if stage.only.is_some_and(|kernel| kernel.starts_with("product_thin")) {
-            // They multiply by no more columns.
+            // Thin kernels multiply by no more columns than this.
             n = n.min(WIDTH);
         }
         let flops = stage.admit_product(size, (m, n, k), VIRTUAL_OPERATIONS, "demos")?;

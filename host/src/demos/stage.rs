@@ -36,7 +36,7 @@ pub struct Stage<'a> {
     pub only: Option<&'a str>,
     /// The profiles of what was launched on the virtual GPU.
     pub profiles: RefCell<Vec<LaunchProfile>>,
-    /// The demo of whose first launch it is to be said how long all will take, if that is long.
+    /// The demo whose duration is to be announced at its first launch, if it is long.
     pub forecast: Cell<Option<&'static dyn Demo>>,
 }
 

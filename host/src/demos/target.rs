@@ -1,7 +1,7 @@
 //! Where rows put their results: one buffer for all that write as many elements, here and on the device.
 //!
 //! Pages that are new to a process cost the host as much as the copy that fills them. A demo of dozens of rows waits for
-//! neither if the rows share their buffers, and if the device itself wipes out what the row before has left.
+//! neither if its rows share buffers and the device itself wipes out what the row before left.
 
 use bytemuck::AnyBitPattern;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};

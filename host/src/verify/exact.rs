@@ -12,7 +12,7 @@ pub fn exact<T: PartialEq + std::fmt::Debug + Sync>(result: &[T], expected: &[T]
     compared(result, expected, || {
         first(result.len().div_ceil(PIECE), &|piece| {
             let all = piece * PIECE..result.len().min((piece + 1) * PIECE);
-            // Equal slices are told at the speed of memory; only the piece that differs is walked through.
+            // Equal slices are recognised at the speed of memory; only a piece that differs is walked through.
             match result[all.clone()] == expected[all.clone()] {
                 true => None,
                 false => all.into_iter().find(|&i| result[i] != expected[i]).map(|i| (i, i)),

@@ -131,7 +131,8 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }
 
-/// A text with other names. Parameters are named after their function, which is no matter: they are seen only inside.
+/// Replaces names in a text. Parameters keep the name of their old function, which does no harm: they are seen only
+/// inside.
 fn renamed(text: &str, names: &HashMap<String, String>) -> String {
     if names.is_empty() {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What the back end cannot take is refused before it is asked: it would abort the process or print what is not PTX.
+//! Refuses what the back end cannot take before it sees it: it would abort the process, or print what is not PTX.
 //!
 //! Every refusal names the construct, the function it is in, who calls that, and what to do.
 

@@ -81,15 +81,15 @@ impl Cache {
         if entry[..16] != key.bytes() || entry[16..] != Key::of(&[&content]).bytes() {
             return None;
         }
-        // Its time says when it was last of use; where it cannot be set, the entry is only deleted earlier.
+        // The file's time says when it was last used. If it cannot be set, the entry is only deleted earlier.
         let _ = fs::File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
         Some(content)
     }
 
-    /// Keeps an answer. One that cannot be written is made again the next time.
+    /// Keeps an answer. If it cannot be written, it is computed again the next time.
     pub fn put(&self, key: Key, content: &[u8]) {
         let path = self.path(key);
-        // Under a name of its own first: another process may read or write the same entry now.
+        // Written under another name first: another process may read or write the same entry now.
         let fresh = path.with_extension(format!("{}", std::process::id()));
         let entry = [&key.bytes()[..], &Key::of(&[content]).bytes(), content].concat();
         let written = fs::create_dir_all(&self.folder)

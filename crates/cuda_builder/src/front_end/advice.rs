@@ -11,7 +11,7 @@ const EXAMPLE: &str = "\
     asm!(\"add.u32 {o}, {i}, 1;\", o = out(reg32) o, i = in(reg32) i);
 cuda_std::ptx!(\"add.u32 {o}, {i}, 1;\", o = out(u32) o, i = in(u32) i; options(pure, nomem));";
 
-/// What to do in one's own code.
+/// What to do in your own code.
 const NO_STD: &str = "\
 Device crates have no `std`: the same names are in `core` and `alloc` (`extern crate alloc;`), the methods of floats in \
 `cuda_std::GpuFloat`. What the host alone uses stands behind `#[cfg(not(target_os = \"cuda\"))]`";
@@ -40,7 +40,7 @@ fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
     }
 }
 
-/// What to do about a library that was asked to use `std`, which its user did not write and cannot mend in its source.
+/// What to do about a library that uses `std`: its user did not write it and cannot mend it.
 fn about_library(name: &str) -> String {
     format!(
         "The library `{name}` is compiled with `std` here, which the device does not have. `cargo tree -e features -i {name}` in \

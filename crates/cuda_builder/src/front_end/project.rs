@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::Value;
 
-/// The header that kernel crates of 2022 begin with. Its attributes were removed from Rust since, so that rustc's
-/// errors would not lead to the cure.
+/// The header that kernel crates of 2022 begin with. Rust has removed its attributes since, so rustc's errors do
+/// not lead to the cure.
 pub fn check_header(crate_path: &Path) -> Result<(), CudaBuilderError> {
     let root = crate_path.join("src/lib.rs");
     let Ok(text) = fs::read_to_string(&root) else { return Ok(()) };

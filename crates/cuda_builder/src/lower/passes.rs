@@ -81,7 +81,7 @@ fn passes<'a, 'c>() -> Vec<Pass<Whole<'a, 'c>>> {
                 Ok(())
             },
         },
-        // Most of the libraries is out of reach of any kernel: nothing more is done for it.
+        // No kernel reaches most of the libraries: nothing more is done for those parts.
         Pass {
             name: "drop what no kernel reaches",
             when: always,

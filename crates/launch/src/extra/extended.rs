@@ -17,7 +17,7 @@ pub struct Extended {
     /// Blocks may start as soon as there is room, though the kernel before still runs: a kernel that says
     /// `griddepcontrol.wait` before it touches memory is ready when its turn comes.
     pub early: bool,
-    /// Blocks may wait for each other: all of them are on the device at once, or the launch fails.
+    /// Blocks may wait for each other: the launch fails unless all of them fit on the device at once.
     pub cooperative: bool,
 }
 

@@ -50,7 +50,7 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
 
 /// Sets every byte of `buffer`, after what was launched on `stream`, and waits for it.
 ///
-/// The driver's own blocking form does not wait for streams that do not block, and they do not wait for it.
+/// The driver's own blocking fill does not wait for non-blocking streams, nor they for it.
 ///
 /// ```compile_fail,E0277
 /// # use warpsmith_launch::{Device, cust::memory::DeviceBuffer, extra::fill};

@@ -80,7 +80,7 @@ pub enum TensorMapError {
     Driver(i32),
 }
 
-/// A map of a tensor, for copies of boxes of type `B`.
+/// Makes the map of a tensor, for copies of boxes of type `B`.
 ///
 /// Element, swizzle and box are those of the kernel's parameter, found by inference. Only what is known at run time can be
 /// wrong:

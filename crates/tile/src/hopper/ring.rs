@@ -70,7 +70,7 @@ impl<const STAGES: u32> Ring<STAGES> {
     }
 }
 
-/// Whose turn it is: a stage, and the parity of the round.
+/// The current stage, and the parity of the current round.
 ///
 /// A consumer waits for the full stage with [`parity`](Self::parity), a producer for the empty one with the other parity:
 /// in the first round that returns at once.

@@ -1,4 +1,4 @@
-//! Warps that do different things: who is who, who needs how many registers, who waits for whom.
+//! Warps that do different things: which warp is which, how many registers each needs, which waits for which.
 
 use cuda_std::ptx;
 

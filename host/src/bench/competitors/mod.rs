@@ -1,4 +1,4 @@
-//! Whom our kernels are timed beside.
+//! What our kernels are timed beside.
 
 mod cublas;
 mod cublaslt;
@@ -7,6 +7,6 @@ mod nvcc;
 
 use super::competitor::Candidate;
 
-/// Everybody, found by what they do.
+/// All competitors, found by what they do.
 pub const CANDIDATES: [&Candidate; 4] =
     [&nvcc::CANDIDATE, &cublas::CANDIDATE, &cublaslt::CANDIDATE, &driver_copy::CANDIDATE];

@@ -190,7 +190,7 @@ where
     let request = Request { variant: cases.variant.as_deref(), ..Request::default() };
     let dealt = match gemm::Plan::choose(device.limits(), problem, &operands[0], request) {
         Ok(plan) => plan,
-        // One product that nobody can compute is no reason to lose the others.
+        // One product that no kernel computes is no reason to lose the others.
         Err(error) => {
             bench.leave_out(format!("{name}: {error}"));
             return Ok(Vec::new());

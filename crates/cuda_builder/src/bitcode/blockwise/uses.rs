@@ -3,7 +3,7 @@
 use crate::bitcode::{link, marks};
 use crate::llvm::{Opcode, Value};
 
-/// In the order in which one is told of several that one call does.
+/// In order of precedence: of several that one call does, the first is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Use {
     Thread,
