@@ -29,9 +29,10 @@ use crate::matrix::DeviceMatrix;
 /// # }
 /// ```
 ///
-/// # Safety As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nobody
-/// writes what it reads, and nobody else reaches what it writes. [`demand`](Self::demand) is that of the parameter's map,
-/// and [`extents`](Self::extents) are those that the kernel sees.
+/// # Safety
+/// As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nobody writes what it
+/// reads, and nobody else reaches what it writes. [`demand`](Self::demand) is that of the parameter's map, and
+/// [`extents`](Self::extents) are those that the kernel sees.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
     label = "passed for a parameter of type `{P}`",
