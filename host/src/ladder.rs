@@ -39,8 +39,8 @@ type Launch = fn(
 
 macro_rules! launch {
     ($kernel:ty) => {
-        // SAFETY: `multiply` compared extents, buffers and shape with what the kernels ask for.
         |device, shape, p, a, b, c| {
+            // SAFETY: `multiply` compared extents, buffers and shape with what the kernels ask for.
             Ok(unsafe { device.kernel::<$kernel>(&LEVELS)?.launch(shape, (p, a, b, c))? })
         }
     };
