@@ -122,7 +122,7 @@ pub fn copy_of_gates(folder: &Path) -> PathBuf {
     let cuda_std = here.with_file_name("cuda_std");
     let manifest = format!(
         "[package]\nname = \"upstream-b\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n\n\
-         [features]\nextra = []\n\n[dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n\n[workspace]\n\n\
+         [features]\nextra = []\n\n[dependencies]\ncuda_std = {{ path = {cuda_std:?}, default-features = false }}\n\n[workspace]\n\n\
          [profile.release]\nlto = \"fat\"\npanic = \"unwind\"\nstrip = true\n\n\
          [profile.release.package.upstream-b]\nincremental = true\nopt-level = 0\ncodegen-units = 16\n"
     );
