@@ -49,18 +49,31 @@ pub fn null_stream_is_per_thread() -> bool {
 
 /// Runs the virtual device's side of a call.
 pub fn serve(name: &'static str, per_thread: bool, call: impl FnOnce() -> Answer) -> CUresult {
+    let mut call = Some(call);
+    served(name, per_thread, &mut || call.take().map_or(Err(CUresult::UNKNOWN), |call| call()))
+}
+
+/// The same for calls that need no device.
+pub fn serve_anywhere(name: &'static str, call: impl FnOnce() -> Answer) -> CUresult {
+    let mut call = Some(call);
+    caught(name, &mut || call.take().map_or(Err(CUresult::UNKNOWN), |call| call()))
+}
+
+// Of these there is one, and not one for each of hundreds of entry points.
+
+fn served(name: &'static str, per_thread: bool, call: &mut dyn FnMut() -> Answer) -> CUresult {
     if fork::is_child() {
         // Locks may be held by threads that are not here.
         return CUresult::NOT_INITIALIZED;
     }
     let before = PER_THREAD.replace(per_thread);
-    let answer = serve_anywhere(name, call);
+    let answer = caught(name, call);
     PER_THREAD.set(before);
     answer
 }
 
-/// The same for calls that need no device. A panic is a bug of ours; it must not cross into C.
-pub fn serve_anywhere(name: &'static str, call: impl FnOnce() -> Answer) -> CUresult {
+/// A panic is a bug of ours; it must not cross into C.
+fn caught(name: &'static str, call: &mut dyn FnMut() -> Answer) -> CUresult {
     std::panic::catch_unwind(AssertUnwindSafe(call)).map_or_else(
         |_| {
             eprintln!("warpsmith: the virtual GPU failed inside `{name}`; this is a bug in Warpsmith");
