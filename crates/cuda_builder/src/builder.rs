@@ -10,7 +10,7 @@ use crate::front_end::project;
 use crate::front_end::toolchain::{self, Toolchain};
 use crate::lower::isolate;
 use crate::options::Options;
-use crate::{llvm, llvm_library, lower};
+use crate::{llvm, lower};
 use std::fs;
 use std::path::{Path, PathBuf};
 

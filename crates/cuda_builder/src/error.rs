@@ -1,6 +1,6 @@
 //! What can go wrong in a device build.
 
-use crate::llvm_library::{self, LlvmError};
+use llvm_library::LlvmError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

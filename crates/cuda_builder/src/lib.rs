@@ -17,7 +17,6 @@ mod cache;
 mod error;
 mod front_end;
 mod llvm;
-mod llvm_library;
 mod lower;
 mod options;
 mod pass;

@@ -1,7 +1,6 @@
 //! The functions of LLVM's C API that the lowering calls, resolved in the library that ships inside the toolchain.
 
-use crate::llvm_library::{self, LlvmError};
-use libloading::Library;
+use llvm_library::{Library, LlvmError};
 use std::ffi::{c_char, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -21,7 +20,7 @@ macro_rules! functions {
         }
 
         impl Api {
-            fn of(library: Library) -> Result<Self, libloading::Error> {
+            fn of(library: Library) -> Result<Self, llvm_library::Error> {
                 Ok(Self {
                     // SAFETY: the signature is that of the C header of LLVM 22; the symbol lives as long as the
                     // library, which the table keeps open.

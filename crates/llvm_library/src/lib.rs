@@ -1,10 +1,12 @@
 //! The LLVM inside the toolchain: where it is, whether it is one that is known here, and how it is opened.
 //!
-//! It depends on nothing of this crate, so that others can open the same library.
+//! The library is opened here for the builder of device code and for the compiler of the virtual GPU's programs.
 
-use libloading::Library;
+pub use libloading::{Error, Library};
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The major version of LLVM whose C API and whose NVPTX back end are known.
 const LLVM: u32 = 22;
@@ -59,11 +61,23 @@ pub fn find(sysroot: &Path, version: &str) -> Result<PathBuf, LlvmError> {
     }
 }
 
+/// The library of the toolchain that compiled this program, or else of the one that `rustc` on the path belongs to.
+pub fn installed() -> Result<PathBuf, LlvmError> {
+    let built = find(Path::new(env!("BUILT_SYSROOT")), &env!("BUILT_VERSION").replace('|', "\n"));
+    built.or_else(|error| {
+        let ask = |arguments: &[&str]| {
+            let output = Command::new("rustc").args(arguments).output().ok()?;
+            String::from_utf8(output.stdout).ok().filter(|text| !text.is_empty())
+        };
+        match (ask(&["--print", "sysroot"]), ask(&["-vV"])) {
+            (Some(sysroot), Some(version)) => find(Path::new(sysroot.trim()), &version),
+            _ => Err(error),
+        }
+    })
+}
+
 /// Opens the library, and takes from it what `symbols` wants.
-pub fn open<T>(
-    path: &Path,
-    symbols: impl FnOnce(Library) -> Result<T, libloading::Error>,
-) -> Result<T, LlvmError> {
+pub fn open<T>(path: &Path, symbols: impl FnOnce(Library) -> Result<T, Error>) -> Result<T, LlvmError> {
     // SAFETY: the toolchain's own LLVM; its initialisers are what rustc itself runs.
     let opened = unsafe { Library::new(path) };
     opened
