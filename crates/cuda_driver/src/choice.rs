@@ -13,6 +13,7 @@ use virtual_gpu::memory::MOST_DEVICES;
 
 use crate::abi::CUresult;
 use crate::check;
+use crate::execution::Execution;
 use crate::real::{Missing, RealDriver};
 use crate::stand_in;
 
@@ -62,6 +63,18 @@ pub enum ChoiceError {
     /// `WARPSMITH_CHECK` holds a word that names no check.
     #[error("WARPSMITH_CHECK: {0}")]
     UnknownCheck(#[from] sanitizer::UnknownCheck),
+    /// `WARPSMITH_EXECUTION` holds a word that means nothing.
+    #[error("WARPSMITH_EXECUTION={given}: programs are run compiled or interpreted")]
+    UnknownExecution {
+        /// The word.
+        given: String,
+    },
+    /// `WARPSMITH_EXECUTION=compiled`, which is not possible here.
+    #[error("WARPSMITH_EXECUTION=compiled: {why}")]
+    NotCompiled {
+        /// Why not.
+        why: String,
+    },
     /// A variable of the environment that should hold a number.
     #[error("{name}={given}: a whole number from {least} to {most} is expected")]
     NotANumber { name: &'static str, given: String, least: u64, most: u64 },
@@ -245,6 +258,9 @@ fn same(some: &[&Chip], others: &[&Chip]) -> bool {
 
 fn modelled(given: Option<Chips>) -> Result<&'static [&'static Chip], ChoiceError> {
     check::start()?;
+    if std::env::var("WARPSMITH_EXECUTION").is_ok_and(|given| !given.trim().is_empty()) {
+        Execution::of_environment()?;
+    }
     let numbers = [
         (DEVICES, 1..=MOST_DEVICES.into()),
         ("WARPSMITH_THREADS", 1..=1024),

@@ -14,7 +14,8 @@
 //!
 //! `WARPSMITH_MODEL` names the chip that the virtual GPU stands for; `WARPSMITH_DEVICES=4`, or a list of chips
 //! (`WARPSMITH_MODEL=h200,h200,a100`), gives several. `WARPSMITH_LIBCUDA` names the real driver's file. On the
-//! virtual GPU `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
+//! virtual GPU `WARPSMITH_EXECUTION=interpreted` keeps programs from being compiled ([`Execution`]),
+//! `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
 //! `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]` runs the sanitizer.
 //!
 //! From below: [`abi`] is the binary interface, `objects` are what handles name, `api` holds the `cu…` functions of the
@@ -41,6 +42,7 @@ mod check;
 mod checked;
 mod choice;
 pub mod entry;
+mod execution;
 mod fault;
 #[cfg(feature = "foreign")]
 mod foreign;
@@ -56,5 +58,6 @@ pub mod stand_in;
 
 pub use checked::{Checked, checked};
 pub use choice::{ChoiceError, NoGpu, Taken, Wish, choose, taken};
+pub use execution::Execution;
 pub use fault::last_fault;
 pub use real::{Missing, RealDriver};

@@ -92,6 +92,7 @@ fn mistaken_settings_are_told_once() {
         ("WARPSMITH_THREADS", "abc"),
         ("WARPSMITH_THREADS", "0"),
         ("WARPSMITH_SEED", "1.5"),
+        ("WARPSMITH_EXECUTION", "fast"),
         ("WARPSMITH_WATCHDOG", "never"),
         ("WARPSMITH_MODEL", "gtx480"),
         ("WARPSMITH_CHECK", "memroy"),

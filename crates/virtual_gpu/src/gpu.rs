@@ -8,6 +8,7 @@ use crate::job::{Job, Watch};
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
+use crate::stretch::Compiler;
 use crate::texture::Textures;
 use crate::{Error, Quota, decode, exec};
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub stack_limit: u32,
     /// Bytes that `malloc` in kernels of a new context may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
     pub heap_limit: u64,
+    /// What makes machine code of kernels that run for long; without one all are interpreted.
+    pub compiler: Option<Arc<dyn Compiler>>,
 }
 
 impl Default for Options {
@@ -41,6 +44,7 @@ impl Default for Options {
             spin_limit: None,
             stack_limit: 64 << 10,
             heap_limit: 8 << 20,
+            compiler: None,
         }
     }
 }

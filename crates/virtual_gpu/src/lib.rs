@@ -14,6 +14,7 @@
 //! | `decode` | parsed PTX → that form, analyses at load; what cannot run is refused here |
 //! | [`observer`], [`profiler`] | what is seen of a launch; counts of wavefronts and sectors, by source line |
 //! | `exec` | warps, blocks, launches: the interpreter of the form |
+//! | [`stretch`] | the seam to a compiler of programs |
 //! | [`Gpu`] | the device: memory, loading, launching |
 //!
 //! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix operations,
@@ -36,6 +37,7 @@ mod module;
 pub mod observer;
 pub mod profiler;
 mod quota;
+pub mod stretch;
 pub mod tensor_map;
 pub mod texture;
 

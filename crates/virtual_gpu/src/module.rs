@@ -7,6 +7,7 @@ use crate::evaluate::Evaluations;
 use crate::form::program::Param;
 use crate::form::program::{Code, KernelCode};
 use crate::memory::Memory;
+use crate::stretch::Compiled;
 use crate::texture::Textures;
 
 /// A loaded module. Its variables live until the last clone and the last [`Kernel`] of it are gone.
@@ -17,6 +18,7 @@ pub struct Module(pub(crate) Arc<ModuleData>);
 pub(crate) struct ModuleData {
     pub code: Arc<Code>,
     pub evaluations: Evaluations,
+    pub compiled: Compiled,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
     /// Handles of texture and surface references, by name.

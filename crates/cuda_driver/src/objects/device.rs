@@ -9,6 +9,7 @@ use virtual_gpu::{Gpu, Options};
 
 use crate::abi::{Answer, CUdevice, CUresult};
 use crate::choice::{self, Taken};
+use crate::execution::Execution;
 use crate::fork;
 
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
@@ -57,6 +58,7 @@ pub fn devices() -> &'static [Device] {
             options.spin_limit = options.spin_limit.or(Some(CHECKED_SPIN_LIMIT));
             options.watchdog = options.watchdog.or(Some(CHECKED_WATCHDOG));
         }
+        options.compiler = Execution::compiler();
         let chips = match choice::taken() {
             Ok(Taken::Virtual(chips)) => chips,
             _ => &[&gpu_model::chips::H200],

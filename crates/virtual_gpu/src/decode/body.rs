@@ -181,6 +181,7 @@ impl Decoder<'_> {
             writes: self.writes.as_slice().into(),
             sources: self.sources.as_slice().into(),
             symbols: self.symbols.as_slice().into(),
+            mentioned,
         };
         self.items.push(Item::Op(Draft {
             op: Op { guard, kind },
@@ -188,7 +189,6 @@ impl Decoder<'_> {
             line: i.position.line,
             loc: i.loc,
             touched,
-            mentioned,
             opcode: Some(i.opcode.clone()),
         }));
         Ok(())

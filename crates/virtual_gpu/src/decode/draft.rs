@@ -7,7 +7,6 @@ use ptx::{LocId, Opcode};
 use crate::evaluate::{Evaluate, Evaluations};
 use crate::form::op::{Op, OpKind, Touched};
 use crate::form::program::{Code, CodeSite};
-use crate::form::registers::Slot;
 
 /// An operation whose targets are still labels.
 pub(super) struct Draft {
@@ -17,8 +16,6 @@ pub(super) struct Draft {
     pub line: u32,
     pub loc: Option<LocId>,
     pub touched: Touched,
-    /// Registers that it names, but neither as a source nor as a target.
-    pub mentioned: Box<[Slot]>,
     /// What the text says; `None` for what decoding added.
     pub opcode: Option<Arc<Opcode>>,
 }

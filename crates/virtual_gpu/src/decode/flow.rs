@@ -156,7 +156,6 @@ fn glue(kind: OpKind) -> Draft {
         line: 0,
         loc: None,
         touched: Touched::default(),
-        mentioned: Box::default(),
         opcode: None,
     }
 }

@@ -244,9 +244,8 @@ impl<'m> Decoder<'m> {
         let kind = OpKind::Special { target, which };
         let touched = Touched { writes: [(target, rows)].into(), ..Touched::default() };
         let op = Op { guard: Guard::ALWAYS, kind };
-        let mentioned = Box::default();
         let (line, loc) = (self.line, self.loc);
-        let draft = Draft { op, evaluate: None, line, loc, touched, mentioned, opcode: None };
+        let draft = Draft { op, evaluate: None, line, loc, touched, opcode: None };
         self.items.push(Item::Op(draft));
         Ok(target)
     }

@@ -185,8 +185,12 @@ impl Blocks {
                     let span = spans[slot as usize].get_or_insert((at, at));
                     *span = (span.0.min(at), span.1.max(at));
                 };
-                let reads =
-                    draft.touched.reads.iter().map(|read| read.0).chain(draft.mentioned.iter().copied());
+                let reads = draft
+                    .touched
+                    .reads
+                    .iter()
+                    .map(|read| read.0)
+                    .chain(draft.touched.mentioned.iter().copied());
                 for slot in reads {
                     name(slot);
                     let index = slot as usize;

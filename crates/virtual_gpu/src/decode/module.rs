@@ -28,6 +28,7 @@ use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable};
 use crate::form::signature::Signature;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData};
+use crate::stretch::Compiled;
 use crate::texture::Textures;
 
 /// Most rows of registers that a function's frame may have, constants among them: 128 MiB a warp. A thread of a device has
@@ -97,6 +98,7 @@ pub(crate) fn load(
     let Loader { globals, references, .. } = loader;
     code.lines = lines;
     Ok(Module(Arc::new(ModuleData {
+        compiled: Compiled::none(code.functions.len()),
         code: Arc::new(code),
         evaluations,
         kernels,

@@ -11,6 +11,7 @@ use crate::form::registers::Regs;
 use crate::launch::Launch;
 use crate::memory::View;
 use crate::observer::BlockObserver;
+use crate::stretch::{Compiled, Compiler, Stretches};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -18,6 +19,8 @@ pub(crate) struct LaunchContext<'a> {
     pub gpu: &'a Gpu,
     pub code: &'a Code,
     pub evaluations: &'a Evaluations,
+    /// What of the module is compiled, if launches like this one run that.
+    pub compiled: Option<(&'a dyn Compiler, &'a Compiled)>,
     pub kernel: &'a KernelCode,
     pub launch: Launch,
     pub params: &'a [u8],
@@ -84,7 +87,25 @@ pub(crate) struct Cx<'a, O> {
     pub device: &'a View,
 }
 
+impl LaunchContext<'_> {
+    /// So many more operations were executed.
+    pub fn count(&self, executed: u64) {
+        if let Some((compiler, compiled)) = self.compiled {
+            compiled.count(compiler, self.code, self.kernel.function, executed);
+        }
+    }
+}
+
 impl<'a, O: BlockObserver> Cx<'a, O> {
+    /// The kernel's machine code, if it is there and nobody has to see what becomes of each operation.
+    pub fn stretches(&self) -> Option<&'a Stretches> {
+        let (_, compiled) = self.launch.compiled?;
+        if self.block.changes.is_some() || self.block.watch.is_some() {
+            return None;
+        }
+        compiled.of(self.launch.kernel.function)
+    }
+
     /// The same without the observer's type, for operations that are not generic over it.
     pub fn machine<'m>(&'m mut self, warp: &'m mut Warp, regs: Regs, frame: u32) -> Machine<'m> {
         let local_base = warp.frames[frame as usize].local_base;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
+use super::compiled;
 use super::context::{LaunchContext, SharedMemory};
 use super::limits::{check, cluster_blocks, with_clusters};
 use super::schedule::Schedule;
@@ -92,10 +93,12 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         true => Some(Workspace::new(gpu)?),
         false => None,
     };
+    let compiler = gpu.options().compiler.as_deref().filter(|_| compiled::is_unseen::<O::Block>());
     let context = LaunchContext {
         gpu,
         code: kernel.module().code(),
         evaluations: &kernel.module().0.evaluations,
+        compiled: compiler.map(|compiler| (compiler, &kernel.module().0.compiled)),
         kernel: code,
         launch: *launch,
         params: params.bytes(),
@@ -141,6 +144,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         lookout: Lookout::new(started),
         notice: AtomicU64::new(0),
     };
+    context.count(0);
     pool.run(threads, || grid.work());
     let fault = grid.finish();
     observer.end(&info, fault.as_deref());
@@ -407,6 +411,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
                 + block.steps()
                 - before;
+            self.context.count(block.steps() - before);
             if block.state.progress != progress {
                 self.last_progress.store(total, Ordering::Relaxed);
             }

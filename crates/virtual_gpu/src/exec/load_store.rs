@@ -137,7 +137,7 @@ fn direct<O: BlockObserver>(
 
 /// The address of the first lane.
 #[inline]
-fn first_address(regs: Regs, operand: AddressOperand, lanes: u32) -> u64 {
+pub(super) fn first_address(regs: Regs, operand: AddressOperand, lanes: u32) -> u64 {
     let lane = lanes.trailing_zeros() as usize;
     if operand.base == NONE {
         return operand.offset as u64;

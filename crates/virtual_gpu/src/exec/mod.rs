@@ -12,6 +12,7 @@ pub(crate) mod bulk;
 mod call;
 pub(crate) mod cluster;
 mod collective;
+mod compiled;
 pub(crate) mod context;
 mod direct;
 pub(crate) mod extension;

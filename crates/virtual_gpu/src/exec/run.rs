@@ -2,7 +2,7 @@
 
 use super::context::{Cx, Raise, Step, raise};
 use super::warp::{Group, Stop, Wait, Warp, split};
-use super::{atomic, call, collective, extension, load_store, system};
+use super::{atomic, call, collective, compiled, extension, load_store, system};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
 use crate::form::program::Code;
@@ -34,6 +34,7 @@ pub(crate) fn run<O: BlockObserver>(
     let code = cx.launch.code;
     let evaluations = &cx.launch.evaluations.0;
     let end = warp.steps + u64::from(quantum);
+    let stretches = cx.stretches();
     'pick: loop {
         let picked = warp.pick(code);
         for (pc, members, lanes) in warp.met.drain(..) {
@@ -57,6 +58,15 @@ pub(crate) fn run<O: BlockObserver>(
                     return Ok(Stop::Quantum);
                 }
                 continue 'pick;
+            }
+            // With all lanes here there is no other group.
+            if let Some(stretches) = stretches
+                && mask == u32::MAX
+                && let block @ 1.. = stretches.block(pc)
+                && warp.steps + u64::from(block) <= end
+            {
+                pc = compiled::enter(stretches, warp, cx, regs, pc, end)?;
+                continue;
             }
             let op = &code.ops[pc as usize];
             let active = guarded(op.guard, mask, regs);

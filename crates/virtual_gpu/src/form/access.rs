@@ -58,7 +58,7 @@ pub enum Order {
 
 /// Where an instruction's address is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AddressOperand {
+pub struct AddressOperand {
     /// Base register; [`NONE`] if the offset is all.
     pub base: Slot,
     /// The base has 64 bits.
@@ -71,8 +71,8 @@ impl AddressOperand {
 }
 
 /// The space that an instruction names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SpaceOperand {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SpaceOperand {
     Generic,
     In(MemorySpace),
 }

@@ -6,7 +6,7 @@ use super::registers::Slot;
 /// An arithmetic operation: the same in every lane, registers only. What is written here is all that there is to know of it;
 /// [`crate::evaluate`] finds the function that computes it.
 #[derive(Debug)]
-pub(crate) struct Arithmetic {
+pub struct Arithmetic {
     pub opcode: Opcode,
     pub qualifiers: Qualifiers,
     /// What it writes, in the order of the text.
@@ -19,7 +19,7 @@ macro_rules! opcodes {
     ($($opcode:ident $name:literal)*) => {
         /// The first word of an arithmetic instruction.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub(crate) enum Opcode {
+        pub enum Opcode {
             $($opcode,)*
         }
 

@@ -16,7 +16,7 @@ pub(crate) struct Op {
 
 /// `@p` or `@!p`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Guard {
+pub struct Guard {
     /// The predicate; [`NONE`] if the operation runs always.
     pub slot: Slot,
     /// All ones for `@!p`.
@@ -83,7 +83,7 @@ impl OpKind {
 
 /// `ld`, `st`.
 #[derive(Debug)]
-pub(crate) struct MemoryOp {
+pub struct MemoryOp {
     pub space: SpaceOperand,
     pub address: AddressOperand,
     /// Bytes of one element: 1, 2, 4, 8, 16.
@@ -103,7 +103,7 @@ pub(crate) struct MemoryOp {
 
 /// `ld.param` of a kernel at a known offset.
 #[derive(Debug)]
-pub(crate) struct ParamOp {
+pub struct ParamOp {
     pub offset: u32,
     pub width: u32,
     pub signed: bool,
@@ -266,4 +266,6 @@ pub(crate) struct Touched {
     pub sources: Box<[SourceOperand]>,
     /// Registers made from symbols' addresses that it names.
     pub symbols: Box<[Slot]>,
+    /// Registers that it names beside these.
+    pub mentioned: Box<[Slot]>,
 }

@@ -13,7 +13,7 @@ use crate::alu::video::{Mad, Packed, Part, Secondary};
 
 /// The qualifiers of an operation, by its kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Qualifiers {
+pub enum Qualifiers {
     /// A type and nothing else. `mov` of several registers packs, unpacks or copies, by how many there are on each side.
     Type(ScalarType),
     /// Logic of predicates: which of the sources are negated.
@@ -131,7 +131,7 @@ pub(crate) enum Qualifiers {
 
 /// Which part of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProductHalf {
+pub enum ProductHalf {
     Low,
     High,
     Wide,
@@ -139,7 +139,7 @@ pub(crate) enum ProductHalf {
 
 /// How near to the exact result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Accuracy {
+pub enum Accuracy {
     /// Rounded once.
     Rounded,
     Approximate,
@@ -149,7 +149,7 @@ pub(crate) enum Accuracy {
 
 /// `setp`, `set`. Of pairs of halves each gives a result; else a second target takes the opposite.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Compare {
+pub struct Compare {
     pub ty: ScalarType,
     pub relation: Relation,
     pub ftz: bool,
@@ -162,14 +162,14 @@ pub(crate) struct Compare {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Relation {
+pub enum Relation {
     Integer(IntCmp),
     Float(FloatCmp),
 }
 
 /// `cvt`
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Convert {
+pub struct Convert {
     pub to: Converted,
     pub from: Converted,
     pub round: Option<Round>,
@@ -183,7 +183,7 @@ pub(crate) struct Convert {
 
 /// What `cvt` converts from or to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Converted {
+pub enum Converted {
     /// A type, and that of the register, which may be wider.
     Scalar(ScalarType, ScalarType),
     /// Two of 16 bits.
@@ -194,7 +194,7 @@ pub(crate) enum Converted {
 
 /// A format of which `cvt` makes two at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tiny {
+pub enum Tiny {
     /// Eight bits, or six of eight.
     Byte(Format),
     /// Four bits: both in one byte.
@@ -205,7 +205,7 @@ pub(crate) enum Tiny {
 
 /// What `isspacep` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Region {
+pub enum Region {
     Global,
     Constant,
     /// The block's own shared memory.
@@ -216,7 +216,7 @@ pub(crate) enum Region {
 
 /// `vadd` and its likes, `vshl`, `vshr`, `vset`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Video {
+pub struct Video {
     /// What is selected of the sources, and whether that is signed.
     pub parts: [(Part, bool); 2],
     /// Where the result goes, and whether it is signed.

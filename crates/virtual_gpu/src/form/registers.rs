@@ -7,14 +7,14 @@
 /// 32 lanes of 32 bits.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(128))]
-pub(crate) struct Row(pub [u32; 32]);
+pub struct Row(pub [u32; 32]);
 
 impl Row {
     pub const ZERO: Row = Row([0; 32]);
 }
 
 /// Index of a register's first row in its frame.
-pub(crate) type Slot = u32;
+pub type Slot = u32;
 
 /// A register of the warp: 32 lanes of `bytes` bytes each. Predicates have `bytes` 0.
 ///
@@ -29,7 +29,7 @@ pub struct Register {
 }
 
 /// No register.
-pub(crate) const NONE: Slot = u32::MAX;
+pub const NONE: Slot = u32::MAX;
 
 /// A value that a lane holds.
 pub(crate) trait Lane: Copy {
@@ -83,6 +83,11 @@ impl Regs {
     #[inline]
     pub unsafe fn new(rows: *mut Row) -> Self {
         Regs(rows)
+    }
+
+    /// The first row.
+    pub fn rows(self) -> *mut Row {
+        self.0
     }
 
     /// Rows between the start of the warp's rows and the frame's.

@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{Allocation, Memory, Multicast};
+use crate::stretch::Site;
 
 /// Device memory in the eyes of one thread.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct View {
     /// The allocation that was found last: one of `held`.
     last: Cell<Option<NonNull<Allocation>>>,
     held: RefCell<Held>,
+    sites: RefCell<Sites>,
 }
 
 /// Bytes of a range that lie together on the host. They may change at any time.
@@ -35,6 +37,13 @@ pub(crate) struct Piece {
     pub place: *mut u8,
     pub bytes: usize,
     pub read_only: bool,
+}
+
+/// What machine code remembers, and what [`Memory::frees`] was when it began to.
+#[derive(Debug, Default)]
+struct Sites {
+    frees: u64,
+    found: Vec<Site>,
 }
 
 /// What a view has found since it let go.
@@ -50,7 +59,7 @@ struct Held {
 impl View {
     pub fn new(memory: Arc<Memory>) -> Self {
         let frees = memory.frees();
-        View { memory, frees, last: Cell::new(None), held: RefCell::default() }
+        View { memory, frees, last: Cell::new(None), held: RefCell::default(), sites: RefCell::default() }
     }
 
     /// Lets go of what it has found, if something was freed since: nothing borrows the view, so no instruction is under way.
@@ -63,6 +72,20 @@ impl View {
             held.found.clear();
             held.replaced.clear();
         }
+        // Some may have been found since the view last looked, and are held no more; others may be read only by now.
+        self.sites.get_mut().found.clear();
+    }
+
+    /// Where machine code remembers what its accesses found. As soon as something is freed, nothing is remembered.
+    pub fn sites(&self, count: usize) -> *mut Site {
+        let mut sites = self.sites.borrow_mut();
+        let frees = self.memory.frees();
+        if sites.frees != frees || sites.found.len() < count {
+            sites.frees = frees;
+            sites.found.clear();
+            sites.found.resize(count, Site::NONE);
+        }
+        sites.found.as_mut_ptr()
     }
 
     /// The allocation that holds `address`.

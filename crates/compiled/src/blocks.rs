@@ -1,0 +1,331 @@
+//! What of a function runs without the interpreter, and which registers are alive where.
+//!
+//! The function is cut into blocks. An operation that only the interpreter does is a block by itself; all other blocks have
+//! operations that are compiled, and end before a branch, or where another block begins. Blocks that lead into each other
+//! without the interpreter are an *island*: between its ways in and out registers need not be in the frame.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use virtual_gpu::stretch::{Function, Guard, Kind, NONE, Slot, Step};
+
+/// A block has no more operations than this, so that it fits into a warp's share of operations.
+const LONGEST: u32 = 128;
+
+/// How a register is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A mask of lanes.
+    Predicate,
+    /// 32 lanes of 32 bits.
+    Row,
+    /// 32 lanes of 64 bits.
+    Pair,
+}
+
+impl Shape {
+    /// That of a register of so many rows; `None` if it stays in the frame.
+    pub fn of(rows: u32) -> Option<Self> {
+        match rows {
+            0 => Some(Shape::Predicate),
+            1 => Some(Shape::Row),
+            2 => Some(Shape::Pair),
+            _ => None,
+        }
+    }
+}
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// The next block follows.
+    Next,
+    /// A branch, behind the block's operations.
+    Branch { guard: Guard, target: u32 },
+    /// The block is one operation for the interpreter.
+    Interpreter,
+}
+
+#[derive(Debug)]
+pub struct Block {
+    pub start: u32,
+    /// Operations that are compiled, without the branch.
+    pub body: u32,
+    pub end: End,
+    pub island: usize,
+    /// Registers alive at its start.
+    pub alive: Set,
+    /// Registers alive at its branch.
+    pub alive_at_branch: Set,
+}
+
+impl Block {
+    /// The operation behind those of its body.
+    pub fn behind(&self) -> u32 {
+        self.start + self.body
+    }
+}
+
+#[derive(Debug, Default, Clone)]
+pub struct Island {
+    /// Registers that its blocks name.
+    pub named: BTreeSet<Slot>,
+    /// Registers that its blocks write.
+    pub written: BTreeSet<Slot>,
+}
+
+pub struct Blocks {
+    pub blocks: Vec<Block>,
+    pub islands: Vec<Island>,
+    /// All registers of compiled operations that do not stay in the frame.
+    pub shapes: BTreeMap<Slot, Shape>,
+}
+
+/// A set of registers, by their first row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set(Box<[u64]>);
+
+impl Set {
+    fn none(rows: u32) -> Self {
+        Set(vec![0; rows.div_ceil(64) as usize].into())
+    }
+
+    pub fn has(&self, slot: Slot) -> bool {
+        self.0.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        if let Some(word) = self.0.get_mut(slot as usize / 64) {
+            *word |= 1 << (slot % 64);
+        }
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        if let Some(word) = self.0.get_mut(slot as usize / 64) {
+            *word &= !(1 << (slot % 64));
+        }
+    }
+
+    /// Adds others; whether some were new.
+    fn add(&mut self, others: &Set) -> bool {
+        let mut grown = false;
+        for (word, other) in self.0.iter_mut().zip(&others.0) {
+            grown |= other & !*word != 0;
+            *word |= other;
+        }
+        grown
+    }
+}
+
+/// Whether an operation is compiled, or asked of the interpreter from within the code.
+fn is_compiled(kind: Kind<'_>) -> bool {
+    matches!(
+        kind,
+        Kind::Arithmetic(_)
+            | Kind::Load(_)
+            | Kind::Store(_)
+            | Kind::Parameter(_)
+            | Kind::Atomic
+            | Kind::Nothing
+    )
+}
+
+impl Blocks {
+    /// Of a function; `None` if a register's rows are used in more than one way.
+    pub fn of(function: &Function<'_>) -> Option<Self> {
+        let range = function.range();
+        let starts = leaders(function);
+        let mut blocks = Vec::with_capacity(starts.len());
+        for (i, &start) in starts.iter().enumerate() {
+            let end = starts.get(i + 1).copied().unwrap_or(range.end);
+            let last = function.step(end - 1);
+            let (body, kind) = match last.kind {
+                Kind::Branch { target } => (end - 1 - start, End::Branch { guard: last.guard, target }),
+                kind if is_compiled(kind) => (end - start, End::Next),
+                _ => (0, End::Interpreter),
+            };
+            let none = Set::none(function.rows());
+            blocks.push(Block {
+                start,
+                body,
+                end: kind,
+                island: i,
+                alive: none.clone(),
+                alive_at_branch: none,
+            });
+        }
+        let mut made = Blocks { blocks, islands: Vec::new(), shapes: shapes(function, &starts)? };
+        made.find_alive(function);
+        made.find_islands(function);
+        Some(made)
+    }
+
+    /// The block that starts at `pc`.
+    pub fn at(&self, pc: u32) -> Option<&Block> {
+        self.index(pc).map(|i| &self.blocks[i])
+    }
+
+    fn index(&self, pc: u32) -> Option<usize> {
+        self.blocks.binary_search_by_key(&pc, |block| block.start).ok()
+    }
+
+    /// Where a block leads to, and whether it may also fall through.
+    fn next(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+        let block = &self.blocks[i];
+        let step = function.step(block.behind().min(function.range().end - 1));
+        let always = step.guard.slot == NONE;
+        let mut next = Vec::new();
+        let mut falls = true;
+        match (block.end, step.kind) {
+            (End::Branch { guard, target }, _) => {
+                next.extend(self.index(target));
+                falls = guard.slot != NONE;
+            }
+            (End::Interpreter, Kind::Table(targets)) => {
+                next.extend(targets.iter().filter_map(|&target| self.index(target)));
+                falls = !always;
+            }
+            (End::Interpreter, Kind::End) => falls = !always,
+            _ => {}
+        }
+        if falls && i + 1 < self.blocks.len() {
+            next.push(i + 1);
+        }
+        next
+    }
+
+    fn find_alive(&mut self, function: &Function<'_>) {
+        let count = self.blocks.len();
+        let next: Vec<Vec<usize>> = (0..count).map(|i| self.next(function, i)).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for i in (0..count).rev() {
+                let mut alive = Set::none(function.rows());
+                for &next in &next[i] {
+                    alive.add(&self.blocks[next].alive);
+                }
+                let block = &mut self.blocks[i];
+                if let End::Branch { guard, .. } = block.end {
+                    alive.insert(guard.slot);
+                    block.alive_at_branch.add(&alive);
+                }
+                let last = if let End::Interpreter = block.end { block.start + 1 } else { block.behind() };
+                for pc in (block.start..last).rev() {
+                    pass(&function.step(pc), &mut alive);
+                }
+                changed |= block.alive.add(&alive);
+            }
+        }
+    }
+
+    fn find_islands(&mut self, function: &Function<'_>) {
+        let mut of: Vec<usize> = (0..self.blocks.len()).collect();
+        fn root(of: &mut [usize], mut i: usize) -> usize {
+            while of[i] != i {
+                of[i] = of[of[i]];
+                i = of[i];
+            }
+            i
+        }
+        for i in 0..self.blocks.len() {
+            if let End::Interpreter = self.blocks[i].end {
+                continue;
+            }
+            for next in self.next(function, i) {
+                if !matches!(self.blocks[next].end, End::Interpreter) {
+                    let (a, b) = (root(&mut of, i), root(&mut of, next));
+                    of[a] = b;
+                }
+            }
+        }
+        let mut numbers = HashMap::new();
+        for i in 0..self.blocks.len() {
+            let root = root(&mut of, i);
+            let next = numbers.len();
+            let number = *numbers.entry(root).or_insert(next);
+            self.islands.resize(numbers.len(), Island::default());
+            let block = &mut self.blocks[i];
+            block.island = number;
+            let island = &mut self.islands[number];
+            if let End::Branch { guard, .. } = block.end
+                && guard.slot != NONE
+            {
+                island.named.insert(guard.slot);
+            }
+            for pc in block.start..block.behind() {
+                let step = function.step(pc);
+                island.written.extend(step.writes.iter().map(|write| write.0));
+                let guard = Some(step.guard.slot).filter(|&slot| slot != NONE);
+                island
+                    .named
+                    .extend(step.reads.iter().chain(step.writes).map(|touched| touched.0).chain(guard));
+            }
+        }
+    }
+}
+
+/// From the registers alive behind an operation to those alive before it.
+fn pass(step: &Step<'_>, alive: &mut Set) {
+    // What a guard may leave out is no sure write.
+    if step.guard.slot == NONE {
+        step.writes.iter().for_each(|write| alive.remove(write.0));
+    } else {
+        alive.insert(step.guard.slot);
+    }
+    step.reads.iter().for_each(|read| alive.insert(read.0));
+    step.mentioned.iter().for_each(|&slot| alive.insert(slot));
+}
+
+/// Where blocks start, ascending.
+fn leaders(function: &Function<'_>) -> Vec<u32> {
+    let range = function.range();
+    let mut starts = BTreeSet::from([range.start]);
+    for pc in range.clone() {
+        let kind = function.step(pc).kind;
+        match kind {
+            Kind::Branch { target } => starts.extend([target, pc + 1]),
+            Kind::Table(targets) => {
+                starts.extend([pc, pc + 1]);
+                starts.extend(targets);
+            }
+            kind if !is_compiled(kind) => starts.extend([pc, pc + 1]),
+            _ => {}
+        }
+    }
+    let mut starts: Vec<u32> = starts.into_iter().filter(|start| range.contains(start)).collect();
+    let mut more = Vec::new();
+    for (i, &start) in starts.iter().enumerate() {
+        let end = starts.get(i + 1).copied().unwrap_or(range.end);
+        more.extend((start..end).step_by(LONGEST as usize).skip(1));
+    }
+    starts.extend(more);
+    starts.sort_unstable();
+    starts
+}
+
+fn shapes(function: &Function<'_>, starts: &[u32]) -> Option<BTreeMap<Slot, Shape>> {
+    let mut rows: BTreeMap<Slot, u32> = BTreeMap::new();
+    let mut same = |slot: Slot, is: u32| *rows.entry(slot).or_insert(is) == is;
+    for pc in function.range() {
+        let step = function.step(pc);
+        if !is_compiled(step.kind) && !matches!(step.kind, Kind::Branch { .. }) {
+            debug_assert!(starts.binary_search(&pc).is_ok());
+            continue;
+        }
+        let guard = Some((step.guard.slot, 0)).filter(|guard| guard.0 != NONE);
+        for (slot, is) in step.reads.iter().chain(step.writes).copied().chain(guard) {
+            if !same(slot, is) {
+                return None;
+            }
+        }
+    }
+    let mut free = 0;
+    for (&slot, &is) in &rows {
+        if slot < free {
+            return None;
+        }
+        free = slot + is.max(1);
+    }
+    let kept = rows.into_iter().filter(|&(slot, is)| function.constant(slot, is).is_none());
+    Some(kept.filter_map(|(slot, is)| Some((slot, Shape::of(is)?))).collect())
+}

@@ -1,0 +1,301 @@
+//! The toolchain's LLVM: text of its IR → machine code for this processor, in memory.
+//!
+//! The code is linked by ORC, whose memory manager writes it into pages that are writable, and makes them executable and not
+//! writable any more before it gives an address.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use llvm_library::Library;
+
+use crate::Unavailable;
+
+type Ref = *mut c_void;
+
+macro_rules! functions {
+    ($(fn $name:ident($($ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
+        /// The functions of LLVM's C API that are called, without the prefix `LLVM`.
+        #[allow(non_snake_case)]
+        struct Api {
+            $($name: unsafe extern "C" fn($($ty),*) $(-> $ret)?,)*
+            _library: Library,
+        }
+
+        impl Api {
+            fn of(library: Library) -> Result<Self, llvm_library::Error> {
+                Ok(Self {
+                    // SAFETY: the signature is that of the C header of LLVM 22; the symbol lives as long as the library,
+                    // which the table keeps open.
+                    $($name: *unsafe { library.get(concat!("LLVM", stringify!($name), "\0").as_bytes())? },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    fn ContextCreate() -> Ref;
+    fn ContextDispose(Ref);
+    fn DisposeMessage(*mut c_char);
+    fn CreateMemoryBufferWithMemoryRangeCopy(*const c_char, usize, *const c_char) -> Ref;
+    fn DisposeMemoryBuffer(Ref);
+    fn GetBufferStart(Ref) -> *const u8;
+    fn GetBufferSize(Ref) -> usize;
+    fn ParseIRInContext(Ref, Ref, *mut Ref, *mut *mut c_char) -> c_int;
+    fn DisposeModule(Ref);
+    fn SetTarget(Ref, *const c_char);
+    fn SetModuleDataLayout(Ref, Ref);
+    fn CreatePassBuilderOptions() -> Ref;
+    fn DisposePassBuilderOptions(Ref);
+    fn RunPasses(Ref, *const c_char, Ref, Ref) -> Ref;
+    fn GetErrorMessage(Ref) -> *mut c_char;
+    fn DisposeErrorMessage(*mut c_char);
+    fn InitializeX86TargetInfo();
+    fn InitializeX86Target();
+    fn InitializeX86TargetMC();
+    fn InitializeX86AsmPrinter();
+    fn GetDefaultTargetTriple() -> *mut c_char;
+    fn GetHostCPUName() -> *mut c_char;
+    fn GetHostCPUFeatures() -> *mut c_char;
+    fn GetTargetFromTriple(*const c_char, *mut Ref, *mut *mut c_char) -> c_int;
+    fn CreateTargetMachine(Ref, *const c_char, *const c_char, *const c_char, c_uint, c_uint, c_uint) -> Ref;
+    fn CreateTargetDataLayout(Ref) -> Ref;
+    fn DisposeTargetData(Ref);
+    fn DisposeTargetMachine(Ref);
+    fn TargetMachineEmitToMemoryBuffer(Ref, Ref, c_uint, *mut *mut c_char, *mut Ref) -> c_int;
+    fn OrcCreateLLJIT(*mut Ref, Ref) -> Ref;
+    fn OrcLLJITGetMainJITDylib(Ref) -> Ref;
+    fn OrcJITDylibCreateResourceTracker(Ref) -> Ref;
+    fn OrcLLJITAddObjectFileWithRT(Ref, Ref, Ref) -> Ref;
+    fn OrcLLJITLookup(Ref, *mut u64, *const c_char) -> Ref;
+    fn OrcResourceTrackerRemove(Ref) -> Ref;
+    fn OrcReleaseResourceTracker(Ref);
+}
+
+/// `LLVMCodeGenLevelDefault`, `LLVMRelocPIC`, `LLVMCodeModelDefault`, `LLVMObjectFile`
+const CODE_GENERATION: c_uint = 2;
+const POSITION_INDEPENDENT: c_uint = 2;
+const CODE_MODEL: c_uint = 0;
+const OBJECT_FILE: c_uint = 1;
+
+/// What is done to the code: registers become values, and what is there twice is computed once. Nothing here needs to be
+/// made vectors or moved out of loops, which takes long.
+const PASSES: &CStr =
+    c"function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,gvn,simplifycfg)";
+
+/// LLVM, opened once for the process.
+pub struct Llvm {
+    api: Api,
+    triple: CString,
+    processor: CString,
+    features: CString,
+    target: Ref,
+    jit: Ref,
+}
+
+// SAFETY: the target is constant, the JIT has its own locks; all else is made for each compilation.
+unsafe impl Send for Llvm {}
+// SAFETY: as above.
+unsafe impl Sync for Llvm {}
+
+/// Why a text did not become code. It is a mistake of the compiler.
+#[derive(Debug, thiserror::Error)]
+#[error("LLVM refused the code of `{name}`: {message}")]
+pub struct Refused {
+    name: String,
+    message: String,
+}
+
+/// Code in memory, until it is dropped.
+pub struct Placed {
+    llvm: &'static Llvm,
+    tracker: Ref,
+    pub address: u64,
+}
+
+// SAFETY: the tracker is used once, when the code goes; the JIT has its own locks.
+unsafe impl Send for Placed {}
+// SAFETY: as above.
+unsafe impl Sync for Placed {}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        let api = &self.llvm.api;
+        // SAFETY: the tracker is live, and nobody runs the code any more.
+        unsafe {
+            self.llvm.message((api.OrcResourceTrackerRemove)(self.tracker));
+            (api.OrcReleaseResourceTracker)(self.tracker);
+        }
+    }
+}
+
+impl Llvm {
+    /// The one of the process.
+    pub fn get() -> Result<&'static Self, &'static Unavailable> {
+        static LLVM: OnceLock<Result<Llvm, Unavailable>> = OnceLock::new();
+        LLVM.get_or_init(Self::open).as_ref()
+    }
+
+    fn open() -> Result<Self, Unavailable> {
+        let api = llvm_library::open(&llvm_library::installed()?, Api::of)?;
+        // SAFETY: the calls are as the C header has them; texts that LLVM made are copied and given back.
+        unsafe {
+            (api.InitializeX86TargetInfo)();
+            (api.InitializeX86Target)();
+            (api.InitializeX86TargetMC)();
+            (api.InitializeX86AsmPrinter)();
+            let owned = |text: *mut c_char| {
+                let copy = CStr::from_ptr(text).to_owned();
+                (api.DisposeMessage)(text);
+                copy
+            };
+            let triple = owned((api.GetDefaultTargetTriple)());
+            let (processor, features) = (owned((api.GetHostCPUName)()), owned((api.GetHostCPUFeatures)()));
+            let (mut target, mut message) = (null_mut(), null_mut());
+            if (api.GetTargetFromTriple)(triple.as_ptr(), &mut target, &mut message) != 0 {
+                return Err(Unavailable::Llvm(owned(message).to_string_lossy().into_owned()));
+            }
+            let mut jit = null_mut();
+            let error = (api.OrcCreateLLJIT)(&mut jit, null_mut());
+            let llvm = Llvm { api, triple, processor, features, target, jit };
+            llvm.message(error).map_or(Ok(llvm), |message| Err(Unavailable::Llvm(message)))
+        }
+    }
+
+    /// Whether the processor has a feature, by LLVM's name.
+    pub fn has(&self, feature: &str) -> bool {
+        let features = self.features.to_string_lossy();
+        features.split(',').any(|found| found.strip_prefix('+') == Some(feature))
+    }
+
+    /// A name that no other function of the process has.
+    pub fn new_name(&self) -> String {
+        static NAMES: AtomicU64 = AtomicU64::new(0);
+        format!("stretch_{}", NAMES.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The message of an error, which is used up.
+    fn message(&self, error: Ref) -> Option<String> {
+        if error.is_null() {
+            return None;
+        }
+        // SAFETY: an error is asked once for its message, which is a text of LLVM's.
+        unsafe {
+            let message = (self.api.GetErrorMessage)(error);
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            (self.api.DisposeErrorMessage)(message);
+            Some(text)
+        }
+    }
+
+    /// The machine code of a text, as an object file.
+    pub fn object(&self, name: &str, text: &str) -> Result<Vec<u8>, Refused> {
+        let api = &self.api;
+        let refused = |message: String| Refused { name: name.to_owned(), message };
+        // SAFETY: the calls are as the C header has them; what is made here is given back in the reverse order.
+        unsafe {
+            let context = (api.ContextCreate)();
+            let buffer =
+                (api.CreateMemoryBufferWithMemoryRangeCopy)(text.as_ptr().cast(), text.len(), c"".as_ptr());
+            let (mut module, mut message) = (null_mut(), null_mut());
+            // Uses the buffer up.
+            let done = if (api.ParseIRInContext)(context, buffer, &mut module, &mut message) != 0 {
+                Err(refused(self.taken(message)))
+            } else {
+                let done = self.emitted(module).map_err(refused);
+                (api.DisposeModule)(module);
+                done
+            };
+            (api.ContextDispose)(context);
+            done
+        }
+    }
+
+    /// # Safety
+    /// `module` is live.
+    unsafe fn emitted(&self, module: Ref) -> Result<Vec<u8>, String> {
+        let api = &self.api;
+        // SAFETY: as in `object`.
+        unsafe {
+            let machine = (api.CreateTargetMachine)(
+                self.target,
+                self.triple.as_ptr(),
+                self.processor.as_ptr(),
+                self.features.as_ptr(),
+                CODE_GENERATION,
+                POSITION_INDEPENDENT,
+                CODE_MODEL,
+            );
+            let layout = (api.CreateTargetDataLayout)(machine);
+            (api.SetTarget)(module, self.triple.as_ptr());
+            (api.SetModuleDataLayout)(module, layout);
+            (api.DisposeTargetData)(layout);
+            let options = (api.CreatePassBuilderOptions)();
+            let error = (api.RunPasses)(module, PASSES.as_ptr(), machine, options);
+            (api.DisposePassBuilderOptions)(options);
+            let mut done = self.message(error).map_or(Ok(Vec::new()), Err);
+            if done.is_ok() {
+                let (mut message, mut object) = (null_mut(), null_mut());
+                let failed = (api.TargetMachineEmitToMemoryBuffer)(
+                    machine,
+                    module,
+                    OBJECT_FILE,
+                    &mut message,
+                    &mut object,
+                );
+                done = if failed != 0 {
+                    Err(self.taken(message))
+                } else {
+                    let bytes =
+                        std::slice::from_raw_parts((api.GetBufferStart)(object), (api.GetBufferSize)(object));
+                    let bytes = bytes.to_vec();
+                    (api.DisposeMemoryBuffer)(object);
+                    Ok(bytes)
+                };
+            }
+            (api.DisposeTargetMachine)(machine);
+            done
+        }
+    }
+
+    /// # Safety
+    /// `message` is null or a text of LLVM's, which is used up.
+    unsafe fn taken(&self, message: *mut c_char) -> String {
+        if message.is_null() {
+            return String::new();
+        }
+        // SAFETY: this function's contract.
+        unsafe {
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            (self.api.DisposeMessage)(message);
+            text
+        }
+    }
+
+    /// Puts an object file into memory, and finds the function of that name in it.
+    pub fn place(&'static self, name: &str, object: &[u8]) -> Result<Placed, Refused> {
+        let api = &self.api;
+        let refused = |message: String| Refused { name: name.to_owned(), message };
+        let symbol = CString::new(name).map_err(|error| refused(error.to_string()))?;
+        // SAFETY: the calls are as the C header has them.
+        unsafe {
+            let tracker = (api.OrcJITDylibCreateResourceTracker)((api.OrcLLJITGetMainJITDylib)(self.jit));
+            let mut placed = Placed { llvm: self, tracker, address: 0 };
+            let buffer = (api.CreateMemoryBufferWithMemoryRangeCopy)(
+                object.as_ptr().cast(),
+                object.len(),
+                c"".as_ptr(),
+            );
+            // Uses the buffer up.
+            let added = (api.OrcLLJITAddObjectFileWithRT)(self.jit, tracker, buffer);
+            if let Some(message) = self.message(added) {
+                return Err(refused(message));
+            }
+            let found = (api.OrcLLJITLookup)(self.jit, &mut placed.address, symbol.as_ptr());
+            self.message(found).map_or(Ok(placed), |message| Err(refused(message)))
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Registers: what holds each at the moment, and the IR for reading and writing them.
+//!
+//! A register has a place on the stack, which LLVM makes a value of. Within a block the names of values are known, and the
+//! places are written at its end.
+//!
+//! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
+//! other. It is done when the bits are wanted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::{Arguments, Write};
+use std::mem::offset_of;
+
+use virtual_gpu::stretch::{Function, Guard, NONE, Slot, State};
+
+use crate::blocks::Shape;
+use crate::memory::Tested;
+
+/// Types of a register's 32 lanes.
+pub const WORDS: &str = "<32 x i32>";
+pub const LONGS: &str = "<32 x i64>";
+pub const FLOATS: &str = "<32 x float>";
+pub const BITS: &str = "<32 x i1>";
+
+/// A register that a block asked for in a way that is not its own: the function stays with the interpreter.
+#[derive(Debug)]
+pub struct Misfit;
+
+/// The text of a function as it grows.
+pub struct Writer<'f> {
+    pub function: Function<'f>,
+    pub text: String,
+    names: u32,
+    shapes: &'f BTreeMap<Slot, Shape>,
+    /// Registers that nobody writes; they are read from the frame.
+    fixed: BTreeSet<Slot>,
+    held: BTreeMap<Slot, Held>,
+    /// The lanes that the current operation runs in; `None`: all.
+    pub active: Option<Active>,
+    /// Places that remember an allocation.
+    pub sites: usize,
+    /// What was tested of families of accesses in the current block, by the first of each.
+    pub tested: HashMap<u32, Tested>,
+}
+
+/// Lanes, as an integer and as a vector of bits.
+#[derive(Debug, Clone)]
+pub struct Active {
+    pub mask: String,
+    pub lanes: String,
+}
+
+#[derive(Debug, Clone)]
+struct Held {
+    value: Value,
+    /// Its place has not got it yet.
+    new: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Value {
+    Bits(String),
+    /// A float whose NaN may be any.
+    Float {
+        raw: String,
+        bits: Option<String>,
+    },
+}
+
+impl<'f> Writer<'f> {
+    pub fn new(function: Function<'f>, shapes: &'f BTreeMap<Slot, Shape>) -> Self {
+        Writer {
+            function,
+            text: String::new(),
+            names: 0,
+            shapes,
+            fixed: function.fixed().collect(),
+            held: BTreeMap::new(),
+            active: None,
+            sites: 0,
+            tested: HashMap::new(),
+        }
+    }
+
+    pub fn line(&mut self, line: Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "  {line}");
+    }
+
+    pub fn label(&mut self, label: &str) {
+        let _ = writeln!(self.text, "{label}:");
+    }
+
+    /// A value, named.
+    pub fn set(&mut self, value: Arguments<'_>) -> String {
+        let name = self.name("%v");
+        self.line(format_args!("{name} = {value}"));
+        name
+    }
+
+    /// A name that is new.
+    pub fn name(&mut self, start: &str) -> String {
+        self.names += 1;
+        format!("{start}{}", self.names)
+    }
+
+    /// Where a field of the state is.
+    pub fn field(&mut self, offset: usize) -> String {
+        self.set(format_args!("getelementptr i8, ptr %state, i64 {offset}"))
+    }
+
+    /// A register's rows in the frame.
+    pub fn frame(&mut self, slot: Slot) -> String {
+        self.set(format_args!("getelementptr i8, ptr %rows, i64 {}", u64::from(slot) * 128))
+    }
+
+    pub fn shape(&self, slot: Slot) -> Option<Shape> {
+        self.shapes.get(&slot).copied()
+    }
+
+    fn has(&self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
+        if self.shape(slot) == Some(shape) || self.fixed.contains(&slot) { Ok(()) } else { Err(Misfit) }
+    }
+
+    /// The bits of a register.
+    fn bits(&mut self, slot: Slot, shape: Shape) -> Result<String, Misfit> {
+        self.has(slot, shape)?;
+        match self.held.get(&slot).map(|held| held.value.clone()) {
+            Some(Value::Bits(bits)) => Ok(bits),
+            Some(Value::Float { bits: Some(bits), .. }) => Ok(bits),
+            Some(Value::Float { raw, bits: None }) => {
+                let bits = self.canonical(&raw);
+                if let Some(held) = self.held.get_mut(&slot) {
+                    held.value = Value::Float { raw, bits: Some(bits.clone()) };
+                }
+                Ok(bits)
+            }
+            None => {
+                let ty = type_of(shape);
+                let bits = if self.fixed.contains(&slot) {
+                    let place = self.frame(slot);
+                    self.set(format_args!("load {ty}, ptr {place}, align 4"))
+                } else {
+                    self.set(format_args!("load {ty}, ptr %r{slot}"))
+                };
+                self.held.insert(slot, Held { value: Value::Bits(bits.clone()), new: false });
+                Ok(bits)
+            }
+        }
+    }
+
+    /// The bits of floats, with NaN as the hardware makes it.
+    fn canonical(&mut self, raw: &str) -> String {
+        let nan = self.set(format_args!("fcmp uno {FLOATS} {raw}, zeroinitializer"));
+        let bits = self.set(format_args!("bitcast {FLOATS} {raw} to {WORDS}"));
+        self.set(format_args!("select {BITS} {nan}, {WORDS} splat (i32 2147483647), {WORDS} {bits}"))
+    }
+
+    /// A register of 32 bits.
+    pub fn words(&mut self, slot: Slot) -> Result<String, Misfit> {
+        match self.function.constant(slot, 1) {
+            Some(value) => Ok(format!("splat (i32 {})", value as u32)),
+            None => self.bits(slot, Shape::Row),
+        }
+    }
+
+    /// A register of 64 bits.
+    pub fn longs(&mut self, slot: Slot) -> Result<String, Misfit> {
+        match self.function.constant(slot, 2) {
+            Some(value) => Ok(format!("splat (i64 {value})")),
+            None => self.bits(slot, Shape::Pair),
+        }
+    }
+
+    /// A register of 32 bits, as floats for what takes any NaN as the other.
+    pub fn floats(&mut self, slot: Slot) -> Result<String, Misfit> {
+        if self.function.constant(slot, 1).is_none()
+            && let Some(Held { value: Value::Float { raw, .. }, .. }) = self.held.get(&slot)
+        {
+            return Ok(raw.clone());
+        }
+        let words = self.words(slot)?;
+        Ok(self.set(format_args!("bitcast {WORDS} {words} to {FLOATS}")))
+    }
+
+    /// A predicate.
+    pub fn predicate(&mut self, slot: Slot) -> Result<String, Misfit> {
+        match self.function.constant(slot, 0) {
+            Some(value) => Ok((value as u32).to_string()),
+            None => self.bits(slot, Shape::Predicate),
+        }
+    }
+
+    /// Writes the active lanes of a register.
+    fn write(&mut self, slot: Slot, shape: Shape, value: String) -> Result<(), Misfit> {
+        self.has(slot, shape)?;
+        let value = match self.active.clone() {
+            None => value,
+            Some(Active { mask, lanes }) => {
+                let old = self.bits(slot, shape)?;
+                if shape == Shape::Predicate {
+                    let new = self.set(format_args!("and i32 {value}, {mask}"));
+                    let others = self.set(format_args!("xor i32 {mask}, -1"));
+                    let kept = self.set(format_args!("and i32 {old}, {others}"));
+                    self.set(format_args!("or i32 {new}, {kept}"))
+                } else {
+                    let ty = type_of(shape);
+                    self.set(format_args!("select {BITS} {lanes}, {ty} {value}, {ty} {old}"))
+                }
+            }
+        };
+        self.held.insert(slot, Held { value: Value::Bits(value), new: true });
+        Ok(())
+    }
+
+    pub fn write_words(&mut self, slot: Slot, value: String) -> Result<(), Misfit> {
+        self.write(slot, Shape::Row, value)
+    }
+
+    pub fn write_longs(&mut self, slot: Slot, value: String) -> Result<(), Misfit> {
+        self.write(slot, Shape::Pair, value)
+    }
+
+    pub fn write_predicate(&mut self, slot: Slot, value: String) -> Result<(), Misfit> {
+        self.write(slot, Shape::Predicate, value)
+    }
+
+    /// Writes floats that were computed: any NaN of theirs stands for the hardware's.
+    pub fn write_floats(&mut self, slot: Slot, raw: String) -> Result<(), Misfit> {
+        if self.active.is_some() {
+            let bits = self.canonical(&raw);
+            return self.write(slot, Shape::Row, bits);
+        }
+        self.has(slot, Shape::Row)?;
+        self.held.insert(slot, Held { value: Value::Float { raw, bits: None }, new: true });
+        Ok(())
+    }
+
+    /// From here on the operation runs in the lanes that a guard leaves.
+    pub fn guard(&mut self, guard: Guard) -> Result<(), Misfit> {
+        self.active = None;
+        if guard.slot == NONE {
+            return Ok(());
+        }
+        let predicate = self.predicate(guard.slot)?;
+        let mask = match guard.invert {
+            0 => predicate,
+            _ => self.set(format_args!("xor i32 {predicate}, -1")),
+        };
+        let lanes = self.set(format_args!("bitcast i32 {mask} to {BITS}"));
+        self.active = Some(Active { mask, lanes });
+        Ok(())
+    }
+
+    /// Writes what is new to the places, and forgets the names.
+    pub fn settle(&mut self) -> Result<(), Misfit> {
+        let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
+        for slot in new {
+            let shape = self.shape(slot).ok_or(Misfit)?;
+            let bits = self.bits(slot, shape)?;
+            self.line(format_args!("store {} {bits}, ptr %r{slot}", type_of(shape)));
+        }
+        self.held.clear();
+        self.tested.clear();
+        Ok(())
+    }
+
+    /// Has the interpreter do the operation at `pc`: what it reads and writes goes to the frame, what it writes comes back.
+    pub fn perform(&mut self, pc: u32, site: Option<usize>) -> Result<(), Misfit> {
+        let step = self.function.step(pc);
+        for &(slot, _) in step.reads.iter().chain(step.writes) {
+            if let Some(shape) = self.shape(slot) {
+                let (ty, bits) = (type_of(shape), self.bits(slot, shape)?);
+                let place = self.frame(slot);
+                self.line(format_args!("store {ty} {bits}, ptr {place}, align 4"));
+            }
+        }
+        let mask = self.active.as_ref().map_or("-1".to_owned(), |active| active.mask.clone());
+        let field = self.field(offset_of!(State, perform));
+        let function = self.set(format_args!("load ptr, ptr {field}"));
+        let site = site.map_or(-1, |site| site as i64);
+        let failed =
+            self.set(format_args!("call i32 {function}(ptr %state, i32 {pc}, i32 {mask}, i32 {site})"));
+        let failed = self.set(format_args!("icmp ne i32 {failed}, 0"));
+        let behind = self.name("done");
+        self.line(format_args!("br i1 {failed}, label %failed, label %{behind}"));
+        self.label(&behind);
+        for &(slot, _) in step.writes {
+            if let Some(shape) = self.shape(slot) {
+                let place = self.frame(slot);
+                let bits = self.set(format_args!("load {}, ptr {place}, align 4", type_of(shape)));
+                self.held.insert(slot, Held { value: Value::Bits(bits), new: true });
+            }
+        }
+        Ok(())
+    }
+
+    /// On a way of its own, has the interpreter do a memory operation that all lanes execute; `join` leads back to the other
+    /// way. What registers hold is what it was before.
+    pub fn aside<T>(
+        &mut self,
+        pc: u32,
+        site: Option<usize>,
+        join: impl FnOnce(&mut Self) -> Result<T, Misfit>,
+    ) -> Result<T, Misfit> {
+        let before = self.held.clone();
+        self.perform(pc, site)?;
+        let joined = join(self)?;
+        self.held = before;
+        Ok(joined)
+    }
+
+    /// The bits that a register holds now, for joining two ways.
+    pub fn current(&mut self, slot: Slot) -> Result<(&'static str, String), Misfit> {
+        let shape = self.shape(slot).ok_or(Misfit)?;
+        Ok((type_of(shape), self.bits(slot, shape)?))
+    }
+
+    /// Replaces what a register holds, in all lanes.
+    pub fn replace(&mut self, slot: Slot, bits: String) {
+        self.held.insert(slot, Held { value: Value::Bits(bits), new: true });
+    }
+}
+
+/// The type of a register's bits.
+pub fn type_of(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Predicate => "i32",
+        Shape::Row => WORDS,
+        Shape::Pair => LONGS,
+    }
+}

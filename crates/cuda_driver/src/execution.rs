@@ -1,0 +1,57 @@
+//! How the virtual GPU runs programs: `WARPSMITH_EXECUTION`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use virtual_gpu::stretch::Compiler;
+
+use crate::choice::ChoiceError;
+
+/// How programs run on the virtual GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Execution {
+    /// A kernel that has run for a while is compiled for the processor; until then, and for what is not compiled, there is the
+    /// interpreter.
+    Compiled {
+        /// Kernels are compiled before they run the first time.
+        eager: bool,
+    },
+    /// By the interpreter alone, and why.
+    Interpreted(String),
+}
+
+impl Execution {
+    /// What the environment asks for, if this machine can do it.
+    pub fn of_environment() -> Result<Self, ChoiceError> {
+        let given = std::env::var("WARPSMITH_EXECUTION").unwrap_or_default();
+        match (given.trim(), compiled::available()) {
+            ("interpreted", _) => Ok(Execution::Interpreted("WARPSMITH_EXECUTION asks for it".into())),
+            ("compiled", Err(why)) => Err(ChoiceError::NotCompiled { why: why.to_string() }),
+            ("compiled", Ok(())) => Ok(Execution::Compiled { eager: true }),
+            ("", Err(why)) => Ok(Execution::Interpreted(why.to_string())),
+            ("", Ok(())) => Ok(Execution::Compiled { eager: false }),
+            _ => Err(ChoiceError::UnknownExecution { given }),
+        }
+    }
+
+    /// What compiles the programs.
+    pub(crate) fn compiler() -> Option<Arc<dyn Compiler>> {
+        // Without being asked for there is no need to look for LLVM before a kernel is worth it.
+        match std::env::var("WARPSMITH_EXECUTION").unwrap_or_default().trim() {
+            "interpreted" => None,
+            given => Some(compiled::compiler(given == "compiled")),
+        }
+    }
+}
+
+impl fmt::Display for Execution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Execution::Compiled { eager: true } => f.write_str("compiled for the processor"),
+            Execution::Compiled { eager: false } => {
+                f.write_str("compiled for the processor when they run for long, else interpreted")
+            }
+            Execution::Interpreted(why) => write!(f, "interpreted: {why}"),
+        }
+    }
+}

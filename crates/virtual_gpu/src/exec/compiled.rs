@@ -1,0 +1,119 @@
+//! Enters a program's machine code, and does for it what it has no code for.
+
+use super::context::Cx;
+use super::load_store;
+use super::run::Raised;
+use super::warp::Warp;
+use crate::form::op::OpKind;
+use crate::form::registers::Regs;
+use crate::memory::View;
+use crate::observer::{At, BlockObserver};
+use crate::stretch::{Site, State, Stretches};
+
+/// What [`perform`] finds behind [`State::back`].
+struct Back<'b, 'a, O> {
+    warp: &'b mut Warp,
+    cx: &'b mut Cx<'a, O>,
+    regs: Regs,
+    raised: Option<Raised>,
+}
+
+/// Whether an observer sees nothing of what a warp does, so that machine code may run in the interpreter's place.
+pub(super) const fn is_unseen<O: BlockObserver>() -> bool {
+    !O::INSTRUCTIONS && !O::MEMORY && !O::REGISTERS && !O::SYNCHRONISATION && !O::YIELDS
+}
+
+/// Runs from the entry at `pc` until the interpreter has to go on, at the program counter that it gives. All lanes of the
+/// warp are in one group, at this place.
+#[inline(never)]
+pub(super) fn enter<O: BlockObserver>(
+    stretches: &Stretches,
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    regs: Regs,
+    pc: u32,
+    end: u64,
+) -> Result<u32, Raised> {
+    let own = cx.cluster[cx.block.cluster_rank as usize];
+    let (steps, sites) = (warp.steps, cx.device.sites(stretches.sites));
+    let mut back = Back { warp, cx, regs, raised: None };
+    let mut state = State {
+        rows: regs.rows(),
+        steps,
+        end,
+        shared: own.bytes,
+        shared_bytes: own.size.into(),
+        progress: 0,
+        sites,
+        perform: perform::<O>,
+        back: (&raw mut back).cast(),
+    };
+    // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
+    // promises what the code does.
+    let next = unsafe { (stretches.run)(&mut state, pc - stretches.start) };
+    back.cx.block.progress += state.progress;
+    match back.raised {
+        Some(raised) => Err(raised),
+        None => {
+            back.warp.steps = state.steps;
+            Ok(next)
+        }
+    }
+}
+
+/// [`State::perform`].
+///
+/// # Safety
+/// `state` is the one that `enter` made, and the code that was given it calls this.
+unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes: u32, site: u32) -> u32 {
+    if lanes == 0 {
+        return 0;
+    }
+    // SAFETY: `enter` made both, keeps them alive, and touches neither while the code runs.
+    let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
+    let Back { warp, cx, regs, raised } = back;
+    let launch = cx.launch;
+    let at = At { pc, warp: warp.index, lanes };
+    let done = match &launch.code.ops[pc as usize].kind {
+        OpKind::Alu(_) => {
+            if let Some(evaluate) = &launch.evaluations.0[pc as usize] {
+                evaluate(*regs, lanes);
+            }
+            Ok(())
+        }
+        OpKind::Load(op) | OpKind::Store(op) if site != u32::MAX => {
+            let address = load_store::first_address(*regs, op.address, lanes);
+            // SAFETY: the compiler numbered so many sites as `enter` asked for.
+            unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
+            match &launch.code.ops[pc as usize].kind {
+                OpKind::Load(op) => load_store::load(warp, cx, op, *regs, at),
+                _ => load_store::store(warp, cx, op, *regs, at),
+            }
+        }
+        OpKind::Load(op) => load_store::load(warp, cx, op, *regs, at),
+        OpKind::Store(op) => load_store::store(warp, cx, op, *regs, at),
+        OpKind::Atomic(op) => super::atomic::atomic(warp, cx, op, *regs, at),
+        OpKind::LoadParam(op) => {
+            load_store::load_param(cx, op, *regs, at);
+            Ok(())
+        }
+        // A compiler leaves all others alone.
+        _ => std::process::abort(),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(raise) => {
+            *raised = Some(Raised { raise, pc });
+            1
+        }
+    }
+}
+
+fn found(device: &View, address: u64) -> Site {
+    device.find(address).map_or(Site::NONE, |allocation| Site {
+        start: allocation.address(),
+        readable: allocation.size(),
+        writable: if device.may_write(allocation) { allocation.size() } else { 0 },
+        host: allocation.as_ptr(),
+    })
+}

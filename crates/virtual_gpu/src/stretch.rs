@@ -1,0 +1,253 @@
+//! The seam between the interpreter and whoever compiles its programs.
+//!
+//! A *stretch* is what of a function runs without the interpreter: blocks of operations in a row, and the branches between
+//! them, for a warp that stays together. A [`Compiler`] is shown a function ([`Function`]) and gives [`Stretches`]: machine
+//! code, and the program counters at which it may be entered. The interpreter asks for it at these, and goes on at the
+//! program counter that comes back: at an operation that is not compiled, where the warp splits, or where its share of
+//! operations is used up. So the order in which warps and blocks run is the same to the operation, compiled or not.
+//!
+//! What an operation has no code for, the code asks the interpreter to do: [`State::perform`].
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub use crate::form::access::{AddressOperand, SpaceOperand};
+pub use crate::form::arithmetic::{Arithmetic, Opcode};
+use crate::form::op::OpKind;
+pub use crate::form::op::{Guard, MemoryOp, ParamOp};
+use crate::form::program::{Code, FunctionCode};
+pub use crate::form::qualifiers::{
+    Accuracy, Compare, Convert, Converted, ProductHalf, Qualifiers, Region, Relation, Tiny, Video,
+};
+pub use crate::form::registers::{NONE, Row, Slot};
+
+/// Makes machine code of functions.
+///
+/// # Safety
+/// The code must do to the rows of a frame, to memory and to [`State`] what the interpreter would do in its place, and reach
+/// no other memory.
+pub unsafe trait Compiler: fmt::Debug + Send + Sync {
+    /// How many operations of a kernel the interpreter runs before it is worth compiling.
+    fn patience(&self, function: &Function<'_>) -> u64;
+
+    /// Compiles a function; `None` if it stays with the interpreter.
+    fn compile(&self, function: &Function<'_>) -> Option<Stretches>;
+}
+
+/// The machine code of a function.
+pub struct Stretches {
+    /// Enters the code at the entry of that number, and gives the program counter at which the interpreter goes on.
+    pub run: unsafe extern "C" fn(*mut State, u32) -> u32,
+    /// The function's first program counter.
+    pub start: u32,
+    /// By program counter, from `start` on: how many operations the block that starts there has, 0 where there is no entry.
+    /// The number of an entry is its distance from `start`.
+    pub blocks: Box<[u32]>,
+    /// How many places the code has that remember an allocation.
+    pub sites: usize,
+    /// What keeps the code in memory.
+    pub code: Box<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Stretches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stretches").field("start", &self.start).finish_non_exhaustive()
+    }
+}
+
+impl Stretches {
+    /// Operations of the block that may be entered at `pc`; 0 if none may.
+    #[inline]
+    pub(crate) fn block(&self, pc: u32) -> u32 {
+        self.blocks.get(pc.wrapping_sub(self.start) as usize).copied().unwrap_or(0)
+    }
+}
+
+/// What the code reaches. It runs for all 32 lanes of a warp.
+#[derive(Debug)]
+#[repr(C)]
+pub struct State {
+    /// The frame's rows.
+    pub rows: *mut Row,
+    /// Operations that the warp has executed; the code counts on.
+    pub steps: u64,
+    /// The code stops before `steps` passes this.
+    pub end: u64,
+    /// The block's shared memory.
+    pub shared: *mut u8,
+    pub shared_bytes: u64,
+    /// Stores that others could see; the code counts on.
+    pub progress: u64,
+    /// By number: where an access found its bytes the last time.
+    pub sites: *mut Site,
+    /// Has the interpreter do the operation at a program counter, in these lanes, on the frame's rows. Fills the site of
+    /// that number, if it is one. Gives 0, or 1 if the operation faulted: the code then returns at once.
+    pub perform: unsafe extern "C" fn(*mut State, u32, u32, u32) -> u32,
+    /// The interpreter's own.
+    pub back: *mut c_void,
+}
+
+/// An allocation, as an access reaches it. All zeros is none.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Site {
+    /// Its first device address.
+    pub start: u64,
+    /// Bytes that may be read.
+    pub readable: u64,
+    /// Bytes that may be written: all or none.
+    pub writable: u64,
+    /// Its first byte on the host.
+    pub host: *mut u8,
+}
+
+impl Site {
+    /// Nowhere.
+    pub const NONE: Site = Site { start: 0, readable: 0, writable: 0, host: std::ptr::null_mut() };
+}
+
+/// A function as a compiler sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Function<'c> {
+    code: &'c Code,
+    function: &'c FunctionCode,
+}
+
+/// An operation as a compiler sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Step<'c> {
+    /// The predicate under which it runs.
+    pub guard: Guard,
+    /// What it does.
+    pub kind: Kind<'c>,
+    /// Registers that it reads, with their rows (0: a predicate), the guard not among them.
+    pub reads: &'c [(Slot, u32)],
+    /// Registers that it writes.
+    pub writes: &'c [(Slot, u32)],
+    /// Registers that it names beside these.
+    pub mentioned: &'c [Slot],
+}
+
+/// What an operation does, as far as a compiler may take it on.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind<'c> {
+    /// Registers only.
+    Arithmetic(&'c Arithmetic),
+    Load(&'c MemoryOp),
+    Store(&'c MemoryOp),
+    /// A load of a kernel's parameter.
+    Parameter(&'c ParamOp),
+    /// An atomic; [`State::perform`] does it.
+    Atomic,
+    Branch {
+        target: u32,
+    },
+    /// Goes to one of these.
+    Table(&'c [u32]),
+    Nothing,
+    /// The function ends here, or the thread, unless the guard says no.
+    End,
+    /// For the interpreter alone.
+    Other,
+}
+
+impl<'c> Function<'c> {
+    pub(crate) fn new(code: &'c Code, index: u32) -> Self {
+        Function { code, function: &code.functions[index as usize] }
+    }
+
+    /// Its program counters.
+    pub fn range(&self) -> Range<u32> {
+        self.function.start..self.function.end
+    }
+
+    /// Rows of its frame.
+    pub fn rows(&self) -> u32 {
+        self.function.image.len() as u32
+    }
+
+    /// The operation at one of them.
+    pub fn step(&self, pc: u32) -> Step<'c> {
+        let (op, touched) = (&self.code.ops[pc as usize], &self.code.touched[pc as usize]);
+        let kind = match &op.kind {
+            OpKind::Alu(arithmetic) => Kind::Arithmetic(arithmetic),
+            OpKind::Load(op) => Kind::Load(op),
+            OpKind::Store(op) => Kind::Store(op),
+            OpKind::LoadParam(op) => Kind::Parameter(op),
+            OpKind::Atomic(_) => Kind::Atomic,
+            &OpKind::Branch { target } | &OpKind::Jump { target } => Kind::Branch { target },
+            OpKind::BranchIndexed { targets, .. } => Kind::Table(targets),
+            OpKind::Nop => Kind::Nothing,
+            OpKind::Return | OpKind::Exit | OpKind::Trap => Kind::End,
+            _ => Kind::Other,
+        };
+        Step {
+            guard: op.guard,
+            kind,
+            reads: &touched.reads,
+            writes: &touched.writes,
+            mentioned: &touched.mentioned,
+        }
+    }
+
+    /// Registers that are set when a frame is made and that no operation writes: what a thread is told of itself and of the
+    /// launch. They are not among those that operations read.
+    pub fn fixed(&self) -> impl Iterator<Item = Slot> + 'c {
+        self.function.inits.iter().map(|init| init.0)
+    }
+
+    /// The value of a register that no operation writes and no thread has its own of: by 32 bits, the lowest first.
+    pub fn constant(&self, slot: Slot, rows: u32) -> Option<u64> {
+        self.function.constants.binary_search(&slot).ok()?;
+        let row = |at: u32| self.function.image.get(at as usize).map(|row| row.0);
+        match rows {
+            0 | 1 => row(slot).map(|row| row[0].into()),
+            2 => row(slot).map(|row| u64::from(row[1]) << 32 | u64::from(row[0])),
+            _ => None,
+        }
+    }
+}
+
+/// What of a module is compiled, by function.
+#[derive(Debug)]
+pub(crate) struct Compiled(Box<[Progress]>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Operations that launches of it have run, before it was compiled.
+    executed: AtomicU64,
+    /// Somebody compiles it, or has done so.
+    begun: AtomicBool,
+    made: OnceLock<Option<Stretches>>,
+}
+
+impl Compiled {
+    /// Nothing yet, of so many functions.
+    pub fn none(functions: usize) -> Self {
+        Compiled((0..functions).map(|_| Progress::default()).collect())
+    }
+
+    /// The machine code of a function, if it is there.
+    pub fn of(&self, function: u32) -> Option<&Stretches> {
+        self.0[function as usize].made.get()?.as_ref()
+    }
+
+    /// Launches of a function have run so many more operations: it is compiled if that is worth it. Who asks meanwhile goes
+    /// on without.
+    pub fn count(&self, compiler: &dyn Compiler, code: &Code, function: u32, executed: u64) {
+        let progress = &self.0[function as usize];
+        if progress.begun.load(Ordering::Relaxed) {
+            return;
+        }
+        let before = progress.executed.fetch_add(executed, Ordering::Relaxed);
+        let function = Function::new(code, function);
+        if before + executed >= compiler.patience(&function) && !progress.begun.swap(true, Ordering::Relaxed)
+        {
+            let _ = progress.made.set(compiler.compile(&function));
+        }
+    }
+}
