@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith devices
   WARPSMITH_MODEL=t4 warpsmith devices --device virtual
-  warpsmith devices --json      {\"devices\": [Device], \"real_driver\", \"models\": [Model]}";
+  warpsmith devices --json      {\"devices\": [Device], \"real_driver\", \"execution\", \"models\": [Model]}";
 
 #[derive(Serialize)]
 struct Model {
@@ -66,6 +66,8 @@ struct Taken {
 struct Answer {
     devices: Vec<Taken>,
     real_driver: RealDriver,
+    /// How the virtual GPU runs programs, and why.
+    execution: String,
     models: Vec<Model>,
 }
 
@@ -80,7 +82,9 @@ impl Devices {
                 fp32_flops: chip.fp32_flops(),
             })
             .collect();
-        let answer = Answer { devices: taken(context.device)?, real_driver: real_driver(), models };
+        let execution = warpsmith_cuda::Execution::of_environment()?.to_string();
+        let answer =
+            Answer { devices: taken(context.device)?, real_driver: real_driver(), execution, models };
         self.output.print(&answer, text)?;
         Ok(Outcome::Well)
     }
@@ -158,6 +162,8 @@ fn text(answer: &Answer) -> String {
     });
     out.push('\n');
     out.push_str(&terminal::wrapped("", "The virtual GPU stands for one of these (WARPSMITH_MODEL):"));
+    let execution = format!("{} (WARPSMITH_EXECUTION)", answer.execution);
+    out.push_str(&terminal::wrapped("Its programs are ", &execution));
     let rows: Vec<Vec<String>> = answer
         .models
         .iter()

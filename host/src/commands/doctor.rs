@@ -67,6 +67,7 @@ fn findings(builds: bool) -> Vec<Finding> {
     findings.extend([
         llvm(builds),
         driver(),
+        machine_code(),
         program(
             "ptxas",
             "registers and spills of a kernel, and SASS, are unknown",
@@ -150,6 +151,23 @@ fn driver() -> Finding {
         what: gpu.unwrap_or_else(|reason| reason),
         costs: "kernels run on the virtual GPU: right results and counters, no times",
         remedy: "a GPU of compute capability 7.5 or later and NVIDIA's driver",
+    }
+}
+
+/// What makes the virtual GPU fast.
+fn machine_code() -> Finding {
+    use warpsmith_cuda::Execution;
+    let execution = Execution::of_environment();
+    Finding {
+        part: "machine code for the virtual GPU",
+        present: matches!(execution, Ok(Execution::Compiled { .. })),
+        needed: false,
+        what: match execution {
+            Ok(execution) => format!("its programs are {execution}"),
+            Err(error) => error.to_string(),
+        },
+        costs: "kernels on the virtual GPU are interpreted: the same results and counters, several times slower",
+        remedy: "an x86-64 processor with AVX2, and the Rust toolchain that rust-toolchain.toml names, from rustup",
     }
 }
 
