@@ -155,6 +155,32 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 /// static ARRIVED: MaybeUninit<u32> = MaybeUninit::uninit();
 /// ```
 ///
+/// A `constant` static is read only in kernels. The host sets it by its name, with `Module::get_global`:
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// #[address_space(constant)]
+/// #[unsafe(no_mangle)]
+/// static mut WEIGHTS: [f32; 4] = [0.0; 4];
+///
+/// /// The weighted sum of each element and the three after it.
+/// #[kernel]
+/// pub unsafe fn weighted(x: &[f32], to: *mut f32) {
+///     let at = thread::index_1d() as usize;
+///     if at + 3 < x.len() {
+///         let weights = &raw const WEIGHTS;
+///         let mut sum = 0.0;
+///         for i in 0..4 {
+///             // SAFETY: nobody writes constants while a kernel runs.
+///             sum += x[at + i] * unsafe { (*weights)[i] };
+///         }
+///         // SAFETY: `to` is as long as `x`, and each thread writes its own.
+///         unsafe { *to.add(at) = sum };
+///     }
+/// }
+/// ```
+///
 /// `local` is refused, since a static has no thread to belong to.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {

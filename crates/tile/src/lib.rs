@@ -3,8 +3,9 @@
 //! A tiled kernel moves a piece of a matrix from global to shared memory, uses it many times, and writes a result.
 //! [`View`] and [`ViewMut`] are the matrix in global memory, with the guard that edges need; [`SharedTile`] is the
 //! piece in shared memory, whose [`Layout`] (plain, padded, swizzled, column by column) is part of its type, so a
-//! kernel changes its bank conflicts by naming another layout; [`SharedTile::load`] fills it, [`reduce`] makes one value of
-//! a block's. A [`Vector`] is 16 bytes moved by one access, [`Four`] four elements moved so, a [`Straddle`]
+//! kernel changes its bank conflicts by naming another layout; [`SharedTile::load`] fills it. [`reduce`] and
+//! [`scan`] make something of the values of a block, those of [`warp`] of a warp's, and [`sync_grid`] waits for a whole grid.
+//! A [`Vector`] is 16 bytes moved by one access, [`Four`] four elements moved so, a [`Straddle`]
 //! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers. A [`Raster`] says which tile of a product
 //! is computed when; [`repeat!`] is a loop with a constant counter; a [`SharedAddress`] is a place as PTX takes it.
 //! [`mma`] has the blocks of products on tensor cores, of every chip from capability 8.0 on, [`hopper`] those of capability
@@ -14,6 +15,7 @@
 
 mod address;
 mod block;
+mod grid;
 pub mod hopper;
 mod layout;
 pub mod mma;
@@ -28,12 +30,14 @@ mod tf32;
 mod turn;
 mod vector;
 mod view;
+pub mod warp;
 
 #[doc(hidden)]
 pub use cuda_std;
 
 pub use address::SharedAddress;
-pub use block::{reduce, thread_in_block, threads_of_block};
+pub use block::{reduce, scan, thread_in_block, threads_of_block};
+pub use grid::sync_grid;
 pub use layout::{
     ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
 };

@@ -40,9 +40,10 @@ impl<T: Copy, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
     /// # Safety
     /// The element is inside the tile, was written, and a barrier lies between that write and this read.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn get(&self, row: usize, col: usize) -> T {
-        // SAFETY: a layout keeps every element of the tile below its length.
-        unsafe { *self.first.add(L::place(row, col)) }
+        // SAFETY: the caller's promise.
+        unsafe { *self.at(row, col) }
     }
 
     /// Writes an element.
@@ -50,17 +51,26 @@ impl<T: Copy, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Share
     /// # Safety
     /// The element is inside the tile, and no other thread touches it before the next barrier.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn set(&self, row: usize, col: usize, value: T) {
-        // SAFETY: a layout keeps every element of the tile below its length.
-        unsafe { *self.first.add(L::place(row, col)) = value };
+        // SAFETY: the caller's promise.
+        unsafe { *self.at(row, col) = value };
     }
 
     /// Where an element lies: for what is moved with other elements, or in part.
     ///
+    /// Where the kernels are built with `debug_assertions`, as `CudaBuilder::release(false)` does, an element outside of the tile
+    /// is a panic, here and in [`get`](Self::get) and [`set`](Self::set). Else nothing is tested, and nothing is spent.
+    ///
     /// # Safety
     /// The element is inside the tile.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn at(&self, row: usize, col: usize) -> *mut T {
+        debug_assert!(
+            row < ROWS && col < COLS,
+            "element ({row}, {col}) is outside of a tile of {ROWS} × {COLS}"
+        );
         // SAFETY: a layout keeps every element of the tile below its length.
         unsafe { self.first.add(L::place(row, col)) }
     }
@@ -187,4 +197,32 @@ fn opaque(number: u32) -> u32 {
     }
     #[cfg(not(target_os = "cuda"))]
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Plain;
+
+    #[test]
+    fn elements_inside_are_reached() {
+        let mut memory = [0; 6];
+        // SAFETY: six elements, one thread.
+        unsafe {
+            let tile = SharedTile::<i32, 2, 3, Plain>::from_raw(memory.as_mut_ptr());
+            tile.set(1, 2, 7);
+            assert_eq!(tile.get(1, 2), 7);
+        }
+        assert_eq!(memory, [0, 0, 0, 0, 0, 7]);
+    }
+
+    /// In this layout it would be the next row's first element: no other check finds it.
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "element (0, 3) is outside of a tile of 2 × 3")]
+    fn an_element_beyond_its_row_is_refused() {
+        let mut memory = [0; 6];
+        // SAFETY: not kept on purpose: it panics before anything is touched.
+        unsafe { SharedTile::<i32, 2, 3, Plain>::from_raw(memory.as_mut_ptr()).get(0, 3) };
+    }
 }

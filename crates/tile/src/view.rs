@@ -34,12 +34,14 @@ impl<'a, T: Copy> View<'a, T> {
         Self { elements, rows, cols }
     }
 
-    /// The element.
+    /// The element. Tested as [`SharedTile::at`](crate::SharedTile::at) is.
     ///
     /// # Safety
     /// The matrix has it: `row` and `col` are below its extents.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn element(&self, row: usize, col: usize) -> &'a T {
+        debug_assert!(row < self.rows && col < self.cols, "element ({row}, {col}) is outside of a matrix");
         // SAFETY: `new` was promised rows × cols elements, and the caller keeps within them.
         unsafe { self.elements.get_unchecked(row * self.cols + col) }
     }
@@ -88,12 +90,14 @@ impl<T: Copy> ViewMut<'_, T> {
         row < self.rows && col < self.cols
     }
 
-    /// Reads an element that this thread may also write.
+    /// Reads an element that this thread may also write. Tested as [`SharedTile::at`](crate::SharedTile::at) is.
     ///
     /// # Safety
     /// The matrix [contains](Self::contains) the element.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn read(&self, row: usize, col: usize) -> T {
+        debug_assert!(self.contains(row, col), "element ({row}, {col}) is outside of a matrix");
         // SAFETY: the caller's promise puts the element inside the allocation.
         unsafe { *self.first.add(row * self.cols + col) }
     }
