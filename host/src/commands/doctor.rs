@@ -74,9 +74,9 @@ fn findings(builds: bool) -> Vec<Finding> {
             "pip install nvidia-cuda-nvcc",
         ),
         program(
-            "cuobjdump",
-            "`inspect --sass` has nothing to show",
-            "pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
+            "nvdisasm",
+            "`inspect --sass` has nothing to show, and `--lines` only PTX",
+            "pip install nvidia-cuda-nvdisasm",
         ),
         program(
             "nvcc",

@@ -1,7 +1,9 @@
 //! `warpsmith inspect`: what a kernel became.
 
-use std::path::Path;
-use std::process::Command;
+mod lines;
+mod sass;
+
+use std::fmt::Write;
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -10,7 +12,6 @@ use warpsmith_launch::Description;
 use crate::answer::{Context, Outcome, Output};
 use crate::merging;
 use crate::modules::LEVELS;
-use crate::programs;
 use crate::registry;
 use crate::source;
 use crate::subject::{Named, Recording, Subject};
@@ -26,9 +27,9 @@ pub struct Inspect {
     #[command(flatten)]
     form: Form,
 
-    /// The architecture that ptxas compiles for, such as sm_90
-    #[arg(long, default_value = "sm_90", value_parser = architecture)]
-    arch: String,
+    /// The architecture that ptxas compiles for, such as sm_75; sm_90, or the one that the PTX is for, if left out
+    #[arg(long, value_parser = architecture)]
+    arch: Option<String>,
 
     #[command(flatten)]
     output: Output,
@@ -43,18 +44,25 @@ struct Form {
     /// The optimised LLVM module before it became PTX
     #[arg(long)]
     llvm: bool,
-    /// The machine code that ptxas makes of the PTX, with registers and spills
+    /// The machine code that ptxas makes of the PTX, with registers, spills and source lines
     #[arg(long)]
     sass: bool,
+    /// Each source line with its PTX and, where ptxas is, its machine code beside it
+    #[arg(long)]
+    lines: bool,
     /// The source: of any PTX that says its lines, where the files are on this machine
     #[arg(long)]
     source: bool,
 }
 
+/// A file, as the compiler named it, and a line.
+type Place = (String, u32);
+
 const EXAMPLES: &str = "\
 Examples:
   warpsmith inspect matmul_tiled_16
   warpsmith inspect matmul_tiled_16 --source
+  warpsmith inspect matmul_tiled_16 --lines
   warpsmith inspect kernels.ptx:saxpy --sass                 any PTX, or one kernel of it
   warpsmith inspect saxpy --source -- cargo run              of what a program loads
   warpsmith inspect matmul_tiled_16 --sass --arch sm_75      see `warpsmith doctor`";
@@ -127,7 +135,8 @@ impl Inspect {
         let (form, text) = match &self.form {
             form if form.source => ("source", source_of(kernel.file, kernel.line, kernel.name)?),
             form if form.llvm => ("llvm", llvm(kernel.name)?),
-            form if form.sass => ("sass", sass(kernel.name, level.ptx(), &self.arch)?),
+            form if form.sass => ("sass", sass(kernel.name, level.ptx(), self.arch.as_deref())?),
+            form if form.lines => ("lines", lines::lines(kernel.name, level.ptx(), self.arch.as_deref())?),
             _ => ("ptx", ptx(kernel.name, level.ptx())?),
         };
         let (kernel, file, line) = (kernel.name.to_owned(), registry::source(kernel).to_owned(), kernel.line);
@@ -139,7 +148,7 @@ impl Inspect {
         let place = place(text, kernel)?;
         let (form, shown) = match &self.form {
             form if form.llvm => {
-                anyhow::bail!("`{kernel}` is there as PTX: --ptx, --sass and --source show it")
+                anyhow::bail!("`{kernel}` is there as PTX: --ptx, --sass, --lines and --source show it")
             }
             form if form.source => {
                 let (file, line) = place.as_ref().with_context(|| {
@@ -147,7 +156,8 @@ impl Inspect {
                 })?;
                 ("source", source_of(file, *line, kernel)?)
             }
-            form if form.sass => ("sass", sass(kernel, text, &self.arch)?),
+            form if form.sass => ("sass", sass(kernel, text, self.arch.as_deref())?),
+            form if form.lines => ("lines", lines::lines(kernel, text, self.arch.as_deref())?),
             _ => ("ptx", ptx(kernel, text)?),
         };
         let (file, line) = place.map_or((file.to_owned(), 0), |(file, line)| (source::relative(&file), line));
@@ -268,46 +278,20 @@ fn source_of(file: &str, line: u32, function: &str) -> anyhow::Result<String> {
     Ok(lines[first..=last].join("\n"))
 }
 
-/// Compiles the module and disassembles the kernel.
-fn sass(kernel: &str, ptx: &str, arch: &str) -> anyhow::Result<String> {
-    let tool = |name: &str| {
-        programs::find(name)
-            .with_context(|| format!("`{name}` is not here; `warpsmith doctor` says how to get it"))
-    };
-    let (ptxas, cuobjdump) = (tool("ptxas")?, tool("cuobjdump")?);
-    let folder = std::env::temp_dir().join(format!("warpsmith-inspect-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let result = (|| {
-        let (source, object) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
-        std::fs::write(&source, ptx)?;
-        let resources = run(Command::new(&ptxas)
-            .args(["-v", &format!("-arch={arch}"), "-e", kernel, "-o"])
-            .args([&object, &source]))?;
-        let code = run(Command::new(&cuobjdump)
-            .env("PATH", with_folder_of(&ptxas))
-            .args(["-sass", "-fun", kernel])
-            .arg(&object))?;
-        let about = resources.lines().filter(|line| line.contains("registers") || line.contains("spill"));
-        Ok(about.map(|line| format!("{}\n", line.trim())).collect::<String>() + &code)
-    })();
-    // Left behind, the folder would only be litter.
-    let _ = std::fs::remove_dir_all(&folder);
-    result
-}
-
-/// `cuobjdump` starts `nvdisasm`, which lies beside `ptxas`.
-fn with_folder_of(program: &Path) -> std::ffi::OsString {
-    let mut folders: Vec<_> = program.parent().map(Path::to_owned).into_iter().collect();
-    folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-    std::env::join_paths(folders).unwrap_or_default()
-}
-
-fn run(command: &mut Command) -> anyhow::Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| format!("cannot run {name}"))?;
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "{name} fails: {}", text.trim());
-    Ok(text.into_owned())
+/// The machine code, with the source line before what came of it.
+fn sass(kernel: &str, ptx: &str, arch: Option<&str>) -> anyhow::Result<String> {
+    let machine = sass::assemble(kernel, ptx, arch)?;
+    let mut out = machine.resources;
+    let mut last = None;
+    for step in machine.code {
+        if let Some((file, line)) = step.place.as_ref().filter(|_| step.place != last) {
+            let text = source::line(file, *line).unwrap_or_default();
+            let _ = writeln!(out, "// {}:{line}  {}", source::relative(file), text.trim());
+        }
+        let _ = writeln!(out, "    {}", step.text);
+        last = step.place;
+    }
+    Ok(out)
 }
 
 #[cfg(test)]
