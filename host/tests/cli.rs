@@ -238,6 +238,15 @@ fn a_profile_names_the_line_with_the_conflicts() {
 }
 
 #[test]
+fn a_kernels_name_may_stand_where_a_demos_may() {
+    let answer = json(&["demo", "matmul_tiled_16", "--size", "64", "--json"]);
+    let rows = answer["results"].as_array().unwrap();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["kernel"] == "matmul_tiled_16"), "{answer}");
+    let refused = warpsmith(&["demo", "matmul_tiled_17"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+#[test]
 fn ptx_and_source_of_a_kernel() {
     let ptx = stdout(&warpsmith(&["inspect", "vecadd"]));
     assert!(ptx.starts_with(".visible .entry vecadd("), "{ptx}");

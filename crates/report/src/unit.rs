@@ -34,6 +34,31 @@ pub fn bytes(count: u64) -> String {
     format!("{count} bytes")
 }
 
+/// Bytes as a person reads them: three digits of the largest unit that they fill.
+///
+/// ```
+/// assert_eq!(report::unit::size(1_064_960), "1.02 MiB");
+/// assert_eq!(report::unit::size(512), "512 bytes");
+/// ```
+pub fn size(count: u64) -> String {
+    let mut value = count as f64;
+    let mut unit = "bytes";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1023.5 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    let digits = match value {
+        _ if count < 1024 || value.fract() == 0.0 => 0,
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +71,15 @@ mod tests {
         assert_eq!(bytes(2048), "2 KiB");
         assert_eq!(bytes(2049), "2049 bytes");
         assert_eq!(bytes(0), "0 bytes");
+        for (count, text) in [
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (1536, "1.50 KiB"),
+            (12_600, "12.3 KiB"),
+            (1 << 30, "1 GiB"),
+            ((1 << 20) - 1, "1.00 MiB"),
+        ] {
+            assert_eq!(size(count), text);
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_launch::Device;
@@ -21,7 +22,8 @@ use crate::terminal::{self, Progress};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    #[arg(default_value = ALL, value_parser = names())]
+    /// A demo, or one kernel of `warpsmith list`
+    #[arg(default_value = ALL, value_parser = Names)]
     which: String,
 
     /// Problem size: N, MxN or MxNxK
@@ -45,6 +47,7 @@ Examples:
   warpsmith demo                                all of them
   warpsmith demo matmul --size 1000x300x70      any shape
   warpsmith demo matmul --dynamic-tile 24       another edge for the dynamic tiles
+  warpsmith demo matmul_tiled_16                one kernel of a demo
   warpsmith demo transpose --device virtual     on the virtual GPU, with its counters
   warpsmith demo banks --json                   {\"results\": [{\"demo\", \"kernel\", \"size\", \"ok\", …}]}";
 
@@ -58,6 +61,31 @@ fn names() -> PossibleValuesParser {
     };
     let all = PossibleValue::new(ALL).help("All of them");
     PossibleValuesParser::new(demos::ALL.iter().map(value).chain([all]))
+}
+
+/// Takes a demo's name or a kernel's. The demos are listed in the help; the kernels are too many for that.
+#[derive(Clone)]
+struct Names;
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        match value.to_str() {
+            Some(name) if registry::kernels().any(|(_, kernel)| kernel.name == name) => Ok(name.to_owned()),
+            _ => names().parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values: Vec<PossibleValue> = names().possible_values()?.collect();
+        Some(Box::new(values.into_iter()))
+    }
 }
 
 fn known(kernel: &str) -> Result<String, String> {
@@ -97,18 +125,17 @@ struct Results {
 impl Demo {
     /// Runs the command.
     pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let (which, only) = self.meant();
         anyhow::ensure!(
-            self.dynamic_tile.0.is_none() || [ALL, "matmul"].contains(&self.which.as_str()),
-            "the demo of {} has no dynamic tiles: --dynamic-tile is for matmul",
-            self.which
+            self.dynamic_tile.0.is_none() || [ALL, "matmul"].contains(&which),
+            "the demo of {which} has no dynamic tiles: --dynamic-tile is for matmul"
         );
         let begun = Instant::now();
         let device = Device::open(context.device)?;
         if !self.output.json {
             terminal::print(&terminal::wrapped("", &whereabouts(&device)))?;
         }
-        let selected =
-            |demo: &&dyn demos::Demo| self.which == demo.name() || self.which == ALL && demo.is_among_all();
+        let selected = |demo: &&dyn demos::Demo| which == demo.name() || which == ALL && demo.is_among_all();
         let selected: Vec<&'static dyn demos::Demo> = demos::ALL.iter().copied().filter(selected).collect();
         let counted = (!device.is_virtual()).then(|| OnTheVirtualGpu::start(selected.clone()));
         let mut all = Results { results: Vec::new(), left_out: self.left_out(&device) };
@@ -116,9 +143,9 @@ impl Demo {
             let progress = Progress::new(demo.name(), !self.output.json);
             let stage = Stage {
                 // When all demos are asked for, those that take no size of this form keep their own.
-                size: self.size.filter(|&size| self.which != ALL || demo.takes(size)),
+                size: self.size.filter(|&size| which != ALL || demo.takes(size)),
                 dynamic_tile: self.dynamic_tile.0,
-                only: self.only.as_deref(),
+                only,
                 ..Stage::new(&device, &progress)
             };
             stage.forecast.set(Some(demo));
@@ -155,20 +182,30 @@ impl Demo {
         if wrong > 0 {
             anyhow::bail!("{wrong} of {} results are wrong", all.results.len());
         }
-        if self.which == ALL && !self.output.json {
+        if which == ALL && !self.output.json {
             terminal::print(&format!("\n{}", ending(all.results.len(), begun.elapsed())))?;
         }
         Ok(Outcome::Well)
     }
 
     /// The kernels of the demos asked for that the device cannot run, by the reason.
+    /// The demo, and the one kernel of it, if one is named.
+    fn meant(&self) -> (&str, Option<&str>) {
+        let is_demo = |which: &str| which == ALL || demos::find(which).is_some();
+        match registry::find(&self.which) {
+            Ok((family, kernel)) if !is_demo(&self.which) => (family, Some(kernel.name)),
+            _ => (&self.which, self.only.as_deref()),
+        }
+    }
+
     fn left_out(&self, device: &Device) -> BTreeMap<String, Vec<String>> {
         let mut left_out = BTreeMap::new();
         for (reason, kernels) in modules::left_out(device.limits()) {
             let asked = kernels.into_iter().filter(|name| {
                 let of =
                     registry::kernels().find(|(_, kernel)| kernel.name == *name).map(|(family, _)| family);
-                self.which == ALL || of == Some(self.which.as_str())
+                let (which, only) = self.meant();
+                only.is_none_or(|only| only == *name) && (which == ALL || of == Some(which))
             });
             let names: Vec<String> = asked.map(str::to_owned).collect();
             if !names.is_empty() {

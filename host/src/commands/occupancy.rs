@@ -330,8 +330,9 @@ fn text(answer: &Answer) -> String {
             (count, _) => format!("{count} registers a thread (as asked for)"),
         };
         let needs = format!(
-            "{registers}, {} bytes of static and {} of dynamic shared memory",
-            resources.static_shared, found.needs.dynamic_shared
+            "{registers}, {} of static and {} of dynamic shared memory",
+            report::unit::bytes(resources.static_shared.into()),
+            report::unit::bytes(found.needs.dynamic_shared.into())
         );
         out.push_str(&terminal::wrapped(&format!("{}: ", terminal::heading(kernel)), &needs));
     }

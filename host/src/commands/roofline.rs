@@ -245,10 +245,10 @@ fn text(answer: &Answer) -> String {
             out.push_str(&terminal::wrapped(&format!("{}: ", kernel.name), &sentence));
             if let Some(work) = kernel.work {
                 let counts = format!(
-                    "{} operations, {} bytes asked for, {} bytes moved in sectors",
+                    "{} operations, {} asked for, {} moved in sectors",
                     terminal::grouped(work.operations as u64),
-                    terminal::grouped(work.requested_bytes as u64),
-                    terminal::grouped(work.moved_bytes as u64)
+                    report::unit::size(work.requested_bytes as u64),
+                    report::unit::size(work.moved_bytes as u64)
                 );
                 out.push_str(&terminal::wrapped("  counted: ", &counts));
             }
