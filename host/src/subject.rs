@@ -275,10 +275,15 @@ impl Subject {
             return Ok(all);
         }
         let mut all = Recording::new(String::new());
-        for named in self.named()? {
-            all.add(named.recording(size)?);
+        for one in self.each(size)? {
+            all.add(one);
         }
         Ok(all)
+    }
+
+    /// The launches of each thing that is named.
+    pub fn each(&self, size: Option<Size>) -> anyhow::Result<Vec<Recording>> {
+        self.named()?.iter().map(|named| named.recording(size)).collect()
     }
 }
 

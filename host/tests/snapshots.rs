@@ -21,11 +21,22 @@ fn shown(line: &str) -> String {
 
 /// A line without what other machines, or edits elsewhere, change.
 fn hidden(line: &str) -> String {
-    if line.ends_with("warp instructions") {
+    if line.contains(" warp instructions, of ") {
         return "  N warp instructions".to_owned();
+    }
+    if line.ends_with(" lanes") && line.contains(" instructions of ") {
+        return "    N instructions".to_owned();
+    }
+    if line.ends_with("more; --json has them") {
+        return "  the rest".to_owned();
     }
     let mut out = String::new();
     let mut rest = line;
+    // A line's share of the cost, and its bar.
+    if let Some((_, after)) = line.rsplit_once(['█', '·']).filter(|(share, _)| share.contains(" %  ")) {
+        out += "  SHARE";
+        rest = after;
+    }
     while let Some(at) = rest.find(".rs:") {
         let (before, after) = rest.split_at(at + ".rs:".len());
         out += before;

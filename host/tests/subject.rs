@@ -108,7 +108,7 @@ fn ptx_is_inspected_and_its_limits_are_told() {
     let other = answers(folder.path(), &["inspect", "k.ptx:other"]);
     assert_eq!(other.trim(), ".visible .entry other() { { ret; } }");
     let text = answers(folder.path(), &["occupancy", "k.ptx:bound"]);
-    assert!(text.contains("4096 bytes of static") && text.contains("128 threads"), "{text}");
+    assert!(text.contains("4 KiB of static") && text.contains("128 threads"), "{text}");
     let both = answers(folder.path(), &["occupancy", "k.ptx"]);
     assert!(both.starts_with("bound: ") && both.contains("\nother: "), "{both}");
     let json: Value =
@@ -126,4 +126,47 @@ fn ptx_is_inspected_and_its_limits_are_told() {
         let output = warpsmith(folder.path(), arguments);
         assert!(!output.status.success() && said(&output).contains(part), "{arguments:?}: {}", said(&output));
     }
+}
+
+#[test]
+fn two_profiles_are_compared_by_kernel_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, kernel) in [("before.json", "transpose_tile"), ("after.json", "transpose_padded")] {
+        let profile = answers(folder.path(), &["profile", kernel, "--size", "64", "--json"]);
+        std::fs::write(folder.path().join(file), profile).unwrap();
+    }
+    let text = answers(folder.path(), &["profile", "--compare", "before.json", "after.json"]);
+    assert!(text.contains("transpose_tile → transpose_padded"), "{text}");
+    let conflicts = text.lines().find(|line| line.contains("bank conflicts")).unwrap();
+    assert!(conflicts.contains("3,968") && conflicts.contains("-100.0 %"), "{text}");
+    assert!(text.contains("before:") && text.contains("transpose.rs:"), "{text}");
+    let json = answers(folder.path(), &["profile", "--compare", "before.json", "after.json", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let [before, after] =
+        ["before", "after"].map(|side| &json["kernels"][0][side]["shared_load"]["bank_conflicts"]);
+    assert_eq!((before, after), (&3968.into(), &0.into()));
+    let one = warpsmith(folder.path(), &["profile", "--compare", "before.json"]);
+    assert!(!one.status.success() && said(&one).contains("--compare takes two"), "{}", said(&one));
+}
+
+/// Every byte that either moves is used: what tells them apart is how often it is moved.
+#[test]
+fn a_naive_product_is_told_that_its_blocks_fetch_again_and_a_tiled_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let again = |kernel: &str| {
+        let text = answers(folder.path(), &["profile", kernel, "--size", "64"]);
+        text.contains("each block fetches its bytes")
+    };
+    assert!(again("matmul_naive"));
+    assert!(!again("matmul_tiled_16"));
+}
+
+#[test]
+fn a_line_is_shown_with_what_it_became() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = answers(folder.path(), &["inspect", "vecadd", "--lines"]);
+    let line = text.split("\n\n").find(|part| part.contains("ld.global")).unwrap();
+    assert!(line.contains(".rs:"), "{text}");
+    // Without `ptxas` it says so, and what it can it shows.
+    assert!(text.contains("No machine code: `ptxas` is not here") || text.contains("LDG"), "{text}");
 }

@@ -23,6 +23,6 @@ pub const WARP_LANES: usize = 32;
 pub type LaneAddresses = [u64; WARP_LANES];
 
 /// Iterates over the lanes that a mask has active, lowest first.
-pub fn active_lanes(mask: u32) -> impl Iterator<Item = usize> {
+pub fn active_lanes(mask: u32) -> impl Iterator<Item = usize> + Clone {
     (0..WARP_LANES).filter(move |lane| mask >> lane & 1 != 0)
 }

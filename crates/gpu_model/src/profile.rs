@@ -1,11 +1,18 @@
 //! What is counted of a launch: by the virtual GPU, in a profile that was written, and in reports.
 
+mod advice;
+mod cost;
+mod stride;
+
 use std::iter::Sum;
 use std::ops::{AddAssign, Mul};
 
 use serde::{Deserialize, Serialize};
 
 use crate::roofline::Arithmetic;
+
+pub use cost::{Cost, Ranked, Rates, Unit, rank};
+pub use stride::Strides;
 
 /// What was counted in one launch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,13 +28,18 @@ pub struct LaunchProfile {
     pub shared_bytes: u32,
     /// Instructions that warps executed; a diverged warp executes an instruction once for each group of its lanes.
     pub warp_instructions: u64,
+    /// The lanes that executed them, in sum: 32 for each where no warp diverged and no guard kept lanes out. Those of a branch
+    /// are all that come to it.
+    pub lane_instructions: u64,
     /// Those of them that went to memory, by the space that they reached.
     pub memory_instructions: BySpace,
     /// The whole launch.
     pub counters: Counters,
+    /// What was read of global memory, each byte once.
+    pub distinct: Distinct,
     /// Arithmetic of all lanes.
     pub operations: Operations,
-    /// Each source line that touched memory, by file and line.
+    /// Each source line that was executed, by file and line.
     pub lines: Vec<LineProfile>,
     /// Families of instructions that ran and have no measured rule.
     pub not_counted: Vec<NotCounted>,
@@ -36,8 +48,9 @@ pub struct LaunchProfile {
     pub fault: Option<String>,
 }
 
-/// The counters of one source line: the innermost frame outside the standard libraries and `crates/tile`.
+/// The counters of one source line: the innermost frame outside the standard libraries, `tile` and `blockwise`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LineProfile {
     /// The file as the compiler named it; empty if the PTX has no lines.
     pub file: String,
@@ -45,7 +58,38 @@ pub struct LineProfile {
     pub line: u32,
     /// What was counted there.
     #[serde(flatten)]
+    pub work: Work,
+}
+
+/// What the instructions of a line did, or those of a launch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Work {
+    /// Instructions that warps executed.
+    pub warp_instructions: u64,
+    /// The lanes that executed them, in sum.
+    pub lane_instructions: u64,
+    /// What they did to memory.
+    #[serde(flatten)]
     pub counters: Counters,
+    /// What they read of global memory, each byte once.
+    pub distinct: Distinct,
+    /// How far neighbouring lanes were apart in shared memory, where banks conflicted.
+    pub shared_strides: Strides,
+    /// How far they were apart in global memory, where more sectors moved than the bytes fill.
+    pub global_strides: Strides,
+    /// Their arithmetic.
+    pub operations: Operations,
+}
+
+/// Bytes of global memory that loads and copies read, each counted once, however often it was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Distinct {
+    /// Once in each block, in sum over the blocks.
+    pub by_block: u64,
+    /// Once in the launch.
+    pub by_launch: u64,
 }
 
 /// Every family with a measured rule.
@@ -169,6 +213,8 @@ macro_rules! add_up {
     )*};
 }
 add_up! {
+    Work: warp_instructions lane_instructions counters distinct shared_strides global_strides operations;
+    Distinct: by_block by_launch;
     Counters:
         shared_load shared_store shared_atomic global_load global_store global_atomic bulk_load bulk_store;
     SharedCounters: instructions wavefronts ideal_wavefronts bank_conflicts;
@@ -260,60 +306,38 @@ impl Counters {
     pub fn global(&self) -> GlobalCounters {
         [self.global_read(), self.global_written(), self.global_atomic].into_iter().sum()
     }
+}
 
-    /// What was spent for nothing: wavefronts lost to conflicts plus sectors beyond the ideal.
-    pub fn waste(&self) -> u64 {
-        self.shared().bank_conflicts
-            + self.global_load.excess_sectors()
-            + self.global_store.excess_sectors()
-            + self.global_atomic.excess_sectors()
+impl Work {
+    /// How many of 32 lanes execute an instruction, on average.
+    pub fn active_lanes(&self) -> Option<f64> {
+        (self.warp_instructions > 0).then(|| self.lane_instructions as f64 / self.warp_instructions as f64)
     }
 
-    /// What could be done about the waste, a sentence each.
-    pub fn advice(&self) -> Vec<String> {
-        let mut advice = Vec::new();
-        for (verb, shared) in [("load", self.shared_load), ("store", self.shared_store)] {
-            if shared.bank_conflicts > 0 {
-                let degree = shared.wavefronts as f64 / shared.ideal_wavefronts.max(1) as f64;
-                advice.push(format!(
-                    "shared {verb}s take {degree:.1} times the wavefronts they need: pad each row of the tile by one \
-                     element, swizzle its columns, or let neighbouring lanes walk along a row"
-                ));
-            }
-        }
-        for (verb, global) in [("load", self.global_load), ("store", self.global_store)] {
-            if global.excess_sectors() > 0
-                && let Some(used) = global.efficiency()
-            {
-                // Contiguous rows that begin or end inside a sector waste up to half of what short ones move, no more.
-                let remedy = match used > 0.5 {
-                    true => {
-                        "rows that begin or end inside a sector of 32 bytes, such as a tile's rim, cost this much and no \
-                         more; else let neighbouring lanes take neighbouring elements"
-                    }
-                    false => {
-                        "let neighbouring lanes take neighbouring elements, or stage the tile through shared memory"
-                    }
-                };
-                advice.push(format!(
-                    "global {verb}s use {:.0} % of the bytes they move: {remedy}",
-                    used * 100.0
-                ));
-            }
-        }
-        advice
+    /// How often a block fetches each byte that it reads of global memory, counted in whole sectors.
+    pub fn fetches(&self) -> Option<f64> {
+        let moved = 32 * self.counters.global_read().sectors;
+        (self.distinct.by_block > 0).then(|| moved as f64 / self.distinct.by_block as f64)
+    }
+
+    /// How many blocks read each byte that the launch reads.
+    pub fn sharing(&self) -> Option<f64> {
+        let Distinct { by_block, by_launch } = self.distinct;
+        (by_launch > 0).then(|| by_block as f64 / by_launch as f64)
     }
 }
 
 impl LaunchProfile {
-    /// The lines that spend most for nothing, worst first; lines that waste nothing follow by what they spend.
-    pub fn worst_lines(&self) -> Vec<&LineProfile> {
-        let mut lines: Vec<&LineProfile> = self.lines.iter().collect();
-        let spent = |line: &LineProfile| line.counters.shared().wavefronts + line.counters.global().sectors;
-        lines.sort_by(|a, b| {
-            let key = |line: &LineProfile| (line.counters.waste(), spent(line));
-            key(b).cmp(&key(a)).then_with(|| (&a.file, a.line).cmp(&(&b.file, b.line)))
-        });
-        lines
+    /// The launch as a whole.
+    pub fn work(&self) -> Work {
+        let strides: Work = self.lines.iter().map(|line| line.work).sum();
+        Work {
+            warp_instructions: self.warp_instructions,
+            lane_instructions: self.lane_instructions,
+            counters: self.counters,
+            distinct: self.distinct,
+            operations: self.operations,
+            ..strides
+        }
     }
 }

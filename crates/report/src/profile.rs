@@ -44,6 +44,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_model::profile::{Rates, rank};
 
     const SAMPLE: &str = r#"{"version":1,"model":"h200","view":"ptx","launches":[{
         "kernel":"transpose_tile","grid":[32,32,1],"block":[32,8,1],"shared_bytes":4096,"warp_instructions":900000,
@@ -65,9 +66,10 @@ mod tests {
         assert_eq!(launch.counters.shared().bank_conflicts, 1_015_808);
         assert_eq!(launch.counters.global().sectors, 262_144);
         assert_eq!(launch.counters.global_load.efficiency(), Some(1.0));
-        assert_eq!(launch.worst_lines()[0].line, 14);
-        assert_eq!(launch.lines[0].counters.advice(), Vec::<String>::new());
-        assert!(launch.lines[1].counters.advice()[0].contains("32.0 times the wavefronts"));
+        let rates = Rates::of(&gpu_model::chips::H200);
+        assert_eq!(rank(&launch.lines, &rates)[0].line.line, 14);
+        assert_eq!(launch.lines[0].work.advice(), Vec::<String>::new());
+        assert!(launch.lines[1].work.advice()[0].contains("32.0 times the wavefronts"));
         assert_eq!(launch.not_counted[0].instructions, 8);
     }
 

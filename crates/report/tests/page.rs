@@ -35,9 +35,16 @@ fn page() -> String {
         })
         .collect();
     let mut launches = profile.launches.into_iter();
+    let mut kernel = |family: &str| {
+        let launch = launches.next().unwrap();
+        (Some(family.to_owned()), launch.work(), launch)
+    };
+    let (transpose, matmul) = (kernel("transpose"), kernel("matmul"));
     let kernels = vec![
         Kernel {
-            launch: launches.next().unwrap(),
+            family: transpose.0,
+            whole: transpose.1,
+            launch: transpose.2,
             size: "1024×1024".into(),
             source,
             occupancy: Ok(Occupancy::new(H200.sm, needs).unwrap()),
@@ -45,7 +52,9 @@ fn page() -> String {
             measured: None,
         },
         Kernel {
-            launch: launches.next().unwrap(),
+            family: matmul.0,
+            whole: matmul.1,
+            launch: matmul.2,
             size: "64".into(),
             source: Vec::new(),
             occupancy: Err("the module is not loaded".into()),
@@ -158,7 +167,7 @@ fn names_in_the_roofline_table_may_break_at_their_joints() {
 fn nothing_comes_from_elsewhere() {
     let page = page();
     let without_namespace = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-    for foreign in ["http:", "https:", "//cdn", "@import", "url(", "<script", "<link", "src=", "<iframe"] {
+    for foreign in ["http:", "https:", "//cdn", "@import", "url(", "<script s", "<link", "src=", "<iframe"] {
         assert!(!without_namespace.contains(foreign), "{foreign}");
     }
 }
@@ -188,7 +197,7 @@ fn readable_without_sight_mouse_or_large_screen() {
                 assert_eq!(attribute(tag, "tabindex"), Some("0"), "what scrolls can be reached by keyboard");
                 assert!(attribute(tag, "aria-label").is_some());
             }
-            "h1" | "h2" | "h3" | "h4" => {
+            "h1" | "h2" | "h3" | "h4" | "h5" => {
                 let next = u32::from(tag.name.as_bytes()[1] - b'0');
                 assert!(next <= level + 1, "{} after a heading of level {level}", tag.name);
                 level = next;
@@ -200,11 +209,48 @@ fn readable_without_sight_mouse_or_large_screen() {
     assert_eq!(tags.iter().filter(|tag| tag.name == "h1" && !tag.end).count(), 1);
 }
 
+/// A browser opens what holds the target of a link: the target must lie inside of what opens, not be it.
+#[test]
+fn links_to_kernels_open_what_they_lead_to() {
+    let page = page();
+    let mut open: Vec<&str> = Vec::new();
+    let mut kernels = 0;
+    for tag in tags(&page) {
+        match tag.name {
+            "details" if tag.end => drop(open.pop()),
+            "details" => {
+                assert!(attribute(&tag, "id").is_none(), "{tag:?}");
+                open.push(tag.attributes);
+            }
+            _ if attribute(&tag, "id").is_some_and(|id| id.starts_with("kernel-")) => {
+                kernels += 1;
+                assert_eq!(open.len(), 2, "a family, and in it the kernel");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(kernels, 2);
+}
+
+#[test]
+fn what_costs_most_comes_first_and_what_is_badly_used_is_red() {
+    let page = page();
+    let summary = page.split("<section").find(|part| part.starts_with(" id=\"summary\"")).unwrap();
+    let rows: Vec<&str> = summary.split("<tr ").skip(2).collect();
+    let names: Vec<&str> =
+        rows.iter().filter_map(|row| row.split("data-name=\"").nth(1)?.split('"').next()).collect();
+    assert_eq!(names, ["transpose", "transpose_&lt;tile&gt;", "matmul", "matmul_naive"]);
+    assert!(rows[1].contains("data-label=\"conflicts\" data-key=\"1015808\" class=\"bad\""), "{}", rows[1]);
+    assert!(!rows[3].contains("class=\"bad\""), "{}", rows[3]);
+    // Wavefronts and sectors are not of one unit.
+    assert!(!page.contains("wavefronts and sectors"));
+}
+
 #[test]
 fn the_page_shows_what_was_counted() {
     let page = page();
     for part in [
-        "1,015,808",
+        "1,015,808 bank conflicts",
         "transpose_&lt;tile&gt;",
         "tile[a &lt; b &amp;&amp; c &gt; d]",
         "shared loads take 32.0 times the wavefronts they need",

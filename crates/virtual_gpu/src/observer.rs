@@ -229,7 +229,8 @@ pub trait BlockObserver: Send {
     /// waits for it then runs before what comes next, and is seen to be overtaken.
     const YIELDS: bool = false;
 
-    /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0).
+    /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0). The lanes of a branch, a
+    /// return or an exit are all those that its guard is asked of.
     #[inline]
     fn instruction(&mut self, _at: At) {}
 

@@ -4,6 +4,7 @@
 //! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
 //! What has no measured rule is not guessed: it is listed in [`LaunchProfile::not_counted`].
 
+mod footprint;
 mod operations;
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,9 +22,11 @@ use crate::observer::{
     Access, AccessKind, AsyncEvent, At, BlockInfo, BlockObserver, LaunchInfo, LaunchObserver, MemorySpace,
 };
 
+use footprint::{Footprint, Reads};
+
 pub use gpu_model::profile::{
-    BySpace, Counters, GlobalCounters, LaunchProfile, LineProfile, NotCounted, Operations, SharedCounters,
-    TensorOperations,
+    BySpace, Counters, Distinct, GlobalCounters, LaunchProfile, LineProfile, NotCounted, Operations,
+    SharedCounters, Strides, TensorOperations, Work,
 };
 
 /// Where an instruction that reached a space is counted.
@@ -74,6 +77,40 @@ struct Tally {
     /// Bulk copies from and (`true`) to global memory.
     bulk: HashMap<(u32, bool), GlobalCounters>,
     others: BTreeMap<&'static str, u64>,
+    /// By instruction, the index of its line in `reads`, plus one; 0 is not yet known.
+    line_of: Vec<u32>,
+    /// Where each line is in `reads`.
+    lines: HashMap<(String, u32), usize>,
+    /// What each line reads of global memory.
+    reads: Vec<Reads>,
+    /// What all lines read together.
+    whole: Reads,
+}
+
+impl Tally {
+    /// What the line of an instruction reads in this block.
+    fn read(&mut self, code: &Code, pc: u32) -> &mut Footprint {
+        let slot = &mut self.line_of[pc as usize];
+        if *slot == 0 {
+            let (file, line) = line_of(code, pc);
+            let next = self.reads.len();
+            let at = *self.lines.entry((file.to_owned(), line)).or_insert(next);
+            if at == next {
+                self.reads.push(Reads::default());
+            }
+            *slot = at as u32 + 1;
+        }
+        &mut self.reads[*slot as usize - 1].block
+    }
+
+    /// The block that it was given to has ended.
+    fn end_block(&mut self) {
+        for reads in self.reads.iter_mut().filter(|reads| !reads.block.is_empty()) {
+            self.whole.block.extend(&reads.block);
+            reads.end_block();
+        }
+        self.whole.end_block();
+    }
 }
 
 /// One memory instruction in one space: it belongs to one family.
@@ -81,6 +118,8 @@ struct Tally {
 struct Site {
     pc: u32,
     count: Count,
+    /// How far its lanes were apart where that cost something.
+    strides: Strides,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -116,11 +155,14 @@ impl LaunchObserver for Profiler {
     fn block(&self, _: &BlockInfo) -> BlockProfiler {
         let code = self.code.clone().unwrap_or_default();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let tally = idle.unwrap_or_else(|| Tally {
+        let mut tally = idle.unwrap_or_else(|| Tally {
             executed: vec![[0; 2]; code.len()],
             site_of: vec![0; code.len()],
+            line_of: vec![0; code.len()],
             ..Tally::default()
         });
+        // Here and not in `merge`, which is called for one block after the other.
+        tally.end_block();
         BlockProfiler { code, tally }
     }
 
@@ -129,7 +171,8 @@ impl LaunchObserver for Profiler {
     }
 
     fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
-        let tallies = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut tallies = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        tallies.iter_mut().for_each(Tally::end_block);
         self.profile.fault = fault.map(ToString::to_string);
         sum(&mut self.profile, &launch.code, &tallies);
     }
@@ -160,7 +203,7 @@ impl BlockObserver for BlockProfiler {
         };
         if *slot == 0 {
             let count = family(&self.code, at, access);
-            self.tally.sites.push(Site { pc: at.pc, count });
+            self.tally.sites.push(Site { pc: at.pc, count, strides: Strides::default() });
             *slot = self.tally.sites.len() as u32;
         }
         let site = &mut self.tally.sites[*slot as usize - 1];
@@ -169,6 +212,7 @@ impl BlockObserver for BlockProfiler {
             return;
         }
         *reached(&mut self.tally.memory_instructions, access.space) += 1;
+        let mut reads = false;
         match &mut site.count {
             Count::Copies => {}
             Count::Shared(_, rule, counters) => {
@@ -177,10 +221,14 @@ impl BlockObserver for BlockProfiler {
                 counters.wavefronts += u64::from(cost.wavefronts);
                 counters.ideal_wavefronts += u64::from(cost.ideal);
                 counters.bank_conflicts += u64::from(cost.bank_conflicts());
+                if cost.bank_conflicts() > 0 {
+                    site.strides += Strides::of(access.lanes, access.addresses);
+                }
             }
             Count::Global(kind, counters) => {
                 counters.requests += 1;
-                counters.sectors += u64::from(match kind {
+                reads = *kind == AccessKind::Load;
+                let touched = match kind {
                     AccessKind::Load | AccessKind::Store => {
                         sectors(access.bytes(), access.lanes, access.addresses)
                     }
@@ -190,10 +238,19 @@ impl BlockObserver for BlockProfiler {
                         }
                         atomic_sectors(access.bytes(), access.lanes, access.addresses)
                     }
-                });
-                counters.bytes += u64::from(access.lanes.count_ones()) * u64::from(access.bytes());
+                };
+                let bytes = access.lanes.count_ones() * access.bytes();
+                counters.sectors += u64::from(touched);
+                counters.bytes += u64::from(bytes);
+                if touched > bytes.div_ceil(32) {
+                    site.strides += Strides::of(access.lanes, access.addresses);
+                }
             }
             Count::NotCounted(_, instructions) => *instructions += 1,
+        }
+        if reads {
+            let footprint = self.tally.read(&self.code, at.pc);
+            footprint.add_lanes(access.lanes, access.addresses, access.bytes());
         }
     }
 
@@ -213,6 +270,7 @@ impl BlockObserver for BlockProfiler {
                         _ => sectors(bytes, reading, global),
                     });
                     counters.bytes += u64::from(reading.count_ones()) * u64::from(bytes);
+                    self.tally.read(&self.code, at.pc).add_lanes(reading, global, bytes);
                 }
             }
             AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes, .. } => {
@@ -220,6 +278,9 @@ impl BlockObserver for BlockProfiler {
                 counters.requests += 1;
                 counters.sectors += (address + u64::from(bytes)).div_ceil(32) - address / 32;
                 counters.bytes += u64::from(bytes);
+                if !write {
+                    self.tally.read(&self.code, at.pc).add(address, bytes.into());
+                }
             }
             _ => {}
         }
@@ -308,31 +369,27 @@ fn atomic_rule(op: &AtomicOp, kind: AccessKind) -> Count {
 }
 
 fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
-    let mut lines: BTreeMap<(String, u32), Counters> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, u32), Work> = BTreeMap::new();
     let mut others: BTreeMap<&'static str, u64> = BTreeMap::new();
     for tally in tallies {
-        profile.warp_instructions += tally.executed.iter().map(|e| e[0]).sum::<u64>();
         profile.memory_instructions += tally.memory_instructions;
         // Those at a place that is known beforehand show no addresses to anybody.
         let loads = code.ops.iter().zip(&tally.executed);
         let loads = loads.filter(|(op, _)| matches!(op.kind, OpKind::LoadParam(_)));
         profile.memory_instructions.parameter += loads.map(|(_, executed)| executed[0]).sum::<u64>();
-        for (pc, &[_, lanes]) in tally.executed.iter().enumerate().filter(|(_, e)| e[1] > 0) {
-            profile.operations += code.opcode(pc as u32).map(operations::of).unwrap_or_default() * lanes;
-        }
         for (what, count) in &tally.others {
             *others.entry(what).or_default() += count;
         }
         for (&(pc, write), counted) in &tally.bulk {
             let line = lines.entry(line_of(code, pc)).or_default();
-            for counters in [line, &mut profile.counters] {
+            for counters in [&mut line.counters, &mut profile.counters] {
                 let family = if write { &mut counters.bulk_store } else { &mut counters.bulk_load };
                 *family += *counted;
             }
         }
         for (&pc, counted) in &tally.copies {
             let line = lines.entry(line_of(code, pc)).or_default();
-            line.global_load += *counted;
+            line.counters.global_load += *counted;
             profile.counters.global_load += *counted;
         }
         for site in &tally.sites {
@@ -341,16 +398,54 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
                 continue;
             }
             let line = lines.entry(line_of(code, site.pc)).or_default();
-            add(line, &site.count);
+            add(&mut line.counters, &site.count);
             add(&mut profile.counters, &site.count);
+            match site.count {
+                Count::Shared(..) => line.shared_strides += site.strides,
+                _ => line.global_strides += site.strides,
+            }
         }
     }
-    profile.lines =
-        lines.into_iter().map(|((file, line), counters)| LineProfile { file, line, counters }).collect();
+    for pc in 0..code.len() {
+        let executed = tallies.iter().map(|tally| tally.executed[pc]);
+        let [times, lanes] = executed.fold([0; 2], |[a, b], [times, lanes]| [a + times, b + lanes]);
+        if times == 0 {
+            continue;
+        }
+        let pc = pc as u32;
+        let line = lines.entry(line_of(code, pc)).or_default();
+        line.warp_instructions += times;
+        line.lane_instructions += lanes;
+        profile.warp_instructions += times;
+        profile.lane_instructions += lanes;
+        let operations = code.opcode(pc).map(operations::of).unwrap_or_default() * lanes;
+        line.operations += operations;
+        profile.operations += operations;
+    }
+    for (&(file, number), work) in &mut lines {
+        let of_line = |tally: &Tally| tally.lines.get(&(file.to_owned(), number)).copied();
+        work.distinct = distinct(tallies.iter().filter_map(|tally| Some(&tally.reads[of_line(tally)?])));
+    }
+    profile.distinct = distinct(tallies.iter().map(|tally| &tally.whole));
+    profile.lines = lines
+        .into_iter()
+        .map(|((file, line), work)| LineProfile { file: file.to_owned(), line, work })
+        .collect();
     profile.not_counted = others
         .into_iter()
         .map(|(family, instructions)| NotCounted { family: family.to_owned(), instructions })
         .collect();
+}
+
+/// What was read, from the parts of it that the threads have seen.
+fn distinct<'a>(parts: impl Iterator<Item = &'a Reads>) -> Distinct {
+    let mut launch = Footprint::default();
+    let mut by_block = 0;
+    for part in parts {
+        launch.extend(&part.launch);
+        by_block += part.by_block;
+    }
+    Distinct { by_block, by_launch: launch.bytes() }
 }
 
 fn add(to: &mut Counters, count: &Count) {
@@ -377,18 +472,33 @@ fn add(to: &mut Counters, count: &Count) {
 
 /// Whether a file is of the standard libraries or of the building blocks.
 pub fn is_library(file: &str) -> bool {
-    ["/library/core/", "/library/alloc/", "/library/std/", "/cuda_std/", "/crates/tile/"]
-        .iter()
-        .any(|library| file.contains(library))
+    [
+        "/library/core/",
+        "/library/alloc/",
+        "/library/std/",
+        "/cuda_std/",
+        "/crates/tile/",
+        "/crates/blockwise/",
+    ]
+    .iter()
+    .any(|library| file.contains(library))
 }
 
-/// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`crates/tile`),
-/// whose every user would otherwise share one line.
-fn line_of(code: &Code, pc: u32) -> (String, u32) {
-    let frames = code.frames(pc);
+/// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`tile`, `blockwise`),
+/// whose every user would otherwise share one line. An instruction without a line belongs to the one before it that has one,
+/// or, at the start of its function, to the one after.
+fn line_of(code: &Code, pc: u32) -> (&str, u32) {
+    /// So far away a line is looked for.
+    const NEAR: u32 = 64;
     let own = |frame: &&SourceFrame| !is_library(&frame.file);
-    match frames.iter().find(own).or(frames.first()) {
-        Some(frame) => (frame.file.clone(), frame.line),
-        None => (String::new(), code.ptx_line(pc)),
-    }
+    let line = |pc: u32| {
+        let frames = code.frames(pc);
+        frames.iter().find(own).or(frames.first()).map(|frame| (frame.file.as_str(), frame.line))
+    };
+    let function = code.function(pc);
+    let before = (pc.saturating_sub(NEAR)..pc).rev();
+    let after = pc + 1..(pc + NEAR).min(code.len() as u32);
+    let mut near = before.chain(after).filter(|&other| code.function(other) == function);
+    let found = if code.has_lines() { line(pc).or_else(|| near.find_map(line)) } else { None };
+    found.unwrap_or_else(|| ("", code.ptx_line(pc)))
 }

@@ -1,6 +1,8 @@
 //! The profiler's counts against closed forms and against counts measured on an H200.
 
-use virtual_gpu::profiler::{BySpace, Counters, GlobalCounters, LaunchProfile, Profiler, SharedCounters};
+use virtual_gpu::profiler::{
+    BySpace, Counters, Distinct, GlobalCounters, LaunchProfile, Profiler, SharedCounters,
+};
 use virtual_gpu::{Gpu, Launch, Options};
 
 /// Transpose of an n × n matrix of f32 through a 32×32 tile, rows `PITCH` words apart, 32×8 threads.
@@ -93,13 +95,62 @@ fn lines_carry_the_counts_of_their_instructions() {
     let lines: Vec<u32> = profile.lines.iter().map(|line| line.line).collect();
     assert_eq!(lines, [10, 11, 15, 16]);
     assert!(profile.lines.iter().all(|line| line.file.ends_with("transpose.rs")));
-    assert_eq!(profile.lines[2].counters.shared_load, profile.counters.shared_load);
-    assert_eq!(profile.lines[2].counters.global_load, Default::default());
+    assert_eq!(profile.lines[2].work.counters.shared_load, profile.counters.shared_load);
+    assert_eq!(profile.lines[2].work.counters.global_load, Default::default());
+    // Rows of 32 words: down a column, lanes are 128 bytes apart.
+    assert_eq!(profile.lines[2].work.shared_strides.only(), Some(128));
+    assert_eq!(profile.lines[0].work.distinct, Distinct { by_block: 64 * 64 * 4, by_launch: 64 * 64 * 4 });
     // One multiply-add for each of 64² elements.
     assert_eq!(profile.operations.f32, 2 * 64 * 64);
     assert_eq!((profile.grid, profile.block, profile.shared_bytes), ([2, 2, 1], [32, 8, 1], 4224));
     // Four blocks of eight warps: 9 instructions, 4 rounds of 14, 2 between, 4 rounds of 15, 1 at the end.
     assert_eq!(profile.warp_instructions, 4 * 8 * (9 + 4 * 14 + 2 + 4 * 15 + 1));
+    assert_eq!(profile.lane_instructions, 32 * profile.warp_instructions);
+    // What comes before the first line is told with it, what follows a line's start with that line.
+    let by_line: Vec<u64> = profile.lines.iter().map(|line| line.work.warp_instructions / (4 * 8)).collect();
+    assert_eq!(by_line, [9 + 4 * 10, 4 * 4 + 2 + 4 * 4, 4 * 7, 4 * 4 + 1]);
+}
+
+/// Three blocks of two warps: each thread reads what the launch shares, then its block's own part twice, all from one line;
+/// half of the lanes once more, from the next.
+#[test]
+fn what_is_read_again_is_told_from_what_is_distinct() {
+    let gpu = Gpu::with_options(&gpu_model::chips::H200, Options { threads: 2, ..Options::default() });
+    let module = gpu
+        .load(
+            ".version 7.0 .target sm_75 .address_size 64
+            .file 1 \"again.rs\"
+            .visible .entry again(.param .u64 p) {
+                .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .pred %p;
+                .loc 1 3 1
+                ld.param.u64 %d0, [p];
+                ld.global.u32 %r0, [%d0];
+                mov.u32 %r1, %ctaid.x; shl.b32 %r1, %r1, 8;
+                mov.u32 %r2, %tid.x; shl.b32 %r3, %r2, 2; add.u32 %r3, %r3, %r1;
+                cvt.u64.u32 %d1, %r3; add.u64 %d1, %d1, %d0;
+                ld.global.u32 %r0, [%d1+256]; ld.global.u32 %r0, [%d1+256];
+                and.b32 %r2, %r2, 1; setp.eq.u32 %p, %r2, 0;
+                .loc 1 4 1
+                @%p ld.global.u32 %r0, [%d1+256];
+                ret;
+            }",
+        )
+        .unwrap();
+    let memory = gpu.memory().alloc(1024).unwrap();
+    let mut profiler = Profiler::new();
+    let kernel = module.kernel("again").unwrap();
+    gpu.launch(&kernel, &Launch::new(3, 64), &memory.to_le_bytes(), &mut profiler).unwrap();
+    let profile = profiler.finish();
+    let [first, second] = &profile.lines[..] else { panic!("{:?}", profile.lines) };
+    assert_eq!(first.work.distinct, Distinct { by_block: 3 * (4 + 256), by_launch: 4 + 3 * 256 });
+    assert_eq!(second.work.distinct, Distinct { by_block: 3 * 128, by_launch: 3 * 128 });
+    // Both lines read the same.
+    assert_eq!(profile.distinct, first.work.distinct);
+    assert_eq!(first.work.active_lanes(), Some(32.0));
+    // A load by every second lane, and the end of all.
+    assert_eq!(second.work.active_lanes(), Some(24.0));
+    // The first reads 1 + 4 + 4 sectors of 32 bytes in each warp.
+    assert_eq!(first.work.fetches(), Some((6 * 9 * 32) as f64 / 780.0));
 }
 
 #[test]

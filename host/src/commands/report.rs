@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gpu_model::occupancy::{BlockNeeds, Occupancy};
-use gpu_model::profile::LaunchProfile;
+use gpu_model::profile::{LaunchProfile, Rates, Work};
 use gpu_model::{Chip, chips};
 use report::html::{Kernel, Page, SourceLine};
 use serde::Serialize;
-use warpsmith_launch::{Description, Device, Wish};
+use warpsmith_launch::{Device, Wish};
 
 use crate::answer::{Context, Outcome, Output};
 use crate::demos::{self, Stage};
@@ -47,7 +47,7 @@ Examples:
   warpsmith report --html mine.html -- cargo run      the kernels of a program, or p.json, its profile
 
 Without a name, all demos run on the virtual GPU at their small sizes, whatever --device says. Where a kernel is launched several \
-times, the page shows the launch that wastes most. The page is one file: no network, no script.";
+times, the page shows the launch that costs most. The page is one file, and needs no network.";
 
 /// Source lines shown around each line with counters.
 const AROUND: u32 = 2;
@@ -168,49 +168,58 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
         for description in descriptions() {
             let Some(launches) = launches.remove(description.name) else { continue };
             let times = launches.len();
-            let Some(launch) = launches.into_iter().max_by_key(|launch| launch.counters.waste()) else {
-                continue;
-            };
+            let whole = launches.iter().map(LaunchProfile::work).sum();
+            let Some(launch) = most_expensive(launches, chip) else { continue };
             // What a dispatcher launches beside the kernel that its row names has no row of its own.
             let own = rows.iter().find(|row| row.kernel == description.name).map(|row| row.size.as_str());
             let size = own.or(demos::row::common_size(&rows)).unwrap_or_default();
-            let size = if times > 1 { format!("{size}, worst of {times}") } else { size.to_owned() };
-            kernels.push(describe(device, chip, description, launch, size)?);
+            let size = if times > 1 { format!("{size}, {}", of_several(times)) } else { size.to_owned() };
+            let resources = Resources::of(device, description, chip.capability())?;
+            let kernel = kernel_of(chip, &resources, launch, whole, size);
+            kernels.push(Kernel { family: Some(family.to_owned()), ..kernel });
         }
     }
     Ok(kernels)
 }
 
-/// Describes each kernel of a recording by its most wasteful launch.
+/// The launch that costs most.
+fn most_expensive(launches: Vec<LaunchProfile>, chip: &Chip) -> Option<LaunchProfile> {
+    let rates = Rates::of(chip);
+    let clocks = |launch: &LaunchProfile| launch.work().cost(&rates).clocks;
+    launches.into_iter().max_by(|a, b| clocks(a).total_cmp(&clocks(b)))
+}
+
+/// Which of so many launches is shown.
+fn of_several(times: usize) -> String {
+    format!("most expensive of {times}")
+}
+
+/// Describes each kernel of a recording by its most expensive launch.
 fn recorded(recording: &Recording, chip: &Chip) -> Vec<Kernel> {
     let kernels = recording.kernels();
     let described = kernels.iter().filter_map(|kernel| {
-        let launches = recording.of(kernel).count();
-        let worst = recording.of(kernel).max_by_key(|launch| launch.profile.counters.waste())?;
+        let launches: Vec<_> = recording.of(kernel).map(|launch| launch.profile.clone()).collect();
+        let times = launches.len();
+        let whole = launches.iter().map(LaunchProfile::work).sum();
+        let launch = most_expensive(launches, chip)?;
         let threads = |shape: [u32; 3]| shape.map(|extent| extent.to_string()).join("×");
-        let mut size = format!("{} blocks of {}", threads(worst.profile.grid), threads(worst.profile.block));
-        if launches > 1 {
-            size.push_str(&format!(", worst of {launches}"));
+        let mut size = format!("{} blocks of {}", threads(launch.grid), threads(launch.block));
+        if times > 1 {
+            size.push_str(&format!(", {}", of_several(times)));
         }
-        let launch = worst.profile.clone();
         let resources = Resources::launched(kernel, &launch, &recording.modules, chip.capability());
-        Some(kernel_of(chip, &resources, launch, size))
+        Some(kernel_of(chip, &resources, launch, whole, size))
     });
     described.collect()
 }
 
-fn describe(
-    device: &Device,
+fn kernel_of(
     chip: &Chip,
-    description: &Description,
-    launch: LaunchProfile,
+    resources: &Resources,
+    mut launch: LaunchProfile,
+    whole: Work,
     size: String,
-) -> anyhow::Result<Kernel> {
-    let resources = Resources::of(device, description, chip.capability())?;
-    Ok(kernel_of(chip, &resources, launch, size))
-}
-
-fn kernel_of(chip: &Chip, resources: &Resources, mut launch: LaunchProfile, size: String) -> Kernel {
+) -> Kernel {
     let needs = BlockNeeds {
         threads: launch.block.iter().product(),
         registers_per_thread: resources.registers.unwrap_or(0),
@@ -224,7 +233,9 @@ fn kernel_of(chip: &Chip, resources: &Resources, mut launch: LaunchProfile, size
     }
     let operations = launch.operations.total();
     Kernel {
+        family: None,
         launch,
+        whole,
         size,
         source,
         occupancy,

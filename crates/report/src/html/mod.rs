@@ -1,14 +1,23 @@
-//! One self-contained page: counters per kernel and source line, occupancy, roofline, bank and sector maps.
+//! One self-contained page: where it goes by kernel and source line, occupancy, roofline, bank and sector maps.
 //!
-//! No script, no font, no picture comes from elsewhere; light and dark follow the reader's system.
+//! No script, no font, no picture comes from elsewhere; light and dark follow the reader's system. Without its script the page
+//! has the same content, in the same order, with nothing folded away that a link cannot open.
 
 mod kernels;
+mod lines;
 mod maps;
+mod script;
 mod style;
+mod summary;
 
 use std::fmt::Write;
 
-use gpu_model::{Chip, occupancy::Occupancy, roofline::Roofline};
+use gpu_model::{
+    Chip,
+    occupancy::Occupancy,
+    profile::{Cost, Rates, Work},
+    roofline::Roofline,
+};
 
 use crate::{
     profile::LaunchProfile,
@@ -23,14 +32,19 @@ pub struct Page<'a> {
     pub chip: &'a Chip,
     /// The command that writes this page again.
     pub command: String,
-    /// The kernels, in the order of their families.
+    /// The kernels, those of a family together.
     pub kernels: Vec<Kernel>,
 }
 
 /// One kernel: what a launch of it counted, and what is known of it besides.
 #[derive(Debug, Clone)]
 pub struct Kernel {
+    /// The kernels that it is shown with, if it is of a family.
+    pub family: Option<String>,
+    /// The launch that is shown.
     pub launch: LaunchProfile,
+    /// What all its launches did.
+    pub whole: Work,
     /// A few words on the size, such as `512×512`.
     pub size: String,
     /// Source lines around those with counters, in order.
@@ -60,6 +74,11 @@ impl Kernel {
             .map(|operations| operations / moved)
     }
 
+    /// What all its launches cost.
+    fn cost(&self, rates: &Rates) -> Cost {
+        self.whole.cost(rates)
+    }
+
     /// An identifier for links within the page.
     fn id(&self) -> String {
         let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
@@ -70,6 +89,7 @@ impl Kernel {
 impl Page<'_> {
     /// Writes the page.
     pub fn render(&self) -> String {
+        let rates = Rates::of(self.chip);
         let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
@@ -78,15 +98,21 @@ impl Page<'_> {
         out.push_str("<a class=\"skip\" href=\"#main\">Skip to the content</a>\n");
         self.header(&mut out);
         out.push_str("<main id=\"main\">\n");
-        kernels::summary(&mut out, &self.kernels);
-        kernels::details(&mut out, &self.kernels, self.chip);
+        let families = summary::families(&self.kernels, &rates);
+        summary::table(&mut out, &families, &rates);
+        kernels::details(&mut out, &families, self.chip, &rates);
         self.roofline(&mut out);
         maps::banks(&mut out);
         maps::sectors(&mut out);
-        how_to_read(&mut out);
-        out.push_str("</main>\n<footer><p>Written by <code>");
-        out.push_str(&escape(&self.command));
-        out.push_str("</code>.</p></footer>\n</body>\n</html>\n");
+        words(&mut out);
+        let _ = write!(
+            out,
+            "</main>\n<footer><p>Written by <code>{}</code>. Counts are per PTX instruction. They equal the hardware's when the \
+             module is compiled at level 0; at higher levels ptxas may merge shared accesses.</p></footer>\n\
+             <script>{}</script>\n</body>\n</html>\n",
+            escape(&self.command),
+            script::SCRIPT
+        );
         out
     }
 
@@ -94,10 +120,8 @@ impl Page<'_> {
         let chip = self.chip;
         let _ = writeln!(
             out,
-            "<header><h1>Warpsmith report</h1>\n<p>{}, counted on the virtual GPU as {}: capability {}, {} \
-             multiprocessors, {} of memory at {}.</p>\n<p class=\"muted\">Counts are per PTX instruction. They equal \
-             the hardware's when the module is compiled at level 0; at higher levels ptxas may merge shared \
-             accesses. No time on this page comes from the virtual GPU.</p>",
+            "<header><h1>Warpsmith report</h1>\n<p class=\"muted\">{} on the virtual GPU as {}: capability {}, {} \
+             multiprocessors, {} of memory at {}.</p>",
             crate::text::counted(self.kernels.len() as u64, "kernel", "kernels"),
             escape(chip.name),
             chip.capability(),
@@ -107,12 +131,12 @@ impl Page<'_> {
         );
         out.push_str("<nav aria-label=\"Sections\"><ul>");
         for (id, name) in [
-            ("summary", "Summary"),
+            ("summary", "Where it goes"),
             ("kernels", "Kernels"),
             ("roofline", "Roofline"),
             ("banks", "Banks"),
             ("sectors", "Sectors"),
-            ("reading", "How to read this"),
+            ("words", "Words"),
         ] {
             let _ = write!(out, "<li><a href=\"#{id}\">{name}</a></li>");
         }
@@ -187,10 +211,21 @@ fn figure(out: &mut String, name: &str, svg: &str, caption: &str) {
     out.push_str("</figure>\n");
 }
 
-fn how_to_read(out: &mut String) {
-    out.push_str("<section id=\"reading\" aria-labelledby=\"reading-title\">\n");
-    out.push_str("<h2 id=\"reading-title\">How to read this</h2>\n<dl>\n");
+/// What the page's words mean.
+fn words(out: &mut String) {
+    out.push_str("<section id=\"words\" aria-labelledby=\"words-title\">\n");
+    out.push_str("<h2 id=\"words-title\">Words</h2>\n<dl>\n");
     for (term, meaning) in [
+        (
+            "Cost, and busy with",
+            "The clocks that the busiest unit of a multiprocessor takes at its published rate: an instruction for each scheduler, \
+             128 bytes of shared memory or L1, the memory's bandwidth, the tensor cores' peak. It ranks kernels and lines; it is no \
+             forecast of time.",
+        ),
+        (
+            "Lanes",
+            "How many of a warp's 32 lanes execute an instruction, on average. Fewer than 32 have diverged or were masked.",
+        ),
         ("Wavefront", "One pass through shared memory: each of the 32 banks hands out one word of 4 bytes."),
         (
             "Bank conflict",
@@ -200,8 +235,13 @@ fn how_to_read(out: &mut String) {
         ("Sector", "The least that global memory moves: 32 aligned bytes. Four sectors make a line."),
         (
             "Used",
-            "Bytes that lanes asked for, divided by the bytes of the sectors that moved. Lanes that want the same bytes count \
-             each: above 100 %, several lanes share what moves.",
+            "Bytes that lanes asked for, divided by the bytes of the sectors that moved: of what is read or of what is written, \
+             whichever is less. Lanes that want the same bytes count each: above 100 %, several lanes share what moves.",
+        ),
+        (
+            "Fetches",
+            "How often a block fetches each byte that it reads of global memory. A tile in shared memory makes it once. Caches may \
+             serve what is fetched again; how much they do is not estimated.",
         ),
         ("Occupancy", "Warps that a multiprocessor holds at once, divided by its warp slots."),
         (

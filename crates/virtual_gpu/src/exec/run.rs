@@ -73,7 +73,12 @@ pub(crate) fn run<O: BlockObserver>(
             let at = At { pc, warp: warp.index, lanes: active };
             warp.steps += 1;
             if O::INSTRUCTIONS && !matches!(op.kind, OpKind::Jump { .. }) {
-                cx.observer.instruction(at);
+                // All lanes take part in the decision, whichever way they go.
+                let decides = matches!(
+                    op.kind,
+                    OpKind::Branch { .. } | OpKind::BranchIndexed { .. } | OpKind::Return | OpKind::Exit
+                );
+                cx.observer.instruction(if decides { At { lanes: mask, ..at } } else { at });
             }
             if O::REGISTERS && cx.observer.follows(warp.index) {
                 let base = warp.frames[frame as usize].base;

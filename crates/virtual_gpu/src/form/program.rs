@@ -233,6 +233,11 @@ impl Code {
         self.sites.get(pc as usize).map_or(0, |s| s.ptx_line)
     }
 
+    /// Whether the text says source lines at all.
+    pub fn has_lines(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
     /// Opcode and modifiers of an operation; `None` for what decoding added.
     pub fn opcode(&self, pc: u32) -> Option<&ptx::Opcode> {
         self.opcodes.get(pc as usize)?.as_deref()

@@ -1,18 +1,19 @@
 //! `warpsmith profile`: counters per kernel and per source line, on the virtual GPU.
 
-use std::collections::BTreeMap;
+mod compare;
+mod lines;
+
 use std::fmt::Write;
 
-use gpu_model::profile::{BySpace, Counters};
+use gpu_model::chips;
+use gpu_model::profile::{BySpace, Rates, Work};
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::Wish;
 
 use crate::answer::{Context, Outcome, Output};
-use crate::counters::Counted;
 use crate::merging::Merge;
 use crate::registry;
 use crate::size::Size;
-use crate::source;
 use crate::subject::{Launched, Recording, Subject};
 use crate::terminal::{self, grouped};
 
@@ -28,6 +29,10 @@ pub struct Profile {
     #[arg(long, allow_hyphen_values = true)]
     size: Option<Size>,
 
+    /// Compare two, such as before.json and after.json: by kernel, and the lines that have changed most
+    #[arg(long, conflicts_with = "program")]
+    compare: bool,
+
     #[command(flatten)]
     output: Output,
 }
@@ -39,20 +44,40 @@ Examples:
   warpsmith profile -- cargo run               the kernels of a program, all its processes together
   warpsmith profile saxpy -- python3 x.py      one of them
   warpsmith profile p.json:saxpy               what WARPSMITH_PROFILE=p.json or --json has written
+  warpsmith profile --compare before.json after.json
+  warpsmith profile --compare matmul_naive matmul_tiled_16 --size 256
   warpsmith profile stretch_structs --json   {\"version\", \"model\", \"view\": \"ptx\", \"launches\": […]}
 
 The virtual GPU makes the profile, whatever --device says. It counts PTX instructions: at its default \
 level ptxas may merge neighbouring shared accesses, so that hardware shows fewer instructions and \
-wavefronts; bytes and sectors agree.";
+wavefronts; bytes and sectors agree. Lines are ranked by the clocks that they take, at the published rates, of the unit that is \
+busiest with them; that is no forecast of time.";
 
 impl Profile {
     /// Runs the command.
     pub fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        if self.compare {
+            return self.compare();
+        }
         let document = self.subject.recording(self.size)?;
         let elsewhere = context.device == Wish::Gpu;
         self.output.print(&document, |document| text(document, elsewhere))?;
         Ok(document.outcome)
     }
+
+    fn compare(&self) -> anyhow::Result<Outcome> {
+        let [before, after] = &self.subject.each(self.size)?[..] else {
+            anyhow::bail!("--compare takes two: profiles, FILE.json or FILE.json:KERNEL, or kernels");
+        };
+        let comparison = compare::Comparison::new(before, after, &rates(&after.model));
+        self.output.print(&comparison, compare::Comparison::text)?;
+        Ok(Outcome::Well)
+    }
+}
+
+/// Those of the chip that was profiled.
+fn rates(model: &str) -> Rates {
+    Rates::of(chips::by_key(model).unwrap_or(&chips::H200))
 }
 
 fn text(document: &Recording, elsewhere: bool) -> String {
@@ -70,7 +95,7 @@ fn text(document: &Recording, elsewhere: bool) -> String {
         out.push_str(gap);
         out.push_str(&terminal::wrapped("", &whereabouts));
         shapes(&mut out, &launched, document.processes());
-        of_kernel(&mut out, kernel, &launched, &document.merges);
+        of_kernel(&mut out, kernel, &launched, &document.merges, &rates(&document.model));
     }
     out
 }
@@ -100,12 +125,13 @@ fn shapes(out: &mut String, launched: &[&Launched], processes: usize) {
     }
 }
 
-fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[Merge]) {
+fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[Merge], rates: &Rates) {
     let launches: Vec<LaunchProfile> = launched.iter().map(|launch| launch.profile.clone()).collect();
     let launches = &launches[..];
     out.push('\n');
-    let Counted { counters: all, memory_instructions } = Counted::of(launches);
-    let warps: u64 = launches.iter().map(|launch| launch.warp_instructions).sum();
+    let work: Work = launches.iter().map(LaunchProfile::work).sum();
+    let memory_instructions: BySpace = launches.iter().map(|launch| launch.memory_instructions).sum();
+    let all = work.counters;
     let shared = [
         ("shared loads", all.shared_load),
         ("shared stores", all.shared_store),
@@ -116,7 +142,8 @@ fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[M
         ("global stores", all.global_store),
         ("global atomics", all.global_atomic),
     ];
-    let _ = writeln!(out, "  {} warp instructions", grouped(warps));
+    let lanes = work.active_lanes().unwrap_or(0.0);
+    let _ = writeln!(out, "  {} warp instructions, of {lanes:.1} lanes", grouped(work.warp_instructions));
     out.push_str(&to_memory(memory_instructions));
     for (name, s) in shared.into_iter().filter(|(_, s)| s.instructions > 0) {
         let counts = format!(
@@ -148,6 +175,9 @@ fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[M
             format!("{name}: {} requests, {} sectors{used}", grouped(g.requests), grouped(g.sectors));
         out.push_str(&terminal::wrapped("  ", &counts));
     }
+    if let Some(reuse) = lines::reuse(&work) {
+        out.push_str(&terminal::wrapped("  ", &reuse));
+    }
     for launch in launches {
         for family in &launch.not_counted {
             let counts = format!("not counted: {} × {}", grouped(family.instructions), family.family);
@@ -155,7 +185,7 @@ fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[M
         }
     }
     out.push('\n');
-    let found = lines(out, launches, merges);
+    let found = lines::tell(out, launches, merges, rates);
     if all.shared_load.instructions > 0 {
         let sentence = match found == 0 {
             true => {
@@ -191,53 +221,4 @@ fn to_memory(by: BySpace) -> String {
         true => String::new(),
         false => terminal::wrapped("  ", &format!("of them to memory: {}", reached.join(", "))),
     }
-}
-
-/// The lines that touch memory, worst first, each with its source and what to do about it.
-/// Gives the number of merges told.
-fn lines(out: &mut String, launches: &[LaunchProfile], merges: &[Merge]) -> usize {
-    let mut told = 0;
-    let mut by_line: BTreeMap<(String, u32), Counters> = BTreeMap::new();
-    for line in launches.iter().flat_map(|launch| &launch.lines) {
-        *by_line.entry((line.file.clone(), line.line)).or_default() += line.counters;
-    }
-    let mut worst: Vec<_> = by_line.into_iter().collect();
-    worst.sort_by_key(|(_, counters)| std::cmp::Reverse(counters.waste()));
-    for ((file, line), counted) in worst {
-        let (shared, global) = (counted.shared(), counted.global());
-        let mut counts = format!("{}:{line}", source::relative(&file));
-        if shared.instructions > 0 {
-            let _ = write!(
-                counts,
-                "  shared: {} wavefronts, {} conflicts",
-                grouped(shared.wavefronts),
-                grouped(shared.bank_conflicts)
-            );
-        }
-        if global.requests > 0 {
-            let _ = write!(
-                counts,
-                "  global: {} sectors for {} bytes",
-                grouped(global.sectors),
-                grouped(global.bytes)
-            );
-        }
-        out.push_str(&terminal::wrapped("", &counts));
-        if let Some(text) = source::line(&file, line) {
-            let _ = writeln!(out, "    {}", text.trim());
-        }
-        for merge in merges.iter().filter(|merge| (&merge.file, merge.line) == (&file, line)) {
-            told += 1;
-            let sentence = format!(
-                "ptxas merges {} of its loads into {}: neighbouring words from an aligned start",
-                merge.loads, merge.into
-            );
-            out.push_str(&terminal::wrapped("    → ", &sentence));
-        }
-        for advice in counted.advice() {
-            out.push_str(&terminal::wrapped("    → ", &advice));
-        }
-    }
-    out.push('\n');
-    told
 }
