@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr as _;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
@@ -182,9 +183,18 @@ fn watched(
         findings: Vec::new(),
     };
     let progress = Progress::new("check", search.count() > 1);
+    let begun = Instant::now();
     for (run, schedule) in search.schedules().enumerate() {
         if search.count() > 1 {
-            progress.step(&format!("schedule {schedule}, {} of {}", run + 1, search.count()));
+            let rest = rest(begun.elapsed(), run as u32, search.count());
+            progress.step(&format!("schedule {schedule}, {} of {}{rest}", run + 1, search.count()));
+            if run == 1 {
+                progress.milestone(&format!(
+                    "schedule {} is done, {} more follow{rest}",
+                    search.seed,
+                    search.count() - 1
+                ));
+            }
         }
         let mut command = program.command();
         search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}.json")));
@@ -211,6 +221,14 @@ fn watched(
         }
     }
     Ok(answer)
+}
+
+/// How long the schedules still to come will take, by those that are done.
+fn rest(spent: Duration, done: u32, of: u32) -> String {
+    match spent.checked_div(done) {
+        Some(each) => format!(", about {:.0} s", (each * (of - done)).as_secs_f64().max(1.0)),
+        None => String::new(),
+    }
 }
 
 /// What the processes of one run left, in the order of their numbers.
@@ -286,6 +304,13 @@ mod tests {
             let answer = answer.unwrap();
             assert_eq!((answer.exit_code, search.denies(&answer.findings)), (Some(0), denied));
         }
+    }
+
+    #[test]
+    fn the_time_to_come_is_that_of_the_schedules_done() {
+        assert_eq!(rest(Duration::ZERO, 0, 8), "");
+        assert_eq!(rest(Duration::from_secs(4), 2, 8), ", about 12 s");
+        assert_eq!(rest(Duration::from_millis(20), 1, 2), ", about 1 s");
     }
 
     #[test]

@@ -476,4 +476,90 @@ twins! {
             *d.output = if BUG { d.scratch.at(0) } else { atomic_load_32_device(d.scratch, Relaxed) }; // <-
         }
     }
+
+    /// A lock that only block 0 gives back without a fence: the race shows if block 0 comes first.
+    Race first_lacks_the_fence { grid: 2, hidden: true } |d| {
+        let lock = d.scratch.add(1);
+        if thread_index() == 0 {
+            while atomic_compare_and_swap_u32_device(lock, 0, 1, Acquire) != 0 {}
+            *d.scratch += 1; // <-
+            let careful = !BUG || block_index() != 0;
+            atomic_fetch_exch_u32_device(lock, if careful { Release } else { Relaxed }, 0);
+        }
+    }
+
+    /// Its mirror image.
+    Race last_lacks_the_fence { grid: 2, hidden: true } |d| {
+        let lock = d.scratch.add(1);
+        if thread_index() == 0 {
+            while atomic_compare_and_swap_u32_device(lock, 0, 1, Acquire) != 0 {}
+            *d.scratch += 1; // <-
+            let careful = !BUG || block_index() != 1;
+            atomic_fetch_exch_u32_device(lock, if careful { Release } else { Relaxed }, 0);
+        }
+    }
+
+    /// A flag that stands for a moment only, and is looked at once.
+    Race seen_for_a_moment { grid: 2, hidden: true } |d| {
+        let flag = d.scratch.add(32);
+        if thread_index() == 0 && block_index() == 0 {
+            *d.scratch = 42; // <-
+            device_thread_fence(AcqRel);
+            flag.write_volatile(1);
+            flag.write_volatile(0);
+        } else if thread_index() == 0 && flag.read_volatile() == 1 {
+            if !BUG {
+                device_thread_fence(AcqRel);
+            }
+            *d.output = d.scratch.at(0); // <-
+        }
+    }
+
+    /// Its mirror image.
+    Race seen_for_a_moment_by_the_first { grid: 2, hidden: true } |d| {
+        let flag = d.scratch.add(32);
+        if thread_index() == 0 && block_index() == 1 {
+            *d.scratch = 42; // <-
+            device_thread_fence(AcqRel);
+            flag.write_volatile(1);
+            flag.write_volatile(0);
+        } else if thread_index() == 0 && flag.read_volatile() == 1 {
+            if !BUG {
+                device_thread_fence(AcqRel);
+            }
+            *d.output = d.scratch.at(0); // <-
+        }
+    }
+
+    /// Threads of several blocks update one element between a volatile load and a volatile store, in a loop.
+    Equal volatile_sum { grid: 4, block: 32 } |d| {
+        let t = thread_index();
+        for i in 0..4 {
+            let value = d.input.at(t + i);
+            if BUG {
+                let sum = d.scratch.peek(i); // <-
+                d.scratch.add(i).write_volatile(sum + value); // <-
+            } else {
+                atomic_fetch_add_u32_device(d.scratch.add(i), Relaxed, value);
+            }
+        }
+    }
+
+    /// A stop flag that is only looked at: right with or without a fence, since nothing is read behind it.
+    Race data_behind_a_stop_flag { grid: 2 } |d| {
+        let stop = d.scratch.add(32);
+        if thread_index() == 0 && block_index() == 0 {
+            *d.scratch = 7; // <-
+            stop.write_volatile(1);
+        } else if thread_index() == 0 {
+            let mut turns = 0;
+            while stop.read_volatile() == 0 {
+                turns += 1;
+            }
+            *d.output = turns;
+            if BUG {
+                *d.output.add(1) = d.scratch.at(0); // <-
+            }
+        }
+    }
 }

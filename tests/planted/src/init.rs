@@ -209,4 +209,15 @@ twins! {
             *d.output.add(if BUG { y * 16 + x } else { y * 15 + x }) = tile.at(x * 16 + y); // <-
         }
     }
+
+    /// An exchange hands on what was there, and nobody had written it.
+    Init old_value_of_an_exchange {} |d| {
+        let t = thread_index();
+        if !BUG {
+            *d.output.add(t) = d.input.at(t);
+        }
+        if atomic_fetch_exch_u32_device(d.output.add(t), Relaxed, 1) > 3 { // <-
+            *d.scratch.add(t) = 1;
+        }
+    }
 }

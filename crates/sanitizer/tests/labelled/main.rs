@@ -14,7 +14,7 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 use gpu_model::chips::H200;
-use sanitizer::{Check, Checks, Sanitizer, Severity};
+use sanitizer::{Check, Checks, SCHEDULES, Sanitizer, Severity};
 use virtual_gpu::{Gpu, Launch, Options};
 
 /// A file of programs.
@@ -46,6 +46,9 @@ files! {
     "synchronisation" "memory_and_copies" "suites" "unoptimised" "clusters" "libraries"
     "spaces" "algorithms" "stages" "twins" "collectives" "details" "explored"
 }
+
+/// Schedules that `check` takes for a program if nothing is said.
+const DEFAULT: u64 = SCHEDULES as u64;
 
 const WORDS: usize = 1024;
 const BYTES: u64 = 4 * WORDS as u64;
@@ -139,15 +142,17 @@ impl<'a> Labelled<'a> {
 /// What came of many programs.
 #[derive(Default)]
 struct Tally {
-    found: u32,
+    /// The schedule that first showed each bug.
+    found: Vec<u64>,
+    late: Vec<String>,
     missed: Vec<String>,
     silent: u32,
     false_alarms: Vec<String>,
 }
 
 impl Tally {
-    /// Runs a file's programs: those that are right must be silent under so many schedules, and a bug must be found under one
-    /// of ten. `without`: what this way of compiling takes away.
+    /// Runs a file's programs: those that are right must be silent under so many schedules, and a bug must be found within ten
+    /// times as many as `check` takes if nothing is said. `without`: what this way of compiling takes away.
     fn run(&mut self, source: &str, ptx: &str, schedules: u64, without: Option<&str>) {
         // One kernel at a time: a module of two hundred takes longer to load than a kernel to run.
         for case in source.lines().filter_map(Labelled::parse) {
@@ -162,25 +167,39 @@ impl Tally {
                         self.false_alarms.push(format!("{}: {check:?}: {message}", case.name));
                     }
                 }
-            } else if seeds(10)
-                .any(|seed| case.run(&ptx, seed).iter().any(|(check, _)| case.tools.contains(check)))
-            {
-                self.found += 1;
             } else {
-                self.missed.push(case.name.to_owned());
+                let shows = |seed: &Option<u64>| {
+                    case.run(&ptx, *seed).iter().any(|(check, _)| case.tools.contains(check))
+                };
+                match seeds(10 * DEFAULT).find(shows) {
+                    None => self.missed.push(case.name.to_owned()),
+                    Some(seed) => {
+                        let schedule = seed.unwrap_or(0);
+                        self.found.push(schedule);
+                        if schedule >= DEFAULT {
+                            self.late.push(format!("{} by {schedule}", case.name));
+                        }
+                    }
+                }
             }
         }
     }
 
     fn expect_no_mistake(&self, how: &str) {
-        let Tally { found, missed, silent, false_alarms } = self;
+        let Tally { found, late, missed, silent, false_alarms } = self;
+        let within = |schedules| found.iter().filter(|&&schedule| schedule < schedules).count();
+        let counts = [1, 2, 4, DEFAULT, 10 * DEFAULT]
+            .map(|schedules| format!("{} within {schedules}", within(schedules)));
         println!(
-            "{how}: {found} bugs found, {} missed; {silent} right programs silent, {} false alarms",
+            "{how}: {} bugs found ({}), {} missed; {silent} right programs silent, {} false alarms; late: {late:?}",
+            found.len(),
+            counts.join(", "),
             missed.len(),
             false_alarms.len()
         );
         let wrong = !missed.is_empty() || !false_alarms.is_empty();
         assert!(!wrong, "{how}: missed: {missed:?}, false alarms: {false_alarms:#?}");
+        assert!(within(DEFAULT) * 100 >= found.len() * 99, "{how}: found late: {late:?}");
     }
 }
 
