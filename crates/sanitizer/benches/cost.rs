@@ -18,6 +18,9 @@ use virtual_gpu::{Gpu, Kernel, Launch, Options};
 
 const NVCC: &str = include_str!("cost/nvcc.ptx");
 const OURS: &str = include_str!("cost/ours.ptx");
+const CONTENDED: &str = include_str!("cost/contended.ptx");
+/// Atomics of each warp in those.
+const ATOMICS: u32 = 8;
 /// Edge of the matrices.
 const N: u32 = 128;
 const RUNS: usize = 5;
@@ -50,7 +53,7 @@ fn transpose([a, _, c]: [u64; 3]) -> Vec<u8> {
     shape.chain([a, length, c].into_iter().flat_map(u64::to_le_bytes)).collect()
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 15] = [
     Case { name: "product_16", from: "nvcc", blocks: N / 16, block: (16, 16), params: plain },
     Case { name: "product_32", from: "nvcc", blocks: N / 32, block: (32, 32), params: plain },
     Case { name: "transpose_naive", from: "nvcc", blocks: N / 32, block: (32, 8), params: plain },
@@ -60,6 +63,12 @@ const CASES: [Case; 9] = [
     Case { name: "matmul_tiled_16", from: "ours", blocks: N / 16, block: (16, 16), params: gemm },
     Case { name: "transpose_tile", from: "ours", blocks: N / 32, block: (32, 8), params: transpose },
     Case { name: "transpose_padded", from: "ours", blocks: N / 32, block: (32, 8), params: transpose },
+    Case { name: "relaxed", from: "contended", blocks: 4, block: (1024, 1), params: plain },
+    Case { name: "behind_a_fence", from: "contended", blocks: 4, block: (1024, 1), params: plain },
+    Case { name: "ordered", from: "contended", blocks: 4, block: (1024, 1), params: plain },
+    Case { name: "ordered", from: "contended", blocks: 16, block: (256, 1), params: plain },
+    Case { name: "ordered", from: "contended", blocks: 32, block: (32, 1), params: plain },
+    Case { name: "ordered_in_shared", from: "contended", blocks: 4, block: (1024, 1), params: plain },
 ];
 
 /// Seconds on the processor of this thread, which does all the work; where the system does not tell, on the clock.
@@ -124,7 +133,8 @@ fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let options = Options { threads: 1, ..Options::default() };
     let gpu = Gpu::with_options(&H200, options);
-    let modules = [gpu.load(NVCC).expect("nvcc's PTX"), gpu.load(OURS).expect("our PTX")];
+    let modules = [("nvcc", NVCC), ("ours", OURS), ("contended", CONTENDED)]
+        .map(|(from, text)| (from, gpu.load(text).unwrap_or_else(|error| panic!("{from}: {error}"))));
     let bytes = 4 * u64::from(N) * u64::from(N);
     let buffers: [u64; 3] = std::array::from_fn(|_| gpu.memory().alloc(bytes).expect("a few megabytes"));
     for buffer in buffers {
@@ -138,7 +148,7 @@ fn main() {
     for case in
         CASES.iter().filter(|case| asked.is_empty() || asked.iter().any(|name| case.name.contains(name)))
     {
-        let module = &modules[usize::from(case.from == "ours")];
+        let (_, module) = modules.iter().find(|(from, _)| *from == case.from).expect("one of them");
         let kernel = module.kernel(case.name).expect("it is in the PTX");
         let launch = Launch::new((case.blocks, case.blocks), case.block);
         let shared = u64::from(kernel.static_shared());
@@ -156,6 +166,18 @@ fn main() {
                 checked(&sanitizer, gpu, kernel, launch, params);
             }
         };
+        if case.from == "contended" {
+            let all = under(Checks::ALL);
+            let [before, under] = [measure(&plain, times_each(&plain)), measure(&all, times_each(&all))];
+            let blocks = case.blocks * case.blocks;
+            let atomics = blocks * (case.block.0 * case.block.1).div_ceil(32) * ATOMICS;
+            println!(
+                "{:<32} {before:>6.1} ms plain, {under:>7.1} under all tools, {:>5.1} us for an atomic of a warp",
+                format!("contended {}, {blocks} x {}", case.name, case.block.0),
+                1e3 * under / f64::from(atomics),
+            );
+            continue;
+        }
         let runs = [
             Checks::NONE.with(Check::Memory),
             Checks::NONE.with(Check::Race),

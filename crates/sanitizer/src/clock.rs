@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// A step of a thread. 0 is before everything.
 pub type Step = u32;
 
+/// By block, then thread: the last step that is known of.
+type Blocks = HashMap<u32, Arc<[Step]>>;
+
 /// What a thread knows of all others: for each thread of its block, and of other blocks it has heard of, the last step
 /// that lies in its past.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,8 +26,7 @@ pub struct Known {
     own: Box<[Step]>,
     /// Of every thread of the block at least this step is known: most questions are answered by it.
     floor: Step,
-    /// By block, then thread.
-    others: Arc<HashMap<u32, Arc<[Step]>>>,
+    others: Arc<Blocks>,
 }
 
 impl Known {
@@ -41,7 +43,8 @@ impl Known {
             && (Arc::ptr_eq(&self.others, &other.others)
                 || other.others.iter().all(|(block, theirs)| {
                     let mine = self.others.get(block);
-                    mine.is_some_and(|mine| mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t))
+                    let holds = |mine: &Arc<[Step]>| mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t);
+                    mine.is_some_and(|mine| Arc::ptr_eq(mine, theirs) || holds(mine))
                 }))
     }
 
@@ -239,9 +242,7 @@ impl Clocks {
         if Arc::ptr_eq(mine, gathered) || mine.holds(gathered) {
             return;
         }
-        let mut joined = Known::clone(mine);
-        joined.join(gathered);
-        *mine = joined.settle();
+        take_in(mine, gathered);
         self.floors[thread as usize] = self.minds[thread as usize].known.floor;
     }
 
@@ -257,11 +258,7 @@ impl Clocks {
         let mind = &mut self.minds[thread as usize];
         match &mut mind.pending {
             Some(pending) if Arc::ptr_eq(pending, &known) => {}
-            Some(pending) => {
-                let mut joined = Known::clone(pending);
-                joined.join(&known);
-                *pending = joined.settle();
-            }
+            Some(pending) => take_in(pending, &known),
             None => mind.pending = Some(known),
         }
     }
@@ -351,7 +348,18 @@ impl Meet {
     }
 }
 
-fn join_blocks(mine: &mut Arc<HashMap<u32, Arc<[Step]>>>, theirs: &Arc<HashMap<u32, Arc<[Step]>>>) {
+/// Adds what is new. Who knew nothing else has the same as others then, and is soon done with it when it meets them again.
+fn take_in(mine: &mut Arc<Known>, theirs: &Arc<Known>) {
+    if theirs.holds(mine) {
+        *mine = theirs.clone();
+        return;
+    }
+    let mut joined = Known::clone(mine);
+    joined.join(theirs);
+    *mine = joined.settle();
+}
+
+fn join_blocks(mine: &mut Arc<Blocks>, theirs: &Arc<Blocks>) {
     if Arc::ptr_eq(mine, theirs) || theirs.is_empty() {
         return;
     }
@@ -375,11 +383,20 @@ fn join_steps(mine: &mut Arc<[Step]>, theirs: &Arc<[Step]>) -> bool {
 }
 
 /// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for whoever reads it, from any block.
+///
+/// Where all threads of a grid count at one place, each asks and adds in turn. What one adds is most often its own step alone,
+/// so what was last asked for and last put in is kept, and only what is new is looked at: the cost must not grow with the blocks
+/// that came by.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
-    steps: HashMap<u32, Arc<[Step]>>,
-    /// The same as one block last asked for it: threads that spin ask again and again.
+    steps: Blocks,
+    /// The same as one block last asked for it, and whether nothing came since: threads that spin ask again and again.
     asked: Option<(u32, Arc<Known>)>,
+    is_fresh: bool,
+    /// What all blocks but one did, as that one last asked for it, unless it has changed.
+    others: Option<(u32, Arc<Blocks>)>,
+    /// What was put in last, by which block.
+    last_put: Option<(u32, Arc<Known>)>,
 }
 
 impl Gathered {
@@ -393,49 +410,79 @@ impl Gathered {
         let mine = self.steps.entry(snapshot.block).or_insert_with(|| (&*snapshot.known.own).into());
         if mine[snapshot.thread as usize] < snapshot.step {
             Arc::make_mut(mine)[snapshot.thread as usize] = snapshot.step;
-            self.asked = None;
+            self.has_changed(snapshot.block);
         }
     }
 
-    fn put_known(&mut self, block: u32, known: &Known) {
-        // Who spins on a lock puts in the same again and again, which must not cost those who look for it.
-        let mut changed = false;
+    /// What is here of a block is more than it was.
+    fn has_changed(&mut self, block: u32) {
+        self.is_fresh = false;
+        if self.others.as_ref().is_some_and(|(of, _)| *of != block) {
+            self.others = None;
+        }
+    }
+
+    fn put_known(&mut self, block: u32, known: &Arc<Known>) {
+        // Nothing is ever taken away, so what was put in or given out before holds nothing new. Who spins on a lock puts in the
+        // same again and again.
+        let before = |same: &dyn Fn(&Arc<Known>) -> bool| {
+            [&self.last_put, &self.asked]
+                .into_iter()
+                .flatten()
+                .any(|(of, before)| *of == block && same(before))
+        };
+        if before(&|before| Arc::ptr_eq(before, known)) {
+            return;
+        }
+        let same_others = before(&|before| Arc::ptr_eq(&before.others, &known.others));
         match self.steps.get_mut(&block) {
             Some(mine) => {
                 if known.own.iter().zip(mine.iter()).any(|(theirs, mine)| theirs > mine) {
                     *mine = mine.iter().zip(&known.own).map(|(&m, &t)| m.max(t)).collect();
-                    changed = true;
+                    self.has_changed(block);
                 }
             }
             None => {
                 self.steps.insert(block, (&*known.own).into());
-                changed = true;
+                self.has_changed(block);
             }
         }
-        for (&block, steps) in known.others.iter() {
-            match self.steps.entry(block) {
-                Entry::Occupied(mut mine) => changed |= join_steps(mine.get_mut(), steps),
-                Entry::Vacant(place) => {
-                    place.insert(steps.clone());
-                    changed = true;
+        if !same_others {
+            for (&block, steps) in known.others.iter() {
+                let is_new = match self.steps.entry(block) {
+                    Entry::Occupied(mut mine) => join_steps(mine.get_mut(), steps),
+                    Entry::Vacant(place) => {
+                        place.insert(steps.clone());
+                        true
+                    }
+                };
+                if is_new {
+                    self.has_changed(block);
                 }
             }
         }
-        if changed {
-            self.asked = None;
-        }
+        self.last_put = Some((block, known.clone()));
     }
 
     fn for_block(&mut self, block: u32, threads: usize) -> Arc<Known> {
         if let Some((asked, known)) = &self.asked
             && *asked == block
+            && self.is_fresh
         {
             return known.clone();
         }
         let own = self.steps.get(&block).map_or_else(|| vec![0; threads].into(), |steps| (**steps).into());
-        let others = self.steps.iter().filter(|(b, _)| **b != block).map(|(&b, s)| (b, s.clone())).collect();
-        let known = Known { own, floor: 0, others: Arc::new(others) }.settle();
+        let others = match self.others.take() {
+            Some((of, others)) if of == block => others,
+            _ => {
+                let others = self.steps.iter().filter(|(b, _)| **b != block);
+                Arc::new(others.map(|(&b, steps)| (b, steps.clone())).collect())
+            }
+        };
+        self.others = Some((block, others.clone()));
+        let known = Known { own, floor: 0, others }.settle();
         self.asked = Some((block, known.clone()));
+        self.is_fresh = true;
         known
     }
 }
@@ -474,6 +521,48 @@ mod tests {
         assert!(second.knows(1, 0, 3, written));
         assert!(!second.knows(2, 0, 3, written), "only the thread that read it knows");
         assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met nobody");
+    }
+
+    /// Whatever is kept of what was asked for and put in, a reader learns what everybody put in before, and no more.
+    #[test]
+    fn a_place_where_many_count_tells_each_of_all_before() {
+        let mut blocks: Vec<Clocks> = (0..5).map(|block| Clocks::new(block, 64)).collect();
+        let mut place = Gathered::default();
+        let mut put: Vec<(u32, u32, Step)> = Vec::new();
+        for turn in 0..400u32 {
+            // Runs of one block's threads, and blocks that come back.
+            let (block, thread) = (turn / 7 % 5, turn * 5 % 64);
+            let clocks = &mut blocks[block as usize];
+            if turn % 3 == 0 {
+                clocks.fence(thread, true);
+            }
+            let acquires = turn % 4 != 0;
+            clocks.read_of(thread, &mut place, acquires);
+            for &(of_block, of, step) in &put {
+                let knows = match acquires {
+                    true => clocks.knows(thread, of_block, of, step),
+                    false => {
+                        clocks.knows(thread, of_block, of, step)
+                            || clocks.has_read_of(thread, of_block, of, step)
+                    }
+                };
+                assert!(knows, "turn {turn}: thread {of} of block {of_block}, step {step}");
+            }
+            let step = clocks.step(thread);
+            assert!(!clocks.knows((thread + 1) % 64, block, thread, step));
+            if turn % 5 == 0 {
+                // What a fence covers goes on, and what was done since does not.
+                clocks.fence(thread, true);
+                let unfenced = clocks.step(thread);
+                clocks.pass_on(thread, true, &mut place);
+                let mut reader = Clocks::new(9, 64);
+                reader.read_of(0, &mut place, true);
+                assert!(reader.knows(0, block, thread, step) && !reader.knows(0, block, thread, unfenced));
+            } else {
+                place.put(&clocks.publish(thread));
+            }
+            put.push((block, thread, step));
+        }
     }
 
     #[test]
