@@ -104,6 +104,10 @@ pub struct BlockInit {
     /// Its rank, in a cluster.
     rank: Option<u32>,
     local: HashMap<u32, Written>,
+    /// What a thread's stack starts as.
+    stack: fn() -> Written,
+    /// Whether nothing starts undefined: what is followed are values that were not loaded.
+    follows_only: bool,
     global: Arc<Mutex<Written>>,
     /// Pages of global memory that were seen to be written throughout, by their numbers, as of `seen_at`.
     seen: [u64; 16],
@@ -120,7 +124,8 @@ impl BlockInit {
     pub fn of(block: &Watched<'_>) -> Self {
         let Watched { threads, launched, written, .. } = *block;
         let code = launched.code.clone();
-        let mut init = Self::new(code, launched.function, threads, block.member.clone(), written.clone());
+        let mut init =
+            Self::new(code, Some(launched.function), threads, block.member.clone(), written.clone());
         init.block = block.linear;
         init.launch = written.lock().unwrap_or_else(PoisonError::into_inner).launched(launched);
         let start = named(init.rank, launched.reserved.start.into());
@@ -130,12 +135,12 @@ impl BlockInit {
 
     fn new(
         code: Arc<Code>,
-        function: u32,
+        function: Option<u32>,
         threads: u32,
         member: Option<Member>,
         global: Arc<Mutex<Written>>,
     ) -> Self {
-        let unset = code.unset(function);
+        let unset = function.map_or(&[][..], |function| code.unset(function));
         let warps = (0..threads.div_ceil(32))
             .map(|_| {
                 let mut warp = WarpRegisters::default();
@@ -154,6 +159,8 @@ impl BlockInit {
             shared,
             rank,
             local: HashMap::new(),
+            stack: Written::default,
+            follows_only: false,
             global,
             seen: [u64::MAX; 16],
             seen_at: 0,
@@ -162,6 +169,23 @@ impl BlockInit {
             block: 0,
             launch: 0,
         }
+    }
+
+    /// What follows values that lanes went on without, where all else is defined.
+    pub fn following(code: Arc<Code>, threads: u32, global: Arc<Mutex<Written>>) -> Self {
+        let mut init = Self::new(code, None, threads, None, global);
+        init.shared = Shared::Own(Written::of_global());
+        init.stack = Written::of_global;
+        init.follows_only = true;
+        init
+    }
+
+    /// Lanes went on without what an access would have loaded: that is undefined for who follows such values, and none of the
+    /// check's business else.
+    pub fn skipped(&mut self, at: At, loaded: Named<'_>) {
+        let undefined = if self.follows_only { !0 } else { 0 };
+        let warp = &mut self.warps[at.warp as usize];
+        loaded.iter().flatten().for_each(|register| warp.set(register.slot, at.lanes, undefined));
     }
 
     /// Bytes of the block's own shadow.
@@ -177,7 +201,7 @@ impl BlockInit {
 
     /// Registers that an instruction reads and writes.
     #[inline]
-    fn executed(
+    pub(crate) fn executed(
         &mut self,
         at: At,
         reads: &[Register],
@@ -201,7 +225,9 @@ impl BlockInit {
         };
         match opcode.name.as_str() {
             // These tell what they do, and which register is an address: see the implementation of `Undefined`.
-            "mma" | "wmma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" => warp.reads.clear(),
+            "mma" | "wmma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" if !self.follows_only => {
+                warp.reads.clear();
+            }
             // Each lane's result is made from the values of all.
             "vote" => vote(warp, opcode, at.lanes, writes, operands),
             "match" | "redux" => writes.iter().for_each(|register| warp.set(register.slot, at.lanes, !0)),
@@ -211,10 +237,17 @@ impl BlockInit {
     }
 
     /// A shuffle: definedness comes from the lane that the value comes from, and there is none where that is absent.
-    fn exchanged(&mut self, at: At, target: Register, value: Option<Register>, sources: &[u8; 32]) {
+    pub(crate) fn exchanged(
+        &mut self,
+        at: At,
+        target: Register,
+        value: Option<Register>,
+        sources: &[u8; 32],
+    ) {
         let warp = &mut self.warps[at.warp as usize];
         let from = |lane: u32| match sources[lane as usize] {
             source @ 0..32 => value.map_or(0, |value| warp.bits(value, source.into())),
+            _ if self.follows_only => 0,
             _ => u128::MAX,
         };
         let bits: Vec<(u32, u128)> =
@@ -224,11 +257,14 @@ impl BlockInit {
     }
 
     /// A frame starts: registers that may be read before they are written, and its variables, are undefined.
-    fn entered(&mut self, at: At, frame: &Entered) {
+    pub(crate) fn entered(&mut self, at: At, frame: &Entered) {
         let warp = &mut self.warps[at.warp as usize];
         let Entered { function, slots, local } = frame;
         if warp.tainted != 0 {
             slots.clone().for_each(|slot| warp.set(slot, at.lanes, 0));
+        }
+        if self.follows_only {
+            return;
         }
         for &slot in self.code.unset(*function) {
             warp.set(slots.start + slot, at.lanes, at.lanes);
@@ -236,14 +272,14 @@ impl BlockInit {
         let bytes = local.end.saturating_sub(local.start);
         if bytes != 0 {
             for lane in lanes(at.lanes) {
-                let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                let stack = self.local.entry(at.warp * 32 + lane).or_insert_with(self.stack);
                 stack.set(local.start.into(), bytes.into(), false);
             }
         }
     }
 
     /// An argument or a result was copied, and its definedness with it.
-    fn carried_over(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
+    pub(crate) fn carried_over(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
         let warp = &mut self.warps[at.warp as usize];
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
@@ -252,7 +288,7 @@ impl BlockInit {
                 warp.set_bits(to, lane, undefined);
                 continue;
             }
-            let stack = self.local.entry(thread).or_default();
+            let stack = self.local.entry(thread).or_insert_with(self.stack);
             for byte in 0..bytes {
                 let undefined = match from {
                     Carrier::Register(from) => (warp.bits(from, lane) >> (8 * byte)) as u8,
@@ -293,7 +329,7 @@ impl BlockInit {
     }
 
     /// A memory access.
-    fn accessed(
+    pub(crate) fn accessed(
         &mut self,
         at: At,
         access: &Access<'_>,
@@ -325,7 +361,7 @@ impl BlockInit {
             }
             MemorySpace::Local => {
                 for lane in lanes(access.lanes) {
-                    let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                    let stack = self.local.entry(at.warp * 32 + lane).or_insert_with(self.stack);
                     let address = access.addresses[lane as usize];
                     let one = Reached {
                         low: address,
@@ -410,7 +446,7 @@ impl BlockInit {
     pub fn prints(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) -> bool {
         match space {
             MemorySpace::Local => lanes(at.lanes).any(|lane| {
-                let stack = self.local.entry(at.warp * 32 + lane).or_default();
+                let stack = self.local.entry(at.warp * 32 + lane).or_insert_with(self.stack);
                 stack.missing(address, bytes) != 0
             }),
             MemorySpace::Shared | MemorySpace::Global => self.of_memory(space, address, bytes) != 0,
@@ -684,7 +720,7 @@ mod tests {
 
     #[test]
     fn an_undefined_value_is_found_where_it_decides_and_not_before() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), Some(0), 32, None, Arc::default());
         assert!(!init.is_tainted(0), "all that is never read before it is written is defined");
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
         assert!(init.is_tainted(0));
@@ -697,7 +733,7 @@ mod tests {
 
     #[test]
     fn a_byte_that_was_never_written_goes_along_with_a_copy() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), Some(0), 32, None, Arc::default());
         let (first, mut second) = ([0; 32], [0; 32]);
         second[0] = 16;
         init.shared.hold().set(0, 3, true);
@@ -709,7 +745,7 @@ mod tests {
 
     #[test]
     fn what_a_function_is_given_is_as_defined_as_it_was() {
-        let mut init = BlockInit::new(Arc::default(), 0, 32, None, Arc::default());
+        let mut init = BlockInit::new(Arc::default(), Some(0), 32, None, Arc::default());
         init.shared.hold().set(0, 3, true);
         run(&mut init, &access(AccessKind::Load, &[0; 32], &[A.slot]));
         init.carried_over(at(1), Carrier::Register(A), Carrier::Local(8), 4);

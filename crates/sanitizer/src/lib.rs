@@ -20,6 +20,7 @@ mod observer;
 mod origin;
 mod outstanding;
 mod place;
+mod poison;
 mod products;
 mod race;
 mod reached;
@@ -103,6 +104,7 @@ impl Sanitizer {
             written: self.written.clone(),
             report: self.report.clone(),
             faulted: self.faulted.clone(),
+            spread: Arc::default(),
             races: Arc::new(Mutex::new(GlobalRaces::new(self.spare.clone()))),
             spare: self.spare.clone(),
             teams: None,

@@ -120,8 +120,69 @@ fn outside_array(
     });
 }
 
+/// Behind the message of an access that the launch went on from.
+pub(crate) const SKIPPED: &str = "; the access was skipped, and the launch went on";
+
+/// Whether a fault is an access that lanes can go on without.
+pub(crate) fn may_be_skipped(kind: &FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::IllegalAddress { .. }
+            | FaultKind::MisalignedAddress { .. }
+            | FaultKind::WriteToConstant { .. }
+    )
+}
+
+impl Reporter {
+    /// A lane goes on without its access.
+    pub fn skipped(&mut self, at: At, fault: &dyn Fn() -> Fault) {
+        self.note(Check::Memory, "skipped", [at.pc, at.pc], |reporter| {
+            let fault = fault();
+            let (_, what, help) = described(&fault.kind).unwrap_or((Check::Memory, "access", ""));
+            Told {
+                severity: Severity::Error,
+                message: format!("{}{SKIPPED}", fault.kind),
+                object: reached_by(&fault.kind, &reporter.objects),
+                sites: vec![Site::new(what, fault.block, fault.thread, fault.location)],
+                help,
+            }
+        });
+    }
+}
+
+/// The finding of a fault that ended a launch.
 pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
-    let (check, what, help) = match &fault.kind {
+    let (check, what, help) = described(&fault.kind)?;
+    checks.has(check).then(|| Finding {
+        check,
+        severity: Severity::Error,
+        message: fault.kind.to_string(),
+        kernel: kernel.to_owned(),
+        object: reached_by(&fault.kind, objects),
+        sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
+        help: help.into(),
+        count: 1,
+        seed: None,
+    })
+}
+
+/// The buffer that the address lies in or behind.
+fn reached_by(kind: &FaultKind, objects: &Objects) -> Option<Object> {
+    match kind {
+        FaultKind::IllegalAddress { access, address, bytes, .. }
+        | FaultKind::MisalignedAddress { access, address, bytes }
+            if access.starts_with("global") =>
+        {
+            let object = Object { element: Some(*bytes), ..objects.global(*address) };
+            Some(object).filter(|object| object.size.is_some())
+        }
+        _ => None,
+    }
+}
+
+/// The tool that a fault is for, what the thread did, and what mends it.
+fn described(kind: &FaultKind) -> Option<(Check, &'static str, &'static str)> {
+    Some(match kind {
         FaultKind::IllegalAddress { .. } => (
             Check::Memory,
             "access",
@@ -157,27 +218,5 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
             (check, "instruction", "give the instruction operands that it is defined for")
         }
         _ => return None,
-    };
-    // The buffer that the address lies in or behind.
-    let object = match &fault.kind {
-        FaultKind::IllegalAddress { access, address, bytes, .. }
-        | FaultKind::MisalignedAddress { access, address, bytes }
-            if access.starts_with("global") =>
-        {
-            let object = Object { element: Some(*bytes), ..objects.global(*address) };
-            Some(object).filter(|object| object.size.is_some())
-        }
-        _ => None,
-    };
-    checks.has(check).then(|| Finding {
-        check,
-        severity: Severity::Error,
-        message: fault.kind.to_string(),
-        kernel: kernel.to_owned(),
-        object,
-        sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
-        help: help.into(),
-        count: 1,
-        seed: None,
     })
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::memory::window::SHARED_OFFSET_BITS;
 use virtual_gpu::observer::{
-    Access, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace, Operands,
-    Order, Register, Scope, Undefined,
+    Access, AsyncEvent, At, BarrierStep, BlockInfo, Carrier, Entered, LaunchInfo, MemorySpace, Named,
+    Operands, Order, Register, Scope, Undefined,
 };
 use virtual_gpu::profiler::Profiler;
 use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
@@ -16,9 +16,10 @@ use crate::cluster::{Renaming, Teams, named, renamed};
 use crate::finding::{Finding, Findings};
 use crate::init::Decides;
 use crate::launched::Launched;
-use crate::memory::of_fault;
+use crate::memory;
 use crate::objects::Objects;
 use crate::place;
+use crate::poison::{self, Poison, Spread};
 use crate::race::{Doubt, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::Reporter;
@@ -36,6 +37,8 @@ pub struct LaunchCheck {
     pub(crate) written: Arc<Mutex<Written>>,
     pub(crate) report: Arc<Mutex<Vec<Finding>>>,
     pub(crate) faulted: Arc<AtomicBool>,
+    /// What the blocks went on without.
+    pub(crate) spread: Arc<Spread>,
     pub(crate) races: Arc<Mutex<GlobalRaces>>,
     pub(crate) spare: Spare,
     pub(crate) teams: Option<Teams>,
@@ -102,6 +105,8 @@ impl LaunchObserver for LaunchCheck {
         BlockCheck {
             rank: watched.member.as_ref().map(|member| member.rank),
             tools: Tools::of(&watched, self.checks),
+            poison: Poison::of(&watched, &self.spread),
+            faulted: self.faulted.clone(),
             reporter: self.reporter(launched.clone(), watched.linear),
         }
     }
@@ -126,7 +131,14 @@ impl LaunchObserver for LaunchCheck {
         let mut found = std::mem::take(&mut self.findings).into_vec();
         if let Some(fault) = fault {
             self.faulted.store(true, Ordering::Relaxed);
-            found.extend(of_fault(fault, self.checks, &launch.kernel, &self.objects));
+            if memory::may_be_skipped(&fault.kind) && self.spread.is_over() {
+                let skipped = found.iter_mut().filter(|finding| finding.message.ends_with(memory::SKIPPED));
+                skipped.for_each(|finding| {
+                    finding.message += &format!(", and ended after {} such accesses", poison::MOST);
+                });
+            } else {
+                found.extend(memory::of_fault(fault, self.checks, &launch.kernel, &self.objects));
+            }
         }
         self.report.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
@@ -142,7 +154,9 @@ impl LaunchCheck {
 #[derive(Debug)]
 pub struct BlockCheck {
     tools: Tools,
+    poison: Poison,
     reporter: Reporter,
+    faulted: Arc<AtomicBool>,
     /// Its rank, in a cluster.
     rank: Option<u32>,
 }
@@ -152,6 +166,7 @@ impl BlockObserver for BlockCheck {
     const REGISTERS: bool = true;
     const SYNCHRONISATION: bool = true;
     const YIELDS: bool = true;
+    const GOES_ON: bool = true;
 
     #[inline]
     fn guard(&mut self, at: At, predicate: Register) {
@@ -160,12 +175,39 @@ impl BlockObserver for BlockCheck {
 
     #[inline]
     fn follows(&self, warp: u32) -> bool {
-        self.tools.any(|tool| tool.follows(warp))
+        self.tools.any(|tool| tool.follows(warp)) || self.poison.follows(warp)
     }
 
     #[inline]
     fn registers(&mut self, at: At, reads: &[Register], writes: &[Register], operands: &Operands<'_>) {
         self.tools.each(|tool| tool.registers(at, reads, writes, operands, &mut self.reporter));
+        self.poison.registers(at, reads, writes, operands);
+    }
+
+    #[inline]
+    fn meaningless(&self, at: At, address: Register) -> u32 {
+        self.poison.lanes(at, address)
+    }
+
+    fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool {
+        if !self.poison.allows() {
+            return false;
+        }
+        self.faulted.store(true, Ordering::Relaxed);
+        if let Some(address) = address {
+            self.is_address(at, address);
+        }
+        if self.tools.arrays.is_some() {
+            self.reporter.skipped(at, fault);
+        }
+        true
+    }
+
+    fn skipped(&mut self, at: At, loaded: Named<'_>) {
+        self.poison.skipped(at, loaded);
+        if let Some(init) = &mut self.tools.init {
+            init.skipped(at, loaded);
+        }
     }
 
     fn access(&mut self, at: At, access: &Access<'_>) {
@@ -173,6 +215,7 @@ impl BlockObserver for BlockCheck {
             return;
         }
         let reached = Reached::of(access);
+        self.poison.access(at, access, &reached);
         if access.space == MemorySpace::Shared {
             self.tools.each(|tool| tool.shared_access(at, access, &reached, &mut self.reporter));
             if self.rank.is_some() || reached.end >> SHARED_OFFSET_BITS != 0 {
@@ -201,15 +244,18 @@ impl BlockObserver for BlockCheck {
     fn shuffled(&mut self, at: At, target: Option<Register>, value: Option<Register>, sources: &[u8; 32]) {
         if let Some(target) = target {
             self.tools.each(|tool| tool.shuffled(at, target, value, sources));
+            self.poison.shuffled(at, target, value, sources);
         }
     }
 
     fn enter(&mut self, at: At, frame: &Entered) {
         self.tools.each(|tool| tool.enter(at, frame));
+        self.poison.enter(at, frame);
     }
 
     fn passed(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
         self.tools.each(|tool| tool.passed(at, from, to, bytes));
+        self.poison.passed(at, from, to, bytes);
     }
 
     fn heap_allocated(&mut self, _at: At, address: u64, bytes: u64) {

@@ -11,7 +11,8 @@
 //!
 //! The order of hooks for one warp instruction is: [`BlockObserver::instruction`], [`BlockObserver::registers`], then
 //! what it does ([`BlockObserver::access`], [`BlockObserver::barrier`], …). `access` comes before the bounds check, so
-//! the observer can report all lanes of an access that is about to fault; nothing was loaded or stored yet.
+//! the observer can report all lanes of an access that is about to fault; nothing was loaded or stored yet. For an observer
+//! that has lanes [go on](BlockObserver::GOES_ON) without such an access it comes behind the check, and without those lanes.
 
 mod both;
 
@@ -228,6 +229,9 @@ pub trait BlockObserver: Send {
     /// Whether a warp's turn ends, and its block's, when it has told others something by a volatile or ordered store: who
     /// waits for it then runs before what comes next, and is seen to be overtaken.
     const YIELDS: bool = false;
+    /// Whether lanes may go on without an access that goes wrong, as [`BlockObserver::skips`] says. The launch fails in the end
+    /// all the same, as it would on a device.
+    const GOES_ON: bool = false;
 
     /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0). The lanes of a branch, a
     /// return or an exit are all those that its guard is asked of.
@@ -252,6 +256,23 @@ pub trait BlockObserver: Send {
     /// A memory access, before its bounds are checked.
     #[inline]
     fn access(&mut self, _at: At, _access: &Access<'_>) {}
+
+    /// Lanes whose address comes from a value that was not loaded, so that their access means nothing.
+    #[inline]
+    fn meaningless(&self, _at: At, _address: Register) -> u32 {
+        0
+    }
+
+    /// The access of one lane, by the address in a register, goes wrong. Whether the lane goes on without it: nothing is loaded
+    /// or stored for it then. The fault is what the launch would end with here; it takes a while to make.
+    #[inline]
+    fn skips(&mut self, _at: At, _address: Option<Register>, _fault: &dyn Fn() -> Fault) -> bool {
+        false
+    }
+
+    /// Lanes went on without their access, and have zeros in the registers that it would have loaded.
+    #[inline]
+    fn skipped(&mut self, _at: At, _loaded: Named<'_>) {}
 
     /// A block barrier: its index, and how many threads it is for. `aligned`: the program promised that all threads of
     /// the warp execute it together.

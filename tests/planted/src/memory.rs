@@ -207,4 +207,37 @@ twins! {
         let values = core::slice::from_raw_parts(d.input, if BUG { 60 } else { 64 });
         *d.output.add(t) = values[t]; // <-
     }
+
+    /// Half of the threads read behind the end. That they race as well is told all the same.
+    Race behind_the_end_and_racing {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        let far = d.input.at(if BUG { d.n as usize - 32 + t } else { t });
+        *tile.add(t) = far; // <-
+        if !BUG {
+            sync_threads();
+        }
+        *d.output.add(t) = tile.at(63 - t); // <-
+    }
+
+    /// The same the other way round: the race comes first, and does not hide what lies behind the end.
+    Memory racing_and_behind_the_end {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        *tile.add(t) = d.input.at(t);
+        if !BUG {
+            sync_threads();
+        }
+        let other = tile.at(63 - t) as usize;
+        *d.output.add(if BUG { d.n as usize - 32 + t } else { t }) = other as u32; // <-
+    }
+
+    /// A row's end is read behind the last one: the loop over it must not lead anywhere else.
+    Memory end_of_the_last_row {} |d| {
+        let row = d.n as usize - 64 + thread_index();
+        let end = if BUG || row + 1 < d.n as usize { d.input.at(row + 1) } else { 0 }; // <-
+        let mut at = 0;
+        while at < end {
+            atomic_fetch_add_u32_device(d.scratch.add(at as usize), Relaxed, 1);
+            at += 1;
+        }
+    }
 }

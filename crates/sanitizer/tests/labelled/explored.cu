@@ -1,4 +1,4 @@
-// Labelled programs in pairs: what must be told of schedules, `volatile`, flags and exchanges.
+// Labelled programs in pairs: what must be told of schedules, `volatile`, flags, exchanges, accesses out of bounds and barriers.
 //
 // The lines above each are as in suites.cu.
 // nvcc -arch=compute_90 -std=c++17 -O3 -ptx explored.cu -o explored.ptx && gzip -9n explored.ptx
@@ -259,4 +259,158 @@ K barrier_of_whole_warps_ok(ARGS) {
         __syncthreads();
         b[T] = s[63 - T];
     }
+}
+// @early_return_of_a_part_bug barrier grid=1 block=64
+K early_return_of_a_part_bug(ARGS) {
+    if (T >= 40) return;
+    b[T] = a[T];
+    __syncthreads();
+    b[T + 64] = b[39 - T];
+}
+// @early_return_of_a_warp_ok ok grid=1 block=64
+K early_return_of_a_warp_ok(ARGS) {
+    if (T >= 32) return;
+    b[T] = a[T];
+    __syncthreads();
+    b[T + 64] = b[31 - T];
+}
+
+// ---- schedules: who comes first, and who comes in between
+#define LOCK(L) while (atomicCAS(L, 0, 1) != 0) {} __threadfence()
+// @first_lacks_a_fence_bug race grid=2 block=32
+K first_lacks_a_fence_bug(ARGS) {
+    if (T != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    if (blockIdx.x != 0) __threadfence();
+    atomicExch(&b[0], 0);
+}
+// @last_lacks_a_fence_bug race grid=2 block=32
+K last_lacks_a_fence_bug(ARGS) {
+    if (T != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    if (blockIdx.x != 1) __threadfence();
+    atomicExch(&b[0], 0);
+}
+// @none_lacks_a_fence_ok ok grid=2 block=32
+K none_lacks_a_fence_ok(ARGS) {
+    if (T != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    __threadfence();
+    atomicExch(&b[0], 0);
+}
+// @first_warp_lacks_a_fence_bug race grid=1 block=64
+K first_warp_lacks_a_fence_bug(ARGS) {
+    if (T % 32 != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    if (T != 0) __threadfence();
+    atomicExch(&b[0], 0);
+}
+// @last_warp_lacks_a_fence_bug race grid=1 block=64
+K last_warp_lacks_a_fence_bug(ARGS) {
+    if (T % 32 != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    if (T == 0) __threadfence();
+    atomicExch(&b[0], 0);
+}
+// @no_warp_lacks_a_fence_ok ok grid=1 block=64
+K no_warp_lacks_a_fence_ok(ARGS) {
+    if (T % 32 != 0) return;
+    LOCK(&b[0]);
+    b[8] += 1;
+    __threadfence();
+    atomicExch(&b[0], 0);
+}
+// The flag stands between two stores only.
+#define SEEN_FOR_A_MOMENT(WRITER, FENCE)                                            \
+    if (T != 0) return;                                                             \
+    if (blockIdx.x == WRITER) {                                                     \
+        b[8] = 5;                                                                   \
+        __threadfence();                                                            \
+        V(&b[0]) = 1;                                                               \
+        V(&b[0]) = 0;                                                               \
+    } else if (V(&b[0]) == 1) {                                                     \
+        FENCE;                                                                      \
+        b[16] = b[8];                                                               \
+    }
+// @seen_for_a_moment_bug race grid=2 block=32
+K seen_for_a_moment_bug(ARGS) { SEEN_FOR_A_MOMENT(0, ) }
+// @seen_for_a_moment_by_the_first_bug race grid=2 block=32
+K seen_for_a_moment_by_the_first_bug(ARGS) { SEEN_FOR_A_MOMENT(1, ) }
+// @seen_for_a_moment_ok ok grid=2 block=32
+K seen_for_a_moment_ok(ARGS) { SEEN_FOR_A_MOMENT(0, __threadfence()) }
+// @seen_for_a_moment_by_the_first_ok ok grid=2 block=32
+K seen_for_a_moment_by_the_first_ok(ARGS) { SEEN_FOR_A_MOMENT(1, __threadfence()) }
+
+// ---- out of bounds, and what else is wrong
+// @outside_and_racing_bug race
+K outside_and_racing_bug(ARGS) {
+    int x = a[TID + 700];
+    b[TID / 2] = x + T;
+}
+// @outside_and_racing_ok ok
+K outside_and_racing_ok(ARGS) {
+    int x = TID + 700 < n ? a[TID + 700] : 0;
+    b[TID] = x + T;
+}
+// @outside_and_undefined_bug init b=none
+K outside_and_undefined_bug(ARGS) {
+    a[TID + 600] = 1;
+    if (b[TID] > 5) a[TID] = 1;
+}
+// @outside_and_undefined_ok ok
+K outside_and_undefined_ok(ARGS) {
+    if (TID + 600 < n) a[TID + 600] = 1;
+    if (b[TID] > 5) a[TID] = 1;
+}
+// @outside_and_no_barrier_bug race grid=1
+K outside_and_no_barrier_bug(ARGS) {
+    __shared__ int s[128];
+    s[T] = a[8 * T + 8];
+    b[TID] = s[127 - T];
+}
+// @outside_and_no_barrier_ok ok grid=1
+K outside_and_no_barrier_ok(ARGS) {
+    __shared__ int s[128];
+    s[T] = a[8 * T];
+    __syncthreads();
+    b[TID] = s[127 - T];
+}
+// @end_of_the_last_row_bug memory
+K end_of_the_last_row_bug(ARGS) {
+    for (int j = a[TID + 512]; j < a[TID + 513]; j++) atomicAdd(&b[j], 1);
+}
+// @end_of_the_last_row_ok ok
+K end_of_the_last_row_ok(ARGS) {
+    if (TID + 513 < n)
+        for (int j = a[TID + 512]; j < a[TID + 513]; j++) atomicAdd(&b[j], 1);
+}
+
+// ---- many atomics on one place
+// @contended_atomics_ok ok block=256
+K contended_atomics_ok(ARGS) {
+    __shared__ int s[2];
+    if (T < 2) s[T] = 0;
+    __syncthreads();
+    for (int i = 0; i < 4; i++) {
+        atomicAdd(&b[0], 1);
+        atomicMax(&b[1], a[TID % n]);
+        atomicAdd(&s[i % 2], 1);
+        atomicCAS(&b[2], i, i + 1);
+        atomicExch(&b[3], T);
+    }
+    __syncthreads();
+    if (T < 2) atomicAdd(&b[4 + T], s[T]);
+}
+// @contended_atomics_bug race block=256
+K contended_atomics_bug(ARGS) {
+    for (int i = 0; i < 4; i++) {
+        atomicAdd(&b[0], 1);
+        atomicExch(&b[3], T);
+    }
+    if (T == 0) b[3] = b[0];
 }

@@ -6,6 +6,7 @@
 //! cargo test -p sanitizer --test labelled compute_80 -- --ignored          in one of them: without_, with_little_, 75, 80, 90
 //! ```
 
+mod goes_on;
 mod orders;
 mod reports;
 

@@ -91,7 +91,47 @@ pub(super) fn replicas<O>(
     Ok(())
 }
 
-/// Finds the host bytes of all lanes, whatever the space, telling the observer of each space that is reached.
+/// The lanes that go on with an access: not those whose address comes from a value that was never loaded.
+#[inline(always)]
+pub(super) fn with_meaning<O: BlockObserver>(
+    warp: &Warp,
+    cx: &Cx<'_, O>,
+    address: AddressOperand,
+    regs: Regs,
+    at: At,
+) -> At {
+    if !O::GOES_ON {
+        return at;
+    }
+    let meaningless =
+        address.register(warp.base_of(regs)).map_or(0, |register| cx.observer.meaningless(at, register));
+    At { lanes: at.lanes & !meaningless, ..at }
+}
+
+/// Zeros for lanes that went on without what they would have loaded.
+pub(super) fn leave_out<O: BlockObserver>(
+    warp: &Warp,
+    cx: &mut Cx<'_, O>,
+    registers: &[Slot],
+    rows: u32,
+    regs: Regs,
+    at: At,
+) {
+    for &slot in registers.iter().filter(|&&slot| slot != NONE) {
+        // SAFETY: decoding gave the register its rows.
+        unsafe {
+            match rows {
+                1 => regs.store(slot, &[0u32; 32], at.lanes),
+                2 => regs.store(slot, &[0u64; 32], at.lanes),
+                _ => regs.store(slot, &[0u128; 32], at.lanes),
+            }
+        }
+    }
+    cx.observer.skipped(at, Named::new(warp.base_of(regs), rows * 4, registers));
+}
+
+/// Finds the host bytes of all lanes, whatever the space, telling the observer of each space that is reached. Lanes that go on
+/// without their access leave `at`.
 pub(super) fn resolve<O: BlockObserver>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
@@ -101,7 +141,7 @@ pub(super) fn resolve<O: BlockObserver>(
     registers: &[Slot],
     rows: u32,
     regs: Regs,
-    at: At,
+    at: &mut At,
 ) -> Result<Pointers, Box<Raise>> {
     let base = if O::MEMORY { warp.base_of(regs) } else { 0 };
     let mut pointers = [std::ptr::null_mut(); 32];
@@ -121,7 +161,9 @@ pub(super) fn resolve<O: BlockObserver>(
                     addresses[i] -= start;
                 }
                 let view = View { space, generic: true, registers, rows, base, regs };
-                resolve_in(warp, cx, view, addresses, shape, At { lanes, ..at }, &mut pointers)?;
+                let mut part = At { lanes, ..*at };
+                resolve_in(warp, cx, view, addresses, shape, &mut part, &mut pointers)?;
+                at.lanes &= !lanes | part.lanes;
                 rest &= !lanes;
             }
         }
@@ -197,12 +239,37 @@ fn resolve_in<O: BlockObserver>(
     view: View<'_>,
     addresses: &[u64; 32],
     shape: Shape,
+    at: &mut At,
+    pointers: &mut Pointers,
+) -> Result<(), Box<Raise>> {
+    if O::MEMORY && !O::GOES_ON {
+        notify(cx, view, addresses, shape, *at);
+    }
+    while at.lanes != 0
+        && let Err(raise) = find(warp, cx, view, addresses, shape, *at, pointers)
+    {
+        if !O::GOES_ON || !cx.skips(*at, view.base, &raise) {
+            return Err(raise);
+        }
+        at.lanes &= !(1 << raise.lane);
+    }
+    if O::MEMORY && O::GOES_ON && at.lanes != 0 {
+        notify(cx, view, addresses, shape, *at);
+    }
+    Ok(())
+}
+
+/// Finds the host bytes of lanes in one space.
+#[inline]
+fn find<O>(
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    view: View<'_>,
+    addresses: &[u64; 32],
+    shape: Shape,
     at: At,
     pointers: &mut Pointers,
 ) -> Result<(), Box<Raise>> {
-    if O::MEMORY {
-        notify(cx, view, addresses, shape, at);
-    }
     let bytes = shape.bytes();
     let low_bits = lanes_of(at.lanes).fold(0, |bits, i| bits | addresses[i]);
     if low_bits & u64::from(bytes - 1) != 0 {

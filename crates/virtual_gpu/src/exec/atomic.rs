@@ -42,7 +42,13 @@ pub(super) fn atomic<O: BlockObserver>(
         access::replicas(cx, &mut addresses, shape, at)?;
     }
     let rows = (op.width / 4).max(1);
-    let pointers = access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, at)?;
+    let all = at.lanes;
+    let mut at = access::with_meaning(warp, cx, op.address, regs, at);
+    let pointers =
+        access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, &mut at)?;
+    if O::GOES_ON && at.lanes != all {
+        access::leave_out(warp, cx, &op.targets, rows, regs, At { lanes: all & !at.lanes, ..at });
+    }
     for i in lanes_of(at.lanes) {
         let shared = match op.space {
             crate::form::access::SpaceOperand::Generic => {

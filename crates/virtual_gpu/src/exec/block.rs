@@ -80,6 +80,7 @@ impl<O: BlockObserver> Block<O> {
         self.state.output.clear();
         self.state.extensions.clear();
         self.state.barriers = [Barrier::default(); 16];
+        self.state.skipped = None;
         self.observer = Some(observer);
         self.finished = 0;
         self.next = 0;
@@ -211,15 +212,7 @@ impl<O: BlockObserver> Block<O> {
 
     /// Says of a fault where it was.
     fn fault(&self, launch: &LaunchContext<'_>, turn: usize, raised: Raised) -> Box<Fault> {
-        let thread = self.warps[turn].index * 32 + raised.raise.lane;
-        let [x, y, _] = launch.launch.block;
-        Box::new(Fault {
-            kind: raised.raise.kind,
-            kernel: launch.kernel.name.clone(),
-            block: self.state.index,
-            thread: [thread % x, thread / x % y, thread / x / y],
-            location: launch.code.location(raised.pc),
-        })
+        Box::new(launch.fault(self.state.index, self.warps[turn].index, raised.pc, *raised.raise))
     }
 
     /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if

@@ -3,6 +3,7 @@
 use super::extension::ExtensionState;
 use super::schedule::{Change, Changes};
 use super::spin::Watch;
+use crate::fault::Fault;
 use crate::form::access::{Order, SpaceOperand};
 use crate::form::op::MemoryOp;
 use crate::observer::{At, MemorySpace, Scope};
@@ -33,6 +34,8 @@ pub(crate) struct BlockState {
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
     pub barriers: [Barrier; 16],
+    /// The first access that went wrong and that its lane went on without.
+    pub skipped: Option<Box<Fault>>,
 }
 
 impl BlockState {

@@ -5,12 +5,13 @@ use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
 use super::warp::Warp;
 use crate::evaluate::Evaluations;
-use crate::fault::FaultKind;
+use crate::fault::{Fault, FaultKind};
+use crate::form::op::OpKind;
 use crate::form::program::{Code, KernelCode};
 use crate::form::registers::Regs;
 use crate::launch::Launch;
 use crate::memory::View;
-use crate::observer::BlockObserver;
+use crate::observer::{At, BlockObserver};
 use crate::stretch::{Compiled, Compiler, Stretches};
 use crate::{Gpu, Quota};
 
@@ -43,6 +44,21 @@ pub(crate) struct LaunchContext<'a> {
     pub workspace: u64,
 }
 
+impl LaunchContext<'_> {
+    /// Says of a fault where it was.
+    pub fn fault(&self, block: [u32; 3], warp: u32, pc: u32, raise: Raise) -> Fault {
+        let thread = warp * 32 + raise.lane;
+        let [x, y, _] = self.launch.block;
+        Fault {
+            kind: raise.kind,
+            kernel: self.kernel.name.clone(),
+            block,
+            thread: [thread % x, thread / x % y, thread / x / y],
+            location: self.code.location(pc),
+        }
+    }
+}
+
 /// What came of an operation that may need another go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "answered by extensions")]
@@ -56,7 +72,7 @@ pub(crate) enum Step {
 }
 
 /// A fault before it is known where: the kind and the lanes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Raise {
     pub kind: FaultKind,
     pub lane: u32,
@@ -104,6 +120,25 @@ impl<'a, O: BlockObserver> Cx<'a, O> {
             return None;
         }
         compiled.of(self.launch.kernel.function)
+    }
+
+    /// Whether the lane of a fault goes on without its access. The first such fault is what the launch fails with in the end.
+    #[cold]
+    /// `base`: the first row of the warp's frame.
+    pub fn skips(&mut self, at: At, base: u32, raise: &Raise) -> bool {
+        let (launch, block) = (self.launch, self.block.index);
+        let address = match &launch.code.ops[at.pc as usize].kind {
+            OpKind::Load(op) | OpKind::Store(op) => Some(op.address),
+            OpKind::Atomic(op) => Some(op.address),
+            _ => None,
+        };
+        let address = address.and_then(|address| address.register(base));
+        let fault = || launch.fault(block, at.warp, at.pc, raise.clone());
+        let skips = self.observer.skips(At { lanes: 1 << raise.lane, ..at }, address, &fault);
+        if skips {
+            self.block.skipped.get_or_insert_with(|| Box::new(fault()));
+        }
+        skips
     }
 
     /// The same without the observer's type, for operations that are not generic over it.

@@ -137,7 +137,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         clusters,
         first_fault: AtomicU64::new(u64::MAX),
         fault: Mutex::new(None),
-        merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new(), output: 0 }),
+        merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new(), output: 0, skipped: None }),
         instructions: AtomicU64::new(0),
         last_progress: AtomicU64::new(0),
         started,
@@ -146,9 +146,9 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
     };
     context.count(0);
     pool.run(threads, || grid.work());
-    let fault = grid.finish();
+    let (fault, skipped) = grid.finish();
     observer.end(&info, fault.as_deref());
-    match fault {
+    match skipped.or(fault) {
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
     }
@@ -255,11 +255,14 @@ struct Merge<B> {
     waiting: BTreeMap<u64, Ended<B>>,
     /// Bytes of output among them.
     output: usize,
+    /// The first fault of them that a lane went on from.
+    skipped: Option<Box<Fault>>,
 }
 
 struct Ended<B> {
     observers: Vec<B>,
     output: Vec<u8>,
+    skipped: Option<Box<Fault>>,
 }
 
 /// Blocks that run together on one thread: a cluster.
@@ -487,20 +490,23 @@ impl<O: LaunchObserver> Grid<'_, O> {
     fn end(&self, team: &mut Team<O::Block>) {
         let mut output = Vec::new();
         let mut observers = Vec::new();
+        let mut skipped = None;
         for block in &mut team.blocks {
             output.append(&mut block.state.output);
             observers.extend(block.observer.take());
+            skipped = skipped.or(block.state.skipped.take());
         }
         let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
         merge.ended += 1;
         merge.output += output.len();
-        merge.waiting.insert(team.place, Ended { observers, output });
+        merge.waiting.insert(team.place, Ended { observers, output, skipped });
         while let Some(ended) = {
             let next = merge.next;
             merge.waiting.remove(&next)
         } {
             merge.next += 1;
             merge.output -= ended.output.len();
+            merge.skipped = merge.skipped.take().or(ended.skipped);
             self.take_back(ended.observers);
             print(&ended.output);
         }
@@ -516,16 +522,18 @@ impl<O: LaunchObserver> Grid<'_, O> {
         observers.into_iter().for_each(|b| observer.merge(b));
     }
 
-    /// What is left when all threads are done: blocks behind a gap that a fault made, and the fault.
-    fn finish(self) -> Option<Box<Fault>> {
-        let waiting = {
+    /// What is left when all threads are done: blocks behind a gap that a fault made, the fault, and the first that lanes went
+    /// on from.
+    fn finish(self) -> (Option<Box<Fault>>, Option<Box<Fault>>) {
+        let (waiting, mut skipped) = {
             let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut merge.waiting)
+            (std::mem::take(&mut merge.waiting), merge.skipped.take())
         };
         for ended in waiting.into_values() {
+            skipped = skipped.or(ended.skipped);
             self.take_back(ended.observers);
         }
-        self.fault.into_inner().unwrap_or_else(PoisonError::into_inner)
+        (self.fault.into_inner().unwrap_or_else(PoisonError::into_inner), skipped)
     }
 }
 

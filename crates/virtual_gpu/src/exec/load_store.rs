@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve, space_of};
+use super::access::{
+    Pointers, Shape, View, addresses, leave_out, notify, replicas, resolve, space_of, with_meaning,
+};
 use super::context::{Cx, Raise};
 use super::direct::{self, Span};
 use super::warp::Warp;
@@ -23,10 +25,14 @@ pub(super) fn load<O: BlockObserver>(
         let looks = watch.loads(op.space, op.address, regs, at);
         cx.block.progress += u64::from(looks);
     }
-    if direct(warp, cx, op, AccessKind::Load, regs, at) {
+    let all = at.lanes;
+    let mut at = with_meaning(warp, cx, op.address, regs, at);
+    if at.lanes != 0 && direct(warp, cx, op, AccessKind::Load, regs, at) {
+        without(warp, cx, op, regs, At { lanes: all & !at.lanes, ..at });
         return Ok(());
     }
-    let pointers = pointers(warp, cx, op, AccessKind::Load, regs, at)?;
+    let pointers = pointers(warp, cx, op, AccessKind::Load, regs, &mut at)?;
+    without(warp, cx, op, regs, At { lanes: all & !at.lanes, ..at });
     for (e, &slot) in op.data.iter().enumerate() {
         if slot != NONE {
             // SAFETY: `pointers` resolved all lanes of the mask for the whole access, naturally aligned; decoding gave
@@ -51,6 +57,14 @@ pub(super) fn load<O: BlockObserver>(
     Ok(())
 }
 
+/// Lanes go on without what they would have loaded.
+#[inline(always)]
+fn without<O: BlockObserver>(warp: &Warp, cx: &mut Cx<'_, O>, op: &MemoryOp, regs: Regs, at: At) {
+    if O::GOES_ON && at.lanes != 0 {
+        leave_out(warp, cx, &op.data, op.rows, regs, at);
+    }
+}
+
 /// `st`
 pub(super) fn store<O: BlockObserver>(
     warp: &mut Warp,
@@ -65,10 +79,11 @@ pub(super) fn store<O: BlockObserver>(
         SpaceOperand::Generic => space_of(first_address(regs, op.address, at.lanes)).0 == MemorySpace::Local,
     };
     cx.block.progress += u64::from(!local);
-    if direct(warp, cx, op, AccessKind::Store, regs, at) {
+    let mut at = with_meaning(warp, cx, op.address, regs, at);
+    if at.lanes == 0 || direct(warp, cx, op, AccessKind::Store, regs, at) {
         return Ok(());
     }
-    let pointers = pointers(warp, cx, op, AccessKind::Store, regs, at)?;
+    let pointers = pointers(warp, cx, op, AccessKind::Store, regs, &mut at)?;
     if op.order != Order::Weak {
         std::sync::atomic::fence(Ordering::Release);
     }
@@ -171,12 +186,12 @@ fn pointers<O: BlockObserver>(
     op: &MemoryOp,
     kind: AccessKind,
     regs: Regs,
-    at: At,
+    at: &mut At,
 ) -> Result<Pointers, Box<Raise>> {
     let mut addresses = addresses(regs, op.address);
     let shape = shape_of(op, kind);
     if op.multimem {
-        replicas(cx, &mut addresses, shape, at)?;
+        replicas(cx, &mut addresses, shape, *at)?;
     }
     resolve(warp, cx, op.space, &mut addresses, shape, &op.data, op.rows, regs, at)
 }

@@ -1,6 +1,6 @@
 //! What a memory instruction says beside its address: the space, what is done there, and how it is ordered.
 
-use super::registers::{NONE, Slot};
+use super::registers::{NONE, Register, Slot};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemorySpace {
@@ -68,6 +68,12 @@ pub struct AddressOperand {
 
 impl AddressOperand {
     pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
+
+    /// The register of the base, in a frame whose registers begin at this slot.
+    pub fn register(self, frame: Slot) -> Option<Register> {
+        let bytes = if self.wide { 8 } else { 4 };
+        (self.base != NONE).then(|| Register { slot: frame + self.base, bytes })
+    }
 }
 
 /// The space that an instruction names.

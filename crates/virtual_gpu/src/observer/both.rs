@@ -56,6 +56,7 @@ impl<A: BlockObserver, B: BlockObserver> BlockObserver for (A, Option<B>) {
     const REGISTERS: bool = A::REGISTERS || B::REGISTERS;
     const SYNCHRONISATION: bool = A::SYNCHRONISATION || B::SYNCHRONISATION;
     const YIELDS: bool = A::YIELDS || B::YIELDS;
+    const GOES_ON: bool = A::GOES_ON;
 
     shown! {
         INSTRUCTIONS {
@@ -81,6 +82,22 @@ impl<A: BlockObserver, B: BlockObserver> BlockObserver for (A, Option<B>) {
             fn enter(at: At, frame: &Entered);
             fn exit(at: At);
         }
+    }
+
+    /// The first decides.
+    #[inline]
+    fn meaningless(&self, at: At, address: Register) -> u32 {
+        self.0.meaningless(at, address)
+    }
+
+    #[inline]
+    fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool {
+        self.0.skips(at, address, fault)
+    }
+
+    #[inline]
+    fn skipped(&mut self, at: At, loaded: Named<'_>) {
+        self.0.skipped(at, loaded);
     }
 
     #[inline]
