@@ -11,6 +11,7 @@ pub fn is_it(text: &str, case: &Case, finding: &Finding) -> bool {
         Check::Equal => (sanitizer::Check::Race, Severity::Warning),
         Check::Init => (sanitizer::Check::Init, Severity::Error),
         Check::Barrier => (sanitizer::Check::Barrier, Severity::Error),
+        Check::Parted => (sanitizer::Check::Barrier, Severity::Warning),
     };
     let marked = marked_lines(text, case.name);
     // What the host finds when it copies names a store beside it, if there is one.

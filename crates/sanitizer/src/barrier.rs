@@ -283,9 +283,19 @@ impl Reporter {
                         "threads have ended before a barrier of the whole block that others of their warp come to, {}",
                         named(thread / 32, 1 << (thread % 32))
                     ),
-                    "since compute capability 7.0 a barrier waits only for threads that have not ended, so this one opens; CUDA \
-                     C++ allows `__syncthreads` in a branch only if the whole block takes it: let all threads of a warp come, or \
-                     end as a whole warp",
+                    // The PTX manual, `barrier`: on sm_6x and below it counts as if all threads of the warp had executed it.
+                    match self.launched.code.target() {
+                        70.. => {
+                            "since compute capability 7.0 a barrier waits for each thread that has not ended, so this one opens; \
+                             CUDA C++ allows `__syncthreads` in a branch only if the whole block takes it: let all threads of a \
+                             warp come, or end as a whole warp"
+                        }
+                        _ => {
+                            "before compute capability 7.0, for which this is compiled, a barrier counts whole warps, so this one \
+                             opens; CUDA C++ allows `__syncthreads` in a branch only if the whole block takes it, and newer \
+                             devices count each thread: let all threads of a warp come, or end as a whole warp"
+                        }
+                    },
                 )
             }
             Wrong::NotMember { lanes } => (

@@ -261,4 +261,37 @@ twins! {
         }
         *d.output.add(32 + t) = 5; // <-
     }
+
+    /// The last half of a warp has nothing to do and returns before the first barrier of the whole block.
+    Parted half_a_warp_returns {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        if BUG && t >= 48 {
+            return;
+        }
+        if t < 48 {
+            *tile.add(t) = d.input.at(t); // <-
+        }
+        sync_threads(); // <-
+        if t < 48 {
+            *d.output.add(t) = tile.at(47 - t);
+        }
+    }
+
+    /// The last half of a warp takes the branch without the barrier, and ends there.
+    Parted barrier_for_a_part {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        if t < 48 {
+            *tile.add(t) = d.input.at(t); // <-
+            if BUG {
+                sync_threads(); // <-
+                *d.output.add(t) = tile.at(47 - t);
+            }
+        }
+        if !BUG {
+            sync_threads();
+            if t < 48 {
+                *d.output.add(t) = tile.at(47 - t);
+            }
+        }
+    }
 }

@@ -15,6 +15,8 @@ pub enum Check {
     Init,
     /// Barriers, masks, waits without end.
     Barrier,
+    /// A barrier of the whole block behind which a part of a warp has ended: a warning.
+    Parted,
 }
 
 /// A pair of kernels, `NAME_bug` and `NAME_right`.

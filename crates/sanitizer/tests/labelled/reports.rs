@@ -7,8 +7,13 @@ use virtual_gpu::{Gpu, Launch, Options};
 /// What is found in a kernel whose buffer of 1024 zeros is at `%rd1`, its thread's element at `%rd2`, and whose thread is
 /// `%r1`; `s` is shared memory, with the thread's element at `%r2`.
 fn found(body: &str, launch: Launch) -> Vec<Finding> {
+    found_for(90, body, launch, 1)
+}
+
+/// The same of a module for another target, launched so many times.
+fn found_for(target: u32, body: &str, launch: Launch, times: u32) -> Vec<Finding> {
     let text = format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"my/kernel.cu\"\n.file 2 \"/opt/crates/cuda_std/src/ptr.rs\"\n\
+        ".version 8.0\n.target sm_{target}\n.address_size 64\n.file 1 \"my/kernel.cu\"\n.file 2 \"/opt/crates/cuda_std/src/ptr.rs\"\n\
          .visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>; .shared .align 16 .b8 s[4096];\n\
          .loc 1 1 1\n\
@@ -23,7 +28,9 @@ fn found(body: &str, launch: Launch) -> Vec<Finding> {
     sanitizer.host_wrote(buffer, 4096);
     let module = gpu.load(&text).unwrap();
     let kernel = module.kernel("k").unwrap();
-    gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch()).unwrap();
+    for _ in 0..times {
+        gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch()).unwrap();
+    }
     sanitizer.host_read(buffer, 4096);
     sanitizer.findings()
 }
@@ -86,4 +93,18 @@ fn what_comes_back_undefined_names_who_left_it() {
     assert_eq!(finding.kernel, "k");
     let [site] = &finding.sites[..] else { panic!("{finding:#?}") };
     assert_eq!((site.frames[0].line, &*site.what), (8, "write of a value that was never written"));
+}
+
+#[test]
+fn a_barrier_that_a_part_of_a_warp_does_not_see_tells_the_rule_of_its_target() {
+    let body = ".loc 1 7 3\nsetp.ge.u32 %p1, %r1, 48; @%p1 bra end; st.global.u32 [%rd2], %r1;\n\
+                .loc 1 8 3\nbar.sync 0;\nend:";
+    for (target, rule) in [(90, "since compute capability 7.0"), (61, "before compute capability 7.0")] {
+        let finding = one(found_for(target, body, Launch::new(1, 64), 1));
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(finding.help.starts_with(rule), "{finding:#?}");
+        // The whole warp ends, or the barrier names its threads.
+        let whole = body.replace("48", "32");
+        assert_eq!(found_for(target, &whole, Launch::new(1, 64), 1), []);
+    }
 }

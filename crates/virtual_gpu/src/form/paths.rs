@@ -8,6 +8,11 @@ use super::program::{Code, FunctionCode};
 use super::registers::NONE;
 
 impl Code {
+    /// The compute capability that the module is compiled for: 75 for 7.5.
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+
     pub(super) fn function_of(&self, pc: u32) -> Option<&FunctionCode> {
         let function = self.functions.get(self.functions.partition_point(|f| f.end <= pc))?;
         (function.start <= pc).then_some(function)
