@@ -19,7 +19,7 @@ use crate::terminal::{self, Progress};
 /// What to look for, and how to tell it.
 #[derive(clap::Args, Debug, Clone, PartialEq)]
 pub struct Search {
-    /// Which tools: memory, race, init, barrier, separated by commas
+    /// Which tools: memory, race, init, barrier, api, separated by commas
     #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Checks::from_str)]
     tool: Checks,
 
@@ -211,10 +211,7 @@ fn watched(
             answer.processes = reports.len();
         }
         for finding in reports.into_iter().flat_map(|report| report.findings) {
-            match answer.findings.iter_mut().find(|before| before.is_again(&finding)) {
-                Some(before) => before.count += finding.count,
-                None => answer.findings.push(finding),
-            }
+            sanitizer::add(&mut answer.findings, finding);
         }
         if answer.exit_code == Some(0) {
             answer.exit_code = status.code();
@@ -283,7 +280,7 @@ mod tests {
         let found: Vec<_> = answer.findings.iter().map(|f| (f.message.as_str(), f.count)).collect();
         assert_eq!(found, [("both", 6), ("once", 2)]);
         assert_eq!((answer.processes, answer.exit_code), (2, Some(1)));
-        assert_eq!(search.to_string(), "memory, race, init, barrier; 3 schedules from 5");
+        assert_eq!(search.to_string(), "memory, race, init, barrier, api; 3 schedules from 5");
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["explain", "banks", "--matrix", "32"], "ROWSxCOLUMNS"),
         (&["explain", "banks", "--matrix", "3x"], "ROWSxCOLUMNS"),
         (&["explain", "banks", "--matrix", "0x3"], "0 is too small"),
-        (&["check", "--tool", "nonsense"], "race, init, barrier"),
+        (&["check", "--tool", "nonsense"], "race, init, barrier, api"),
         (&["roofline", "--intensity", "1e300"], "to 1e9"),
         (&["roofline", "--intensity", "1e-300"], "from 0.000001"),
         (&["roofline", "--intensity", "4", "--size", "4"], "cannot be used with"),
@@ -135,7 +135,7 @@ fn nonsense_in_the_environment_is_refused_with_its_name() {
         ("WARPSMITH_THREADS", "0", "from 1 to 1024"),
         ("WARPSMITH_SEED", "-1", "from 0 to"),
         ("WARPSMITH_WATCHDOG", "soon", "from 1 to"),
-        ("WARPSMITH_CHECK", "spelling", "memory, race, init, barrier"),
+        ("WARPSMITH_CHECK", "spelling", "memory, race, init, barrier, api"),
         ("WARPSMITH_PROFILE", "/no/such/folder/profile.json", "cannot be written"),
         ("WARPSMITH_PROFILE", "/", "cannot be written"),
     ] {

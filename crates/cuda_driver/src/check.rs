@@ -1,4 +1,4 @@
-//! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]`.
+//! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier,api[:FILE]`.
 //!
 //! Findings go to stderr, or to the file, when the process ends; the process then ends with a failure. A file whose
 //! name ends in `.json` or `.sarif` is written as such. `{pid}` in the name becomes the process' number.

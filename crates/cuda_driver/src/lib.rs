@@ -16,7 +16,7 @@
 //! (`WARPSMITH_MODEL=h200,h200,a100`), gives several. `WARPSMITH_LIBCUDA` names the real driver's file. On the
 //! virtual GPU `WARPSMITH_EXECUTION=interpreted` keeps programs from being compiled ([`Execution`]),
 //! `WARPSMITH_PROFILE=FILE` writes what each launch did to memory (see [`profile`]), and
-//! `WARPSMITH_CHECK=memory,race,init,barrier[:FILE]` runs the sanitizer.
+//! `WARPSMITH_CHECK=memory,race,init,barrier,api[:FILE]` runs the sanitizer.
 //!
 //! From below: [`abi`] is the binary interface, `objects` are what handles name, `api` holds the `cu…` functions of the
 //! virtual device, `foreign` those that only programs need which know nothing of this project, and [`entry`] is the table
@@ -43,6 +43,7 @@ mod checked;
 mod choice;
 pub mod entry;
 mod execution;
+mod failed;
 mod fault;
 #[cfg(feature = "foreign")]
 mod foreign;

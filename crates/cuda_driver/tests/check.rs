@@ -68,6 +68,27 @@ fn late_child() {
     ADDRESS.store(address, Ordering::Relaxed);
 }
 
+/// A third: it asks for what it cannot have, and looks at no answer.
+#[test]
+#[ignore = "run by other tests, in processes of their own"]
+fn careless_child() {
+    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let buffer = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
+    let function = module.get_function("increment").unwrap();
+    let mut address = 0;
+    for _ in 0..2 {
+        // SAFETY: the place is valid; the driver refuses more than the device has.
+        unsafe { cuMemAlloc_v2(Out::new(&mut address), 1 << 50) };
+    }
+    // SAFETY: the driver refuses a block of so many threads.
+    let _ = unsafe { launch!(function<<<1, 4096, 0, stream>>>(buffer.as_device_ptr())) };
+    // SAFETY: the driver refuses to free what it did not give.
+    unsafe { cuMemFree_v2(0x7) };
+}
+
 fn run(check: &str, threads: &str) -> (Output, String) {
     run_child("child", check, threads)
 }
@@ -116,6 +137,25 @@ fn a_finding_is_told_and_fails_the_program() {
 }
 
 #[test]
+fn a_call_that_fails_is_told_once_with_its_place_and_why() {
+    let (output, text) = run_child("careless_child", "all", "64");
+    assert!(!output.status.success(), "{text}");
+    for part in [
+        "warning: `cuMemAlloc` failed with CUDA_ERROR_OUT_OF_MEMORY (2): out of device memory: 1125899906842624 bytes",
+        "seen 2 times",
+        "error: `cuLaunchKernel` failed with CUDA_ERROR_INVALID_VALUE (1)",
+        "called at ",
+        "tests/check.rs:",
+        "error: free of 0x7, where no buffer starts",
+        "2 errors, 1 warning, 0 notes",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let (output, text) = run_child("careless_child", "race,init,barrier", "64");
+    assert!(output.status.success() && text.contains("nothing found"), "{text}");
+}
+
+#[test]
 fn a_mistaken_word_is_told() {
     let (output, said) = run("memory,rase", "64");
     assert!(!output.status.success());
@@ -138,8 +178,8 @@ fn a_launch_is_checked_and_profiled() {
     assert!(!output.status.success() && said.contains("error: "), "{said}");
     let profile: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(profile).unwrap()).unwrap();
-    // Three warps load, the last of them one element behind the end.
-    assert_eq!(profile["launches"][0]["counters"]["global_load"]["requests"], 3, "{profile}");
+    // Two warps load. What the third would load lies behind the end, and is skipped.
+    assert_eq!(profile["launches"][0]["counters"]["global_load"]["requests"], 2, "{profile}");
     let kept: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let ptx = kept.iter().find(|file| file.extension().is_some_and(|extension| extension == "ptx"));
     assert_eq!(std::fs::read_to_string(ptx.expect("the module is kept")).unwrap(), KERNEL);

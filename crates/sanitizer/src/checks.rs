@@ -37,6 +37,8 @@ checks! {
     Init "init"
     /// Barriers and warp synchronisation that not all threads reach.
     Barrier "barrier"
+    /// Calls of the driver that fail.
+    Api "api"
 }
 
 /// A set of tools.
@@ -111,7 +113,7 @@ mod tests {
         let unknown = from_env("memory,rase").unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "`rase` is no check: choose from memory, race, init, barrier, or all, separated by commas"
+            "`rase` is no check: choose from memory, race, init, barrier, api, or all, separated by commas"
         );
     }
 }

@@ -122,6 +122,9 @@ pub struct Finding {
     pub object: Option<Object>,
     /// Where: the later access first, then the earlier one.
     pub sites: Vec<Site>,
+    /// Where the host's code did it, of what the host did, as far as the program's symbols tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSite>,
     /// What usually mends it.
     pub help: Cow<'static, str>,
     /// How many times it was seen.
@@ -130,6 +133,9 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
+
+/// How messages begin that tell of races between launches, copies and nodes.
+const BETWEEN: [&str; 3] = ["race across streams", "race between devices", "race in a graph"];
 
 impl Finding {
     /// Whether both are of one tool and one kernel, at the same lines of the user's.
@@ -146,16 +152,62 @@ impl Finding {
             && lines(self).is_some_and(|mine| Some(mine) == lines(other))
     }
 
-    /// Whether both tell of the same mistake, seen another time.
+    /// Whether two pieces of work race, rather than two threads of one launch.
+    fn is_of_several_launches(&self) -> bool {
+        self.check == Check::Race && BETWEEN.iter().any(|between| self.message.starts_with(between))
+    }
+
+    /// Whether both tell of the same mistake, seen another time: by another launch, or under another schedule.
     pub fn is_again(&self, other: &Self) -> bool {
-        self.check == other.check
-            && self.severity == other.severity
-            && self.kernel == other.kernel
-            && self.object.as_ref().map(|object| &object.name) == other.object.as_ref().map(|object| &object.name)
-            && (self.sites.iter().map(|site| &site.frames).eq(other.sites.iter().map(|site| &site.frames))
-                || self.check == Check::Race && self.is_at_same_lines(other))
-            // Without a place in the program only the message tells them apart.
-            && (!self.sites.is_empty() || self.message == other.message)
+        if (self.check, &self.kernel) != (other.check, &other.kernel) {
+            return false;
+        }
+        if self.is_of_several_launches() || other.is_of_several_launches() {
+            return (&self.message, &self.sites) == (&other.message, &other.sites);
+        }
+        if self.check == Check::Race && self.is_at_same_lines(other) {
+            return true;
+        }
+        fn name(finding: &Finding) -> Option<Option<&String>> {
+            finding.object.as_ref().map(|object| object.name.as_ref())
+        }
+        fn allocated(finding: &Finding) -> Option<&HostSite> {
+            finding.object.as_ref()?.allocated.as_ref()
+        }
+        // Without source lines, those of the PTX tell them apart.
+        fn places(finding: &Finding) -> impl Iterator<Item = (&[Frame], &str, u32)> {
+            finding.sites.iter().map(|site| match site.frames.is_empty() {
+                true => (&[][..], &*site.function, site.ptx_line),
+                false => (&*site.frames, "", 0),
+            })
+        }
+        self.severity == other.severity
+            && name(self) == name(other)
+            && places(self).eq(places(other))
+            // Without a place in a kernel only the message and the host's lines do.
+            && (!self.sites.is_empty()
+                || (&self.message, &self.host, allocated(self)) == (&other.message, &other.host, allocated(other)))
+    }
+
+    /// Counts another that tells of the same, keeps the graver of the two, and advises what mends both.
+    pub fn take_in(&mut self, mut other: Finding) {
+        let count = self.count + other.count;
+        let mend = Mend::of_help(&self.help).max(Mend::of_help(&other.help));
+        if other.severity > self.severity {
+            std::mem::swap(self, &mut other);
+        }
+        self.count = count;
+        if mend > Mend::None {
+            self.help = mend.help().into();
+        }
+    }
+}
+
+/// Adds a finding to others, or counts it with the one that tells of the same.
+pub fn add(findings: &mut Vec<Finding>, finding: Finding) {
+    match findings.iter_mut().find(|known| known.is_again(&finding)) {
+        Some(known) => known.take_in(finding),
+        None => findings.push(finding),
     }
 }
 
@@ -211,7 +263,7 @@ impl Findings {
     /// as it unrolls the loop around it, and what one barrier would mend is often both kinds of a race.
     pub fn into_vec(self) -> Vec<Finding> {
         let mut told: Vec<(Key, Finding)> = Vec::new();
-        for (key, mut finding) in self.list {
+        for (key, finding) in self.list {
             let same = told.iter_mut().find(|(before, known)| {
                 (before.kind == key.kind || key.check == Check::Race) && known.is_at_same_lines(&finding)
             });
@@ -219,16 +271,61 @@ impl Findings {
                 told.push((key, finding));
                 continue;
             };
-            let count = known.count + finding.count;
-            if finding.severity > known.severity {
-                std::mem::swap(known, &mut finding);
-            }
-            known.count = count;
-            if key.mend > before.mend {
-                before.mend = key.mend;
-                known.help = key.mend.help().into();
-            }
+            before.mend = before.mend.max(key.mend);
+            known.take_in(finding);
         }
         told.into_iter().map(|(_, finding)| finding).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn race(mend: Mend, severity: Severity, line: u32) -> Finding {
+        let frame = Frame { file: "my/kernel.cu".into(), line, column: 3, function: None };
+        let site = |frame: Frame| Site {
+            what: "write".into(),
+            block: [0; 3],
+            thread: [0; 3],
+            ptx_line: 7,
+            function: "k".into(),
+            frames: vec![frame],
+        };
+        Finding {
+            check: Check::Race,
+            severity,
+            message: format!("{mend:?}"),
+            kernel: "k".into(),
+            object: None,
+            sites: vec![site(frame.clone()), site(frame)],
+            host: None,
+            help: mend.help().into(),
+            count: 2,
+            seed: None,
+        }
+    }
+
+    #[test]
+    fn what_another_launch_or_schedule_shows_again_is_one_finding_that_mends_both() {
+        let mut all = Vec::new();
+        add(&mut all, race(Mend::Warp, Severity::Warning, 7));
+        add(&mut all, race(Mend::Block, Severity::Error, 7));
+        add(&mut all, race(Mend::Warp, Severity::Error, 7));
+        add(&mut all, race(Mend::Warp, Severity::Error, 8));
+        let [first, second] = &all[..] else { panic!("{all:#?}") };
+        assert_eq!((first.count, first.severity, first.message.as_str()), (6, Severity::Error, "Block"));
+        assert!(first.help.contains("sync_threads") && second.help.contains("sync_warp"), "{all:#?}");
+    }
+
+    #[test]
+    fn without_source_lines_those_of_the_ptx_tell_two_apart() {
+        let of = |ptx_line: u32| {
+            let mut finding = race(Mend::None, Severity::Error, 7);
+            finding.check = Check::Memory;
+            finding.sites.iter_mut().for_each(|site| (site.ptx_line, site.frames) = (ptx_line, Vec::new()));
+            finding
+        };
+        assert!(of(7).is_again(&of(7)) && !of(7).is_again(&of(8)));
     }
 }

@@ -4,6 +4,7 @@
 //! [`Sanitizer::launch`] makes, the host's own copies and allocations are told to it, and [`Sanitizer::findings`] gives
 //! what was found.
 
+mod api;
 mod barrier;
 mod carried;
 mod checks;
@@ -37,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Check, Checks, UnknownCheck, from_env};
-pub use finding::{Finding, Findings, Frame, Object, Severity, Site};
+pub use finding::{Finding, Findings, Frame, Object, Severity, Site, add};
 pub use observer::{BlockCheck, LaunchCheck, Profiled};
 pub use origin::HostSite;
 pub use render::{Format, render};
@@ -45,6 +46,7 @@ pub use streams::{Before, Work};
 
 use launched::Launched;
 use objects::Objects;
+use origin::Calls;
 use race::GlobalRaces;
 use shadow::Spare;
 use streams::Streams;
@@ -69,6 +71,8 @@ pub struct Sanitizer {
     /// Whether a launch ended with a fault: its context is lost then, and frees nothing.
     faulted: Arc<AtomicBool>,
     launches: AtomicU64,
+    /// Findings about what the host did.
+    told: AtomicU64,
 }
 
 impl Sanitizer {
@@ -83,6 +87,7 @@ impl Sanitizer {
             streams: Mutex::default(),
             faulted: Arc::default(),
             launches: AtomicU64::new(0),
+            told: AtomicU64::new(0),
         }
     }
 
@@ -118,8 +123,19 @@ impl Sanitizer {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn report(&self) -> std::sync::MutexGuard<'_, Vec<Finding>> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn note(&self, finding: Finding) {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).push(finding);
+        self.told.fetch_add(1, Ordering::Relaxed);
+        let mut report = self.report();
+        // A copy of other bytes is another finding.
+        let same = |known: &&mut Finding| known.message == finding.message && known.is_again(&finding);
+        match report.iter_mut().find(same) {
+            Some(known) => known.take_in(finding),
+            None => report.push(finding),
+        }
     }
 
     /// The host allocated memory; what is in it is undefined. `name` for variables of a module, which are defined.
@@ -160,6 +176,7 @@ impl Sanitizer {
             sites: Vec::new(),
             help: "free each buffer once, by the address that the allocation returned".into(),
             count: 1,
+            host: Calls::here().site(),
             seed: None,
         });
     }
@@ -182,6 +199,7 @@ impl Sanitizer {
             sites: Vec::new(),
             help: "compare the number of bytes, not of elements, with what was allocated".into(),
             count: 1,
+            host: Calls::here().site(),
             seed: None,
         });
     }
@@ -267,6 +285,7 @@ impl Sanitizer {
                 .collect(),
             help: help.into(),
             count: 1,
+            host: None,
             seed: None,
         });
     }
@@ -297,15 +316,8 @@ impl Sanitizer {
     }
 
     fn add(&self, found: Vec<Finding>) {
-        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        for finding in found {
-            let same =
-                |known: &&mut Finding| (&known.message, &known.sites) == (&finding.message, &finding.sites);
-            match report.iter_mut().find(same) {
-                Some(known) => known.count += finding.count,
-                None => report.push(finding),
-            }
-        }
+        let mut report = self.report();
+        found.into_iter().for_each(|finding| finding::add(&mut report, finding));
     }
 
     /// Forgets work that everything still to come comes after.
@@ -328,6 +340,7 @@ impl Sanitizer {
                 sites: Vec::new(),
                 help: "drop the buffer before its context".into(),
                 count: 1,
+                host: None,
                 seed: None,
             });
         }
@@ -335,7 +348,7 @@ impl Sanitizer {
 
     /// What was found so far, in the order in which it was found.
     pub fn findings(&self) -> Vec<Finding> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.report().clone()
     }
 }
 

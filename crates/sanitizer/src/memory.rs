@@ -162,6 +162,7 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
         sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
         help: help.into(),
         count: 1,
+        host: None,
         seed: None,
     })
 }

@@ -13,7 +13,7 @@ use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
 
 use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
-use crate::finding::{Finding, Findings};
+use crate::finding::{self, Finding, Findings};
 use crate::init::Decides;
 use crate::launched::Launched;
 use crate::memory;
@@ -140,7 +140,8 @@ impl LaunchObserver for LaunchCheck {
                 found.extend(memory::of_fault(fault, self.checks, &launch.kernel, &self.objects));
             }
         }
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        found.into_iter().for_each(|finding| finding::add(&mut report, finding));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the host's code asked for an allocation: the first frame of the call that is neither the driver's nor a
+//! Where the host's code asked for an allocation, or made a call: the first frame of the call that is neither the driver's nor a
 //! library's on top of it.
 
 use std::backtrace::Backtrace;

@@ -62,6 +62,9 @@ fn text(findings: &[Finding]) -> String {
                 let _ = writeln!(out, "  allocated at {allocated}");
             }
         }
+        if let Some(host) = &finding.host {
+            let _ = writeln!(out, "  called at {host}");
+        }
         for site in &finding.sites {
             write_site(&mut out, site);
         }
@@ -125,6 +128,9 @@ fn compute_sanitizer(findings: &[Finding]) -> String {
         let _ = writeln!(out, "========= {}", headline(finding));
         if let Some(allocated) = finding.object.as_ref().and_then(|object| object.allocated.as_ref()) {
             let _ = writeln!(out, "=========     allocated at {allocated}");
+        }
+        if let Some(host) = &finding.host {
+            let _ = writeln!(out, "=========     called at {host}");
         }
         for site in &finding.sites {
             let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);
@@ -213,6 +219,7 @@ mod tests {
                 function: "tiled".into(),
                 frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
             }],
+            host: None,
             help: "put `thread::sync_threads()` between the two".into(),
             count: 4064,
             seed: Some(7),

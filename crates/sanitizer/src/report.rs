@@ -96,6 +96,7 @@ impl Reporter {
                 kernel,
                 object,
                 sites,
+                host: None,
                 help: help.into(),
                 count: 1,
                 seed: None,

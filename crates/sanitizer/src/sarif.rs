@@ -31,6 +31,7 @@ fn describe(check: Check) -> &'static str {
         Check::Race => "Two accesses to one place that nothing orders",
         Check::Init => "Use of a value that was never written",
         Check::Barrier => "Barrier that some threads miss",
+        Check::Api => "Call of the driver that failed",
     }
 }
 
@@ -55,6 +56,11 @@ fn result(finding: &Finding, root: &Path) -> Value {
     });
     if let Some((_, first)) = sites.next() {
         result["locations"] = json!([first]);
+    } else if let Some(host) = &finding.host
+        && let Some(file) = &host.file
+    {
+        let function: &str = host.function.as_deref().unwrap_or_default();
+        result["locations"] = json!([beside((file, host.line, 0), function, root)]);
     }
     let others: Vec<Value> = sites
         .enumerate()
@@ -74,15 +80,20 @@ fn result(finding: &Finding, root: &Path) -> Value {
 fn location(site: &Site, kernel: &str, root: &Path) -> Option<Value> {
     let own = |frame: &&Frame| within(&frame.file, root).is_some();
     let frame = site.frames.iter().find(own).or(site.place())?;
-    let uri = within(&frame.file, root).unwrap_or_else(|| format!("file://{}", escaped(&frame.file)));
-    let mut region = json!({ "startLine": frame.line.max(1) });
-    if frame.column > 0 {
-        region["startColumn"] = json!(frame.column);
+    Some(beside((&frame.file, frame.line, frame.column), kernel, root))
+}
+
+/// A place in a file, in a function. A line or column of 0 is not known.
+fn beside((file, line, column): (&str, u32, u32), function: &str, root: &Path) -> Value {
+    let uri = within(file, root).unwrap_or_else(|| format!("file://{}", escaped(file)));
+    let mut region = json!({ "startLine": line.max(1) });
+    if column > 0 {
+        region["startColumn"] = json!(column);
     }
-    Some(json!({
+    json!({
         "physicalLocation": { "artifactLocation": { "uri": uri }, "region": region },
-        "logicalLocations": [{ "name": kernel, "kind": "function" }],
-    }))
+        "logicalLocations": [{ "name": function, "kind": "function" }],
+    })
 }
 
 /// The file's address relative to `root`, if it lies below.
@@ -131,6 +142,7 @@ mod tests {
             sites: vec![site("/home/me/my project/src/lib.rs", 41), site("src/other.rs", 12)],
             help: "put a barrier between the two".into(),
             count: 3,
+            host: None,
             seed: None,
         };
         let document = sarif(&[finding], Path::new("/home/me/my project"));

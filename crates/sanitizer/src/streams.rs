@@ -434,6 +434,7 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
                 .into()
         },
         count: race.words,
+        host: None,
         seed: None,
     }
 }

@@ -316,6 +316,7 @@ mod tests {
             sites: Vec::new(),
             help: "put a barrier between the two".into(),
             count: 1,
+            host: None,
             seed: None,
         });
         let mut run = Command::new("sh");

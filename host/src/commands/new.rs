@@ -415,7 +415,7 @@ mod tests {
         for (file, part) in [
             ("Cargo.toml", "find_cuda_helper = { git = \"https://a.b/c\" }"),
             ("README.md", "Warpsmith's crates come from https://a.b/c: keep `Cargo.lock`"),
-            (".github/workflows/test.yml", "WARPSMITH_CHECK: memory,race,init,barrier"),
+            (".github/workflows/test.yml", "WARPSMITH_CHECK: all"),
         ] {
             let text = fs::read_to_string(folder.path().join(file)).unwrap();
             assert!(text.contains(part) && !text.contains("WARPSMITH/"), "{file}: {text}");

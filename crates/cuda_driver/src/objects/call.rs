@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{Answer, CUresult};
+use crate::failed::Before;
 use crate::fork;
 
 /// The answer of the virtual device for what it does not serve.
@@ -67,9 +68,10 @@ fn served(name: &'static str, per_thread: bool, call: &mut dyn FnMut() -> Answer
         return CUresult::NOT_INITIALIZED;
     }
     let before = PER_THREAD.replace(per_thread);
+    let told = Before::now();
     let answer = caught(name, call);
     PER_THREAD.set(before);
-    answer
+    told.answered(name, answer)
 }
 
 /// A panic is a bug of ours; it must not cross into C.

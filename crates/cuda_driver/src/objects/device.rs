@@ -11,6 +11,7 @@ use crate::abi::{Answer, CUdevice, CUresult};
 use crate::choice::{self, Taken};
 use crate::execution::Execution;
 use crate::fork;
+use crate::objects::explain;
 
 /// The driver version that the virtual device reports: the newest interface whose PTX it reads.
 pub const DRIVER_VERSION: i32 = 13_050;
@@ -106,5 +107,6 @@ pub fn device(number: CUdevice) -> Answer<&'static Device> {
 }
 
 pub fn code_of(error: &virtual_gpu::Error) -> CUresult {
+    explain::because(|| error.to_string());
     CUresult(error.cuda_code())
 }

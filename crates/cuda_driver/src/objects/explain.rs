@@ -2,6 +2,7 @@
 //!
 //! Each line is said once. `WARPSMITH_EXPLAIN=0` silences them, for programs that ask for names which may not be there.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,12 +13,35 @@ use crate::abi::CUresult;
 /// Names that one line lists.
 const LISTED: usize = 6;
 
+thread_local! {
+    /// Why this thread's call under way is refused, for the checks.
+    static WHY: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// A call begins.
+pub fn forget() {
+    WHY.set(None);
+}
+
+/// Why the call under way is refused, if that is known.
+pub fn why() -> Option<String> {
+    WHY.take()
+}
+
+/// Notes for the checks why the call under way will be refused, if nobody knows better.
+pub fn because(why: impl FnOnce() -> String) {
+    if crate::check::sanitizer().is_some() {
+        WHY.with_borrow_mut(|known| _ = known.get_or_insert_with(why));
+    }
+}
+
 /// Says why a call is answered with `code`, and gives the code.
 pub fn refused(code: CUresult, why: impl FnOnce() -> String) -> CUresult {
     static WANTED: OnceLock<bool> = OnceLock::new();
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if *WANTED.get_or_init(|| std::env::var_os("WARPSMITH_EXPLAIN").is_none_or(|value| value != "0")) {
         let why = why();
+        WHY.set(Some(why.clone()));
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         if said.insert(why.clone()) {
             eprintln!("warpsmith: {why}");

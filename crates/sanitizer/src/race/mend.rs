@@ -28,6 +28,28 @@ pub(crate) enum Mend {
 }
 
 impl Mend {
+    const ALL: [Mend; 14] = [
+        Mend::None,
+        Mend::OneLane,
+        Mend::OneThread,
+        Mend::Acquire,
+        Mend::OwnPlace,
+        Mend::Order,
+        Mend::Warp,
+        Mend::Block,
+        Mend::Cluster,
+        Mend::Grid,
+        Mend::Land,
+        Mend::Read,
+        Mend::Proxy,
+        Mend::Atomic,
+    ];
+
+    /// What a finding advises, which may come from another process.
+    pub fn of_help(help: &str) -> Self {
+        Self::ALL.into_iter().find(|mend| mend.help() == help).unwrap_or(Mend::None)
+    }
+
     pub fn of(race: &Race, space: MemorySpace, code: &Code) -> Self {
         let Race { earlier, later, clash, .. } = race;
         let one_block = earlier.block == later.block;

@@ -96,6 +96,14 @@ fn what_comes_back_undefined_names_who_left_it() {
 }
 
 #[test]
+fn a_race_of_many_launches_is_told_once() {
+    let body = ".loc 1 7 3\nst.global.u32 [%rd1], %r1;";
+    let once = one(found(body, Launch::new(1, 64)));
+    let often = one(found_for(90, body, Launch::new(1, 64), 5));
+    assert_eq!(often.count, 5 * once.count);
+}
+
+#[test]
 fn a_barrier_that_a_part_of_a_warp_does_not_see_tells_the_rule_of_its_target() {
     let body = ".loc 1 7 3\nsetp.ge.u32 %p1, %r1, 48; @%p1 bra end; st.global.u32 [%rd2], %r1;\n\
                 .loc 1 8 3\nbar.sync 0;\nend:";
