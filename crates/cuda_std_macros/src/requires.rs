@@ -2,7 +2,8 @@
 //!
 //! The host tests them before a launch, and the kernel takes them for granted. So nothing of a user's own may stand in them, which
 //! could be one thing on the host and another one on the device: a side is a number, `parameter.len()`, `.rows()` or `.cols()`, a
-//! parameter that is an unsigned number, or the sum of two of these.
+//! parameter that is an unsigned number, or the sum of two of these. For the same reason the expansion names `usize` by its whole
+//! path: a module of that name beside the kernel could have an `unchecked_add` of its own, which adds nothing.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -81,7 +82,7 @@ impl Requires {
     pub fn assume(&self) -> TokenStream {
         let relations = self.0.iter().map(|Relation { left, operator, right }| {
             let [left, right] = [left, right].map(|Side(first, second)| match second {
-                Some(second) => quote!(usize::unchecked_add(#first, #second)),
+                Some(second) => quote!(::core::primitive::usize::unchecked_add(#first, #second)),
                 None => quote!(#first),
             });
             quote!(#left #operator #right)
@@ -93,20 +94,24 @@ impl Requires {
     pub fn test(&self, blockwise: &TokenStream) -> TokenStream {
         let tests = self.0.iter().map(|relation| {
             let [left, right] = [&relation.left, &relation.right].map(|Side(first, second)| match second {
-                Some(second) => quote!(usize::checked_add(#first, #second)),
+                Some(second) => quote!(::core::primitive::usize::checked_add(#first, #second)),
                 None => quote!(::core::option::Option::Some(#first)),
             });
             let (operator, text) = (&relation.operator, relation.text());
-            quote! {
-                let (left, right): (::core::option::Option<usize>, ::core::option::Option<usize>) = (#left, #right);
+            // In a block of its own: a parameter may be named `left`, too.
+            quote! {{
+                let (left, right): (
+                    ::core::option::Option<::core::primitive::usize>,
+                    ::core::option::Option<::core::primitive::usize>,
+                ) = (#left, #right);
                 if !left.zip(right).is_some_and(|(left, right)| left #operator right) {
                     return ::core::option::Option::Some(#blockwise::Broken {
                         relation: #text,
-                        left: left.unwrap_or(usize::MAX),
-                        right: right.unwrap_or(usize::MAX),
+                        left: left.unwrap_or(::core::primitive::usize::MAX),
+                        right: right.unwrap_or(::core::primitive::usize::MAX),
                     });
                 }
-            }
+            }}
         });
         quote!(#(#tests)*)
     }

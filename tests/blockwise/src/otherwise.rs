@@ -50,3 +50,31 @@ type Letter = u32;
 pub fn safe_other_element(block: Block<32>, letters: &[Letter], mut out: SliceMut<Letter>) {
     out.write(&block, |_, i| letters[i % letters.len()]);
 }
+
+/// What the expansion of a kernel might take for Rust's own.
+pub mod shadowed {
+    use blockwise::prelude::*;
+
+    /// An `unchecked_add` by which any slice is long enough.
+    #[cfg(target_os = "cuda")]
+    mod usize {
+        #[allow(dead_code)]
+        pub fn unchecked_add(_: core::primitive::usize, _: core::primitive::usize) -> core::primitive::usize {
+            1 << 40
+        }
+    }
+
+    /// Reads far behind the end, which must panic.
+    #[kernel]
+    #[requires(from.len() >= to.len() + beyond)]
+    pub fn safe_reads_beyond(block: Block<32>, beyond: u32, from: &[u32], mut to: SliceMut<u32>) {
+        to.write(&block, |_, i| from[i + (1 << 20)] + beyond);
+    }
+
+    /// Parameters by the names that the expansion has for the sides of a relation.
+    #[kernel]
+    #[requires(left.len() == right.len(), right.len() == left.len(), left.len() == to.len())]
+    pub fn safe_left_and_right(block: Block<32>, left: &[u32], right: &[u32], mut to: SliceMut<u32>) {
+        to.write(&block, |_, i| left[i] + right[i]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use blockwise_kernels::coalescing::safe_offset;
 use blockwise_kernels::histogram::safe_histogram_global;
+use blockwise_kernels::otherwise::shadowed::{safe_left_and_right, safe_reads_beyond};
 use blockwise_kernels::otherwise::{
     safe_other_block, safe_other_element, safe_other_map, safe_other_requirement,
 };
@@ -137,6 +138,19 @@ fn a_kernel_that_host_and_device_compile_differently_is_refused() {
         "kernel `safe_other_requirement` is another one in the PTX than on the host: it requires nothing on the host and len() of \
          parameter 1 == len() of parameter 2 in the PTX"
     );
+}
+
+#[test]
+fn names_beside_a_kernel_do_not_change_what_it_takes_for_granted() {
+    let device = device();
+    let kernel = device.kernel::<safe_left_and_right>(levels()).unwrap();
+    let (from, mut to) = (DeviceBuffer::from_slice(&[3u32; 40]).unwrap(), words(40));
+    device.scope(|scope| scope.launch(&kernel, (&from, &from, &mut to))).unwrap().unwrap();
+    assert_eq!(to.as_host_vec().unwrap(), [6; 40]);
+    let kernel = device.kernel::<safe_reads_beyond>(levels()).unwrap();
+    // The launch ends the device's context: nothing is done with it afterwards.
+    let ended = device.scope(|scope| scope.launch(&kernel, (8u32, &from, &mut to)));
+    assert!(ended.is_err() || ended.unwrap().is_err(), "an element far behind the end was read");
 }
 
 #[test]
