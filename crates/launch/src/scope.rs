@@ -8,6 +8,7 @@ use cust::context::CurrentContext;
 
 use crate::device::Device;
 use crate::error::{Doing, Error};
+use crate::extra;
 use crate::launcher::{Launcher, Shape};
 use crate::safe_argument::SafeArguments;
 
@@ -74,9 +75,9 @@ impl Device {
                 let _ = self.0.synchronize();
             }
         }
-        // A copy from the host may still be on its way, on the stream of its own that `cust` uses.
+        // What was launched before without a scope may still run.
         self.enter()?;
-        CurrentContext::synchronize().doing("finish what was copied")?;
+        CurrentContext::synchronize().doing("finish what was launched before")?;
         let wait = Wait(self);
         let result = launches(&Scope { device: self, scope: PhantomData, env: PhantomData });
         self.synchronize()?;
@@ -120,6 +121,8 @@ impl<'scope> Scope<'scope, '_> {
         let threads = block.into_iter().map(|side| side as usize).product();
         let demands = named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.demands(threads));
         let grid = grid(&demands, choice.grid, self.device.limits().grid).map_err(refuse)?;
+        // A buffer may have been filled within the scope, and the copy still be on its way.
+        extra::finish_copies().doing("finish what was copied")?;
         // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
         // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
         unsafe { kernel.launch(Shape { grid, block, shared: choice.shared }, arguments) }

@@ -48,6 +48,15 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
     u32::try_from(value).map_err(|_| CudaError::InvalidValue)
 }
 
+/// Waits until what `cust` has copied from the host, or set, is there.
+///
+/// Its calls return when the host's memory has been read, which may be before the device's is written: they run on the stream
+/// that has no name, and streams that do not block, such as a [`Device`](crate::Device)'s, do not wait for that one.
+pub fn finish_copies() -> CudaResult<()> {
+    // SAFETY: the null stream is the current context's stream without a name.
+    result(unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) })
+}
+
 /// Sets every byte of `buffer`, after what was launched on `stream`, and waits for it.
 ///
 /// The driver's own blocking fill does not wait for non-blocking streams, nor they for it.
