@@ -4,7 +4,9 @@
 
 pub mod attention;
 pub mod coalescing;
+pub mod diagonals;
 pub mod histogram;
+pub mod levels;
 pub mod otherwise;
 pub mod product;
 pub mod public;

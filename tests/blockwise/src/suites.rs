@@ -16,11 +16,7 @@ pub fn safe_heat_step(
     mut next: MatrixMut<f32, Tiles<16, 16>>,
 ) {
     let (row, col) = (block.y() * 16, block.x() * 16);
-    let (last_row, last_col) = (heat.rows() - 1, heat.cols() - 1);
-    let tile = block.share(tile.fill(&block, |_, (y, x)| {
-        let (row, col) = ((row + y).saturating_sub(1), (col + x).saturating_sub(1));
-        heat.get_or(row.min(last_row), col.min(last_col), 0.0)
-    }));
+    let tile = block.share(tile.fill(&block, |_, (y, x)| at_the_edge(&heat, row + y, col + x)));
     next.write(&block, |_, (y, x)| {
         let own = tile.at(y + 1, x + 1);
         let down = tile.at(y, x + 1) + tile.at(y + 2, x + 1) - 2.0 * own;
@@ -147,5 +143,93 @@ pub fn safe_eliminate(
         let (row, col) = (row + y, col + x);
         let own = from.at(row, col);
         if row > pivot { own - from.at(row, pivot) / at_the_pivot * from.at(pivot, col) } else { own }
+    });
+}
+
+/// How freely a pixel's brightness flows to its neighbours: the less, the more it differs from them (Rodinia, "srad", the first of
+/// two kernels). At an edge a pixel is its own neighbour.
+#[kernel]
+#[requires(image.rows() == flow.rows(), image.cols() == flow.cols())]
+pub fn safe_flow(
+    block: Block<16, 16>,
+    #[shared] tile: Tile<f32, 18, 18>,
+    noise: f32,
+    image: Matrix<f32>,
+    mut flow: MatrixMut<f32, Tiles<16, 16>>,
+) {
+    let (row, col) = (block.y() * 16, block.x() * 16);
+    let tile = block.share(tile.fill(&block, |_, (y, x)| at_the_edge(&image, row + y, col + x)));
+    flow.write(&block, |_, (y, x)| {
+        let own = tile.at(y + 1, x + 1);
+        let apart = [tile.at(y, x + 1), tile.at(y + 2, x + 1), tile.at(y + 1, x), tile.at(y + 1, x + 2)]
+            .map(|neighbour| neighbour - own);
+        let squares = apart.iter().map(|apart| apart * apart).sum::<f32>() / (own * own);
+        let sum = apart.iter().sum::<f32>() / own;
+        let root = 1.0 + 0.25 * sum;
+        let differs = (0.5 * squares - 0.0625 * sum * sum) / (root * root);
+        (1.0 / (1.0 + (differs - noise) / (noise * (1.0 + noise)))).clamp(0.0, 1.0)
+    });
+}
+
+/// The image after a step of that flow (the second kernel of "srad").
+#[kernel]
+#[requires(image.rows() == next.rows(), image.cols() == next.cols(), flow.rows() == next.rows(), flow.cols() == next.cols())]
+pub fn safe_flow_step(
+    block: Block<16, 16>,
+    #[shared] tile: Tile<f32, 18, 18>,
+    #[shared] flows: Tile<f32, 18, 18>,
+    step: f32,
+    image: Matrix<f32>,
+    flow: Matrix<f32>,
+    mut next: MatrixMut<f32, Tiles<16, 16>>,
+) {
+    let (row, col) = (block.y() * 16, block.x() * 16);
+    let (tile, flows) = block.share((
+        tile.fill(&block, |_, (y, x)| at_the_edge(&image, row + y, col + x)),
+        flows.fill(&block, |_, (y, x)| at_the_edge(&flow, row + y, col + x)),
+    ));
+    next.write(&block, |_, (y, x)| {
+        let (own, flow) = (tile.at(y + 1, x + 1), flows.at(y + 1, x + 1));
+        let up_and_left = flow * (tile.at(y, x + 1) - own + tile.at(y + 1, x) - own);
+        let down = flows.at(y + 2, x + 1) * (tile.at(y + 2, x + 1) - own);
+        let right = flows.at(y + 1, x + 2) * (tile.at(y + 1, x + 2) - own);
+        own + 0.25 * step * (up_and_left + down + right)
+    });
+}
+
+/// The element one row above and one column to the left of a place; outside of the matrix the nearest one.
+#[inline(always)]
+fn at_the_edge(matrix: &Matrix<f32>, row: usize, col: usize) -> f32 {
+    let last = (matrix.rows() - 1, matrix.cols() - 1);
+    matrix.get_or(row.saturating_sub(1).min(last.0), col.saturating_sub(1).min(last.1), 0.0)
+}
+
+/// A step of the division of a matrix into a lower and an upper one, from one matrix to another: below the pivot the quotients are
+/// kept, and right of it rows lose their part of the pivot's (Rodinia, "lud"). A block holds its part of the pivot's row and column.
+#[kernel]
+#[requires(pivot < from.rows(), pivot < from.cols(), from.rows() == to.rows(), from.cols() == to.cols())]
+pub fn safe_divide_step(
+    block: Block<16, 16>,
+    #[shared] quotients: Tile<f32, 16, 1>,
+    #[shared] of_pivot: Tile<f32, 1, 16>,
+    pivot: u32,
+    from: Matrix<f32>,
+    mut to: MatrixMut<f32, Tiles<16, 16>>,
+) {
+    let (row, col, pivot) = (block.y() * 16, block.x() * 16, pivot as usize);
+    let at_the_pivot = from.at(pivot, pivot);
+    let (quotients, of_pivot) = block.share((
+        quotients.fill(&block, |_, (y, _)| from.get_or(row + y, pivot, 0.0) / at_the_pivot),
+        of_pivot.fill(&block, |_, (_, x)| from.get_or(pivot, col + x, 0.0)),
+    ));
+    to.write(&block, |_, (y, x)| {
+        let own = from.at(row + y, col + x);
+        if row + y <= pivot || col + x < pivot {
+            own
+        } else if col + x == pivot {
+            quotients.at(y, 0)
+        } else {
+            own - quotients.at(y, 0) * of_pivot.at(0, x)
+        }
     });
 }

@@ -1,6 +1,7 @@
 //! What the kernels compute, on the virtual GPU, at sizes that divide nothing.
 #![forbid(unsafe_code)]
 
+mod levels;
 mod lines;
 mod matrices;
 mod public;
