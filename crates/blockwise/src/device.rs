@@ -3,6 +3,7 @@
 use ::tile::Layout;
 
 use crate::agreement::{NO_MAP, parameter};
+use crate::linear::is_one_to_one;
 use crate::tile::Empty;
 use crate::{Counters, Dynamic, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile};
 
@@ -71,26 +72,37 @@ memory! {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is divided by no map",
     label = "its last type is no map",
-    note = "a `SliceMut` has `OneEach`, `Strided` or `Part<N>`, a `MatrixMut` has `Tiles<R, C>`, `Mirrored<R, C>` or `Rows`"
+    note = "a `SliceMut` has `OneEach`, `Strided` or `Part<N>`, a `MatrixMut` has `Tiles<R, C>`, `Mirrored<R, C>` or `Rows`, either has `Linear<R, C, X, Y, K>`"
 )]
 pub trait Agreed {
     /// The kind, and the map's name and constants.
     const AGREED: [u64; 4];
+
+    /// The constants of a linear map, which must suit the block.
+    const LINEAR: Option<[usize; 5]> = None;
 }
 
 macro_rules! agreed {
-    ($(impl[$($generics:tt)*] $parameter:ty: $kind:literal, $map:expr;)*) => {$(
+    ($(impl[$($generics:tt)*] $parameter:ty: $kind:literal, $map:expr $(, $linear:expr)?;)*) => {$(
         impl<$($generics)*> Agreed for $parameter {
             const AGREED: [u64; 4] = parameter($kind, $map);
+            $(const LINEAR: Option<[usize; 5]> = $linear;)?
         }
     )*};
 }
 agreed! {
     impl[T: Copy] T: "value", NO_MAP;
     impl[T: Element] Matrix<T>: "matrix", NO_MAP;
-    impl[T: Element, M: MatrixMap] MatrixMut<T, M>: "output", M::NUMBERS;
-    impl[T: Element, M: SliceMap] SliceMut<T, M>: "output", M::NUMBERS;
+    impl[T: Element, M: MatrixMap] MatrixMut<T, M>: "output", M::NUMBERS, M::LINEAR;
+    impl[T: Element, M: SliceMap] SliceMut<T, M>: "output", M::NUMBERS, M::LINEAR;
     impl[T: Element] Counters<T>: "counters", NO_MAP;
+}
+
+/// Refuses the constants of a linear map that do not suit the block.
+pub const fn suits(linear: Option<[usize; 5]>, block: [u32; 3]) {
+    if let Some(constants) = linear {
+        is_one_to_one(constants, block);
+    }
 }
 
 /// What a slice to read is: it has no map.

@@ -22,6 +22,10 @@ pub trait SliceMap: crate::output::Sealed {
     /// Its name and its constants: another map has others.
     const NUMBERS: [u64; 3];
 
+    /// The constants of a linear map.
+    #[doc(hidden)]
+    const LINEAR: Option<[usize; 5]> = None;
+
     /// The grid that it asks for, of blocks of so many threads.
     fn demand(len: usize, threads: usize) -> Demand;
 }
@@ -30,6 +34,10 @@ pub trait SliceMap: crate::output::Sealed {
 pub trait MatrixMap: crate::output::Sealed {
     /// Its name and its constants: another map has others.
     const NUMBERS: [u64; 3];
+
+    /// The constants of a linear map.
+    #[doc(hidden)]
+    const LINEAR: Option<[usize; 5]> = None;
 
     /// The grid that it asks for.
     fn demand(rows: usize, cols: usize) -> Demand;

@@ -77,7 +77,9 @@
 //! | [`PerThread`] | a value for each thread, which outlives a closure |
 //! | [`Matrix`] | what is read, with the guard that edges need |
 //! | [`SliceMut`], [`MatrixMut`] | what is written, and the maps that say who owns what |
+//! | [`Linear`] | ownership of one's own choice, by three constants |
 //! | [`Tile`] | shared memory, and its phases |
+//! | [`Tile::conflict_degree`] | bank conflicts, as a constant that a kernel asserts |
 //! | [`Dynamic`] | tiles whose extents are chosen at launch |
 //! | [`RowByRow`] | tiles that are moved by 16 bytes |
 //! | [`Filling`] | copies that run while the block goes on |
@@ -102,11 +104,14 @@
 #![no_std]
 
 extern crate self as blockwise;
+#[cfg(test)]
+extern crate std;
 
 #[doc(hidden)]
 #[path = "device.rs"]
 pub mod __device;
 pub mod agreement;
+mod banks;
 mod block;
 mod collective;
 mod copies;
@@ -114,6 +119,7 @@ mod counter;
 mod dynamic;
 mod grid;
 mod lane;
+mod linear;
 mod marks;
 mod matrix;
 mod output;
@@ -131,6 +137,7 @@ mod warp;
 pub use cuda_std;
 
 pub use ::tile::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled};
+pub use banks::{Banks, Walk};
 pub use block::{Block, BlockToken};
 pub use collective::{Scan, Scratch};
 pub use copies::{Begin, Copying, Filling, Later};
@@ -139,6 +146,7 @@ pub use cuda_std::kernel;
 pub use dynamic::{Dynamic, DynamicTile, Elements, Pairs};
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
 pub use lane::Lane;
+pub use linear::Linear;
 pub use matrix::Matrix;
 pub use output::{MatrixMut, Mirrored, OneEach, Part, Registers, Rows, SliceMut, Strided, Tiles, Turned};
 pub use per_thread::PerThread;

@@ -4,8 +4,9 @@ use core::marker::PhantomData;
 
 use ::tile::{Layout, Plain};
 
+use crate::linear;
 use crate::own::elements;
-use crate::{Block, Element, Thread};
+use crate::{Block, Element, Linear, Thread};
 
 /// A `ROWS` × `COLS` tile in shared memory, laid out as `L` says: a parameter of the kernel that is marked `#[shared]`.
 ///
@@ -76,6 +77,41 @@ impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Ti
     ) -> Tile<T, ROWS, COLS, L, Filled> {
         let t = block.thread();
         elements::<ROWS, COLS, 1, W, H, D>(t, |row, col| {
+            let value = element(t, (row, col));
+            // SAFETY: the element is inside the tile, and this thread's alone until the next barrier.
+            unsafe { *self.first.add(L::place(row, col)) = value };
+        });
+        Tile { first: self.first, layout: PhantomData }
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Tile<T, ROWS, COLS, L, Empty> {
+    /// As [`fill`](Self::fill), and a linear map says which elements are a thread's own.
+    ///
+    /// ```
+    /// # use blockwise::prelude::*;
+    /// # #[kernel]
+    /// # pub fn example(block: Block<256>, #[shared] tile: Tile<f32, 4, 256>) {
+    /// // Thread x has four neighbours of the tile, those from element 4x on.
+    /// let filled = tile.fill_by(Linear::<4, 256, 4, 0, 1>, &block, |t, (row, col)| (256 * row + col) as f32);
+    /// # }
+    /// ```
+    #[inline(always)]
+    pub fn fill_by<
+        const X: usize,
+        const Y: usize,
+        const K: usize,
+        const W: usize,
+        const H: usize,
+        const D: usize,
+    >(
+        self,
+        _: Linear<ROWS, COLS, X, Y, K>,
+        block: &Block<W, H, D>,
+        element: impl for<'t> Fn(Thread<'t, W, H, D>, (usize, usize)) -> T + Sync,
+    ) -> Tile<T, ROWS, COLS, L, Filled> {
+        let t = block.thread();
+        linear::elements::<ROWS, COLS, X, Y, K, W, H, D>(t, |row, col| {
             let value = element(t, (row, col));
             // SAFETY: the element is inside the tile, and this thread's alone until the next barrier.
             unsafe { *self.first.add(L::place(row, col)) = value };

@@ -64,7 +64,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
                     const fn lies_in_shared_memory<S: #device::SharedParameter>() {}
                     lies_in_shared_memory::<#ty>()
                 };
-                const _: usize = <#ty as #device::SharedParameter>::LEN;
+                const _: ::core::primitive::usize = <#ty as #device::SharedParameter>::LEN;
             });
             passed.push(quote!(#device::shared!(#ty)));
             dynamic.push(quote!(<#ty as #device::SharedParameter>::DYNAMIC as usize));
@@ -89,6 +89,14 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             let ty = with_static_lifetimes(&ty);
             let whole = quote!(<#ty as #device::Parameter>);
             agreed.push(quote!(#device::agreed!(<#ty as #device::Agreed>::AGREED, #whole::Element)));
+            let suits = quote_spanned!(ty.span()=> suits(linear, block));
+            checks.extend(quote! {
+                const _: () = {
+                    use #device::suits;
+                    let (linear, block) = (<#ty as #device::Agreed>::LINEAR, #token::SHAPE);
+                    #suits
+                };
+            });
         }
         let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
         let first = parameters.len();

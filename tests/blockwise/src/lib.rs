@@ -7,6 +7,7 @@ pub mod coalescing;
 pub mod diagonals;
 pub mod histogram;
 pub mod levels;
+pub mod linear;
 pub mod otherwise;
 pub mod product;
 pub mod public;

@@ -23,7 +23,7 @@ pub struct Rule {
 }
 
 /// The rules without which programs go wrong.
-pub const RULES: [Rule; 14] = [
+pub const RULES: [Rule; 16] = [
     Rule {
         name: "sharing waits",
         file: "block.rs",
@@ -51,6 +51,20 @@ pub const RULES: [Rule; 14] = [
         text: "let (row, col) = (block.y() * R, block.x() * C);\n        elements",
         without: "let (row, col) = (block.y() * R / 2, block.x() * C);\n        elements",
         shown_by: ("mut out: MatrixMut<u32, Tiles", 1),
+    },
+    Rule {
+        name: "an element of a linear map has one owner",
+        file: "linear.rs",
+        text: "let first = X * t.x()",
+        without: "let first = X * (t.x() / 2)",
+        shown_by: ("mut out: MatrixMut<u32, Linear", 1),
+    },
+    Rule {
+        name: "all elements of a linear map have one",
+        file: "linear.rs",
+        text: "for turn in 0..R * C / (W * H * D) {",
+        without: "for turn in 0..R * C / (W * H * D) - 1 {",
+        shown_by: (".fill_by(", 1),
     },
     Rule {
         name: "an element of a tile has one owner",

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows how kernels are compiled. Which thread owns what is written down as `blockwise` documents it.
 
-use crate::program::{Copied, Expr, Lanes, Map, Operator, Program, Statement};
+use crate::program::{Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement};
 use std::collections::HashMap;
 
 /// What a program is given to read.
@@ -57,6 +57,14 @@ fn owner(program: &Program, [x, y]: [usize; 2], [row, col]: [usize; 2]) -> Optio
             (thread / threads == x).then_some((thread % threads, [0, col]))
         }
         Map::Part(part) => (col / part == x).then(|| (dealt(program, [1, part], [0, col % part]), [0, col])),
+        Map::Line(linear) => {
+            (col / linear.len == x).then(|| (of_linear(program, linear, col % linear.len), [0, col]))
+        }
+        Map::Linear(r, c, linear) => {
+            let place = [row % r, col % c];
+            ([row / r, col / c] == [y, x])
+                .then(|| (of_linear(program, linear, place[0] * c + place[1]), place))
+        }
         Map::Tiles(r, c) => {
             let place = [row % r, col % c];
             ([row / r, col / c] == [y, x]).then(|| (dealt(program, [r, c], place), place))
@@ -66,6 +74,16 @@ fn owner(program: &Program, [x, y]: [usize; 2], [row, col]: [usize; 2]) -> Optio
             ([row / r, col / c] == [x, y]).then(|| (dealt(program, [r, c], place), place))
         }
     }
+}
+
+/// The thread that comes by an element of a linear map, by the definition of the map.
+fn of_linear(program: &Program, Linear { len, x, y, turn }: Linear, element: usize) -> usize {
+    let (threads, width) = (program.threads(), program.block[0]);
+    let is_own = |thread: &usize| {
+        let first = x * (thread % width) + y * (thread / width);
+        (0..len / threads).any(|number| first + turn * number == element)
+    };
+    (0..threads).find(is_own).expect("each element has an owner")
 }
 
 /// The thread that an element of a tile is dealt to: the one of its column where the block is as wide as the tile and its
@@ -211,8 +229,11 @@ impl State<'_> {
     fn filled(&self, number: usize, value: &Expr) -> Vec<u32> {
         let tile = &self.program.tiles[number];
         let places = (0..tile.rows * tile.cols).map(|i| [i / tile.cols, i % tile.cols]);
-        let fill = |place| {
-            let thread = Some(dealt(self.program, [tile.rows, tile.cols], place));
+        let fill = |place: [usize; 2]| {
+            let thread = Some(match tile.linear {
+                Some(linear) => of_linear(self.program, linear, place[0] * tile.cols + place[1]),
+                None => dealt(self.program, [tile.rows, tile.cols], place),
+            });
             self.value(value, At { thread, place, ..At::default() })
         };
         places.map(fill).collect()

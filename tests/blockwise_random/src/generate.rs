@@ -1,6 +1,8 @@
 //! Programs by number: the same number gives the same program.
 
-use crate::program::{Addition, Combine, Copied, Expr, Lanes, Map, Operator, Program, Statement, Tile};
+use crate::program::{
+    Addition, Combine, Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement, Tile,
+};
 
 /// The name of one value a thread that every program has.
 const SUM: usize = 0;
@@ -24,14 +26,22 @@ pub fn program(seed: u64) -> Program {
     let tiles: Vec<Tile> = (0..random.below(4)).map(|_| tile(&mut random, block)).collect();
     let blocks = 1 + random.below(5);
     let edge = |random: &mut Random| 1 + random.below(12);
-    let map = match random.below(5) {
+    let map = match random.below(7) {
         0 => Map::OneEach,
         1 => Map::Strided { blocks },
         2 => Map::Part(random.one_of(&[1, threads, 2 * threads, threads + 3])),
-        3 => Map::Tiles(block[1] * (1 + random.below(2)), block[0]),
+        3 => {
+            let turns = 1 + random.below(4);
+            Map::Line(linear(&mut random, block, turns))
+        }
+        4 => {
+            let turns = 1 + random.below(4);
+            Map::Linear(block[1] * turns, block[0], linear(&mut random, block, turns))
+        }
+        5 => Map::Tiles(block[1] * (1 + random.below(2)), block[0]),
         _ => Map::Mirrored(edge(&mut random), edge(&mut random)),
     };
-    let map = if random.below(4) == 0 && map.is_of_matrix() {
+    let map = if random.below(4) == 0 && matches!(map, Map::Tiles(..) | Map::Mirrored(..)) {
         Map::Tiles(edge(&mut random), edge(&mut random))
     } else {
         map
@@ -39,7 +49,10 @@ pub fn program(seed: u64) -> Program {
     let extents = match map {
         Map::OneEach | Map::Strided { .. } => [1, 1 + random.below(threads * blocks)],
         Map::Part(part) => [1, 1 + random.below(part * blocks)],
-        Map::Tiles(r, c) | Map::Mirrored(r, c) => [1 + random.below(3 * r), 1 + random.below(3 * c)],
+        Map::Line(Linear { len, .. }) => [1, 1 + random.below(len * blocks)],
+        Map::Linear(r, c, _) | Map::Tiles(r, c) | Map::Mirrored(r, c) => {
+            [1 + random.below(3 * r), 1 + random.below(3 * c)]
+        }
     };
     let (input, scalar) = (1 + random.below(300), random.next() as u32);
     let matrix = [1 + random.below(20), 1 + random.below(20)];
@@ -86,6 +99,18 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
+/// A map by which each thread has so many elements: neighbours, or one of each part as long as there are threads, where threads are
+/// counted along x first or along y.
+fn linear(random: &mut Random, [width, height]: [usize; 2], turns: usize) -> Linear {
+    let threads = width * height;
+    let [x, y, turn] = match random.below(3) {
+        0 if turns > 1 => [turns, turns * width, 1],
+        1 => [height, 1, threads],
+        _ => [1, width, threads],
+    };
+    Linear { len: threads * turns, x, y, turn }
+}
+
 fn tile(random: &mut Random, [width, height]: [usize; 2]) -> Tile {
     let (rows, cols) = match random.below(4) {
         0 => (1, width * height),
@@ -98,7 +123,10 @@ fn tile(random: &mut Random, [width, height]: [usize; 2]) -> Tile {
         1 if cols.is_power_of_two() => "Swizzled",
         _ => "Plain",
     };
-    Tile { rows, cols, layout }
+    let threads = width * height;
+    let is_dealt = (rows * cols).is_multiple_of(threads) && random.below(3) == 0;
+    let linear = is_dealt.then(|| linear(random, [width, height], rows * cols / threads));
+    Tile { rows, cols, layout, linear }
 }
 
 /// Where an expression stands.

@@ -17,7 +17,7 @@ macro_rules! before_the_end {
 }
 
 /// At least one for each rule.
-pub const MISTAKES: [Mistake; 16] = [
+pub const MISTAKES: [Mistake; 17] = [
     before_the_end!("a thread reaches the block": "block.each(|t| { if t.x() == 0 { block.each(|_| 0_u32); } });"),
     before_the_end!("a block is made": "let other = Block::<32> {};"),
     before_the_end!("a thread changes what the block sees": "let mut seen = 0_u32; block.each(|t| seen = t.index() as u32);"),
@@ -41,6 +41,7 @@ pub const MISTAKES: [Mistake; 16] = [
     },
     Mistake { name: "nobody waits for a tile that is added to", text: "block.count(tile", instead: "(tile" },
     Mistake { name: "copies are shared that no group has", text: "block.begin(tile", instead: "(tile" },
+    Mistake { name: "an element of a linear map has two owners", text: "{ 1 }>>", instead: "{ 0 }>>" },
     Mistake {
         name: "copies are shared as if they had ended",
         text: "block.share(filling",

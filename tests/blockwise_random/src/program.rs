@@ -37,7 +37,8 @@ impl Program {
             Map::OneEach => [cols.div_ceil(self.threads()), 1],
             Map::Strided { blocks } => [blocks, 1],
             Map::Part(part) => [cols.div_ceil(part), 1],
-            Map::Tiles(r, c) => [cols.div_ceil(c), rows.div_ceil(r)],
+            Map::Line(Linear { len, .. }) => [cols.div_ceil(len), 1],
+            Map::Linear(r, c, _) | Map::Tiles(r, c) => [cols.div_ceil(c), rows.div_ceil(r)],
             Map::Mirrored(r, c) => [rows.div_ceil(r), cols.div_ceil(c)],
         }
     }
@@ -49,21 +50,38 @@ pub struct Tile {
     pub rows: usize,
     pub cols: usize,
     pub layout: &'static str,
+    /// How it is filled, if not as the library chooses.
+    pub linear: Option<Linear>,
+}
+
+/// A linear map of a part of so many elements, and its constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear {
+    pub len: usize,
+    pub x: usize,
+    pub y: usize,
+    pub turn: usize,
 }
 
 /// How the output is divided.
 #[derive(Clone, Copy, Debug)]
 pub enum Map {
     OneEach,
-    Strided { blocks: usize },
+    Strided {
+        blocks: usize,
+    },
     Part(usize),
+    /// Of a slice.
+    Line(Linear),
+    /// Of a matrix, by tiles of so many rows and columns.
+    Linear(usize, usize, Linear),
     Tiles(usize, usize),
     Mirrored(usize, usize),
 }
 
 impl Map {
     pub fn is_of_matrix(self) -> bool {
-        matches!(self, Self::Tiles(..) | Self::Mirrored(..))
+        matches!(self, Self::Linear(..) | Self::Tiles(..) | Self::Mirrored(..))
     }
 }
 

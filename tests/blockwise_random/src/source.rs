@@ -1,6 +1,6 @@
 //! Programs as Rust.
 
-use crate::program::{Combine, Copied, Expr, Lanes, Map, Operator, Program, Statement};
+use crate::program::{Combine, Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement};
 use std::fmt::Write;
 
 /// A crate of kernels without `unsafe`.
@@ -33,6 +33,8 @@ fn kernel(program: &Program, text: &mut String) {
         Map::OneEach => "SliceMut<u32>".to_owned(),
         Map::Strided { .. } => "SliceMut<u32, Strided>".to_owned(),
         Map::Part(part) => format!("SliceMut<u32, Part<{part}>>"),
+        Map::Line(map) => format!("SliceMut<u32, {}>", linear(1, map.len, map)),
+        Map::Linear(r, c, map) => format!("MatrixMut<u32, {}>", linear(r, c, map)),
         Map::Tiles(r, c) => format!("MatrixMut<u32, Tiles<{r}, {c}>>"),
         Map::Mirrored(r, c) => format!("MatrixMut<u32, Mirrored<{r}, {c}>>"),
     };
@@ -53,6 +55,12 @@ fn kernel(program: &Program, text: &mut String) {
         put!(text, "    out.update(&block, |t, {place}, current| {});\n", printer.expr(replaced));
     }
     text.push_str("}\n");
+}
+
+/// A linear map. Where its turns are neighbours the constant has braces, by which a mistake finds it.
+fn linear(rows: usize, cols: usize, Linear { x, y, turn, .. }: Linear) -> String {
+    let turn = if turn == 1 { "{ 1 }".to_owned() } else { turn.to_string() };
+    format!("Linear<{rows}, {cols}, {x}, {y}, {turn}>")
 }
 
 struct Printer<'a> {
@@ -83,9 +91,7 @@ impl Printer<'_> {
                         let all: Vec<String> = fills.iter().map(|(tile, value)| each(*tile, value)).collect();
                         if let [only] = &all[..] { only.clone() } else { format!("({})", all.join(", ")) }
                     };
-                    let filled = list(&|tile, value| {
-                        format!("tile{tile}.fill(&block, |t, (y, x)| {})", self.expr(value))
-                    });
+                    let filled = list(&|tile, value| self.fill(tile, value));
                     let (tiles, shared) =
                         (list(&|tile, _| format!("tile{tile}")), list(&|tile, _| format!("shared{tile}")));
                     put!(
@@ -98,11 +104,11 @@ impl Printer<'_> {
                 Statement::Copies(copies) => self.copies(copies, depth, text),
                 Statement::Count(tile, addition, body) => {
                     let (rows, cols) = (self.program.tiles[*tile].rows, self.program.tiles[*tile].cols);
-                    let (fill, value) = (self.expr(&addition.fill), self.expr(&addition.value));
+                    let (fill, value) = (self.fill(*tile, &addition.fill), self.expr(&addition.value));
                     let (row, col) = (self.expr(&addition.row), self.expr(&addition.col));
                     put!(
                         text,
-                        "{{\n{indent}    let counting = block.count(tile{tile}.fill(&block, |t, (y, x)| {fill}));\n{indent}    \
+                        "{{\n{indent}    let counting = block.count({fill});\n{indent}    \
                          block.each(|t| {{ counting.add(t, ({row} as usize % {rows}, {col} as usize % {cols}), {value}); }});\n{indent}    \
                          let shared{tile} = block.share(counting);\n"
                     );
@@ -110,11 +116,7 @@ impl Printer<'_> {
                     put!(text, "{indent}    tile{tile} = block.reuse(shared{tile});\n{indent}}}\n");
                 }
                 Statement::Exchange(tile, fill, distances, body) => {
-                    put!(
-                        text,
-                        "{{\n{indent}    let filled = tile{tile}.fill(&block, |t, (y, x)| {});\n",
-                        self.expr(fill)
-                    );
+                    put!(text, "{{\n{indent}    let filled = {};\n", self.fill(*tile, fill));
                     for distance in distances {
                         put!(
                             text,
@@ -168,6 +170,18 @@ impl Printer<'_> {
                     put!(text, "{indent}}}\n");
                 }
             }
+        }
+    }
+
+    fn fill(&self, number: usize, value: &Expr) -> String {
+        let tile = &self.program.tiles[number];
+        let value = self.expr(value);
+        match tile.linear {
+            Some(map) => {
+                let map = linear(tile.rows, tile.cols, map).replacen('<', "::<", 1);
+                format!("tile{number}.fill_by({map}, &block, |t, (y, x)| {value})")
+            }
+            None => format!("tile{number}.fill(&block, |t, (y, x)| {value})"),
         }
     }
 

@@ -6,7 +6,7 @@ use super::Sealed;
 use crate::agreement::word;
 use crate::grid::{Axis, Demand, MatrixMap, line};
 use crate::own::elements;
-use crate::{Block, Element, Thread};
+use crate::{Block, Element, Linear, Thread, linear};
 
 /// A row-major matrix in global memory that a kernel writes, divided among blocks and threads by the map `M`. On the host it is
 /// a `&mut DeviceMatrix<T>`, and the map decides the grid of the launch.
@@ -17,6 +17,7 @@ use crate::{Block, Element, Thread};
 /// | [`Mirrored<R, C>`](Mirrored) | `R` × `C` from row x · `R` and column y · `C` | row and column in the tile |
 /// | [`Turned<R, C>`](Turned) | as of `Mirrored<R, C>`, its columns dealt as else its rows | row and column in the tile |
 /// | [`Registers<R, C, M, N, V>`](Registers) | as of `Tiles<R, C>` | row and column among the thread's own `M` × `N` |
+/// | [`Linear<R, C, X, Y, K>`](Linear) | as of `Tiles<R, C>`, dealt as the constants say | row and column in the tile |
 /// | [`Rows`] | row x | the column |
 ///
 /// ```
@@ -178,6 +179,11 @@ writes! {
                 visit((r, c), (row + r / V * (V * H) + r % V, col + c / V * (V * W) + c % V));
             }
         }
+    };
+    impl[const R: usize, const C: usize, const X: usize, const Y: usize, const K: usize] Linear<R, C, X, Y, K>, (usize, usize):
+    |block, t, _, visit| {
+        let (row, col) = (block.y() * R, block.x() * C);
+        linear::elements::<R, C, X, Y, K, W, H, D>(t, |y, x| visit((y, x), (row + y, col + x)));
     };
     impl[] Rows, usize: |block, t, cols, visit| {
         let mut col = t.index();

@@ -6,7 +6,7 @@ use super::Sealed;
 use crate::agreement::word;
 use crate::grid::{Axis, Demand, SliceMap, line};
 use crate::own::elements;
-use crate::{Block, Element, Thread};
+use crate::{Block, Element, Linear, Thread, linear};
 
 /// A slice in global memory that a kernel writes, divided among threads by the map `M`. On the host it is a
 /// `&mut DeviceBuffer<T>`, and the map decides the grid of the launch.
@@ -16,6 +16,7 @@ use crate::{Block, Element, Thread};
 /// | [`OneEach`] | thread *i* of the grid |
 /// | [`Strided`] | thread *i* mod the number of threads: any number of blocks will do |
 /// | [`Part<N>`](Part) | block *i* / `N`: its threads by turns |
+/// | [`Linear<1, N, X, Y, K>`](Linear) | block *i* / `N`: its threads as the constants say |
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -124,5 +125,9 @@ writes! {
     impl[const N: usize] Part<N>, usize: |block, t, _, visit| {
         let first = block.x() * N;
         elements::<1, N, 1, W, H, D>(t, |_, i| visit(first + i, first + i));
+    };
+    impl[const R: usize, const C: usize, const X: usize, const Y: usize, const K: usize] Linear<R, C, X, Y, K>, usize: |block, t, _, visit| {
+        let first = block.x() * R * C;
+        linear::elements::<R, C, X, Y, K, W, H, D>(t, |row, col| visit(first + row * C + col, first + row * C + col));
     };
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod levels;
+mod linear;
 mod lines;
 mod matrices;
 mod public;
