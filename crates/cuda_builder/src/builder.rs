@@ -242,7 +242,7 @@ impl CudaBuilder {
             .ok_or_else(|| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone()))?;
         project::check_header(&crate_path)?;
         // Before all else: without these edits, another build script may fail first.
-        if std::env::var_os("OUT_DIR").is_some()
+        if is_build_script()
             && let Some(package) = std::env::var_os("CARGO_MANIFEST_DIR")
         {
             for missing in project::missing_edits(Path::new(&package)) {
@@ -337,11 +337,16 @@ impl CudaBuilder {
             write(path, output.functions.as_bytes())?;
         }
         // At the very end: cargo shows all that a failed build script printed, and these would stand above the error.
-        for file in dependencies {
+        for file in dependencies.iter().filter(|_| is_build_script()) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
         Ok(path)
     }
+}
+
+/// Whether cargo reads what is printed.
+fn is_build_script() -> bool {
+    std::env::var_os("OUT_DIR").is_some()
 }
 
 /// All that the lowering depends on but the bitcode. This crate's own sources stand for the program: build scripts of other
