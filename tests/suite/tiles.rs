@@ -104,7 +104,8 @@ fn scanned(group: &[u64]) -> Vec<[u64; 3]> {
     let total = group.iter().copied().fold(1, then);
     let mut before = 1;
     let each = group.iter().map(|&own| {
-        let exclusive = std::mem::replace(&mut before, then(before, own));
+        let exclusive = before;
+        before = then(before, own);
         [exclusive, before, total]
     });
     each.collect()
