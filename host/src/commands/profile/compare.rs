@@ -152,9 +152,12 @@ fn changes<'a>(
     changes
 }
 
+/// What a row of the table tells of a side, by its name.
+type Measure<T> = (&'static str, fn(&Side) -> T);
+
 /// What is counted of a kernel, before and after, a row each; what is nothing on both sides has none.
 fn measures(before: &Side, after: &Side) -> Vec<Vec<String>> {
-    let counts: [(&str, fn(&Side) -> u64); 8] = [
+    let counts: [Measure<u64>; 8] = [
         ("launches", |side| side.launches as u64),
         ("warp instructions", |side| side.work.warp_instructions),
         ("shared wavefronts", |side| side.work.counters.shared().wavefronts),
@@ -164,11 +167,11 @@ fn measures(before: &Side, after: &Side) -> Vec<Vec<String>> {
         ("sectors written", |side| side.work.counters.global_written().sectors),
         ("sectors of atomics", |side| side.work.counters.global_atomic.sectors),
     ];
-    let sizes: [(&str, fn(&Side) -> u64); 2] = [
+    let sizes: [Measure<u64>; 2] = [
         ("distinct bytes read, by block", |side| side.work.distinct.by_block),
         ("distinct bytes read, by launch", |side| side.work.distinct.by_launch),
     ];
-    let ratios: [(&str, fn(&Side) -> Option<f64>); 2] = [
+    let ratios: [Measure<Option<f64>>; 2] = [
         ("active lanes", |side| side.work.active_lanes()),
         ("fetches of a byte by a block", |side| side.work.fetches()),
     ];
