@@ -23,23 +23,44 @@ pub struct Device {
     stream: Stream,
     limits: Limits,
     is_virtual: bool,
+    index: u32,
     context: Context,
 }
 
 impl Device {
-    /// Opens the device asked for. A process has one kind of device: to ask for another later is an error.
+    /// Opens the first device of the kind asked for. A process has one kind: to ask for another later is an error.
     pub fn open(wish: Wish) -> Result<Self, Error> {
-        let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
-        if is_virtual {
-            warpsmith_cuda::profile::check_file().map_err(Error::Profile)?;
-        }
-        cust::init(cust::CudaFlags::empty()).doing("start the driver")?;
-        let device = CudaDevice::get_device(0).doing("take the first device")?;
+        Self::open_at(wish, 0)
+    }
+
+    /// Opens the device of this index, and makes its context current in this thread.
+    ///
+    /// A program with several devices calls [`enter`](Self::enter) before it allocates or launches on another one.
+    pub fn open_at(wish: Wish, index: u32) -> Result<Self, Error> {
+        let is_virtual = start(wish)?;
+        let device =
+            CudaDevice::get_device(index).doing(format!("take device {index} of {}", count_started()?))?;
         let limits = Limits::of(device).doing("read the device's limits")?;
         let context = Context::new(device).doing("make a context")?;
         context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
-        Ok(Self { modules: Modules::default(), stream, limits, is_virtual, context })
+        Ok(Self { modules: Modules::default(), stream, limits, is_virtual, index, context })
+    }
+
+    /// Opens all devices of the kind asked for. The first one's context is current afterwards.
+    pub fn all(wish: Wish) -> Result<Vec<Self>, Error> {
+        let count = Self::count(wish)?;
+        let all = (0..count).map(|index| Self::open_at(wish, index)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(first) = all.first() {
+            first.enter()?;
+        }
+        Ok(all)
+    }
+
+    /// How many devices of the kind asked for there are.
+    pub fn count(wish: Wish) -> Result<u32, Error> {
+        start(wish)?;
+        count_started()
     }
 
     /// Opens the device that `WARPSMITH_DEVICE` names. If it names none, that is a GPU if there is one, else the virtual
@@ -61,6 +82,16 @@ impl Device {
     /// What it can do.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Which of the process's devices it is, from 0.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// `cust`'s context.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     /// The stream on which launches run.
@@ -105,4 +136,18 @@ impl Device {
         let whole = self.is_virtual || std::ptr::eq(level, &levels.all()[0]);
         self.modules.get(level, (!whole).then_some(kernel))
     }
+}
+
+/// Starts the driver of the kind asked for, and says whether its devices are virtual.
+fn start(wish: Wish) -> Result<bool, Error> {
+    let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
+    if is_virtual {
+        warpsmith_cuda::profile::check_file().map_err(Error::Profile)?;
+    }
+    cust::init(cust::CudaFlags::empty()).doing("start the driver")?;
+    Ok(is_virtual)
+}
+
+fn count_started() -> Result<u32, Error> {
+    CudaDevice::num_devices().doing("count the devices")
 }

@@ -1,7 +1,8 @@
 //! What `cust` 0.3 lacks of the driver API, made safe: larger dynamic shared memory, the carve-out, cooperative and
-//! cluster launches, tensor maps, and the compiler's log of a module that does not load.
+//! cluster launches, tensor maps, copies between devices, and the compiler's log of a module that does not load.
 
 mod extended;
+pub mod peer;
 mod tensor_map;
 
 pub use extended::{Extended, launch_extended};
@@ -158,6 +159,11 @@ fn result(code: sys::CUresult) -> CudaResult<()> {
         Code::CUDA_ERROR_LAUNCH_TIMEOUT => Err(CudaError::LaunchTimeout),
         Code::CUDA_ERROR_LAUNCH_FAILED => Err(CudaError::LaunchFailed),
         Code::CUDA_ERROR_NOT_SUPPORTED => Err(CudaError::NotSupported),
+        Code::CUDA_ERROR_INVALID_HANDLE => Err(CudaError::InvalidHandle),
+        Code::CUDA_ERROR_INVALID_DEVICE => Err(CudaError::InvalidDevice),
+        Code::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED => Err(CudaError::PeerAccessUnsupported),
+        Code::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Err(CudaError::PeerAccessAlreadyEnabled),
+        Code::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED => Err(CudaError::PeerAccessNotEnabled),
         _ => Err(CudaError::UnknownError),
     }
 }
