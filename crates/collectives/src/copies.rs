@@ -1,0 +1,357 @@
+//! Ranks whose devices are virtual, all of one process: copies between them do what NCCL does on real ones.
+//!
+//! A call is carried out when the last of its ranks comes to it, by the thread that does. It is put on the ranks' own streams:
+//! each waits until all have come to the call, takes what it is to get, and waits until all have taken theirs, so that what
+//! runs beside a call that it should wait for is found by the checks. Sums are the host's, in the order of the ranks.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cust::memory::LockedBuffer;
+use cust::stream::Stream;
+use cust::sys;
+use warpsmith_launch::Device;
+use warpsmith_launch::extra::peer::{self, Moment, Place};
+
+use crate::call::{Ask, Call, Kind, parts};
+use crate::communicator::Engine;
+use crate::element::Reduction;
+use crate::error::{Error, OnRank, named};
+
+/// Ranks that make their calls together.
+pub(crate) struct Team {
+    state: Mutex<State>,
+    changed: Condvar,
+    timeout: Duration,
+    /// What sums are made in, on the host, until they have been made.
+    staged: Mutex<Vec<Staged>>,
+}
+
+/// The memory of a sum that streams have yet to come to. It is locked: copies from other memory would not wait for their turn.
+struct Staged {
+    memory: ManuallyDrop<Vec<LockedBuffer<u8>>>,
+    done: Arc<AtomicBool>,
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // What a stream may still use is never freed: so it is after an error.
+        if self.done.load(Ordering::Acquire) {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.memory) };
+        }
+    }
+}
+
+struct State {
+    /// The calls that each rank has come to and that have not been carried out, in its order.
+    posted: Vec<VecDeque<Posted>>,
+    tickets: u64,
+    /// What became of calls, until who made them asks.
+    answers: Vec<(u64, Result<(), Error>)>,
+}
+
+/// A rank's call.
+#[derive(Clone, Copy)]
+struct Posted {
+    ticket: u64,
+    rank: usize,
+    device: NonNull<Device>,
+    stream: NonNull<Stream>,
+    ask: Ask,
+}
+
+// SAFETY: who posts a call keeps its device and stream until it has been carried out, or takes it back.
+unsafe impl Send for Posted {}
+
+impl Posted {
+    fn device(&self) -> &Device {
+        // SAFETY: as above.
+        unsafe { self.device.as_ref() }
+    }
+
+    fn stream(&self) -> &Stream {
+        // SAFETY: as above.
+        unsafe { self.stream.as_ref() }
+    }
+
+    fn moment(&self) -> Result<Moment, Error> {
+        Moment::of(self.device(), self.stream()).on(self.rank, "mark a moment of its stream")
+    }
+
+    /// A place in the device's memory, so many bytes behind an address.
+    fn place(&self, address: u64, bytes: usize) -> Place<'_> {
+        Place { device: self.device(), address: address + bytes as u64 }
+    }
+}
+
+impl Team {
+    pub fn new(ranks: usize, timeout: Duration) -> Self {
+        let posted = (0..ranks).map(|_| VecDeque::new()).collect();
+        let state = Mutex::new(State { posted, tickets: 0, answers: Vec::new() });
+        Self { state, changed: Condvar::new(), timeout, staged: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Posts calls, carries out what can be, and waits for the rest.
+    fn make(&self, calls: &[&Call<'_>]) -> Result<(), Error> {
+        let mut state = self.state();
+        let mut own = Vec::new();
+        for call in calls {
+            state.tickets += 1;
+            let ticket = state.tickets;
+            let (device, stream) = (NonNull::from(call.rank.device), NonNull::from(call.stream));
+            let posted = Posted { ticket, rank: call.rank.rank, device, stream, ask: call.ask };
+            state.posted[posted.rank].push_back(posted);
+            own.push(ticket);
+        }
+        while let Some(matching) = state.matching() {
+            // Under the lock: what follows on the same streams is put there later.
+            let result = matching.and_then(|posted| self.perform(&posted).map(|()| posted));
+            let tickets: Vec<u64> = match &result {
+                Ok(posted) => posted.iter().map(|posted| posted.ticket).collect(),
+                Err(_) => state.posted.iter().filter_map(|queue| queue.front()).map(|p| p.ticket).collect(),
+            };
+            for queue in &mut state.posted {
+                queue.retain(|posted| !tickets.contains(&posted.ticket));
+            }
+            let answer = result.map(|_| ());
+            state.answers.extend(tickets.into_iter().map(|ticket| (ticket, answer.clone())));
+            self.changed.notify_all();
+        }
+        let until = Instant::now() + self.timeout;
+        let mut outcome = Ok(());
+        while let Some(&ticket) = own.last() {
+            if let Some(at) = state.answers.iter().position(|(answered, _)| *answered == ticket) {
+                outcome = outcome.and(state.answers.swap_remove(at).1);
+                own.pop();
+            } else if let Some(remains) = until.checked_duration_since(Instant::now()) {
+                state = self.changed.wait_timeout(state, remains).unwrap_or_else(PoisonError::into_inner).0;
+            } else {
+                let late = self.late(&state, ticket);
+                for queue in &mut state.posted {
+                    queue.retain(|posted| !own.contains(&posted.ticket));
+                }
+                state.answers.retain(|(answered, _)| !own.contains(answered));
+                return Err(late);
+            }
+        }
+        outcome
+    }
+
+    /// Carries out a call of all ranks, in their order, or a send and its receive.
+    fn perform(&self, posted: &[Posted]) -> Result<(), Error> {
+        all_wait_for_all(posted)?;
+        let kind = posted[0].ask.kind;
+        for to in posted {
+            match kind {
+                Kind::Send { .. } if matches!(to.ask.kind, Kind::Receive { .. }) => {
+                    take(to, 0, &posted[0], 0)?
+                }
+                Kind::Send { .. } | Kind::Receive { .. } => {}
+                Kind::Broadcast { root } => take(to, 0, &posted[root], 0)?,
+                Kind::AllGather => {
+                    for from in posted {
+                        take(to, from.rank * from.ask.bytes(), from, 0)?;
+                    }
+                }
+                Kind::AllToAll => {
+                    for from in posted {
+                        take(to, from.rank * from.ask.bytes(), from, to.rank * from.ask.bytes())?;
+                    }
+                }
+                Kind::ReduceScatter(how) => {
+                    self.reduce(
+                        to,
+                        0,
+                        posted,
+                        to.rank * to.ask.bytes()..(to.rank + 1) * to.ask.bytes(),
+                        how,
+                    )?;
+                }
+                Kind::AllReduce(how) => {
+                    let part = part(&to.ask, posted.len(), to.rank);
+                    self.reduce(to, part.start, posted, part, how)?;
+                }
+            }
+        }
+        if let Kind::AllReduce(_) = kind {
+            all_wait_for_all(posted)?;
+            for to in posted {
+                for from in posted.iter().filter(|from| from.rank != to.rank) {
+                    let part = part(&from.ask, posted.len(), from.rank);
+                    let (at, bytes) = (from.place(from.ask.receive, part.start), part.len());
+                    copy(to, to.place(to.ask.receive, part.start), at, bytes)?;
+                }
+            }
+        }
+        all_wait_for_all(posted)
+    }
+
+    /// Lets a rank take the reduction of these bytes of all ranks.
+    fn reduce(
+        &self,
+        to: &Posted,
+        to_offset: usize,
+        all: &[Posted],
+        range: std::ops::Range<usize>,
+        how: Reduction,
+    ) -> Result<(), Error> {
+        let bytes = range.len();
+        let mut staged = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        staged.retain(|staged| !staged.done.load(Ordering::Acquire));
+        if bytes == 0 {
+            return Ok(());
+        }
+        to.device().enter().on(to.rank, "take its device")?;
+        let stream = to.stream().as_inner();
+        let locked = || LockedBuffer::new(&0, bytes).on(to.rank, "lock memory for a sum");
+        let mut memory = all.iter().map(|_| locked()).collect::<Result<Vec<_>, _>>()?;
+        let addresses: Vec<usize> = memory.iter_mut().map(|part| part.as_mut_ptr() as usize).collect();
+        let done = Arc::new(AtomicBool::new(false));
+        staged.push(Staged { memory: ManuallyDrop::new(memory), done: done.clone() });
+        for (from, &at) in all.iter().zip(&addresses) {
+            let address = from.ask.send + range.start as u64;
+            // SAFETY: the memory has these bytes and stays until the stream has come to the last call below.
+            copied(to.rank, unsafe { sys::cuMemcpyDtoHAsync_v2(at as *mut c_void, address, bytes, stream) })?;
+        }
+        let (element, first) = (to.ask.element, addresses[0]);
+        peer::on_host(to.stream(), move || {
+            // SAFETY: the memory is there, and nobody else uses it while the stream is here.
+            let bytes_at =
+                |&address: &usize| unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+            if let [first, others @ ..] = &addresses[..] {
+                others.iter().for_each(|other| how.combine(element, bytes_at(first), bytes_at(other)));
+            }
+        })
+        .on(to.rank, "add what ranks have")?;
+        let target = to.ask.receive + to_offset as u64;
+        // SAFETY: as above.
+        copied(to.rank, unsafe { sys::cuMemcpyHtoDAsync_v2(target, first as *const c_void, bytes, stream) })?;
+        peer::on_host(to.stream(), move || done.store(true, Ordering::Release)).on(to.rank, "end a sum")
+    }
+
+    fn late(&self, state: &State, ticket: u64) -> Error {
+        let posted = state.posted.iter().flatten().find(|posted| posted.ticket == ticket);
+        let absent: Vec<usize> = state
+            .posted
+            .iter()
+            .enumerate()
+            .filter(|(_, queue)| queue.is_empty())
+            .map(|(rank, _)| rank)
+            .collect();
+        Error::Late {
+            here: posted.map_or(0, |posted| posted.rank),
+            waited: self.timeout,
+            call: posted.map_or_else(String::new, |posted| posted.ask.words()),
+            behind: format!(
+                "{} made no call that fits; a thread that serves several ranks makes their calls together",
+                named(&absent)
+            ),
+        }
+    }
+}
+
+impl State {
+    /// Calls that can be carried out together: one of each rank, or a send and its receive; or why those that are next cannot.
+    fn matching(&self) -> Option<Result<Vec<Posted>, Error>> {
+        if let Some(pair) = self.pair() {
+            return Some(pair);
+        }
+        let fronts: Vec<Posted> = self.posted.iter().filter_map(|queue| queue.front().copied()).collect();
+        let collective =
+            |posted: &Posted| !matches!(posted.ask.kind, Kind::Send { .. } | Kind::Receive { .. });
+        if fronts.is_empty() || fronts.len() < self.posted.len() || !fronts.iter().all(collective) {
+            return None;
+        }
+        let same = |a: &Ask, b: &Ask| (a.kind, a.element, a.count) == (b.kind, b.element, b.count);
+        match fronts.iter().find(|other| !same(&other.ask, &fronts[0].ask)) {
+            Some(other) => Some(Err(mismatch(&fronts[0], other))),
+            None => Some(Ok(fronts)),
+        }
+    }
+
+    /// A send and its receive, neither behind a call of all ranks.
+    fn pair(&self) -> Option<Result<Vec<Posted>, Error>> {
+        let waiting = |rank: usize| {
+            let between =
+                |posted: &&Posted| matches!(posted.ask.kind, Kind::Send { .. } | Kind::Receive { .. });
+            self.posted[rank].iter().take_while(between)
+        };
+        for send in (0..self.posted.len()).flat_map(waiting) {
+            let Kind::Send { to } = send.ask.kind else { continue };
+            let receive = waiting(to).find(|posted| posted.ask.kind == Kind::Receive { from: send.rank });
+            if let Some(receive) = receive {
+                let fits = (send.ask.element, send.ask.count) == (receive.ask.element, receive.ask.count);
+                return Some(if fits { Ok(vec![*send, *receive]) } else { Err(mismatch(send, receive)) });
+            }
+        }
+        None
+    }
+}
+
+fn mismatch(one: &Posted, other: &Posted) -> Error {
+    Error::Mismatch { here: one.rank, call: one.ask.words(), rank: other.rank, other: other.ask.words() }
+}
+
+/// Makes calls, those of each team together.
+pub(crate) fn launch(calls: &[Call<'_>]) -> Result<(), Error> {
+    let _current = peer::Current::keep();
+    let mut teams: Vec<(&Arc<Team>, Vec<&Call<'_>>)> = Vec::new();
+    for call in calls {
+        let Engine::Copies(team) = &call.rank.engine else {
+            let problem = "some ranks' devices are real and some are virtual".into();
+            return Err(Error::Call { rank: call.rank.rank, call: call.ask.words(), problem });
+        };
+        match teams.iter_mut().find(|(other, _)| Arc::ptr_eq(other, team)) {
+            Some((_, calls)) => calls.push(call),
+            None => teams.push((team, vec![call])),
+        }
+    }
+    teams.into_iter().try_for_each(|(team, calls)| team.make(&calls))
+}
+
+/// The bytes of a rank's part of a call's elements.
+fn part(ask: &Ask, ranks: usize, rank: usize) -> std::ops::Range<usize> {
+    let (part, size) = (parts(ask.count, ranks, rank), ask.element.size());
+    part.start * size..part.end * size
+}
+
+/// What is next on each rank's stream waits for what is on all others'.
+fn all_wait_for_all(posted: &[Posted]) -> Result<(), Error> {
+    let moments = posted.iter().map(Posted::moment).collect::<Result<Vec<_>, _>>()?;
+    for (index, one) in posted.iter().enumerate() {
+        for (_, moment) in moments.iter().enumerate().filter(|(other, _)| *other != index) {
+            moment.before(one.stream()).on(one.rank, "wait for another rank's stream")?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a rank take a call's bytes of another.
+fn take(to: &Posted, to_offset: usize, from: &Posted, from_offset: usize) -> Result<(), Error> {
+    let (at, bytes) = (from.place(from.ask.send, from_offset), to.ask.bytes());
+    copy(to, to.place(to.ask.receive, to_offset), at, bytes)
+}
+
+fn copy(on: &Posted, to: Place<'_>, from: Place<'_>, bytes: usize) -> Result<(), Error> {
+    on.device().enter().on(on.rank, "take its device")?;
+    // SAFETY: `Call`'s buffers were compared with what it needs, and are borrowed until it has been put on the streams; what
+    // frees them waits for the device.
+    unsafe { peer::copy(to, from, bytes, on.stream()) }.on(on.rank, "copy from another rank")
+}
+
+fn copied(rank: usize, code: sys::CUresult) -> Result<(), Error> {
+    match code {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        code => Err(Error::Driver { rank, problem: format!("cannot copy what is to be added: {code:?}") }),
+    }
+}

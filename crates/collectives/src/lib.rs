@@ -1,0 +1,57 @@
+//! Several GPUs that work together: NCCL's calls on `cust`'s buffers and streams.
+//!
+//! - [`Communicator`] is one rank: a device among others, those of one process ([`Communicator::all`]) or one of each process
+//!   ([`Communicator::of_job`], by the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
+//! - [`Call`] is what a rank asks of all or of another; [`together`] makes several as one.
+//! - [`Error`] names the rank and the call: one that died, one that never came, one that says something else.
+//! - [`Nccl`] is opened at run time (`libnccl.so.2`); nothing is needed to build.
+//!
+//! Where the devices are virtual, copies between them or messages between processes do what NCCL does, with the same results
+//! up to the order of sums. They are for tests and for learning: they take no time of a GPU's, and say none.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use warpsmith_collectives::{Communicator, Reduction, together};
+//! use warpsmith_launch::cust::memory::DeviceBuffer;
+//! use warpsmith_launch::{Device, Wish};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let devices = Device::all(Wish::Virtual)?; // as many as WARPSMITH_DEVICES says
+//! let ranks = Communicator::all(&devices, Duration::from_secs(60))?;
+//! let mut buffers = Vec::new();
+//! for device in &devices {
+//!     device.enter()?;
+//!     buffers.push(DeviceBuffer::from_slice(&[1.0f32; 1000])?);
+//! }
+//! let calls = ranks.iter().zip(&mut buffers).map(|(rank, x)| rank.all_reduce_in_place(x, Reduction::Sum));
+//! together(calls.collect::<Result<Vec<_>, _>>()?)?;
+//! for (rank, x) in ranks.iter().zip(&buffers) {
+//!     rank.synchronize()?;
+//!     assert!(x.as_host_vec()?.iter().all(|&sum| sum == ranks.len() as f32));
+//! }
+//! # Ok(()) }
+//! ```
+#![warn(missing_docs)]
+
+mod call;
+mod communicator;
+mod copies;
+mod element;
+mod error;
+mod frame;
+mod hub;
+mod job;
+mod meeting;
+mod messages;
+mod nccl;
+mod nccl_rank;
+mod traffic;
+
+pub use call::{Call, Kind, parts, together};
+pub use communicator::Communicator;
+pub use element::{Element, Reduction, Type};
+pub use error::Error;
+pub use job::Job;
+pub use nccl::{Missing, Nccl};
+pub use traffic::Traffic;

@@ -1,0 +1,179 @@
+//! Ranks that are processes with a virtual device each: what one has for another passes as a message.
+//!
+//! A call is done when it returns. Sums are made in the order of the ranks, as [between devices of one process](crate::copies).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use cust::memory::{CopyDestination, DevicePointer, DeviceSlice};
+
+use crate::call::{Ask, Call, Kind, parts};
+use crate::communicator::Communicator;
+use crate::element::Reduction;
+use crate::error::{Error, OnRank};
+use crate::meeting::Meeting;
+
+/// Sends have no number of all ranks': those from one rank to another are taken in their order.
+const PAIRWISE: u64 = u64::MAX;
+
+/// Makes calls: sends first, so that a group's receives can wait for each other's.
+pub(crate) fn launch(meeting: &Arc<Meeting>, calls: &[Call<'_>]) -> Result<(), Error> {
+    let is = |kind: fn(&Kind) -> bool| calls.iter().filter(move |call| kind(&call.ask.kind));
+    for call in is(|kind| matches!(kind, Kind::Send { .. })) {
+        let Kind::Send { to } = call.ask.kind else { continue };
+        let bytes = Exchange::new(meeting, call)?.read(call.ask.send, call.ask.bytes())?;
+        meeting.send(to, PAIRWISE, headed(&pairwise(&call.ask), &bytes));
+    }
+    for call in is(|kind| !matches!(kind, Kind::Send { .. } | Kind::Receive { .. })) {
+        Exchange::new(meeting, call)?.collective()?;
+    }
+    for call in is(|kind| matches!(kind, Kind::Receive { .. })) {
+        let Kind::Receive { from } = call.ask.kind else { continue };
+        let exchange =
+            Exchange { number: PAIRWISE, words: pairwise(&call.ask), ..Exchange::new(meeting, call)? };
+        let bytes = exchange.receive(from)?;
+        exchange.write(call.ask.receive, &bytes)?;
+    }
+    Ok(())
+}
+
+/// What sender and receiver say alike.
+fn pairwise(ask: &Ask) -> String {
+    format!("a message of {} {:?}", ask.count, ask.element)
+}
+
+/// Bytes behind what the call is, so that ranks which say different things find that out.
+fn headed(words: &str, bytes: &[u8]) -> Vec<u8> {
+    [&(words.len() as u32).to_le_bytes(), words.as_bytes(), bytes].concat()
+}
+
+/// A call under way.
+struct Exchange<'a> {
+    meeting: &'a Meeting,
+    rank: &'a Communicator<'a>,
+    ask: Ask,
+    number: u64,
+    words: String,
+    until: Instant,
+}
+
+impl<'a> Exchange<'a> {
+    /// Begins when the stream has come to it.
+    fn new(meeting: &'a Meeting, call: &'a Call<'_>) -> Result<Self, Error> {
+        let rank = call.rank;
+        call.stream.synchronize().on(rank.rank, "finish what comes before the call")?;
+        Ok(Self {
+            meeting,
+            rank,
+            ask: call.ask,
+            number: rank.calls.load(Ordering::Relaxed),
+            words: call.ask.words(),
+            until: Instant::now() + rank.timeout,
+        })
+    }
+
+    fn collective(&self) -> Result<(), Error> {
+        let Ask { kind, send, receive, .. } = self.ask;
+        let (own, ranks, bytes) = (self.rank.rank, self.rank.size, self.ask.bytes());
+        match kind {
+            Kind::Broadcast { root } if root == own => {
+                let content = self.read(send, bytes)?;
+                self.others().for_each(|rank| self.send(rank, &content));
+                Ok(())
+            }
+            Kind::Broadcast { root } => self.write(receive, &self.receive(root)?),
+            Kind::AllGather => {
+                let content = self.read(send, bytes)?;
+                self.others().for_each(|rank| self.send(rank, &content));
+                self.write(receive + (own * bytes) as u64, &content)?;
+                self.others()
+                    .try_for_each(|rank| self.write(receive + (rank * bytes) as u64, &self.receive(rank)?))
+            }
+            Kind::AllToAll => {
+                let content = self.read(send, bytes * ranks)?;
+                let part = |rank: usize| &content[rank * bytes..][..bytes];
+                self.others().for_each(|rank| self.send(rank, part(rank)));
+                self.write(receive + (own * bytes) as u64, part(own))?;
+                self.others()
+                    .try_for_each(|rank| self.write(receive + (rank * bytes) as u64, &self.receive(rank)?))
+            }
+            Kind::ReduceScatter(how) => {
+                let content = self.read(send, bytes * ranks)?;
+                let sum = self.reduce(how, |rank| &content[rank * bytes..][..bytes])?;
+                self.write(receive, &sum)
+            }
+            Kind::AllReduce(how) => {
+                let size = self.ask.element.size();
+                let part = |rank: usize| {
+                    let part = parts(self.ask.count, ranks, rank);
+                    part.start * size..part.end * size
+                };
+                let content = self.read(send, bytes)?;
+                let sum = self.reduce(how, |rank| &content[part(rank)])?;
+                self.others().for_each(|rank| self.send(rank, &sum));
+                self.write(receive + part(own).start as u64, &sum)?;
+                self.others()
+                    .try_for_each(|rank| self.write(receive + part(rank).start as u64, &self.receive(rank)?))
+            }
+            Kind::Send { .. } | Kind::Receive { .. } => Ok(()),
+        }
+    }
+
+    /// Sends each rank its part, and reduces what all have for this one.
+    fn reduce<'b>(&self, how: Reduction, part: impl Fn(usize) -> &'b [u8]) -> Result<Vec<u8>, Error> {
+        self.others().for_each(|rank| self.send(rank, part(rank)));
+        let mut sum: Option<Vec<u8>> = None;
+        for rank in 0..self.rank.size {
+            let other = if rank == self.rank.rank { part(rank).to_vec() } else { self.receive(rank)? };
+            match &mut sum {
+                None => sum = Some(other),
+                Some(sum) => how.combine(self.ask.element, sum, &other),
+            }
+        }
+        Ok(sum.unwrap_or_default())
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let own = self.rank.rank;
+        (0..self.rank.size).filter(move |&rank| rank != own)
+    }
+
+    fn send(&self, to: usize, bytes: &[u8]) {
+        self.meeting.send(to, self.number, headed(&self.words, bytes));
+    }
+
+    /// What a rank sends in this call.
+    fn receive(&self, from: usize) -> Result<Vec<u8>, Error> {
+        let mut content = self.meeting.receive(from, self.number, &self.ask.words(), self.until)?;
+        let words = content.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let head = (4 + words).min(content.len());
+        let words = String::from_utf8_lossy(content.get(4..head).unwrap_or_default()).into_owned();
+        if words != self.words {
+            let (here, call) = (self.rank.rank, self.words.clone());
+            return Err(Error::Mismatch { here, call, rank: from, other: words });
+        }
+        content.drain(..head);
+        Ok(content)
+    }
+
+    fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, Error> {
+        let mut content = vec![0; bytes];
+        if bytes > 0 {
+            // SAFETY: `Call`'s buffers were compared with what it needs, and are borrowed until it is launched.
+            let slice = unsafe { DeviceSlice::<u8>::from_raw_parts(DevicePointer::from_raw(address), bytes) };
+            slice.copy_to(&mut content).on(self.rank.rank, "read what it is to send")?;
+        }
+        Ok(content)
+    }
+
+    fn write(&self, address: u64, content: &[u8]) -> Result<(), Error> {
+        if content.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as above; words and lengths of both sides are the same.
+        let mut slice =
+            unsafe { DeviceSlice::<u8>::from_raw_parts_mut(DevicePointer::from_raw(address), content.len()) };
+        slice.copy_from(content).on(self.rank.rank, "write what it has received")
+    }
+}
