@@ -89,6 +89,11 @@ impl<'d> Gemm<'d> {
         Self { device, workspace: RefCell::new(None) }
     }
 
+    /// Its device.
+    pub fn device(&self) -> &'d Device {
+        self.device
+    }
+
     /// C = alpha · A · B + beta · C of buffers that begin with the matrices, by the plan that the dispatcher chooses, which is
     /// returned.
     pub fn multiply<I: InputElement, O: OutputElement>(

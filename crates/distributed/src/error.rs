@@ -1,0 +1,18 @@
+//! What can go wrong.
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The problem does not fit the team, or its buffers.
+    #[error("cannot spread it: {0}")]
+    Problem(String),
+    /// Between the ranks.
+    #[error(transparent)]
+    Collectives(#[from] warpsmith_collectives::Error),
+    /// A device's own product or transpose.
+    #[error(transparent)]
+    Kernels(#[from] warpsmith_kernels::Error),
+    /// The driver or a launch.
+    #[error(transparent)]
+    Launch(#[from] warpsmith_launch::Error),
+}

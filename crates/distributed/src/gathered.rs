@@ -1,0 +1,290 @@
+//! Rows of A on each device; B's columns are gathered, device by device, while those that are there are multiplied.
+//!
+//! With n devices each computes m/n rows of C: 2 (m/n) N K operations, and receives (n-1)/n of B, N K elements. Both are on
+//! the way at the same time, and the first product, by its own columns, waits for nothing. So what is communicated is hidden
+//! as long as one device's columns come faster than those before are multiplied:
+//! (N/n) K bytes ÷ link < 2 (m/n) (N/n) K ÷ rate, that is m/n > rate × element's bytes ÷ (2 × link). For bf16 at 700 TFLOP/s
+//! over 350 GB/s that is 2,000 rows a device, for f32 at 50 TFLOP/s 290.
+
+use std::ops::Range;
+
+use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use warpsmith_collectives::{Element, together};
+use warpsmith_kernels::gemm::{
+    Gemm, Input, InputElement, Layout, Operands, Output, OutputElement, Plan, Prepared, Problem, Request,
+};
+use warpsmith_launch::Doing;
+use warpsmith_launch::extra::peer::Moment;
+
+use crate::error::Error;
+use crate::team::{Carrier, Team, room, shares, slice};
+
+/// C = A · B, rows of A and C and columns of B on each device.
+pub struct GatheredProduct<'t, 'd, I: InputElement + DeviceCopy, O: OutputElement + DeviceCopy> {
+    team: &'t Team<'d>,
+    extents: (usize, usize, usize),
+    types: (Input, Output),
+    members: Vec<Member<'d, I, O>>,
+}
+
+/// What a device has.
+struct Member<'d, I: DeviceCopy, O: DeviceCopy> {
+    gemm: Gemm<'d>,
+    a: DeviceBuffer<I>,
+    /// Its own columns of B, one behind the other.
+    b: DeviceBuffer<I>,
+    c: DeviceBuffer<O>,
+    /// Where others' columns come to, in turn.
+    panels: Vec<DeviceBuffer<I>>,
+    /// The products by its own and by the others' columns, in the order in which they come.
+    products: Vec<Prepared<'d>>,
+    /// All of B and one product, for the form without overlap.
+    whole: Option<(DeviceBuffer<I>, Prepared<'d>)>,
+    how: String,
+}
+
+impl<'t, 'd, I, O> GatheredProduct<'t, 'd, I, O>
+where
+    I: InputElement + Element + Default,
+    O: OutputElement + DeviceCopy + Default,
+{
+    /// Makes a product ready: `a` gives a rank's rows of A, row by row, and `b` a rank's columns of B, column by column.
+    pub fn new(
+        team: &'t Team<'d>,
+        (m, n, k): (usize, usize, usize),
+        (input, output): (Input, Output),
+        a: impl Fn(Range<usize>) -> Vec<I>,
+        b: impl Fn(Range<usize>) -> Vec<I>,
+    ) -> Result<Self, Error> {
+        let ranks = team.size();
+        let longest = (0..ranks).map(|rank| shares(n, ranks, rank).len()).max().unwrap_or(0);
+        let mut members = Vec::new();
+        for rank in team.ranks() {
+            let (device, own) = (rank.device(), rank.rank());
+            device.enter()?;
+            let rows = shares(m, ranks, own);
+            let upload = |what: &str, values: Vec<I>| {
+                DeviceBuffer::from_slice(&values).doing(format!("copy {what} to device {}", device.index()))
+            };
+            let panel = if ranks > 1 { longest * k } else { 0 };
+            let mut member = Member {
+                gemm: Gemm::new(device),
+                a: upload("rows of A", a(rows.clone()))?,
+                b: upload("columns of B", b(shares(n, ranks, own)))?,
+                c: room(rows.len() * n, "rows of C")?,
+                panels: [panel, if ranks > 2 { panel } else { 0 }]
+                    .map(|len| room(len, "others' columns of B"))
+                    .into_iter()
+                    .collect::<Result<Vec<_>, _>>()?,
+                products: Vec::new(),
+                whole: None,
+                how: String::new(),
+            };
+            for step in 0..ranks {
+                let columns = shares(n, ranks, (own + step) % ranks);
+                let b = if step == 0 { &member.b } else { &member.panels[(step + 1) % 2] };
+                let problem = problem((rows.len(), columns.len(), k), n, (input, output));
+                let (product, how) = member.prepare(&problem, b, columns.start)?;
+                if step == 0 {
+                    member.how = how;
+                }
+                member.products.push(product);
+            }
+            members.push(member);
+        }
+        team.settle()?;
+        Ok(Self { team, extents: (m, n, k), types: (input, output), members })
+    }
+
+    /// Makes the form without overlap ready too, which has all of B on each device.
+    pub fn with_whole(mut self) -> Result<Self, Error> {
+        let (_, n, k) = self.extents;
+        for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
+            rank.device().enter()?;
+            let rows = shares(self.extents.0, self.team.size(), rank.rank()).len();
+            let whole = room(n * k, "all of B")?;
+            let (product, _) = member.prepare(&problem((rows, n, k), n, self.types), &whole, 0)?;
+            member.whole = Some((whole, product));
+        }
+        Ok(self)
+    }
+
+    /// How the first device multiplies by its own columns.
+    pub fn how(&self) -> &str {
+        &self.members[0].how
+    }
+
+    /// The whole product, put on the devices' streams.
+    pub fn run(&self) -> Result<(), Error> {
+        let ranks = self.team.size();
+        // B is there, and what read the panels before has ended.
+        self.team.sides_after(&self.team.moments()?)?;
+        let mut used: Vec<Vec<Moment>> = Vec::new();
+        for step in 0..ranks {
+            let mut come = Vec::new();
+            if step + 1 < ranks {
+                // Two panels: the next goes where the last but one was.
+                if step >= 2 {
+                    for (side, moment) in self.team.sides.iter().zip(&used[step - 1]) {
+                        moment.before(side).doing("let a copy wait for the product before")?;
+                    }
+                }
+                self.fetch(step + 1)?;
+                come = self.team.side_moments()?;
+            }
+            for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+                rank.device().enter()?;
+                // SAFETY: the matrices are this value's, and alive; what frees them waits for the device.
+                unsafe { member.products[step].launch()? };
+            }
+            used.push(self.team.moments()?);
+            for (rank, moment) in self.team.ranks().iter().zip(&come) {
+                moment.before(rank.device().stream()).doing("let a product wait for its columns")?;
+            }
+        }
+        // Whoever writes B next waits until the others have read it.
+        self.team.mains_after(&self.team.side_moments()?)
+    }
+
+    /// All of B, put together on each device: what there is to hide.
+    pub fn run_gather(&self) -> Result<(), Error> {
+        self.team.sides_after(&self.team.moments()?)?;
+        for step in 0..self.team.size() {
+            self.fetch_whole(step)?;
+        }
+        self.team.mains_after(&self.team.side_moments()?)
+    }
+
+    /// The same without overlap: all of B is gathered, then one product.
+    pub fn run_plain(&self) -> Result<(), Error> {
+        self.run_gather()?;
+        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            rank.device().enter()?;
+            if let Some((_, product)) = &member.whole {
+                // SAFETY: as above.
+                unsafe { product.launch()? };
+            }
+        }
+        Ok(())
+    }
+
+    /// The products alone, of columns that came before: what hiding all communication would come to.
+    pub fn run_products(&self) -> Result<(), Error> {
+        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            rank.device().enter()?;
+            for product in &member.products {
+                // SAFETY: as above.
+                unsafe { product.launch()? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches the columns of the rank that is so many behind this one, into the panel whose turn it is.
+    fn fetch(&self, step: usize) -> Result<(), Error> {
+        let panel = (step + 1) % 2;
+        self.carry(step, |member| {
+            (member.panels[panel].as_device_ptr().as_raw(), member.panels[panel].index(..))
+        })
+    }
+
+    fn fetch_whole(&self, step: usize) -> Result<(), Error> {
+        let (ranks, (_, n, k)) = (self.team.size(), self.extents);
+        let starts: Vec<usize> = self
+            .team
+            .ranks()
+            .iter()
+            .map(|rank| shares(n, ranks, (rank.rank() + step) % ranks).start * k)
+            .collect();
+        let mut starts = starts.into_iter();
+        self.carry(step, |member| {
+            let start = starts.next().unwrap_or(0);
+            let whole = member.whole.as_ref().map(|(whole, _)| whole.index(start..));
+            let whole = whole.unwrap_or_else(|| member.b.index(0..0));
+            (whole.as_device_ptr().as_raw(), whole)
+        })
+    }
+
+    /// Carries the columns of each rank to the one so many before it, where `room` says.
+    fn carry(
+        &self,
+        step: usize,
+        mut room: impl FnMut(&Member<'d, I, O>) -> (u64, DeviceSlice<I>),
+    ) -> Result<(), Error> {
+        let (ranks, (_, n, k)) = (self.team.size(), self.extents);
+        let elements = |rank: usize| shares(n, ranks, rank).len() * k;
+        let rooms: Vec<(u64, DeviceSlice<I>)> = self.members.iter().map(&mut room).collect();
+        if self.team.carrier == Carrier::CopyEngines || step == 0 {
+            for (local, (rank, (address, _))) in self.team.ranks().iter().zip(&rooms).enumerate() {
+                // The copy engines' ranks are all here; a rank's own columns are, too.
+                let owner = if step == 0 { local } else { (local + step) % ranks };
+                let from = (owner, self.members[owner].b.as_device_ptr().as_raw());
+                let bytes = elements((rank.rank() + step) % ranks) * size_of::<I>();
+                // SAFETY: the columns are as long, and their room at least; the streams' order keeps writers apart.
+                unsafe { self.team.copy((local, *address, bytes), (from.0, from.1, bytes), (bytes, 1))? };
+            }
+            return Ok(());
+        }
+        let mut targets = Vec::new();
+        for (rank, (_, room)) in self.team.ranks().iter().zip(&rooms) {
+            targets.push(slice(room, 0..elements((rank.rank() + step) % ranks))?);
+        }
+        let mut calls = Vec::new();
+        let ours = self.team.ranks().iter().zip(&self.team.sides).zip(self.members.iter().zip(&mut targets));
+        for ((rank, side), (member, target)) in ours {
+            let own = rank.rank();
+            calls.push(rank.send(&member.b, (own + ranks - step) % ranks)?.on(side));
+            calls.push(rank.receive(target, (own + step) % ranks)?.on(side));
+        }
+        Ok(together(calls)?)
+    }
+
+    /// This process's rows of C, of each rank, once all has been done.
+    pub fn results(&self) -> Result<Vec<Vec<O>>, Error> {
+        self.team.synchronize()?;
+        let read = |(rank, member): (&warpsmith_collectives::Communicator<'d>, &Member<'d, I, O>)| {
+            rank.device().enter()?;
+            Ok(member.c.as_host_vec().doing("copy rows of C to the host")?)
+        };
+        self.team.ranks().iter().zip(&self.members).map(read).collect()
+    }
+
+    /// Wipes the results out, so that what a run forgets is seen.
+    pub fn wipe(&self) -> Result<(), Error> {
+        self.team.synchronize()?;
+        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            rank.device().enter()?;
+            let c = member.c.as_device_ptr().cast::<u8>();
+            // SAFETY: the buffer has these bytes, any of which are numbers.
+            let mut bytes = unsafe { DeviceSlice::from_raw_parts_mut(c, member.c.len() * size_of::<O>()) };
+            bytes.set_8(0xff).doing("fill C")?;
+        }
+        self.team.settle()
+    }
+}
+
+impl<'d, I, O> Member<'d, I, O>
+where
+    I: InputElement + DeviceCopy,
+    O: OutputElement + DeviceCopy,
+{
+    /// A product by columns of B that go to C's columns from `column` on, and how it is done.
+    fn prepare(
+        &self,
+        problem: &Problem,
+        b: &DeviceBuffer<I>,
+        column: usize,
+    ) -> Result<(Prepared<'d>, String), Error> {
+        let c = self.c.as_device_ptr().as_raw() + (column * size_of::<O>()) as u64;
+        let operands = Operands { a: self.a.as_device_ptr().as_raw(), b: b.as_device_ptr().as_raw(), c };
+        let limits = self.gemm.device().limits();
+        let plan = Plan::choose(limits, problem, &operands, Request::default())?;
+        // SAFETY: the buffers are as long as the problem says, and are kept with what is prepared.
+        Ok((unsafe { self.gemm.prepare(&plan, &operands)? }, plan.how()))
+    }
+}
+
+/// The product of rows by columns that are stored one behind the other, into columns of C.
+fn problem(extents: (usize, usize, usize), ldc: usize, (input, output): (Input, Output)) -> Problem {
+    Problem { ldc, ..Problem::new(extents, input, output, Layout::Nt) }
+}

@@ -1,0 +1,147 @@
+//! A part of K on each device: each computes its part of every sum, and a reduce-scatter adds them.
+//!
+//! With n devices each computes 2 m N (K/n) operations, and sends (n-1)/n of a whole C in f32. That is worth it where C is small
+//! and K is long. Rows are computed in pieces: while those of one piece are added, the next are multiplied.
+
+use std::ops::Range;
+
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use warpsmith_collectives::{Element, Reduction, together};
+use warpsmith_kernels::gemm::{
+    Gemm, Input, InputElement, Layout, Operands, Output, Plan, Prepared, Problem, Request,
+};
+use warpsmith_launch::Doing;
+
+use crate::error::Error;
+use crate::team::{Team, shares, slice};
+
+/// C = A · B in f32, columns of A, rows of B and rows of C on each device.
+pub struct SplitProduct<'t, 'd, I: InputElement + DeviceCopy> {
+    team: &'t Team<'d>,
+    extents: (usize, usize, usize),
+    /// Rows of C that a device gets in each piece.
+    rows: usize,
+    members: Vec<Member<'d, I>>,
+}
+
+/// What a device has.
+struct Member<'d, I: DeviceCopy> {
+    _a: DeviceBuffer<I>,
+    _b: DeviceBuffer<I>,
+    /// Its part of the sums: piece by piece, in each the rows of all ranks in their order.
+    partial: DeviceBuffer<f32>,
+    /// Its rows of C, piece by piece.
+    c: DeviceBuffer<f32>,
+    /// The products of each piece.
+    products: Vec<Vec<Prepared<'d>>>,
+}
+
+impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
+    /// Makes a product ready, in so many pieces: `a` gives columns of A, row by row, and `b` rows of B, column by column.
+    pub fn new(
+        team: &'t Team<'d>,
+        (m, n, k): (usize, usize, usize),
+        input: Input,
+        pieces: usize,
+        a: impl Fn(Range<usize>) -> Vec<I>,
+        b: impl Fn(Range<usize>) -> Vec<I>,
+    ) -> Result<Self, Error> {
+        let ranks = team.size();
+        let pieces = pieces.clamp(1, m.max(1));
+        let rows = m.div_ceil(ranks * pieces);
+        let mut members = Vec::new();
+        for rank in team.ranks() {
+            let device = rank.device();
+            device.enter()?;
+            let part = shares(k, ranks, rank.rank());
+            let upload = |what: &str, values: Vec<I>| {
+                DeviceBuffer::from_slice(&values).doing(format!("copy {what} to device {}", device.index()))
+            };
+            let zeros = |len, what: &str| DeviceBuffer::<f32>::zeroed(len).doing(format!("allocate {what}"));
+            let (a, b) = (upload("columns of A", a(part.clone()))?, upload("rows of B", b(part.clone()))?);
+            let partial = zeros(pieces * ranks * rows * n, "a part of all sums")?;
+            let c = zeros(pieces * rows * n, "rows of C")?;
+            let gemm = Gemm::new(device);
+            let product = |first: usize, count: usize, to: usize| {
+                let count = count.min(m.saturating_sub(first));
+                let size = size_of::<I>();
+                let operands = Operands {
+                    a: a.as_device_ptr().as_raw() + (first * part.len() * size) as u64,
+                    b: b.as_device_ptr().as_raw(),
+                    c: partial.as_device_ptr().as_raw() + (to * 4) as u64,
+                };
+                let problem = Problem::new((count, n, part.len()), input, Output::F32, Layout::Nt);
+                let plan = Plan::choose(device.limits(), &problem, &operands, Request::default())?;
+                // SAFETY: the buffers are as long as the problem says, and are kept with what is prepared.
+                unsafe { gemm.prepare(&plan, &operands) }
+            };
+            let mut products = Vec::new();
+            for piece in 0..pieces {
+                let of_piece = match pieces {
+                    // All rows lie as in C.
+                    1 => vec![product(0, m, 0)?],
+                    _ => (0..ranks)
+                        .map(|to| {
+                            product((to * pieces + piece) * rows, rows, (piece * ranks + to) * rows * n)
+                        })
+                        .collect::<Result<_, _>>()?,
+                };
+                products.push(of_piece);
+            }
+            members.push(Member { _a: a, _b: b, partial, c, products });
+        }
+        team.settle()?;
+        Ok(Self { team, extents: (m, n, k), rows, members })
+    }
+
+    /// The whole product, put on the devices' streams.
+    pub fn run(&self) -> Result<(), Error> {
+        let (ranks, n) = (self.team.size(), self.extents.1);
+        let pieces = self.members[0].products.len();
+        for piece in 0..pieces {
+            for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+                rank.device().enter()?;
+                for product in &member.products[piece] {
+                    // SAFETY: the matrices are this value's, and alive; what frees them waits for the device.
+                    unsafe { product.launch()? };
+                }
+            }
+            for (side, moment) in self.team.sides.iter().zip(self.team.moments()?) {
+                moment.before(side).doing("let the addition wait for its products")?;
+            }
+            let part = self.rows * n;
+            let mut buffers = Vec::new();
+            for member in &self.members {
+                let sums = slice(&member.partial, piece * ranks * part..(piece + 1) * ranks * part)?;
+                buffers.push((sums, slice(&member.c, piece * part..(piece + 1) * part)?));
+            }
+            let ours = self.team.ranks().iter().zip(&self.team.sides).zip(&mut buffers);
+            let calls = ours
+                .map(|((rank, side), (sums, c))| Ok(rank.reduce_scatter(sums, c, Reduction::Sum)?.on(side)));
+            together(calls.collect::<Result<Vec<_>, warpsmith_collectives::Error>>()?)?;
+        }
+        for (rank, moment) in self.team.ranks().iter().zip(self.team.side_moments()?) {
+            moment.before(rank.device().stream()).doing("let what is next wait for the sums")?;
+        }
+        Ok(())
+    }
+
+    /// Which rows of C a rank gets.
+    pub fn rows_of(&self, rank: usize) -> Range<usize> {
+        let each = self.rows * self.members[0].products.len();
+        (rank * each).min(self.extents.0)..((rank + 1) * each).min(self.extents.0)
+    }
+
+    /// This process's rows of C, of each rank, once all has been done.
+    pub fn results(&self) -> Result<Vec<Vec<f32>>, Error> {
+        self.team.synchronize()?;
+        let mut results = Vec::new();
+        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            rank.device().enter()?;
+            let mut c = member.c.as_host_vec().doing("copy rows of C to the host")?;
+            c.truncate(self.rows_of(rank.rank()).len() * self.extents.1);
+            results.push(c);
+        }
+        Ok(results)
+    }
+}

@@ -1,0 +1,209 @@
+//! Who works together, and by what their data go.
+
+use std::ops::Range;
+
+use cust::context::CurrentContext;
+use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use cust::stream::{Stream, StreamFlags};
+use warpsmith_collectives::{Communicator, parts};
+use warpsmith_launch::extra::peer::{self, Moment, Place};
+use warpsmith_launch::{Device, Doing};
+
+use crate::error::Error;
+
+/// By what data go from device to device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The copy engines: all devices are this process's.
+    CopyEngines,
+    /// The collectives.
+    Collectives,
+}
+
+/// The ranks that this process serves, each with a stream for what it communicates beside the device's own.
+pub struct Team<'d> {
+    pub(crate) ranks: &'d [Communicator<'d>],
+    pub(crate) sides: Vec<Stream>,
+    pub(crate) carrier: Carrier,
+}
+
+impl<'d> Team<'d> {
+    /// All of this process's ranks.
+    pub fn new(ranks: &'d [Communicator<'d>], carrier: Carrier) -> Result<Self, Error> {
+        let size = ranks.first().map_or(0, Communicator::size);
+        if size == 0 {
+            return Err(Error::Problem("a team has at least one rank".into()));
+        }
+        if carrier == Carrier::CopyEngines {
+            if ranks.len() != size {
+                return Err(Error::Problem(format!(
+                    "copy engines reach the devices of one process, and this one has {} of {size}",
+                    ranks.len()
+                )));
+            }
+            for (one, other) in pairs(ranks) {
+                let doing = || format!("let device {} reach device {}", one.index(), other.index());
+                // Without it copies pass through the host: slower, and right.
+                if peer::can_reach(one, other).doing(doing())? {
+                    peer::reach(one, other).doing(doing())?;
+                }
+            }
+        }
+        let side = |rank: &Communicator<'d>| {
+            rank.device().enter()?;
+            Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream beside the device's own")
+        };
+        let sides = ranks.iter().map(side).collect::<Result<_, _>>()?;
+        Ok(Self { ranks, sides, carrier })
+    }
+
+    /// How many ranks there are, in this process and in others.
+    pub fn size(&self) -> usize {
+        self.ranks[0].size()
+    }
+
+    /// This process's ranks.
+    pub fn ranks(&self) -> &'d [Communicator<'d>] {
+        self.ranks
+    }
+
+    /// Waits until all has been done, for no longer than the ranks' time-out.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        for (rank, side) in self.ranks.iter().zip(&self.sides) {
+            rank.device().enter()?;
+            rank.synchronize_stream(side)?;
+            rank.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until what was uploaded and filled is there: the devices' streams would not wait for it.
+    pub(crate) fn settle(&self) -> Result<(), Error> {
+        for rank in self.ranks {
+            rank.device().enter()?;
+            CurrentContext::synchronize().doing("finish what was uploaded")?;
+        }
+        Ok(())
+    }
+
+    /// The moment at which a rank's own stream has come to what is next on it.
+    pub(crate) fn moment(&self, local: usize) -> Result<Moment, Error> {
+        let device = self.ranks[local].device();
+        Ok(Moment::of(device, device.stream()).doing("mark a moment of the device's stream")?)
+    }
+
+    /// The same of the stream beside it.
+    pub(crate) fn side_moment(&self, local: usize) -> Result<Moment, Error> {
+        let device = self.ranks[local].device();
+        Ok(Moment::of(device, &self.sides[local]).doing("mark a moment of the stream beside it")?)
+    }
+
+    /// What is next beside each device's stream waits for all that is on these: the devices' own before, or the others.
+    pub(crate) fn sides_after(&self, moments: &[Moment]) -> Result<(), Error> {
+        wait(self.sides.iter(), moments)
+    }
+
+    pub(crate) fn mains_after(&self, moments: &[Moment]) -> Result<(), Error> {
+        wait(self.ranks.iter().map(|rank| rank.device().stream()), moments)
+    }
+
+    pub(crate) fn moments(&self) -> Result<Vec<Moment>, Error> {
+        (0..self.ranks.len()).map(|local| self.moment(local)).collect()
+    }
+
+    pub(crate) fn side_moments(&self) -> Result<Vec<Moment>, Error> {
+        (0..self.ranks.len()).map(|local| self.side_moment(local)).collect()
+    }
+
+    /// Copies rows from a rank's memory to another's, beside that one's stream, and counts them.
+    ///
+    /// # Safety
+    /// Both sides have these rows until it is done, and nothing else writes them meanwhile.
+    pub(crate) unsafe fn copy(
+        &self,
+        (to, to_address, to_pitch): (usize, u64, usize),
+        (from, from_address, from_pitch): (usize, u64, usize),
+        (bytes, rows): (usize, usize),
+    ) -> Result<(), Error> {
+        let device = self.ranks[to].device();
+        device.enter()?;
+        let to_place = Place { device, address: to_address };
+        let from_place = Place { device: self.ranks[from].device(), address: from_address };
+        // SAFETY: the caller's promise.
+        let copied = unsafe {
+            match (to_pitch, from_pitch) {
+                _ if rows == 1 => peer::copy(to_place, from_place, bytes, &self.sides[to]),
+                (to_pitch, from_pitch) if (to_pitch, from_pitch) == (bytes, bytes) => {
+                    peer::copy(to_place, from_place, bytes * rows, &self.sides[to])
+                }
+                pitches => peer::copy_rows(to_place, from_place, (bytes, rows), pitches, &self.sides[to]),
+            }
+        };
+        copied.doing("copy from another device")?;
+        let ranks = [from, to].map(|local| self.ranks[local].rank());
+        self.ranks[to].traffic().count(ranks[0], ranks[1], (bytes * rows) as u64);
+        Ok(())
+    }
+}
+
+fn wait<'s>(streams: impl Iterator<Item = &'s Stream>, moments: &[Moment]) -> Result<(), Error> {
+    for stream in streams {
+        for moment in moments {
+            moment.before(stream).doing("let a stream wait for another")?;
+        }
+    }
+    Ok(())
+}
+
+fn pairs<'d>(ranks: &'d [Communicator<'d>]) -> impl Iterator<Item = (&'d Device, &'d Device)> {
+    let others = |one: &'d Communicator<'d>| {
+        ranks
+            .iter()
+            .filter(move |other| other.rank() != one.rank())
+            .map(move |other| (one.device(), other.device()))
+    };
+    ranks.iter().flat_map(others)
+}
+
+/// A rank's share of so many rows or columns: whole units of 256 where there are enough, else of 64 or 8, so that shares begin
+/// where the fast kernels' tiles and vectors do.
+pub fn shares(count: usize, ranks: usize, rank: usize) -> Range<usize> {
+    let unit = [256, 64, 8].into_iter().find(|unit| count >= 2 * unit * ranks).unwrap_or(1);
+    let units = parts(count.div_ceil(unit), ranks, rank);
+    (units.start * unit).min(count)..(units.end * unit).min(count)
+}
+
+/// A buffer on the device that is current, for numbers: any bits are some.
+pub(crate) fn room<T: DeviceCopy>(len: usize, what: &str) -> Result<DeviceBuffer<T>, Error> {
+    // SAFETY: runs write all of it before anything of theirs reads it, and until then it holds numbers that nobody asked for.
+    Ok(unsafe { DeviceBuffer::uninitialized(len) }.doing(format!("allocate room for {what}"))?)
+}
+
+/// Part of a buffer.
+pub(crate) fn slice<T: DeviceCopy>(
+    buffer: &DeviceSlice<T>,
+    range: Range<usize>,
+) -> Result<DeviceSlice<T>, Error> {
+    if range.end > buffer.len() || range.start > range.end {
+        let has = buffer.len();
+        return Err(Error::Problem(format!("elements {range:?} are needed of a buffer that has {has}")));
+    }
+    Ok(buffer.index(range))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn shares_cover_all_and_begin_at_units() {
+        for (count, ranks) in [(0, 2), (1, 3), (7, 2), (1000, 3), (1001, 4), (8192, 3), (16384, 2), (5000, 4)]
+        {
+            let all: Vec<_> = (0..ranks).map(|rank| shares(count, ranks, rank)).collect();
+            assert_eq!((all[0].start, all[ranks - 1].end), (0, count), "{count} over {ranks}");
+            assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
+        }
+        assert_eq!(shares(16384, 2, 1), 8192..16384);
+        assert_eq!(shares(1000, 3, 1), 336..672);
+    }
+}

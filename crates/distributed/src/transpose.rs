@@ -1,0 +1,159 @@
+//! The transpose of a matrix whose rows are spread: each device transposes its own, and all exchange.
+//!
+//! A device's rows, transposed, are a strip of columns of the result. Of that strip the rows of another device lie together,
+//! so that it takes them in one piece, and puts them beside the strips of the others.
+
+use std::ops::Range;
+
+use cust::memory::{DeviceBuffer, DeviceCopy};
+use warpsmith_collectives::{Communicator, Element, together};
+use warpsmith_kernels::transpose::transpose;
+use warpsmith_launch::Doing;
+
+use crate::error::Error;
+use crate::team::{Carrier, Team, room, shares, slice};
+
+/// The transpose of rows × cols elements: rows on each device before and after.
+pub struct Transpose<'t, 'd, T: DeviceCopy> {
+    team: &'t Team<'d>,
+    extents: (usize, usize),
+    members: Vec<Member<T>>,
+}
+
+/// What a device has.
+struct Member<T: DeviceCopy> {
+    from: DeviceBuffer<T>,
+    /// Its rows, transposed.
+    strip: DeviceBuffer<T>,
+    /// Others' pieces as the collectives bring them, in the order of the ranks.
+    come: DeviceBuffer<T>,
+    to: DeviceBuffer<T>,
+}
+
+impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
+    /// Makes it ready: `rows_of` gives rows of the matrix.
+    pub fn new(
+        team: &'t Team<'d>,
+        (rows, cols): (usize, usize),
+        rows_of: impl Fn(Range<usize>) -> Vec<T>,
+    ) -> Result<Self, Error> {
+        let ranks = team.size();
+        let mut members = Vec::new();
+        for rank in team.ranks() {
+            rank.device().enter()?;
+            let (own, result) = (shares(rows, ranks, rank.rank()), shares(cols, ranks, rank.rank()));
+            let from = DeviceBuffer::from_slice(&rows_of(own.clone())).doing("copy rows to the device")?;
+            let come = if team.carrier == Carrier::Collectives { result.len() * rows } else { 0 };
+            members.push(Member {
+                from,
+                strip: room(own.len() * cols, "its rows, transposed")?,
+                come: room(come, "others' pieces")?,
+                to: room(result.len() * rows, "rows of the result")?,
+            });
+        }
+        team.settle()?;
+        Ok(Self { team, extents: (rows, cols), members })
+    }
+
+    /// The whole transpose, put on the devices' streams.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let (rows, cols) = self.extents;
+        for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
+            rank.device().enter()?;
+            let own = shares(rows, self.team.size(), rank.rank());
+            if !own.is_empty() && cols > 0 {
+                transpose(rank.device(), (own.len(), cols), &member.from, &mut member.strip)?;
+            }
+        }
+        self.exchange()
+    }
+
+    /// The exchange alone, of strips that are there.
+    pub fn exchange(&mut self) -> Result<(), Error> {
+        self.team.sides_after(&self.team.moments()?)?;
+        match self.team.carrier {
+            Carrier::CopyEngines => self.copied()?,
+            Carrier::Collectives => self.sent()?,
+        }
+        self.team.mains_after(&self.team.side_moments()?)
+    }
+
+    /// The bytes that all devices together take from others in one exchange.
+    pub fn bytes(&self) -> usize {
+        let ((rows, cols), ranks) = (self.extents, self.team.size());
+        let own: usize =
+            (0..ranks).map(|r| shares(rows, ranks, r).len() * shares(cols, ranks, r).len()).sum();
+        (rows * cols - own) * size_of::<T>()
+    }
+
+    fn copied(&self) -> Result<(), Error> {
+        let ((rows, cols), ranks, size) = (self.extents, self.team.size(), size_of::<T>());
+        for step in 0..ranks {
+            for to in 0..ranks {
+                let from = (to + step) % ranks;
+                let (strip, piece) = (shares(rows, ranks, from), shares(cols, ranks, to));
+                let width = strip.len() * size;
+                let source = self.members[from].strip.as_device_ptr().as_raw() + (piece.start * width) as u64;
+                let target = self.members[to].to.as_device_ptr().as_raw() + (strip.start * size) as u64;
+                // SAFETY: the piece lies within the strip, and its place within the result.
+                unsafe {
+                    self.team.copy((to, target, rows * size), (from, source, width), (width, piece.len()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sent(&self) -> Result<(), Error> {
+        let ((rows, cols), ranks, size) = (self.extents, self.team.size(), size_of::<T>());
+        let mut pieces = Vec::new();
+        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            let (own, result) = (shares(rows, ranks, rank.rank()), shares(cols, ranks, rank.rank()));
+            let mut of_rank = Vec::new();
+            for other in 0..ranks {
+                let (strip, piece) = (shares(rows, ranks, other), shares(cols, ranks, other));
+                let sent = slice(&member.strip, piece.start * own.len()..piece.end * own.len())?;
+                let come = slice(&member.come, strip.start * result.len()..strip.end * result.len())?;
+                of_rank.push((sent, come));
+            }
+            pieces.push(of_rank);
+        }
+        let mut calls = Vec::new();
+        for ((rank, side), of_rank) in self.team.ranks().iter().zip(&self.team.sides).zip(&mut pieces) {
+            for (other, (sent, come)) in of_rank.iter_mut().enumerate() {
+                calls.push(rank.send(sent, other)?.on(side));
+                calls.push(rank.receive(come, other)?.on(side));
+            }
+        }
+        together(calls)?;
+        for (local, (rank, member)) in self.team.ranks().iter().zip(&self.members).enumerate() {
+            let result = shares(cols, ranks, rank.rank());
+            for other in 0..ranks {
+                let strip = shares(rows, ranks, other);
+                let width = strip.len() * size;
+                let source =
+                    member.come.as_device_ptr().as_raw() + (strip.start * result.len() * size) as u64;
+                let target = member.to.as_device_ptr().as_raw() + (strip.start * size) as u64;
+                // SAFETY: as above.
+                unsafe {
+                    let (to, from) = ((local, target, rows * size), (local, source, width));
+                    self.team.copy(to, from, (width, result.len()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// This process's rows of the result, of each rank, once all has been done.
+    pub fn results(&self) -> Result<Vec<Vec<T>>, Error>
+    where
+        T: Default,
+    {
+        self.team.synchronize()?;
+        let read = |(rank, member): (&Communicator<'d>, &Member<T>)| {
+            rank.device().enter()?;
+            Ok(member.to.as_host_vec().doing("copy rows of the result to the host")?)
+        };
+        self.team.ranks().iter().zip(&self.members).map(read).collect()
+    }
+}
