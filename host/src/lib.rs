@@ -17,6 +17,7 @@ pub mod dependencies;
 pub mod error;
 #[cfg(feature = "ladder")]
 pub mod ladder;
+pub mod links;
 pub mod merging;
 pub mod modules;
 pub mod profiling;
@@ -26,6 +27,7 @@ pub mod registry;
 pub mod resources;
 pub mod size;
 pub mod source;
+pub mod spread;
 mod stand_in;
 pub mod subject;
 pub mod terminal;

@@ -41,6 +41,12 @@ pub struct Comparison {
     pub unit: &'static str,
     /// Our share of the chip's own limit, where that is known.
     pub share_of_limit: Option<f64>,
+    /// Bytes that went from device to device, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub communicated: Option<u64>,
+    /// Which share of the time that these take was hidden behind the arithmetic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<f64>,
     /// SM clock after the pair, in MHz.
     pub sm_mhz: Option<u32>,
     /// Whether our result is right.
@@ -114,6 +120,11 @@ impl<'d> Bench<'d> {
     /// Notes what is not measured, and why.
     pub fn leave_out(&self, what: impl Into<String>) {
         self.left_out.borrow_mut().push(what.into());
+    }
+
+    /// The SM clock of this moment.
+    pub fn sm_mhz(&self) -> Option<u32> {
+        self.nvml.as_ref().and_then(clock::Nvml::read).map(|reading| reading.sm_mhz)
     }
 
     /// The version of the first library that has one.
@@ -237,7 +248,9 @@ impl<'d> Bench<'d> {
             rate,
             unit,
             share_of_limit: limit.map(|limit| rate / limit),
-            sm_mhz: self.nvml.as_ref().and_then(clock::Nvml::read).map(|reading| reading.sm_mhz),
+            communicated: None,
+            hidden: None,
+            sm_mhz: self.sm_mhz(),
             ok: verdict.ok,
             checked: verdict.how.clone(),
         })

@@ -17,6 +17,7 @@ mod suites;
 use serde::Serialize;
 use warpsmith_launch::Device;
 
+pub use clock::pci_bus_id;
 pub use measure::Comparison;
 pub use pairs::Plan;
 pub use suite::{Suite, TensorCases};

@@ -63,6 +63,7 @@ Examples:
   warpsmith bench transpose --against nvcc       the C++ twins only
   warpsmith bench tensor --types bf16 --layouts nt,nn --variant portable
   warpsmith bench tensor --quick --sizes 2000x3000x1024,5120
+  warpsmith bench devices                        products over several GPUs, 16384 and 8192
   warpsmith bench matmul --json > result.json    for a results file
 
 ± is half the distance between the quartiles of our times. The speed ratio is the other's median time over ours, from pairs taken in turn in one run: above 1 we are faster.";
@@ -187,11 +188,17 @@ fn tables(report: &bench::Report) -> String {
     ];
     let mut text = format!("{}\n", terminal::heading(&report.device));
     for suite in report.results.chunk_by(|one, next| one.suite == next.suite) {
-        let rows: Vec<Vec<String>> = suite.iter().map(row).collect();
+        let over_devices = suite.iter().any(|comparison| comparison.communicated.is_some());
+        let mut header = HEADER.to_vec();
+        let mut rows: Vec<Vec<String>> = suite.iter().map(row).collect();
+        if over_devices {
+            header.extend(["communicated", "of it hidden"]);
+            rows.iter_mut().zip(suite).for_each(|(row, comparison)| row.extend(communicated(comparison)));
+        }
         let title =
             SUITES.iter().find(|known| known.name() == suite[0].suite).map_or("", |known| known.title());
         text += &format!("\n{}\n", terminal::heading(title));
-        text += &format!("{}\n", terminal::table(&HEADER, &rows));
+        text += &format!("{}\n", terminal::table(&header, &rows));
     }
     if report.results.is_empty() {
         text += "nothing was measured\n";
@@ -217,6 +224,14 @@ fn row(comparison: &Comparison) -> Vec<String> {
         comparison.share_of_limit.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
         comparison.sm_mhz.map_or_else(String::new, |mhz| mhz.to_string()),
         if comparison.ok { terminal::RIGHT } else { terminal::WRONG }.to_owned(),
+    ]
+}
+
+/// What went from device to device, and which share of its time was hidden.
+fn communicated(comparison: &Comparison) -> [String; 2] {
+    [
+        comparison.communicated.map_or_else(String::new, report::unit::bytes),
+        comparison.hidden.map_or_else(String::new, |hidden| format!("{:.0} %", 100.0 * hidden)),
     ]
 }
 

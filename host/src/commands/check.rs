@@ -124,7 +124,9 @@ impl Check {
 
     /// What is asked for, as families and kernels.
     fn parts(&self) -> anyhow::Result<Vec<Part>> {
-        let families = || demos::ALL.iter().map(|demo| demo.name());
+        // A demo without kernels of its own launches those of others.
+        let has_kernels = |name: &&str| registry::FAMILIES.iter().any(|(family, _)| family == name);
+        let families = || demos::ALL.iter().map(|demo| demo.name()).filter(has_kernels);
         let mut parts = Vec::new();
         for asked in &self.kernels {
             if asked == "all" {

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use warpsmith_launch::Device;
+use warpsmith_collectives::Job;
+use warpsmith_launch::{Device, Wish};
 
 use crate::answer::{Context, Outcome, Output};
-use crate::demos::{self, Row, Stage};
+use crate::demos::{self, Demo as _, Row, Stage};
 use crate::modules;
 use crate::registry;
 use crate::size::Size;
@@ -56,9 +57,8 @@ const ALL: &str = "all";
 
 /// The demos' names, which the command line takes.
 fn names() -> PossibleValuesParser {
-    let value = |demo: &&dyn demos::Demo| {
-        PossibleValue::new(demo.name()).help(demo.title()).hide(!demo.is_among_all())
-    };
+    let value =
+        |demo: &&dyn demos::Demo| PossibleValue::new(demo.name()).help(demo.title()).hide(!demo.is_listed());
     let all = PossibleValue::new(ALL).help("All of them");
     PossibleValuesParser::new(demos::ALL.iter().map(value).chain([all]))
 }
@@ -131,16 +131,22 @@ impl Demo {
             "the demo of {which} has no dynamic tiles: --dynamic-tile is for matmul"
         );
         let begun = Instant::now();
-        let device = Device::open(context.device)?;
-        if !self.output.json {
+        let job =
+            if which == demos::devices::DevicesDemo.name() { Job::from_environment()? } else { None };
+        let device = opened(context.device, job.as_ref())?;
+        // Of several processes one speaks.
+        let speaks = job.is_none_or(|job| job.rank == 0);
+        let prints = speaks && !self.output.json;
+        if prints {
             terminal::print(&terminal::wrapped("", &whereabouts(&device)))?;
         }
         let selected = |demo: &&dyn demos::Demo| which == demo.name() || which == ALL && demo.is_among_all();
         let selected: Vec<&'static dyn demos::Demo> = demos::ALL.iter().copied().filter(selected).collect();
-        let counted = (!device.is_virtual()).then(|| OnTheVirtualGpu::start(selected.clone()));
+        let counts = !device.is_virtual() && which != demos::devices::DevicesDemo.name();
+        let counted = counts.then(|| OnTheVirtualGpu::start(selected.clone()));
         let mut all = Results { results: Vec::new(), left_out: self.left_out(&device) };
         for demo in selected {
-            let progress = Progress::new(demo.name(), !self.output.json);
+            let progress = Progress::new(demo.name(), prints);
             let stage = Stage {
                 // When all demos are asked for, those that take no size of this form keep their own.
                 size: self.size.filter(|&size| which != ALL || demo.takes(size)),
@@ -156,7 +162,7 @@ impl Demo {
                 counted.fill(demo.name(), &mut rows);
             }
             drop(progress);
-            if !self.output.json {
+            if prints {
                 let title = match demos::row::common_size(&rows) {
                     Some(size) => format!("{} (size {size})", demo.title()),
                     None => demo.title().to_owned(),
@@ -170,9 +176,9 @@ impl Demo {
             }
             all.results.extend(rows);
         }
-        if self.output.json {
+        if self.output.json && speaks {
             terminal::print_json(&all)?;
-        } else {
+        } else if prints {
             for (reason, kernels) in &all.left_out {
                 let sentence = format!("{reason}: {}", kernels.join(", "));
                 terminal::print(&format!("\n{}", terminal::wrapped("Left out: ", &sentence)))?;
@@ -182,7 +188,7 @@ impl Demo {
         if wrong > 0 {
             anyhow::bail!("{wrong} of {} results are wrong", all.results.len());
         }
-        if which == ALL && !self.output.json {
+        if which == ALL && prints {
             terminal::print(&format!("\n{}", ending(all.results.len(), begun.elapsed())))?;
         }
         Ok(Outcome::Well)
@@ -213,6 +219,17 @@ impl Demo {
             }
         }
         left_out
+    }
+}
+
+/// The device that the demos run on: the first, or in a job of several processes that of the process.
+fn opened(wish: Wish, job: Option<&Job>) -> Result<Device, warpsmith_launch::Error> {
+    match job {
+        None => Device::open(wish),
+        Some(job) => {
+            let devices = Device::count(wish)?.max(1);
+            Device::open_at(wish, job.local_rank as u32 % devices)
+        }
     }
 }
 

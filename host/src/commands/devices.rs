@@ -11,6 +11,7 @@ use cust::device::{Device, DeviceAttribute};
 use warpsmith_launch::Wish;
 
 use crate::answer::{Context, Outcome, Output};
+use crate::links::{self, Link};
 use crate::terminal;
 
 /// Arguments of `devices`.
@@ -25,7 +26,8 @@ const EXAMPLES: &str = "\
 Examples:
   warpsmith devices
   WARPSMITH_MODEL=t4 warpsmith devices --device virtual
-  warpsmith devices --json      {\"devices\": [Device], \"real_driver\", \"execution\", \"models\": [Model]}";
+  WARPSMITH_DEVICES=4 warpsmith devices --device virtual
+  warpsmith devices --json      {\"devices\": [Device], \"links\", \"real_driver\", \"execution\", \"models\": [Model]}";
 
 #[derive(Serialize)]
 struct Model {
@@ -65,6 +67,7 @@ struct Taken {
 #[derive(Serialize)]
 struct Answer {
     devices: Vec<Taken>,
+    links: Vec<Link>,
     real_driver: RealDriver,
     /// How the virtual GPU runs programs, and why.
     execution: String,
@@ -82,9 +85,11 @@ impl Devices {
                 fp32_flops: chip.fp32_flops(),
             })
             .collect();
+        let devices = taken(context.device)?;
+        let links = links::all(devices.iter().any(|device| device.is_virtual))
+            .context("the driver does not tell how the devices are linked")?;
         let execution = warpsmith_cuda::Execution::of_environment()?.to_string();
-        let answer =
-            Answer { devices: taken(context.device)?, real_driver: real_driver(), execution, models };
+        let answer = Answer { devices, links, real_driver: real_driver(), execution, models };
         self.output.print(&answer, text)?;
         Ok(Outcome::Well)
     }
@@ -134,6 +139,26 @@ fn taken(wish: Wish) -> anyhow::Result<Vec<Taken>> {
     Device::devices()?.map(|device| describe(device?)).collect()
 }
 
+/// A line for each kind of link, with the pairs that it is between.
+fn linked(links: &[Link]) -> String {
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for link in links {
+        let (words, pair) = (link.words(), format!("{}-{}", link.between.0, link.between.1));
+        match kinds.iter_mut().find(|(other, _)| *other == words) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => kinds.push((words, vec![pair])),
+        }
+    }
+    let line = |(words, pairs): (String, Vec<String>)| {
+        let between = match pairs.len() {
+            all if all == links.len() && all > 1 => "every two devices".to_owned(),
+            _ => format!("devices {}", pairs.join(", ")),
+        };
+        terminal::wrapped(&format!("Between {between}: "), &words)
+    };
+    kinds.into_iter().map(line).collect()
+}
+
 fn text(answer: &Answer) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", terminal::heading("Kernels run on"));
@@ -148,6 +173,7 @@ fn text(answer: &Answer) -> String {
         );
         out.push_str(&terminal::wrapped(&format!("{}: ", device.name), &what));
     }
+    out.push_str(&linked(&answer.links));
     let real = &answer.real_driver;
     let path = real.path.as_deref().unwrap_or_default();
     out.push_str(&match (&real.reason, real.devices) {

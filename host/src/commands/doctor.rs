@@ -68,6 +68,7 @@ fn findings(builds: bool) -> Vec<Finding> {
         llvm(builds),
         driver(),
         machine_code(),
+        nccl(),
         program(
             "ptxas",
             "registers and spills of a kernel, and SASS, are unknown",
@@ -168,6 +169,22 @@ fn machine_code() -> Finding {
         },
         costs: "kernels on the virtual GPU are interpreted: the same results and counters, several times slower",
         remedy: "an x86-64 processor with AVX2, and the Rust toolchain that rust-toolchain.toml names, from rustup",
+    }
+}
+
+/// What ranks on real GPUs exchange their data by.
+fn nccl() -> Finding {
+    let nccl = warpsmith_collectives::Nccl::get();
+    Finding {
+        part: "NCCL",
+        present: nccl.is_ok(),
+        needed: false,
+        what: match nccl {
+            Ok(nccl) => format!("{}, {}", nccl.version(), nccl.path().display()),
+            Err(missing) => missing.to_string(),
+        },
+        costs: "programs over several real GPUs do not start; virtual ones need no NCCL",
+        remedy: "pip install nvidia-nccl-cu13; WARPSMITH_LIBNCCL names its libnccl.so.2 where it lies elsewhere",
     }
 }
 

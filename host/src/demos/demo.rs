@@ -18,6 +18,11 @@ pub trait Demo: Sync {
         true
     }
 
+    /// Whether it is named where demos are listed.
+    fn is_listed(&self) -> bool {
+        self.is_among_all()
+    }
+
     /// Whether it knows sizes of this form.
     fn takes(&self, size: Size) -> bool {
         matches!(size, Size::One(_))

@@ -3,6 +3,7 @@
 pub mod banks;
 pub mod coalescing;
 mod demo;
+pub mod devices;
 pub mod first;
 pub mod forecast;
 pub mod latency;
@@ -16,7 +17,7 @@ pub mod transpose;
 // `warpsmith new` writes above this line.
 
 pub use demo::Demo;
-pub use row::{Row, Workload};
+pub use row::{Link, Row, Workload};
 pub use stage::Stage;
 pub use target::{Fill, Target};
 
@@ -30,6 +31,7 @@ pub const ALL: &[&dyn Demo] = &[
     &spaces::SpacesDemo,
     &latency::LatencyDemo,
     &first::FirstDemo,
+    &devices::DevicesDemo,
     // `warpsmith new` writes above this line.
 ];
 

@@ -44,8 +44,21 @@ pub struct Row {
     pub memory_instructions: Option<BySpace>,
     /// The size at which the counters were taken.
     pub counters_size: Option<String>,
+    /// What went from device to device, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
     /// What the row shows, in one sentence.
     pub shows: String,
+}
+
+/// What went over the link from one device to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The rank that it came from.
+    pub from: usize,
+    /// The rank that it went to.
+    pub to: usize,
+    pub bytes: u64,
 }
 
 /// What a kernel has to do at least, whichever way it does it.
@@ -79,6 +92,7 @@ impl Row {
             counters: None,
             memory_instructions: None,
             counters_size: None,
+            links: Vec::new(),
             shows: String::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod coalescing;
 mod copy;
+mod devices;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod matmul;
@@ -18,6 +19,7 @@ pub const SUITES: &[&dyn Suite] = &[
     &coalescing::CoalescingSuite,
     &matmul::MatmulSuite,
     &tensor::TensorSuite,
+    &devices::DevicesSuite,
     #[cfg(feature = "ladder")]
     &ladder::LadderSuite,
 ];
