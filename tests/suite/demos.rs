@@ -11,7 +11,8 @@ use crate::{Case, quiet};
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for &demo in demos::ALL {
+    // Several devices have tests of their own (`tests/devices`).
+    for &demo in demos::ALL.iter().filter(|demo| demo.name() != "devices") {
         let name = demo.name();
         for size in [None, Some(1), Some(31), Some(32), Some(33), Some(255), Some(1000)] {
             let product = ["matmul", "tensor"].contains(&name);

@@ -1,0 +1,124 @@
+//! Products and transposes over devices, of sizes that come out even and of those that do not, against float64.
+
+use anyhow::ensure;
+use host::data::{Random, transposed};
+use host::spread::{Matrices, Spread};
+use host::verify::exact;
+use warpsmith_collectives::Communicator;
+use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
+use warpsmith_launch::Bf16;
+
+use crate::Case;
+
+pub const CASES: &[Case] = &[
+    ("gathered_f32", gathered::<f32>),
+    ("gathered_bf16", gathered::<Bf16>),
+    ("split_f32", split::<f32>),
+    ("split_bf16", split::<Bf16>),
+    ("transpose", transpose),
+    ("bytes_of_a_gathered_product", bytes_of_a_gathered_product),
+];
+
+/// Even, awkward, and fewer rows or columns than there are devices.
+const SIZES: [(usize, usize, usize); 4] = [(128, 96, 64), (75, 53, 41), (3, 130, 17), (70, 1, 33)];
+
+/// By what data go where all ranks are this process's, and where they are not.
+fn carriers(ranks: &[Communicator<'_>]) -> &'static [Carrier] {
+    if ranks.len() == ranks[0].size() {
+        &[Carrier::CopyEngines, Carrier::Collectives]
+    } else {
+        &[Carrier::Collectives]
+    }
+}
+
+fn gathered<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    for &carrier in carriers(ranks) {
+        let team = Team::new(ranks, carrier)?;
+        for extents in SIZES {
+            let matrices = Matrices::<I>::random(extents);
+            let product = GatheredProduct::<I, I::C>::new(
+                &team,
+                extents,
+                (I::INPUT, I::OUTPUT),
+                |rows| matrices.rows(rows),
+                |columns| matrices.columns(columns),
+            )?
+            .with_whole()?;
+            for overlap in [true, false, true] {
+                product.wipe()?;
+                if overlap {
+                    product.run()?
+                } else {
+                    product.run_plain()?
+                };
+                for (rank, c) in ranks.iter().zip(product.results()?) {
+                    let verdict = matrices.check(shares(extents.0, rank.size(), rank.rank()), &c);
+                    ensure!(verdict.ok, "{extents:?} by {carrier:?}, overlap {overlap}: {:?}", verdict.wrong);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn split<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    let team = Team::new(ranks, Carrier::Collectives)?;
+    for extents in SIZES {
+        let matrices = Matrices::<I>::random(extents);
+        for pieces in [1, 3] {
+            let (a, b) = (|part| matrices.part_of_a(part), |part| matrices.part_of_b(part));
+            let product = SplitProduct::<I>::new(&team, extents, I::INPUT, pieces, a, b)?;
+            product.run()?;
+            product.run()?;
+            for (rank, c) in ranks.iter().zip(product.results()?) {
+                let verdict = matrices.check(product.rows_of(rank.rank()), &c);
+                ensure!(verdict.ok, "{extents:?} in {pieces} pieces: {:?}", verdict.wrong);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn transpose(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    for &carrier in carriers(ranks) {
+        let team = Team::new(ranks, carrier)?;
+        for (rows, cols, _) in SIZES {
+            let matrix = Random::new(5).units(rows * cols);
+            let own = |own: std::ops::Range<usize>| matrix[own.start * cols..own.end * cols].to_vec();
+            let mut transpose = Transpose::new(&team, (rows, cols), own)?;
+            transpose.run()?;
+            let expected = transposed(&matrix, rows, cols);
+            for (rank, result) in ranks.iter().zip(transpose.results()?) {
+                let own = shares(cols, rank.size(), rank.rank());
+                let verdict = exact(&result, &expected[own.start * rows..own.end * rows]);
+                ensure!(verdict.ok, "{rows} × {cols} by {carrier:?}: {:?}", verdict.wrong);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every device fetches each other one's columns once, and nothing else goes over the links.
+fn bytes_of_a_gathered_product(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    let (size, extents) = (ranks[0].size(), (64, 96, 32));
+    let matrices = Matrices::<f32>::random(extents);
+    for &carrier in carriers(ranks) {
+        let team = Team::new(ranks, carrier)?;
+        let (rows, columns) = (|range| matrices.rows(range), |range| matrices.columns(range));
+        let types = (f32::INPUT, f32::OUTPUT);
+        let product = GatheredProduct::<f32, f32>::new(&team, extents, types, rows, columns)?;
+        ranks.iter().for_each(|rank| drop(rank.traffic().take()));
+        product.run()?;
+        team.synchronize()?;
+        let counted = ranks[0].traffic().take();
+        ensure!(counted.len() == ranks.len() * (size - 1), "{carrier:?}: {} links", counted.len());
+        for ((from, to), bytes) in counted {
+            let columns = shares(extents.1, size, from).len();
+            ensure!(
+                bytes == (columns * extents.2 * 4) as u64,
+                "{carrier:?}: {bytes} bytes from {from} to {to}"
+            );
+        }
+    }
+    Ok(())
+}
