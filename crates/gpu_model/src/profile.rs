@@ -20,6 +20,9 @@ pub use stride::Strides;
 pub struct LaunchProfile {
     /// The kernel's name.
     pub kernel: String,
+    /// The device that ran it, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
     /// Blocks in each dimension.
     pub grid: [u32; 3],
     /// Threads of a block in each dimension.
@@ -139,6 +142,17 @@ pub struct GlobalCounters {
     pub sectors: u64,
     /// Bytes that lanes asked for.
     pub bytes: u64,
+    /// Those of the sectors that lie in another device's memory.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub peer_sectors: u64,
+    /// Those of the bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub peer_bytes: u64,
+}
+
+/// Whether a count says nothing: with one device there are none of these.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Warp instructions by the memory that they reached; what bulk copies move is none.
@@ -218,7 +232,7 @@ add_up! {
     Counters:
         shared_load shared_store shared_atomic global_load global_store global_atomic bulk_load bulk_store;
     SharedCounters: instructions wavefronts ideal_wavefronts bank_conflicts;
-    GlobalCounters: requests sectors bytes;
+    GlobalCounters: requests sectors bytes peer_sectors peer_bytes;
     BySpace: parameter local shared global constant;
     Operations: f16 f32 f64 tensor;
     TensorOperations: f16 tf32 f64 f8 s8;

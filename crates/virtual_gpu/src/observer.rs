@@ -26,6 +26,7 @@ pub use crate::form::registers::Register;
 pub use crate::form::values::Operands;
 use crate::form::values::Values;
 use crate::launch::Launch;
+use crate::memory::Memory;
 use crate::module::SharedArray;
 use crate::tensor_map::Swizzle;
 
@@ -93,6 +94,8 @@ pub struct LaunchInfo {
     pub code: Arc<Code>,
     /// Index of the kernel's function, for [`Code::unset`].
     pub function: u32,
+    /// Memory as the kernel's context has it.
+    pub memory: Arc<Memory>,
     /// The module's shared variables, at the places that this kernel gives them; `None` for those it does not reach.
     pub shared: Vec<Option<SharedArray>>,
 }

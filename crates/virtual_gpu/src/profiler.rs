@@ -17,7 +17,7 @@ use crate::fault::{Fault, SourceFrame};
 use crate::form::access::AtomicFunction;
 use crate::form::op::{AtomicOp, OpKind};
 use crate::form::program::Code;
-use crate::memory::window;
+use crate::memory::{Memory, Owners, window};
 use crate::observer::{
     Access, AccessKind, AsyncEvent, At, BlockInfo, BlockObserver, LaunchInfo, LaunchObserver, MemorySpace,
 };
@@ -44,6 +44,7 @@ fn reached(by: &mut BySpace, space: MemorySpace) -> &mut u64 {
 #[derive(Debug, Default)]
 pub struct Profiler {
     code: Option<Arc<Code>>,
+    memory: Option<Arc<Memory>>,
     /// Tallies that no block holds. Counts only add up, so blocks may share them in any order.
     idle: Arc<Mutex<Vec<Tally>>>,
     profile: LaunchProfile,
@@ -135,6 +136,8 @@ enum Count {
 #[derive(Debug)]
 pub struct BlockProfiler {
     code: Arc<Code>,
+    /// Where there are several devices.
+    owners: Option<Owners>,
     tally: Tally,
 }
 
@@ -143,8 +146,10 @@ impl LaunchObserver for Profiler {
 
     fn begin(&mut self, launch: &LaunchInfo) {
         self.code = Some(launch.code.clone());
+        self.memory = Some(launch.memory.clone());
         self.profile = LaunchProfile {
             kernel: launch.kernel.clone(),
+            device: launch.memory.has_peers().then(|| launch.memory.device()),
             grid: launch.launch.grid,
             block: launch.launch.block,
             shared_bytes: launch.shared_bytes,
@@ -163,7 +168,8 @@ impl LaunchObserver for Profiler {
         });
         // Here and not in `merge`, which is called for one block after the other.
         tally.end_block();
-        BlockProfiler { code, tally }
+        let owners = self.memory.as_ref().and_then(Owners::new);
+        BlockProfiler { code, owners, tally }
     }
 
     fn merge(&mut self, block: BlockProfiler) {
@@ -226,24 +232,26 @@ impl BlockObserver for BlockProfiler {
                 }
             }
             Count::Global(kind, counters) => {
+                let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+                let rule = if is_atomic { atomic_sectors } else { sectors };
                 counters.requests += 1;
                 reads = *kind == AccessKind::Load;
-                let touched = match kind {
-                    AccessKind::Load | AccessKind::Store => {
-                        sectors(access.bytes(), access.lanes, access.addresses)
-                    }
-                    AccessKind::Atomic | AccessKind::Reduction => {
-                        if wide_swap(&self.code, at) {
-                            *self.tally.others.entry(WIDE_SWAPS).or_default() += 1;
-                        }
-                        atomic_sectors(access.bytes(), access.lanes, access.addresses)
-                    }
-                };
+                let touched = rule(access.bytes(), access.lanes, access.addresses);
                 let bytes = access.lanes.count_ones() * access.bytes();
                 counters.sectors += u64::from(touched);
                 counters.bytes += u64::from(bytes);
                 if touched > bytes.div_ceil(32) {
                     site.strides += Strides::of(access.lanes, access.addresses);
+                }
+                if let Some(owners) = &mut self.owners {
+                    let lanes = owners.of_peers(access.lanes, access.addresses);
+                    if lanes != 0 {
+                        counters.peer_sectors += u64::from(rule(access.bytes(), lanes, access.addresses));
+                        counters.peer_bytes += u64::from(lanes.count_ones()) * u64::from(access.bytes());
+                    }
+                }
+                if is_atomic && wide_swap(&self.code, at) {
+                    *self.tally.others.entry(WIDE_SWAPS).or_default() += 1;
                 }
             }
             Count::NotCounted(_, instructions) => *instructions += 1,
@@ -264,20 +272,32 @@ impl BlockObserver for BlockProfiler {
                 if reading != 0 {
                     *reached(&mut self.tally.memory_instructions, MemorySpace::Global) += 1;
                     let counters = self.tally.copies.entry(at.pc).or_default();
+                    let past = self.code.opcode(at.pc).is_some_and(|opcode| opcode.has("cg"));
+                    let rule = |lanes| match past {
+                        true => copied_sectors(lanes, global),
+                        false => sectors(bytes, lanes, global),
+                    };
+                    let of_peers = self.owners.as_mut().map_or(0, |owners| owners.of_peers(reading, global));
                     counters.requests += 1;
-                    counters.sectors += u64::from(match self.code.opcode(at.pc) {
-                        Some(opcode) if opcode.has("cg") => copied_sectors(reading, global),
-                        _ => sectors(bytes, reading, global),
-                    });
+                    counters.sectors += u64::from(rule(reading));
                     counters.bytes += u64::from(reading.count_ones()) * u64::from(bytes);
+                    if of_peers != 0 {
+                        counters.peer_sectors += u64::from(rule(of_peers));
+                        counters.peer_bytes += u64::from(of_peers.count_ones()) * u64::from(bytes);
+                    }
                     self.tally.read(&self.code, at.pc).add_lanes(reading, global, bytes);
                 }
             }
             AsyncEvent::Moved { space: MemorySpace::Global, write, address, bytes, .. } => {
                 let counters = self.tally.bulk.entry((at.pc, write)).or_default();
+                let sectors = (address + u64::from(bytes)).div_ceil(32) - address / 32;
                 counters.requests += 1;
-                counters.sectors += (address + u64::from(bytes)).div_ceil(32) - address / 32;
+                counters.sectors += sectors;
                 counters.bytes += u64::from(bytes);
+                if self.owners.as_mut().is_some_and(|owners| owners.is_peers(address)) {
+                    counters.peer_sectors += sectors;
+                    counters.peer_bytes += u64::from(bytes);
+                }
                 if !write {
                     self.tally.read(&self.code, at.pc).add(address, bytes.into());
                 }

@@ -220,9 +220,14 @@ fn what_has_no_rule_is_listed() {
     let swaps = "sectors of global compare-and-swaps of 8 bytes, which may be one more or fewer";
     assert_eq!(listed, [("global atomics of 2 or more than 16 bytes", 2), (swaps, 2)]);
     // The load names no space; it reached one sector of global memory.
-    let global_load = GlobalCounters { requests: 2, sectors: 2, bytes: 2 * 32 * 4 };
+    let global_load = GlobalCounters { requests: 2, sectors: 2, bytes: 2 * 32 * 4, ..Default::default() };
     // All lanes add to one word, one after the other; then to 8 sectors; then they swap one.
-    let global_atomic = GlobalCounters { requests: 6, sectors: 64 + 16 + 64, bytes: 4 * 32 * 4 + 2 * 32 * 8 };
+    let global_atomic = GlobalCounters {
+        requests: 6,
+        sectors: 64 + 16 + 64,
+        bytes: 4 * 32 * 4 + 2 * 32 * 8,
+        ..Default::default()
+    };
     assert_eq!(profile.counters, Counters { global_load, global_atomic, ..Counters::default() });
 }
 

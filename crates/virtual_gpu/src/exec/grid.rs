@@ -122,6 +122,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         reserved: if code.asks_reserved_shared { reserved_offset..shared_bytes } else { 0..0 },
         code: kernel.module().code().clone(),
         function: code.function,
+        memory: quota.memory().clone(),
         shared: shared_arrays(kernel, dynamic_offset, user_shared),
     };
     observer.begin(&info);
@@ -140,6 +141,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new(), output: 0, skipped: None }),
         instructions: AtomicU64::new(0),
         last_progress: AtomicU64::new(0),
+        seen_writes: AtomicU64::new(quota.memory().writes().load(Ordering::Relaxed)),
         started,
         lookout: Lookout::new(started),
         notice: AtomicU64::new(0),
@@ -241,6 +243,10 @@ struct Grid<'a, O: LaunchObserver> {
     instructions: AtomicU64,
     /// How many there were when something was last written, or a block started.
     last_progress: AtomicU64,
+    /// What [`Memory::writes`] was when it was last looked at.
+    ///
+    /// [`Memory::writes`]: crate::memory::Memory::writes
+    seen_writes: AtomicU64,
     started: Instant,
     lookout: Lookout,
     /// Seconds at which the last notice was given.
@@ -417,6 +423,8 @@ impl<O: LaunchObserver> Grid<'_, O> {
             self.context.count(block.steps() - before);
             if block.state.progress != progress {
                 self.last_progress.store(total, Ordering::Relaxed);
+                let writes = self.context.quota.memory().writes().fetch_add(1, Ordering::Relaxed) + 1;
+                self.seen_writes.store(writes, Ordering::Relaxed);
             }
             match stop {
                 BlockStop::Finished => team.done[i] = true,
@@ -447,13 +455,26 @@ impl<O: LaunchObserver> Grid<'_, O> {
         limit.is_some_and(|limit| self.idle(self.instructions.load(Ordering::Relaxed)) > limit / 2)
     }
 
+    /// Whether another launch, of this device or of a peer, has written something since this was last asked: what the blocks
+    /// wait for may come from there.
+    fn others_write(&self, total: u64) -> bool {
+        let now = self.context.quota.memory().writes().load(Ordering::Relaxed);
+        let wrote = self.seen_writes.swap(now, Ordering::Relaxed) != now;
+        if wrote {
+            self.last_progress.store(total, Ordering::Relaxed);
+        }
+        wrote
+    }
+
     /// Ends a launch that has run beyond the watchdog's limit, and mentions one that takes long.
     fn watch(&self, block: &Block<O::Block>, total: u64) -> Result<(), Box<Fault>> {
         if self.context.gpu.options().watchdog.is_some_and(|limit| total > limit) {
             let hottest = self.hottest(block);
             return Err(block.stopped(self.context, FaultKind::Timeout { instructions: total, hottest }));
         }
-        if self.context.gpu.options().spin_limit.is_some_and(|limit| self.idle(total) > limit) {
+        if self.context.gpu.options().spin_limit.is_some_and(|limit| self.idle(total) > limit)
+            && !self.others_write(total)
+        {
             return Err(block.deadlock(self.context));
         }
         if self.lookout.is_out() {

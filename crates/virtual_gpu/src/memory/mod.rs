@@ -11,6 +11,7 @@ mod backing;
 mod heap;
 mod machine;
 mod multicast;
+mod owners;
 mod physical;
 mod reach;
 mod store;
@@ -26,6 +27,7 @@ pub use allocation::{Allocation, AllocationKind};
 pub use heap::Heap;
 pub(crate) use machine::Lookout;
 pub use multicast::Multicast;
+pub(crate) use owners::Owners;
 pub use physical::Physical;
 use reach::Peers;
 pub use reach::{MOST_DEVICES, Rights};
@@ -68,6 +70,8 @@ struct Space {
     frees: AtomicU64,
     devices: AtomicU64,
     contexts: AtomicU64,
+    /// Grows when a kernel of some device writes something: who waits may be waiting for that.
+    writes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -93,6 +97,7 @@ impl Memory {
             }),
             frees: AtomicU64::new(0),
             devices: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
             contexts: AtomicU64::new(0),
         };
         Self::in_space(Arc::new(space), total)
@@ -119,6 +124,16 @@ impl Memory {
     /// The device's number among those that share addresses.
     pub fn device(&self) -> u32 {
         self.store.device
+    }
+
+    /// Grows when a kernel of some device writes something.
+    pub(crate) fn writes(&self) -> &AtomicU64 {
+        &self.space.writes
+    }
+
+    /// Whether there are other devices.
+    pub(crate) fn has_peers(&self) -> bool {
+        self.space.devices.load(Ordering::Relaxed) > 1
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
