@@ -41,13 +41,15 @@ pub struct GlobalRaces {
     meetings: Numbered<Meeting>,
     doubts: Vec<Doubt>,
     spare: Spare,
+    /// Whether a thread has fenced, released or acquired for all devices.
+    pub(crate) orders_devices: bool,
 }
 
 impl GlobalRaces {
     /// Of a launch whose shadows take their pages from `spare`.
     pub fn new(spare: Spare) -> Self {
         let (shadow, meetings) = (Shadow::of_global(spare.clone()), Numbered::default());
-        GlobalRaces { shadow, meetings, doubts: Vec::new(), spare }
+        GlobalRaces { shadow, meetings, doubts: Vec::new(), spare, orders_devices: false }
     }
 
     /// Races that nothing has explained until the end of the launch.
@@ -234,6 +236,7 @@ impl BlockRaces {
             write: access.kind != AccessKind::Load,
             strong: access.order != Order::Weak || atomic,
             wide: access.scope >= Scope::Cluster,
+            system: access.scope == Scope::System,
             volatile: access.order == Order::Volatile && !atomic,
             lucky,
             ..Touch::default()
@@ -247,6 +250,10 @@ impl BlockRaces {
             MemorySpace::Global => Some(global.lock().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         };
+        if let Some(global) = &mut global {
+            let orders = !matches!(access.order, Order::Weak | Order::Relaxed | Order::Volatile);
+            global.orders_devices |= orders && touch.system;
+        }
         let mut shared = self.shared.hold();
         let shared = &mut *shared;
         if global.is_none() {
@@ -408,6 +415,9 @@ impl BlockRaces {
     /// A fence: what came before it may be passed on by the next atomic or volatile write.
     fn fenced(&mut self, at: At, scope: Scope) {
         lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
+        if scope == Scope::System {
+            self.global.lock().unwrap_or_else(PoisonError::into_inner).orders_devices = true;
+        }
     }
 
     /// A fence between plain accesses and those of bulk copies and products.

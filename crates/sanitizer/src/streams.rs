@@ -46,6 +46,11 @@ impl Work {
             || self.before.get(&other.stream).is_some_and(|&ticket| ticket >= other.ticket)
     }
 
+    /// Whether the two run on different devices. What the host does is no device's.
+    fn is_apart_from(&self, other: &Work) -> bool {
+        self.device != other.device && self.stream != HOST && other.stream != HOST
+    }
+
     /// Where it was done, with the device where that is another one's than what it is told with.
     fn place(&self, devices: bool) -> String {
         if self.device == IN_GRAPH {
@@ -81,6 +86,18 @@ enum Touched {
 struct Done {
     work: Work,
     touched: Vec<Touched>,
+}
+
+impl Done {
+    /// Whether it has kernels, none of which fences for all devices.
+    fn lacks_fences(&self) -> bool {
+        let kernels = self.touched.iter().filter_map(|touched| match touched {
+            Touched::Kernel { races, .. } => Some(lock(races).orders_devices),
+            Touched::Bytes { .. } => None,
+        });
+        let fences: Vec<bool> = kernels.collect();
+        !fences.is_empty() && !fences.contains(&true)
+    }
 }
 
 /// Work that was done and that later work may clash with.
@@ -218,15 +235,23 @@ impl Streams {
 
 /// Two pieces of work that nothing orders.
 fn compare(done: &Done, earlier: &Done, objects: &Objects, found: &mut Vec<Finding>) {
-    // Work that talks through atomics or volatile accesses has an order of its own.
+    // Work that talks through atomics or volatile accesses has an order of its own; between devices it needs fences that
+    // reach both, and a kernel without any has ordered nothing.
     let pairs = || done.touched.iter().flat_map(|a| earlier.touched.iter().map(move |b| (a, b)));
-    let clashes: Vec<_> = pairs().map(|(a, b)| clash(a, b)).collect();
-    if clashes.iter().any(|clash| matches!(clash, Clash::Talk)) {
-        return;
+    let apart = done.work.is_apart_from(&earlier.work);
+    let all = |how: How| pairs().map(|(a, b)| clash(a, b, how)).collect::<Vec<_>>();
+    let mut clashes = all(How { apart, deaf: false });
+    let talk = clashes.iter().any(|clash| matches!(clash, Clash::Talk));
+    if talk {
+        if !(apart && [done, earlier].into_iter().any(Done::lacks_fences)) {
+            return;
+        }
+        clashes = all(How { apart, deaf: true });
     }
     for ((a, b), clash) in pairs().zip(clashes) {
         if let Clash::Race(race) = clash {
-            found.push(finding((&done.work, a), (&earlier.work, b), objects.global(race.address), race));
+            let object = objects.global(race.address);
+            found.push(finding((&done.work, a), (&earlier.work, b), object, race, talk));
         }
     }
 }
@@ -256,6 +281,8 @@ struct Unordered {
     sides: [SideOf; 2],
     /// Both only write, and the same.
     equal: bool,
+    /// Both are atomic or volatile, and of a scope that ends at the device.
+    narrow: bool,
 }
 
 /// Gathers the words at which two pieces of work clash.
@@ -263,28 +290,48 @@ struct Unordered {
 struct Clashes {
     /// At the lowest address, where they differ and where they write the same: the same work always gives the same report.
     different: Option<(u64, [SideOf; 2])>,
+    /// As `different`, of accesses whose scope is too narrow.
+    narrow: Option<(u64, [SideOf; 2])>,
     equal: Option<(u64, [SideOf; 2])>,
     words: u64,
 }
 
 impl Clashes {
     fn add(&mut self, address: u64, sides: [SideOf; 2], equal: bool) {
-        let first = if equal { &mut self.equal } else { &mut self.different };
+        let strong = |(_, stamp): SideOf| stamp.is_some_and(|stamp| stamp.is_strong());
+        let first = match equal {
+            true => &mut self.equal,
+            false if sides.into_iter().all(strong) => &mut self.narrow,
+            false => &mut self.different,
+        };
         if first.is_none_or(|(at, _)| address < at) {
             *first = Some((address, sides));
         }
     }
 
     fn over(self) -> Clash {
-        let equal = self.different.is_none();
-        match self.different.or(self.equal) {
-            Some((address, sides)) => Clash::Race(Unordered { address, words: self.words, sides, equal }),
+        let narrow = self.different.is_none() && self.narrow.is_some();
+        let first = self.different.or(self.narrow);
+        let equal = first.is_none();
+        match first.or(self.equal) {
+            Some((address, sides)) => {
+                Clash::Race(Unordered { address, words: self.words, sides, equal, narrow })
+            }
             None => Clash::Nothing,
         }
     }
 }
 
-fn clash(a: &Touched, b: &Touched) -> Clash {
+/// How two pieces of work are compared.
+#[derive(Clone, Copy)]
+struct How {
+    /// They ran on different devices.
+    apart: bool,
+    /// Flags that they have for each other order nothing.
+    deaf: bool,
+}
+
+fn clash(a: &Touched, b: &Touched, how: How) -> Clash {
     match (a, b) {
         (
             &Touched::Bytes { address, bytes, write, word, .. },
@@ -293,16 +340,16 @@ fn clash(a: &Touched, b: &Touched) -> Clash {
             if (write || writes) && overlap((address, bytes), (other, others)) {
                 let sides = [(write, None), (writes, None)];
                 let equal = write && writes && word.is_some() && word == others_word;
-                Clash::Race(Unordered { address: address.max(other), words: 1, sides, equal })
+                Clash::Race(Unordered { address: address.max(other), words: 1, sides, equal, narrow: false })
             } else {
                 Clash::Nothing
             }
         }
         (Touched::Kernel { races, .. }, &Touched::Bytes { address, bytes, write, word, .. }) => {
-            with_bytes(&lock(races), (address, bytes), write, word)
+            with_bytes(&lock(races), (address, bytes), write, word, how)
         }
         (&Touched::Bytes { address, bytes, write, word, .. }, Touched::Kernel { races, .. }) => {
-            match with_bytes(&lock(races), (address, bytes), write, word) {
+            match with_bytes(&lock(races), (address, bytes), write, word, how) {
                 Clash::Race(race) => {
                     let [kernel, copy] = race.sides;
                     Clash::Race(Unordered { sides: [copy, kernel], ..race })
@@ -315,13 +362,13 @@ fn clash(a: &Touched, b: &Touched) -> Clash {
             Clash::Nothing
         }
         (Touched::Kernel { races: a, .. }, Touched::Kernel { races: b, .. }) => {
-            between(&lock(a).shadow, &lock(b).shadow)
+            between(&lock(a).shadow, &lock(b).shadow, how)
         }
     }
 }
 
-/// Two launches.
-fn between(a: &Shadow, b: &Shadow) -> Clash {
+/// Two launches. Atomics whose scope ends at the device are not atomic for another one.
+fn between(a: &Shadow, b: &Shadow, how: How) -> Clash {
     let mut clashes = Clashes::default();
     for word in a.pages().filter(|&page| b.has_page(page)).flat_map(crate::shadow::words_of) {
         let mut here = false;
@@ -331,9 +378,10 @@ fn between(a: &Shadow, b: &Shadow) -> Clash {
                 if both == 0 || !(x.writes() || y.writes()) {
                     continue;
                 }
-                if x.is_strong() && y.is_strong() {
+                let meet = !how.apart || x.reaches_devices() && y.reaches_devices();
+                if x.is_strong() && y.is_strong() && meet {
                     // Two that only add to a place need no order; one that waits for the other has it.
-                    if !(x.writes() && y.writes()) {
+                    if !(x.writes() && y.writes()) && !how.deaf {
                         return Clash::Talk;
                     }
                     continue;
@@ -354,7 +402,13 @@ fn same_bytes(a: Option<u32>, b: Option<u32>, bytes: u32) -> bool {
     a.zip(b).is_some_and(|(a, b)| (a ^ b) & mask_of(bytes) == 0)
 }
 
-fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool, word: Option<u32>) -> Clash {
+fn with_bytes(
+    kernel: &GlobalRaces,
+    (address, bytes): (u64, u64),
+    write: bool,
+    word: Option<u32>,
+    how: How,
+) -> Clash {
     let mut clashes = Clashes::default();
     if bytes == 0 {
         return Clash::Nothing;
@@ -371,6 +425,9 @@ fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool, w
                     continue;
                 }
                 if stamp.is_strong() && write {
+                    if how.deaf {
+                        continue;
+                    }
                     return Clash::Talk;
                 }
                 let equal = write && same_bytes(value, word, stamp.bytes() & mask);
@@ -383,10 +440,17 @@ fn with_bytes(kernel: &GlobalRaces, (address, bytes): (u64, u64), write: bool, w
     clashes.over()
 }
 
-fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object, race: Unordered) -> Finding {
+/// `talk`: the two have flags for each other, and not the fences.
+fn finding(
+    later: (&Work, &Touched),
+    earlier: (&Work, &Touched),
+    object: Object,
+    race: Unordered,
+    talk: bool,
+) -> Finding {
     let [side, other] = race.sides;
     let in_graph = later.0.device == IN_GRAPH;
-    let devices = later.0.device != earlier.0.device && ![later.0.stream, earlier.0.stream].contains(&HOST);
+    let devices = later.0.is_apart_from(earlier.0);
     let say = |(work, touched): (&Work, &Touched), write: bool| {
         let verb = if write { "writes" } else { "reads" };
         match touched {
@@ -413,7 +477,7 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
         check: Check::Race,
         severity: if race.equal { Severity::Warning } else { Severity::Error },
         message: format!(
-            "race {}: {} what {}, {}and nothing orders the two",
+            "race {}: {} what {}, {}",
             match (in_graph, devices) {
                 (true, _) => "in a graph",
                 (_, true) => "between devices",
@@ -421,12 +485,23 @@ fn finding(later: (&Work, &Touched), earlier: (&Work, &Touched), object: Object,
             },
             say(later, side.0),
             say(earlier, other.0),
-            if race.equal { "the same value, " } else { "" },
+            match race {
+                Unordered { narrow: true, .. } => "both atomically for their own device only",
+                _ if talk => "and no fence for all devices is with the flags that order the two",
+                Unordered { equal: true, .. } => "the same value, and nothing orders the two",
+                _ => "and nothing orders the two",
+            },
         ),
         kernel: kernel.unwrap_or_default(),
         object: Some(object),
         sites: [site(later.1, side), site(earlier.1, other)].into_iter().flatten().collect(),
-        help: if in_graph {
+        help: if race.narrow {
+            "say that the accesses are for all devices: scope `.sys`, as atomicAdd_system, and fences of that scope".into()
+        } else if talk {
+            "between devices a flag needs fences of the system's scope, before it is set and after it is seen: \
+             fence.acq_rel.sys, __threadfence_system()"
+                .into()
+        } else if in_graph {
             "make the one node depend on the other: add an edge, or capture the two on one stream".into()
         } else {
             "record an event behind the first and let the other stream wait for it, or wait for the first stream on the \
@@ -444,6 +519,9 @@ mod tests {
     use super::*;
     use crate::clock::Clocks;
     use crate::shadow::{Asking, Spare, Touch};
+
+    const BESIDE: How = How { apart: false, deaf: false };
+    const APART: How = How { apart: true, deaf: false };
 
     /// The shadow of a launch in which one thread stored to word 5.
     fn stored(value: u32, bytes: u8) -> Shadow {
@@ -465,12 +543,36 @@ mod tests {
 
     #[test]
     fn equal_stores_are_told_from_others() {
-        assert_eq!(kind(between(&stored(7, 0xF), &stored(8, 0xF))), "race");
-        assert_eq!(kind(between(&stored(7, 0xF), &stored(7, 0xF))), "equal");
-        assert_eq!(kind(between(&stored(0x0107, 0x1), &stored(0x0207, 0x1))), "equal", "in the byte of both");
-        assert_eq!(kind(between(&stored(7, 0x1), &stored(7, 0x2))), "nothing");
+        assert_eq!(kind(between(&stored(7, 0xF), &stored(8, 0xF), BESIDE)), "race");
+        assert_eq!(kind(between(&stored(7, 0xF), &stored(7, 0xF), BESIDE)), "equal");
+        assert_eq!(
+            kind(between(&stored(0x0107, 0x1), &stored(0x0207, 0x1), BESIDE)),
+            "equal",
+            "in the byte of both"
+        );
+        assert_eq!(kind(between(&stored(7, 0x1), &stored(7, 0x2), BESIDE)), "nothing");
         let fill = |word| Touched::Bytes { what: "a fill", address: 16, bytes: 16, write: true, word };
-        assert_eq!(kind(clash(&fill(Some(0)), &fill(Some(0)))), "equal");
-        assert_eq!(kind(clash(&fill(Some(0)), &fill(None))), "race");
+        assert_eq!(kind(clash(&fill(Some(0)), &fill(Some(0)), BESIDE)), "equal");
+        assert_eq!(kind(clash(&fill(Some(0)), &fill(None), BESIDE)), "race");
+    }
+
+    /// The shadow of a launch in which one thread added to word 5 atomically.
+    fn added(system: bool) -> Shadow {
+        let (mut shadow, clocks) = (Shadow::of_global(Spare::default()), Clocks::new(0, 32));
+        let touch = Touch { write: true, strong: true, wide: true, system, ..Touch::default() };
+        let stamp = Stamp::new(0, 1, 9, 0, (3, 3), touch).of_bytes(0xF);
+        shadow.write(5, &Asking { stamp, floor: 0, clocks: &clocks }, None);
+        shadow
+    }
+
+    #[test]
+    fn atomics_of_a_device_are_none_for_another() {
+        let narrow = |clash| matches!(clash, Clash::Race(Unordered { narrow: true, .. }));
+        for (a, b) in [(false, false), (false, true), (true, false)] {
+            assert!(narrow(between(&added(a), &added(b), APART)), "{a} {b}");
+            assert_eq!(kind(between(&added(a), &added(b), BESIDE)), "nothing");
+        }
+        assert_eq!(kind(between(&added(true), &added(true), APART)), "nothing");
+        assert_eq!(kind(between(&added(true), &stored(7, 0xF), APART)), "race");
     }
 }

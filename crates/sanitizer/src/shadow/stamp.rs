@@ -11,6 +11,8 @@ pub struct Touch {
     pub strong: bool,
     /// Whether a strong access reaches beyond the block.
     pub wide: bool,
+    /// Whether a strong access reaches other devices.
+    pub system: bool,
     /// Whether it is strong for being `volatile`.
     pub volatile: bool,
     /// Whether an asynchronous copy does it, at a time nobody knows until somebody has waited for it.
@@ -48,6 +50,7 @@ pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
 const COPIES: u32 = 1 << 25;
 pub(super) const IDLE: u32 = 1 << 26;
 pub(super) const LUCKY: u32 = 1 << 27;
+const SYSTEM: u32 = 1 << 28;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -62,6 +65,7 @@ impl Stamp {
             | flag(touch.write, WRITE)
             | flag(touch.strong, STRONG)
             | flag(touch.wide, WIDE)
+            | flag(touch.system, SYSTEM)
             | flag(touch.volatile, VOLATILE)
             | flag(touch.asynchronous, ASYNCHRONOUS)
             | flag(touch.copies, COPIES)
@@ -110,6 +114,11 @@ impl Stamp {
     /// Whether the access is atomic or volatile.
     pub fn is_strong(&self) -> bool {
         self.who & STRONG != 0
+    }
+
+    /// Whether a strong access reaches other devices.
+    pub fn reaches_devices(&self) -> bool {
+        self.who & SYSTEM != 0
     }
 
     pub fn is_volatile(&self) -> bool {

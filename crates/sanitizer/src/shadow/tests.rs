@@ -7,6 +7,7 @@ const READ: Touch = Touch {
     write: false,
     strong: false,
     wide: false,
+    system: false,
     volatile: false,
     asynchronous: false,
     copies: false,
