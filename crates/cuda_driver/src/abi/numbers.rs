@@ -166,4 +166,14 @@ impl CUmemAccess_flags {
             (false, false) => Self::PROT_NONE,
         }
     }
+
+    /// Whether it lets read.
+    pub fn reads(self) -> bool {
+        self != Self::PROT_NONE
+    }
+
+    /// Whether it lets write.
+    pub fn writes(self) -> bool {
+        self == Self::PROT_READWRITE
+    }
 }

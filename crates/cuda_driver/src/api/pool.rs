@@ -10,7 +10,7 @@ use crate::abi::{
 };
 use crate::check;
 use crate::objects::allocation::{self, Origin, owner_of};
-use crate::objects::device::{Device, device, initialised, memory};
+use crate::objects::device::{Device, accessor, device, initialised, memory};
 use crate::objects::pool::{self, Free, POOLS, Pool, Take, default_pool, present_pool, set_present_pool};
 use crate::objects::stream::target;
 use crate::objects::work::Nothing;
@@ -176,21 +176,11 @@ pub fn cuMemPoolGetAttribute(pool: CUmemoryPool, number: u32, value: *mut c_void
     }
 }
 
-/// The device of a location, as access to a pool is asked for.
-fn accessor(location: CUmemLocation, pool: &Pool) -> Answer<&'static Device> {
-    if location.r#type != CUmemLocationType::DEVICE as u32 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    let device = device(location.id)?;
-    let own = device.number == pool.device.number;
-    if own || device.can_access(pool.device) { Ok(device) } else { Err(CUresult::INVALID_DEVICE) }
-}
-
 pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, count: usize) -> Answer {
     let pool = POOLS.get(pool)?;
     let mut asked = Vec::new();
     for access in accesses.array(count)? {
-        let device = accessor(access.location, &pool)?;
+        let device = accessor(access.location, pool.device)?;
         let flags = CUmemAccess_flags::try_from(access.flags)?;
         // Its own device's access cannot be taken away.
         if device.number == pool.device.number && flags != CUmemAccess_flags::PROT_READWRITE {
@@ -199,11 +189,7 @@ pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, cou
         asked.push((device, flags));
     }
     for (device, flags) in asked {
-        pool.rights.set(
-            device.number as u32,
-            flags != CUmemAccess_flags::PROT_NONE,
-            flags == CUmemAccess_flags::PROT_READWRITE,
-        );
+        pool.rights.set(device.number as u32, flags.reads(), flags.writes());
     }
     memory().access_changed();
     Ok(())

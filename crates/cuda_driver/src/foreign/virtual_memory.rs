@@ -204,8 +204,7 @@ fn set_access(all: &Addresses, start: u64, devices: &[(&Device, Access)]) -> Ans
     let mapping = all.mapped.get(&start).ok_or(CUresult::INVALID_VALUE)?;
     let was_open = mapping.is_open();
     for (device, access) in devices {
-        let (reads, writes) = (*access != Access::PROT_NONE, *access == Access::PROT_READWRITE);
-        mapping.rights.set(device.number as u32, reads, writes);
+        mapping.rights.set(device.number as u32, access.reads(), access.writes());
     }
     let Reached::Memory(physical) = &mapping.reached else { return Ok(()) };
     match (was_open, mapping.is_open()) {

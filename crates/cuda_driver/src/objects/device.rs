@@ -7,7 +7,7 @@ use gpu_model::Chip;
 use virtual_gpu::memory::Memory;
 use virtual_gpu::{Gpu, Options};
 
-use crate::abi::{Answer, CUdevice, CUresult};
+use crate::abi::{Answer, CUdevice, CUmemLocation, CUmemLocationType, CUresult};
 use crate::choice::{self, Taken};
 use crate::execution::Execution;
 use crate::fork;
@@ -104,6 +104,16 @@ pub fn device(number: CUdevice) -> Answer<&'static Device> {
     initialised()?;
     let index = usize::try_from(number).map_err(|_| CUresult::INVALID_DEVICE)?;
     devices().get(index).ok_or(CUresult::INVALID_DEVICE)
+}
+
+/// The device of a location that is to be let to reach another device's memory.
+pub fn accessor(location: CUmemLocation, owner: &Device) -> Answer<&'static Device> {
+    if location.r#type != CUmemLocationType::DEVICE as u32 {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    let device = device(location.id)?;
+    let own = device.number == owner.number;
+    if own || device.can_access(owner) { Ok(device) } else { Err(CUresult::INVALID_DEVICE) }
 }
 
 pub fn code_of(error: &virtual_gpu::Error) -> CUresult {

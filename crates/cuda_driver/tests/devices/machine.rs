@@ -33,6 +33,16 @@ again:
     ret;
 }
 
+// The same, for this device alone.
+.visible .entry count_here(.param .u64 counter, .param .u64 none, .param .u32 times) {
+    .reg .pred p; .reg .b32 r<3>; .reg .b64 a<2>;
+    ld.param.u64 a0, [counter]; ld.param.u32 r0, [times];
+again:
+    atom.global.gpu.add.u32 r1, [a0], 1;
+    sub.u32 r0, r0, 1; setp.ne.u32 p, r0, 0; @p bra again;
+    ret;
+}
+
 // Waits until the word is `value`, adds to the data behind it, and says value + 1.
 .visible .entry turn(.param .u64 word, .param .u64 none, .param .u32 value) {
     .reg .pred p; .reg .b32 r<4>; .reg .b64 a<2>;
@@ -42,6 +52,19 @@ wait:
     fence.acq_rel.sys;
     ld.global.u32 r2, [a0+64]; mad.lo.u32 r2, r2, 3, r0; st.global.u32 [a0+64], r2;
     fence.acq_rel.sys;
+    add.u32 r1, r1, 1; st.relaxed.sys.global.u32 [a0], r1;
+    ret;
+}
+
+// The same with fences for this device alone.
+.visible .entry turn_here(.param .u64 word, .param .u64 none, .param .u32 value) {
+    .reg .pred p; .reg .b32 r<4>; .reg .b64 a<2>;
+    ld.param.u64 a0, [word]; ld.param.u32 r0, [value];
+wait:
+    ld.relaxed.sys.global.u32 r1, [a0]; setp.ne.u32 p, r1, r0; @p bra wait;
+    fence.acq_rel.gpu;
+    ld.global.u32 r2, [a0+64]; mad.lo.u32 r2, r2, 3, r0; st.global.u32 [a0+64], r2;
+    fence.acq_rel.gpu;
     add.u32 r1, r1, 1; st.relaxed.sys.global.u32 [a0], r1;
     ret;
 }

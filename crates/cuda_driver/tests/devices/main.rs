@@ -3,11 +3,13 @@
 //! A process has its devices for life, so each case runs in a process of its own, started from here. Without two GPUs the cases
 //! for real ones are ignored, with the reason; `WARPSMITH_REQUIRE=gpus` makes that a failure.
 
+mod checked;
 mod copies;
 #[path = "../driver/mod.rs"]
 mod driver;
 mod machine;
 mod peers;
+mod profiled;
 mod queries;
 mod shared;
 mod streams;
@@ -17,6 +19,7 @@ use std::process::{Command, ExitCode};
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_cuda::RealDriver;
 
+use checked::Checked;
 use machine::Machine;
 
 /// The variable that makes this program run one case.
@@ -50,14 +53,15 @@ impl Case {
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    let all = [queries::CASES, copies::CASES, peers::CASES, streams::CASES, shared::CASES];
+    let all = [queries::CASES, copies::CASES, peers::CASES, streams::CASES, shared::CASES, profiled::CASES];
     all.into_iter().flatten()
 }
 
 fn main() -> ExitCode {
     if let Ok(wanted) = std::env::var(CASE) {
-        let case = cases().find(|case| case.name == wanted);
-        (case.expect("the name is one of ours").run)(&Machine::new());
+        let checked = checked::CASES.iter().find(|case| case.name == wanted).map(|case| case.run);
+        let run = cases().find(|case| case.name == wanted).map(|case| case.run);
+        (run.or(checked).expect("the name is one of ours"))(&Machine::new());
         return ExitCode::SUCCESS;
     }
     let gpus = gpus();
@@ -91,7 +95,29 @@ fn main() -> ExitCode {
             });
         }
     }
+    for case in checked::CASES {
+        for count in COUNTS.into_iter().filter(|&count| count > 1) {
+            let name = format!("checked_{count}::{}", case.name);
+            trials.push(Trial::test(name, move || checked(case, count)));
+        }
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Has a case checked, and compares what is said.
+fn checked(case: &Checked, count: usize) -> Result<(), Failed> {
+    let ended = Command::new(std::env::current_exe()?)
+        .env(CASE, case.name)
+        .env("WARPSMITH_DEVICE", "virtual")
+        .env("WARPSMITH_DEVICES", count.to_string())
+        .env("WARPSMITH_CHECK", "memory,race,init,barrier")
+        .output()?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let found_as_told = case.says.iter().all(|words| said.contains(words));
+    if found_as_told && ended.status.success() == case.says.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{}, and of {:?} it says:\n{said}", ended.status, case.says).into())
 }
 
 /// Whether there are several GPUs; why not.

@@ -1,6 +1,8 @@
 //! Memory whose program says for each device who reaches it: mappings, and pools.
 
-use warpsmith_cuda::abi::{CUmemAccessDesc, CUmemAllocationProp, CUmemLocation, CUmemPoolProps, CUresult};
+use warpsmith_cuda::abi::{
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUmemAccessDesc, CUmemAllocationProp, CUmemLocation, CUmemPoolProps, CUresult,
+};
 
 use crate::Case;
 use crate::driver::*;
@@ -14,6 +16,8 @@ pub const CASES: &[Case] = &[
     Case::new("pools_are_of_one_device", pools),
     Case::new("pools_reach_the_devices_that_were_let", pools_let),
     Case::new("peer_access_of_contexts_says_nothing_of_pools", pools_not_let),
+    // A real graph's memory is there only while the graph runs.
+    Case::virtual_only("a_graphs_memory_is_of_the_device_that_it_names", graph_memory),
 ];
 
 const PAGE: usize = 2 << 20;
@@ -69,6 +73,13 @@ fn mapped(gpu: &Gpu) -> u64 {
         ok(cuMemMap(address, PAGE, 0, memory, 0));
         ok(cuMemRelease(memory));
     }
+    address
+}
+
+/// A page of the first device's memory that all devices may read and write.
+pub fn mapped_for_all(machine: &Machine) -> u64 {
+    let address = mapped(&machine.gpus[0]);
+    machine.gpus.iter().for_each(|gpu| ok(access(address, PAGE, gpu, READ_WRITE)));
     address
 }
 
@@ -248,4 +259,36 @@ fn pools_not_let(machine: &Machine) {
     let own = first.zeros(64);
     first.launch(c"add", 1, 0, own, theirs, 64);
     assert_eq!(first.finish(), CUresult::ILLEGAL_ADDRESS);
+}
+
+fn graph_memory(machine: &Machine) {
+    let used = |gpu: &Gpu| {
+        const USED_NOW: u32 = 0;
+        let mut bytes = 0u64;
+        // SAFETY: the place has 64 bits.
+        unsafe { ok(cuDeviceGetGraphMemAttribute(gpu.number, USED_NOW, (&raw mut bytes).cast())) };
+        bytes
+    };
+    for (asking, owner) in machine.pairs() {
+        asking.enter();
+        let access = CUmemAccessDesc { location: at(asking), flags: READ_WRITE };
+        // SAFETY: numbers and pointers, of which zero is a value.
+        let mut node: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
+        (node.poolProps.allocType, node.poolProps.location) = (PINNED, at(owner));
+        (node.accessDescs, node.accessDescCount, node.bytesize) = (&access, 1, 256);
+        let (mut graph, mut handle, mut ordinal, before) = (0, 0, -1i32, used(owner));
+        // SAFETY: places and parameters are valid.
+        unsafe {
+            ok(cuGraphCreate(out(&mut graph), 0));
+            ok(cuGraphAddMemAllocNode(out(&mut handle), graph, nothing(), 0, out(&mut node)));
+            ok(cuPointerGetAttribute((&raw mut ordinal).cast(), 9, node.dptr));
+        }
+        assert_eq!((ordinal, used(owner) - before), (owner.number, 256));
+        let ones = asking.words(&[1; 64]);
+        asking.launch(c"add", 1, 0, node.dptr, ones, 64);
+        ok(asking.finish());
+        assert_eq!(asking.read(node.dptr, 64), [1; 64]);
+        // SAFETY: no pointer is passed.
+        unsafe { ok(cuGraphDestroy(graph)) };
+    }
 }

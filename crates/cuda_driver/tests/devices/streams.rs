@@ -15,6 +15,7 @@ pub const CASES: &[Case] = &[
     Case::new("default_streams_of_devices_do_not_wait_for_each_other", default_streams),
     Case::new("all_devices_count_in_one_place", count),
     Case::new("devices_take_turns_while_their_kernels_run", turns),
+    Case::new("a_graph_has_kernels_of_all_devices", graph),
 ];
 
 /// A word goes round all devices, each of which adds to it, ordered by events alone.
@@ -119,4 +120,42 @@ fn turns(machine: &Machine) {
     machine.gpus.iter().for_each(|gpu| ok(gpu.finish()));
     let words = machine.gpus[0].read(word, 32);
     assert_eq!((words[0], words[16]), (ROUNDS * count, expected));
+}
+
+/// Captured on the first device's stream, which the others' leave and come back to.
+fn graph(machine: &Machine) {
+    const RELAXED: u32 = 2;
+    machine.befriend();
+    let first = &machine.gpus[0];
+    let streams: Vec<usize> = machine.gpus.iter().map(|gpu| gpu.stream()).collect();
+    let ones: Vec<u64> = machine.gpus.iter().map(|gpu| gpu.words(&[1; 64])).collect();
+    let sums: Vec<u64> = machine.gpus.iter().map(|gpu| gpu.zeros(64)).collect();
+    let (mut graph, mut launched, fork) = (0, 0, first.event());
+    // SAFETY: places are valid.
+    unsafe {
+        ok(cuStreamBeginCapture_v2(streams[0], RELAXED));
+        ok(cuEventRecord(fork, streams[0]));
+        for (gpu, &stream) in machine.gpus.iter().zip(&streams) {
+            let own = gpu.number as usize;
+            if own != 0 {
+                gpu.enter();
+                ok(cuStreamWaitEvent(stream, fork, 0));
+            }
+            gpu.launch(c"add", 1, stream, sums[own], ones[(own + 1) % machine.count()], 64);
+            if own != 0 {
+                let join = gpu.event();
+                ok(cuEventRecord(join, stream));
+                ok(cuStreamWaitEvent(streams[0], join, 0));
+            }
+        }
+        first.enter();
+        ok(cuStreamEndCapture(streams[0], out(&mut graph)));
+        ok(cuGraphInstantiateWithFlags(out(&mut launched), graph, 0));
+        ok(cuGraphLaunch(launched, streams[0]));
+        ok(cuGraphLaunch(launched, streams[0]));
+        ok(cuStreamSynchronize(streams[0]));
+    }
+    for (gpu, &sum) in machine.gpus.iter().zip(&sums) {
+        assert_eq!(gpu.read(sum, 64), [2; 64]);
+    }
 }

@@ -83,7 +83,7 @@ impl Capture for GraphCapture {
     }
 
     fn allocate(&self, target: &Target, bytes: usize) -> Answer<CUdeviceptr> {
-        let memory = captured_allocation(bytes)?;
+        let memory = captured_allocation(target.context.device, bytes)?;
         let address = memory.address;
         self.add(target, memory)?;
         Ok(address)

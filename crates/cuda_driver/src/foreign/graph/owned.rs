@@ -2,27 +2,39 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use virtual_gpu::memory::Rights;
 
 use super::{GRAPHS, NODES, add};
 use crate::abi::{
     Answer, CUDA_MEM_ALLOC_NODE_PARAMS, CUdevice, CUdeviceptr, CUgraph, CUgraphNode, CUgraphNodeType,
-    CUhostFn, CUmemAllocationType, CUmemLocationType, CUresult, Handle, In, Out,
+    CUhostFn, CUmemAccess_flags, CUmemAllocationType, CUmemLocationType, CUresult, Handle, In, Out,
 };
-use crate::objects::allocation::{Origin, allocate, owner_of, release as release_memory};
-use crate::objects::context::Context;
-use crate::objects::device::{device, initialised};
+use crate::objects::allocation::{Origin, allocate_shared, owner_of, release as release_memory};
+use crate::objects::context::{Context, current};
+use crate::objects::device::{Device, accessor, device, devices, initialised};
 use crate::objects::registry::Registry;
 use crate::objects::work::Work;
 
-static USED: AtomicU64 = AtomicU64::new(0);
-static USED_MOST: AtomicU64 = AtomicU64::new(0);
+/// Bytes that graphs have of a device's memory.
+#[derive(Default)]
+struct Use {
+    now: AtomicU64,
+    most: AtomicU64,
+}
+
+fn used(device: &Device) -> &'static Use {
+    static USED: OnceLock<Vec<Use>> = OnceLock::new();
+    &USED.get_or_init(|| devices().iter().map(|_| Use::default()).collect())[device.number as usize]
+}
 
 /// Memory that a node allocates: one address for all launches, there from the node's making until the last graph or
 /// launch that has the node is gone.
 pub struct GraphMemory {
     pub address: CUdeviceptr,
     pub params: CUDA_MEM_ALLOC_NODE_PARAMS,
+    device: &'static Device,
 }
 
 // SAFETY: the pointers among the parameters are only handed back to the program, never followed.
@@ -32,7 +44,7 @@ unsafe impl Sync for GraphMemory {}
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        USED.fetch_sub(self.params.bytesize as u64, Ordering::Relaxed);
+        used(self.device).now.fetch_sub(self.params.bytesize as u64, Ordering::Relaxed);
         // A context that was destroyed has freed it already.
         if let Some((_, Origin::Graph)) = owner_of(self.address) {
             release_memory(self.address);
@@ -72,20 +84,32 @@ pub fn allocation_of(mut params: CUDA_MEM_ALLOC_NODE_PARAMS) -> Answer<Arc<Graph
     if !on_device || params.poolProps.handleTypes != 0 {
         return Err(CUresult::NOT_SUPPORTED);
     }
-    device(params.poolProps.location.id)?;
-    let address = allocate(params.bytesize, Origin::Graph)?;
+    let device = device(params.poolProps.location.id)?;
+    let rights = Rights::none();
+    rights.set(device.number as u32, true, true);
+    // SAFETY: the program vouches for its array of descriptions.
+    let accesses = unsafe { In::new(params.accessDescs) }.array(params.accessDescCount)?;
+    for access in accesses {
+        let accessor = accessor(access.location, device)?;
+        let flags = CUmemAccess_flags::try_from(access.flags)?;
+        rights.set(accessor.number as u32, flags.reads(), flags.writes());
+    }
+    let context = current()?;
+    let address = allocate_shared(&context, device, params.bytesize, &rights, Origin::Graph)?;
     params.dptr = address;
-    let used = USED.fetch_add(params.bytesize as u64, Ordering::Relaxed) + params.bytesize as u64;
-    USED_MOST.fetch_max(used, Ordering::Relaxed);
-    Ok(Arc::new(GraphMemory { address, params }))
+    let (used, bytes) = (used(device), params.bytesize as u64);
+    let now = used.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    used.most.fetch_max(now, Ordering::Relaxed);
+    Ok(Arc::new(GraphMemory { address, params, device }))
 }
 
-/// The same for an allocation of `bytes` in a stream under capture.
-pub fn captured_allocation(bytes: usize) -> Answer<Arc<GraphMemory>> {
+/// The same for an allocation of `bytes` in a device's stream under capture.
+pub fn captured_allocation(device: &Device, bytes: usize) -> Answer<Arc<GraphMemory>> {
     // SAFETY: all of it may be zero.
     let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
     params.poolProps.allocType = CUmemAllocationType::PINNED as u32;
     params.poolProps.location.r#type = CUmemLocationType::DEVICE as u32;
+    params.poolProps.location.id = device.number;
     params.bytesize = bytes;
     allocation_of(params)
 }
@@ -141,24 +165,24 @@ const MOST: u32 = 1;
 const NUMBERS: u32 = 4;
 
 pub fn cuDeviceGetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_void) -> Answer {
-    device(dev)?;
+    let used = used(device(dev)?);
     if number >= NUMBERS {
         return Err(CUresult::INVALID_VALUE);
     }
-    let count = if number & MOST != 0 { &USED_MOST } else { &USED };
+    let count = if number & MOST != 0 { &used.most } else { &used.now };
     // SAFETY: the caller vouches for 64 bits.
     unsafe { Out::<u64>::new(value.cast()) }.set(count.load(Ordering::Relaxed))
 }
 
 pub fn cuDeviceSetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_void) -> Answer {
-    device(dev)?;
+    let used = used(device(dev)?);
     // SAFETY: the caller vouches for 64 bits.
     let value = unsafe { In::<u64>::new(value.cast_const().cast()) }.get()?;
     // The largest use can be forgotten, and nothing else be set.
     if number >= NUMBERS || number & MOST == 0 || value != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    USED_MOST.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
+    used.most.store(used.now.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(())
 }
 
