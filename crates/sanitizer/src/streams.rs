@@ -381,7 +381,7 @@ fn between(a: &Shadow, b: &Shadow, how: How) -> Clash {
                 let meet = !how.apart || x.reaches_devices() && y.reaches_devices();
                 if x.is_strong() && y.is_strong() && meet {
                     // Two that only add to a place need no order; one that waits for the other has it.
-                    if !(x.writes() && y.writes()) && !how.deaf {
+                    if !(how.deaf || x.writes() && y.writes()) {
                         return Clash::Talk;
                     }
                     continue;

@@ -131,8 +131,7 @@ impl Demo {
             "the demo of {which} has no dynamic tiles: --dynamic-tile is for matmul"
         );
         let begun = Instant::now();
-        let job =
-            if which == demos::devices::DevicesDemo.name() { Job::from_environment()? } else { None };
+        let job = if which == demos::devices::DevicesDemo.name() { Job::from_environment()? } else { None };
         let device = opened(context.device, job.as_ref())?;
         // Of several processes one speaks.
         let speaks = job.is_none_or(|job| job.rank == 0);

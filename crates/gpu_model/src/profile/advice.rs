@@ -159,7 +159,8 @@ mod tests {
     }
 
     fn reading(sectors: u64, by_block: u64) -> Vec<String> {
-        let global_load = GlobalCounters { requests: sectors / 4, sectors, bytes: 32 * sectors };
+        let global_load =
+            GlobalCounters { requests: sectors / 4, sectors, bytes: 32 * sectors, ..Default::default() };
         let counters = Counters { global_load, ..Counters::default() };
         Work { counters, distinct: Distinct { by_block, by_launch: by_block }, ..Work::default() }.advice()
     }

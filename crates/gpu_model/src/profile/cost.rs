@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn what_is_read_again_is_asked_of_the_first_cache() {
         let rates = Rates::of(&H200);
-        let global_load = GlobalCounters { requests: 1000, sectors: 4000, bytes: 128_000 };
+        let global_load =
+            GlobalCounters { requests: 1000, sectors: 4000, bytes: 128_000, ..Default::default() };
         let counters = Counters { global_load, ..Counters::default() };
         let again = Distinct { by_block: 1024, by_launch: 1024 };
         let work = Work { counters, distinct: again, ..Work::default() };
