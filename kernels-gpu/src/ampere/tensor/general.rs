@@ -12,8 +12,8 @@ use half::{bf16, f16};
 use tile::SharedAddress;
 use tile::mma::{AlongK, Reader, StageTile, Sums, Tf32};
 
-use super::TensorGemm;
 use super::epilogue::{Stored, store_one};
+use super::{TensorGemm, place};
 #[cfg(feature = "host")]
 use crate::choice::UseKernel;
 
@@ -97,7 +97,8 @@ unsafe fn multiply<T: Stored, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = p.first(BLOCK as u32, BLOCK as u32);
+    let (row, col) = place::<8>(thread::block_idx_x() as usize, m.div_ceil(BLOCK), n.div_ceil(BLOCK));
+    let (row, col) = (row * BLOCK, col * BLOCK);
     // A warp computes 64 × 32 elements.
     let (warp_row, warp_col) = (warp / 4 * 64, warp % 4 * 32);
     let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();

@@ -18,8 +18,8 @@ use tile::mma::{
     Sums, Tf32,
 };
 
-use super::TensorGemm;
 use super::epilogue::{Patch, Stored, store};
+use super::{TensorGemm, place};
 #[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
@@ -59,7 +59,8 @@ unsafe fn multiply<T: Stored, A: Order, B: Order, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = p.first(BLOCK_M as u32, BLOCK_N as u32);
+    let (row, col) = place::<8>(thread::block_idx_x() as usize, m.div_ceil(BLOCK_M), n.div_ceil(BLOCK_N));
+    let (row, col) = (row * BLOCK_M, col * BLOCK_N);
     let (warp_row, warp_col) = (warp / 4 * WARP, warp % 4 * WARP);
     let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();
 
