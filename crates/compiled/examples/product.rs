@@ -1,6 +1,6 @@
 //! How fast a tiled matrix product is, interpreted and compiled, in turn.
 //!
-//! `cargo run --release -p compiled --example speed`
+//! `cargo run --release -p compiled --example product`
 
 use std::time::{Duration, Instant};
 
