@@ -160,7 +160,7 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 /// ```
 /// use cuda_std::prelude::*;
 ///
-/// #[address_space(constant)]
+/// #[cuda_std::address_space(constant)]
 /// #[unsafe(no_mangle)]
 /// static mut WEIGHTS: [f32; 4] = [0.0; 4];
 ///

@@ -14,24 +14,29 @@ use crate::abi::CUresult;
 const LISTED: usize = 6;
 
 thread_local! {
-    /// Why this thread's call under way is refused, for the checks.
+    /// Why this thread's call under way is refused, for the checks. A call may come from the destructor of another thread-local
+    /// value, when this one is gone; then nothing is noted.
     static WHY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// A call begins.
 pub fn forget() {
-    WHY.set(None);
+    note(None);
+}
+
+fn note(why: Option<String>) {
+    let _ = WHY.try_with(|known| known.replace(why));
 }
 
 /// Why the call under way is refused, if that is known.
 pub fn why() -> Option<String> {
-    WHY.take()
+    WHY.try_with(RefCell::take).ok().flatten()
 }
 
 /// Notes for the checks why the call under way will be refused, if nobody knows better.
 pub fn because(why: impl FnOnce() -> String) {
     if crate::check::sanitizer().is_some() {
-        WHY.with_borrow_mut(|known| _ = known.get_or_insert_with(why));
+        let _ = WHY.try_with(|known| _ = known.borrow_mut().get_or_insert_with(why));
     }
 }
 
@@ -41,7 +46,7 @@ pub fn refused(code: CUresult, why: impl FnOnce() -> String) -> CUresult {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if *WANTED.get_or_init(|| std::env::var_os("WARPSMITH_EXPLAIN").is_none_or(|value| value != "0")) {
         let why = why();
-        WHY.set(Some(why.clone()));
+        note(Some(why.clone()));
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         if said.insert(why.clone()) {
             eprintln!("warpsmith: {why}");

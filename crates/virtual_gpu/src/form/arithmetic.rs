@@ -4,7 +4,7 @@ use super::qualifiers::Qualifiers;
 use super::registers::Slot;
 
 /// An arithmetic operation: the same in every lane, registers only. What is written here is all that there is to know of it;
-/// [`crate::evaluate`] finds the function that computes it.
+/// `evaluate` finds the function that computes it.
 #[derive(Debug)]
 pub struct Arithmetic {
     pub opcode: Opcode,

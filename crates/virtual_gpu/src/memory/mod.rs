@@ -1,7 +1,7 @@
 //! Device memory: a reserved range of addresses, backed lazily, with unmapped gaps between allocations.
 //!
 //! All devices of a process share the addresses, so that each means one thing only; what differs is how much memory a device
-//! has, and what its kernels may reach ([`reach`]).
+//! has, and what its kernels may reach (`reach`).
 //!
 //! Addresses are handed out upwards and a freed range is used again only when the whole range has been walked, so a
 //! pointer that outlives its buffer, or runs past its end, meets no other buffer.
