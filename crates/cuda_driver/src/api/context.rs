@@ -211,11 +211,9 @@ pub fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: u32) -> Answer {
     Ok(())
 }
 
-/// The current context, and another that is to be its peer.
+/// The current context, and that which is to be its peer.
 fn with_peer(peer: CUcontext) -> Answer<(Arc<Context>, Arc<Context>)> {
-    let current = current()?;
-    let peer = CONTEXTS.get(peer)?;
-    if peer.handle == current.handle { Err(CUresult::INVALID_CONTEXT) } else { Ok((current, peer)) }
+    Ok((current()?, CONTEXTS.get(peer)?))
 }
 
 pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {
@@ -223,7 +221,7 @@ pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {
     if flags != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    if !current.device.can_access(peer.device) {
+    if peer.handle == current.handle || !current.device.can_access(peer.device) {
         return Err(CUresult::PEER_ACCESS_UNSUPPORTED);
     }
     let new = current.quota.memory().enable_peer(peer.quota.memory());
@@ -232,6 +230,9 @@ pub fn cuCtxEnablePeerAccess(context: CUcontext, flags: u32) -> Answer {
 
 pub fn cuCtxDisablePeerAccess(context: CUcontext) -> Answer {
     let (current, peer) = with_peer(context)?;
+    if peer.handle == current.handle {
+        return Err(CUresult::INVALID_CONTEXT);
+    }
     let had = current.quota.memory().disable_peer(peer.quota.memory());
     if had { Ok(()) } else { Err(CUresult::PEER_ACCESS_NOT_ENABLED) }
 }

@@ -23,24 +23,23 @@ fn asked(machine: &Machine) {
 }
 
 fn differ(machine: &Machine) {
-    let (mut buses, mut uuids, mut names) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let (mut uuids, mut names) = (HashSet::new(), HashSet::new());
     for gpu in &machine.gpus {
-        let (mut bus, mut uuid, mut device, mut found) = (0, CUuuid { bytes: [0; 16] }, -1, -1);
+        let (mut uuid, mut device, mut found) = (CUuuid { bytes: [0; 16] }, -1, -1);
         let mut name = [0; 32];
         // SAFETY: places are valid and of the sizes told.
         unsafe {
             ok(cuDeviceGet(out(&mut device), gpu.number));
-            ok(cuDeviceGetAttribute(out(&mut bus), 33, device));
             ok(cuDeviceGetUuid(out(&mut uuid), device));
             ok(cuDeviceGetPCIBusId(out(&mut name[0]), 32, device));
             ok(cuDeviceGetByPCIBusId(out(&mut found), Text::new(name.as_ptr())));
         }
         assert_eq!((device, found), (gpu.number, gpu.number));
-        buses.insert(bus);
         uuids.insert(uuid.bytes);
         names.insert(name);
     }
-    assert_eq!((buses.len(), uuids.len(), names.len()), (machine.count(), machine.count(), machine.count()));
+    // The number of the bus alone may be the same: two H100s were at one number in two domains.
+    assert_eq!((uuids.len(), names.len()), (machine.count(), machine.count()));
 }
 
 fn refused(machine: &Machine) {
