@@ -25,9 +25,9 @@ mod sealed {
     /// Keeps a trait's implementors to this crate: unsafe code trusts what they say.
     pub trait Sealed {}
 }
+mod register_transpose;
 mod shared;
 mod tf32;
-mod turn;
 mod vector;
 mod view;
 pub mod warp;
@@ -42,7 +42,7 @@ pub use layout::{
     ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
 };
 pub use raster::Raster;
+pub use register_transpose::Turn;
 pub use shared::{DynamicTile, SharedTile, Walk};
-pub use turn::Turn;
 pub use vector::{Four, Straddle, VECTOR_BYTES, Vector};
 pub use view::{View, ViewMut};
