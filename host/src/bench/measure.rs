@@ -60,6 +60,8 @@ pub struct Bench<'d> {
     pub device: &'d Device,
     /// How long to measure.
     pub plan: Plan,
+    /// The kernels to measure; all if there are none.
+    pub only: Vec<&'static str>,
     competitors: Vec<Box<dyn Competitor>>,
     workspace: DeviceBuffer<u8>,
     nvml: Option<clock::Nvml>,
@@ -90,6 +92,7 @@ impl<'d> Bench<'d> {
         Ok(Self {
             device,
             plan,
+            only: Vec::new(),
             competitors: Vec::new(),
             workspace: DeviceBuffer::zeroed(WORKSPACE).doing("allocate the libraries' workspace")?,
             nvml: bus.and_then(|bus| clock::Nvml::open(&bus)),
@@ -135,6 +138,11 @@ impl<'d> Bench<'d> {
     /// Whether some competitor does such tasks.
     pub fn competes(&self, kind: Kind) -> bool {
         self.competitors.iter().any(|competitor| competitor.does() == kind)
+    }
+
+    /// Whether rows of this kernel are asked for.
+    pub fn wants(&self, kernel: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| is_of(kernel, only))
     }
 
     /// Whether the device has room for so many bytes, with a tenth to spare; if not, `what` is left out.
@@ -184,6 +192,9 @@ impl<'d> Bench<'d> {
         verdict: &Verdict,
     ) -> Result<Vec<Comparison>, Error> {
         let mut rows = Vec::new();
+        if !self.wants(kernel) {
+            return Ok(rows);
+        }
         for competitor in self.competitors.iter().filter(|competitor| competitor.does() == task.kind()) {
             if let Some(other) = competitor.launches(self, task)? {
                 let plan = Plan { captured: competitor.is_captured(), ..self.plan };
@@ -255,6 +266,11 @@ impl<'d> Bench<'d> {
             checked: verdict.how.clone(),
         })
     }
+}
+
+/// Whether a row is of that kernel: behind its name may stand how it was launched.
+pub fn is_of(row: &str, kernel: &str) -> bool {
+    row.split(',').next() == Some(kernel)
 }
 
 /// Another buffer of the same bytes.

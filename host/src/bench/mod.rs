@@ -20,7 +20,7 @@ use warpsmith_launch::Device;
 pub use clock::pci_bus_id;
 pub use measure::Comparison;
 pub use pairs::Plan;
-pub use suite::{Suite, TensorCases};
+pub use suite::{Part, TensorCases};
 pub use suites::SUITES;
 
 use self::competitors::CANDIDATES;
@@ -48,11 +48,11 @@ pub struct Report {
     pub results: Vec<Comparison>,
 }
 
-/// Runs suites on a device, against the competitors of these words.
+/// Runs suites, or some of their kernels, on a device, against the competitors of these words.
 pub fn run(
     device: &Device,
     plan: Plan,
-    suites: &[&dyn Suite],
+    parts: &[Part],
     sizes: &[Size],
     against: &[String],
     cases: &TensorCases,
@@ -63,13 +63,19 @@ pub fn run(
     let mut bench = Bench::new(device, plan)?;
     for candidate in CANDIDATES {
         let asked = candidate.word.is_none_or(|(word, _)| against.iter().any(|against| against == word));
-        if asked && suites.iter().any(|suite| suite.tasks().contains(&candidate.does)) {
+        if asked && parts.iter().any(|part| part.suite.tasks().contains(&candidate.does)) {
             bench.admit(candidate)?;
         }
     }
     let mut results = Vec::new();
-    for suite in suites {
+    for Part { suite, kernels } in parts {
+        bench.only.clone_from(kernels);
         results.extend(suite.run(&bench, sizes, cases)?);
+    }
+    for kernel in parts.iter().flat_map(|part| &part.kernels) {
+        if !results.iter().any(|row: &Comparison| measure::is_of(&row.kernel, kernel)) {
+            bench.leave_out(format!("{kernel}: no row at these sizes is of it"));
+        }
     }
     let cublas = bench.version();
     let left_out = bench.left_out.take();

@@ -17,6 +17,11 @@ pub trait Suite: Sync {
     /// The heading of its rows.
     fn title(&self) -> &'static str;
 
+    /// The family that its kernels are of.
+    fn family(&self) -> &'static str {
+        self.name()
+    }
+
     /// Whether it is measured when all are asked for.
     fn is_among_all(&self) -> bool {
         true
@@ -27,6 +32,12 @@ pub trait Suite: Sync {
 
     /// Its rows, at these sizes or at its own.
     fn run(&self, bench: &Bench<'_>, sizes: &[Size], cases: &TensorCases) -> Result<Vec<Comparison>, Error>;
+}
+
+/// A suite, and of it the kernels of these names, or all if there are none.
+pub struct Part {
+    pub suite: &'static dyn Suite,
+    pub kernels: Vec<&'static str>,
 }
 
 /// Which products are measured; where nothing is named, the default.

@@ -1,11 +1,14 @@
 //! `warpsmith bench`: times kernels on a real GPU, each beside what it is compared with.
 
+use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use warpsmith_kernels::gemm::{Input, Layout, Output};
 use warpsmith_launch::Device;
 
+use super::names::OrKernel;
 use crate::answer::{Context, Outcome, Output as Form, whole};
-use crate::bench::{self, Comparison, Plan, SUITES, Suite, TensorCases};
+use crate::bench::{self, Comparison, Part, Plan, SUITES, TensorCases};
+use crate::registry;
 use crate::size::Size;
 use crate::terminal;
 
@@ -13,8 +16,8 @@ use crate::terminal;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// What to measure; everything if none is named
-    #[arg(value_parser = suite_names())]
+    /// What to measure, or kernels of `warpsmith list`; everything if nothing is named
+    #[arg(value_parser = OrKernel(suite_names))]
     suites: Vec<String>,
 
     /// N (square matrices; transpose: every step), MxN (transpose: what the dispatcher takes; matmul, tensor: K is the smaller)
@@ -60,6 +63,7 @@ Examples:
   warpsmith bench all --sizes 3000,1000x5000     everything that has a size, at these
   warpsmith bench matmul --sizes 2048,4096       products of two sizes
   warpsmith bench matmul --sizes 5000x3000x7000  a product that is no cube
+  warpsmith bench matmul_tiled_16 copy           one kernel of a suite, and a suite
   warpsmith bench transpose --against nvcc       the C++ twins only
   warpsmith bench tensor --types bf16 --layouts nt,nn --variant portable
   warpsmith bench tensor --quick --sizes 2000x3000x1024,5120
@@ -83,19 +87,40 @@ fn competitor_names() -> PossibleValuesParser {
     )
 }
 
-/// The suites asked for, each once, in the order in which they were named; everything if none was.
-fn wanted(asked: &[String]) -> Vec<&'static dyn Suite> {
+/// The suites asked for, each once, in the order in which they were named, and of each all or some kernels; everything if
+/// nothing was named.
+fn wanted(asked: &[String]) -> anyhow::Result<Vec<Part>> {
     let asked = if asked.is_empty() { &[ALL.to_owned()][..] } else { asked };
-    let mut wanted: Vec<&'static dyn Suite> = Vec::new();
+    let mut wanted: Vec<Part> = Vec::new();
     for word in asked {
-        let named = |suite: &&dyn Suite| suite.name() == word || word == ALL && suite.is_among_all();
-        for &suite in SUITES.iter().filter(|suite| named(suite)) {
-            if wanted.iter().all(|other| other.name() != suite.name()) {
-                wanted.push(suite);
+        let named: Vec<_> = SUITES
+            .iter()
+            .filter(|suite| suite.name() == word || word == ALL && suite.is_among_all())
+            .collect();
+        for &suite in &named {
+            match wanted.iter_mut().find(|part| part.suite.name() == suite.name()) {
+                Some(part) => part.kernels.clear(),
+                None => wanted.push(Part { suite: *suite, kernels: Vec::new() }),
+            }
+        }
+        if !named.is_empty() {
+            continue;
+        }
+        let (family, kernel) = registry::find(word)?;
+        let mut suites = SUITES.iter().filter(|suite| suite.family() == family).peekable();
+        suites.peek().with_context(|| {
+            let names: Vec<&str> = SUITES.iter().map(|suite| suite.name()).collect();
+            format!("nothing times `{word}`, a kernel of {family}; there are {}", names.join(", "))
+        })?;
+        for suite in suites {
+            match wanted.iter_mut().find(|part| part.suite.name() == suite.name()) {
+                Some(part) if part.kernels.is_empty() => {}
+                Some(part) => part.kernels.push(kernel.name),
+                None => wanted.push(Part { suite: *suite, kernels: vec![kernel.name] }),
             }
         }
     }
-    wanted
+    Ok(wanted)
 }
 
 /// A size whose matrices the host can make and check.
@@ -163,7 +188,7 @@ impl Bench {
             output: self.result,
             variant: self.variant.clone(),
         };
-        let report = bench::run(&device, plan, &wanted(&self.suites), &self.sizes, &self.against, &tensor)?;
+        let report = bench::run(&device, plan, &wanted(&self.suites)?, &self.sizes, &self.against, &tensor)?;
         self.output.print(&report, tables)?;
         let all_right = report.results.iter().all(|comparison| comparison.ok);
         Ok(if all_right { Outcome::Well } else { Outcome::NotWell })
@@ -247,12 +272,29 @@ mod tests {
     fn all_is_everything_once() {
         let wanted = |asked: &[&str]| -> Vec<&str> {
             let asked: Vec<String> = asked.iter().map(|&word| word.to_owned()).collect();
-            super::wanted(&asked).into_iter().map(|suite| suite.name()).collect()
+            super::wanted(&asked).unwrap().into_iter().map(|part| part.suite.name()).collect()
         };
         let all = ["copy", "transpose", "coalescing", "matmul", "tensor"];
         assert_eq!(wanted(&[]), all);
         assert_eq!(wanted(&["all", "copy"]), all);
         assert_eq!(wanted(&["matmul", "copy", "matmul"]), ["matmul", "copy"]);
         assert_eq!(wanted(&["tensor", "all"])[..2], ["tensor", "copy"]);
+    }
+
+    #[test]
+    fn a_kernel_means_the_suites_of_its_family_and_of_them_itself() {
+        let wanted = |asked: &[&str]| -> Vec<(&str, Vec<&str>)> {
+            let asked: Vec<String> = asked.iter().map(|&word| word.to_owned()).collect();
+            super::wanted(&asked).unwrap().into_iter().map(|part| (part.suite.name(), part.kernels)).collect()
+        };
+        assert_eq!(wanted(&["matmul_tiled_16"]), [("matmul", vec!["matmul_tiled_16"])]);
+        let kernels = vec!["copy_4_bytes", "copy_strided"];
+        assert_eq!(wanted(&kernels), [("copy", kernels.clone()), ("coalescing", kernels.clone())]);
+        assert_eq!(wanted(&["matmul_naive", "matmul", "matmul_tiled_16"]), [("matmul", Vec::new())]);
+        let refused = super::wanted(&["banks_4_bytes".to_owned()]).err().unwrap().to_string();
+        assert!(
+            refused.contains("nothing times `banks_4_bytes`, a kernel of banks; there are copy,"),
+            "{refused}"
+        );
     }
 }

@@ -1,17 +1,17 @@
 //! `warpsmith demo`: runs the demos and prints their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_collectives::Job;
 use warpsmith_launch::{Device, Wish};
 
+use super::names::OrKernel;
 use crate::answer::{Context, Outcome, Output};
 use crate::demos::{self, Demo as _, Row, Stage};
 use crate::modules;
@@ -24,7 +24,7 @@ use crate::terminal::{self, Progress};
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
     /// A demo, or one kernel of `warpsmith list`
-    #[arg(default_value = ALL, value_parser = Names)]
+    #[arg(default_value = ALL, value_parser = OrKernel(names))]
     which: String,
 
     /// Problem size: N, MxN or MxNxK
@@ -61,31 +61,6 @@ fn names() -> PossibleValuesParser {
         |demo: &&dyn demos::Demo| PossibleValue::new(demo.name()).help(demo.title()).hide(!demo.is_listed());
     let all = PossibleValue::new(ALL).help("All of them");
     PossibleValuesParser::new(demos::ALL.iter().map(value).chain([all]))
-}
-
-/// Takes a demo's name or a kernel's. The demos are listed in the help; the kernels are too many for that.
-#[derive(Clone)]
-struct Names;
-
-impl TypedValueParser for Names {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        match value.to_str() {
-            Some(name) if registry::kernels().any(|(_, kernel)| kernel.name == name) => Ok(name.to_owned()),
-            _ => names().parse_ref(command, argument, value),
-        }
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values: Vec<PossibleValue> = names().possible_values()?.collect();
-        Some(Box::new(values.into_iter()))
-    }
 }
 
 fn known(kernel: &str) -> Result<String, String> {

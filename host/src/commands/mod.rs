@@ -10,6 +10,7 @@ pub mod driver_dir;
 pub mod explain;
 pub mod inspect;
 pub mod list;
+mod names;
 pub mod new;
 pub mod occupancy;
 pub mod profile;

@@ -109,6 +109,9 @@ impl Suite for CoalescingSuite {
             ),
         ];
         for (kernel, arguments, written, bytes, expected) in cases {
+            if !bench.wants(kernel) {
+                continue;
+            }
             let shape = Shape::line(THREADS, kernels_gpu::base::coalescing::BLOCK);
             let call = Call::new(kernel, shape, vec![arguments]);
             bench.once(&call)?;
@@ -149,6 +152,9 @@ fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
             (to_arrays, &structs, &arrays, STRUCTS as u64),
             (to_structs, &arrays, &structs, (fields * STRUCTS) as u64),
         ] {
+            if !bench.wants(kernel) {
+                continue;
+            }
             let make = "allocate structs and arrays";
             let from = DeviceBuffer::from_slice(host).doing(make)?;
             let to = DeviceBuffer::<f32>::zeroed(host.len()).doing(make)?;

@@ -32,11 +32,18 @@ impl Suite for CopySuite {
         "Copies"
     }
 
+    fn family(&self) -> &'static str {
+        "coalescing"
+    }
+
     fn tasks(&self) -> &'static [Kind] {
         &[Kind::Copy]
     }
 
     fn run(&self, bench: &Bench<'_>, sizes: &[Size], _: &TensorCases) -> Result<Vec<Comparison>, Error> {
+        if !["copy_4_bytes", "copy_8_bytes", "copy_16_bytes"].into_iter().any(|kernel| bench.wants(kernel)) {
+            return Ok(Vec::new());
+        }
         if !sizes.is_empty() {
             bench.leave_out("--sizes for copy, which always moves 1 GiB");
         }
@@ -50,6 +57,9 @@ impl Suite for CopySuite {
         let sets = [(f0.doing(make)?, t0.doing(make)?), (f1.doing(make)?, t1.doing(make)?)];
         let mut rows = Vec::new();
         for (kernel, width) in [("copy_4_bytes", 4), ("copy_8_bytes", 8), ("copy_16_bytes", 16)] {
+            if !bench.wants(kernel) {
+                continue;
+            }
             let elements = BYTES / width;
             let arguments = sets.iter().map(|(from, to)| {
                 let source = Value::Slice(from.as_device_ptr().as_raw(), elements as u64);

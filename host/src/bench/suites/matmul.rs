@@ -90,12 +90,16 @@ impl Suite for MatmulSuite {
             if bench.competes(Kind::Kernel) {
                 rows.extend(against_twins(bench, &operands)?);
             }
-            rows.push(safe_slices(bench, &operands)?);
+            if bench.wants(SAFE) {
+                rows.push(safe_slices(bench, &operands)?);
+            }
         }
         rows.extend(product::run(bench, sizes)?);
         Ok(rows)
     }
 }
+
+const SAFE: &str = "matmul_tiled_16_safe";
 
 /// A tiled product from safe slices against the same from raw pointers.
 fn safe_slices(bench: &Bench<'_>, operands: &Operands) -> Result<Comparison, Error> {
@@ -107,8 +111,8 @@ fn safe_slices(bench: &Bench<'_>, operands: &Operands) -> Result<Comparison, Err
         Value::slice(&operands.b),
         Value::pointer(&operands.c),
     ];
-    let [safe, raw] = ["matmul_tiled_16_safe", "matmul_tiled_16"]
-        .map(|kernel| Call::new(kernel, shape, vec![arguments.clone()]));
+    let [safe, raw] =
+        [SAFE, "matmul_tiled_16"].map(|kernel| Call::new(kernel, shape, vec![arguments.clone()]));
     let verdict = operands.check(bench, &safe)?;
     let size = format!("{edge}x{edge}x{edge}");
     let (ours, other) = (bench.ours(&safe)?, bench.ours(&raw)?);
@@ -149,7 +153,7 @@ fn against_twins(bench: &Bench<'_>, operands: &Operands) -> Result<Vec<Compariso
         calls.push(Call::new("matmul_dynamic_column", shape, arguments));
     }
     let mut rows = Vec::new();
-    for call in &calls {
+    for call in calls.iter().filter(|call| bench.wants(call.kernel)) {
         let verdict = operands.check(bench, call)?;
         let size = format!("{edge}x{edge}x{edge}, blocks {}x{}", call.shape.block[0], call.shape.block[1]);
         let (names, twin) = ((call.kernel, &size[..]), Task::Kernel { family: "matmul", call });

@@ -142,6 +142,7 @@ fn measured<T: Element>(
     if launches.iter().all(|launch| launch.0 != picked.kernel()) {
         launches.push((picked.kernel(), picked.shape(), &turned[..], false, picked.extended()));
     }
+    launches.retain(|(kernel, ..)| bench.wants(kernel));
     let work = Throughput::Bytes(2.0 * bytes as f64);
     let mut got = vec![T::default(); host.len()];
     let mut comparisons = Vec::new();
