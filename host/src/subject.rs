@@ -230,7 +230,7 @@ impl Subject {
         let program = Program::new(&self.program)?;
         let mut command = program.command();
         command
-            .env("WARPSMITH_PROFILE", folder.path().join("{pid}.json"))
+            .env("WARPSMITH_PROFILE", folder.path().join("{pid}-{n}.json"))
             .env("WARPSMITH_MODULES", folder.path())
             .stdout(std::io::stderr());
         let status = command.status().with_context(|| format!("cannot run `{}`", program.name()))?;

@@ -1,6 +1,7 @@
 //! Profiles of launches: recorded for the program itself, or written where `WARPSMITH_PROFILE` says.
 //!
-//! `WARPSMITH_PROFILE=FILE` works for any program on the virtual GPU; `{pid}` in the name becomes the process' number.
+//! `WARPSMITH_PROFILE=FILE` works for any program on the virtual GPU; `{pid}` in the name becomes the process' number, `{n}`
+//! the first of which there is no file.
 //! It holds `{"version":1,"model":…,"view":"ptx","launches":[…]}`, each launch as [`LaunchProfile`] serialises, and is
 //! whole after every launch, so that nothing is lost however the process ends. See [`file`].
 

@@ -79,6 +79,11 @@ fn child() {
                 }
                 libc::waitpid(forked, std::ptr::null_mut(), 0);
             }
+            Ok("exec") => {
+                use std::os::unix::process::CommandExt as _;
+                let failed = child_command().env("PROFILED_END", "return").exec();
+                panic!("{failed}");
+            }
             Ok("two") => {
                 // Another process that names the same file is told so, and goes on without.
                 let other = run(std::env::var_os("WARPSMITH_PROFILE").unwrap().as_ref(), "return");
@@ -96,13 +101,14 @@ fn child() {
     assert!(launch("stop").is_err());
 }
 
+fn child_command() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--ignored", "--nocapture"]);
+    command
+}
+
 fn run(file: &std::path::Path, end: &str) -> std::process::Output {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--ignored", "--nocapture"])
-        .env("WARPSMITH_PROFILE", file)
-        .env("PROFILED_END", end)
-        .output()
-        .unwrap()
+    child_command().env("WARPSMITH_PROFILE", file).env("PROFILED_END", end).output().unwrap()
 }
 
 /// What a process left that ended in this way.
@@ -151,4 +157,19 @@ fn a_file_is_one_process_own_and_a_folder_that_is_not_there_is_told_once() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert_eq!(said.matches("nowhere/profile.json cannot be written").count(), 1, "{said}");
+}
+
+#[test]
+fn a_process_that_goes_on_as_another_program_leaves_both_profiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(&folder.path().join("{pid}-{n}.json"), "exec");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let launches = |file| {
+        let document: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        document["launches"].as_array().unwrap().len()
+    };
+    assert_eq!(files.iter().map(launches).collect::<Vec<_>>(), [1, 2], "{files:?}");
 }

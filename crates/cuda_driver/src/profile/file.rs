@@ -49,10 +49,17 @@ fn profile() -> MutexGuard<'static, Option<Profile>> {
     PROFILE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `WARPSMITH_PROFILE` says.
+/// The file of this process, which `WARPSMITH_PROFILE` says. Chosen once: by then others of the name may be there.
 fn named() -> Option<PathBuf> {
+    static CHOSEN: Mutex<Option<(u32, PathBuf)>> = Mutex::new(None);
     let name = std::env::var("WARPSMITH_PROFILE").ok().filter(|name| !name.is_empty())?;
-    Some(of_this_process(&name))
+    let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let pid = std::process::id();
+    let (_, path) = match chosen.take().filter(|(of, _)| *of == pid) {
+        Some(known) => chosen.insert(known),
+        None => chosen.insert((pid, of_this_process(&name))),
+    };
+    Some(path.clone())
 }
 
 /// Whether a file asks for launches.
