@@ -54,7 +54,8 @@
 //! ```
 //!
 //! `cust` stays visible: [`Device::stream`] is its stream, buffers are its own, and `cust::launch!` takes
-//! [`Launcher::function`].
+//! [`Launcher::function`]. That macro tells the driver neither how many arguments there are nor how large: one that is larger than its
+//! parameter passes, and so may one that is missing.
 #![warn(missing_docs)]
 
 mod agreement;
