@@ -12,20 +12,7 @@ use super::{
     Kernel, lines,
     summary::{Family, verdict},
 };
-use crate::{svg::escape, text::counted};
-
-/// `1234567` as `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+use crate::{svg::escape, text::counted, unit::grouped};
 
 /// A part that opens for each family, and in it one for each kernel. The identifiers stand inside of what opens: a link to
 /// what is inside opens it, without a script.

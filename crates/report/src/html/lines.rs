@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use gpu_model::profile::{Counters, Ranked, Rates, rank};
 
-use super::{Kernel, kernels::grouped, summary::Bad};
-use crate::svg::escape;
+use super::{Kernel, summary::Bad};
+use crate::{svg::escape, unit::grouped};
 
 /// A file's name, with its folder if many files have that name.
 pub(super) fn file_name(path: &str) -> &str {

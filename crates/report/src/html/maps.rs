@@ -1,7 +1,5 @@
 //! The page's drawings of banks and sectors: the accesses that every tiled kernel meets.
 
-use std::fmt::Write;
-
 use gpu_model::{
     banks::{Access, BankMap, BankSystem, Matrix},
     coalescing::{self, Coalescing, Pattern, Rule},
@@ -47,13 +45,6 @@ pub(super) fn banks(out: &mut String) {
         };
         let caption = format!("{}: {verdict}", svg::escape(name));
         figure(out, name, &svg::bank_map(name, &map, &lanes), &caption);
-    }
-    for (name, matrix) in [("32×32 tile", plain), ("32×33 tile", padded)] {
-        let title = format!("Banks of a {name}, its first column outlined");
-        let drawn = svg::matrix(&title, &matrix, &system, 0);
-        let _ = writeln!(out, "<details><summary>{title}</summary>");
-        figure(out, &title, &drawn, "");
-        out.push_str("</details>\n");
     }
     out.push_str("</section>\n");
 }

@@ -65,7 +65,7 @@ svg .over{fill:var(--muted);stroke:var(--card);stroke-width:4px;stroke-linejoin:
 svg .strong{fill:var(--text);font-weight:600}
 svg .small{font-size:9.5px}
 svg .idle{fill:none;stroke:var(--rule);stroke-dasharray:2 2}
-svg .late,svg .chosen{stroke:var(--bad);stroke-width:2.5}
+svg .late{stroke:var(--bad);stroke-width:2.5}
 svg .used{fill:var(--used)}
 svg .on-used{fill:var(--on-used)}
 svg .wasted{fill:var(--bad-fill);stroke:var(--bad);stroke-width:1.5;stroke-dasharray:3 2}

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use gpu_model::profile::{Rates, Work};
 
-use super::{Kernel, kernels::grouped};
-use crate::{svg::escape, text::counted};
+use super::Kernel;
+use crate::{svg::escape, text::counted, unit::grouped};
 
 /// The kernels of a family, the most expensive first.
 pub(super) struct Family<'a> {

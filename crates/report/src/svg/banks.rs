@@ -1,6 +1,6 @@
 //! Banks: lanes coloured by the bank they hit, and who is served in which pass.
 
-use gpu_model::banks::{BankMap, BankSystem, Matrix};
+use gpu_model::banks::BankMap;
 
 use super::Drawing;
 use crate::{palette::BANK_COLOURS, text::counted};
@@ -77,40 +77,9 @@ fn deepest(group: &gpu_model::banks::Group) -> usize {
     group.banks.iter().map(|bank| bank.words.len()).max().unwrap_or(0)
 }
 
-/// Draws a matrix in shared memory, each element in the colour of its bank, with one column outlined.
-pub fn matrix(name: &str, matrix: &Matrix, system: &BankSystem, column: u32) -> String {
-    const SMALL: f64 = 17.0;
-    let banks = matrix.banks(system);
-    let width = LABEL + f64::from(matrix.columns + matrix.pad.min(2)) * SMALL + 4.0;
-    let mut drawing = Drawing::new(width, banks.len() as f64 * SMALL + 4.0);
-    for (row, cells) in banks.iter().enumerate() {
-        let y = row as f64 * SMALL + 2.0;
-        drawing.text(LABEL - 6.0, y + SMALL * 0.75, "end", "label", &format!("row {row}"));
-        for (index, &bank) in cells.iter().enumerate() {
-            let x = LABEL + index as f64 * SMALL;
-            let late = if index == column as usize { " chosen" } else { "" };
-            let class = format!("cell {}{late}", bank_class(bank));
-            let tip = format!("row {row}, column {index}: bank {bank}");
-            drawing.rect(x + 0.5, y + 0.5, SMALL - 1.0, SMALL - 1.0, &class, &tip);
-            drawing.text(x + SMALL / 2.0, y + SMALL * 0.72, "middle", "on-bank small", &bank.to_string());
-        }
-        for pad in 0..matrix.pad.min(2) {
-            let x = LABEL + f64::from(matrix.columns + pad) * SMALL;
-            drawing.rect(x + 0.5, y + 0.5, SMALL - 1.0, SMALL - 1.0, "cell idle", "padding");
-        }
-    }
-    let description = format!(
-        "{} rows of {} elements with {}; the bank of each is written in it.",
-        matrix.rows,
-        matrix.columns,
-        counted(matrix.pad.into(), "column of padding", "columns of padding")
-    );
-    drawing.finish(name, &description)
-}
-
 #[cfg(test)]
 mod tests {
-    use gpu_model::banks::Access;
+    use gpu_model::banks::{Access, BankSystem};
 
     use super::*;
 
@@ -124,12 +93,5 @@ mod tests {
         // 16 lanes of the strip and 16 cells of the second pass.
         assert_eq!(svg.matches(" late\"").count(), 32);
         assert_eq!(svg.matches(r#"class="cell b0""#).count(), 2);
-    }
-
-    #[test]
-    fn padding_is_drawn_beside_the_matrix() {
-        let svg = matrix("padded", &Matrix::new(4, 4, 1, 4).unwrap(), &BankSystem::MODERN, 0);
-        assert_eq!(svg.matches("<title>padding</title>").count(), 4);
-        assert_eq!(svg.matches(" chosen\"").count(), 4);
     }
 }

@@ -8,7 +8,7 @@ mod roofline;
 
 use std::fmt::{self, Write};
 
-pub use banks::{bank_map, matrix};
+pub use banks::bank_map;
 pub use memory::memory_map;
 pub use roofline::{Mark, roofline};
 
@@ -28,6 +28,11 @@ pub fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// A tenth of a unit is as near as anybody sees.
+fn short(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
 }
 
 /// A drawing under construction.
@@ -51,8 +56,9 @@ impl Drawing {
 
     /// A rectangle with the classes that colour it; `tip` appears when pointed at.
     pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str, tip: &str) {
+        let [x, y, width, height] = [x, y, width, height].map(short);
         self.add(format_args!(
-            r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" rx="2">"#
+            r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}" rx="2">"#
         ));
         if !tip.is_empty() {
             self.add(format_args!("<title>{}</title>", escape(tip)));
@@ -62,8 +68,9 @@ impl Drawing {
 
     /// Text whose anchor is `start`, `middle` or `end`.
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, class: &str, text: &str) {
+        let (x, y) = (short(x), short(y));
         self.add(format_args!(
-            r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#,
+            r#"<text class="{class}" x="{x}" y="{y}" text-anchor="{anchor}">{}</text>"#,
             escape(text)
         ));
     }
