@@ -187,9 +187,9 @@ fn text(answer: &Answer) -> String {
         }
     });
     out.push('\n');
-    out.push_str(&terminal::wrapped("", "The virtual GPU stands for one of these (WARPSMITH_MODEL):"));
     let execution = format!("{} (WARPSMITH_EXECUTION)", answer.execution);
-    out.push_str(&terminal::wrapped("Its programs are ", &execution));
+    out.push_str(&terminal::wrapped("Programs on the virtual GPU are ", &execution));
+    out.push_str(&terminal::wrapped("", "It stands for one of these (WARPSMITH_MODEL):"));
     let rows: Vec<Vec<String>> = answer
         .models
         .iter()

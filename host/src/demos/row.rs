@@ -286,10 +286,17 @@ fn together(names: &[String]) -> String {
     if start < 4 || start + end >= shortest {
         return names.join(", ");
     }
-    let end = first.chars().count() - end;
-    let (start, end): (String, String) =
-        (first.chars().take(start).collect(), first.chars().skip(end).collect());
-    format!("{start}…{end} ({} rows)", names.len())
+    // Whole words: `copies` and `collectives` have no `es` in common.
+    let letters: Vec<char> = first.chars().collect();
+    let start = &letters[..start];
+    let start = &start[..start.iter().rposition(|c| !c.is_alphanumeric()).map_or(start.len(), |at| at + 1)];
+    let end = &letters[letters.len() - end..];
+    let end = &end[end.iter().position(|c| !c.is_alphanumeric()).unwrap_or(end.len())..];
+    let (start, end): (String, String) = (start.iter().collect(), end.iter().collect());
+    match (start.strip_suffix(" ("), &end[..]) {
+        (Some(kernel), ")") => format!("{kernel} ({} rows)", names.len()),
+        _ => format!("{start}…{end} ({} rows)", names.len()),
+    }
 }
 
 /// What is wrong, a line for each row that is.
@@ -318,5 +325,8 @@ mod tests {
             phrase(&["tensor_f16_general (nt)", "tensor_s8_general (nt)", "tensor_bf16_general (nt)"]),
             "tensor_…_general (nt) (3 rows)"
         );
+        let cases = ["f32, 4 devices, copies", "bf16, 4 devices, copies", "f32, 4 devices, collectives"];
+        let names = cases.map(|case| format!("product_gathered ({case})"));
+        assert_eq!(together(&names), "product_gathered (3 rows)");
     }
 }

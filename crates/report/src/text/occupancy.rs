@@ -6,6 +6,7 @@ use gpu_model::SmLimits;
 use gpu_model::occupancy::{Occupancy, Resource};
 
 use super::Paint;
+use crate::unit::{self, grouped};
 
 /// Draws how much of each resource the resident blocks use, and how many blocks each admits. On a terminal of less than 80
 /// columns the words stand below their bar.
@@ -14,10 +15,14 @@ pub fn occupancy(found: &Occupancy, sm: &SmLimits, width: usize, paint: Paint) -
     let rows = [
         (Resource::Warps, found.blocks * found.needs.threads.div_ceil(32), sm.warps, "warps"),
         (Resource::Registers, found.blocks * found.registers_per_block, sm.registers, "registers"),
-        (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared, "bytes of shared memory"),
+        (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared, "shared memory"),
         (Resource::Blocks, found.blocks, sm.blocks, "block slots"),
     ];
     for (resource, used, total, unit) in rows {
+        let amount = |count: u32| match resource {
+            Resource::SharedMemory => unit::size(count.into()),
+            _ => grouped(count.into()),
+        };
         let admits =
             found.limits.iter().find(|limit| limit.resource == resource).and_then(|limit| limit.blocks);
         let filled = (u64::from(used) * 20 / u64::from(total.max(1))) as usize;
@@ -33,8 +38,8 @@ pub fn occupancy(found: &Occupancy, sm: &SmLimits, width: usize, paint: Paint) -
         };
         let mark = if limits { " ← limits" } else { "" };
         let _ = match width {
-            0..80 => writeln!(out, "{bar}\n  {used} of {total} {unit}\n  {admits}{mark}"),
-            _ => writeln!(out, "{bar} {used:>6} of {total:>6} {unit}: {admits}{mark}"),
+            0..80 => writeln!(out, "{bar}\n  {} of {} {unit}\n  {admits}{mark}", amount(used), amount(total)),
+            _ => writeln!(out, "{bar} {:>8} of {:>7} {unit}: {admits}{mark}", amount(used), amount(total)),
         };
     }
     out
@@ -53,9 +58,9 @@ mod tests {
         let text = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, 80, Paint::default());
         let marked: Vec<&str> = text.lines().filter(|line| line.contains("← limits")).collect();
         assert_eq!(marked.len(), 1, "{text}");
-        assert!(marked[0].contains("65536 of  65536 registers: admits 4 blocks"), "{text}");
+        assert!(marked[0].contains("65,536 of  65,536 registers: admits 4 blocks"), "{text}");
         let narrow = occupancy(&Occupancy::new(H200.sm, needs).unwrap(), H200.sm, 40, Paint::default());
-        assert!(narrow.contains("\n  65536 of 65536 registers\n  admits 4 blocks ← limits\n"), "{narrow}");
+        assert!(narrow.contains("\n  65,536 of 65,536 registers\n  admits 4 blocks ← limits\n"), "{narrow}");
         assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     }
 }
