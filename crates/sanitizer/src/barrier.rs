@@ -13,10 +13,10 @@ use virtual_gpu::observer::{Access, At, BarrierStep};
 
 use crate::checks::Check;
 use crate::finding::Severity;
-use crate::reached::Reached;
+use crate::reached::{Reached, lanes};
 use crate::report::{Reporter, Told};
 use crate::tool::{BlockBarrier, Tool};
-use crate::tools::Watched;
+use crate::watched::Watched;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrong {
@@ -134,7 +134,7 @@ impl BlockBarriers {
         if left != 0 {
             self.left.get_or_insert(at.warp * 32 + left.trailing_zeros());
         }
-        for lane in crate::race::lanes(at.lanes) {
+        for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
             self.ended.entry(self.last(thread)).or_insert(thread);
         }
@@ -195,7 +195,7 @@ impl BlockBarriers {
         }
         let warp = at.warp as usize;
         let ended = members & self.born[warp] & !self.alive[warp];
-        for lane in crate::race::lanes(ended) {
+        for lane in lanes(ended) {
             let thread = at.warp * 32 + lane;
             let last = self.last(thread);
             let beyond = &mut self.beyond;

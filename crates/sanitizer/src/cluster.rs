@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use virtual_gpu::memory::window::SHARED_OFFSET_BITS;
 use virtual_gpu::observer::{AsyncEvent, BlockInfo, LaunchInfo, MemorySpace};
 
-use crate::race::SharedRaces;
+use crate::history::SharedRaces;
 use crate::shadow::Spare;
 use crate::written::Written;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use virtual_gpu::{Location, profiler};
 
 use crate::checks::Check;
+use crate::mend::Mend;
 use crate::origin::HostSite;
-use crate::race::Mend;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]

@@ -10,24 +10,28 @@
 //! all others become so only by what is loaded into them. As long as a warp has no undefined register, its instructions
 //! are not looked at.
 
+mod memory;
+mod registers;
+mod touch;
 mod watch;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use virtual_gpu::Code;
 use virtual_gpu::observer::{
     Access, AccessKind, At, Carrier, Entered, MemorySpace, Named, Operands, Register,
 };
-use virtual_gpu::{Code, Opcode};
 
-use crate::carried::{Carried, Part};
+use crate::carried::Carried;
 use crate::cluster::{Member, Shared, named};
-use crate::flow::{self, Value, all_of};
-use crate::race::lanes;
-use crate::reached::Reached;
-use crate::tools::Watched;
+use crate::flow::all_of;
+use crate::reached::{Reached, lanes};
+use crate::watched::Watched;
 use crate::written::{PAGE, Storer, Written};
+use registers::{WarpRegisters, lane_by_lane, vote};
+use touch::touch;
 
 /// What an undefined value decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,61 +42,6 @@ pub enum Decides {
     /// An atomic operation.
     Atomic,
     Print,
-}
-
-#[derive(Debug, Default)]
-struct WarpRegisters {
-    /// By slot: lanes in which some bit is undefined. Beyond the end: none.
-    undefined: Vec<u32>,
-    /// Slots in which some lane is undefined.
-    tainted: u32,
-    /// Which bits, where not all of them.
-    partly: HashMap<(u32, u32), u128>,
-    /// What the instruction at this place reads, if any of it is undefined.
-    reads: Vec<Register>,
-    reads_of: u32,
-}
-
-impl WarpRegisters {
-    #[inline]
-    fn of(&self, slot: u32) -> u32 {
-        self.undefined.get(slot as usize).copied().unwrap_or(0)
-    }
-
-    #[inline]
-    fn set(&mut self, slot: u32, lanes: u32, undefined: u32) {
-        let at = slot as usize;
-        if at >= self.undefined.len() {
-            if undefined & lanes == 0 {
-                return;
-            }
-            self.undefined.resize(at + 1, 0);
-        }
-        let before = self.undefined[at];
-        let now = before & !lanes | undefined & lanes;
-        self.undefined[at] = now;
-        self.tainted = self.tainted + u32::from(now != 0) - u32::from(before != 0);
-        if !self.partly.is_empty() && before & lanes != 0 {
-            crate::race::lanes(before & lanes).for_each(|lane| {
-                self.partly.remove(&(slot, lane));
-            });
-        }
-    }
-
-    /// The undefined bits of a lane's register.
-    fn bits(&self, register: Register, lane: u32) -> u128 {
-        match self.of(register.slot) >> lane & 1 {
-            0 => 0,
-            _ => self.partly.get(&(register.slot, lane)).copied().unwrap_or(all_of(register)),
-        }
-    }
-
-    fn set_bits(&mut self, register: Register, lane: u32, undefined: u128) {
-        self.set(register.slot, 1 << lane, if undefined == 0 { 0 } else { !0 });
-        if undefined != 0 && undefined != all_of(register) {
-            self.partly.insert((register.slot, lane), undefined);
-        }
-    }
 }
 
 /// The initialisation check of one block.
@@ -186,11 +135,6 @@ impl BlockInit {
         let undefined = if self.follows_only { !0 } else { 0 };
         let warp = &mut self.warps[at.warp as usize];
         loaded.iter().flatten().for_each(|register| warp.set(register.slot, at.lanes, undefined));
-    }
-
-    /// Bytes of the block's own shadow.
-    fn shadow_bytes(&mut self) -> usize {
-        self.shared.hold().bytes() + self.local.values().map(Written::bytes).sum::<usize>()
     }
 
     /// Whether a warp has an undefined register, so that its instructions must be looked at.
@@ -313,11 +257,6 @@ impl BlockInit {
         }
     }
 
-    /// Memory that a thread was given by `malloc` is undefined.
-    fn forget_global(&self, address: u64, bytes: u64) {
-        self.global.lock().unwrap_or_else(PoisonError::into_inner).set(address, bytes, false);
-    }
-
     /// Whether a range of global memory is known to be written without looking at its bytes.
     #[inline]
     fn was_seen(&self, reached: &Reached) -> bool {
@@ -419,41 +358,6 @@ impl BlockInit {
         }
     }
 
-    /// A bulk copy reads this part of what it copies.
-    pub fn bulk_read(&mut self, at: At, space: MemorySpace, part: &Part) {
-        match space {
-            MemorySpace::Shared => self.carried.read(at, &mut self.shared.hold(), part),
-            _ => {
-                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-                self.carried.read(at, &mut global, part);
-            }
-        }
-    }
-
-    /// A bulk copy writes this part of what it copies, or will: who looks there before has a race. Whether it is a
-    /// reduction of or with something that was never written.
-    pub fn bulk_written(&mut self, at: At, space: MemorySpace, part: &Part, reduces: bool) -> bool {
-        match space {
-            MemorySpace::Shared => self.carried.write(at, &mut self.shared.hold(), part, reduces),
-            _ => {
-                let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-                self.carried.write(at, &mut global, part, reduces)
-            }
-        }
-    }
-
-    /// Whether something undefined is printed.
-    pub fn prints(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) -> bool {
-        match space {
-            MemorySpace::Local => lanes(at.lanes).any(|lane| {
-                let stack = self.local.entry(at.warp * 32 + lane).or_insert_with(self.stack);
-                stack.missing(address, bytes) != 0
-            }),
-            MemorySpace::Shared | MemorySpace::Global => self.of_memory(space, address, bytes) != 0,
-            MemorySpace::Param | MemorySpace::Const => false,
-        }
-    }
-
     /// Undefined bits of a register, lane by lane.
     pub fn of_register(&self, warp: u32, register: Register) -> [u64; 32] {
         let warp = &self.warps[warp as usize];
@@ -473,210 +377,6 @@ impl BlockInit {
 
     pub fn undefined_lanes(&self, at: At, register: Register) -> u32 {
         self.warps[at.warp as usize].of(register.slot) & at.lanes
-    }
-
-    /// Does something with what was written of shared or global memory, at an address in it.
-    fn with_memory<T>(
-        &mut self,
-        space: MemorySpace,
-        address: u64,
-        what: impl FnOnce(&mut Written, u64) -> T,
-    ) -> T {
-        match space {
-            MemorySpace::Shared => what(&mut self.shared.hold(), named(self.rank, address)),
-            _ => what(&mut self.global.lock().unwrap_or_else(PoisonError::into_inner), address),
-        }
-    }
-
-    /// Undefined bits of at most 16 bytes.
-    pub fn of_memory(&mut self, space: MemorySpace, address: u64, bytes: u32) -> u128 {
-        self.with_memory(space, address, |written, address| match written.missing(address, bytes) {
-            0 => 0,
-            _ => written.missing_bits(address, bytes),
-        })
-    }
-
-    /// At most 16 bytes were written whose undefined bits are these.
-    pub fn set_memory(&mut self, space: MemorySpace, address: u64, bytes: u32, undefined: u128) {
-        self.with_memory(space, address, |written, address| {
-            for byte in 0..bytes {
-                written.set_bits(address.wrapping_add(byte.into()), (undefined >> (8 * byte)) as u8);
-            }
-        });
-    }
-
-    /// An asynchronous copy writes shared memory with what global memory holds, as far as it reads it, and zeros.
-    pub fn copied(&mut self, shared: u64, global: u64, bytes: u32, read: u32) {
-        let mut source = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = source.missing(global, read);
-        let mut written = self.shared.hold();
-        for byte in 0..bytes {
-            written.set(shared.wrapping_add(byte.into()), 1, missing >> byte & 1 == 0);
-        }
-    }
-}
-
-/// A vote: its result is undefined where another value of an undefined predicate would change it.
-fn vote(warp: &mut WarpRegisters, opcode: &Opcode, all: u32, writes: &[Register], operands: &Operands<'_>) {
-    let predicate = operands.register(0).map_or(0, |register| warp.of(register.slot));
-    let (mut sure, mut open) = (0u32, 0u32);
-    for lane in lanes(all) {
-        let holds = operands.value(0, lane) != 0;
-        open |= (predicate >> lane & 1) << lane;
-        sure |= u32::from(holds && predicate >> lane & 1 == 0) << lane;
-    }
-    let undefined = match opcode
-        .modifiers
-        .iter()
-        .map(|word| word.as_str())
-        .find(|word| matches!(*word, "ballot" | "any" | "all" | "uni"))
-    {
-        Some("ballot") => u128::from(open),
-        Some("any") if sure != 0 => 0,
-        Some("all") if sure | open != all => 0,
-        _ => u128::MAX,
-    };
-    for &register in writes {
-        lanes(all).for_each(|lane| warp.set_bits(register, lane, undefined & all_of(register)));
-    }
-}
-
-/// An instruction that works in each lane by itself.
-fn lane_by_lane(
-    warp: &mut WarpRegisters,
-    opcode: &Opcode,
-    all: u32,
-    reads: &[Register],
-    writes: &[Register],
-    operands: &Operands<'_>,
-) {
-    let is_operand = |register: &Register| {
-        (0..operands.len()).any(|i| operands.register(i).is_some_and(|o| o.slot == register.slot))
-    };
-    // A guard has been looked at already. What else is read beside the operands is part of every result.
-    let beside: Vec<Register> = reads.iter().copied().filter(|r| r.bytes != 0 && !is_operand(r)).collect();
-    let mut values = Vec::with_capacity(operands.len());
-    let mut results = Vec::with_capacity(writes.len());
-    for lane in lanes(all) {
-        values.clear();
-        values.extend((0..operands.len()).map(|i| Value {
-            bits: operands.value(i, lane),
-            undefined: operands.register(i).map_or(0, |register| warp.bits(register, lane)),
-        }));
-        results.clear();
-        if beside.iter().any(|&register| warp.bits(register, lane) != 0) {
-            results.extend(writes.iter().map(|_| u128::MAX));
-        } else {
-            flow::flow(opcode, &values, writes, &mut results);
-        }
-        for (&register, &undefined) in writes.iter().zip(&results) {
-            warp.set_bits(register, lane, undefined & all_of(register));
-        }
-    }
-}
-
-/// Does to definedness what an access by some lanes does to values. `exchanged`: the registers that an exchange loads.
-fn touch(
-    warp: &mut WarpRegisters,
-    written: &mut Written,
-    mask: u32,
-    access: &Access<'_>,
-    reached: &Reached,
-    exchanged: Option<Named<'_>>,
-    report: &mut impl FnMut(Decides, u32),
-) {
-    let (width, wide) = (access.width, u64::from(access.width));
-    match access.kind {
-        AccessKind::Load => {
-            if written.holds(reached.low, reached.end) {
-                if warp.tainted != 0 {
-                    access.registers.iter().flatten().for_each(|r| warp.set(r.slot, mask, 0));
-                }
-                return;
-            }
-            for (i, register) in access.registers.iter().enumerate() {
-                let Some(register) = register else { continue };
-                warp.set(register.slot, mask, 0);
-                for lane in lanes(mask) {
-                    let address = access.addresses[lane as usize].wrapping_add(i as u64 * wide);
-                    if written.missing(address, width) != 0 {
-                        // A narrow value is extended by zeros.
-                        let undefined = written.missing_bits(address, width);
-                        warp.set_bits(register, lane, undefined);
-                    }
-                }
-            }
-        }
-        AccessKind::Store => {
-            let of = |register: &Register| warp.of(register.slot);
-            let undefined = match warp.tainted {
-                0 => 0,
-                _ => access.registers.iter().flatten().fold(0, |all, r| all | of(&r)) & mask,
-            };
-            if undefined == 0 {
-                if written.holds(reached.low, reached.end) {
-                    return;
-                }
-                if reached.in_a_row {
-                    return written.set(reached.low, reached.end - reached.low, true);
-                }
-            }
-            for lane in lanes(mask) {
-                let address = access.addresses[lane as usize];
-                if undefined >> lane & 1 == 0 {
-                    written.set(address, access.bytes().into(), true);
-                    continue;
-                }
-                for (i, register) in access.registers.iter().enumerate() {
-                    let to = address.wrapping_add(i as u64 * wide);
-                    let missing = register.map_or(0, |register| warp.bits(register, lane));
-                    for byte in 0..width {
-                        written.set_bits(to.wrapping_add(byte.into()), (missing >> (8 * byte)) as u8);
-                    }
-                }
-            }
-        }
-        AccessKind::Atomic | AccessKind::Reduction => {
-            if written.holds(reached.low, reached.end) && (exchanged.is_none() || warp.tainted == 0) {
-                return;
-            }
-            if let Some(loaded) = exchanged {
-                return exchange(warp, written, mask, access, loaded);
-            }
-            for lane in lanes(mask) {
-                let address = access.addresses[lane as usize];
-                if written.missing(address, access.bytes().min(32)) != 0 {
-                    report(Decides::Atomic, 1 << lane);
-                    written.set(address, access.bytes().into(), true);
-                }
-            }
-        }
-    }
-}
-
-/// What lanes have in registers and what lies in memory change places, one lane after the other.
-fn exchange(
-    warp: &mut WarpRegisters,
-    written: &mut Written,
-    mask: u32,
-    access: &Access<'_>,
-    loaded: Named<'_>,
-) {
-    let width = access.width;
-    for lane in lanes(mask) {
-        let mut loaded = loaded.iter();
-        for (i, stored) in access.registers.iter().enumerate() {
-            let address = access.addresses[lane as usize].wrapping_add(i as u64 * u64::from(width));
-            let old = written.missing_bits(address, width);
-            let new = stored.map_or(0, |register| warp.bits(register, lane));
-            for byte in 0..width {
-                written.set_bits(address.wrapping_add(byte.into()), (new >> (8 * byte)) as u8);
-            }
-            if let Some(Some(register)) = loaded.next() {
-                warp.set(register.slot, 1 << lane, 0);
-                warp.set_bits(register, lane, old);
-            }
-        }
     }
 }
 

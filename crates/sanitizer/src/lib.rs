@@ -11,11 +11,15 @@ mod checks;
 mod clock;
 mod cluster;
 mod copies;
+mod doubt;
 mod finding;
 mod flow;
+mod history;
 mod init;
 mod launched;
+mod meeting;
 mod memory;
+mod mend;
 mod objects;
 mod observer;
 mod origin;
@@ -32,6 +36,7 @@ mod shadow;
 mod streams;
 mod tool;
 mod tools;
+mod watched;
 mod written;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,12 +47,12 @@ pub use finding::{Finding, Findings, Frame, Object, Severity, Site, add};
 pub use observer::{BlockCheck, LaunchCheck, Profiled};
 pub use origin::HostSite;
 pub use render::{Format, render};
-pub use streams::{Before, Work};
+pub use streams::{Before, Issued};
 
+use history::GlobalRaces;
 use launched::Launched;
 use objects::Objects;
 use origin::Calls;
-use race::GlobalRaces;
 use shadow::Spare;
 use streams::Streams;
 use written::{Storer, Written};
@@ -295,7 +300,7 @@ impl Sanitizer {
     }
 
     /// Does a piece of a stream's work, and looks for work of other streams that it races with.
-    pub fn work<T>(&self, work: Work, run: impl FnOnce() -> T) -> T {
+    pub fn work<T>(&self, work: Issued, run: impl FnOnce() -> T) -> T {
         if !self.checks.has(Check::Race) {
             return run();
         }
@@ -321,7 +326,7 @@ impl Sanitizer {
     }
 
     /// Forgets work that everything still to come comes after.
-    pub fn work_is_over(&self, over: impl Fn(&Work) -> bool) {
+    pub fn work_is_over(&self, over: impl Fn(&Issued) -> bool) {
         self.streams().forget(over);
     }
 

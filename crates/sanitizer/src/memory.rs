@@ -12,7 +12,7 @@ use crate::objects::Objects;
 use crate::reached::Reached;
 use crate::report::{Reporter, Told, readable};
 use crate::tool::Tool;
-use crate::tools::Watched;
+use crate::watched::Watched;
 
 /// Compares accesses with the bounds of shared arrays.
 #[derive(Debug)]

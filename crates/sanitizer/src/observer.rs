@@ -13,20 +13,22 @@ use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
 
 use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
+use crate::doubt::Doubt;
 use crate::finding::{self, Finding, Findings};
+use crate::history::GlobalRaces;
 use crate::init::Decides;
 use crate::launched::Launched;
 use crate::memory;
 use crate::objects::Objects;
 use crate::place;
 use crate::poison::{self, Poison, Spread};
-use crate::race::{Doubt, GlobalRaces};
 use crate::reached::Reached;
 use crate::report::Reporter;
 use crate::shadow::Spare;
 use crate::streams;
 use crate::tool::BlockBarrier;
-use crate::tools::{Tools, Watched};
+use crate::tools::Tools;
+use crate::watched::Watched;
 use crate::written::Written;
 
 /// Watches one launch. Made by [`crate::Sanitizer::launch`].

@@ -13,7 +13,7 @@ use virtual_gpu::observer::{Access, At, Carrier, Entered, Named, Operands, Regis
 use crate::init::BlockInit;
 use crate::launched::Launched;
 use crate::reached::Reached;
-use crate::tools::Watched;
+use crate::watched::Watched;
 use crate::written::Written;
 
 /// So many accesses of a launch are skipped; the next one ends it.

@@ -5,8 +5,8 @@
 //! a block fence orders nothing for another block.
 
 mod asynchronous;
-mod doubt;
 mod mend;
+mod order;
 mod watch;
 mod wording;
 
@@ -14,157 +14,23 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::observer::{Access, AccessKind, At, BarrierStep, MemorySpace, Order, Scope, Swap};
+use virtual_gpu::observer::{Access, AccessKind, At, MemorySpace, Order, Scope, Swap};
 
-use crate::clock::{Clocks, Gathered, Meet, Met, Step};
+use crate::clock::{Clocks, Step};
 use crate::cluster::{self, Member, Shared};
-use crate::copies::{Bulk, Copies};
-use crate::outstanding::Outstanding;
+use crate::copies::Copies;
+use crate::doubt::{self, Doubt};
+use crate::history::{GlobalRaces, SharedRaces};
+use crate::meeting::meet;
 use crate::products::Products;
-use crate::reached::Reached;
-use crate::shadow::{Asking, Clash, Numbered, Shadow, Spare, Stamp, Touch, words_of};
-use crate::tools::Watched;
-use asynchronous::{Issue, land, landed_by};
-pub use doubt::Doubt;
-pub(crate) use mend::Mend;
+use crate::reached::{Reached, lanes, words};
+use crate::shadow::{Asking, Clash, Race, Shadow, Stamp, Touch, words_of};
+use crate::watched::Watched;
+use asynchronous::Issue;
+use order::Barrier;
 
 /// Stands for a value that nobody looked at: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
-
-/// Where the barrier of a cluster has its place among those of shared memory: no address there is so high.
-const CLUSTER_BARRIER: u64 = u64::MAX;
-
-/// What blocks of one launch share.
-#[derive(Debug, Default)]
-pub struct GlobalRaces {
-    pub(crate) shadow: Shadow,
-    meetings: Numbered<Meeting>,
-    doubts: Vec<Doubt>,
-    spare: Spare,
-    /// Whether a thread has fenced, released or acquired for all devices.
-    pub(crate) orders_devices: bool,
-}
-
-impl GlobalRaces {
-    /// Of a launch whose shadows take their pages from `spare`.
-    pub fn new(spare: Spare) -> Self {
-        let (shadow, meetings) = (Shadow::of_global(spare.clone()), Numbered::default());
-        GlobalRaces { shadow, meetings, doubts: Vec::new(), spare, orders_devices: false }
-    }
-
-    /// Races that nothing has explained until the end of the launch.
-    pub fn take_doubts(&mut self) -> Vec<Doubt> {
-        std::mem::take(&mut self.doubts)
-    }
-
-    /// Bytes of the shadow.
-    pub fn bytes(&self) -> usize {
-        self.shadow.bytes()
-    }
-}
-
-/// Knowledge left at a location by those who wrote it, for those who read it.
-#[derive(Debug, Default)]
-struct Meeting {
-    /// For threads of the writer's own block, by block.
-    narrow: HashMap<u32, Gathered>,
-    /// For any block.
-    wide: Gathered,
-    /// Of an `mbarrier`: by parity of the phase.
-    phases: [Gathered; 2],
-    /// The block and warp that left knowledge here last.
-    by: Option<(u32, u32)>,
-}
-
-impl Meeting {
-    /// A store, which is no read-modify-write. Who reads it has read nothing that others wrote: that ends the release
-    /// sequences of all but the thread itself, or its warp, whose lanes may store by one instruction.
-    fn stored_by(&mut self, warp: (u32, u32)) {
-        if self.by.is_some_and(|by| by != warp) {
-            self.narrow.clear();
-            self.wide = Gathered::default();
-            self.by = None;
-        }
-    }
-}
-
-/// Two accesses to one word that race.
-#[derive(Debug, Clone, Copy)]
-pub struct Race {
-    /// Address of the word.
-    pub address: u64,
-    pub earlier: Stamp,
-    pub later: Stamp,
-    /// How the two clash.
-    pub clash: Clash,
-}
-
-impl Race {
-    /// A lane of the later access and one of the earlier, of which no two threads are one. Stamps of lanes that did the same
-    /// tell the first and the last of them.
-    fn lanes(&self) -> (u32, u32) {
-        let Race { earlier, later, .. } = self;
-        let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
-        let pairs = [
-            (later.first(), earlier.first()),
-            (later.first(), earlier.last()),
-            (later.last(), earlier.first()),
-        ];
-        pairs.into_iter().find(|(later, earlier)| !one_warp || later != earlier).unwrap_or(pairs[0])
-    }
-}
-
-/// A named barrier of the block.
-#[derive(Debug, Default)]
-struct Barrier {
-    meet: Option<Meet>,
-    /// The last generation that is complete: those who leave do so before anyone arrives again.
-    met: Option<Met>,
-    /// Threads that wait.
-    waiting: u32,
-}
-
-/// What was done to shared memory: of a block, or of the blocks of a cluster.
-#[derive(Debug)]
-pub struct SharedRaces {
-    shadow: Shadow,
-    meetings: Numbered<Meeting>,
-    outstanding: Outstanding,
-    /// Bulk copies into it that are under way.
-    bulk: Vec<Bulk>,
-    /// Ranks of blocks that have ended, a bit each.
-    left: u32,
-}
-
-impl SharedRaces {
-    /// Whose shadow takes its pages from `spare`.
-    pub fn new(spare: Spare) -> Self {
-        SharedRaces {
-            shadow: Shadow::of_shared(spare),
-            meetings: Numbered::default(),
-            outstanding: Outstanding::default(),
-            bulk: Vec::new(),
-            left: 0,
-        }
-    }
-
-    /// A write to it, which an asynchronous instruction may still have to read.
-    #[inline]
-    fn overwritten(
-        &mut self,
-        clocks: &Clocks,
-        later: Stamp,
-        (address, bytes): (u64, u32),
-        report: &mut impl FnMut(Race),
-    ) {
-        let (thread, wide) = (later.warp() * 32 + later.first(), u64::from(bytes));
-        let outstanding = &mut self.outstanding;
-        let reader = outstanding.reader(address, wide);
-        if let Some(earlier) = reader.or_else(|| outstanding.operand_of(clocks, thread, address, wide)) {
-            report(Race { address, earlier, later, clash: Clash::Unordered });
-        }
-    }
-}
 
 /// The race check of one block.
 #[derive(Debug)]
@@ -358,8 +224,9 @@ impl BlockRaces {
             }
         }
         if swap.is_some() || !doubts.is_empty() {
-            let all = global.unwrap_or_else(|| self.global.lock().unwrap_or_else(PoisonError::into_inner));
-            doubt::settle(all, (self.block, at, access), doubts, report);
+            let mut all =
+                global.unwrap_or_else(|| self.global.lock().unwrap_or_else(PoisonError::into_inner));
+            doubt::settle(&mut all.doubts, (self.block, at, access), doubts, report);
         }
     }
 
@@ -412,82 +279,6 @@ impl BlockRaces {
         words(address, bytes).for_each(|(word, _)| global.shadow.forget(word));
     }
 
-    /// A fence: what came before it may be passed on by the next atomic or volatile write.
-    fn fenced(&mut self, at: At, scope: Scope) {
-        lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
-        if scope == Scope::System {
-            self.global.lock().unwrap_or_else(PoisonError::into_inner).orders_devices = true;
-        }
-    }
-
-    /// A fence between plain accesses and those of bulk copies and products.
-    fn proxy_fence(&mut self, at: At) {
-        lanes(at.lanes).for_each(|lane| self.clocks.proxy_fence(at.warp * 32 + lane));
-    }
-
-    fn met(&mut self, at: At, index: u32, step: BarrierStep) {
-        let barrier = self.barriers.entry(index).or_default();
-        if step != BarrierStep::Leave {
-            let meet = barrier.meet.get_or_insert_with(|| self.clocks.meet());
-            lanes(at.lanes).for_each(|lane| self.clocks.arrive(at.warp * 32 + lane, meet));
-            if step == BarrierStep::ArriveAndWait {
-                barrier.waiting += at.lanes.count_ones();
-            }
-            return;
-        }
-        if let Some(meet) = barrier.meet.take() {
-            barrier.met = Some(meet.over());
-        }
-        if let Some(met) = &barrier.met {
-            lanes(at.lanes).for_each(|lane| self.clocks.leave(at.warp * 32 + lane, met));
-        }
-        barrier.waiting = barrier.waiting.saturating_sub(at.lanes.count_ones());
-    }
-
-    /// Lanes of a warp meet at `bar.warp.sync`.
-    fn warp_met(&mut self, at: At, members: u32) {
-        let mut meet = self.clocks.meet();
-        let members = at.lanes & members;
-        lanes(members).for_each(|lane| self.clocks.arrive(at.warp * 32 + lane, &mut meet));
-        let met = meet.over();
-        lanes(members).for_each(|lane| self.clocks.leave(at.warp * 32 + lane, &met));
-    }
-
-    /// Lanes of a warp exchange values, by a shuffle or a vote.
-    fn warp_exchanged(&mut self, at: At, members: u32) {
-        self.clocks.hear(lanes(at.lanes & members).map(|lane| at.warp * 32 + lane));
-    }
-
-    /// Lanes leave what they know at an `mbarrier`, for who waits for this phase.
-    fn mbarrier_arrive(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
-        let mut shared = self.shared.hold();
-        for lane in lanes(at.lanes) {
-            let snapshot = self.clocks.publish(at.warp * 32 + lane);
-            let meeting = shared.meetings.entry(addresses[lane as usize]).or_default();
-            meeting.phases[usize::from(parity)].put(&snapshot);
-        }
-    }
-
-    /// Lanes come to the barrier of the cluster. If that releases they leave all that they know there, else what their
-    /// last fence covers.
-    fn cluster_arrive(&mut self, at: At, parity: bool, releases: bool) {
-        if releases {
-            return self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
-        }
-        let mut shared = self.shared.hold();
-        let phase = &mut shared.meetings.entry(CLUSTER_BARRIER).or_default().phases[usize::from(parity)];
-        lanes(at.lanes).for_each(|lane| self.clocks.pass_on(at.warp * 32 + lane, true, phase));
-    }
-
-    /// Lanes have waited for the barrier of the cluster.
-    fn cluster_complete(&mut self, at: At, parity: bool) {
-        let mut shared = self.shared.hold();
-        let Some(meeting) = shared.meetings.get_mut(&CLUSTER_BARRIER) else { return };
-        for lane in lanes(at.lanes) {
-            self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true);
-        }
-    }
-
     /// Lanes have ended. When all of the block's have, its shared memory is gone, and nobody of the cluster may have
     /// something to do with it any more: those accesses by other blocks that no thread of this one knew to be over.
     fn ended(&mut self, at: At) -> Vec<Stamp> {
@@ -516,30 +307,6 @@ impl BlockRaces {
         }
         late
     }
-
-    /// Lanes saw a phase of an `mbarrier` complete and know what was left there.
-    fn mbarrier_complete(&mut self, at: At, addresses: &[u64; 32], parity: bool) {
-        let mut shared = self.shared.hold();
-        let shared = &mut *shared;
-        for lane in lanes(at.lanes) {
-            let barrier = addresses[lane as usize];
-            let landed = self.copies.completed(barrier, parity);
-            for (i, &(thread, address, bytes)) in landed.iter().enumerate() {
-                land(&mut shared.shadow, &landed_by(&self.clocks, thread), address, bytes);
-                // A thread's copies come one after the other.
-                if landed.get(i + 1).is_none_or(|next| next.0 != thread) {
-                    let snapshot = self.clocks.publish(thread);
-                    let meeting = shared.meetings.entry(barrier).or_default();
-                    meeting.phases[usize::from(parity)].put(&snapshot);
-                }
-            }
-            if let Some(meeting) = shared.meetings.get_mut(&addresses[lane as usize]) {
-                let thread = at.warp * 32 + lane;
-                self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true);
-                self.clocks.read_of(thread, &mut meeting.wide, true);
-            }
-        }
-    }
 }
 
 /// Accesses to the shared memory of blocks of the cluster that have ended.
@@ -560,62 +327,6 @@ fn to_the_ended(
         let earlier = Stamp::new(block, 1, at.pc, at.warp, (lane, lane), touch);
         let address = access.addresses[lane as usize];
         report(Race { address, earlier, later: earlier, clash: Clash::Gone });
-    }
-}
-
-/// Atomics and volatile accesses carry knowledge from thread to thread.
-fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, at: At, access: &Access<'_>) {
-    let (reads, writes) = match access.kind {
-        AccessKind::Load => (true, false),
-        AccessKind::Store => (false, true),
-        AccessKind::Atomic | AccessKind::Reduction => (true, true),
-    };
-    let both = matches!(access.order, Order::AcquireRelease | Order::SequentiallyConsistent);
-    let releases = both || access.order == Order::Release;
-    let acquires = both || access.order == Order::Acquire;
-    let wide = access.scope >= Scope::Cluster;
-    for lane in lanes(access.lanes) {
-        let thread = at.warp * 32 + lane;
-        let passes_on = writes && (releases || clocks.has_fenced(thread));
-        if meetings.is_empty() && !passes_on {
-            continue;
-        }
-        let address = access.addresses[lane as usize];
-        let meeting = match meetings.get_mut(&address) {
-            Some(meeting) => meeting,
-            None if passes_on => meetings.entry(address).or_default(),
-            None => continue,
-        };
-        if !reads {
-            meeting.stored_by((block, at.warp));
-        }
-        if passes_on {
-            meeting.by = Some((block, at.warp));
-        }
-        if reads {
-            // A reader whose own scope is the block's is synchronised with no other block.
-            if wide {
-                clocks.read_of(thread, &mut meeting.wide, acquires);
-            }
-            if let Some(narrow) = meeting.narrow.get_mut(&block) {
-                clocks.read_of(thread, narrow, acquires);
-            }
-        }
-        if passes_on {
-            let narrow = meeting.narrow.entry(block).or_default();
-            if releases {
-                let snapshot = clocks.publish(thread);
-                narrow.put(&snapshot);
-                if wide {
-                    meeting.wide.put(&snapshot);
-                }
-            } else {
-                clocks.pass_on(thread, false, narrow);
-                if wide {
-                    clocks.pass_on(thread, true, &mut meeting.wide);
-                }
-            }
-        }
     }
 }
 
@@ -692,38 +403,5 @@ fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64
     } else {
         // A narrow store inside the word.
         values.word(lane, 0) << (8 * (address - start))
-    }
-}
-
-#[inline]
-pub fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = (rest != 0).then(|| rest.trailing_zeros())?;
-        rest &= rest - 1;
-        Some(lane)
-    })
-}
-
-/// The words that `bytes` bytes at `address` touch, with the bytes of each as a mask.
-pub fn words(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
-    let end = address.saturating_add(bytes);
-    (address / 4..end.div_ceil(4)).map(move |word| {
-        let first = address.saturating_sub(word * 4).min(4);
-        let last = (end - word * 4).min(4);
-        (word, (0xF >> (4 - last)) & (0xF << first) as u8)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_access_touches_the_bytes_it_names() {
-        assert_eq!(words(6, 4).collect::<Vec<_>>(), [(1, 0b1100), (2, 0b0011)]);
-        assert_eq!(words(8, 16).collect::<Vec<_>>(), [(2, 15), (3, 15), (4, 15), (5, 15)]);
-        assert_eq!(words(13, 1).collect::<Vec<_>>(), [(3, 0b0010)]);
-        assert_eq!(lanes(0x8000_0005).collect::<Vec<_>>(), [0, 2, 31]);
     }
 }

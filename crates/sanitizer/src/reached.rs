@@ -53,3 +53,37 @@ impl Reached {
         Reached { low, end: high.saturating_add(bytes).max(low.saturating_add(1)), in_a_row: false }
     }
 }
+
+/// The lanes of a mask.
+#[inline]
+pub fn lanes(mask: u32) -> impl Iterator<Item = u32> + Clone {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = (rest != 0).then(|| rest.trailing_zeros())?;
+        rest &= rest - 1;
+        Some(lane)
+    })
+}
+
+/// The words that `bytes` bytes at `address` touch, with the bytes of each as a mask.
+pub fn words(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u8)> {
+    let end = address.saturating_add(bytes);
+    (address / 4..end.div_ceil(4)).map(move |word| {
+        let first = address.saturating_sub(word * 4).min(4);
+        let last = (end - word * 4).min(4);
+        (word, (0xF >> (4 - last)) & (0xF << first) as u8)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_touches_the_bytes_it_names() {
+        assert_eq!(words(6, 4).collect::<Vec<_>>(), [(1, 0b1100), (2, 0b0011)]);
+        assert_eq!(words(8, 16).collect::<Vec<_>>(), [(2, 15), (3, 15), (4, 15), (5, 15)]);
+        assert_eq!(words(13, 1).collect::<Vec<_>>(), [(3, 0b0010)]);
+        assert_eq!(lanes(0x8000_0005).collect::<Vec<_>>(), [0, 2, 31]);
+    }
+}

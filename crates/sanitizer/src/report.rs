@@ -8,8 +8,8 @@ use virtual_gpu::observer::{At, MemorySpace};
 use crate::checks::Check;
 use crate::finding::{Finding, Findings, Key, Object, Severity, Site};
 use crate::launched::Launched;
+use crate::mend::Mend;
 use crate::objects::Objects;
-use crate::race::Mend;
 
 /// Takes down what is found in a block.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Step;
-pub use clash::{Asking, Clash};
+pub use clash::{Asking, Clash, Race};
 pub use past::words_of;
 use stamp::{ASYNCHRONOUS, IDLE, WRITE};
 pub use stamp::{Stamp, Touch};
@@ -406,7 +406,7 @@ impl Shadow {
             && found.is_none()
             && (at.reads[0].block != stamp.block || at.reads[0].step > asking.floor)
         {
-            let mut warps = crate::race::lanes(at.also);
+            let mut warps = crate::reached::lanes(at.also);
             found = warps.find_map(|warp| weigh(&at.reads[0].of_warp(warp), None));
         }
         if stamp.is_strong() {

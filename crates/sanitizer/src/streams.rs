@@ -1,7 +1,7 @@
 //! Races across streams, of one device or of several: two pieces of work that touch the same bytes, one of them writes, and neither an event nor a
 //! wait of the host orders the two.
 //!
-//! Who issues work says what comes before it ([`Work`]); what it touches is the shadow of its launches and the ranges of
+//! Who issues work says what comes before it ([`Issued`]); what it touches is the shadow of its launches and the ranges of
 //! its copies. That is kept as long as something may still be issued that does not come after it.
 
 use std::cell::RefCell;
@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::checks::Check;
 use crate::finding::{Finding, Object, Severity, Site};
+use crate::history::GlobalRaces;
 use crate::launched::Launched;
 use crate::objects::Objects;
-use crate::race::{GlobalRaces, words};
+use crate::reached::words;
 use crate::shadow::{Shadow, Stamp, mask_of};
 
 /// In place of a stream, for what the host does itself.
@@ -22,9 +23,9 @@ const HOST: usize = 0;
 /// For each stream, the last piece of its work that comes before.
 pub type Before = BTreeMap<usize, u64>;
 
-/// A piece of work that a stream does.
+/// A piece of work as a stream was given it: what does it, and what comes before.
 #[derive(Debug, Clone)]
-pub struct Work {
+pub struct Issued {
     /// The device that does it.
     pub device: u32,
     /// Whether the stream is its context's default stream.
@@ -40,14 +41,14 @@ pub struct Work {
 /// In place of a device, for the nodes of a graph.
 const IN_GRAPH: u32 = u32::MAX;
 
-impl Work {
-    fn comes_after(&self, other: &Work) -> bool {
+impl Issued {
+    fn comes_after(&self, other: &Issued) -> bool {
         self.stream == other.stream
             || self.before.get(&other.stream).is_some_and(|&ticket| ticket >= other.ticket)
     }
 
     /// Whether the two run on different devices. What the host does is no device's.
-    fn is_apart_from(&self, other: &Work) -> bool {
+    fn is_apart_from(&self, other: &Issued) -> bool {
         self.device != other.device && self.stream != HOST && other.stream != HOST
     }
 
@@ -84,7 +85,7 @@ enum Touched {
 
 #[derive(Debug)]
 struct Done {
-    work: Work,
+    work: Issued,
     touched: Vec<Touched>,
 }
 
@@ -167,7 +168,7 @@ pub(crate) fn graph(after: &[Vec<usize>], run: &mut dyn FnMut(usize), objects: &
             all[earlier / 64] |= 1 << (earlier % 64);
         }
         let (device, default) = (IN_GRAPH, false);
-        let work = Work { device, default, stream: node, ticket: 0, before: Arc::default() };
+        let work = Issued { device, default, stream: node, ticket: 0, before: Arc::default() };
         let touched = watch(|| run(node)).1.0;
         let this = Done { work, touched };
         let unordered =
@@ -187,7 +188,7 @@ pub(crate) struct Touches(Vec<Touched>);
 
 impl Streams {
     /// Forgets what nothing can clash with any more.
-    pub fn forget(&mut self, over: impl Fn(&Work) -> bool) {
+    pub fn forget(&mut self, over: impl Fn(&Issued) -> bool) {
         self.0.retain(|done| !over(&done.work));
     }
 
@@ -205,7 +206,7 @@ impl Streams {
     }
 
     /// A piece of work is done: what it clashes with.
-    pub fn done(&mut self, work: Work, touches: Touches, objects: &Objects) -> Vec<Finding> {
+    pub fn done(&mut self, work: Issued, touches: Touches, objects: &Objects) -> Vec<Finding> {
         let done = Done { work, touched: touches.0 };
         let mut found = Vec::new();
         if done.touched.is_empty() {
@@ -442,8 +443,8 @@ fn with_bytes(
 
 /// `talk`: the two have flags for each other, and not the fences.
 fn finding(
-    later: (&Work, &Touched),
-    earlier: (&Work, &Touched),
+    later: (&Issued, &Touched),
+    earlier: (&Issued, &Touched),
     object: Object,
     race: Unordered,
     talk: bool,
@@ -451,7 +452,7 @@ fn finding(
     let [side, other] = race.sides;
     let in_graph = later.0.device == IN_GRAPH;
     let devices = later.0.is_apart_from(earlier.0);
-    let say = |(work, touched): (&Work, &Touched), write: bool| {
+    let say = |(work, touched): (&Issued, &Touched), write: bool| {
         let verb = if write { "writes" } else { "reads" };
         match touched {
             Touched::Kernel { launched, .. } => {

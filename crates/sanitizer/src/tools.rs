@@ -1,27 +1,12 @@
 //! The list of tools.
 
-use std::sync::{Arc, Mutex};
-
 use crate::barrier::BlockBarriers;
 use crate::checks::{Check, Checks};
-use crate::cluster::Member;
 use crate::init::BlockInit;
-use crate::launched::Launched;
 use crate::memory::ArrayBounds;
-use crate::race::{BlockRaces, GlobalRaces};
+use crate::race::BlockRaces;
 use crate::tool::Tool;
-use crate::written::Written;
-
-/// The block that tools are made for.
-pub(crate) struct Watched<'a> {
-    pub linear: u32,
-    pub threads: u32,
-    /// Its place in its cluster, if it is in one.
-    pub member: Option<Member>,
-    pub launched: &'a Arc<Launched>,
-    pub races: &'a Arc<Mutex<GlobalRaces>>,
-    pub written: &'a Arc<Mutex<Written>>,
-}
+use crate::watched::Watched;
 
 macro_rules! tools {
     ($($field:ident: $tool:ident for $check:ident;)*) => {

@@ -76,7 +76,7 @@ impl Order {
         (stream, ticket): Mark,
         after: &[Mark],
         waits_for_value: bool,
-    ) -> Option<sanitizer::Work> {
+    ) -> Option<sanitizer::Issued> {
         let rules = self.by_rule(stream);
         let single = self.lanes.len() < 2;
         let lane = self.lanes.get_mut(&stream)?;
@@ -97,18 +97,18 @@ impl Order {
         self.known.insert((stream, ticket), before.clone());
         self.pending.insert((stream, ticket), before.clone());
         let (device, default) = (lane.device as u32, stream == lane.legacy);
-        (!lane.unknown).then_some(sanitizer::Work { device, default, stream, ticket, before })
+        (!lane.unknown).then_some(sanitizer::Issued { device, default, stream, ticket, before })
     }
 
     pub fn done(&mut self, mark: Mark) {
         self.pending.remove(&mark);
     }
 
-    pub fn directly(&mut self) -> sanitizer::Work {
+    pub fn directly(&mut self) -> sanitizer::Issued {
         self.by_host += 1;
         let before = Arc::new(self.host.clone());
         self.host.insert(HOST, self.by_host);
-        sanitizer::Work { device: 0, default: false, stream: HOST, ticket: self.by_host, before }
+        sanitizer::Issued { device: 0, default: false, stream: HOST, ticket: self.by_host, before }
     }
 
     pub fn host_waited(&mut self, marks: &[Mark]) {
@@ -133,7 +133,7 @@ impl Order {
     }
 
     /// Whether all that is under way, or will be issued, comes after a piece of work.
-    pub fn is_over(&self, work: &sanitizer::Work) -> bool {
+    pub fn is_over(&self, work: &sanitizer::Issued) -> bool {
         let knows = |before: &Before| before.get(&work.stream).is_some_and(|&ticket| ticket >= work.ticket);
         knows(&self.host)
             && self.pending.iter().all(|(&(stream, _), before)| stream == work.stream || knows(before))
@@ -156,7 +156,7 @@ mod tests {
         order
     }
 
-    fn after(later: &sanitizer::Work, earlier: &sanitizer::Work) -> bool {
+    fn after(later: &sanitizer::Issued, earlier: &sanitizer::Issued) -> bool {
         later.before.get(&earlier.stream).is_some_and(|&ticket| ticket >= earlier.ticket)
     }
 

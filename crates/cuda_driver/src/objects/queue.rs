@@ -44,7 +44,7 @@ struct Item {
     after: Vec<Mark>,
     task: Task,
     /// What comes before it, for the check of races across streams.
-    order: Option<sanitizer::Work>,
+    order: Option<sanitizer::Issued>,
 }
 
 struct Lane {

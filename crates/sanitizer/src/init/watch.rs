@@ -3,10 +3,8 @@
 use virtual_gpu::observer::{Access, AsyncEvent, At, Carrier, Entered, MemorySpace, Operands, Register};
 
 use super::{BlockInit, Decides};
-use crate::carried::Part;
 use crate::checks::Check;
 use crate::finding::Severity;
-use crate::race::lanes;
 use crate::reached::Reached;
 use crate::report::{Reporter, Told};
 use crate::tool::Tool;
@@ -39,33 +37,8 @@ impl Tool for BlockInit {
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>, reporter: &mut Reporter) {
-        match *event {
-            AsyncEvent::CopyStarted { shared, global, bytes, read } => {
-                for lane in lanes(at.lanes) {
-                    let lane = lane as usize;
-                    self.copied(shared[lane], global[lane], bytes, read[lane]);
-                }
-            }
-            AsyncEvent::Moved { space, write: false, address, bytes, within, swizzle, .. } => {
-                self.bulk_read(at, space, &Part { address, bytes, within, swizzle });
-            }
-            // What comes into shared memory was told when it was issued.
-            AsyncEvent::Moved {
-                space: space @ MemorySpace::Global,
-                write: true,
-                address,
-                bytes,
-                within,
-                swizzle,
-                reduces,
-            } => {
-                self.written_by_copy(at, space, &Part { address, bytes, within, swizzle }, reduces, reporter);
-            }
-            AsyncEvent::BulkStarted { address, bytes, reduces, swizzle, .. } => {
-                let part = Part { address, bytes, within: 0, swizzle };
-                self.written_by_copy(at, MemorySpace::Shared, &part, reduces, reporter);
-            }
-            _ => {}
+        if let Some((space, address)) = self.moved(at, event) {
+            reporter.undefined(at, Some((space, address)), Decides::Atomic, at.lanes);
         }
     }
 
@@ -122,20 +95,5 @@ impl Tool for BlockInit {
 
     fn bytes(&mut self) -> usize {
         self.shadow_bytes()
-    }
-}
-
-impl BlockInit {
-    fn written_by_copy(
-        &mut self,
-        at: At,
-        space: MemorySpace,
-        part: &Part,
-        reduces: bool,
-        reporter: &mut Reporter,
-    ) {
-        if self.bulk_written(at, space, part, reduces) {
-            reporter.undefined(at, Some((space, part.address)), Decides::Atomic, at.lanes);
-        }
     }
 }

@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering;
 
 use virtual_gpu::observer::{At, MemorySpace};
 
-use super::{BlockRaces, Race, UNKNOWN, lanes, words};
+use super::{BlockRaces, UNKNOWN};
 use crate::clock::Clocks;
 use crate::copies::Bulk;
-use crate::shadow::{Asking, Clash, Shadow, Spread, Stamp, Touch};
+use crate::reached::{lanes, words};
+use crate::shadow::{Asking, Clash, Race, Shadow, Spread, Stamp, Touch};
 
 /// Where a copy takes its bytes from.
 #[derive(Debug, Clone, Copy)]

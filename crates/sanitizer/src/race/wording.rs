@@ -2,12 +2,11 @@
 
 use virtual_gpu::observer::{At, MemorySpace};
 
-use super::Race;
-use super::mend::Mend;
+use super::mend::mend;
 use crate::checks::Check;
 use crate::finding::Severity;
 use crate::report::{Reporter, Told};
-use crate::shadow::{Clash, Stamp};
+use crate::shadow::{Clash, Race, Stamp};
 
 impl Reporter {
     /// A race, unless it is one that any outcome is right for: a load that only guesses what a compare-and-swap will
@@ -42,7 +41,7 @@ impl Reporter {
         };
         let mut pcs = [later.pc, earlier.pc];
         pcs.sort_unstable();
-        let mend = Mend::of(&race, space, &self.launched.code);
+        let mend = mend(&race, space, &self.launched.code);
         self.note_race(kind, pcs, mend, |reporter| {
             let object = reporter.accessed(at.pc, space, race.address);
             let (severity, message) = match clash {

@@ -112,3 +112,29 @@ impl Asking<'_> {
             })
     }
 }
+
+/// Two accesses to one word that race.
+#[derive(Debug, Clone, Copy)]
+pub struct Race {
+    /// Address of the word.
+    pub address: u64,
+    pub earlier: Stamp,
+    pub later: Stamp,
+    /// How the two clash.
+    pub clash: Clash,
+}
+
+impl Race {
+    /// A lane of the later access and one of the earlier, of which no two threads are one. Stamps of lanes that did the same
+    /// tell the first and the last of them.
+    pub fn lanes(&self) -> (u32, u32) {
+        let Race { earlier, later, .. } = self;
+        let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
+        let pairs = [
+            (later.first(), earlier.first()),
+            (later.first(), earlier.last()),
+            (later.last(), earlier.first()),
+        ];
+        pairs.into_iter().find(|(later, earlier)| !one_warp || later != earlier).unwrap_or(pairs[0])
+    }
+}

@@ -8,8 +8,8 @@
 
 use virtual_gpu::observer::{Access, At, MemorySpace};
 
-use super::{GlobalRaces, Race, lanes};
-use crate::shadow::Stamp;
+use crate::reached::lanes;
+use crate::shadow::{Race, Stamp};
 
 /// More than these are not kept back.
 const MOST: usize = 1 << 12;
@@ -29,7 +29,7 @@ pub struct Doubt {
 
 impl Doubt {
     /// If this race may be explained yet.
-    pub(super) fn of(at: At, space: MemorySpace, race: Race) -> Option<Self> {
+    pub fn of(at: At, space: MemorySpace, race: Race) -> Option<Self> {
         let Race { earlier, later, .. } = race;
         let (reader, store) = if later.writes() { (earlier, later) } else { (later, earlier) };
         let looks = !reader.writes() && reader.is_strong() && !reader.is_narrow();
@@ -47,13 +47,12 @@ impl Doubt {
 }
 
 /// A compare-and-swap explains what its threads saw before; new doubts are kept back.
-pub(super) fn settle(
-    mut all: impl std::ops::DerefMut<Target = GlobalRaces>,
+pub fn settle(
+    doubts: &mut Vec<Doubt>,
     (block, at, access): (u32, At, &Access<'_>),
     new: Vec<Doubt>,
     mut report: impl FnMut(Race),
 ) {
-    let doubts = &mut all.doubts;
     if access.swap.is_some() {
         doubts.retain(|doubt| !doubt.is_explained(block, at, access));
     }

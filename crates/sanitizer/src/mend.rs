@@ -1,0 +1,89 @@
+//! What usually mends a race.
+
+/// What mends a race. Of several at one pair of lines, the greatest mends them all: a barrier of the block also orders lanes
+/// of a warp, and no barrier keeps an update whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Mend {
+    /// Findings of other kinds say themselves what mends them.
+    None,
+    OneLane,
+    OneThread,
+    Acquire,
+    OwnPlace,
+    Order,
+    Warp,
+    Block,
+    Cluster,
+    Grid,
+    Land,
+    Read,
+    Proxy,
+    Atomic,
+}
+
+impl Mend {
+    const ALL: [Mend; 14] = [
+        Mend::None,
+        Mend::OneLane,
+        Mend::OneThread,
+        Mend::Acquire,
+        Mend::OwnPlace,
+        Mend::Order,
+        Mend::Warp,
+        Mend::Block,
+        Mend::Cluster,
+        Mend::Grid,
+        Mend::Land,
+        Mend::Read,
+        Mend::Proxy,
+        Mend::Atomic,
+    ];
+
+    /// What a finding advises, which may come from another process.
+    pub fn of_help(help: &str) -> Self {
+        Self::ALL.into_iter().find(|mend| mend.help() == help).unwrap_or(Mend::None)
+    }
+
+    pub fn help(self) -> &'static str {
+        match self {
+            Mend::None => "",
+            Mend::Proxy => {
+                "put `fence.proxy.async` behind the stores, by the threads that make them, before the barrier that comes before \
+                 the copy or product"
+            }
+            Mend::Read => {
+                "what was issued may still read its source: wait for its group (`cp.async.bulk.wait_group.read`, \
+                 `wgmma.wait_group`), and meet at a barrier if another thread writes, first"
+            }
+            Mend::Land => {
+                "the copy may not have landed: wait for its group (and meet at a barrier, if another thread reads) first"
+            }
+            Mend::Acquire => {
+                "put a fence between reading the flag and using what it stands for, or read the flag with `acquire`"
+            }
+            Mend::Order => {
+                "order them: by a barrier, or by a fence before the flag is written and another after it was read; or make both \
+                 atomic"
+            }
+            Mend::OneLane => "the outcome is defined; let one lane write to say so",
+            Mend::OneThread => {
+                "the outcome is the same, yet undefined: let one thread write, or use an atomic"
+            }
+            Mend::Cluster => {
+                "let the blocks of the cluster meet between the two: `barrier.cluster`, and not only the block's own barrier"
+            }
+            Mend::Grid => {
+                "nothing orders blocks of one launch: use an atomic, or a device fence and a flag, or a second launch"
+            }
+            Mend::OwnPlace => "several lanes store to one place: give each its own, or use an atomic",
+            Mend::Warp => {
+                "lanes of a warp need not run together: put `warp::sync_warp` between the two"
+            }
+            Mend::Block => "put `thread::sync_threads()` between the two",
+            Mend::Atomic => {
+                "several threads update one place, and no barrier keeps an update whole: make it an atomic (`fetch_add`, \
+                 `atomicAdd`), or let one thread do it"
+            }
+        }
+    }
+}
