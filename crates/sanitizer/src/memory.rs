@@ -123,16 +123,6 @@ fn outside_array(
 /// Behind the message of an access that the launch went on from.
 pub(crate) const SKIPPED: &str = "; the access was skipped, and the launch went on";
 
-/// Whether a fault is an access that lanes can go on without.
-pub(crate) fn may_be_skipped(kind: &FaultKind) -> bool {
-    matches!(
-        kind,
-        FaultKind::IllegalAddress { .. }
-            | FaultKind::MisalignedAddress { .. }
-            | FaultKind::WriteToConstant { .. }
-    )
-}
-
 impl Reporter {
     /// A lane goes on without its access.
     pub fn skipped(&mut self, at: At, fault: &dyn Fn() -> Fault) {

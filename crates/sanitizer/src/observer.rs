@@ -133,7 +133,7 @@ impl LaunchObserver for LaunchCheck {
         let mut found = std::mem::take(&mut self.findings).into_vec();
         if let Some(fault) = fault {
             self.faulted.store(true, Ordering::Relaxed);
-            if memory::may_be_skipped(&fault.kind) && self.spread.is_over() {
+            if fault.kind.is_of_access() && self.spread.is_over() {
                 let skipped = found.iter_mut().filter(|finding| finding.message.ends_with(memory::SKIPPED));
                 skipped.for_each(|finding| {
                     finding.message += &format!(", and ended after {} such accesses", poison::MOST);
@@ -213,6 +213,10 @@ impl BlockObserver for BlockCheck {
         }
     }
 
+    fn copied_nothing(&mut self, _: At, space: MemorySpace, address: u64, bytes: u32) {
+        self.poison.copied_nothing(space, address, bytes);
+    }
+
     fn access(&mut self, at: At, access: &Access<'_>) {
         if access.lanes == 0 {
             return;
@@ -283,6 +287,7 @@ impl BlockObserver for BlockCheck {
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
+        self.poison.asynchronous(at, event);
         let mut renaming = Renaming::default();
         let event = &renamed(event, self.rank, &mut renaming);
         self.tools.each(|tool| tool.asynchronous(at, event, &mut self.reporter));

@@ -8,7 +8,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use virtual_gpu::observer::{Access, At, Carrier, Entered, Named, Operands, Register};
+use virtual_gpu::observer::{
+    Access, AsyncEvent, At, Carrier, Entered, MemorySpace, Named, Operands, Register,
+};
 
 use crate::init::BlockInit;
 use crate::launched::Launched;
@@ -107,6 +109,17 @@ impl Poison {
         if let Some(values) = &mut self.values {
             values.accessed(at, access, reached, |_, _| {});
         }
+    }
+
+    pub fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
+        if let Some(values) = &mut self.values {
+            let _ = values.moved(at, event);
+        }
+    }
+
+    /// A copy wrote zeros in the place of what it could not read.
+    pub fn copied_nothing(&mut self, space: MemorySpace, address: u64, bytes: u32) {
+        self.begin().forget(space, address, bytes);
     }
 
     pub fn shuffled(&mut self, at: At, target: Register, value: Option<Register>, sources: &[u8; 32]) {

@@ -172,6 +172,16 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Whether an access is what went wrong, so that a thread can go on without it.
+    pub fn is_of_access(&self) -> bool {
+        matches!(
+            self,
+            FaultKind::IllegalAddress { .. }
+                | FaultKind::MisalignedAddress { .. }
+                | FaultKind::WriteToConstant { .. }
+        )
+    }
+
     /// The `CUresult` that the CUDA driver gives for this fault.
     pub fn cuda_code(&self) -> u32 {
         match self {

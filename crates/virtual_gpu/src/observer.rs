@@ -277,6 +277,10 @@ pub trait BlockObserver: Send {
     #[inline]
     fn skipped(&mut self, _at: At, _loaded: Named<'_>) {}
 
+    /// An asynchronous copy writes zeros here, in the place of what it could not read.
+    #[inline]
+    fn copied_nothing(&mut self, _at: At, _space: MemorySpace, _address: u64, _bytes: u32) {}
+
     /// A block barrier: its index, and how many threads it is for. `aligned`: the program promised that all threads of
     /// the warp execute it together.
     #[inline]

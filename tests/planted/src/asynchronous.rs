@@ -1,9 +1,12 @@
 //! Asynchronous copies: what `cp.async` brings is there only after the thread's own wait, and for others after a
 //! barrier.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use crate::case::{Place, twins};
 use crate::thread_index;
 use cuda_std::async_copy::*;
+use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::shared_array;
 use cuda_std::thread::sync_threads;
 
@@ -30,6 +33,28 @@ twins! {
             sync_threads();
         }
         *d.output.add(t) = tile.at(63 - t); // <-
+    }
+
+    /// Half of the copies read behind the end. That nobody waits for what others copy is told all the same.
+    Race copy_behind_the_end_and_no_barrier {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        let from = if BUG { d.n as usize - 32 + t } else { t };
+        cp_async_ca(tile.add(t), d.input.add(from)); // <-
+        cp_async_commit_group();
+        cp_async_wait_group::<0>(); // <-
+        if !BUG {
+            sync_threads();
+        }
+        *d.output.add(t) = tile.at(63 - t); // <-
+    }
+
+    /// What could not be copied is no index: where it leads is nobody's mistake but the copy's.
+    Memory copy_of_indices_behind_the_end {} |d| {
+        let (tile, t) = (shared_array![u32; 64], thread_index());
+        let from = if BUG { d.n as usize - 32 + t } else { t };
+        cp_async_ca(tile.add(t), d.input.add(from)); // <-
+        cp_async_wait_all();
+        atomic_fetch_add_u32_device(d.scratch.add(tile.at(t) as usize), Relaxed, 1);
     }
 
     /// The barrier comes before the wait: others' copies may still be under way behind it.

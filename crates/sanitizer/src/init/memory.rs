@@ -54,6 +54,11 @@ impl BlockInit {
         self.bulk_written(at, space, &part, reduces).then_some((space, part.address))
     }
 
+    /// Memory holds what nobody wrote.
+    pub fn forget(&mut self, space: MemorySpace, address: u64, bytes: u32) {
+        self.with_memory(space, address, |written, address| written.set(address, bytes.into(), false));
+    }
+
     /// A bulk copy reads this part of what it copies.
     fn bulk_read(&mut self, at: At, space: MemorySpace, part: &Part) {
         match space {

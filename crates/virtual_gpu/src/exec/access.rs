@@ -91,45 +91,6 @@ pub(super) fn replicas<O>(
     Ok(())
 }
 
-/// The lanes that go on with an access: not those whose address comes from a value that was never loaded.
-#[inline(always)]
-pub(super) fn with_meaning<O: BlockObserver>(
-    warp: &Warp,
-    cx: &Cx<'_, O>,
-    address: AddressOperand,
-    regs: Regs,
-    at: At,
-) -> At {
-    if !O::GOES_ON {
-        return at;
-    }
-    let meaningless =
-        address.register(warp.base_of(regs)).map_or(0, |register| cx.observer.meaningless(at, register));
-    At { lanes: at.lanes & !meaningless, ..at }
-}
-
-/// Zeros for lanes that went on without what they would have loaded.
-pub(super) fn leave_out<O: BlockObserver>(
-    warp: &Warp,
-    cx: &mut Cx<'_, O>,
-    registers: &[Slot],
-    rows: u32,
-    regs: Regs,
-    at: At,
-) {
-    for &slot in registers.iter().filter(|&&slot| slot != NONE) {
-        // SAFETY: decoding gave the register its rows.
-        unsafe {
-            match rows {
-                1 => regs.store(slot, &[0u32; 32], at.lanes),
-                2 => regs.store(slot, &[0u64; 32], at.lanes),
-                _ => regs.store(slot, &[0u128; 32], at.lanes),
-            }
-        }
-    }
-    cx.observer.skipped(at, Named::new(warp.base_of(regs), rows * 4, registers));
-}
-
 /// Finds the host bytes of all lanes, whatever the space, telling the observer of each space that is reached. Lanes that go on
 /// without their access leave `at`.
 pub(super) fn resolve<O: BlockObserver>(

@@ -5,14 +5,16 @@
 //! reads what was there before, on every run.
 
 use super::access;
-use super::context::{Raise, Step, raise};
+use super::context::{Raise, Step};
 use super::extension::{Execute, Machine};
 use super::mbarrier;
-use crate::fault::FaultKind;
 use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{ArriveOn, CommitGroup, CopyAsync, Source, WaitGroups};
 use crate::form::registers::lanes_of;
 use crate::observer::{AccessKind, AsyncEvent, At, MemorySpace};
+
+const SHARED: SpaceOperand = SpaceOperand::In(MemorySpace::Shared);
+const GLOBAL: SpaceOperand = SpaceOperand::In(MemorySpace::Global);
 
 /// One `cp.async` of a warp, under way.
 #[derive(Debug)]
@@ -91,7 +93,7 @@ impl Execute for CopyAsync {
         let shared = access::addresses(regs, self.target);
         let global = access::addresses(regs, self.source);
         let mut copy = Copy {
-            lanes: at.lanes,
+            lanes: 0,
             bytes,
             number: 0,
             groups: [0; 32],
@@ -112,44 +114,58 @@ impl Execute for CopyAsync {
                     }
                 }
             }
-            for (address, name) in
-                [(shared[lane], "shared store of cp.async"), (global[lane], "global load of cp.async")]
-            {
-                if !address.is_multiple_of(u64::from(bytes))
-                    && (sizes[lane] != 0 || name.starts_with("shared"))
-                {
-                    let kind = FaultKind::MisalignedAddress { access: name.into(), address, bytes };
-                    return Err(raise(kind, 1 << lane));
+        }
+        let at = machine.with_meaning(at, self.target);
+        let readable = machine.with_meaning(at, self.source).lanes;
+        let mut sources = [std::ptr::null_mut(); 32];
+        // Lanes that get nothing because their source cannot be read.
+        let mut without = 0;
+        for lane in lanes_of(at.lanes) {
+            let target = machine.aligned(SHARED, shared[lane], [bytes; 2], "shared store of cp.async", lane);
+            let Some(target) = machine.or_without(at, self.target, target)? else { continue };
+            copy.places[lane] = target;
+            copy.lanes |= 1 << lane;
+            if sizes[lane] == 0 {
+                continue;
+            }
+            let source = match readable >> lane & 1 {
+                0 => None,
+                _ => {
+                    let size = [sizes[lane], bytes];
+                    let source = machine.aligned(GLOBAL, global[lane], size, "global load of cp.async", lane);
+                    machine.or_without(at, self.source, source)?
+                }
+            };
+            match source {
+                Some(source) => sources[lane] = source,
+                None => {
+                    sizes[lane] = 0;
+                    without |= 1 << lane;
                 }
             }
         }
+        let at = At { lanes: copy.lanes, ..at };
+        if at.lanes == 0 {
+            return Ok(Step::Next);
+        }
         let started = AsyncEvent::CopyStarted { shared: &shared, global: &global, bytes, read: &sizes };
         machine.observer.asynchronous(at, &started);
-        let space = SpaceOperand::In(MemorySpace::Global);
+        for lane in lanes_of(without) {
+            machine.copied_nothing(at, MemorySpace::Shared, shared[lane], bytes);
+        }
         let mut rest = at.lanes;
         while rest != 0 {
             let size = sizes[rest.trailing_zeros() as usize];
             let alike =
                 lanes_of(rest).filter(|&lane| sizes[lane] == size).fold(0, |mask, lane| mask | 1 << lane);
             if size != 0 {
-                machine.show_access(at, space, AccessKind::Load, size, alike, &global);
+                machine.show_access(at, GLOBAL, AccessKind::Load, size, alike, &global);
             }
             rest &= !alike;
         }
-        for lane in lanes_of(at.lanes) {
-            copy.places[lane] = machine.reach(
-                SpaceOperand::In(MemorySpace::Shared),
-                shared[lane],
-                bytes,
-                "shared store of cp.async",
-                lane,
-            )?;
-            if sizes[lane] != 0 {
-                let from =
-                    machine.reach(space, global[lane], sizes[lane], "global load of cp.async", lane)?;
-                // SAFETY: `reach` gave as many bytes, no more than 16.
-                unsafe { copy.data[lane].as_mut_ptr().copy_from(from, sizes[lane] as usize) }
-            }
+        for lane in lanes_of(at.lanes).filter(|&lane| sizes[lane] != 0) {
+            // SAFETY: `aligned` found as many bytes, no more than 16.
+            unsafe { copy.data[lane].as_mut_ptr().copy_from(sources[lane], sizes[lane] as usize) }
         }
         let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
         copy.groups = warp.committed;

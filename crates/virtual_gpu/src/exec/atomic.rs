@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::access::{self, Shape};
 use super::context::{Cx, Raise};
 use super::warp::Warp;
+use super::without::{leave_out, with_meaning};
 use crate::alu::{atomic as alu, half};
 use crate::form::access::AtomicFunction as F;
 use crate::form::op::AtomicOp;
@@ -43,11 +44,11 @@ pub(super) fn atomic<O: BlockObserver>(
     }
     let rows = (op.width / 4).max(1);
     let all = at.lanes;
-    let mut at = access::with_meaning(warp, cx, op.address, regs, at);
+    let mut at = with_meaning(warp, cx, op.address, regs, at);
     let pointers =
         access::resolve(warp, cx, op.space, &mut addresses, shape, &op.operands, rows, regs, &mut at)?;
     if O::GOES_ON && at.lanes != all {
-        access::leave_out(warp, cx, &op.targets, rows, regs, At { lanes: all & !at.lanes, ..at });
+        leave_out(warp, cx, &op.targets, rows, regs, At { lanes: all & !at.lanes, ..at });
     }
     for i in lanes_of(at.lanes) {
         let shared = match op.space {

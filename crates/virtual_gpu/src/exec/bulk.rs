@@ -251,13 +251,20 @@ impl Execute for Linear {
             }
             let mut data = vec![0; bytes as usize];
             let one = At { lanes: 1 << lane, ..at };
+            let mut is_read = true;
             if bytes > 0 {
-                machine.read(from, source, &mut data, what, lane)?;
+                let read = machine.read(from, source, &mut data, what, lane);
+                is_read = match from {
+                    GLOBAL => machine.or_without(one, self.source, read)?.is_some(),
+                    _ => read.map(|()| true)?,
+                };
                 let SpaceOperand::In(space) = from else { continue };
-                let (write, reduces, address) = (false, false, source);
-                let (within, swizzle) = (0, Swizzle::None);
-                let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
-                machine.observer.asynchronous(one, &moved);
+                if is_read {
+                    let (write, reduces, address) = (false, false, source);
+                    let (within, swizzle) = (0, Swizzle::None);
+                    let moved = AsyncEvent::Moved { space, write, reduces, address, bytes, within, swizzle };
+                    machine.observer.asynchronous(one, &moved);
+                }
             }
             match &self.to {
                 LinearTarget::Shared { landing, .. } => {
@@ -265,7 +272,11 @@ impl Execute for Linear {
                     if !target.is_multiple_of(16) {
                         return Err(misaligned("shared store of a bulk copy", target, lane));
                     }
+                    // Who waits for it waits for so many bytes, whatever they are.
                     landing.send(machine, one, data, Swizzle::None, self.reduction)?;
+                    if !is_read {
+                        machine.copied_nothing(one, MemorySpace::Shared, target, bytes);
+                    }
                 }
                 &LinearTarget::Global { target, mask, multimem } => {
                     let mut address = access::addresses(machine.regs, target)[lane];
@@ -282,7 +293,8 @@ impl Execute for Linear {
                             bound.map_err(|near| super::reach::outside(what, address, bytes, &near, lane))?;
                     }
                     const WHAT: &str = "global store of a bulk copy";
-                    let places = machine.pieces_to_write(GLOBAL, address, bytes, WHAT, lane)?;
+                    let places = machine.pieces_to_write(GLOBAL, address, bytes, WHAT, lane);
+                    let Some(places) = machine.or_without(one, target, places)? else { continue };
                     let (space, reduces) = (MemorySpace::Global, self.reduction.is_some());
                     let (write, swizzle) = (true, Swizzle::None);
                     let mask = mask.map_or(u32::MAX, |mask| word(machine.regs, mask, lane));

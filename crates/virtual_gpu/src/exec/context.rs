@@ -6,12 +6,11 @@ use super::extension::{Machine, ObserverHooks};
 use super::warp::Warp;
 use crate::evaluate::Evaluations;
 use crate::fault::{Fault, FaultKind};
-use crate::form::op::OpKind;
 use crate::form::program::{Code, KernelCode};
 use crate::form::registers::Regs;
 use crate::launch::Launch;
 use crate::memory::View;
-use crate::observer::{At, BlockObserver};
+use crate::observer::BlockObserver;
 use crate::stretch::{Compiled, Compiler, Stretches};
 use crate::{Gpu, Quota};
 
@@ -120,25 +119,6 @@ impl<'a, O: BlockObserver> Cx<'a, O> {
             return None;
         }
         compiled.of(self.launch.kernel.function)
-    }
-
-    /// Whether the lane of a fault goes on without its access. The first such fault is what the launch fails with in the end.
-    #[cold]
-    /// `base`: the first row of the warp's frame.
-    pub fn skips(&mut self, at: At, base: u32, raise: &Raise) -> bool {
-        let (launch, block) = (self.launch, self.block.index);
-        let address = match &launch.code.ops[at.pc as usize].kind {
-            OpKind::Load(op) | OpKind::Store(op) => Some(op.address),
-            OpKind::Atomic(op) => Some(op.address),
-            _ => None,
-        };
-        let address = address.and_then(|address| address.register(base));
-        let fault = || launch.fault(block, at.warp, at.pc, raise.clone());
-        let skips = self.observer.skips(At { lanes: 1 << raise.lane, ..at }, address, &fault);
-        if skips {
-            self.block.skipped.get_or_insert_with(|| Box::new(fault()));
-        }
-        skips
     }
 
     /// The same without the observer's type, for operations that are not generic over it.

@@ -11,11 +11,11 @@ use super::block_state::BlockState;
 use super::cluster::ClusterState;
 use super::context::{LaunchContext, Raise, SharedMemory, Step, raise};
 use super::warp::Warp;
-use crate::fault::FaultKind;
+use crate::fault::{Fault, FaultKind};
 use crate::form::extension::{Extension, each_extension};
-use crate::form::registers::Regs;
+use crate::form::registers::{Register, Regs};
 use crate::memory::{View, window};
-use crate::observer::{Access, AsyncEvent, At, BlockObserver, Order, Scope, Undefined};
+use crate::observer::{Access, AsyncEvent, At, BlockObserver, MemorySpace, Named, Order, Scope, Undefined};
 
 /// An instruction of its own kind, as the executor sees it.
 pub(crate) trait Execute {
@@ -59,6 +59,10 @@ pub(crate) trait ObserverHooks {
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
     /// Whether anybody wants what asynchronous instructions read, so that it need be gathered.
     fn follows_copies(&self) -> bool;
+    fn meaningless(&self, at: At, address: Register) -> u32;
+    fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool;
+    fn skipped(&mut self, at: At, loaded: Named<'_>);
+    fn copied_nothing(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32);
     /// What is kept of undefined bits, if somebody does.
     fn undefined(&mut self) -> Option<&mut dyn Undefined>;
 }
@@ -86,6 +90,18 @@ impl<O: BlockObserver> ObserverHooks for O {
     }
     fn follows_copies(&self) -> bool {
         O::SYNCHRONISATION
+    }
+    fn meaningless(&self, at: At, address: Register) -> u32 {
+        if O::GOES_ON { BlockObserver::meaningless(self, at, address) } else { 0 }
+    }
+    fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool {
+        O::GOES_ON && BlockObserver::skips(self, at, address, fault)
+    }
+    fn skipped(&mut self, at: At, loaded: Named<'_>) {
+        BlockObserver::skipped(self, at, loaded);
+    }
+    fn copied_nothing(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) {
+        BlockObserver::copied_nothing(self, at, space, address, bytes);
     }
     fn undefined(&mut self) -> Option<&mut dyn Undefined> {
         if O::REGISTERS { BlockObserver::undefined(self) } else { None }

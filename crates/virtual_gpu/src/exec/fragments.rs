@@ -1,11 +1,10 @@
 //! Matrices between memory and registers: `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load`, `wmma.store`.
 
 use super::access;
-use super::context::{Raise, Step, raise};
+use super::context::{Raise, Step};
 use super::extension::{Execute, Machine};
 use super::matrix::{rows, set_rows, together};
 use super::undefined::Beside;
-use crate::fault::FaultKind;
 use crate::form::matrix::{FragmentAccess, MatrixAccess, Transpose};
 use crate::form::registers::{Slot, lanes_of};
 use crate::matrix::mma::Row;
@@ -19,19 +18,21 @@ impl Execute for MatrixAccess {
         let addresses = access::addresses(machine.regs, self.address);
         let count = self.data.len();
         let wanted = if count == 4 { u32::MAX } else { (1 << (8 * count)) - 1 };
+        let asked = At { lanes: wanted, ..at };
+        // A line that goes wrong is left out: zeros, where it would have been loaded.
+        let mut wanted = machine.with_meaning(asked, self.address).lanes;
         let what = if self.store { "shared store of stmatrix" } else { "shared load of ldmatrix" };
         let kind = if self.store { AccessKind::Store } else { AccessKind::Load };
-        machine.show_access(at, self.space, kind, 16, wanted & at.lanes, &addresses);
         let mut lines = [[0u16; 8]; 32];
         let mut places = [std::ptr::null_mut::<u8>(); 32];
         for lane in lanes_of(wanted) {
-            if !addresses[lane].is_multiple_of(16) {
-                let kind =
-                    FaultKind::MisalignedAddress { access: what.into(), address: addresses[lane], bytes: 16 };
-                return Err(raise(kind, 1 << lane));
+            let place = machine.aligned(self.space, addresses[lane], [16; 2], what, lane);
+            match machine.or_without(asked, self.address, place)? {
+                Some(place) => places[lane] = place,
+                None => wanted &= !(1 << lane),
             }
-            places[lane] = machine.reach(self.space, addresses[lane], 16, what, lane)?;
         }
+        machine.show_access(at, self.space, kind, 16, wanted & at.lanes, &addresses);
         // Element of a matrix's line that a lane's register holds in its low or high half.
         let element = |lane: usize, half: usize| {
             let (line, column) = (lane / 4, lane % 4 * 2 + half);
@@ -92,6 +93,9 @@ impl Execute for MatrixAccess {
         }
         let values: Vec<Row> = (0..count).map(|m| load(m, &lines)).collect();
         set_rows(machine.regs, &self.data, &values, at.lanes);
+        if wanted != asked.lanes {
+            machine.means_nothing(at, &self.data, 1);
+        }
         Ok(Step::Next)
     }
 }
@@ -134,7 +138,7 @@ impl FragmentAccess {
     }
 
     /// The host bytes of one register's elements of each lane, told to the observer: elements that follow each other
-    /// within a byte or a register are one access.
+    /// within a byte or a register are one access. Lanes that go on without some of it are put into `without`.
     fn pieces(
         &self,
         machine: &mut Machine<'_>,
@@ -142,6 +146,7 @@ impl FragmentAccess {
         base: &[u64; 32],
         stride: u64,
         register: usize,
+        without: &mut u32,
     ) -> Result<Vec<FragmentBytes>, Box<Raise>> {
         let bits = u64::from(self.fragment.format.bits());
         let bytes = (bits / 8).max(1) as u32;
@@ -161,14 +166,14 @@ impl FragmentAccess {
                 addresses[lane] = base[lane].wrapping_add(offset / 8);
                 shifts[lane] = element.index * bits as usize;
             }
-            machine.show_access(at, self.space, kind, bytes, at.lanes, &addresses);
+            let mut reached = 0;
             for lane in lanes_of(at.lanes) {
-                if !addresses[lane].is_multiple_of(u64::from(bytes)) {
-                    let access = self.what().into();
-                    let kind = FaultKind::MisalignedAddress { access, address: addresses[lane], bytes };
-                    return Err(raise(kind, 1 << lane));
-                }
-                let place = machine.reach(self.space, addresses[lane], bytes, self.what(), lane)?;
+                let place = machine.aligned(self.space, addresses[lane], [bytes; 2], self.what(), lane);
+                let Some(place) = machine.or_without(at, self.address, place)? else {
+                    *without |= 1 << lane;
+                    continue;
+                };
+                reached |= 1 << lane;
                 found.push(FragmentBytes {
                     lane,
                     shift: shifts[lane],
@@ -177,6 +182,7 @@ impl FragmentAccess {
                     place,
                 });
             }
+            machine.show_access(at, self.space, kind, bytes, reached, &addresses);
         }
         Ok(found)
     }
@@ -220,7 +226,9 @@ impl Execute for FragmentAccess {
             Some(slot) => u64::from(unsafe { regs.get::<u32>(slot, first) }),
             None => self.fragment.tight_stride(),
         };
+        let meaningful = machine.with_meaning(at, self.address);
         for (register, &slot) in self.data.iter().enumerate() {
+            let mut without = at.lanes & !meaningful.lanes;
             let wide = self.fragment.format.bits() == 64;
             let mut values = [0u64; 32];
             if self.store {
@@ -231,7 +239,7 @@ impl Execute for FragmentAccess {
                     };
                 }
             }
-            let pieces = self.pieces(machine, at, &base, stride, register)?;
+            let pieces = self.pieces(machine, meaningful, &base, stride, register, &mut without)?;
             if let Some(mut beside) = Beside::of(machine, at) {
                 self.carry(&mut beside, slot, &pieces);
             }
@@ -259,6 +267,7 @@ impl Execute for FragmentAccess {
                         }
                     }
                 }
+                machine.means_nothing(At { lanes: without, ..at }, &[slot], if wide { 2 } else { 1 });
             }
         }
         Ok(Step::Next)

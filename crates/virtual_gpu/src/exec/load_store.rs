@@ -2,12 +2,11 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::access::{
-    Pointers, Shape, View, addresses, leave_out, notify, replicas, resolve, space_of, with_meaning,
-};
+use super::access::{Pointers, Shape, View, addresses, notify, replicas, resolve, space_of};
 use super::context::{Cx, Raise};
 use super::direct::{self, Span};
 use super::warp::Warp;
+use super::without::{leave_out, with_meaning};
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::op::{MemoryOp, ParamOp};
 use crate::form::registers::{NONE, Regs, Slot, lanes_of};

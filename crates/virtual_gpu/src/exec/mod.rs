@@ -35,5 +35,6 @@ pub(crate) mod tensormap;
 pub(crate) mod texture;
 mod undefined;
 mod warp;
+mod without;
 
 pub(crate) use grid::{Pool, launch};

@@ -45,6 +45,22 @@ impl Machine<'_> {
         }
     }
 
+    /// The same of an address that must be a multiple of so many bytes.
+    pub fn aligned(
+        &mut self,
+        space: SpaceOperand,
+        address: u64,
+        [bytes, multiple]: [u32; 2],
+        what: &str,
+        lane: usize,
+    ) -> Result<*mut u8, Box<Raise>> {
+        if !address.is_multiple_of(multiple.into()) {
+            let kind = FaultKind::MisalignedAddress { access: what.into(), address, bytes: multiple };
+            return Err(raise(kind, 1 << lane));
+        }
+        self.reach(space, address, bytes, what, lane)
+    }
+
     /// Reads bytes that other threads may write at the same time.
     pub fn read(
         &mut self,

@@ -81,12 +81,21 @@ impl Execute for TextureFetch {
         let what = if self.gather.is_some() { "texture gather" } else { "texture fetch" };
         let handles = access::addresses(machine.regs, self.handle);
         let mut found: Option<Found<'_>> = None;
+        let all = at.lanes;
+        let at = machine.with_meaning(at, self.handle);
+        // Lanes that go on without what they would have fetched.
+        let mut without = all & !at.lanes;
         for lane in lanes_of(at.lanes) {
             if found.as_ref().is_none_or(|found| found.handle != handles[lane]) {
-                found = Some(Found::new(machine, handles[lane], what, lane)?);
+                let new = Found::new(machine, handles[lane], what, lane);
+                found = machine.or_without(at, self.handle, new)?;
             }
-            let Some(found) = &found else { continue };
-            let level = found.texture.levels.first().map_or(0.0, |image| self.level_of(machine, image, lane));
+            let Some(fetched) = &found else {
+                without |= 1 << lane;
+                continue;
+            };
+            let level =
+                fetched.texture.levels.first().map_or(0.0, |image| self.level_of(machine, image, lane));
             let regs = machine.regs;
             let mut float = [0.0f32; 3];
             let mut integer = [0i32; 3];
@@ -116,8 +125,14 @@ impl Execute for TextureFetch {
                 gather: self.gather,
             };
             let place = if self.integer { texture::At::Integer(integer) } else { texture::At::Float(float) };
-            let values = texture::fetch(&found.levels, &found.texture.sampler, fetch, place);
-            found.check(machine, what, lane)?;
+            let values = texture::fetch(&fetched.levels, &fetched.texture.sampler, fetch, place);
+            let is_there = fetched.check(machine, what, lane);
+            if machine.or_without(at, self.handle, is_there)?.is_none() {
+                // What is missing is kept with it.
+                found = None;
+                without |= 1 << lane;
+                continue;
+            }
             let half = |i: usize| half::from_f64::<half::F16>(f32::from_bits(values[i]).into());
             for (i, &target) in self.targets.iter().enumerate().filter(|(_, target)| **target != NONE) {
                 // SAFETY: decoding gave the results registers of these widths.
@@ -133,9 +148,10 @@ impl Execute for TextureFetch {
                 }
             }
         }
+        machine.leave_out(At { lanes: without, ..at }, &self.targets, 1);
         if self.resident != NONE {
             // SAFETY: decoding found a predicate.
-            unsafe { machine.regs.set_predicate(self.resident, u32::MAX, at.lanes) }
+            unsafe { machine.regs.set_predicate(self.resident, u32::MAX, all) }
         }
         Ok(Step::Next)
     }
@@ -323,16 +339,29 @@ impl Execute for SurfaceAccess {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> std::result::Result<Step, Box<Raise>> {
         let handles = access::addresses(machine.regs, self.handle);
         let mut found: Option<(u64, Arc<Image>)> = None;
+        let all = at.lanes;
+        let at = machine.with_meaning(at, self.handle);
+        // Lanes that go on without their access.
+        let mut without = all & !at.lanes;
         for lane in lanes_of(at.lanes) {
             if found.as_ref().is_none_or(|found| found.0 != handles[lane]) {
                 let image = machine.launch.gpu.textures().surface(handles[lane]);
                 let image = image
-                    .ok_or_else(|| no_such("surface access", handles[lane], "which is no surface", lane))?;
-                found = Some((handles[lane], image));
+                    .ok_or_else(|| no_such("surface access", handles[lane], "which is no surface", lane));
+                found = machine.or_without(at, self.handle, image)?.map(|image| (handles[lane], image));
             }
-            let Some((_, image)) = &found else { continue };
-            let image = **image;
-            let place = self.place(machine, &image, lane)?;
+            let place = match &found {
+                None => None,
+                Some((_, image)) => {
+                    let image = **image;
+                    let place = self.place(machine, &image, lane);
+                    machine.or_without(at, self.handle, place)?.map(|place| (image, place))
+                }
+            };
+            let Some((image, place)) = place else {
+                without |= 1 << lane;
+                continue;
+            };
             let regs = machine.regs;
             for (i, &slot) in self.data.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
                 let at = place.map(|place| place.wrapping_add(i * self.width as usize));
@@ -372,6 +401,9 @@ impl Execute for SurfaceAccess {
                     }
                 }
             }
+        }
+        if let SurfaceAction::Load = self.action {
+            machine.leave_out(At { lanes: without, ..at }, &self.data, (self.width / 4).max(1));
         }
         machine.block.progress += u64::from(self.action != SurfaceAction::Load);
         Ok(Step::Next)

@@ -101,6 +101,11 @@ impl<A: BlockObserver, B: BlockObserver> BlockObserver for (A, Option<B>) {
     }
 
     #[inline]
+    fn copied_nothing(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32) {
+        self.0.copied_nothing(at, space, address, bytes);
+    }
+
+    #[inline]
     fn follows(&self, warp: u32) -> bool {
         A::REGISTERS && self.0.follows(warp)
             || B::REGISTERS && self.1.as_ref().is_some_and(|second| second.follows(warp))
