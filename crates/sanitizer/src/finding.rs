@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use virtual_gpu::{Location, profiler};
+use virtual_gpu::{Location, SourceFrame, profiler};
 
 use crate::checks::Check;
 use crate::mend::Mend;
@@ -77,15 +77,27 @@ impl Site {
     }
 }
 
+/// The innermost frame that is the user's, or else the innermost.
+pub(crate) fn user_frame(frames: &[SourceFrame]) -> Option<&SourceFrame> {
+    frames.iter().find(|frame| !is_library(&frame.file)).or(frames.first())
+}
+
 /// Whether a file is of our own libraries, of the languages', or of those that come with CUDA.
 fn is_library(file: &str) -> bool {
-    const FOLDERS: [&str; 7] = [
+    const FOLDERS: [&str; 14] = [
         "crates/blockwise/src/",
         "/registry/src/",
         "/include/cub/",
         "/include/cuda/",
         "/include/cooperative_groups",
         "/include/crt/",
+        "/include/cuda_awbarrier",
+        "/include/cuda_bf16",
+        "/include/cuda_fp",
+        "/include/cuda_pipeline",
+        "/include/device_atomic_functions",
+        "/include/sm_",
+        "/include/texture_",
         "/cccl/",
     ];
     profiler::is_library(file) || FOLDERS.iter().any(|folder| file.contains(folder))
@@ -100,7 +112,7 @@ pub struct Object {
     pub name: Option<String>,
     /// Its size in bytes, if it is known.
     pub size: Option<u64>,
-    /// The byte that was touched, from its start.
+    /// The byte that was touched, from its start; before it, the number wraps around.
     pub offset: u64,
     /// Bytes of the elements that the access takes it for, so that `offset` can be told as an index.
     pub element: Option<u32>,

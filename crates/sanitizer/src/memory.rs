@@ -164,7 +164,7 @@ fn reached_by(kind: &FaultKind, objects: &Objects) -> Option<Object> {
         | FaultKind::MisalignedAddress { access, address, bytes }
             if access.starts_with("global") =>
         {
-            let object = Object { element: Some(*bytes), ..objects.global(*address) };
+            let object = Object { element: Some(*bytes), ..objects.nearest(*address) };
             Some(object).filter(|object| object.size.is_some())
         }
         _ => None,

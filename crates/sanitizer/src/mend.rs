@@ -18,11 +18,12 @@ pub(crate) enum Mend {
     Land,
     Read,
     Proxy,
+    AtomicOrBarrier,
     Atomic,
 }
 
 impl Mend {
-    const ALL: [Mend; 14] = [
+    const ALL: [Mend; 15] = [
         Mend::None,
         Mend::OneLane,
         Mend::OneThread,
@@ -36,6 +37,7 @@ impl Mend {
         Mend::Land,
         Mend::Read,
         Mend::Proxy,
+        Mend::AtomicOrBarrier,
         Mend::Atomic,
     ];
 
@@ -77,12 +79,16 @@ impl Mend {
             }
             Mend::OwnPlace => "several lanes store to one place: give each its own, or use an atomic",
             Mend::Warp => {
-                "lanes of a warp need not run together: put `warp::sync_warp` between the two"
+                "lanes of a warp need not run together: put `warp::sync_warp` (`__syncwarp`) between the two"
             }
-            Mend::Block => "put `thread::sync_threads()` between the two",
+            Mend::Block => "put `thread::sync_threads` (`__syncthreads`) between the two",
+            Mend::AtomicOrBarrier => {
+                "two lines update one place: if one is to go on with what the other left, let the threads meet between the two \
+                 (`sync_warp`, `sync_threads`); if they may come in any order, make both atomic"
+            }
             Mend::Atomic => {
                 "several threads update one place, and no barrier keeps an update whole: make it an atomic (`fetch_add`, \
-                 `atomicAdd`), or let one thread do it"
+                 `atomicAdd` or their kin), or let one thread do it"
             }
         }
     }

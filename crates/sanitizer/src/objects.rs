@@ -19,6 +19,22 @@ struct Allocated {
 /// Allocations whose calls are kept: a few kilobytes each.
 const MOST_CALLS: usize = 4096;
 
+/// An address of global memory, as a place in the object that was found for it.
+fn object(found: Option<(u64, Allocated)>, address: u64) -> Object {
+    let space = "global".into();
+    match found {
+        Some((start, Allocated { size, name, calls, .. })) => Object {
+            space,
+            name,
+            size: Some(size),
+            offset: address.wrapping_sub(start),
+            element: None,
+            allocated: calls.and_then(|calls| calls.site()),
+        },
+        None => Object { space, name: None, size: None, offset: address, element: None, allocated: None },
+    }
+}
+
 /// All allocations that the host made.
 #[derive(Debug, Default)]
 pub struct Objects(Mutex<BTreeMap<u64, Allocated>>);
@@ -56,24 +72,23 @@ impl Objects {
     /// The object at or before an address of global memory.
     pub fn global(&self, address: u64) -> Object {
         let found = self.lock().range(..=address).next_back().map(|(&start, object)| (start, object.clone()));
-        match found {
-            Some((start, object)) => Object {
-                space: "global".into(),
-                name: object.name,
-                size: Some(object.size),
-                offset: address - start,
-                element: None,
-                allocated: object.calls.and_then(|calls| calls.site()),
-            },
-            None => Object {
-                space: "global".into(),
-                name: None,
-                size: None,
-                offset: address,
-                element: None,
-                allocated: None,
-            },
-        }
+        object(found, address)
+    }
+
+    /// The object that holds an address of global memory, or the end or the start of which is nearest.
+    pub fn nearest(&self, address: u64) -> Object {
+        let objects = self.lock();
+        let before = objects.range(..=address).next_back();
+        let after = objects.range(address..).next();
+        let behind = before
+            .map_or(u64::MAX, |(start, object)| address.saturating_sub(start.saturating_add(object.size)));
+        let nearest = match after {
+            Some((start, _)) if start - address < behind => after,
+            _ => before,
+        };
+        let found = nearest.map(|(&start, object)| (start, object.clone()));
+        drop(objects);
+        object(found, address)
     }
 
     /// Whether an address lies in memory that was freed.
@@ -83,5 +98,25 @@ impl Objects {
             .range(..=address)
             .next_back()
             .is_some_and(|(&start, object)| object.freed && address - start < object.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_before_a_buffer_belongs_to_it_and_not_to_what_lies_far_below() {
+        let objects = Objects::default();
+        objects.allocated(0x1000, 1, Some("far"), false);
+        objects.allocated(0x9000, 256, None, false);
+        let place = |address| {
+            let Object { name, offset, .. } = objects.nearest(address);
+            (name.is_some(), offset as i64)
+        };
+        assert_eq!(place(0x8FFC), (false, -4));
+        assert_eq!([place(0x9000), place(0x9104)], [(false, 0), (false, 260)]);
+        assert_eq!([place(0x1000), place(0x1004)], [(true, 0), (true, 4)]);
+        assert_eq!(objects.global(0x8FFC).name.as_deref(), Some("far"));
     }
 }

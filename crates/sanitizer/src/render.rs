@@ -54,10 +54,13 @@ fn text(findings: &[Finding]) -> String {
             let size = object.size.map_or_else(String::new, |size| format!(" of {size}"));
             let element = object.element.filter(|&bytes| bytes > 1 && object.offset % u64::from(bytes) == 0);
             let element = element.map_or_else(String::new, |bytes| {
-                format!(", element {} of {bytes} bytes each", object.offset / u64::from(bytes))
+                format!(", element {} of {bytes} bytes each", object.offset as i64 / i64::from(bytes))
             });
-            let _ =
-                writeln!(out, "  at byte {}{size} of {} memory{name}{element}", object.offset, object.space);
+            let _ = writeln!(
+                out,
+                "  at byte {}{size} of {} memory{name}{element}",
+                object.offset as i64, object.space
+            );
             if let Some(allocated) = &object.allocated {
                 let _ = writeln!(out, "  allocated at {allocated}");
             }
@@ -220,7 +223,7 @@ mod tests {
                 frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
             }],
             host: None,
-            help: "put `thread::sync_threads()` between the two".into(),
+            help: "put `thread::sync_threads` (`__syncthreads`) between the two".into(),
             count: 4064,
             seed: Some(7),
         }
@@ -237,7 +240,7 @@ mod tests {
             "--> no/such.rs:41:9",
             "seen 4064 times",
             "WARPSMITH_SEED=7",
-            "help: put `thread::sync_threads()`",
+            "help: put `thread::sync_threads`",
             "1 error, 0 warnings, 0 notes",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

@@ -9,6 +9,11 @@ use crate::reached::Reached;
 use crate::report::{Reporter, Told};
 use crate::tool::Tool;
 
+const WRITE_FIRST: &str = "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read";
+/// A value in a register may have come by a shuffle.
+const WRITE_FIRST_OR_TAKE_PART: &str = "write the memory first: from the host, by an earlier kernel, or before the barrier that \
+    comes before the read; of a shuffle, read from a lane that executes it";
+
 impl Reporter {
     /// An undefined value decides something for these lanes; `place` is what an access reaches.
     pub fn undefined(&mut self, at: At, place: Option<(MemorySpace, u64)>, decides: Decides, lanes: u32) {
@@ -23,7 +28,10 @@ impl Reporter {
             message: kind.to_owned(),
             object: place.map(|(space, address)| reporter.accessed(at.pc, space, address)),
             sites: vec![reporter.here("use", At { lanes, ..at })],
-            help: "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read",
+            help: match decides {
+                Decides::Atomic | Decides::Print => WRITE_FIRST,
+                Decides::Address | Decides::Guard => WRITE_FIRST_OR_TAKE_PART,
+            },
         });
     }
 }

@@ -3,6 +3,7 @@
 use virtual_gpu::Code;
 use virtual_gpu::observer::MemorySpace;
 
+use crate::finding::user_frame;
 use crate::mend::Mend;
 use crate::shadow::{Clash, Race};
 
@@ -21,7 +22,10 @@ pub fn mend(race: &Race, space: MemorySpace, code: &Code) -> Mend {
             }
         }
         Clash::NoAcquire => Mend::Acquire,
-        _ if updates(race, code) => Mend::Atomic,
+        _ if updates(race, code) => match later.writes() && earlier.writes() && !is_one_line(race, code) {
+            true => Mend::AtomicOrBarrier,
+            false => Mend::Atomic,
+        },
         Clash::Luck => Mend::Order,
         Clash::Equal if one_warp && earlier.pc == later.pc => Mend::OneLane,
         Clash::Equal => Mend::OneThread,
@@ -42,4 +46,11 @@ fn updates(race: &Race, code: &Code) -> bool {
         (true, false) => code.updates(earlier.pc).contains(&later.pc),
         (false, _) => code.updates(later.pc).contains(&earlier.pc),
     }
+}
+
+/// Whether both sides are at one of the user's lines, as far as lines are known: the copies of an unrolled loop are.
+fn is_one_line(race: &Race, code: &Code) -> bool {
+    let [earlier, later] = [race.earlier.pc, race.later.pc];
+    let line = |pc| user_frame(code.frames(pc)).map(|frame| (&frame.file, frame.line));
+    earlier == later || line(earlier) == line(later)
 }

@@ -2,7 +2,7 @@
 
 use gpu_model::chips::H200;
 use sanitizer::{Checks, Finding, Sanitizer, Severity};
-use virtual_gpu::{Gpu, Launch, Options};
+use virtual_gpu::{Error, Gpu, Launch, Options};
 
 /// What is found in a kernel whose buffer of 1024 zeros is at `%rd1`, its thread's element at `%rd2`, and whose thread is
 /// `%r1`; `s` is shared memory, with the thread's element at `%r2`.
@@ -12,8 +12,16 @@ fn found(body: &str, launch: Launch) -> Vec<Finding> {
 
 /// The same of a module for another target, launched so many times.
 fn found_for(target: u32, body: &str, launch: Launch, times: u32) -> Vec<Finding> {
+    let (findings, ended) = run(target, body, launch, times);
+    ended.unwrap();
+    findings
+}
+
+/// What is found, and how the last launch ended.
+fn run(target: u32, body: &str, launch: Launch, times: u32) -> (Vec<Finding>, Result<(), Error>) {
     let text = format!(
         ".version 8.0\n.target sm_{target}\n.address_size 64\n.file 1 \"my/kernel.cu\"\n.file 2 \"/opt/crates/cuda_std/src/ptr.rs\"\n\
+         .file 3 \"/cuda/bin/../include/cuda_pipeline_helpers.h\"\n\
          .visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>; .shared .align 16 .b8 s[4096];\n\
          .loc 1 1 1\n\
@@ -28,11 +36,12 @@ fn found_for(target: u32, body: &str, launch: Launch, times: u32) -> Vec<Finding
     sanitizer.host_wrote(buffer, 4096);
     let module = gpu.load(&text).unwrap();
     let kernel = module.kernel("k").unwrap();
+    let mut ended = Ok(());
     for _ in 0..times {
-        gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch()).unwrap();
+        ended = gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch());
     }
     sanitizer.host_read(buffer, 4096);
-    sanitizer.findings()
+    (sanitizer.findings(), ended)
 }
 
 fn one(findings: Vec<Finding>) -> Finding {
@@ -67,6 +76,29 @@ fn a_missing_barrier_needs_a_barrier_of_all_that_race() {
     assert!(finding.help.contains("sync_warp"), "{finding:#?}");
 }
 
+/// Each thread updates its element, and then its neighbour's: a barrier between the two is as likely to be missing as atomics.
+#[test]
+fn two_lines_that_update_one_place_may_need_a_barrier_or_atomics() {
+    let initial = "st.shared.u32 [%r2], %r1; bar.sync 0;\n";
+    let body = ".loc 1 9 3\nld.shared.u32 %r4, [%r2]; add.u32 %r4, %r4, 1; st.shared.u32 [%r2], %r4;\n\
+                .loc 1 10 3\nld.shared.u32 %r4, [%r2+4]; add.u32 %r4, %r4, 1; st.shared.u32 [%r2+4], %r4;";
+    let findings = found(&format!("{initial}{body}"), Launch::new(1, 32));
+    let between: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.sites.iter().map(|site| site.frames[0].line).sum::<u32>() == 19)
+        .collect();
+    let [finding] = &between[..] else { panic!("{findings:#?}") };
+    assert!(finding.help.contains("meet between the two") && finding.help.contains("atomic"), "{finding:#?}");
+}
+
+/// Bytes before a buffer are its own, however far the next object below is.
+#[test]
+fn an_access_before_a_buffer_names_it() {
+    let body = ".loc 1 7 3\nld.global.u32 %r4, [%rd1+-4];";
+    let text = sanitizer::render(&run(90, body, Launch::new(1, 1), 1).0, sanitizer::Format::Text);
+    assert!(text.contains("at byte -4 of 4096 of global memory, element -1 of 4 bytes each"), "{text}");
+}
+
 #[test]
 fn a_volatile_store_is_called_so() {
     let body = ".loc 1 7 3\nst.volatile.global.u32 [%rd1], %r1;\n.loc 1 8 3\nld.global.u32 %r4, [%rd1];";
@@ -78,12 +110,18 @@ fn a_volatile_store_is_called_so() {
 
 #[test]
 fn the_user_s_line_comes_first() {
-    let body = ".loc 2 30 3, function_name $L__info0, inlined_at 1 7 3\nst.global.u32 [%rd1], %r1;";
-    let body = format!("{body}\n.loc 1 9 1");
-    let finding = one(found(&body, Launch::new(1, 64)));
-    let text = sanitizer::render(&[finding], sanitizer::Format::Text);
-    assert!(text.contains("--> my/kernel.cu:7:3"), "{text}");
-    assert!(text.contains("in /opt/crates/cuda_std/src/ptr.rs:30:3"), "{text}");
+    for (file, name) in
+        [(2, "/opt/crates/cuda_std/src/ptr.rs"), (3, "/cuda/bin/../include/cuda_pipeline_helpers.h")]
+    {
+        let body = format!(
+            ".loc {file} 30 3, function_name $L__info0, inlined_at 1 7 3\nst.global.u32 [%rd1], %r1;"
+        );
+        let body = format!("{body}\n.loc 1 9 1");
+        let finding = one(found(&body, Launch::new(1, 64)));
+        let text = sanitizer::render(&[finding], sanitizer::Format::Text);
+        assert!(text.contains("--> my/kernel.cu:7:3"), "{text}");
+        assert!(text.contains(&format!("in {name}:30:3")), "{text}");
+    }
 }
 
 #[test]
