@@ -1,7 +1,7 @@
 //! The corpus of planted bugs: each bad twin is found, each right one is silent.
 //!
 //! `cargo test -p tests --test corpus` checks that; `cargo test -p tests --test corpus -- --table` prints what is found,
-//! missed and false, under ten schedules. `--list` names the kernels, and `--run KERNEL` runs one through the CUDA driver
+//! and by which schedule, missed and false, the right twins under ten schedules. `--list` names the kernels, and `--run KERNEL` runs one through the CUDA driver
 //! and looks at nothing: that is what compute-sanitizer is given on a real GPU.
 
 mod device;
@@ -14,7 +14,10 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use planted::Case;
 
-/// Schedules of which the first is the plain one.
+/// Schedules of a bug that the plain one may hide: as many as `check` takes for a program if nothing is said.
+const DEFAULT: u64 = sanitizer::SCHEDULES as u64;
+
+/// Schedules of a right twin in the table.
 const SCHEDULES: u64 = 10;
 
 /// Schedules of a right twin where only `cargo test` asks.
@@ -42,11 +45,11 @@ fn main() -> ExitCode {
     }
     let trials = cases().flat_map(|(family, text, case)| {
         let bad = move || match trial::bad(text, case) {
-            trial::Verdict::Good => Ok(()),
+            trial::Verdict::Good(_) => Ok(()),
             other => Err(format!("{other}").into()),
         };
         let right = move || match trial::right(case, QUICK) {
-            trial::Verdict::Good => Ok(()),
+            trial::Verdict::Good(_) => Ok(()),
             other => Err(format!("{other}").into()),
         };
         [

@@ -14,17 +14,17 @@ pub fn print(filter: Option<&str>) -> ExitCode {
     {
         let (bad, right) = (trial::bad(text, case), trial::right(case, SCHEDULES));
         let bad = match bad {
-            Verdict::Good => {
+            Verdict::Good(schedule) => {
                 found += 1;
-                "found"
+                format!("by {schedule}")
             }
             _ => {
                 missed += 1;
-                "MISSED"
+                "MISSED".to_owned()
             }
         };
         let right = match right {
-            Verdict::Good => "silent".to_owned(),
+            Verdict::Good(_) => "silent".to_owned(),
             Verdict::False(schedule, said) => {
                 alarms += 1;
                 format!("FALSE under schedule {schedule}: {}", said.first().map_or("", |f| &f.message))

@@ -8,7 +8,7 @@ use planted::Case;
 use sanitizer::{Checks, Finding, Format, Sanitizer, render};
 use virtual_gpu::{Gpu, Launch, Module, Options};
 
-use crate::{SCHEDULES, expected};
+use crate::{DEFAULT, expected};
 
 /// The kernels' PTX.
 pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/planted.ptx"));
@@ -18,8 +18,8 @@ pub const WORDS: usize = 1024;
 
 /// What came of a case.
 pub enum Verdict {
-    /// As it should be.
-    Good,
+    /// As it should be; by which schedule, of a bug.
+    Good(u64),
     /// The bug was not found; what else was said.
     Missed(Vec<Finding>),
     /// Something was said of the right twin under this schedule.
@@ -29,7 +29,7 @@ pub enum Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Good => f.write_str("good"),
+            Verdict::Good(_) => f.write_str("good"),
             Verdict::Missed(said) => write!(f, "not found; what was said:\n{}", render(said, Format::Text)),
             Verdict::False(seed, said) => {
                 write!(f, "nothing is wrong, yet under schedule {seed}:\n{}", render(said, Format::Text))
@@ -95,10 +95,10 @@ pub fn findings(kernel: &str, case: &Case, schedule: u64) -> Vec<Finding> {
 pub fn bad(text: &str, case: &Case) -> Verdict {
     let kernel = format!("{}_bug", case.name);
     let mut said = Vec::new();
-    for schedule in 0..if case.hidden { SCHEDULES } else { 1 } {
+    for schedule in 0..if case.hidden { DEFAULT } else { 1 } {
         said = findings(&kernel, case, schedule);
         if said.iter().any(|finding| expected::is_it(text, case, finding)) {
-            return Verdict::Good;
+            return Verdict::Good(schedule);
         }
     }
     Verdict::Missed(said)
@@ -113,5 +113,5 @@ pub fn right(case: &Case, schedules: u64) -> Verdict {
             return Verdict::False(schedule, said);
         }
     }
-    Verdict::Good
+    Verdict::Good(0)
 }

@@ -477,6 +477,18 @@ twins! {
         }
     }
 
+    /// All threads of the grid count at one place, each with a fence around, and one looks at it plainly.
+    Race contended_count_looked_at { grid: 8, block: 256 } |d| {
+        for _ in 0..4 {
+            device_thread_fence(AcqRel);
+            atomic_fetch_add_u32_device(d.scratch, Relaxed, 1); // <-
+            device_thread_fence(AcqRel);
+        }
+        if block_index() == 3 && thread_index() == 0 {
+            *d.output = if BUG { d.scratch.at(0) } else { atomic_load_32_device(d.scratch, Relaxed) }; // <-
+        }
+    }
+
     /// A lock that only block 0 gives back without a fence: the race shows if block 0 comes first.
     Race first_lacks_the_fence { grid: 2, hidden: true } |d| {
         let lock = d.scratch.add(1);

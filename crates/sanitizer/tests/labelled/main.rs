@@ -45,7 +45,7 @@ macro_rules! files {
 }
 files! {
     "synchronisation" "memory_and_copies" "suites" "unoptimised" "clusters" "libraries"
-    "spaces" "algorithms" "stages" "twins" "collectives" "details" "explored"
+    "spaces" "algorithms" "stages" "twins" "collectives" "details" "explored" "solvers"
 }
 
 /// Schedules that `check` takes for a program if nothing is said.
