@@ -171,7 +171,7 @@ fn map<T: Element, S: Swizzle, B: BoxShape>(
     extents: &[u64],
     pitches: &[u64],
 ) -> anyhow::Result<TensorMap<T, S, B>> {
-    Ok(tensor_map(Tensor { address, extents, pitches })?)
+    Ok(tensor_map(Tensor { address, extents, pitches, lines: None })?)
 }
 
 /// A matrix of `lines` lines of `length` elements, in boxes of a panel.

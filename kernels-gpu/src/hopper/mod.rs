@@ -39,6 +39,8 @@ pub struct HopperGemm {
     pub wide: u32,
     /// Rows of tiles that run together.
     pub group: u32,
+    /// Bytes that a stage has less than its room, because A or B has fewer lines than a panel.
+    pub short: u32,
 }
 
 impl HopperGemm {

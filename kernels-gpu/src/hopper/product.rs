@@ -196,7 +196,7 @@ unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u
                 let full = ring.full(turn.stage);
                 ring.empty(turn.stage).wait(turn.parity ^ 1);
                 // All that lands here, whoever copies it.
-                full.arrive_expecting(BlockMemory::<M, N, S>::STAGE);
+                full.arrive_expecting(BlockMemory::<M, N, S>::STAGE - place.p.short);
                 if share_a.has(step) {
                     for i in 0..share_a.panels {
                         cuda_std::unroll!(full);

@@ -136,7 +136,7 @@ where
     let b = panels::<bf16>("B", operands.b, Order::Rows, (n, k), ldb)?;
     let c = DevicePointer::<Bf16>::from_raw(operands.c);
     let (m, n, k) = (m as u32, n as u32, k as u32);
-    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 16 };
+    let p = HopperGemm { m, n, k, alpha, beta, wide: 0, group: 16, short: 0 };
     // SAFETY: `Gemm::prepare`'s caller promises the matrices, which are whole tiles; the shape is the kernel's own.
     unsafe { Prepared::kernel::<K, _>(gemm.device, shape, (p, a, b, c)) }
 }

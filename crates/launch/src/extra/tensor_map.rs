@@ -37,6 +37,8 @@ pub struct Tensor<'a> {
     pub extents: &'a [u64],
     /// Elements from one index to the next, of each dimension but the innermost; in bytes, multiples of 16.
     pub pitches: &'a [u64],
+    /// Lines of a box, if fewer than its type has: the lines after them are not written, and a barrier does not count them.
+    pub lines: Option<u32>,
 }
 
 /// Why a tensor has no map.
@@ -90,7 +92,7 @@ pub enum TensorMapError {
 /// use tile::hopper::{Box2, Swizzle128, TensorMap};
 ///
 /// type Panels = TensorMap<half::bf16, Swizzle128, Box2<64, 64>>;
-/// let odd = Tensor { address: 0x1000, extents: &[100, 8], pitches: &[100] };
+/// let odd = Tensor { address: 0x1000, extents: &[100, 8], pitches: &[100], lines: None };
 /// let refused: Result<Panels, _> = tensor_map(odd);
 /// assert_eq!(refused.err(), Some(TensorMapError::Pitch { dimension: 1, bytes: 200 }));
 /// ```
@@ -100,7 +102,7 @@ pub enum TensorMapError {
 /// ```compile_fail
 /// # use warpsmith_launch::extra::{Tensor, tensor_map};
 /// # use tile::hopper::{Box2, Swizzle128, TensorMap};
-/// let tensor = Tensor { address: 0x1000, extents: &[128, 8], pitches: &[128] };
+/// let tensor = Tensor { address: 0x1000, extents: &[128, 8], pitches: &[128], lines: None };
 /// let wide: TensorMap<half::bf16, Swizzle128, Box2<64, 128>> = tensor_map(tensor).unwrap();
 /// ```
 pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
@@ -109,7 +111,7 @@ pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
     // What the driver reads has three places.
     const { assert!(TensorMap::<T, S, B>::BOX_BYTES > 0 && 1 <= B::RANK && B::RANK <= 3) }
     let rank = B::RANK as usize;
-    let Tensor { address, extents, pitches } = tensor;
+    let Tensor { address, extents, pitches, lines } = tensor;
     if (extents.len(), pitches.len()) != (rank, rank - 1) {
         return Err(TensorMapError::Rank { extents: extents.len(), pitches: pitches.len(), rank });
     }
@@ -127,6 +129,8 @@ pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
     // A miss in L2 fetches 256 bytes, unless lines begin elsewhere: then half of them belong to another line's box, and
     // an H200 multiplies 3000 × 3000 elements 13 % slower.
     let promotion = if strides.iter().all(|bytes| bytes.is_multiple_of(256)) { L2_256B } else { L2_128B };
+    let mut boxes = B::EXTENTS;
+    boxes[1] = lines.map_or(boxes[1], |lines| lines.clamp(1, boxes[1]));
     // Every element is taken; nothing is interleaved; outside are zeros.
     let (steps, interleave, fill) = ([1; 3], 0, 0);
     // SAFETY: each array has at least `rank` entries, or one less for the strides.
@@ -138,7 +142,7 @@ pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
             address as *mut c_void,
             extents.as_ptr(),
             strides.as_ptr(),
-            B::EXTENTS.as_ptr(),
+            boxes.as_ptr(),
             steps.as_ptr(),
             interleave,
             S::DRIVER,
