@@ -71,7 +71,9 @@ pub fn cases() -> Vec<Case> {
         }
     }
     // What the dispatcher takes by itself.
-    for extents in [(96, 160, 200), (200, 40, 333), (1, 500, 60), (0, 5, 7), (5, 0, 7), (5, 7, 0)] {
+    let vectors = [(1, 500, 60), (301, 1, 516), (1, 33, 2052)];
+    let others = [(96, 160, 200), (200, 40, 333), (0, 5, 7), (5, 0, 7), (5, 7, 0)];
+    for extents in others.into_iter().chain(vectors) {
         let problem = Problem { extents, layout: Layout::Nt, gap: 0, offset: 0 };
         let (m, n, k) = extents;
         cases.push(Case::new(format!("product::chosen::{m}x{n}x{k}"), move |device| {

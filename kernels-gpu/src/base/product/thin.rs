@@ -7,6 +7,10 @@
 //!
 //! Either operand may be the thin one: C = A · B with few rows is Cᵀ = Bᵀ · Aᵀ with few columns. So the kernels know a
 //! large matrix of *lines*, a thin one, and strides.
+//!
+//! A single vector has a kernel of its own where the k of a line lie side by side and everything is aligned: nothing is staged, each
+//! load has 16 bytes, and the warps of a block share two lines. A warp with lines of its own is slower, for too few warps then
+//! ask for memory at one time.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::warp_shuffle_xor;
@@ -14,7 +18,9 @@ use cuda_std::{GpuFloat, shared_array};
 
 use tile::Four;
 
-listed! { product_thin_rows product_thin_columns }
+use crate::product::access::load_global_4;
+
+listed! { product_thin_rows product_thin_columns product_vector_rows }
 
 /// The most lines of the thin operand.
 pub const WIDTH: usize = 8;
@@ -26,6 +32,8 @@ const WARPS: usize = BLOCK as usize / 32;
 pub const LINES_OF_ROWS: u32 = (LINES * WARPS) as u32;
 /// Lines of a block of [`fn@product_thin_columns`].
 pub const LINES_OF_COLUMNS: u32 = (LINES * 32) as u32;
+/// Lines of a block of [`fn@product_vector_rows`].
+pub const LINES_OF_VECTOR: u32 = 2;
 /// How many k of the thin operand lie in shared memory.
 pub const CHUNK: u32 = 128;
 /// How many k of each line a thread loads at once, while it works on as many others.
@@ -241,6 +249,91 @@ pub unsafe fn product_thin_rows(p: Thin, large: *const f32, thin: *const f32, c:
             // SAFETY: a line of this warp's.
             unsafe { p.store(c, first + line as u32, &sums[line]) };
         }
+    }
+}
+
+/// The thin operand is a single line, and both have 16 bytes of k side by side: a block reads along two lines, four vectors of each in
+/// a thread, before it uses the first.
+///
+/// # Safety
+/// As for [`fn@product_thin_rows`], but with a block for each [`LINES_OF_VECTOR`] lines. `p.width` and `p.thin_k` are 1, `p.k` and
+/// `p.ld` are multiples of 4, and both operands begin at multiples of 16 bytes.
+#[kernel]
+#[block_dim(128)]
+pub unsafe fn product_vector_rows(p: Thin, large: *const f32, thin: *const f32, c: *mut f32) {
+    const LINES: usize = LINES_OF_VECTOR as usize;
+    const STEP: u32 = 4 * BLOCK;
+    let of_warps = shared_array![f32; WARPS * LINES];
+    let (lane, warp) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
+    let first = thread::block_idx_x() * LINES_OF_VECTOR;
+    let (begin, end) = p.part();
+    let mut k = begin + 4 * thread::thread_idx_x();
+    let mut x = thin.wrapping_add(k as usize);
+    let mut from = [large; LINES];
+    for line in 0..LINES {
+        cuda_std::unroll!(full);
+        let clamped = (first + line as u32).min(p.lines - 1);
+        from[line] = large.wrapping_add(clamped as usize * p.ld as usize + k as usize);
+    }
+    let mut sums = [0.0f32; LINES];
+    while k < end {
+        let mut batch = [[[0.0; 4]; LINES]; AHEAD];
+        for ahead in 0..AHEAD {
+            cuda_std::unroll!(full);
+            for line in 0..LINES {
+                cuda_std::unroll!(full);
+                if k + ahead as u32 * STEP < end {
+                    let from = from[line].wrapping_add(ahead * STEP as usize);
+                    // SAFETY: four k of the line, for the part ends at a multiple of 4.
+                    batch[ahead][line] = unsafe { load_global_4!(from, 0) };
+                }
+            }
+        }
+        for ahead in 0..AHEAD {
+            cuda_std::unroll!(full);
+            if k + ahead as u32 * STEP < end {
+                let x = x.wrapping_add(ahead * STEP as usize);
+                // SAFETY: as above.
+                let x = unsafe { load_global_4!(x, 0) };
+                for line in 0..LINES {
+                    cuda_std::unroll!(full);
+                    for i in 0..4 {
+                        cuda_std::unroll!(full);
+                        sums[line] = GpuFloat::mul_add(batch[ahead][line][i], x[i], sums[line]);
+                    }
+                }
+            }
+        }
+        k += AHEAD as u32 * STEP;
+        x = x.wrapping_add(AHEAD * STEP as usize);
+        for line in 0..LINES {
+            cuda_std::unroll!(full);
+            from[line] = from[line].wrapping_add(AHEAD * STEP as usize);
+        }
+    }
+    for line in 0..LINES {
+        cuda_std::unroll!(full);
+        for distance in [16, 8, 4, 2, 1] {
+            cuda_std::unroll!(full);
+            // SAFETY: all lanes of the warp are here.
+            sums[line] += unsafe { warp_shuffle_xor(u32::MAX, sums[line], distance, 32) }.0;
+        }
+        if lane == 0 {
+            // SAFETY: this warp's own word.
+            unsafe { *of_warps.wrapping_add(warp as usize * LINES + line) = sums[line] };
+        }
+    }
+    thread::sync_threads();
+    let own = thread::thread_idx_x();
+    if own < LINES_OF_VECTOR {
+        let mut sums = [0.0; WIDTH];
+        for warp in 0..WARPS {
+            cuda_std::unroll!(full);
+            // SAFETY: written before the barrier.
+            sums[0] += unsafe { *of_warps.wrapping_add(warp * LINES + own as usize) };
+        }
+        // SAFETY: a line of this thread's.
+        unsafe { p.store(c, first + own, &sums) };
     }
 }
 

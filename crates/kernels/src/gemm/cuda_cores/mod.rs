@@ -20,7 +20,7 @@ use cuda_std::Kernel;
 use cust::memory::DevicePointer;
 use kernels_gpu::base::product::pack::{self, Packing, product_pack};
 use kernels_gpu::base::product::parts::{self, product_sum, product_sum_many};
-use kernels_gpu::base::product::thin::{Thin, product_thin_columns, product_thin_rows};
+use kernels_gpu::base::product::thin::{Thin, product_thin_columns, product_thin_rows, product_vector_rows};
 use kernels_gpu::choice::UseKernel;
 use kernels_gpu::product as kernels;
 use warpsmith_launch::{Device, Shape};
@@ -92,6 +92,7 @@ impl Tiling {
         let tiled = self.tiles.form();
         let tiled = tiled.and_then(|form| kernels::choose(form, self.posed.layout.transposed(), Tiled));
         tiled.unwrap_or_else(|| match self.posed.large_along_k() {
+            true if self.posed.vector => thin::<product_vector_rows>(),
             true => thin::<product_thin_rows>(),
             false => thin::<product_thin_columns>(),
         })
@@ -299,6 +300,11 @@ mod tests {
             let plan = choose(Problem::f32((m, n, 4096)), &ODD, &h200());
             assert!(plan.kernel() == kernel && plan.split() != Split::Whole, "{plan:?}");
         }
+        let vector = choose(Problem::f32((4096, 1, 4096)), &ALIGNED, &h200());
+        assert!(vector.kernel() == "product_vector_rows" && vector.split() == Split::Whole, "{vector:?}");
+        let weights = Problem { layout: Layout::Nt, ..Problem::f32((1, 4096, 4096)) };
+        let weights = Problem { ldb: 4096, ..weights };
+        assert_eq!(choose(weights, &ALIGNED, &h200()).kernel(), "product_vector_rows");
         let layout = Layout::Tn;
         let problem = Problem { layout, lda: 4096, ..Problem::f32((4096, 1, 4096)) };
         assert_eq!(choose(problem, &ODD, &h200()).kernel(), "product_thin_columns");

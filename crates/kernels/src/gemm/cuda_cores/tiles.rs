@@ -18,6 +18,8 @@ pub(super) struct Posed {
     pub layout: Layout,
     /// Whether all addresses, rows and contiguous extents are multiples of 16 bytes.
     pub aligned: bool,
+    /// Whether it is a matrix times a vector, both with K side by side and aligned.
+    pub vector: bool,
 }
 
 impl Posed {
@@ -26,7 +28,19 @@ impl Posed {
         let aligned = problem.matrices().into_iter().zip(operands.addresses()).all(|(matrix, address)| {
             address.is_multiple_of(16) && matrix.pitch.is_multiple_of(4) && matrix.len.is_multiple_of(4)
         });
-        Self { m, n, k, layout, aligned }
+        let posed = Self { m, n, k, layout, aligned, vector: false };
+        let [a, b, _] = problem.matrices();
+        let (large, thin, width, along_k) = match posed.few_columns() {
+            true => (a, b, n, layout.b() == Order::Columns),
+            false => (b, a, m, layout.a() == Order::Rows),
+        };
+        let vector = width == 1
+            && posed.large_along_k()
+            && (along_k || thin.pitch == 1)
+            && k.is_multiple_of(4)
+            && large.pitch.is_multiple_of(4)
+            && [operands.a, operands.b].iter().all(|address| address.is_multiple_of(16));
+        Self { vector, ..posed }
     }
 
     /// Whether B is so thin that A needs to be read only once.
@@ -41,7 +55,11 @@ impl Posed {
 
     /// Lines of the operand that is not thin, for a block of the thin kernels.
     fn lines_of_block(&self) -> u32 {
-        if self.large_along_k() { thin::LINES_OF_ROWS } else { thin::LINES_OF_COLUMNS }
+        match self.large_along_k() {
+            true if self.vector => thin::LINES_OF_VECTOR,
+            true => thin::LINES_OF_ROWS,
+            false => thin::LINES_OF_COLUMNS,
+        }
     }
 
     /// Whether the k of each of those lines lie side by side.
