@@ -1,4 +1,5 @@
-//! Compiles the kernels that only tests run: those with planted mistakes, and those of one building block each.
+//! Compiles the kernels that only tests run: those with planted mistakes, those of one building block each, and those without
+//! `unsafe`.
 
 use std::path::PathBuf;
 
@@ -6,12 +7,14 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for (folder, arch) in [
-        ("mistakes", NvvmArch::Compute75),
-        ("blocks", NvvmArch::Compute90a),
-        ("planted", NvvmArch::Compute90a),
+    for (folder, arch, name) in [
+        ("mistakes", NvvmArch::Compute75, "mistakes"),
+        ("blocks", NvvmArch::Compute90a, "blocks"),
+        ("planted", NvvmArch::Compute90a, "planted"),
+        ("blockwise", NvvmArch::Compute75, "blockwise_75"),
+        ("blockwise", NvvmArch::Compute80, "blockwise_80"),
     ] {
-        let built = CudaBuilder::new(folder).arch(arch).copy_to(out.join(format!("{folder}.ptx"))).build();
+        let built = CudaBuilder::new(folder).arch(arch).copy_to(out.join(format!("{name}.ptx"))).build();
         if let Err(error) = built {
             eprintln!("error: the kernels of `{folder}` did not become PTX: {error}");
             std::process::exit(1);

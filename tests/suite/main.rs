@@ -4,8 +4,10 @@
 //! GPU they are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpu` makes that a failure.
 
 mod blocks;
+mod blockwise;
 mod counters;
 mod demos;
+mod examples;
 mod hopper_blocks;
 #[cfg(feature = "ladder")]
 mod ladder;
@@ -113,6 +115,8 @@ fn cases() -> Vec<Case> {
         tensor::cases(),
         tiles::cases(),
         blocks::cases(),
+        blockwise::cases(),
+        examples::cases(),
     ]
     .into_iter()
     .flatten()

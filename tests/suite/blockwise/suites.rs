@@ -1,10 +1,10 @@
 //! More kernels of public benchmark suites.
 
 use blockwise_kernels::suites::*;
-use warpsmith_launch::DeviceMatrix;
 use warpsmith_launch::cust::memory::DeviceBuffer;
+use warpsmith_launch::{Device, DeviceMatrix};
 
-use crate::{LENGTHS, device, levels, numbers};
+use super::{LENGTHS, levels, numbers};
 
 fn near(got: &[f32], expected: impl Iterator<Item = f64>, error: f64) {
     let mut count = 0;
@@ -19,9 +19,7 @@ fn on_device<T: warpsmith_launch::cust::memory::DeviceCopy>(values: &[T]) -> Dev
     DeviceBuffer::from_slice(values).unwrap()
 }
 
-#[test]
-fn heat_spreads_and_columns_are_eliminated() {
-    let device = device();
+pub fn heat_spreads_and_columns_are_eliminated(device: &Device) {
     let heat_step = device.kernel::<safe_heat_step>(levels()).unwrap();
     let eliminate = device.kernel::<safe_eliminate>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (31, 257), (16, 16)] {
@@ -64,9 +62,7 @@ fn heat_spreads_and_columns_are_eliminated() {
     }
 }
 
-#[test]
-fn layers_and_sparse_matrices_multiply() {
-    let device = device();
+pub fn layers_and_sparse_matrices_multiply(device: &Device) {
     let layer = device.kernel::<safe_layer>(levels()).unwrap();
     let sparse = device.kernel::<safe_sparse_rows>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (5, 31), (33, 255), (3, 1000)] {
@@ -107,9 +103,7 @@ fn layers_and_sparse_matrices_multiply() {
     }
 }
 
-#[test]
-fn options_are_priced() {
-    let device = device();
+pub fn options_are_priced(device: &Device) {
     let kernel = device.kernel::<safe_option_prices>(levels()).unwrap();
     for len in LENGTHS {
         let of = |seed, least: f32| -> Vec<f32> {
@@ -149,9 +143,7 @@ fn below(d: f64) -> f64 {
     (0..=steps).map(bell).sum::<f64>() * step / 3.0 / std::f64::consts::TAU.sqrt()
 }
 
-#[test]
-fn sorted_lists_are_merged() {
-    let device = device();
+pub fn sorted_lists_are_merged(device: &Device) {
     let kernel = device.kernel::<safe_merge>(levels()).unwrap();
     for (of_a, of_b) in [(1, 1), (1, 255), (31, 33), (257, 1), (1000, 999)] {
         let sorted = |len: usize, factor: u32| {

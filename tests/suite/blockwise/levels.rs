@@ -6,10 +6,10 @@ use std::mem::swap;
 use blockwise_kernels::diagonals::safe_align;
 use blockwise_kernels::levels::{safe_fourier, safe_option_trees, safe_walsh, safe_wavelets};
 use blockwise_kernels::suites::{safe_divide_step, safe_flow, safe_flow_step};
-use warpsmith_launch::DeviceMatrix;
 use warpsmith_launch::cust::memory::DeviceBuffer;
+use warpsmith_launch::{Device, DeviceMatrix};
 
-use crate::{LENGTHS, device, levels, numbers};
+use super::{LENGTHS, levels, numbers};
 
 fn near(got: &[f32], expected: &[f64], error: f64, what: &str) {
     assert_eq!(got.len(), expected.len());
@@ -19,9 +19,7 @@ fn near(got: &[f32], expected: &[f64], error: f64, what: &str) {
     }
 }
 
-#[test]
-fn rows_are_transformed() {
-    let device = device();
+pub fn rows_are_transformed(device: &Device) {
     let kernel = device.kernel::<safe_fourier>(levels()).unwrap();
     for rows in [1, 3] {
         let parts = numbers(2 * 512 * rows, 1);
@@ -57,9 +55,7 @@ fn haar(part: &mut [f64], len: usize) {
     haar(part, len / 2);
 }
 
-#[test]
-fn parts_are_turned_into_wavelets_and_walsh_functions() {
-    let device = device();
+pub fn parts_are_turned_into_wavelets_and_walsh_functions(device: &Device) {
     let wavelets = device.kernel::<safe_wavelets>(levels()).unwrap();
     let walsh = device.kernel::<safe_walsh>(levels()).unwrap();
     for len in LENGTHS.into_iter().chain([512, 1537]) {
@@ -86,9 +82,7 @@ fn parts_are_turned_into_wavelets_and_walsh_functions() {
     }
 }
 
-#[test]
-fn trees_price_options() {
-    let device = device();
+pub fn trees_price_options(device: &Device) {
     let kernel = device.kernel::<safe_option_trees>(levels()).unwrap();
     let (rate, deviation) = (0.0002, 0.01);
     for (len, steps) in [(1, 255), (7, 100), (33, 1), (3, 0)] {
@@ -118,9 +112,7 @@ fn trees_price_options() {
     }
 }
 
-#[test]
-fn sequences_are_aligned() {
-    let device = device();
+pub fn sequences_are_aligned(device: &Device) {
     let kernel = device.kernel::<safe_align>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (65, 100)] {
         let scores: Vec<i32> = (0..rows * cols).map(|i| (i * 31 % 17) as i32 - 8).collect();
@@ -148,9 +140,7 @@ fn sequences_are_aligned() {
     }
 }
 
-#[test]
-fn brightness_flows_and_matrices_are_divided() {
-    let device = device();
+pub fn brightness_flows_and_matrices_are_divided(device: &Device) {
     let flow = device.kernel::<safe_flow>(levels()).unwrap();
     let flow_step = device.kernel::<safe_flow_step>(levels()).unwrap();
     let divide = device.kernel::<safe_divide_step>(levels()).unwrap();

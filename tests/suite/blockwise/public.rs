@@ -2,9 +2,9 @@
 
 use blockwise_kernels::public::*;
 use warpsmith_launch::cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_launch::{Choice, DeviceMatrix};
+use warpsmith_launch::{Choice, Device, DeviceMatrix};
 
-use crate::{LENGTHS, device, levels, numbers};
+use super::{LENGTHS, levels, numbers};
 
 fn on_device<T: DeviceCopy>(values: &[T]) -> DeviceBuffer<T> {
     DeviceBuffer::from_slice(values).unwrap()
@@ -15,9 +15,7 @@ fn blocks(len: usize) -> Choice {
     Choice { grid: Some([len.div_ceil(256) as u32, 1, 1]), ..Choice::default() }
 }
 
-#[test]
-fn lines_are_reduced_and_stepped() {
-    let device = device();
+pub fn lines_are_reduced_and_stepped(device: &Device) {
     let dot = device.kernel::<safe_dot>(levels()).unwrap();
     let pulls = device.kernel::<safe_pulls>(levels()).unwrap();
     let step = device.kernel::<safe_cheapest_step>(levels()).unwrap();
@@ -53,9 +51,7 @@ fn lines_are_reduced_and_stepped() {
     }
 }
 
-#[test]
-fn counters_collect() {
-    let device = device();
+pub fn counters_collect(device: &Device) {
     let count = device.kernel::<safe_count_inside>(levels()).unwrap();
     let nearest = device.kernel::<safe_nearest_centres>(levels()).unwrap();
     let reach = device.kernel::<safe_reach>(levels()).unwrap();
@@ -115,9 +111,7 @@ fn counters_collect() {
     }
 }
 
-#[test]
-fn matrices_are_convolved_reduced_and_shortened() {
-    let device = device();
+pub fn matrices_are_convolved_reduced_and_shortened(device: &Device) {
     let convolve = device.kernel::<safe_convolve_rows>(levels()).unwrap();
     let columns = device.kernel::<safe_columns_times>(levels()).unwrap();
     let shorter = device.kernel::<safe_shorter_by_way_of>(levels()).unwrap();

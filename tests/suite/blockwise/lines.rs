@@ -10,7 +10,7 @@ use blockwise_kernels::vecadd::safe_vecadd;
 use warpsmith_launch::cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_launch::{Choice, Device};
 
-use crate::{LENGTHS, device, levels, numbers};
+use super::{LENGTHS, levels, numbers};
 
 fn on_device<T: DeviceCopy>(values: &[T]) -> DeviceBuffer<T> {
     DeviceBuffer::from_slice(values).unwrap()
@@ -20,9 +20,7 @@ fn keys(len: usize) -> Vec<u32> {
     (0..len as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect()
 }
 
-#[test]
-fn vectors_are_added() {
-    let device = device();
+pub fn vectors_are_added(device: &Device) {
     let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
     for len in LENGTHS {
         let (a, b) = (numbers(len, 1), numbers(len, 2));
@@ -33,9 +31,7 @@ fn vectors_are_added() {
     }
 }
 
-#[test]
-fn blocks_add_up_what_strides_of_the_grid_find() {
-    let device = device();
+pub fn blocks_add_up_what_strides_of_the_grid_find(device: &Device) {
     let kernel = device.kernel::<safe_sums>(levels()).unwrap();
     for len in LENGTHS {
         let x = numbers(len, 3);
@@ -73,9 +69,7 @@ fn scan(device: &Device, x: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (inclusive.as_host_vec().unwrap(), exclusive.as_host_vec().unwrap())
 }
 
-#[test]
-fn scans_are_right_at_any_length() {
-    let device = device();
+pub fn scans_are_right_at_any_length(device: &Device) {
     for len in LENGTHS.into_iter().chain([256, 512, 70_000]) {
         let x: Vec<u32> = keys(len).iter().map(|key| key % 100).collect();
         let mut sum = 0;
@@ -86,14 +80,12 @@ fn scans_are_right_at_any_length() {
                 (sum, sum - x)
             })
             .collect();
-        let (inclusive, exclusive) = scan(&device, &x);
+        let (inclusive, exclusive) = scan(device, &x);
         assert_eq!(inclusive.into_iter().zip(exclusive).collect::<Vec<_>>(), expected, "{len}");
     }
 }
 
-#[test]
-fn histograms_count_every_byte() {
-    let device = device();
+pub fn histograms_count_every_byte(device: &Device) {
     let global = device.kernel::<safe_histogram_global>(levels()).unwrap();
     let shared = device.kernel::<safe_histogram_shared>(levels()).unwrap();
     for len in LENGTHS {
@@ -115,9 +107,7 @@ fn histograms_count_every_byte() {
     }
 }
 
-#[test]
-fn parts_are_sorted() {
-    let device = device();
+pub fn parts_are_sorted(device: &Device) {
     let sort = device.kernel::<safe_sort_parts>(levels()).unwrap();
     let pass = device.kernel::<safe_radix_pass>(levels()).unwrap();
     for len in LENGTHS {
@@ -139,9 +129,7 @@ fn parts_are_sorted() {
     }
 }
 
-#[test]
-fn points_are_taken_apart_and_put_together() {
-    let device = device();
+pub fn points_are_taken_apart_and_put_together(device: &Device) {
     let apart = device.kernel::<safe_points_to_arrays>(levels()).unwrap();
     let together = device.kernel::<safe_arrays_to_points>(levels()).unwrap();
     for len in LENGTHS {
@@ -159,9 +147,7 @@ fn points_are_taken_apart_and_put_together() {
     }
 }
 
-#[test]
-fn patterns_of_access_move_what_they_should() {
-    let device = device();
+pub fn patterns_of_access_move_what_they_should(device: &Device) {
     let offset = device.kernel::<safe_offset>(levels()).unwrap();
     let stride = device.kernel::<safe_stride>(levels()).unwrap();
     let missing = device.kernel::<safe_missing_lanes>(levels()).unwrap();

@@ -8,17 +8,15 @@ use blockwise_kernels::rows::{safe_layer_norm, safe_softmax};
 use blockwise_kernels::stencil::safe_stencil;
 use blockwise_kernels::transpose::*;
 use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Choice, DeviceMatrix};
+use warpsmith_launch::{Choice, Device, DeviceMatrix};
 
-use crate::{device, levels, numbers, oldest};
+use super::{levels, numbers, oldest};
 
 const SHAPES: [(usize, usize); 6] = [(1, 1), (1, 31), (33, 31), (31, 257), (255, 33), (100, 40)];
 
 macro_rules! products {
     ($($test:ident $kernel:ident $levels:ident)*) => {$(
-        #[test]
-        fn $test() {
-            let device = device();
+        pub fn $test(device: &Device) {
             let kernel = device.kernel::<$kernel>($levels()).unwrap();
             let pairs = SHAPES.into_iter().zip(SHAPES.into_iter().rev()).chain([((130, 36), (0, 132))]);
             for ((m, k), (_, n)) in pairs {
@@ -49,9 +47,7 @@ products! {
     rings_multiply_without_asynchronous_copies safe_matmul_ahead oldest
 }
 
-#[test]
-fn tiles_as_deep_as_the_launch_says_multiply() {
-    let device = device();
+pub fn tiles_as_deep_as_the_launch_says_multiply(device: &Device) {
     let kernel = device.kernel::<safe_matmul_dynamic>(levels()).unwrap();
     for (n, k, depth) in [(1, 1, 16), (33, 255, 16), (31, 100, 7), (65, 33, 40), (40, 16, 1)] {
         let (a, b) = (numbers(33 * k, 5), numbers(k * n, 6));
@@ -72,9 +68,7 @@ fn tiles_as_deep_as_the_launch_says_multiply() {
 
 macro_rules! transposes {
     ($($test:ident $kernel:ident)*) => {$(
-        #[test]
-        fn $test() {
-            let device = device();
+        pub fn $test(device: &Device) {
             let kernel = device.kernel::<$kernel>(levels()).unwrap();
             for (rows, cols) in SHAPES {
                 let elements: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();
@@ -108,9 +102,7 @@ fn near(got: &[f32], expected: &[f64], what: &str) {
     }
 }
 
-#[test]
-fn rows_are_normalised() {
-    let device = device();
+pub fn rows_are_normalised(device: &Device) {
     let softmax = device.kernel::<safe_softmax>(levels()).unwrap();
     let layer_norm = device.kernel::<safe_layer_norm>(levels()).unwrap();
     for (rows, cols) in SHAPES.into_iter().chain([(3, 1000)]) {
@@ -138,9 +130,7 @@ fn rows_are_normalised() {
     }
 }
 
-#[test]
-fn rows_are_multiplied_by_a_vector() {
-    let device = device();
+pub fn rows_are_multiplied_by_a_vector(device: &Device) {
     let kernel = device.kernel::<safe_matvec>(levels()).unwrap();
     for (rows, cols) in SHAPES {
         let (a, x) = (numbers(rows * cols, 1), numbers(cols, 2));
@@ -153,9 +143,7 @@ fn rows_are_multiplied_by_a_vector() {
     }
 }
 
-#[test]
-fn stencils_see_zero_beyond_the_edges() {
-    let device = device();
+pub fn stencils_see_zero_beyond_the_edges(device: &Device) {
     let kernel = device.kernel::<safe_stencil>(levels()).unwrap();
     for (rows, cols) in SHAPES {
         let x = numbers(rows * cols, 5);
@@ -173,9 +161,7 @@ fn stencils_see_zero_beyond_the_edges() {
     }
 }
 
-#[test]
-fn attention_is_one_pass() {
-    let device = device();
+pub fn attention_is_one_pass(device: &Device) {
     let kernel = device.kernel::<safe_attention>(levels()).unwrap();
     for (queries, keys) in [(1, 1), (3, 31), (5, 64), (2, 65), (4, 257)] {
         let [q, k, v] = [(queries, 1), (keys, 2), (keys, 3)].map(|(rows, seed)| numbers(rows * 64, seed));

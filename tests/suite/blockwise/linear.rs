@@ -2,14 +2,12 @@
 
 use blockwise_kernels::linear::{safe_sums_by_fours, safe_transpose_by_columns};
 use gpu_model::banks::{Access, shared_wavefronts};
-use warpsmith_launch::DeviceMatrix;
 use warpsmith_launch::cust::memory::DeviceBuffer;
+use warpsmith_launch::{Device, DeviceMatrix};
 
-use crate::{LENGTHS, device, levels, numbers};
+use super::{LENGTHS, levels, numbers};
 
-#[test]
-fn neighbours_are_summed() {
-    let device = device();
+pub fn neighbours_are_summed(device: &Device) {
     let kernel = device.kernel::<safe_sums_by_fours>(levels()).unwrap();
     for len in LENGTHS.into_iter().chain([1024, 1025, 5000]) {
         let x: Vec<u32> = (0..len as u32).map(|i| i * 7 % 13).collect();
@@ -21,9 +19,7 @@ fn neighbours_are_summed() {
     }
 }
 
-#[test]
-fn columns_of_threads_turn() {
-    let device = device();
+pub fn columns_of_threads_turn(device: &Device) {
     let kernel = device.kernel::<safe_transpose_by_columns>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (31, 257), (100, 40)] {
         let elements = numbers(rows * cols, 1);
@@ -58,8 +54,7 @@ macro_rules! compared {
     })*};
 }
 
-#[test]
-fn conflicts_are_known_before_a_kernel_runs() {
+pub fn conflicts_are_known_before_a_kernel_runs(_: &Device) {
     use blockwise::{ColumnOrder, ColumnOrderPadded, Padded, Plain, Swizzled};
     compared! {
         f32, 32, 32, Plain, 32, 8: [1, 0], [0, 1];
