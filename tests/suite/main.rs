@@ -3,12 +3,14 @@
 //! A process has one device, so cases for the GPU run in processes of their own, started from here ([`on_gpu`]). Without a
 //! GPU they are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpu` makes that a failure.
 
+mod answers;
 mod blocks;
 mod blockwise;
 mod counters;
 mod demos;
 mod examples;
 mod hopper_blocks;
+mod images;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod launches;
@@ -116,7 +118,9 @@ fn cases() -> Vec<Case> {
         tiles::cases(),
         blocks::cases(),
         blockwise::cases(),
+        answers::cases(),
         examples::cases(),
+        images::cases(),
     ]
     .into_iter()
     .flatten()

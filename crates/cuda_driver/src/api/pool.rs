@@ -182,9 +182,13 @@ pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, cou
     for access in accesses.array(count)? {
         let device = accessor(access.location, pool.device)?;
         let flags = CUmemAccess_flags::try_from(access.flags)?;
-        // Its own device's access cannot be taken away.
-        if device.number == pool.device.number && flags != CUmemAccess_flags::PROT_READWRITE {
-            return Err(CUresult::INVALID_VALUE);
+        // Its own device's access cannot be taken away. The answers are an H100's (driver 580.159.04).
+        if device.number == pool.device.number {
+            match flags {
+                CUmemAccess_flags::PROT_READWRITE => {}
+                CUmemAccess_flags::PROT_READ => return Err(CUresult::NOT_SUPPORTED),
+                CUmemAccess_flags::PROT_NONE => return Err(CUresult::INVALID_DEVICE),
+            }
         }
         asked.push((device, flags));
     }

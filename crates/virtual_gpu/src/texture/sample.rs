@@ -97,11 +97,10 @@ impl Lane<'_> {
         }
         let slice = slice.min(image.layers.saturating_sub(1));
         let lengths = [image.width, image.height.max(1), image.depth.max(1)];
-        let integer = matches!(at, At::Integer(_));
         let dimension = |i: usize| Dimension {
             length: lengths[i],
             mode: self.sampler.address[i],
-            normalized: self.sampler.normalized && !integer,
+            normalized: self.sampler.normalized,
         };
         let used = if self.fetch.cube { 2 } else { self.fetch.dimensions as usize };
         let read = |[x, y, z]: [Option<u32>; 3]| match (x, y, z) {
@@ -112,8 +111,14 @@ impl Lane<'_> {
         let mut place = [Some(0); 3];
         match at {
             At::Integer(at) => {
+                // Outside an H100 reads zero, whatever the mode and the border are, and so it does of layers that are none.
+                let index = |i: usize| i64::from(at[i]) + offset(i);
+                let inside = (0..used).all(|i| (0..i64::from(lengths[i])).contains(&index(i)));
+                if !inside || (image.layers > 0 && self.fetch.layer >= image.layers) {
+                    return [0; 4];
+                }
                 for i in 0..used {
-                    place[i] = dimension(i).element(i64::from(at[i]) + offset(i));
+                    place[i] = Some(index(i) as u32);
                 }
             }
             At::Float(at)
