@@ -19,7 +19,7 @@ use warpsmith_launch::Device;
 
 pub use clock::pci_bus_id;
 pub use measure::Comparison;
-pub use pairs::Plan;
+pub use pairs::{Enqueue, PairTimes, Plan};
 pub use suite::{Part, TensorCases};
 pub use suites::SUITES;
 

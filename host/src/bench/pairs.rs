@@ -2,6 +2,7 @@
 
 use cust::error::CudaResult;
 use cust::stream::Stream;
+use serde::Serialize;
 
 use super::graph::{Replay, Sampler};
 use super::statistics::{SpeedRatio, Spread};
@@ -11,7 +12,7 @@ use super::statistics::{SpeedRatio, Spread};
 pub type Enqueue<'a> = Box<dyn FnMut(usize) -> CudaResult<()> + 'a>;
 
 /// What a pair of contenders measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PairTimes {
     /// Our times, milliseconds a launch.
     pub ours: Spread,

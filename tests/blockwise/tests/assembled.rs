@@ -9,30 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// A kernel and its twin in raw pointers.
-const TWINS: [(&str, &str); 21] = [
-    ("safe_vecadd", "vecadd"),
-    ("safe_matmul_naive", "matmul_naive"),
-    ("safe_matmul_tiled_16", "matmul_tiled_16"),
-    ("safe_matmul_tiled_32", "matmul_tiled_32"),
-    ("safe_matmul_column_order_16", "matmul_column_16"),
-    ("safe_matmul_column_order_padded_16", "matmul_column_16_padded"),
-    ("safe_matmul_dynamic", "matmul_dynamic"),
-    ("safe_matmul_registers", "matmul_vectors"),
-    ("safe_transpose_naive", "transpose_naive"),
-    ("safe_transpose_tile", "transpose_tile"),
-    ("safe_transpose_padded", "transpose_padded"),
-    ("safe_transpose_swizzled", "transpose_swizzled"),
-    ("safe_offset", "copy_shifted"),
-    ("safe_missing_lanes", "copy_some_lanes"),
-    ("safe_copy_8_bytes", "copy_8_bytes"),
-    ("safe_copy_16_bytes", "copy_16_bytes"),
-    ("safe_sums", "raw_sums"),
-    ("safe_scan_parts", "raw_scan_parts"),
-    ("safe_histogram_shared", "raw_histogram_shared"),
-    ("safe_softmax", "raw_softmax"),
-    ("safe_sort_parts", "raw_sort_parts"),
-];
+use twins::pairs::{PAIRS, Pair};
 
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_90a"];
 
@@ -61,7 +38,7 @@ fn registers_are_the_twins_and_local_memory_is_none() {
         return;
     };
     let [safe, raw] = twins::modules();
-    let raw = only(raw, &TWINS.map(|(_, twin)| twin));
+    let raw = only(raw, &PAIRS.map(|pair| pair.raw));
     let mut wrong = Vec::new();
     for chip in CHIPS {
         let report = assemble(chip, "safe", safe);
@@ -69,7 +46,7 @@ fn registers_are_the_twins_and_local_memory_is_none() {
         // Twins that are nobody else's stand beside the kernels.
         let (own, mut twins) = (registers(&report), registers(&report_of_twins));
         twins.extend(own.iter().filter(|(name, _)| name.starts_with("raw_")));
-        for (safe_name, raw_name) in TWINS {
+        for Pair { safe: safe_name, raw: raw_name, .. } in PAIRS {
             let (own, twin) = (own[safe_name], twins[raw_name]);
             println!("{chip} {safe_name}: {own} registers, {raw_name}: {twin}");
             let is_excepted =

@@ -1,5 +1,7 @@
 //! Kernels without `unsafe`, and their twins in raw pointers.
 
+pub mod pairs;
+
 use std::sync::OnceLock;
 
 use cuda_builder::{CudaBuilder, NvvmArch};
