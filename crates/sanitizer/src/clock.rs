@@ -8,15 +8,18 @@
 //! same, so they share one [`Known`] behind an `Arc`, and only their own count differs. What a thread knows of other
 //! blocks comes through atomics, rarely, and is kept by block.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+mod gathered;
+
 use std::sync::Arc;
+
+use crate::numbered::Numbered;
+pub use gathered::Gathered;
 
 /// A step of a thread. 0 is before everything.
 pub type Step = u32;
 
 /// By block, then thread: the last step that is known of.
-type Blocks = HashMap<u32, Arc<[Step]>>;
+type Blocks = Numbered<Arc<[Step]>, u32>;
 
 /// What a thread knows of all others: for each thread of its block, and of other blocks it has heard of, the last step
 /// that lies in its past.
@@ -38,19 +41,46 @@ impl Known {
         join_blocks(&mut self.others, &other.others);
     }
 
-    fn holds(&self, other: &Known) -> bool {
-        self.own.iter().zip(&other.own).all(|(mine, theirs)| mine >= theirs)
-            && (Arc::ptr_eq(&self.others, &other.others)
-                || other.others.iter().all(|(block, theirs)| {
-                    let mine = self.others.get(block);
-                    let holds = |mine: &Arc<[Step]>| mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t);
-                    mine.is_some_and(|mine| Arc::ptr_eq(mine, theirs) || holds(mine))
-                }))
+    fn holds(&self, other: &Known, compared: &mut Compared) -> bool {
+        covers(&self.own, &other.own) && compared.holds(&self.others, &other.others)
     }
 
     fn settle(mut self) -> Arc<Known> {
         self.floor = self.own.iter().copied().min().unwrap_or(0);
         Arc::new(self)
+    }
+}
+
+/// Whether these steps are no less than those, of the same threads.
+fn covers(mine: &[Step], theirs: &[Step]) -> bool {
+    // No branch within a piece, so that it becomes vector instructions: a block has a thousand threads, and each of them may ask.
+    let mut pieces = mine.chunks(64).zip(theirs.chunks(64));
+    pieces.all(|(mine, theirs)| mine.iter().zip(theirs).fold(true, |all, (m, t)| all & (m >= t)))
+}
+
+/// What is known of other blocks, compared lately and found to hold the other: the lanes of a warp come with the same, one after
+/// the other.
+#[derive(Debug, Default)]
+struct Compared {
+    holds: [Option<[Arc<Blocks>; 2]>; 4],
+    next: usize,
+}
+
+impl Compared {
+    /// Whether `mine` has all that `theirs` has.
+    fn holds(&mut self, mine: &Arc<Blocks>, theirs: &Arc<Blocks>) -> bool {
+        let same = |pair: &[Arc<Blocks>; 2]| Arc::ptr_eq(&pair[0], mine) && Arc::ptr_eq(&pair[1], theirs);
+        if Arc::ptr_eq(mine, theirs) || self.holds.iter().flatten().any(same) {
+            return true;
+        }
+        let holds = theirs.iter().all(|(block, theirs)| {
+            mine.get(block).is_some_and(|mine| Arc::ptr_eq(mine, theirs) || covers(mine, theirs))
+        });
+        if holds {
+            self.holds[self.next % 4] = Some([mine.clone(), theirs.clone()]);
+            self.next += 1;
+        }
+        holds
     }
 }
 
@@ -87,6 +117,7 @@ pub struct Clocks {
     /// asks for those of its lanes.
     steps: Vec<Step>,
     floors: Vec<Step>,
+    compared: Compared,
 }
 
 /// What threads bring to a meeting.
@@ -114,7 +145,8 @@ impl Clocks {
         let threads = own.len();
         let known = Arc::new(Known { own: own.into(), floor: 0, others: Arc::default() });
         let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None, proxied: None };
-        Clocks { block, minds: vec![mind; threads], steps: vec![1; threads], floors: vec![0; threads] }
+        let (steps, floors, compared) = (vec![1; threads], vec![0; threads], Compared::default());
+        Clocks { block, minds: vec![mind; threads], steps, floors, compared }
     }
 
     /// Whose clocks they are.
@@ -239,10 +271,10 @@ impl Clocks {
     /// The thread comes to know all that `gathered` holds.
     fn learn(&mut self, thread: u32, gathered: &Arc<Known>) {
         let mine = &mut self.minds[thread as usize].known;
-        if Arc::ptr_eq(mine, gathered) || mine.holds(gathered) {
+        if Arc::ptr_eq(mine, gathered) || mine.holds(gathered, &mut self.compared) {
             return;
         }
-        take_in(mine, gathered);
+        take_in(mine, gathered, &mut self.compared);
         self.floors[thread as usize] = self.minds[thread as usize].known.floor;
     }
 
@@ -258,7 +290,7 @@ impl Clocks {
         let mind = &mut self.minds[thread as usize];
         match &mut mind.pending {
             Some(pending) if Arc::ptr_eq(pending, &known) => {}
-            Some(pending) => take_in(pending, &known),
+            Some(pending) => take_in(pending, &known, &mut self.compared),
             None => mind.pending = Some(known),
         }
     }
@@ -349,8 +381,8 @@ impl Meet {
 }
 
 /// Adds what is new. Who knew nothing else has the same as others then, and is soon done with it when it meets them again.
-fn take_in(mine: &mut Arc<Known>, theirs: &Arc<Known>) {
-    if theirs.holds(mine) {
+fn take_in(mine: &mut Arc<Known>, theirs: &Arc<Known>, compared: &mut Compared) {
+    if theirs.holds(mine, compared) {
         *mine = theirs.clone();
         return;
     }
@@ -375,121 +407,37 @@ fn join_blocks(mine: &mut Arc<Blocks>, theirs: &Arc<Blocks>) {
 
 /// Whether anything was new.
 fn join_steps(mine: &mut Arc<[Step]>, theirs: &Arc<[Step]>) -> bool {
-    if Arc::ptr_eq(mine, theirs) || mine.iter().zip(theirs.iter()).all(|(m, t)| m >= t) {
+    if Arc::ptr_eq(mine, theirs) || covers(mine, theirs) {
         return false;
     }
     *mine = mine.iter().zip(theirs.iter()).map(|(&m, &t)| m.max(t)).collect();
     true
 }
 
-/// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for whoever reads it, from any block.
-///
-/// Where all threads of a grid count at one place, each asks and adds in turn. What one adds is most often its own step alone,
-/// so what was last asked for and last put in is kept, and only what is new is looked at: the cost must not grow with the blocks
-/// that came by.
-#[derive(Debug, Clone, Default)]
-pub struct Gathered {
-    steps: Blocks,
-    /// The same as one block last asked for it, and whether nothing came since: threads that spin ask again and again.
-    asked: Option<(u32, Arc<Known>)>,
-    is_fresh: bool,
-    /// What all blocks but one did, as that one last asked for it, unless it has changed.
-    others: Option<(u32, Arc<Blocks>)>,
-    /// What was put in last, by which block.
-    last_put: Option<(u32, Arc<Known>)>,
-}
-
-impl Gathered {
-    /// Whether nothing was ever put in.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
-    pub fn put(&mut self, snapshot: &Snapshot) {
-        self.put_known(snapshot.block, &snapshot.known);
-        let mine = self.steps.entry(snapshot.block).or_insert_with(|| (&*snapshot.known.own).into());
-        if mine[snapshot.thread as usize] < snapshot.step {
-            Arc::make_mut(mine)[snapshot.thread as usize] = snapshot.step;
-            self.has_changed(snapshot.block);
-        }
-    }
-
-    /// What is here of a block is more than it was.
-    fn has_changed(&mut self, block: u32) {
-        self.is_fresh = false;
-        if self.others.as_ref().is_some_and(|(of, _)| *of != block) {
-            self.others = None;
-        }
-    }
-
-    fn put_known(&mut self, block: u32, known: &Arc<Known>) {
-        // Nothing is ever taken away, so what was put in or given out before holds nothing new. Who spins on a lock puts in the
-        // same again and again.
-        let before = |same: &dyn Fn(&Arc<Known>) -> bool| {
-            [&self.last_put, &self.asked]
-                .into_iter()
-                .flatten()
-                .any(|(of, before)| *of == block && same(before))
-        };
-        if before(&|before| Arc::ptr_eq(before, known)) {
-            return;
-        }
-        let same_others = before(&|before| Arc::ptr_eq(&before.others, &known.others));
-        match self.steps.get_mut(&block) {
-            Some(mine) => {
-                if known.own.iter().zip(mine.iter()).any(|(theirs, mine)| theirs > mine) {
-                    *mine = mine.iter().zip(&known.own).map(|(&m, &t)| m.max(t)).collect();
-                    self.has_changed(block);
-                }
-            }
-            None => {
-                self.steps.insert(block, (&*known.own).into());
-                self.has_changed(block);
-            }
-        }
-        if !same_others {
-            for (&block, steps) in known.others.iter() {
-                let is_new = match self.steps.entry(block) {
-                    Entry::Occupied(mut mine) => join_steps(mine.get_mut(), steps),
-                    Entry::Vacant(place) => {
-                        place.insert(steps.clone());
-                        true
-                    }
-                };
-                if is_new {
-                    self.has_changed(block);
-                }
-            }
-        }
-        self.last_put = Some((block, known.clone()));
-    }
-
-    fn for_block(&mut self, block: u32, threads: usize) -> Arc<Known> {
-        if let Some((asked, known)) = &self.asked
-            && *asked == block
-            && self.is_fresh
-        {
-            return known.clone();
-        }
-        let own = self.steps.get(&block).map_or_else(|| vec![0; threads].into(), |steps| (**steps).into());
-        let others = match self.others.take() {
-            Some((of, others)) if of == block => others,
-            _ => {
-                let others = self.steps.iter().filter(|(b, _)| **b != block);
-                Arc::new(others.map(|(&b, steps)| (b, steps.clone())).collect())
-            }
-        };
-        self.others = Some((block, others.clone()));
-        let known = Known { own, floor: 0, others }.settle();
-        self.asked = Some((block, known.clone()));
-        self.is_fresh = true;
-        known
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_compared_one_by_one_wherever_they_are() {
+        let all = [5; 130];
+        assert!(covers(&all, &all));
+        for place in [0, 63, 64, 127, 129] {
+            let mut more = all;
+            more[place] = 6;
+            assert!(covers(&more, &all) && !covers(&all, &more), "{place}");
+        }
+    }
+
+    #[test]
+    fn what_was_compared_before_is_found_again_and_nothing_else() {
+        let blocks = |step: Step| Arc::new(Blocks::from_iter([(3, Arc::from([step; 32]))]));
+        let (low, high) = (blocks(1), blocks(2));
+        let mut compared = Compared::default();
+        for _ in 0..2 {
+            assert!(compared.holds(&high, &low) && !compared.holds(&low, &high));
+        }
+    }
 
     fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
         let mut meeting = clocks.meet();

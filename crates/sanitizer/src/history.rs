@@ -5,8 +5,9 @@ use crate::clock::Clocks;
 use crate::copies::Bulk;
 use crate::doubt::Doubt;
 use crate::meeting::Meeting;
+use crate::numbered::Numbered;
 use crate::outstanding::Outstanding;
-use crate::shadow::{Clash, Numbered, Race, Shadow, Spare, Stamp};
+use crate::shadow::{Clash, Race, Shadow, Spare, Stamp};
 
 /// What blocks of one launch share.
 #[derive(Debug, Default)]

@@ -20,6 +20,7 @@ mod launched;
 mod meeting;
 mod memory;
 mod mend;
+mod numbered;
 mod objects;
 mod observer;
 mod origin;

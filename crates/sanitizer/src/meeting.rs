@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use virtual_gpu::observer::{Access, AccessKind, At, Order, Scope};
 
 use crate::clock::{Clocks, Gathered};
+use crate::numbered::Numbered;
 use crate::reached::lanes;
-use crate::shadow::Numbered;
 
 /// Knowledge left at a location by those who wrote it, for those who read it.
 #[derive(Debug, Default)]

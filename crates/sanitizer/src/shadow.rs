@@ -9,11 +9,10 @@ mod clash;
 mod past;
 mod stamp;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Step;
+use crate::numbered::Numbered;
 pub use clash::{Asking, Clash, Race};
 pub use past::words_of;
 use stamp::{ASYNCHRONOUS, IDLE, WRITE};
@@ -38,24 +37,6 @@ const PAGE: u64 = 64;
 
 /// Stamps in the side table of one word; beyond it the oldest is dropped: a race with one reader is as good as another.
 const MOST: usize = 40;
-
-/// Spreads the numbers of pages, which come in rows.
-#[derive(Debug, Default, Clone)]
-pub struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-}
-
-pub type Numbered<V> = HashMap<u64, V, BuildHasherDefault<Spread>>;
 
 /// Pages that are not in use, for the next block or launch: the system takes longer to give memory than a block that
 /// does little takes to run.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::launched::Launched;
-use crate::shadow::Numbered;
+use crate::numbered::Numbered;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;

@@ -10,8 +10,9 @@ use virtual_gpu::observer::{At, MemorySpace};
 use super::{BlockRaces, UNKNOWN};
 use crate::clock::Clocks;
 use crate::copies::Bulk;
+use crate::numbered::Spread;
 use crate::reached::{lanes, words};
-use crate::shadow::{Asking, Clash, Race, Shadow, Spread, Stamp, Touch};
+use crate::shadow::{Asking, Clash, Race, Shadow, Stamp, Touch};
 
 /// Where a copy takes its bytes from.
 #[derive(Debug, Clone, Copy)]
