@@ -12,7 +12,7 @@ const N: usize = 512;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     compiled::available()?;
-    let compiler = compiled::compiler(true);
+    let compiler = compiled::compiler(true, compiled::Kept::Not);
     let gpus = [
         ("interpreted", Gpu::with_options(&H200, Options::from_env())),
         ("compiled", Gpu::with_options(&H200, Options { compiler: Some(compiler), ..Options::from_env() })),

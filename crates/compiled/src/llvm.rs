@@ -1,16 +1,13 @@
-//! The toolchain's LLVM: text of its IR → machine code for this processor, in memory.
-//!
-//! The code is linked by ORC, whose memory manager writes it into pages that are writable, and makes them executable and not
-//! writable any more before it gives an address.
+//! The toolchain's LLVM: text of its IR → machine code for this processor, as an object file.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use llvm_library::Library;
+use llvm_library::{Library, LlvmError};
 
-use crate::Unavailable;
+use crate::{Unavailable, beside};
 
 type Ref = *mut c_void;
 
@@ -57,7 +54,6 @@ functions! {
     fn InitializeX86Target();
     fn InitializeX86TargetMC();
     fn InitializeX86AsmPrinter();
-    fn GetDefaultTargetTriple() -> *mut c_char;
     fn GetHostCPUName() -> *mut c_char;
     fn GetHostCPUFeatures() -> *mut c_char;
     fn GetTargetFromTriple(*const c_char, *mut Ref, *mut *mut c_char) -> c_int;
@@ -66,13 +62,6 @@ functions! {
     fn DisposeTargetData(Ref);
     fn DisposeTargetMachine(Ref);
     fn TargetMachineEmitToMemoryBuffer(Ref, Ref, c_uint, *mut *mut c_char, *mut Ref) -> c_int;
-    fn OrcCreateLLJIT(*mut Ref, Ref) -> Ref;
-    fn OrcLLJITGetMainJITDylib(Ref) -> Ref;
-    fn OrcJITDylibCreateResourceTracker(Ref) -> Ref;
-    fn OrcLLJITAddObjectFileWithRT(Ref, Ref, Ref) -> Ref;
-    fn OrcLLJITLookup(Ref, *mut u64, *const c_char) -> Ref;
-    fn OrcResourceTrackerRemove(Ref) -> Ref;
-    fn OrcReleaseResourceTracker(Ref);
 }
 
 /// `LLVMCodeGenLevelDefault`, `LLVMRelocPIC`, `LLVMCodeModelDefault`, `LLVMObjectFile`
@@ -80,6 +69,9 @@ const CODE_GENERATION: c_uint = 2;
 const POSITION_INDEPENDENT: c_uint = 2;
 const CODE_MODEL: c_uint = 0;
 const OBJECT_FILE: c_uint = 1;
+
+/// What object files are made for: ELF, on whatever system, since `link` reads them.
+const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
 
 /// What is done to the code: registers become values, and what is there twice is computed once. Nothing here needs to be
 /// made vectors or moved out of loops, which takes long.
@@ -89,58 +81,44 @@ const PASSES: &CStr =
 /// LLVM, opened once for the process.
 pub struct Llvm {
     api: Api,
-    triple: CString,
     processor: CString,
     features: CString,
     target: Ref,
-    jit: Ref,
 }
 
-// SAFETY: the target is constant, the JIT has its own locks; all else is made for each compilation.
+// SAFETY: the target is constant; all else is made for each compilation.
 unsafe impl Send for Llvm {}
 // SAFETY: as above.
 unsafe impl Sync for Llvm {}
 
 /// Why a text did not become code. It is a mistake of the compiler.
 #[derive(Debug, thiserror::Error)]
-#[error("LLVM refused the code of `{name}`: {message}")]
-pub struct Refused {
-    name: String,
-    message: String,
+#[error("LLVM refused the code: {0}")]
+pub struct Refused(String);
+
+/// Where the library is. It is not opened for this.
+pub fn library() -> Result<&'static Path, &'static LlvmError> {
+    static LIBRARY: OnceLock<Result<PathBuf, LlvmError>> = OnceLock::new();
+    LIBRARY.get_or_init(llvm_library::installed).as_ref().map(PathBuf::as_path)
 }
 
-/// Code in memory, until it is dropped.
-pub struct Placed {
-    llvm: &'static Llvm,
-    tracker: Ref,
-    pub address: u64,
-}
-
-// SAFETY: the tracker is used once, when the code goes; the JIT has its own locks.
-unsafe impl Send for Placed {}
-// SAFETY: as above.
-unsafe impl Sync for Placed {}
-
-impl Drop for Placed {
-    fn drop(&mut self) {
-        let api = &self.llvm.api;
-        // SAFETY: the tracker is live, and nobody runs the code any more.
-        unsafe {
-            self.llvm.message((api.OrcResourceTrackerRemove)(self.tracker));
-            (api.OrcReleaseResourceTracker)(self.tracker);
-        }
-    }
+/// What code depends on beside its text: what is done to it, and by which library.
+pub fn conditions(library: &Path) -> Vec<u8> {
+    let said = format!("{TRIPLE:?} {PASSES:?} {CODE_GENERATION} {POSITION_INDEPENDENT} {CODE_MODEL} ");
+    [said.into_bytes(), llvm_library::cache::identity(library)].concat()
 }
 
 impl Llvm {
     /// The one of the process.
     pub fn get() -> Result<&'static Self, &'static Unavailable> {
         static LLVM: OnceLock<Result<Llvm, Unavailable>> = OnceLock::new();
-        LLVM.get_or_init(Self::open).as_ref()
+        LLVM.get_or_init(|| Self::open(library().map_err(|why| Unavailable::Library(why.to_string()))?))
+            .as_ref()
     }
 
-    fn open() -> Result<Self, Unavailable> {
-        let api = llvm_library::open(&llvm_library::installed()?, Api::of)?;
+    fn open(path: &Path) -> Result<Self, Unavailable> {
+        let api = llvm_library::open(path, Api::of).map_err(|why| Unavailable::Library(why.to_string()))?;
+        beside::end_before_llvm();
         // SAFETY: the calls are as the C header has them; texts that LLVM made are copied and given back.
         unsafe {
             (api.InitializeX86TargetInfo)();
@@ -152,29 +130,13 @@ impl Llvm {
                 (api.DisposeMessage)(text);
                 copy
             };
-            let triple = owned((api.GetDefaultTargetTriple)());
             let (processor, features) = (owned((api.GetHostCPUName)()), owned((api.GetHostCPUFeatures)()));
             let (mut target, mut message) = (null_mut(), null_mut());
-            if (api.GetTargetFromTriple)(triple.as_ptr(), &mut target, &mut message) != 0 {
+            if (api.GetTargetFromTriple)(TRIPLE.as_ptr(), &mut target, &mut message) != 0 {
                 return Err(Unavailable::Llvm(owned(message).to_string_lossy().into_owned()));
             }
-            let mut jit = null_mut();
-            let error = (api.OrcCreateLLJIT)(&mut jit, null_mut());
-            let llvm = Llvm { api, triple, processor, features, target, jit };
-            llvm.message(error).map_or(Ok(llvm), |message| Err(Unavailable::Llvm(message)))
+            Ok(Llvm { api, processor, features, target })
         }
-    }
-
-    /// Whether the processor has a feature, by LLVM's name.
-    pub fn has(&self, feature: &str) -> bool {
-        let features = self.features.to_string_lossy();
-        features.split(',').any(|found| found.strip_prefix('+') == Some(feature))
-    }
-
-    /// A name that no other function of the process has.
-    pub fn new_name(&self) -> String {
-        static NAMES: AtomicU64 = AtomicU64::new(0);
-        format!("stretch_{}", NAMES.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The message of an error, which is used up.
@@ -192,9 +154,8 @@ impl Llvm {
     }
 
     /// The machine code of a text, as an object file.
-    pub fn object(&self, name: &str, text: &str) -> Result<Vec<u8>, Refused> {
+    pub fn object(&self, text: &str) -> Result<Vec<u8>, Refused> {
         let api = &self.api;
-        let refused = |message: String| Refused { name: name.to_owned(), message };
         // SAFETY: the calls are as the C header has them; what is made here is given back in the reverse order.
         unsafe {
             let context = (api.ContextCreate)();
@@ -203,9 +164,9 @@ impl Llvm {
             let (mut module, mut message) = (null_mut(), null_mut());
             // Uses the buffer up.
             let done = if (api.ParseIRInContext)(context, buffer, &mut module, &mut message) != 0 {
-                Err(refused(self.taken(message)))
+                Err(Refused(self.taken(message)))
             } else {
-                let done = self.emitted(module).map_err(refused);
+                let done = self.emitted(module).map_err(Refused);
                 (api.DisposeModule)(module);
                 done
             };
@@ -222,7 +183,7 @@ impl Llvm {
         unsafe {
             let machine = (api.CreateTargetMachine)(
                 self.target,
-                self.triple.as_ptr(),
+                TRIPLE.as_ptr(),
                 self.processor.as_ptr(),
                 self.features.as_ptr(),
                 CODE_GENERATION,
@@ -230,7 +191,7 @@ impl Llvm {
                 CODE_MODEL,
             );
             let layout = (api.CreateTargetDataLayout)(machine);
-            (api.SetTarget)(module, self.triple.as_ptr());
+            (api.SetTarget)(module, TRIPLE.as_ptr());
             (api.SetModuleDataLayout)(module, layout);
             (api.DisposeTargetData)(layout);
             let options = (api.CreatePassBuilderOptions)();
@@ -272,30 +233,6 @@ impl Llvm {
             let text = CStr::from_ptr(message).to_string_lossy().into_owned();
             (self.api.DisposeMessage)(message);
             text
-        }
-    }
-
-    /// Puts an object file into memory, and finds the function of that name in it.
-    pub fn place(&'static self, name: &str, object: &[u8]) -> Result<Placed, Refused> {
-        let api = &self.api;
-        let refused = |message: String| Refused { name: name.to_owned(), message };
-        let symbol = CString::new(name).map_err(|error| refused(error.to_string()))?;
-        // SAFETY: the calls are as the C header has them.
-        unsafe {
-            let tracker = (api.OrcJITDylibCreateResourceTracker)((api.OrcLLJITGetMainJITDylib)(self.jit));
-            let mut placed = Placed { llvm: self, tracker, address: 0 };
-            let buffer = (api.CreateMemoryBufferWithMemoryRangeCopy)(
-                object.as_ptr().cast(),
-                object.len(),
-                c"".as_ptr(),
-            );
-            // Uses the buffer up.
-            let added = (api.OrcLLJITAddObjectFileWithRT)(self.jit, tracker, buffer);
-            if let Some(message) = self.message(added) {
-                return Err(refused(message));
-            }
-            let found = (api.OrcLLJITLookup)(self.jit, &mut placed.address, symbol.as_ptr());
-            self.message(found).map_or(Ok(placed), |message| Err(refused(message)))
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use compiled::Kept;
 use virtual_gpu::stretch::Compiler;
 
 use crate::choice::ChoiceError;
@@ -39,7 +40,7 @@ impl Execution {
         // Without being asked for there is no need to look for LLVM before a kernel is worth it.
         match std::env::var("WARPSMITH_EXECUTION").unwrap_or_default().trim() {
             "interpreted" => None,
-            given => Some(compiled::compiler(given == "compiled")),
+            given => Some(compiled::compiler(given == "compiled", Kept::AsUsual)),
         }
     }
 }

@@ -1,6 +1,9 @@
-//! The LLVM inside the toolchain: where it is, whether it is one that is known here, and how it is opened.
+//! The LLVM inside the toolchain: where it is, whether it is one that is known here, how it is opened, and a folder for what it
+//! made.
 //!
 //! The library is opened here for the builder of device code and for the compiler of the virtual GPU's programs.
+
+pub mod cache;
 
 pub use libloading::{Error, Library};
 

@@ -18,7 +18,7 @@ pub struct Module(pub(crate) Arc<ModuleData>);
 pub(crate) struct ModuleData {
     pub code: Arc<Code>,
     pub evaluations: Evaluations,
-    pub compiled: Compiled,
+    pub compiled: Arc<Compiled>,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
     /// Handles of texture and surface references, by name.
@@ -130,6 +130,11 @@ impl Kernel {
     /// Its parameters, in order.
     pub fn params(&self) -> &[Param] {
         &self.code().params
+    }
+
+    /// Whether there is machine code of it, which launches run that nobody watches.
+    pub fn is_compiled(&self) -> bool {
+        self.module.0.compiled.of(self.code().function).is_some()
     }
 
     /// Bytes of the parameter block that [`crate::Gpu::launch`] wants.

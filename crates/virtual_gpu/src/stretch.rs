@@ -12,8 +12,8 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 pub use crate::form::access::{AddressOperand, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
@@ -31,11 +31,62 @@ pub use crate::form::registers::{NONE, Row, Slot};
 /// The code must do to the rows of a frame, to memory and to [`State`] what the interpreter would do in its place, and reach
 /// no other memory.
 pub unsafe trait Compiler: fmt::Debug + Send + Sync {
-    /// How many operations of a kernel the interpreter runs before it is worth compiling.
+    /// How many operations of a kernel the interpreter runs before the compiler is asked for it.
     fn patience(&self, function: &Function<'_>) -> u64;
 
-    /// Compiles a function; `None` if it stays with the interpreter.
-    fn compile(&self, function: &Function<'_>) -> Option<Stretches>;
+    /// Compiles what a task asks for: at once, or on a thread of its own while the interpreter goes on. When the code is there
+    /// makes no difference to results and counters.
+    fn compile(&self, task: Task);
+}
+
+/// A function that is to be compiled.
+#[derive(Debug)]
+pub struct Task {
+    code: Arc<Code>,
+    compiled: Arc<Compiled>,
+    function: u32,
+    executed: u64,
+}
+
+/// What came of a [`Task`].
+#[derive(Debug)]
+pub enum Answer {
+    /// The code.
+    Code(Stretches),
+    /// Nothing yet: the task comes again when so many operations of the function have run in all.
+    Later(u64),
+    /// The function stays with the interpreter.
+    Never,
+}
+
+impl Task {
+    /// What is to be compiled.
+    pub fn function(&self) -> Function<'_> {
+        Function::new(&self.code, self.function)
+    }
+
+    /// How many operations of it have run.
+    pub fn executed(&self) -> u64 {
+        self.executed
+    }
+
+    /// Whether its module is still there.
+    pub fn is_wanted(&self) -> bool {
+        Arc::strong_count(&self.compiled) > 1
+    }
+
+    /// Ends the task. One that is dropped leaves the function with the interpreter.
+    pub fn answer(self, answer: Answer) {
+        let progress = &self.compiled.0[self.function as usize];
+        match answer {
+            Answer::Code(stretches) => {
+                // The task is the only one of its function.
+                let _ = progress.made.set(stretches);
+            }
+            Answer::Later(operations) => progress.asked_after.store(operations, Ordering::Relaxed),
+            Answer::Never => {}
+        }
+    }
 }
 
 /// The machine code of a function.
@@ -220,34 +271,47 @@ pub(crate) struct Compiled(Box<[Progress]>);
 struct Progress {
     /// Operations that launches of it have run, before it was compiled.
     executed: AtomicU64,
-    /// Somebody compiles it, or has done so.
-    begun: AtomicBool,
-    made: OnceLock<Option<Stretches>>,
+    /// The compiler is asked after so many of them: [`UNKNOWN`] before somebody looked, [`ASKED`] while it works and when it
+    /// is done.
+    asked_after: AtomicU64,
+    made: OnceLock<Stretches>,
 }
+
+const UNKNOWN: u64 = 0;
+const ASKED: u64 = u64::MAX;
 
 impl Compiled {
     /// Nothing yet, of so many functions.
-    pub fn none(functions: usize) -> Self {
-        Compiled((0..functions).map(|_| Progress::default()).collect())
+    pub fn none(functions: usize) -> Arc<Self> {
+        Arc::new(Compiled((0..functions).map(|_| Progress::default()).collect()))
     }
 
     /// The machine code of a function, if it is there.
     pub fn of(&self, function: u32) -> Option<&Stretches> {
-        self.0[function as usize].made.get()?.as_ref()
+        self.0[function as usize].made.get()
     }
 
-    /// Launches of a function have run so many more operations: it is compiled if that is worth it. Who asks meanwhile goes
-    /// on without.
-    pub fn count(&self, compiler: &dyn Compiler, code: &Code, function: u32, executed: u64) {
+    /// Launches of a function have run so many more operations: the compiler is asked for it if that is worth it.
+    pub fn count(self: &Arc<Self>, compiler: &dyn Compiler, code: &Arc<Code>, function: u32, executed: u64) {
         let progress = &self.0[function as usize];
-        if progress.begun.load(Ordering::Relaxed) {
+        let asked_after = progress.asked_after.load(Ordering::Relaxed);
+        if asked_after == ASKED {
             return;
         }
-        let before = progress.executed.fetch_add(executed, Ordering::Relaxed);
-        let function = Function::new(code, function);
-        if before + executed >= compiler.patience(&function) && !progress.begun.swap(true, Ordering::Relaxed)
-        {
-            let _ = progress.made.set(compiler.compile(&function));
+        let executed = progress.executed.fetch_add(executed, Ordering::Relaxed) + executed;
+        let patience = match asked_after {
+            UNKNOWN => compiler.patience(&Function::new(code, function)),
+            known => known,
+        };
+        let becomes = if executed < patience { patience } else { ASKED };
+        if becomes == asked_after {
+            return;
+        }
+        let order = Ordering::Relaxed;
+        let first = progress.asked_after.compare_exchange(asked_after, becomes, order, order).is_ok();
+        if first && becomes == ASKED {
+            let (code, compiled) = (code.clone(), self.clone());
+            compiler.compile(Task { code, compiled, function, executed });
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::form::program::{Code, KernelCode};
 use crate::form::registers::Regs;
 use crate::launch::Launch;
 use crate::memory::View;
+use crate::module::ModuleData;
 use crate::observer::BlockObserver;
-use crate::stretch::{Compiled, Compiler, Stretches};
+use crate::stretch::{Compiler, Stretches};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -19,8 +20,8 @@ pub(crate) struct LaunchContext<'a> {
     pub gpu: &'a Gpu,
     pub code: &'a Code,
     pub evaluations: &'a Evaluations,
-    /// What of the module is compiled, if launches like this one run that.
-    pub compiled: Option<(&'a dyn Compiler, &'a Compiled)>,
+    /// What compiles the module, and what of it is compiled, if launches like this one run that.
+    pub compiled: Option<(&'a dyn Compiler, &'a ModuleData)>,
     pub kernel: &'a KernelCode,
     pub launch: Launch,
     pub params: &'a [u8],
@@ -105,8 +106,8 @@ pub(crate) struct Cx<'a, O> {
 impl LaunchContext<'_> {
     /// So many more operations were executed.
     pub fn count(&self, executed: u64) {
-        if let Some((compiler, compiled)) = self.compiled {
-            compiled.count(compiler, self.code, self.kernel.function, executed);
+        if let Some((compiler, module)) = self.compiled {
+            module.compiled.count(compiler, &module.code, self.kernel.function, executed);
         }
     }
 }
@@ -114,11 +115,11 @@ impl LaunchContext<'_> {
 impl<'a, O: BlockObserver> Cx<'a, O> {
     /// The kernel's machine code, if it is there and nobody has to see what becomes of each operation.
     pub fn stretches(&self) -> Option<&'a Stretches> {
-        let (_, compiled) = self.launch.compiled?;
+        let (_, module) = self.launch.compiled?;
         if self.block.changes.is_some() || self.block.watch.is_some() {
             return None;
         }
-        compiled.of(self.launch.kernel.function)
+        module.compiled.of(self.launch.kernel.function)
     }
 
     /// The same without the observer's type, for operations that are not generic over it.

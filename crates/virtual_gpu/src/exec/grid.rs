@@ -98,7 +98,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         gpu,
         code: kernel.module().code(),
         evaluations: &kernel.module().0.evaluations,
-        compiled: compiler.map(|compiler| (compiler, &kernel.module().0.compiled)),
+        compiled: compiler.map(|compiler| (compiler, &*kernel.module().0)),
         kernel: code,
         launch: *launch,
         params: params.bytes(),

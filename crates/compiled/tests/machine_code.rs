@@ -1,0 +1,282 @@
+//! Where machine code comes from, where it lies, and when it goes.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use compiled::Kept;
+use gpu_model::chips::H200;
+use llvm_library::cache::Cache;
+use virtual_gpu::stretch::Compiler;
+use virtual_gpu::{Gpu, Kernel, Launch, Options};
+
+/// Each thread turns `turns` times, and leaves what it computed and what its clock shows then. `salt` makes other code.
+fn turning(salt: u32) -> String {
+    format!(
+        ".version 8.3 .target sm_90 .address_size 64
+        .visible .entry turning(.param .u64 out, .param .u32 turns)
+        {{
+            .reg .pred %p; .reg .b32 %n, %x, %t, %c; .reg .b64 %o, %a;
+            ld.param.u64 %o, [out];
+            ld.param.u32 %n, [turns];
+            mov.u32 %t, %tid.x;
+            mov.u32 %x, {salt};
+        $turn:
+            mad.lo.u32 %x, %x, 1664525, %t;
+            shr.u32 %c, %x, 7;
+            xor.b32 %x, %x, %c;
+            sub.u32 %n, %n, 1;
+            setp.ne.u32 %p, %n, 0;
+            @%p bra $turn;
+            mov.u32 %c, %clock;
+            mul.wide.u32 %a, %t, 8;
+            add.u64 %o, %o, %a;
+            st.global.v2.u32 [%o], {{%x, %c}};
+            ret;
+        }}"
+    )
+}
+
+const THREADS: u32 = 64;
+
+struct Turning {
+    gpu: Gpu,
+    kernel: Kernel,
+    out: u64,
+}
+
+impl Turning {
+    fn new(salt: u32, compiler: Option<Arc<dyn Compiler>>) -> Self {
+        let gpu = Gpu::with_options(&H200, Options { threads: 1, compiler, ..Options::default() });
+        let kernel = gpu.load(&turning(salt)).unwrap().kernel("turning").unwrap();
+        let out = gpu.memory().alloc((8 * THREADS).into()).unwrap();
+        Turning { gpu, kernel, out }
+    }
+
+    fn run(&self, turns: u32) -> Vec<u8> {
+        let params = [&self.out.to_le_bytes()[..], &turns.to_le_bytes()].concat();
+        self.gpu.launch(&self.kernel, &Launch::new(1, THREADS), &params, &mut ()).unwrap();
+        let mut left = vec![0; 8 * THREADS as usize];
+        self.gpu.memory().read(self.out, &mut left).unwrap();
+        left
+    }
+
+    /// Runs it until its code is there, for ten seconds at most.
+    fn is_compiled_soon(&self, turns: u32) -> bool {
+        let started = Instant::now();
+        while !self.kernel.is_compiled() && started.elapsed() < Duration::from_secs(10) {
+            self.run(turns);
+        }
+        self.kernel.is_compiled()
+    }
+}
+
+fn needs_llvm() {
+    if let Err(why) = compiled::available() {
+        panic!("{why}");
+    }
+}
+
+#[test]
+fn code_that_comes_while_a_kernel_runs_changes_nothing() {
+    needs_llvm();
+    let expected = Turning::new(1, None).run(1 << 20);
+    let beside = Turning::new(1, Some(compiled::compiler(false, Kept::Not)));
+    assert_eq!(beside.run(1 << 20), expected, "the code comes on the way, or later");
+    assert!(beside.is_compiled_soon(1 << 20));
+    assert_eq!(beside.run(1 << 20), expected, "from the start");
+}
+
+/// Files of a folder.
+fn entries(folder: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn what_was_made_before_is_used_before_it_would_be_made() {
+    needs_llvm();
+    let folder = tempfile::tempdir().unwrap();
+    let kept = || Kept::In(Cache::new(folder.path().into(), 1 << 20));
+    // Too short to be worth compiling, long enough to be worth a look.
+    let turns = 3000;
+    let first = Turning::new(2, Some(compiled::compiler(false, kept())));
+    let expected = first.run(turns);
+    assert!(!first.kernel.is_compiled() && entries(&folder).is_empty());
+    assert!(first.is_compiled_soon(turns));
+    assert_eq!(entries(&folder).len(), 1);
+    let second = Turning::new(2, Some(compiled::compiler(false, kept())));
+    let runs = (0..1000).take_while(|_| {
+        assert_eq!(second.run(turns), expected);
+        std::thread::sleep(Duration::from_millis(10));
+        !second.kernel.is_compiled()
+    });
+    // It is looked for on a thread beside, so not when it is found is tested here, but that nothing is compiled for it.
+    assert!(runs.count() < 1000);
+    assert_eq!(entries(&folder).len(), 1);
+}
+
+#[test]
+fn a_damaged_entry_is_made_anew() {
+    needs_llvm();
+    let folder = tempfile::tempdir().unwrap();
+    let run = || {
+        let turning = Turning::new(
+            3,
+            Some(compiled::compiler(true, Kept::In(Cache::new(folder.path().into(), 1 << 20)))),
+        );
+        let left = turning.run(100);
+        assert!(turning.kernel.is_compiled());
+        left
+    };
+    let expected = run();
+    let [path] = &entries(&folder)[..] else { panic!("one entry") };
+    let whole = fs::read(path).unwrap();
+    for at in [0, 20, 40, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        fs::write(path, &damaged).unwrap();
+        assert_eq!(run(), expected);
+        assert!(fs::read(path).unwrap() == whole, "byte {at}: it is whole again");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_no_failure() {
+    needs_llvm();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let kept = Kept::In(Cache::new(file.join("below"), 1 << 20));
+    let turning = Turning::new(4, Some(compiled::compiler(true, kept)));
+    assert_eq!(turning.run(100), Turning::new(4, None).run(100));
+    assert!(turning.kernel.is_compiled());
+}
+
+/// Each thread loads so many vectors before it stores the first.
+fn holding(vectors: u32) -> String {
+    let loads: String = (0..vectors)
+        .map(|i| {
+            format!(
+                "ld.global.v4.u32 {{%r{}, %r{}, %r{}, %r{}}}, [%a+{}];\n",
+                4 * i,
+                4 * i + 1,
+                4 * i + 2,
+                4 * i + 3,
+                1024 * i
+            )
+        })
+        .collect();
+    let stores: String = (0..vectors)
+        .map(|i| {
+            format!(
+                "st.global.v4.u32 [%a+{}], {{%r{}, %r{}, %r{}, %r{}}};\n",
+                1024 * (vectors - 1 - i),
+                4 * i,
+                4 * i + 1,
+                4 * i + 2,
+                4 * i + 3
+            )
+        })
+        .collect();
+    format!(
+        ".version 8.3 .target sm_90 .address_size 64
+        .visible .entry holding(.param .u64 data)
+        {{
+            .reg .b32 %t, %r<{}>; .reg .b64 %a, %b;
+            ld.param.u64 %a, [data];
+            mov.u32 %t, %tid.x;
+            mul.wide.u32 %b, %t, 16;
+            add.u64 %a, %a, %b;
+            {loads}{stores}
+            ret;
+        }}",
+        4 * vectors
+    )
+}
+
+#[test]
+fn code_that_wants_much_stack_is_left_to_the_interpreter() {
+    needs_llvm();
+    for (vectors, is_compiled) in [(16, true), (160, false)] {
+        let run = |compiler| {
+            let gpu = Gpu::with_options(&H200, Options { threads: 2, compiler, ..Options::default() });
+            let kernel = gpu.load(&holding(vectors)).unwrap().kernel("holding").unwrap();
+            let mut bytes: Vec<u8> = (0..1024 * vectors).map(|i| (i % 251) as u8).collect();
+            let data = gpu.memory().alloc(bytes.len() as u64).unwrap();
+            gpu.memory().write(data, &bytes).unwrap();
+            gpu.launch(&kernel, &Launch::new(1, THREADS), &data.to_le_bytes(), &mut ()).unwrap();
+            gpu.memory().read(data, &mut bytes).unwrap();
+            (bytes, kernel.is_compiled())
+        };
+        let (expected, _) = run(None);
+        let (found, compiled) = run(Some(compiled::compiler(true, Kept::Not)));
+        assert!(found == expected, "{vectors} vectors");
+        assert_eq!(compiled, is_compiled, "{vectors} vectors");
+    }
+}
+
+/// How the process's memory is mapped: rights, and whether it is of no file.
+#[cfg(target_os = "linux")]
+fn mapped() -> Vec<(String, bool)> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let fields = maps.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    fields.map(|fields| (fields[1].to_owned(), fields.len() < 6)).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_writable_and_executable_while_code_is_made_and_runs() {
+    needs_llvm();
+    let done = AtomicBool::new(false);
+    let mut seen = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for salt in 10..14 {
+                let turning = Turning::new(salt, Some(compiled::compiler(true, Kept::Not)));
+                turning.run(1 << 20);
+                assert!(turning.kernel.is_compiled());
+            }
+            done.store(true, Ordering::Release);
+        });
+        while !done.load(Ordering::Acquire) {
+            for (rights, is_no_file) in mapped() {
+                assert!(!(rights.contains('w') && rights.contains('x')), "{rights}");
+                seen += u32::from(is_no_file && rights.starts_with("r-x"));
+            }
+        }
+    });
+    assert!(seen > 0, "the code was there to be looked at");
+}
+
+/// Bytes that the process has in memory.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").unwrap();
+    4096 * pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+}
+
+/// `COMPILED_MODULES=10000 cargo test -p compiled --test machine_code modules -- --nocapture` says how much it is after so
+/// many.
+#[cfg(target_os = "linux")]
+#[test]
+fn modules_that_are_gone_leave_no_memory_behind() {
+    needs_llvm();
+    let modules = std::env::var("COMPILED_MODULES").ok().and_then(|n| n.parse().ok()).unwrap_or(120);
+    let mut after_some = 0;
+    for salt in 0..modules {
+        let turning = Turning::new(100 + salt, Some(compiled::compiler(true, Kept::Not)));
+        turning.run(10);
+        assert!(turning.kernel.is_compiled());
+        drop(turning);
+        if salt == modules / 4 {
+            after_some = resident();
+        }
+        if (salt + 1).is_multiple_of(1000) {
+            println!("{:6.1} MiB after {} modules", resident() as f64 / f64::from(1 << 20), salt + 1);
+        }
+    }
+    let grown = resident().saturating_sub(after_some);
+    // Other tests of this file run beside it.
+    assert!(grown < 64 << 20, "{grown} bytes more after {modules} modules than after a quarter of them");
+}
