@@ -1,0 +1,98 @@
+//! Random programs with branches, loops, calls, barriers and memory: compiled against interpreted.
+//!
+//! Everything that a program can leave behind is compared: its output, what its clock showed, which counts the operations
+//! that its warp had run, how it faulted, and what a profiler counted of it. Warps race on shared memory, so the order of
+//! their turns shows, too.
+//!
+//! `COMPILED_PROGRAMS=100000 cargo test -p compiled --test random` runs so many, from `COMPILED_FIRST` on.
+
+mod memory;
+mod program;
+mod source;
+
+use std::sync::Arc;
+
+use gpu_model::chips::H200;
+use virtual_gpu::profiler::{LaunchProfile, Profiler};
+use virtual_gpu::stretch::Compiler;
+use virtual_gpu::{Gpu, Launch, Options, Watch};
+
+use memory::GLOBAL;
+use program::{OUTPUT, Program};
+
+/// What a program leaves behind, how it faulted, and whether it was compiled.
+struct Left {
+    compiled: bool,
+    fault: Option<String>,
+    outputs: Vec<u8>,
+    everybodys: Vec<u8>,
+}
+
+fn left_by<O: Watch>(compiler: Option<Arc<dyn Compiler>>, program: &Program, observer: &mut O) -> Left {
+    let refused = |error| panic!("{error}\n{}", program.ptx);
+    // A program of which a lane waits for one that has ended does not end by itself.
+    let options = Options { threads: 1, compiler, watchdog: Some(1 << 20), ..Options::default() };
+    let gpu = Gpu::with_options(&H200, options);
+    let module = gpu.load(&program.ptx).unwrap_or_else(refused);
+    let kernel = module.kernel("program").expect("it has that kernel");
+    let mut outputs = vec![0; (program.blocks * program.threads * OUTPUT) as usize];
+    let mut everybodys = vec![3; GLOBAL as usize];
+    let memory = gpu.memory();
+    let [to, shared] = [&outputs, &everybodys].map(|bytes| {
+        let place = memory.alloc(bytes.len() as u64).expect("there is room");
+        memory.write(place, bytes).expect("it is there");
+        place
+    });
+    let params = [&to.to_le_bytes()[..], &shared.to_le_bytes(), &77u32.to_le_bytes()].concat();
+    let launch = Launch::new(program.blocks, program.threads);
+    let fault = gpu.launch(&kernel, &launch, &params, observer).err().map(|fault| fault.to_string());
+    memory.read(to, &mut outputs).expect("it is there");
+    memory.read(shared, &mut everybodys).expect("it is there");
+    Left { compiled: kernel.is_compiled(), fault, outputs, everybodys }
+}
+
+fn profiled(compiler: Option<Arc<dyn Compiler>>, program: &Program) -> (Left, LaunchProfile) {
+    let mut profiler = Profiler::new();
+    let left = left_by(compiler, program, &mut profiler);
+    (left, profiler.finish())
+}
+
+fn compare(seed: u64, program: &Program, expected: &Left, found: &Left) {
+    let ptx = &program.ptx;
+    assert_eq!(expected.fault, found.fault, "program {seed}\n{ptx}");
+    if let Some(at) = (0..expected.outputs.len()).find(|&at| expected.outputs[at] != found.outputs[at]) {
+        let (thread, byte) = (at as u32 / OUTPUT, at as u32 % OUTPUT);
+        panic!("program {seed} differs in thread {thread}, byte {byte}\n{ptx}");
+    }
+    if let Some(at) = (0..GLOBAL as usize).find(|&at| expected.everybodys[at] != found.everybodys[at]) {
+        panic!("program {seed} differs in byte {at} of what all blocks share\n{ptx}");
+    }
+}
+
+#[test]
+fn random_programs_do_what_the_interpreter_does() {
+    if let Err(why) = compiled::available() {
+        panic!("{why}");
+    }
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let (first, count) = (number("COMPILED_FIRST").unwrap_or(0), number("COMPILED_PROGRAMS").unwrap_or(30));
+    let compiler = compiled::compiler(true, compiled::Kept::Not);
+    let mut faulted = 0;
+    for seed in first..first + count {
+        let program = program::of(seed);
+        let expected = left_by(None, &program, &mut ());
+        let found = left_by(Some(compiler.clone()), &program, &mut ());
+        assert!(found.compiled, "program {seed} is compiled\n{}", program.ptx);
+        compare(seed, &program, &expected, &found);
+        faulted += u64::from(expected.fault.is_some());
+        // Counting takes long: a few show as much.
+        if seed % 4 == 0 {
+            let expected = profiled(None, &program);
+            let found = profiled(Some(compiler.clone()), &program);
+            compare(seed, &program, &expected.0, &found.0);
+            assert_eq!(expected.1, found.1, "program {seed}\n{}", program.ptx);
+        }
+    }
+    assert!(faulted <= 1 + count / 4, "{faulted} of {count} fault");
+    println!("programs {first} to {}, {faulted} of which fault", first + count - 1);
+}
