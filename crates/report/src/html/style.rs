@@ -84,9 +84,10 @@ dd{margin:0}
 @media (max-width:40rem){
 th,td{padding-inline:.35rem}
 #summary thead,.source thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-#summary tr{display:grid;grid-template-columns:1fr 1.5fr 1fr 1fr;gap:0 .5rem;padding:.4rem .6rem;border-top:1px solid var(--rule)}
+#summary tr{display:grid;grid-template-columns:repeat(3,1fr);gap:0 .5rem;padding:.4rem .6rem;border-top:1px solid var(--rule)}
 #summary :is(th,td),.source :is(th,td){border:0;padding:0;text-align:left;white-space:normal;min-width:0}
 #summary td{font-size:.85rem;overflow-wrap:anywhere}
+#summary .family td:last-child{display:none}
 #summary tbody th{grid-column:1/-1;overflow-wrap:anywhere}
 #summary .family~.kernel th{padding-left:0}
 #roofline tbody th{white-space:normal}
