@@ -15,7 +15,7 @@ pub fn occupancy(found: &Occupancy, sm: &SmLimits, width: usize, paint: Paint) -
     let rows = [
         (Resource::Warps, found.blocks * found.needs.threads.div_ceil(32), sm.warps, "warps"),
         (Resource::Registers, found.blocks * found.registers_per_block, sm.registers, "registers"),
-        (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared, "shared memory"),
+        (Resource::SharedMemory, found.blocks * found.shared_per_block, sm.shared, "of shared memory"),
         (Resource::Blocks, found.blocks, sm.blocks, "block slots"),
     ];
     for (resource, used, total, unit) in rows {
