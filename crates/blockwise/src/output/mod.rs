@@ -9,6 +9,9 @@ macro_rules! writes {
     ($output:ident: $(impl[$($generics:tt)*] $map:ty, $at:ty: |$block:ident, $t:ident, $extent:pat_param, $visit:ident| $walk:expr;)*) => {$(
         impl<T: Element, $($generics)*> $output<T, $map> {
             /// Each thread writes its own elements, from their places. Beyond the output nothing is computed.
+            ///
+            /// The closure is given an element's index in the slice; in a matrix its row and column *within the block's tile*, as
+            /// a tile's own closures are: `block.y()` and `block.x()` say how many tiles come before.
             #[inline(always)]
             pub fn write<const W: usize, const H: usize, const D: usize>(
                 &mut self,
