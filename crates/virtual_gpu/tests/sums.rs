@@ -15,6 +15,7 @@ fn run(body: &str, words: usize) -> Vec<u32> {
          {{ .reg .u32 a, b; ld.param.u32 a, x[i]; ld.param.u32 b, x[3]; add.u32 sum, a, b; ret; }}\n\
          .visible .entry k(.param .u64 out, .param .u32 given[4], .param .u32 two) {{\n\
          .reg .b64 %out, %far, %rd<9>; .reg .b32 %r<9>, %two; .reg .s16 %less; .reg .u16 %h<4>; .reg .pred %p<4>;\n\
+         .reg .u32 %u; .reg .s32 %s; .reg .s16 %i; .reg .u8 %c; .reg .s8 %sc; .reg .f32 %f;\n\
          .local .u32 locals[4];\n\
          ld.param.u64 %out, [out]; ld.param.u32 %two, [two]; mov.u64 %far, 1099511627776; mov.b16 %less, -1;\n\
          st.shared.u32 [shared], 40; st.shared.u32 [shared+4], 41; st.shared.u32 [shared+8], 42; st.shared.u32 [shared+12], 43;\n\
@@ -104,4 +105,67 @@ fn elements_of_arrays() {
 fn an_index_with_a_sign() {
     let body = "mov.u64 %rd1, words; mov.u64 %rd2, words[%less]; sub.u64 %rd1, %rd2, %rd1; st.global.u64 [%out], %rd1;";
     assert_eq!(run(body, 2), [4u32.wrapping_neg(), 0]);
+}
+
+/// The 64 bits that a body leaves in `%rd1`.
+fn long(body: &str) -> u64 {
+    let words = run(&format!("{body} st.global.u64 [%out], %rd1;"), 2);
+    u64::from(words[1]) << 32 | u64::from(words[0])
+}
+
+/// Of a register whose width is not the operand's: added in the register's type, then extended by its sign or cut off. The
+/// values are of what ptxas 13.5 makes of each.
+#[test]
+fn a_register_of_another_width() {
+    for (body, expected) in [
+        // Extended, behind the overflow of the register's own type.
+        ("mov.u32 %u, 0xfffffffd; mov.u64 %rd1, %u+5;", 2),
+        ("mov.u32 %u, 0xfffffffd; mov.u64 %rd1, %u+1;", 0xffff_fffe),
+        ("mov.s32 %s, -8; mov.u64 %rd1, %s+5;", -3_i64 as u64),
+        ("mov.s32 %s, 0x7fffffff; mov.u64 %rd1, %s+1;", -0x8000_0000_i64 as u64),
+        ("mov.b32 %r1, 0xfffffff0; mov.u64 %rd1, %r1+5;", 0xffff_fff5),
+        ("mov.u16 %h1, 65533; mov.u64 %rd1, %h1+5;", 2),
+        ("mov.u16 %h1, 65533; mov.u64 %rd1, %h1+65541;", 2),
+        ("mov.s16 %i, -1; mov.u64 %rd1, %i+-5;", -6_i64 as u64),
+        ("mov.s16 %i, 32767; mov.u64 %rd1, %i+1;", -32768_i64 as u64),
+        ("cvt.u8.u32 %c, 253; mov.u64 %rd1, %c+5;", 2),
+        ("cvt.s8.s32 %sc, -1; mov.u64 %rd1, %sc+-3;", -4_i64 as u64),
+        ("cvt.s8.s32 %sc, 127; mov.u64 %rd1, %sc+1;", -128_i64 as u64),
+        ("mov.u64 %rd1, %laneid+-1;", 0xffff_ffff),
+        ("mov.s32 %s, -8; st.global.u64 [%out], %s+5; ld.global.u64 %rd1, [%out];", -3_i64 as u64),
+        ("mov.u16 %h1, 65533; st.global.u64 [%out], %h1+5; ld.global.u64 %rd1, [%out];", 2),
+        ("mov.s32 %s, -8; cvta.global.u64 %rd1, %s+5;", -3_i64 as u64),
+        (
+            "mov.s32 %s, -8; atom.global.add.u64 %rd2, [%out], %s+5; ld.global.u64 %rd1, [%out];",
+            -3_i64 as u64,
+        ),
+        // A conversion's source has the type that the conversion names.
+        ("mov.s32 %s, -8; cvt.u64.u32 %rd1, %s+5;", 0xffff_fffd),
+        ("mov.u32 %u, 0xfffffff8; cvt.s64.s32 %rd1, %u+5;", -3_i64 as u64),
+        ("mov.u32 %u, 0x1ffff; cvt.u64.u16 %rd1, %u+5;", 4),
+        ("mov.u32 %u, 250; cvt.s64.s8 %rd1, %u+1;", -5_i64 as u64),
+        ("mov.s16 %i, -1; cvt.u64.u8 %rd1, %i+-1;", 254),
+        // Cut off.
+        ("mov.u32 %r1, %far+9; cvt.u64.u32 %rd1, %r1;", 9),
+        ("mov.u16 %h1, %far+65537; cvt.u64.u16 %rd1, %h1;", 1),
+        ("mov.u16 %h1, %two+65536; cvt.u64.u16 %rd1, %h1;", 2),
+        ("add.u32 %r1, %far+9, %two; cvt.u64.u32 %rd1, %r1;", 11),
+        ("mul.wide.u16 %r1, %two+65536, %two+1; cvt.u64.u32 %rd1, %r1;", 6),
+        ("st.global.u8 [%out], %far+513; ld.global.u64 %rd1, [%out];", 1),
+        ("shfl.sync.idx.b32 %r1, %far+7, 0, 31, 1; cvt.u64.u32 %rd1, %r1;", 7),
+        // Bits of floats.
+        ("mov.f32 %f, %two+0x3f7ffffe; mov.b32 %r1, %f; cvt.u64.u32 %rd1, %r1;", 0x3f80_0000),
+        (
+            "mov.f32 %f, 0f3F800000; add.f32 %f, %far+0x40000000, %f; mov.b32 %r1, %f; cvt.u64.u32 %rd1, %r1;",
+            0x4040_0000,
+        ),
+        // Whether an address is one of a space is asked of all of it.
+        ("isspacep.global %p1, %far+8; selp.u64 %rd1, 1, 0, %p1;", 1),
+        // Other sums of the same register, and the register itself, in one instruction.
+        ("mov.u32 %r1, 7; mad.wide.u32 %rd1, %r1+1, %r1, %r1+2;", 8 * 7 + 9),
+        ("mov.u64 %rd1, 3; @!%p1 mov.u64 %rd1, %two+1;", 3),
+    ] {
+        let body = format!("setp.ne.u32 %p1, %two, 0; {body}");
+        assert_eq!(long(&body), expected, "{body}");
+    }
 }

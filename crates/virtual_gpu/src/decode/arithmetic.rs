@@ -27,16 +27,27 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     }
 }
 
+/// What a source operand is.
+enum Wanted {
+    /// A value, of which sums of another width become one.
+    Value(ScalarType),
+    /// An amount or a count, which has just this type.
+    Number(ScalarType),
+}
+
 /// Reads the sources, each as `of` says by its place, and then finds the target.
 fn registers(
     d: &mut Decoder<'_>,
     f: &Form<'_>,
     qualifiers: Qualifiers,
     target: ScalarType,
-    of: impl Fn(usize) -> ScalarType,
+    of: impl Fn(usize) -> Wanted,
 ) -> Result<OpKind, Refusal> {
     let [t, sources @ ..] = f.operands else { return Err(Refusal::new("its operands are missing")) };
-    let sources = sources.iter().enumerate().map(|(at, source)| d.source(source, of(at)));
+    let sources = sources.iter().enumerate().map(|(at, source)| match of(at) {
+        Wanted::Value(ty) => d.source(source, ty),
+        Wanted::Number(ty) => d.number(source, ty),
+    });
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     f.arithmetic(qualifiers, &[d.real_target(t, target)?], &sources)
 }
@@ -48,7 +59,7 @@ pub(super) fn uniform(
     qualifiers: Qualifiers,
     ty: ScalarType,
 ) -> Result<OpKind, Refusal> {
-    registers(d, f, qualifiers, ty, |_| ty)
+    registers(d, f, qualifiers, ty, |_| Wanted::Value(ty))
 }
 
 fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
@@ -67,7 +78,7 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         _ => ty,
     };
     let qualifiers = Qualifiers::Integer { ty, half, saturate, relu };
-    registers(d, f, qualifiers, result, |at| if at == 2 { result } else { ty })
+    registers(d, f, qualifiers, result, |at| Wanted::Value(if at == 2 { result } else { ty }))
 }
 
 /// `.cc` writes the carry flag; `addc`, `subc` and `madc` read it.
@@ -101,7 +112,10 @@ fn dot_product(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal>
     }
     let signed = [f.modifiers.ty()?.is_signed(), f.modifiers.ty()?.is_signed()];
     let qualifiers = Qualifiers::DotProduct { signed, high: high.unwrap_or(false) };
-    uniform(d, f, qualifiers, ScalarType::U32)
+    registers(d, f, qualifiers, ScalarType::U32, |at| match at {
+        2 => Wanted::Number(ScalarType::U32),
+        _ => Wanted::Value(ScalarType::U32),
+    })
 }
 
 /// What takes registers of its own type, but for amounts and counts.
@@ -130,10 +144,11 @@ fn bits(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let target = if matches!(f.name, "popc" | "clz" | "bfind" | "bmsk" | "szext") { U32 } else { ty };
     let name = f.name;
     registers(d, f, qualifiers, target, |at| match (name, at) {
-        ("shl" | "shr" | "bfe" | "fns", 1) | ("bfe" | "bfi" | "shf", 2) | ("bfi", 3) => U32,
-        ("bmsk" | "szext", _) => U32,
-        ("fns", 2) => S32,
-        _ => ty,
+        ("shl" | "shr" | "bfe", 1) | ("bfe" | "bfi" | "shf", 2) | ("bfi", 3) => Wanted::Number(U32),
+        ("bmsk", _) | ("szext", 1) => Wanted::Number(U32),
+        ("szext", _) | ("fns", 1) => Wanted::Value(U32),
+        ("fns", 2) => Wanted::Value(S32),
+        _ => Wanted::Value(ty),
     })
 }
 

@@ -44,13 +44,13 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
     let none = |action| Update { action, space, address: AddressOperand::NOWHERE, state: NONE, count: NONE };
     let made = if m.take("init") {
         let [place, count] = form.operands()?;
-        Update { address: address(d, place)?, count: d.source(count, ScalarType::U32)?, ..none(Action::Init) }
+        Update { address: address(d, place)?, count: d.number(count, ScalarType::U32)?, ..none(Action::Init) }
     } else if m.take("inval") {
         let [place] = form.operands()?;
         Update { address: address(d, place)?, ..none(Action::Invalidate) }
     } else if m.take("pending_count") {
         let [target, state] = form.operands()?;
-        let state = d.source(state, ScalarType::B64)?;
+        let state = d.number(state, ScalarType::B64)?;
         return Ok(OpKind::extension(PendingCount {
             state,
             target: d.real_target(target, ScalarType::B32)?,
@@ -79,7 +79,7 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
 /// `[place], bytes`
 fn bytes(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update, Refusal> {
     let [place, count] = form.operands()?;
-    Ok(Update { address: address(d, place)?, count: d.source(count, ScalarType::U32)?, ..update })
+    Ok(Update { address: address(d, place)?, count: d.number(count, ScalarType::U32)?, ..update })
 }
 
 /// `state, [place]{, count}`, or without a state.
@@ -91,7 +91,7 @@ fn arrival(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Updat
     };
     let (place, count) = match rest {
         [place] => (place, NONE),
-        [place, count] => (place, d.source(count, ScalarType::U32)?),
+        [place, count] => (place, d.number(count, ScalarType::U32)?),
         _ => return Err(Refusal::new("it takes a state, an address and a count")),
     };
     let takes_bytes = matches!(update.action, Action::ArriveExpect | Action::ArriveDropExpect);
@@ -109,11 +109,11 @@ fn test(d: &mut Decoder<'_>, form: &mut Form<'_>, space: SpaceOperand) -> Result
     };
     let address = address(d, place)?;
     let phase = match parity {
-        true => Phase::Parity(d.source(phase, ScalarType::U32)?),
-        false => Phase::State(d.source(phase, ScalarType::B64)?),
+        true => Phase::Parity(d.number(phase, ScalarType::U32)?),
+        false => Phase::State(d.number(phase, ScalarType::B64)?),
     };
     if let Some(time) = form.operands.get(3) {
-        d.source(time, ScalarType::U32)?;
+        d.number(time, ScalarType::U32)?;
     }
     let target = d.real_target(target, ScalarType::Pred)?;
     Ok(OpKind::extension(Test { space, address, phase, target }))
@@ -173,7 +173,7 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         }
         // A policy of caches stands in the same place, with 64 bits.
         Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| rows_of(ty) == 2) => Source::Whole,
-        Some(size) => Source::Size(d.source(size, ScalarType::U32)?),
+        Some(size) => Source::Size(d.number(size, ScalarType::U32)?),
     };
     let (target, source) = (address(d, target)?, address(d, source)?);
     Ok(OpKind::extension(CopyAsync { target, source, bytes: bytes as u32, read }))
@@ -249,7 +249,7 @@ fn linear_copy(
     let [target, source, size, rest @ ..] = form.operands else {
         return Err(Refusal::new("it takes a target, a source and a size"));
     };
-    let bytes = d.source(size, ScalarType::U32)?;
+    let bytes = d.number(size, ScalarType::U32)?;
     let source = address(d, source)?;
     let target = address(d, target)?;
     let to = match (words.as_slice(), on_barrier, in_group) {
@@ -262,7 +262,7 @@ fn linear_copy(
         (["global", "shared::cta"], false, true) => {
             // The mask of bytes is the last operand, behind a policy.
             let mask = match (masked, rest) {
-                (true, [.., mask]) => Some(d.source(mask, ScalarType::B16)?),
+                (true, [.., mask]) => Some(d.number(mask, ScalarType::B16)?),
                 _ => None,
             };
             LinearTarget::Global { target, mask, multimem: false }
@@ -276,7 +276,7 @@ fn linear_copy(
 fn mask(d: &mut Decoder<'_>, rest: &[Operand], multicast: bool) -> Result<Option<Slot>, Refusal> {
     match (multicast, rest) {
         (false, _) => Ok(None),
-        (true, [mask, ..]) => d.source(mask, ScalarType::B16).map(Some),
+        (true, [mask, ..]) => d.number(mask, ScalarType::B16).map(Some),
         (true, []) => Err(Refusal::new("it takes the blocks to send to")),
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let function = function(operation, ty)?;
     let mut operands = f.operands;
     if policy && let [rest @ .., last] = operands {
-        d.source(last, ScalarType::B64)?;
+        d.number(last, ScalarType::B64)?;
         operands = rest;
     }
     let reduction = f.name == "red";

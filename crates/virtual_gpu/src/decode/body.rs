@@ -7,7 +7,7 @@ use ptx::{Block, FunctionKind, Instruction, Name, Registers, Space, Statement, V
 
 use super::allocation::{Allocation, LARGE};
 use super::draft::{Draft, Item};
-use super::function::{Decoder, Scope, Symbol};
+use super::function::{Decoder, Noted, Scope, Symbol};
 use super::liveness::{Liveness, liveness};
 use super::{Refusal, atomics, call, declaration, flow, instruction};
 use crate::form::op::{Guard, Op, Touched};
@@ -152,13 +152,10 @@ impl Decoder<'_> {
     }
 
     pub fn instruction(&mut self, text: &Instruction) -> Result<(), Refusal> {
-        let summed = self.with_sums(text)?;
-        let i = summed.as_ref().unwrap_or(text);
-        self.reads.clear();
-        self.writes.clear();
-        self.sources.clear();
-        self.symbols.clear();
-        self.mentioned.clear();
+        let indexed = self.with_elements(text)?;
+        let i = indexed.as_ref().unwrap_or(text);
+        self.noted = Noted::default();
+        (self.position, self.loc) = (i.position, i.loc);
         let guard = match &i.guard {
             None => Guard::ALWAYS,
             Some(guard) => {
@@ -166,22 +163,18 @@ impl Decoder<'_> {
                 Guard { slot, invert: if guard.negated { u32::MAX } else { 0 } }
             }
         };
-        (self.line, self.loc) = (i.position.line, i.loc);
         let (kind, evaluate) = match self.with_components(i) {
             Some(i) => instruction::decode(self, &i)?,
             None => instruction::decode(self, i)?,
         };
-        if summed.is_some() {
-            self.keeps_sums(text, i)?;
-        }
-        let touched = |slot: &Slot| self.reads.iter().chain(&self.writes).any(|touched| touched.0 == *slot);
-        let mentioned = self.mentioned.iter().copied().filter(|slot| !touched(slot)).collect();
+        let Noted { reads, writes, sources, symbols, mut mentioned } = std::mem::take(&mut self.noted);
+        mentioned.retain(|slot| !reads.iter().chain(&writes).any(|touched| touched.0 == *slot));
         let touched = Touched {
-            reads: self.reads.as_slice().into(),
-            writes: self.writes.as_slice().into(),
-            sources: self.sources.as_slice().into(),
-            symbols: self.symbols.as_slice().into(),
-            mentioned,
+            reads: reads.into(),
+            writes: writes.into(),
+            sources: sources.into(),
+            symbols: symbols.into(),
+            mentioned: mentioned.into(),
         };
         self.items.push(Item::Op(Draft {
             op: Op { guard, kind },

@@ -25,7 +25,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             let Some(Symbol::Targets(targets)) = d.symbol(list).cloned() else {
                 return Err(Refusal(format!("`{list}` is no list of branch targets")));
             };
-            OpKind::BranchIndexed { index: d.source(index, ScalarType::U32)?, targets }
+            OpKind::BranchIndexed { index: d.number(index, ScalarType::U32)?, targets }
         }
         "ret" => OpKind::Return,
         "exit" => OpKind::Exit,
@@ -34,7 +34,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         "nanosleep" => {
             f.modifiers.take("u32");
             let [time] = f.operands()?;
-            d.source(time, ScalarType::U32)?;
+            d.number(time, ScalarType::U32)?;
             OpKind::Yield
         }
         "membar" | "fence" => fence(f)?,

@@ -4,7 +4,7 @@ use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::call::DYNAMIC_PARALLELISM;
-use super::function::{Decoder, Symbol, rows_of};
+use super::function::{Decoder, Fit, Symbol, rows_of};
 use super::modifiers::Form;
 use super::special;
 use crate::form::access::{AddressOperand, SpaceOperand};
@@ -37,6 +37,8 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return copy_parts(d, f, ty, count);
     }
     special::suits(source, ty)?;
+    let sum = d.sum(source, ty, Fit::Any)?;
+    let source = sum.as_ref().unwrap_or(source);
     match (target, source) {
         (Operand::Vector(parts), source) => return unpack(d, f, ty, parts, source),
         (target, Operand::Vector(parts)) => return pack(d, f, ty, target, parts),
@@ -312,7 +314,7 @@ fn elements(operand: &Operand, count: usize) -> Result<&[Operand], Refusal> {
 fn without_policy<'a>(d: &mut Decoder<'_>, f: &Form<'a>, policy: bool) -> Result<&'a [Operand], Refusal> {
     match (f.operands, policy) {
         ([rest @ .., last], true) if rest.len() >= 2 => {
-            d.source(last, ScalarType::B64)?;
+            d.number(last, ScalarType::B64)?;
             Ok(rest)
         }
         (all, _) => Ok(all),
@@ -465,6 +467,8 @@ fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         _ => window_of(f)?.map_or(Region::Global, Region::Window),
     };
     let [t, a] = f.operands()?;
+    let sum = d.sum(a, ScalarType::U64, Fit::Exact).or_else(|_| d.sum(a, ScalarType::U32, Fit::Exact))?;
+    let a = sum.as_ref().unwrap_or(a);
     let variable = match a {
         Operand::Symbol(place) => address_of(d, &place.name, place.offset, place.generic, 2)?,
         Operand::Name(name) => address_of(d, name, 0, false, 2)?,
@@ -495,7 +499,7 @@ fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
         Some((symbol, offset)) => d.symbol_address(&symbol, offset, rows_of(ty) == 2, generic)?,
     };
-    let rank = d.source(rank, ScalarType::U32)?;
+    let rank = d.number(rank, ScalarType::U32)?;
     let t = d.real_target(t, ty)?;
     f.arithmetic(Qualifiers::MapAddress { ty, generic }, &[t], &[a, rank])
 }

@@ -4,7 +4,7 @@ mod index;
 mod operand;
 mod vector;
 
-pub(super) use index::element;
+pub(super) use index::{Fit, element};
 pub(super) use operand::same_kind;
 
 use std::collections::hash_map::Entry;
@@ -85,6 +85,16 @@ pub(super) struct Scope {
     pub labels: HashMap<Name, u32>,
 }
 
+/// What the instruction that is decoded has to do with registers, so far.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    pub reads: Vec<(Slot, u32)>,
+    pub writes: Vec<(Slot, u32)>,
+    pub sources: Vec<SourceOperand>,
+    pub symbols: Vec<Slot>,
+    pub mentioned: Vec<Slot>,
+}
+
 /// Decodes one function.
 pub(super) struct Decoder<'m> {
     pub module: &'m ModuleNames,
@@ -103,11 +113,7 @@ pub(super) struct Decoder<'m> {
     /// Names of the labels, by number.
     pub labels: Vec<Name>,
     pub items: Vec<Item>,
-    pub reads: Vec<(Slot, u32)>,
-    pub writes: Vec<(Slot, u32)>,
-    pub sources: Vec<SourceOperand>,
-    pub symbols: Vec<Slot>,
-    pub mentioned: Vec<Slot>,
+    pub noted: Noted,
     pub carry: Option<Slot>,
     /// The registers that the body names, in the order of their first mention.
     pub named: Vec<NamedRegister>,
@@ -121,7 +127,7 @@ pub(super) struct Decoder<'m> {
     /// with vectors.
     pub reads_special: bool,
     /// Where that instruction stands.
-    pub line: u32,
+    pub position: Position,
     pub loc: Option<LocId>,
 }
 
@@ -149,11 +155,7 @@ impl<'m> Decoder<'m> {
             local_size: 0,
             labels: Vec::new(),
             items: Vec::new(),
-            reads: Vec::new(),
-            writes: Vec::new(),
-            sources: Vec::new(),
-            symbols: Vec::new(),
-            mentioned: Vec::new(),
+            noted: Noted::default(),
             carry: None,
             named: Vec::new(),
             allocation: None,
@@ -162,7 +164,7 @@ impl<'m> Decoder<'m> {
             calls_indirectly: false,
             signature: Signature::default(),
             reads_special: false,
-            line: 0,
+            position: Position::default(),
             loc: None,
         }
     }
@@ -244,7 +246,7 @@ impl<'m> Decoder<'m> {
         let kind = OpKind::Special { target, which };
         let touched = Touched { writes: [(target, rows)].into(), ..Touched::default() };
         let op = Op { guard: Guard::ALWAYS, kind };
-        let (line, loc) = (self.line, self.loc);
+        let (line, loc) = (self.position.line, self.loc);
         let draft = Draft { op, evaluate: None, line, loc, touched, opcode: None };
         self.items.push(Item::Op(draft));
         Ok(target)
@@ -335,7 +337,7 @@ impl<'m> Decoder<'m> {
                     slot
                 }
             };
-            self.mentioned.push(slot);
+            self.noted.mentioned.push(slot);
             return Ok((slot, ty, vector));
         }
         Err(Refusal(format!("`{name}` is not declared")))
@@ -347,7 +349,7 @@ impl<'m> Decoder<'m> {
         if ty != ScalarType::Pred {
             return Err(Refusal(format!("`{name}` is no predicate")));
         }
-        self.reads.push((slot, 0));
+        self.noted.reads.push((slot, 0));
         Ok(slot)
     }
 

@@ -126,7 +126,7 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     let wide = fragment.format.bits() == 64;
     let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
     let data = registers(d, data, fragment.registers(), ty, !store)?;
-    let stride = stride.map(|stride| d.source(stride, ScalarType::B32)).transpose()?;
+    let stride = stride.map(|stride| d.number(stride, ScalarType::B32)).transpose()?;
     Ok(OpKind::extension(FragmentAccess { fragment, space, address, stride, data, store }))
 }
 
@@ -234,7 +234,7 @@ pub(super) fn movmatrix(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
         return Err(Refusal::new("the only form is `.sync.aligned.m8n8.trans.b16`"));
     }
     let [target, source] = form.operands::<2>()?;
-    let source = d.source(source, ScalarType::B32)?;
+    let source = d.number(source, ScalarType::B32)?;
     let target = d.real_target(target, ScalarType::B32)?;
     Ok(OpKind::extension(Transpose { source, target }))
 }

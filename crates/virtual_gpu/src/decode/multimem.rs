@@ -144,7 +144,7 @@ fn bulk(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Err(Refusal::new("`.relaxed` needs a scope, and a copy of that order `.b128`"));
     }
     let (operands, mask) = match f.operands {
-        [operands @ .., mask] if masked => (operands, Some(d.source(mask, ScalarType::B16)?)),
+        [operands @ .., mask] if masked => (operands, Some(d.number(mask, ScalarType::B16)?)),
         all => (all, None),
     };
     let [target, source, bytes] = operands else {
@@ -152,7 +152,7 @@ fn bulk(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     };
     let target = address(d, target)?;
     let source = asynchronous::address(d, source)?;
-    let bytes = d.source(bytes, ScalarType::U32)?;
+    let bytes = d.number(bytes, ScalarType::U32)?;
     let to = LinearTarget::Global { target, mask, multimem: true };
     Ok(OpKind::extension(Linear { to, source, bytes, reduction }))
 }

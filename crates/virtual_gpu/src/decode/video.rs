@@ -79,6 +79,9 @@ fn part(selector: Option<&str>) -> Result<Part, Refusal> {
 }
 
 fn source(d: &mut Decoder<'_>, operand: &Operand) -> Result<(Slot, Part), Refusal> {
+    if let Operand::Symbol(_) = operand {
+        return Err(Refusal(format!("`{operand}` is a sum, where a register or a part of one is wanted")));
+    }
     let (register, selector) = selected(operand);
     Ok((d.source(&register, ScalarType::B32)?, part(selector)?))
 }
@@ -101,7 +104,7 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let to = part(selector)?;
     let c = match rest {
         [] if second.is_none() && to == Part::Word => a,
-        [c] if second.is_some() || to != Part::Word => d.source(c, ScalarType::B32)?,
+        [c] if second.is_some() || to != Part::Word => d.number(c, ScalarType::B32)?,
         _ => {
             return Err(Refusal::new(
                 "a fourth operand goes with a second operation or a part of the target",

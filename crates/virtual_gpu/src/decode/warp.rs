@@ -16,7 +16,7 @@ pub(super) fn barrier(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, R
     if m.take("warp") {
         m.take("sync");
         let [mask] = f.operands()?;
-        let members = d.source(mask, ScalarType::B32)?;
+        let members = d.number(mask, ScalarType::B32)?;
         return Ok(collective(K::WarpSync, members));
     }
     m.take("cta");
@@ -50,8 +50,8 @@ pub(super) fn barrier(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, R
     if kind == BarrierKind::Arrive && threads.is_none() {
         return Err(Refusal::new("`.arrive` needs the number of threads"));
     }
-    let id = d.source(id, ScalarType::U32)?;
-    let threads = threads.map_or(Ok(NONE), |t| d.source(t, ScalarType::U32))?;
+    let id = d.number(id, ScalarType::U32)?;
+    let threads = threads.map_or(Ok(NONE), |t| d.number(t, ScalarType::U32))?;
     Ok(OpKind::Barrier(Box::new(BarrierOp { kind, id, threads, aligned, target, predicate, invert })))
 }
 
@@ -172,13 +172,13 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             let [t, a, members @ ..] = f.operands else {
                 return Err(Refusal::new("its operands are missing"));
             };
-            let a = d.source(a, ty)?;
+            let a = d.number(a, ty)?;
             let members = member_mask(d, sync, members)?;
             CollectiveOp { target: d.real_target(t, ty)?, a, ..empty(kind, members) }
         }
         _ => {
             let [t, members] = f.operands()?;
-            let members = d.source(members, ScalarType::B32)?;
+            let members = d.number(members, ScalarType::B32)?;
             let (target, target_predicate) = targets(d, t, ScalarType::U32)?;
             CollectiveOp { target, target_predicate, ..empty(K::Elect, members) }
         }
@@ -189,7 +189,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
 /// The member mask of a `.sync` form; none for the old forms.
 fn member_mask(d: &mut Decoder<'_>, sync: bool, rest: &[Operand]) -> Result<u32, Refusal> {
     match (sync, rest) {
-        (true, [members]) => d.source(members, ScalarType::B32),
+        (true, [members]) => d.number(members, ScalarType::B32),
         (false, []) if d.module.requirements.lockstep() => Ok(NONE),
         (false, []) => {
             Err(Refusal::new("from PTX 6.4 on it needs `.sync` and a member mask on sm_70 or higher"))

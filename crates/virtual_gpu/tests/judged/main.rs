@@ -17,6 +17,7 @@ fn main() -> std::process::ExitCode {
         ("desktop", include_str!("desktop.txt")),
         ("sums", include_str!("sums.txt")),
         ("surfaces", include_str!("surfaces.txt")),
+        ("widths", include_str!("widths.txt")),
     ] {
         trials.push(Trial::test(format!("{name}_as_marked"), move || edges::virtual_gpu(text)));
         trials.push(judged(format!("{name}_as_ptxas_takes_them"), move || edges::ptxas(text)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptx::{Address, Constant, Instruction, Name, Opcode, Operand, ScalarType, Variable};
 
-use super::{Decoder, Symbol, rows_of};
+use super::{Decoder, Symbol, rows_of, same_kind};
 use crate::decode::{Refusal, special};
 
 /// Bytes from one element of an array to the next; `None` if it is no array. ptxas counts in single values, whatever
@@ -13,55 +13,79 @@ pub(in crate::decode) fn element(variable: &Variable) -> Option<u32> {
     (!variable.dims.is_empty()).then(|| variable.ty.size() as u32)
 }
 
+/// Which registers' sums an operand takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// Those of its size: what is an amount, a count or a mask whatever the instruction's type.
+    Exact,
+    /// All, as they are where they are wider.
+    Wider,
+    /// All, cut off where they are wider.
+    Any,
+}
+
 impl Decoder<'_> {
-    /// An instruction with such operands, where each is a register that instructions before it fill, as ptxas does it. `None`
-    /// if there are none.
-    pub fn with_sums(&mut self, i: &Instruction) -> Result<Option<Instruction>, Refusal> {
-        if !i.operands.iter().any(|operand| matches!(operand, Operand::Symbol(_) | Operand::Element(..))) {
+    /// An instruction with elements of arrays as operands, where each that is chosen by a register is a register that
+    /// instructions before it fill, as ptxas does it. `None` if there are none.
+    pub fn with_elements(&mut self, i: &Instruction) -> Result<Option<Instruction>, Refusal> {
+        if !i.operands.iter().any(|operand| matches!(operand, Operand::Element(..))) {
             return Ok(None);
         }
+        (self.position, self.loc) = (i.position, i.loc);
         let mut operands = i.operands.clone();
         for operand in &mut operands {
-            match operand {
-                Operand::Symbol(sum) if !sum.generic => {
-                    let Some(name) = self.sum(i, &sum.name, sum.offset)? else { continue };
-                    *operand = Operand::Name(name);
+            let Operand::Element(array, index) = operand else { continue };
+            let size = self.element(array).ok_or_else(|| Refusal(format!("`{array}` is no array")))?;
+            *index = match &index.base {
+                Some(base) => {
+                    let place = self.place_of(i, array, size, base, index.offset)?;
+                    Address { base: Some(place), offset: 0 }
                 }
-                Operand::Element(array, index) => {
-                    let array = array.clone();
-                    let size =
-                        self.element(&array).ok_or_else(|| Refusal(format!("`{array}` is no array")))?;
-                    *operand = match &index.base {
-                        Some(base) => {
-                            let name = self.place_of(i, &array, size, &base.clone(), index.offset)?;
-                            Operand::Element(array, Address { base: Some(name), offset: 0 })
-                        }
-                        None => {
-                            let offset = index.offset.wrapping_mul(size.into());
-                            Operand::Element(array, Address { base: None, offset })
-                        }
-                    };
-                }
-                _ => {}
-            }
+                None => Address { base: None, offset: index.offset.wrapping_mul(size.into()) },
+            };
         }
         Ok(Some(Instruction { operands, ..i.clone() }))
     }
 
-    /// Refuses a sum as what an instruction writes.
-    pub fn keeps_sums(&self, text: &Instruction, i: &Instruction) -> Result<(), Refusal> {
-        for (operand, register) in text.operands.iter().zip(&i.operands) {
-            let (Operand::Symbol(_), Operand::Name(name)) = (operand, register) else { continue };
-            let slot = self.scopes.last().and_then(|scope| scope.slots.get(name));
-            if self.writes.iter().any(|(written, _)| Some(written) == slot) {
-                return Err(Refusal(format!("`{operand}` cannot be a destination")));
-            }
+    /// A sum of a register and a number as the register that holds it, of the size that an instruction wants; `None` if the
+    /// operand is none. It is added in the register's own type, then cut off or extended by that type's sign. (ptxas extends
+    /// so where it moves and stores; in arithmetic, as of `and.b64 %rd1, %r2+1, %rd2`, it leaves the upper half to chance.)
+    pub fn sum(
+        &mut self,
+        operand: &Operand,
+        wants: ScalarType,
+        fit: Fit,
+    ) -> Result<Option<Operand>, Refusal> {
+        let Operand::Symbol(place) = operand else { return Ok(None) };
+        if place.generic {
+            return Ok(None);
         }
-        Ok(())
+        let Some((sum, has)) = self.sum_of(&place.name, place.offset)? else { return Ok(None) };
+        let unfit = || Refusal(format!("`{operand}` is `{has}`, the instruction takes `{wants}`"));
+        if wants == ScalarType::Pred || wants.size() > 8 || !same_kind(has, wants) {
+            return Err(unfit());
+        }
+        if has.size() == wants.size() || has.size() > wants.size() && fit == Fit::Wider {
+            return Ok(Some(Operand::Name(sum)));
+        }
+        if fit == Fit::Exact {
+            return Err(unfit());
+        }
+        let ty = match wants.size() {
+            1 => ScalarType::B8,
+            2 => ScalarType::B16,
+            4 => ScalarType::B32,
+            _ => ScalarType::B64,
+        };
+        let (bits, sign) = (ty.size() * 8, if has.is_signed() { 's' } else { 'u' });
+        let whole = self.filled(format!("{sum}.{bits}"), ty);
+        let opcode = format!("cvt.{sign}{bits}.{sign}{}", has.size() * 8);
+        self.before(&opcode, [Operand::Name(whole.clone()), Operand::Name(sum)])?;
+        Ok(Some(Operand::Name(whole)))
     }
 
-    /// The register that holds a register and a number; `None` if the name is no register's.
-    fn sum(&mut self, i: &Instruction, name: &Name, offset: i64) -> Result<Option<Name>, Refusal> {
+    /// The register that holds a register and a number, of that register's type.
+    fn sum_of(&mut self, name: &Name, offset: i64) -> Result<Option<(Name, ScalarType)>, Refusal> {
         let ty = if self.is_register(name) {
             self.register(name)?.1
         } else if special::fixed(name, Some("x")).is_some() {
@@ -69,21 +93,24 @@ impl Decoder<'_> {
         } else {
             let fixed = special::fixed(name, None).map(|(_, rows)| rows);
             match fixed.or(special::changing(name).map(|(_, rows)| rows)) {
-                Some(1) => ScalarType::U32,
-                Some(2) => ScalarType::U64,
+                Some(1) => ScalarType::B32,
+                Some(2) => ScalarType::B64,
                 _ => return Ok(None),
             }
         };
-        if ty == ScalarType::Pred || ty.is_float() || !matches!(ty.size(), 2 | 4 | 8) {
+        if ty == ScalarType::Pred || ty.is_float() || ty.size() > 8 {
             return Err(Refusal(format!("`{name}` is `{ty}`, and sums are of whole numbers")));
         }
-        let sum = self.filled(format!("{name}+{offset}"), ty);
-        let (bits, number) =
-            (ty.size() * 8, Operand::Constant(Constant::Integer { bits: offset as u64, unsigned: false }));
+        // There is no arithmetic of 8 bits: their sum is one of 16, of which 8 are read.
+        let byte = ty.size() == 1;
+        let bits = if byte { 16 } else { ty.size() * 8 };
+        let sum = self.filled(format!("{name}+{offset}"), if byte { ScalarType::U16 } else { ty });
         let to = || Operand::Name(sum.clone());
-        self.before(i, &format!("mov.b{bits}"), [to(), Operand::Name(name.clone())])?;
-        self.before(i, &format!("add.u{bits}"), [to(), to(), number])?;
-        Ok(Some(sum))
+        let number = Operand::Constant(Constant::Integer { bits: offset as u64, unsigned: false });
+        let moved = if byte { "cvt.u16.u8".into() } else { format!("mov.b{bits}") };
+        self.before(&moved, [to(), Operand::Name(name.clone())])?;
+        self.before(&format!("add.u{bits}"), [to(), to(), number])?;
+        Ok(Some((sum, ty)))
     }
 
     /// The register that holds the address of an element by a register.
@@ -95,15 +122,11 @@ impl Decoder<'_> {
         index: &Name,
         offset: i64,
     ) -> Result<Name, Refusal> {
-        let index = match (offset, self.sum(i, index, offset)?) {
-            (_, Some(index)) => index,
-            _ => return Err(Refusal(format!("`{index}` is no register, which an index is"))),
+        let Some((index, from)) = self.sum_of(index, offset)? else {
+            return Err(Refusal(format!("`{index}` is no register, which an index is")));
         };
-        let from = self.register(&index)?.1;
-        let from = match (from.size() * 8, from.is_signed()) {
-            (bits, true) => format!("s{bits}"),
-            (bits, false) => format!("u{bits}"),
-        };
+        let sign = if from.is_signed() { 's' } else { 'u' };
+        let from = format!("{sign}{}", from.size() * 8);
         let narrow = i.opcode.name == "mov"
             && i.opcode
                 .modifiers
@@ -118,15 +141,15 @@ impl Decoder<'_> {
         );
         let name = |name: &Name| Operand::Name(name.clone());
         let size = Operand::Constant(Constant::Integer { bits: size.into(), unsigned: false });
-        self.before(i, &format!("cvt.u32.{from}"), [name(&distance), name(&index)])?;
-        self.before(i, "mul.lo.u32", [name(&distance), name(&distance), size])?;
-        self.before(i, &format!("mov.u{bits}"), [name(&place), name(array)])?;
+        self.before(&format!("cvt.u32.{from}"), [name(&distance), name(&index)])?;
+        self.before("mul.lo.u32", [name(&distance), name(&distance), size])?;
+        self.before(&format!("mov.u{bits}"), [name(&place), name(array)])?;
         if narrow {
-            self.before(i, "add.u32", [name(&place), name(&place), name(&distance)])?;
+            self.before("add.u32", [name(&place), name(&place), name(&distance)])?;
         } else {
             let far = self.filled(format!("{array}[{index}] - {array}.64"), ScalarType::U64);
-            self.before(i, "cvt.u64.u32", [name(&far), name(&distance)])?;
-            self.before(i, "add.u64", [name(&place), name(&place), name(&far)])?;
+            self.before("cvt.u64.u32", [name(&far), name(&distance)])?;
+            self.before("add.u64", [name(&place), name(&place), name(&far)])?;
         }
         Ok(place)
     }
@@ -140,15 +163,15 @@ impl Decoder<'_> {
         name
     }
 
-    fn before<const N: usize>(
-        &mut self,
-        i: &Instruction,
-        opcode: &str,
-        operands: [Operand; N],
-    ) -> Result<(), Refusal> {
+    /// Decodes what stands before the instruction that is decoded.
+    fn before<const N: usize>(&mut self, opcode: &str, operands: [Operand; N]) -> Result<(), Refusal> {
         let mut words = opcode.split('.').map(Name::from);
         let name = words.next().unwrap_or_else(|| Name::from(opcode));
         let opcode = Arc::new(Opcode { name, modifiers: words.collect() });
-        self.instruction(&Instruction { guard: None, opcode, operands: Box::new(operands), ..i.clone() })
+        let (position, loc) = (self.position, self.loc);
+        let (noted, reads_special) = (std::mem::take(&mut self.noted), self.reads_special);
+        self.instruction(&Instruction { guard: None, opcode, operands: Box::new(operands), position, loc })?;
+        (self.noted, self.reads_special) = (noted, reads_special);
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use ptx::{Constant, Name, Operand, ScalarType};
 
-use super::{Decoder, Symbol, rows_of};
+use super::{Decoder, Fit, Symbol, rows_of};
 use crate::decode::Refusal;
 use crate::form::access::AddressOperand;
 use crate::form::op::SourceOperand;
@@ -33,6 +33,17 @@ impl Decoder<'_> {
 
     /// A source operand of a type: its register, the constant's, the special register's.
     pub fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        self.source_as(operand, ty, Fit::Any)
+    }
+
+    /// An amount, a count or a mask, which has this type whatever the instruction's is.
+    pub fn number(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        self.source_as(operand, ty, Fit::Exact)
+    }
+
+    fn source_as(&mut self, operand: &Operand, ty: ScalarType, fit: Fit) -> Result<Slot, Refusal> {
+        let sum = self.sum(operand, ty, fit)?;
+        let operand = sum.as_ref().unwrap_or(operand);
         let slot = self.source_any(operand, ty)?;
         // Constants and what is fixed for a thread lie in rows of their own, which no instruction writes: to an observer
         // of definedness they are no registers.
@@ -43,9 +54,9 @@ impl Decoder<'_> {
         };
         let rows = rows_of(ty);
         if register {
-            self.reads.push((slot, rows));
+            self.noted.reads.push((slot, rows));
         }
-        self.sources.push(SourceOperand { slot, rows, register, inverted: false });
+        self.noted.sources.push(SourceOperand { slot, rows, register, inverted: false });
         Ok(slot)
     }
 
@@ -147,7 +158,7 @@ impl Decoder<'_> {
         match operand {
             Operand::Not(inner) => {
                 let (slot, inverted) = self.predicate_source(inner)?;
-                if let Some(last) = self.sources.last_mut() {
+                if let Some(last) = self.noted.sources.last_mut() {
                     last.inverted = !inverted;
                 }
                 Ok((slot, !inverted))
@@ -168,7 +179,7 @@ impl Decoder<'_> {
             Operand::Component(name, part) => self.component(name, part, ty)?,
             other => return Err(Refusal(format!("`{other}` cannot be a destination"))),
         };
-        self.writes.push((slot, rows_of(ty)));
+        self.noted.writes.push((slot, rows_of(ty)));
         Ok(slot)
     }
 
@@ -187,6 +198,8 @@ impl Decoder<'_> {
         ty: ScalarType,
         write: bool,
     ) -> Result<(Slot, ScalarType), Refusal> {
+        let sum = if write { None } else { self.sum(operand, ty, Fit::Wider)? };
+        let operand = sum.as_ref().unwrap_or(operand);
         let (slot, has) = match operand {
             Operand::Name(name) => match self.register(name) {
                 Ok(found) => found,
@@ -210,10 +223,15 @@ impl Decoder<'_> {
             return Err(Refusal(format!("a register of `{has}` cannot hold `{ty}`")));
         }
         if write {
-            self.writes.push((slot, rows_of(has)))
+            self.noted.writes.push((slot, rows_of(has)))
         } else {
-            self.reads.push((slot, rows_of(has)));
-            self.sources.push(SourceOperand { slot, rows: rows_of(has), register: true, inverted: false });
+            self.noted.reads.push((slot, rows_of(has)));
+            self.noted.sources.push(SourceOperand {
+                slot,
+                rows: rows_of(has),
+                register: true,
+                inverted: false,
+            });
         }
         Ok((slot, has))
     }
@@ -221,21 +239,21 @@ impl Decoder<'_> {
     /// Notes one component of a vector register that is passed.
     pub fn note_component(&mut self, slot: Slot, rows: u32, write: bool) {
         if write {
-            self.writes.push((slot, rows));
+            self.noted.writes.push((slot, rows));
         } else {
-            self.reads.push((slot, rows));
-            self.sources.push(SourceOperand { slot, rows, register: true, inverted: false });
+            self.noted.reads.push((slot, rows));
+            self.noted.sources.push(SourceOperand { slot, rows, register: true, inverted: false });
         }
     }
 
     /// Notes a register that is read beside the operands.
     pub fn note_read(&mut self, slot: Slot, rows: u32) {
-        self.reads.push((slot, rows));
+        self.noted.reads.push((slot, rows));
     }
 
     /// Notes a register that is written beside the operands.
     pub fn note_write(&mut self, slot: Slot, rows: u32) {
-        self.writes.push((slot, rows));
+        self.noted.writes.push((slot, rows));
     }
 
     /// The address of a variable as a register. `wide`: 64 bits.
@@ -256,7 +274,7 @@ impl Decoder<'_> {
             Symbol::Shared(variable) => {
                 self.shared_used.insert(variable);
                 let slot = self.init(Init::Shared { variable, offset, form }, rows)?;
-                self.symbols.push(slot);
+                self.noted.symbols.push(slot);
                 Ok(slot)
             }
             Symbol::Local { offset: start, .. } => {
@@ -297,7 +315,7 @@ impl Decoder<'_> {
                 if ty == ScalarType::Pred || ty.is_float() || rows > 2 {
                     return Err(Refusal(format!("`{name}` cannot hold an address")));
                 }
-                self.reads.push((base, rows));
+                self.noted.reads.push((base, rows));
                 Ok((AddressOperand { base, wide: rows == 2, offset }, None))
             }
             Some(Symbol::KernelParam { offset: start, .. }) => Ok((
