@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use warpsmith_launch::Wish;
 
 use crate::answer::{Context, Outcome, Output};
@@ -97,7 +97,15 @@ pub enum Command {
 
 /// Reads the command line, runs the command, prints what went wrong, and picks the exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut command = Cli::command();
+    // Only then, since it looks for LLVM.
+    if std::env::args_os().any(|argument| ["-h", "--help", "help"].iter().any(|help| argument == *help)) {
+        command = command.after_help(format!("{EXAMPLES}\n\n{}", execution()));
+    }
+    let matches = command.clone().try_get_matches();
+    let cli =
+        matches.and_then(|found| Cli::from_arg_matches(&found).map_err(|error| error.format(&mut command)));
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are errors to the parser, too.
@@ -131,6 +139,16 @@ pub fn main() -> ExitCode {
     };
     // Not `ExitCode`: its codes are bytes, and on some systems a program's are wider.
     std::process::exit(code)
+}
+
+/// How the virtual GPU runs programs here, and why.
+fn execution() -> String {
+    match warpsmith_cuda::Execution::of_environment() {
+        Ok(execution) => format!(
+            "Programs on the virtual GPU are {execution}. WARPSMITH_EXECUTION=interpreted or compiled asks for one of both."
+        ),
+        Err(error) => format!("No program runs on the virtual GPU: {error}."),
+    }
 }
 
 /// Says what went wrong: to a person on standard error, and as JSON on standard output if that was asked for.

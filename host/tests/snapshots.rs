@@ -7,7 +7,12 @@
 use std::process::Command;
 
 fn shown(line: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_warpsmith"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsmith"));
+    // It says how programs run here.
+    if line == "--help" {
+        command.env("WARPSMITH_EXECUTION", "interpreted");
+    }
+    let output = command
         .args(line.split_whitespace())
         .env("WARPSMITH_DEVICE", "virtual")
         .env("PATH", "")
