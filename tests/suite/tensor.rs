@@ -31,7 +31,7 @@ const CANARIES: usize = 64;
 
 /// How the matrices lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum MatrixLayout {
     /// Lines begin at multiples of 16 bytes, with a gap.
     Aligned,
     /// Lines follow each other without a gap, from a multiple of 16 bytes.
@@ -40,7 +40,7 @@ enum Place {
     Odd,
 }
 
-impl Place {
+impl MatrixLayout {
     /// Elements before the first.
     fn skip(self) -> usize {
         usize::from(self == Self::Odd)
@@ -77,9 +77,9 @@ fn choose(limits: &Limits, problem: &Problem, operands: &Operands, variant: &str
 }
 
 /// The most awkward place from which a variant takes any of them that has elements, on the chip that takes all variants.
-fn place_for(variant: &str, input: Input, layout: Layout) -> Option<Place> {
+fn place_for(variant: &str, input: Input, layout: Layout) -> Option<MatrixLayout> {
     let hopper = Limits::of_chip(&H200);
-    [Place::Odd, Place::Aligned, Place::Dense].into_iter().find(|place| {
+    [MatrixLayout::Odd, MatrixLayout::Aligned, MatrixLayout::Dense].into_iter().find(|place| {
         let [a, b, c] = [(0x1000, input.size()), (0x2000, input.size()), (0x3000, 4)]
             .map(|(address, size)| address + (place.skip() * size) as u64);
         problems(input, layout)
@@ -155,9 +155,9 @@ pub fn cases() -> Vec<Case> {
     on_hopper.push(Case::new("tensor::shared_tiles_beside_whole_ones", |device| {
         // More tiles than clusters: the last round is shared, the others are not.
         let problem = Problem::new((1100, 1160, 130), Input::Bf16, Output::Bf16, Layout::Nt);
-        both::<Bf16, Bf16>(device, "hopper-64-shared", Place::Aligned, problem)?;
+        both::<Bf16, Bf16>(device, "hopper-64-shared", MatrixLayout::Aligned, problem)?;
         let problem = Problem { output: Output::F32, beta: -1.0, ..problem };
-        both::<Bf16, f32>(device, "hopper-64-shared", Place::Aligned, problem)?;
+        both::<Bf16, f32>(device, "hopper-64-shared", MatrixLayout::Aligned, problem)?;
         Ok(())
     }));
     // A block stores several tiles in turn, so soon after each other that none is stored while the next is multiplied.
@@ -165,7 +165,7 @@ pub fn cases() -> Vec<Case> {
         on_hopper.push(Case::new(format!("tensor::tile_after_tile::{name}"), move |device| {
             let shape = if device.is_virtual() { (8704, 384, 64) } else { (40_000, 768, 128) };
             let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
-            both::<Bf16, Bf16>(device, name, Place::Aligned, problem)?;
+            both::<Bf16, Bf16>(device, name, MatrixLayout::Aligned, problem)?;
             Ok(())
         }));
     }
@@ -183,7 +183,7 @@ pub fn cases() -> Vec<Case> {
         on_hopper.push(Case::new(case, move |device| {
             let problem = Problem::new(shape, Input::Bf16, Output::Bf16, Layout::Nt);
             anyhow::ensure!(
-                both::<Bf16, Bf16>(device, name, Place::Dense, problem)?,
+                both::<Bf16, Bf16>(device, name, MatrixLayout::Dense, problem)?,
                 "{name} takes whole tiles"
             );
             Ok(())
@@ -215,7 +215,7 @@ const TENSOR_CORES: Needs = Needs::AtLeast((8, 0));
 const FACTORS: [(f32, f32); 2] = [(1.0, 0.0), (2.0, -1.0)];
 
 /// Integers bit for bit and random numbers within rounding; whether the variant takes the product.
-fn of_types(device: &Device, variant: &str, place: Place, problem: Problem) -> anyhow::Result<bool> {
+fn of_types(device: &Device, variant: &str, place: MatrixLayout, problem: Problem) -> anyhow::Result<bool> {
     match (problem.input, problem.output) {
         (Input::F16, Output::F16) => both::<F16, F16>(device, variant, place, problem),
         (Input::F16, _) => both::<F16, f32>(device, variant, place, problem),
@@ -229,7 +229,7 @@ fn of_types(device: &Device, variant: &str, place: Place, problem: Problem) -> a
 fn both<I: TensorInput, O: TensorOutput>(
     device: &Device,
     variant: &str,
-    place: Place,
+    place: MatrixLayout,
     problem: Problem,
 ) -> anyhow::Result<bool> {
     let mut random = Random::new((problem.m * 31 + problem.n * 7 + problem.k) as u64);
@@ -259,7 +259,7 @@ fn both<I: TensorInput, O: TensorOutput>(
 fn run<I: TensorInput, O: TensorOutput>(
     device: &Device,
     variant: &str,
-    place: Place,
+    place: MatrixLayout,
     problem: &Problem,
     [a, b]: &[Vec<I>; 2],
     before: &[f64],

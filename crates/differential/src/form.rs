@@ -25,7 +25,7 @@ pub const FAMILIES: [(&str, &str); 11] = [
 
 /// An operand place of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct NamedOperand {
     /// Its register's name.
     pub name: String,
     /// What it holds.
@@ -58,21 +58,21 @@ pub struct Form {
     /// Tolerance of its results.
     pub bound: Bound,
     /// Operands that are loaded.
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<NamedOperand>,
     /// Operands that are stored.
-    pub outputs: Vec<Place>,
+    pub outputs: Vec<NamedOperand>,
 }
 
 impl Form {
     /// The form that a text with all choices made stands for.
     pub(crate) fn parse(text: &str, bound: Bound) -> Self {
-        let (mut inputs, mut outputs): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+        let (mut inputs, mut outputs): (Vec<NamedOperand>, Vec<NamedOperand>) = (Vec::new(), Vec::new());
         for place in text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(place, _)| place) {
             let Some((name, kind)) = place.split_once(':') else { continue };
             let kind = Kind::named(kind).unwrap_or_else(|| panic!("no operand kind {kind} in form {text}"));
             let list = if name.starts_with(|c| "deghpq".contains(c)) { &mut outputs } else { &mut inputs };
             if !list.iter().any(|p| p.name == name) {
-                list.push(Place { name: name.to_string(), kind });
+                list.push(NamedOperand { name: name.to_string(), kind });
             }
         }
         Self { text: text.to_string(), bound, inputs, outputs }
@@ -140,7 +140,7 @@ fn parse_bound(text: &str) -> Bound {
 
 /// Every choice of alternatives of a pattern.
 fn expand(pattern: &str) -> Vec<String> {
-    enum Piece<'a> {
+    enum PatternPart<'a> {
         Text(&'a str),
         Group(Vec<&'a str>),
     }
@@ -148,16 +148,16 @@ fn expand(pattern: &str) -> Vec<String> {
     let mut rest = pattern;
     while let Some((text, after)) = rest.split_once('(') {
         let (group, after) = after.split_once(')').expect("a pattern's group closes");
-        pieces.push(Piece::Text(text));
-        pieces.push(Piece::Group(group.split('|').collect()));
+        pieces.push(PatternPart::Text(text));
+        pieces.push(PatternPart::Group(group.split('|').collect()));
         rest = after;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(PatternPart::Text(rest));
     let mut choices: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     for piece in &pieces {
         choices = match piece {
-            Piece::Text(text) => choices.into_iter().map(|(t, c)| (t + text, c)).collect(),
-            Piece::Group(alternatives) => choices
+            PatternPart::Text(text) => choices.into_iter().map(|(t, c)| (t + text, c)).collect(),
+            PatternPart::Group(alternatives) => choices
                 .iter()
                 .flat_map(|(t, c)| {
                     alternatives

@@ -61,13 +61,13 @@ pub struct LineProfile {
     pub line: u32,
     /// What was counted there.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: InstructionCounts,
 }
 
 /// What the instructions of a line did, or those of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Work {
+pub struct InstructionCounts {
     /// Instructions that warps executed.
     pub warp_instructions: u64,
     /// The lanes that executed them, in sum.
@@ -227,7 +227,7 @@ macro_rules! add_up {
     )*};
 }
 add_up! {
-    Work: warp_instructions lane_instructions counters distinct shared_strides global_strides operations;
+    InstructionCounts: warp_instructions lane_instructions counters distinct shared_strides global_strides operations;
     Distinct: by_block by_launch;
     Counters:
         shared_load shared_store shared_atomic global_load global_store global_atomic bulk_load bulk_store;
@@ -322,7 +322,7 @@ impl Counters {
     }
 }
 
-impl Work {
+impl InstructionCounts {
     /// How many of 32 lanes execute an instruction, on average.
     pub fn active_lanes(&self) -> Option<f64> {
         (self.warp_instructions > 0).then(|| self.lane_instructions as f64 / self.warp_instructions as f64)
@@ -343,9 +343,9 @@ impl Work {
 
 impl LaunchProfile {
     /// The launch as a whole.
-    pub fn work(&self) -> Work {
-        let strides: Work = self.lines.iter().map(|line| line.work).sum();
-        Work {
+    pub fn work(&self) -> InstructionCounts {
+        let strides: InstructionCounts = self.lines.iter().map(|line| line.work).sum();
+        InstructionCounts {
             warp_instructions: self.warp_instructions,
             lane_instructions: self.lane_instructions,
             counters: self.counters,

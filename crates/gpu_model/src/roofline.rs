@@ -117,7 +117,7 @@ impl Roofline {
 
 /// Operations and traffic of a kernel, counted or computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Work {
+pub struct WorkAndTraffic {
     /// Operations; a multiply-add counts two.
     pub operations: f64,
     /// Bytes that lanes ask of global memory, each access counted.
@@ -126,7 +126,7 @@ pub struct Work {
     pub moved_bytes: f64,
 }
 
-impl Work {
+impl WorkAndTraffic {
     /// Operations per access of four bytes: the CGMA ratio.
     pub fn cgma(&self) -> f64 {
         self.operations / (self.requested_bytes / ACCESS_BYTES)
@@ -169,8 +169,8 @@ impl CgmaExample {
     /// Computes the example.
     pub fn new() -> Self {
         let roofline = Roofline { flops: 1500e9, bandwidth: 200e9 };
-        let naive = Work::matmul(1024, 1024, 1024, 1);
-        let tiled = Work::matmul(1024, 1024, 1024, 16);
+        let naive = WorkAndTraffic::matmul(1024, 1024, 1024, 1);
+        let tiled = WorkAndTraffic::matmul(1024, 1024, 1024, 16);
         Self {
             roofline,
             operands: roofline.bandwidth / ACCESS_BYTES,

@@ -6,7 +6,7 @@
 //! kernel changes its bank conflicts by naming another layout; [`SharedTile::load`] fills it. [`reduce`] and
 //! [`scan`] make something of the values of a block, those of [`warp`] of a warp's, and [`sync_grid`] waits for a whole grid.
 //! A [`Vector`] is 16 bytes moved by one access, [`Four`] four elements moved so, a [`Straddle`]
-//! 16 bytes that are not aligned, and [`Turn`] transposes a few of them in registers. A [`Raster`] says which tile of a product
+//! 16 bytes that are not aligned, and [`RegisterTranspose`] transposes a few of them in registers. A [`Raster`] says which tile of a product
 //! is computed when; [`repeat!`] is a loop with a constant counter; a [`SharedAddress`] is a place as PTX takes it.
 //! [`mma`] has the blocks of products on tensor cores, of every chip from capability 8.0 on, [`hopper`] those of capability
 //! 9.0: each begins with a kernel that uses them.
@@ -42,7 +42,7 @@ pub use layout::{
     ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
 };
 pub use raster::Raster;
-pub use register_transpose::Turn;
+pub use register_transpose::RegisterTranspose;
 pub use shared::{DynamicTile, SharedTile, Walk};
 pub use vector::{Four, Straddle, VECTOR_BYTES, Vector};
 pub use view::{View, ViewMut};

@@ -2,24 +2,24 @@
 
 use crate::vector::Vector;
 
-/// An element that is moved without being looked at. `K` rows of one [`Vector`] each hold `K` × `V` elements; turned,
+/// An element that is moved without being looked at. `K` rows of one [`Vector`] each hold `K` × `V` elements; transposed,
 /// they are `V` pieces, one for each column, of `K` elements.
 ///
 /// A piece of 4 bytes is what a bank of shared memory gives in one wavefront. So `K` is 4 for elements of 1 byte (or 2,
 /// with half of each bank unused), 2 for those of 2 bytes, else 1, when nothing is to be done but taking a vector apart.
-pub trait Turn<const K: usize, const V: usize>: Copy {
+pub trait RegisterTranspose<const K: usize, const V: usize>: Copy {
     /// `K` elements of one column.
     type Piece: Copy;
 
     /// The piece of each column.
-    fn turn(rows: [Vector; K]) -> [Self::Piece; V];
+    fn transpose(rows: [Vector; K]) -> [Self::Piece; V];
 }
 
-impl Turn<4, 16> for u8 {
+impl RegisterTranspose<4, 16> for u8 {
     type Piece = u32;
 
     #[inline(always)]
-    fn turn([a, b, c, d]: [Vector; 4]) -> [u32; 16] {
+    fn transpose([a, b, c, d]: [Vector; 4]) -> [u32; 16] {
         let [a, b, c, d] = [a.words(), b.words(), c.words(), d.words()];
         let mut pieces = [0; 16];
         for word in 0..4 {
@@ -36,11 +36,11 @@ impl Turn<4, 16> for u8 {
     }
 }
 
-impl Turn<2, 16> for u8 {
+impl RegisterTranspose<2, 16> for u8 {
     type Piece = u16;
 
     #[inline(always)]
-    fn turn([a, b]: [Vector; 2]) -> [u16; 16] {
+    fn transpose([a, b]: [Vector; 2]) -> [u16; 16] {
         let [a, b] = [a.words(), b.words()];
         let mut pieces = [0; 16];
         for word in 0..4 {
@@ -54,11 +54,11 @@ impl Turn<2, 16> for u8 {
     }
 }
 
-impl Turn<2, 8> for u16 {
+impl RegisterTranspose<2, 8> for u16 {
     type Piece = u32;
 
     #[inline(always)]
-    fn turn([a, b]: [Vector; 2]) -> [u32; 8] {
+    fn transpose([a, b]: [Vector; 2]) -> [u32; 8] {
         let [a, b] = [a.words(), b.words()];
         let mut pieces = [0; 8];
         for word in 0..4 {
@@ -69,29 +69,29 @@ impl Turn<2, 8> for u16 {
     }
 }
 
-impl Turn<1, 4> for u32 {
+impl RegisterTranspose<1, 4> for u32 {
     type Piece = u32;
 
     #[inline(always)]
-    fn turn([row]: [Vector; 1]) -> [u32; 4] {
+    fn transpose([row]: [Vector; 1]) -> [u32; 4] {
         row.words()
     }
 }
 
-impl Turn<1, 2> for u64 {
+impl RegisterTranspose<1, 2> for u64 {
     type Piece = u64;
 
     #[inline(always)]
-    fn turn([row]: [Vector; 1]) -> [u64; 2] {
+    fn transpose([row]: [Vector; 1]) -> [u64; 2] {
         [row.0 as u64, (row.0 >> 64) as u64]
     }
 }
 
-impl Turn<1, 1> for u128 {
+impl RegisterTranspose<1, 1> for u128 {
     type Piece = Vector;
 
     #[inline(always)]
-    fn turn(row: [Vector; 1]) -> [Vector; 1] {
+    fn transpose(row: [Vector; 1]) -> [Vector; 1] {
         row
     }
 }
@@ -129,23 +129,28 @@ mod tests {
 
     #[test]
     fn a_piece_is_a_column() {
-        for (column, piece) in
-            <u8 as Turn<4, 16>>::turn([row(0), row(1), row(2), row(3)]).into_iter().enumerate()
+        for (column, piece) in <u8 as RegisterTranspose<4, 16>>::transpose([row(0), row(1), row(2), row(3)])
+            .into_iter()
+            .enumerate()
         {
             assert_eq!(piece.to_le_bytes(), [0, 16, 32, 48].map(|row| row + column as u8));
         }
-        for (column, piece) in <u8 as Turn<2, 16>>::turn([row(0), row(1)]).into_iter().enumerate() {
+        for (column, piece) in
+            <u8 as RegisterTranspose<2, 16>>::transpose([row(0), row(1)]).into_iter().enumerate()
+        {
             assert_eq!(piece.to_le_bytes(), [column as u8, 16 + column as u8]);
         }
-        for (column, piece) in <u16 as Turn<2, 8>>::turn([row(0), row(1)]).into_iter().enumerate() {
+        for (column, piece) in
+            <u16 as RegisterTranspose<2, 8>>::transpose([row(0), row(1)]).into_iter().enumerate()
+        {
             let first = 2 * column as u8;
             assert_eq!(piece.to_le_bytes(), [first, first + 1, first + 16, first + 17]);
         }
-        for (column, piece) in <u64 as Turn<1, 2>>::turn([row(2)]).into_iter().enumerate() {
+        for (column, piece) in <u64 as RegisterTranspose<1, 2>>::transpose([row(2)]).into_iter().enumerate() {
             let bytes: [u8; 8] = core::array::from_fn(|byte| 32 + 8 * column as u8 + byte as u8);
             assert_eq!(piece.to_le_bytes(), bytes);
         }
-        assert_eq!(<u32 as Turn<1, 4>>::turn([row(3)]), row(3).words());
-        assert_eq!(<u128 as Turn<1, 1>>::turn([row(3)]), [row(3)]);
+        assert_eq!(<u32 as RegisterTranspose<1, 4>>::transpose([row(3)]), row(3).words());
+        assert_eq!(<u128 as RegisterTranspose<1, 1>>::transpose([row(3)]), [row(3)]);
     }
 }

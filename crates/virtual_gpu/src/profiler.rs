@@ -1,8 +1,8 @@
-//! Counts what a launch does to shared and global memory, by program counter, and sums it by source line.
+//! Counts what a launch does to shared and global memory, by program counter, and adds it up by source line.
 //!
 //! The counts follow the rules measured on an H200 (`gpu_model`), per PTX instruction: they equal the hardware's when
 //! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
-//! What has no measured rule is not guessed: it is listed in [`LaunchProfile::not_counted`].
+//! What has no measured rule is not guessed; it is listed in [`LaunchProfile::not_counted`].
 
 mod footprint;
 mod operations;
@@ -25,11 +25,11 @@ use crate::observer::{
 use footprint::{Footprint, Reads};
 
 pub use gpu_model::profile::{
-    BySpace, Counters, Distinct, GlobalCounters, LaunchProfile, LineProfile, NotCounted, Operations,
-    SharedCounters, Strides, TensorOperations, Work,
+    BySpace, Counters, Distinct, GlobalCounters, InstructionCounts, LaunchProfile, LineProfile, NotCounted,
+    Operations, SharedCounters, Strides, TensorOperations,
 };
 
-/// Where an instruction that reached a space is counted.
+/// The counter for instructions that reach this space.
 fn reached(by: &mut BySpace, space: MemorySpace) -> &mut u64 {
     match space {
         MemorySpace::Param => &mut by.parameter,
@@ -45,7 +45,7 @@ fn reached(by: &mut BySpace, space: MemorySpace) -> &mut u64 {
 pub struct Profiler {
     code: Option<Arc<Code>>,
     memory: Option<Arc<Memory>>,
-    /// Tallies that no block holds. Counts only add up, so blocks may share them in any order.
+    /// Tallies that no block is using. Counts only add up, so blocks may share them in any order.
     idle: Arc<Mutex<Vec<Tally>>>,
     profile: LaunchProfile,
 }
@@ -62,7 +62,7 @@ impl Profiler {
     }
 }
 
-/// What blocks have counted, by program counter.
+/// Counts of one or more blocks, by program counter.
 #[derive(Debug, Default)]
 struct Tally {
     /// How often each instruction was executed, and by how many lanes: side by side, since both are counted at once.
@@ -73,7 +73,7 @@ struct Tally {
     sites: Vec<Site>,
     /// Sites of instructions with generic addresses, which may reach more than one space.
     generic: HashMap<(u32, MemorySpace), u32>,
-    /// What `cp.async` reads.
+    /// Reads of `cp.async`.
     copies: HashMap<u32, GlobalCounters>,
     /// Bulk copies from and (`true`) to global memory.
     bulk: HashMap<(u32, bool), GlobalCounters>,
@@ -104,7 +104,7 @@ impl Tally {
         &mut self.reads[*slot as usize - 1].block
     }
 
-    /// The block that it was given to has ended.
+    /// The block it was used for has ended.
     fn end_block(&mut self) {
         for reads in self.reads.iter_mut().filter(|reads| !reads.block.is_empty()) {
             self.whole.block.extend(&reads.block);
@@ -114,12 +114,12 @@ impl Tally {
     }
 }
 
-/// One memory instruction in one space: it belongs to one family.
+/// One memory instruction in one space; it belongs to one family.
 #[derive(Debug, Clone, Copy)]
 struct Site {
     pc: u32,
     count: Count,
-    /// How far its lanes were apart where that cost something.
+    /// The distance between its lanes where that was costly.
     strides: Strides,
 }
 
@@ -128,7 +128,7 @@ enum Count {
     Shared(AccessKind, banks::Access, SharedCounters),
     Global(AccessKind, GlobalCounters),
     NotCounted(&'static str, u64),
-    /// What `cp.async` reads is told with the start of its copies.
+    /// Reads of `cp.async` are reported when its copies start.
     Copies,
 }
 
@@ -136,7 +136,7 @@ enum Count {
 #[derive(Debug)]
 pub struct BlockProfiler {
     code: Arc<Code>,
-    /// Where there are several devices.
+    /// Only with several devices.
     owners: Option<Owners>,
     tally: Tally,
 }
@@ -166,7 +166,7 @@ impl LaunchObserver for Profiler {
             line_of: vec![0; code.len()],
             ..Tally::default()
         });
-        // Here and not in `merge`, which is called for one block after the other.
+        // Here and not in `merge`, which is called for one block after another.
         tally.end_block();
         let owners = self.memory.as_ref().and_then(Owners::new);
         BlockProfiler { code, owners, tally }
@@ -192,7 +192,7 @@ impl BlockObserver for BlockProfiler {
     fn instruction(&mut self, at: At) {
         let [times, lanes] = &mut self.tally.executed[at.pc as usize];
         *times += 1;
-        // Most warps are full, and counting bits is a dozen instructions on a processor that need not have one for it.
+        // Most warps are full, and counting bits takes a dozen instructions on processors without one for it.
         *lanes += if at.lanes == u32::MAX { 32 } else { at.lanes.count_ones().into() };
     }
 
@@ -268,7 +268,7 @@ impl BlockObserver for BlockProfiler {
                 *self.tally.others.entry("what cp.async writes to shared memory").or_default() += 1;
                 let reads = |lane: &usize| at.lanes >> lane & 1 != 0 && read[*lane] != 0;
                 let reading = (0..32).filter(reads).fold(0u32, |mask, lane| mask | 1 << lane);
-                // Of whole pieces; those that go past the first cache have a rule of their own.
+                // In whole pieces; those that bypass the first cache have a different rule.
                 if reading != 0 {
                     *reached(&mut self.tally.memory_instructions, MemorySpace::Global) += 1;
                     let counters = self.tally.copies.entry(at.pc).or_default();
@@ -307,7 +307,7 @@ impl BlockObserver for BlockProfiler {
     }
 }
 
-/// Where two of 56 measurements differ from the rule, by one sector.
+/// Two of 56 measurements differ from the rule, by one sector.
 const WIDE_SWAPS: &str = "sectors of global compare-and-swaps of 8 bytes, which may be one more or fewer";
 
 fn wide_swap(code: &Code, at: At) -> bool {
@@ -315,7 +315,7 @@ fn wide_swap(code: &Code, at: At) -> bool {
     matches!(op, Some(OpKind::Atomic(op)) if op.function == AtomicFunction::CompareAndSwap && op.width == 8)
 }
 
-/// The family of an instruction, or what it is if none of its accesses has a measured rule.
+/// The family of an instruction, or the reason why none of its accesses has a measured rule.
 fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
     let not_counted = |what| Count::NotCounted(what, 0);
     let op = code.ops.get(at.pc as usize).map(|op| &op.kind);
@@ -361,7 +361,7 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
                 Count::Shared(access.kind, rule, SharedCounters::default())
             }
         }
-        // Of 2 bytes they become loops, whose turns depend on timing; wider ones were not measured.
+        // Those of 2 bytes become loops, whose iterations depend on timing; wider ones were not measured.
         _ if atomic => match op {
             Some(OpKind::Atomic(op)) if matches!(op.width, 4 | 8) && access.bytes() <= 16 => {
                 Count::Global(access.kind, GlobalCounters::default())
@@ -372,7 +372,8 @@ fn family(code: &Code, at: At, access: &Access<'_>) -> Count {
     }
 }
 
-/// The rule of a shared atomic. Those that the chip has no instruction for become loops, whose turns depend on timing.
+/// The rule for a shared atomic. Those for which the chip has no instruction become loops, whose iterations depend on
+/// timing.
 fn atomic_rule(op: &AtomicOp, kind: AccessKind) -> Count {
     use AtomicFunction::*;
     let rule = match (op.function, op.width) {
@@ -389,11 +390,11 @@ fn atomic_rule(op: &AtomicOp, kind: AccessKind) -> Count {
 }
 
 fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
-    let mut lines: BTreeMap<(&str, u32), Work> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, u32), InstructionCounts> = BTreeMap::new();
     let mut others: BTreeMap<&'static str, u64> = BTreeMap::new();
     for tally in tallies {
         profile.memory_instructions += tally.memory_instructions;
-        // Those at a place that is known beforehand show no addresses to anybody.
+        // Accesses at addresses known in advance are not reported.
         let loads = code.ops.iter().zip(&tally.executed);
         let loads = loads.filter(|(op, _)| matches!(op.kind, OpKind::LoadParam(_)));
         profile.memory_instructions.parameter += loads.map(|(_, executed)| executed[0]).sum::<u64>();
@@ -457,7 +458,7 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
         .collect();
 }
 
-/// What was read, from the parts of it that the threads have seen.
+/// The bytes read, from the parts that the threads have seen.
 fn distinct<'a>(parts: impl Iterator<Item = &'a Reads>) -> Distinct {
     let mut launch = Footprint::default();
     let mut by_block = 0;
@@ -490,7 +491,7 @@ fn add(to: &mut Counters, count: &Count) {
     }
 }
 
-/// Whether a file is of the standard libraries or of the building blocks.
+/// Whether a file belongs to the standard libraries or to the building blocks.
 pub fn is_library(file: &str) -> bool {
     [
         "/library/core/",
@@ -504,11 +505,11 @@ pub fn is_library(file: &str) -> bool {
     .any(|library| file.contains(library))
 }
 
-/// The line of the kernel: the innermost frame outside the standard libraries and the building blocks (`tile`, `blockwise`),
-/// whose every user would otherwise share one line. An instruction without a line belongs to the one before it that has one,
-/// or, at the start of its function, to the one after.
+/// The kernel's line: the innermost frame outside the standard libraries and the building blocks (`tile`, `blockwise`),
+/// which would otherwise put all their users on one line. An instruction without a line belongs to the previous one
+/// that has one, or, at the start of its function, to the next.
 fn line_of(code: &Code, pc: u32) -> (&str, u32) {
-    /// So far away a line is looked for.
+    /// How far to search for a line.
     const NEAR: u32 = 64;
     let own = |frame: &&SourceFrame| !is_library(&frame.file);
     let line = |pc: u32| {

@@ -54,7 +54,7 @@ Kernels run on the virtual GPU, whatever --device says. Exit code: 0 if nothing 
 /// A family, and the one kernel of it that is meant, if not all are.
 type Part = (&'static str, Option<&'static str>);
 
-/// Sizes that are no multiple of a tile, so that edges run too, and small: every access is looked at.
+/// Sizes that are not a multiple of a tile, so that edges run too, and small: every access is looked at.
 fn sizes(family: &str) -> &'static [Option<&'static str>] {
     match family {
         // One with rows of any length, one with rows of whole vectors: not every kernel takes both.

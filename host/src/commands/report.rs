@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use gpu_model::occupancy::{BlockNeeds, Occupancy};
-use gpu_model::profile::{LaunchProfile, Rates, Work};
+use gpu_model::profile::{InstructionCounts, LaunchProfile, Rates};
 use gpu_model::{Chip, chips};
 use report::html::{Kernel, Page, SourceLine};
 use serde::Serialize;
@@ -217,7 +217,7 @@ fn kernel_of(
     chip: &Chip,
     resources: &Resources,
     mut launch: LaunchProfile,
-    whole: Work,
+    whole: InstructionCounts,
     size: String,
 ) -> Kernel {
     let needs = BlockNeeds {

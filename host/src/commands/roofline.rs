@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use gpu_model::Chip;
 use gpu_model::profile::{Counters, LaunchProfile, Operations};
-use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, Work};
+use gpu_model::roofline::{Arithmetic, Bound, CgmaExample, Roofline as Lines, WorkAndTraffic};
 use report::text::Point;
 use report::unit::rate;
 use serde::Serialize;
@@ -66,7 +66,7 @@ struct KernelAnswer {
     /// Operations per 4 bytes that lanes ask for.
     cgma: f64,
     /// Counted operations and bytes; `null` if only the ratio is known.
-    work: Option<Work>,
+    work: Option<WorkAndTraffic>,
     /// What does most of the operations.
     arithmetic: Arithmetic,
     /// What the chip does of that at most.
@@ -144,7 +144,7 @@ fn counted<'a>(
     let counted = launches.clone().map(|launch| launch.counters).sum::<Counters>();
     let (read, written) = (counted.global_read(), counted.global_written());
     let operations = launches.map(|launch| launch.operations).sum::<Operations>();
-    let work = Work {
+    let work = WorkAndTraffic {
         operations: operations.total() as f64,
         requested_bytes: (read.bytes + written.bytes) as f64,
         moved_bytes: (32 * (read.sectors + written.sectors)) as f64,

@@ -1,6 +1,6 @@
 //! The fast transpose of any shape: rows may begin anywhere, and memory is still touched by 16 aligned bytes.
 //!
-//! Where rows are no multiple of 16 bytes, each row of the source and each of the result has a shift of its own against
+//! Where rows are not a multiple of 16 bytes, each row of the source and each of the result has a shift of its own against
 //! the 16-byte vectors of memory. Shared memory takes the shifts up:
 //! - **Loading**, a lane loads memory's own vectors, once each. Elements of 4 and 8 bytes go to the columns of the tile
 //!   where they belong, wherever in the vector they lay. Smaller ones are turned in registers, for which the rows of a
@@ -13,7 +13,7 @@
 //!   elements, and only what lies so in the whole source is loaded by elements.
 
 use cuda_std::prelude::*;
-use tile::{Layout, SharedTile, Straddle, Turn, VECTOR_BYTES, Vector};
+use tile::{Layout, RegisterTranspose, SharedTile, Straddle, VECTOR_BYTES, Vector};
 
 use super::tiling::{Tile, load};
 
@@ -44,7 +44,7 @@ pub const fn own(tile: Tile, bytes: usize) -> (usize, usize) {
 /// ```text
 ///   memory   ──┤ V │ V │ V │ … ├──   a row of the source, begun anywhere in a vector
 ///   tile       ┌ WIDE = COLS + V ┐   columns in shared memory, a vector more than the block stores
-///   column     PIECES = ROWS / K     pieces of K rows, turned in registers by `Turn<K, V>`, laid out by `L`
+///   column     PIECES = ROWS / K     pieces of K rows, turned in registers by `RegisterTranspose<K, V>`, laid out by `L`
 ///   thread     LOADS × K vectors of THREADS threads; PAIRS: L2 fetches lines in pairs
 /// ```
 ///
@@ -63,7 +63,7 @@ pub struct ShiftedTile<
     const LOADS: usize,
     const PAIRS: bool,
 > where
-    T: Turn<K, V> + Default,
+    T: RegisterTranspose<K, V> + Default,
     L: Layout<WIDE, PIECES>,
 {
     pub rows: u32,
@@ -77,7 +77,7 @@ pub struct ShiftedTile<
 }
 
 impl<
-    T: Turn<K, V> + Default,
+    T: RegisterTranspose<K, V> + Default,
     L: Layout<WIDE, PIECES>,
     const K: usize,
     const V: usize,
@@ -166,7 +166,7 @@ impl<
                 } else {
                     col += Self::LEAD - shifts[step][0] as usize / Self::BYTES;
                 }
-                let pieces = T::turn(loaded[step]);
+                let pieces = T::transpose(loaded[step]);
                 for j in 0..V {
                     cuda_std::unroll!(full);
                     self.tile.set(col + j, row_of(step) / K, pieces[j]);
@@ -320,7 +320,7 @@ impl<
     /// # Safety
     /// Source and result are of rows × cols elements; the block has `THREADS` threads.
     #[inline(always)]
-    pub unsafe fn turn(&self) {
+    pub unsafe fn transpose(&self) {
         // SAFETY: the caller's promise; barriers part what is written to the tile from what is read.
         unsafe {
             let (first, end) = self.vectors();
@@ -388,7 +388,7 @@ macro_rules! kernels {
                 ShiftedTile::<
                     $element, Columns, $k, V, { TILE.rows }, { TILE.cols }, PIECES, WIDE, { TILE.threads }, LOADS,
                     { $hopper && BYTES == 8 },
-                > { rows, cols, row0, col0, from, to, tile }.turn();
+                > { rows, cols, row0, col0, from, to, tile }.transpose();
             }
         }
         )*

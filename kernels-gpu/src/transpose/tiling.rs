@@ -6,7 +6,7 @@
 //! by whole chunks, 8 lanes have 8 neighbouring chunks of one column: 32 banks again.
 
 use cuda_std::prelude::*;
-use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
+use tile::{Layout, RegisterTranspose, SharedTile, VECTOR_BYTES, Vector};
 
 /// The tile of a block and its threads.
 #[derive(Clone, Copy, Debug)]
@@ -115,12 +115,12 @@ impl<const K: usize, const V: usize, const ROWS: usize, const COLS: usize, const
     /// # Safety
     /// `row` and `col` are those of [`loads`](Self::loads), and no thread reads the tile.
     #[inline(always)]
-    pub unsafe fn put<T: Turn<K, V>, L: Layout<COLS, PIECES>, const PIECES: usize>(
+    pub unsafe fn put<T: RegisterTranspose<K, V>, L: Layout<COLS, PIECES>, const PIECES: usize>(
         tile: &SharedTile<T::Piece, COLS, PIECES, L>,
         (row, col): (usize, usize),
         vectors: [Vector; K],
     ) {
-        let pieces = T::turn(vectors);
+        let pieces = T::transpose(vectors);
         for j in 0..V {
             cuda_std::unroll!(full);
             // SAFETY: the thread's own rows and columns of the tile.

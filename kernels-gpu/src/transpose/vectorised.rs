@@ -8,7 +8,7 @@
 //! Elements are moved, not looked at: one kernel for each size, whatever the type.
 
 use cuda_std::prelude::*;
-use tile::{Layout, SharedTile, Turn, VECTOR_BYTES, Vector};
+use tile::{Layout, RegisterTranspose, SharedTile, VECTOR_BYTES, Vector};
 
 use super::tiling::{Tile, Tiling, block, block_in, load, overlap, windows};
 
@@ -33,7 +33,7 @@ pub const fn own_rows(tile: Tile, rows: usize, bytes: usize) -> usize {
 /// Moves the block's tile.
 ///
 /// ```text
-///   T  element        ┌─ COLS = lanes × V ─┐              K rows turn in registers (`Turn<K, V>`):
+///   T  element        ┌─ COLS = lanes × V ─┐              K rows turn in registers (`RegisterTranspose<K, V>`):
 ///   V  elements in    │ V │ V │ V │ …      │ ┐ K rows     K vectors of V become V pieces of K elements
 ///      16 bytes       ├───┴───┴───┴────────┤ ┘
 ///   L  layout of the  │                    │ ROWS         shared: COLS × PIECES, PIECES = ROWS / K
@@ -46,7 +46,7 @@ pub const fn own_rows(tile: Tile, rows: usize, bytes: usize) -> usize {
 /// `THREADS` threads.
 #[inline(always)]
 pub unsafe fn turn<
-    T: Turn<K, V>,
+    T: RegisterTranspose<K, V>,
     L: Layout<COLS, PIECES>,
     const K: usize,
     const V: usize,

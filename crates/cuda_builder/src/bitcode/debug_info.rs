@@ -10,7 +10,7 @@ use std::fmt::Write;
 const PREFIX: &str = "warpsmith.lines.";
 
 /// Where a kernel stands in the source.
-pub struct Place {
+pub struct KernelLine {
     pub kernel: String,
     pub file: String,
     pub directory: String,
@@ -18,13 +18,13 @@ pub struct Place {
 }
 
 /// The place of a function that rustc described.
-pub fn place(kernel: &str, function: Value) -> Option<Place> {
+pub fn place(kernel: &str, function: Value) -> Option<KernelLine> {
     let (file, directory, line) = function.source()?;
-    Some(Place { kernel: kernel.to_owned(), file, directory, line })
+    Some(KernelLine { kernel: kernel.to_owned(), file, directory, line })
 }
 
 /// Links one empty function for each place; [`take`] moves its subprogram to the kernel.
-pub fn declare<'c>(context: &'c Context, module: &Module<'c>, places: &[Place]) -> Result<(), String> {
+pub fn declare<'c>(context: &'c Context, module: &Module<'c>, places: &[KernelLine]) -> Result<(), String> {
     if places.is_empty() {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub fn declare<'c>(context: &'c Context, module: &Module<'c>, places: &[Place]) 
         "!1 = !{i32 2, !\"Debug Info Version\", i32 3}\n!2 = !DISubroutineType(types: !3)\n!3 = !{null}\n",
     );
     metadata.push_str("!0 = distinct !DICompileUnit(language: DW_LANG_Rust, file: !4, producer: \"cuda_builder\", isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly, splitDebugInlining: false, nameTableKind: None)\n");
-    for (index, Place { kernel, file, directory, line }) in places.iter().enumerate() {
+    for (index, KernelLine { kernel, file, directory, line }) in places.iter().enumerate() {
         let (file_id, function_id, location_id) = (4 + 3 * index, 5 + 3 * index, 6 + 3 * index);
         let (file, directory) = (quoted(file), quoted(directory));
         // Writing to a String cannot fail.

@@ -110,8 +110,8 @@ pub fn read(
         Some(known().unwrap_or_else(|| vec![Part::Other(ty.to_owned())]))
     };
     let parts = template.into_iter().flat_map(|piece| match piece {
-        Piece::Text(text) => vec![Part::Text(text)],
-        Piece::Value(Placeholder { spec, argument }) => {
+        TemplatePiece::Text(text) => vec![Part::Text(text)],
+        TemplatePiece::Value(Placeholder { spec, argument }) => {
             let index = argument.unwrap_or(next);
             next = index + 1;
             shown(spec, index).unwrap_or_else(|| vec![Part::Other("value".into())])
@@ -382,14 +382,14 @@ struct Placeholder {
     argument: Option<u64>,
 }
 
-enum Piece {
+enum TemplatePiece {
     Text(String),
     Value(Placeholder),
 }
 
 /// A format template: a length and that many bytes of text; or a code from 0xC0 on whose low bits say which of flags,
 /// width, precision and argument number follow, and that width or precision are arguments themselves; 0 ends.
-fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
+fn pieces(template: &[u8]) -> Option<Vec<TemplatePiece>> {
     let mut all = Vec::new();
     let mut rest = template;
     while let Some((&code, tail)) = rest.split_first() {
@@ -405,7 +405,7 @@ fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
             0 => return Some(all),
             1..=0x80 => {
                 let len = if code == 0x80 { number(field(2)?) as usize } else { usize::from(code) };
-                all.push(Piece::Text(std::str::from_utf8(field(len)?).ok()?.to_owned()));
+                all.push(TemplatePiece::Text(std::str::from_utf8(field(len)?).ok()?.to_owned()));
             }
             0xC0.. => {
                 let mut given = |bit: u8, len: usize| -> Option<Option<u32>> {
@@ -418,7 +418,7 @@ fn pieces(template: &[u8]) -> Option<Vec<Piece>> {
                 let precision = (flags & flag::HAS_PRECISION != 0).then(|| precision.unwrap_or(0) as u16);
                 let spec = Spec { flags, width: width.unwrap_or(0) as u16, precision };
                 let spec = (code & 0x30 == 0).then_some(spec);
-                all.push(Piece::Value(Placeholder { spec, argument: argument.map(u64::from) }));
+                all.push(TemplatePiece::Value(Placeholder { spec, argument: argument.map(u64::from) }));
             }
             _ => return None,
         }

@@ -51,10 +51,10 @@ fn replace_call(context: &Context, call: Value, description: &str) -> Result<(),
     let (mut results, mut inputs, mut tied) = (Vec::new(), Vec::new(), Vec::new());
     let (mut constraints, mut input_constraints) = (Vec::new(), Vec::new());
     let mut stores = Vec::new();
-    let mut places = vec![Place::Number(0); operands.len()];
+    let mut places = vec![Substitute::Number(0); operands.len()];
     for (index, (operand, argument)) in operands.iter().zip(&arguments).enumerate() {
         if let Operand::Out(letter, ty) | Operand::InOut(letter, ty) = operand {
-            places[index] = Place::Number(results.len());
+            places[index] = Substitute::Number(results.len());
             if matches!(operand, Operand::InOut(..)) {
                 tied.push((results.len(), build.load(*ty, *argument, 1)));
             }
@@ -66,13 +66,13 @@ fn replace_call(context: &Context, call: Value, description: &str) -> Result<(),
     for (index, (operand, argument)) in operands.iter().zip(&arguments).enumerate() {
         match operand {
             Operand::In(letter) => {
-                places[index] = Place::Number(results.len() + inputs.len());
+                places[index] = Substitute::Number(results.len() + inputs.len());
                 input_constraints.push((*letter).to_owned());
                 inputs.push(*argument);
             }
             Operand::Constant => {
                 let value = argument.as_int().ok_or("an `imm` operand is not a constant here")?;
-                places[index] = Place::Text(value.to_string());
+                places[index] = Substitute::Text(value.to_string());
             }
             _ => {}
         }
@@ -129,13 +129,13 @@ fn operand(context: &Context, code: &str) -> Result<Operand, String> {
 }
 
 #[derive(Clone)]
-enum Place {
+enum Substitute {
     Number(usize),
     Text(String),
 }
 
 /// The template in LLVM's spelling: `$0` for an operand, `$$` for a dollar.
-fn assembly(template: &str, places: &[Place]) -> Result<String, String> {
+fn assembly(template: &str, places: &[Substitute]) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = template.chars().peekable();
     while let Some(c) = rest.next() {
@@ -147,8 +147,8 @@ fn assembly(template: &str, places: &[Place]) -> Result<String, String> {
             '{' => {
                 let number: String = rest.by_ref().take_while(|c| *c != '}').collect();
                 match number.parse::<usize>().ok().and_then(|n| places.get(n)) {
-                    Some(Place::Number(n)) => text.push_str(&format!("${{{n}}}")),
-                    Some(Place::Text(value)) => text.push_str(value),
+                    Some(Substitute::Number(n)) => text.push_str(&format!("${{{n}}}")),
+                    Some(Substitute::Text(value)) => text.push_str(value),
                     None => return Err(format!("there is no operand `{number}`")),
                 }
             }

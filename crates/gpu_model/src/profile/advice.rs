@@ -2,7 +2,7 @@
 //!
 //! The same counts have several causes, and each has a remedy of its own: the strides between lanes tell them apart.
 
-use super::{GlobalCounters, SharedCounters, Strides, Work};
+use super::{GlobalCounters, InstructionCounts, SharedCounters, Strides};
 
 /// From here on it is worth a sentence how often a block fetches the same bytes.
 const REFETCHED: f64 = 2.0;
@@ -22,7 +22,7 @@ const WORD: u64 = 4;
 /// Bytes after which the banks come round again.
 const ALL_BANKS: u64 = 128;
 
-impl Work {
+impl InstructionCounts {
     /// What could be done, a sentence each.
     pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
@@ -134,7 +134,7 @@ mod tests {
         let shared_load =
             SharedCounters { instructions: 10, wavefronts: 320, ideal_wavefronts: 10, bank_conflicts: 310 };
         let counters = Counters { shared_load, ..Counters::default() };
-        let work = Work { counters, shared_strides: strides, ..Work::default() };
+        let work = InstructionCounts { counters, shared_strides: strides, ..InstructionCounts::default() };
         let [advice] = &work.advice()[..] else { panic!() };
         assert!(advice.starts_with("shared loads take 32.0 times"), "{advice}");
         advice.clone()
@@ -152,8 +152,14 @@ mod tests {
 
     #[test]
     fn a_lane_that_acts_for_its_warp_has_not_diverged() {
-        let told =
-            |lanes| Work { warp_instructions: 10, lane_instructions: lanes, ..Work::default() }.divergence();
+        let told = |lanes| {
+            InstructionCounts {
+                warp_instructions: 10,
+                lane_instructions: lanes,
+                ..InstructionCounts::default()
+            }
+            .divergence()
+        };
         assert_eq!((told(10), told(320)), (None, None));
         assert!(told(80).unwrap().starts_with("8.0 of 32 lanes"));
     }
@@ -162,7 +168,12 @@ mod tests {
         let global_load =
             GlobalCounters { requests: sectors / 4, sectors, bytes: 32 * sectors, ..Default::default() };
         let counters = Counters { global_load, ..Counters::default() };
-        Work { counters, distinct: Distinct { by_block, by_launch: by_block }, ..Work::default() }.advice()
+        InstructionCounts {
+            counters,
+            distinct: Distinct { by_block, by_launch: by_block },
+            ..InstructionCounts::default()
+        }
+        .advice()
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LineProfile, Work};
+use super::{InstructionCounts, LineProfile};
 use crate::Chip;
 use crate::roofline::{Arithmetic, Roofline};
 
@@ -83,7 +83,7 @@ pub struct Cost {
     pub unit: Unit,
 }
 
-impl Work {
+impl InstructionCounts {
     /// What it costs at least.
     pub fn cost(&self, rates: &Rates) -> Cost {
         let (read, counters) = (self.counters.global_read(), &self.counters);
@@ -124,7 +124,7 @@ pub struct Ranked {
 
 /// The lines of any number of launches, each once, the most expensive first.
 pub fn rank<'a>(lines: impl IntoIterator<Item = &'a LineProfile>, rates: &Rates) -> Vec<Ranked> {
-    let mut by_place: BTreeMap<(&str, u32), Work> = BTreeMap::new();
+    let mut by_place: BTreeMap<(&str, u32), InstructionCounts> = BTreeMap::new();
     for line in lines {
         *by_place.entry((&line.file, line.line)).or_default() += line.work;
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_busiest_unit_decides() {
         let rates = Rates::of(&H200);
-        let mut work = Work { warp_instructions: 400, ..Work::default() };
+        let mut work = InstructionCounts { warp_instructions: 400, ..InstructionCounts::default() };
         assert_eq!(work.cost(&rates), Cost { clocks: 100.0, unit: Unit::Issue });
         work.counters.shared_load = SharedCounters { wavefronts: 3200, ..SharedCounters::default() };
         assert_eq!(work.cost(&rates), Cost { clocks: 3200.0, unit: Unit::Shared });
@@ -164,10 +164,10 @@ mod tests {
             GlobalCounters { requests: 1000, sectors: 4000, bytes: 128_000, ..Default::default() };
         let counters = Counters { global_load, ..Counters::default() };
         let again = Distinct { by_block: 1024, by_launch: 1024 };
-        let work = Work { counters, distinct: again, ..Work::default() };
+        let work = InstructionCounts { counters, distinct: again, ..InstructionCounts::default() };
         assert_eq!(work.cost(&rates), Cost { clocks: 1000.0, unit: Unit::Cache });
         let once = Distinct { by_block: 128_000, by_launch: 128_000 };
-        let work = Work { counters, distinct: once, ..Work::default() };
+        let work = InstructionCounts { counters, distinct: once, ..InstructionCounts::default() };
         assert_eq!(work.cost(&rates).unit, Unit::Memory);
         assert!(work.cost(&rates).clocks > 1000.0);
     }
@@ -176,7 +176,7 @@ mod tests {
         let line = |line, warp_instructions| LineProfile {
             file: "a.rs".into(),
             line,
-            work: Work { warp_instructions, ..Work::default() },
+            work: InstructionCounts { warp_instructions, ..InstructionCounts::default() },
         };
         let ranked = rank(&[line(1, 10), line(2, 40), line(1, 20), line(3, 30)], &Rates::of(&H200));
         let shares: Vec<_> = ranked.iter().map(|ranked| (ranked.line.line, ranked.share)).collect();

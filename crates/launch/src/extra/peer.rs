@@ -11,7 +11,7 @@ use crate::device::Device;
 
 /// A place in a device's memory.
 #[derive(Clone, Copy)]
-pub struct Place<'d> {
+pub struct DeviceAddress<'d> {
     /// Whose memory it is.
     pub device: &'d Device,
     /// Where.
@@ -43,7 +43,12 @@ pub fn reach(device: &Device, peer: &Device) -> CudaResult<()> {
 ///
 /// # Safety
 /// Both places have that many bytes and keep them until the stream has done it, and nothing else writes them meanwhile.
-pub unsafe fn copy(to: Place<'_>, from: Place<'_>, bytes: usize, stream: &Stream) -> CudaResult<()> {
+pub unsafe fn copy(
+    to: DeviceAddress<'_>,
+    from: DeviceAddress<'_>,
+    bytes: usize,
+    stream: &Stream,
+) -> CudaResult<()> {
     if bytes == 0 || to.address == from.address {
         return Ok(());
     }
@@ -70,8 +75,8 @@ pub unsafe fn copy(to: Place<'_>, from: Place<'_>, bytes: usize, stream: &Stream
 /// # Safety
 /// As [`copy`], for all rows.
 pub unsafe fn copy_rows(
-    to: Place<'_>,
-    from: Place<'_>,
+    to: DeviceAddress<'_>,
+    from: DeviceAddress<'_>,
     (bytes, rows): (usize, usize),
     (to_pitch, from_pitch): (usize, usize),
     stream: &Stream,

@@ -15,7 +15,7 @@ use std::fmt::Write;
 use gpu_model::{
     Chip,
     occupancy::Occupancy,
-    profile::{Cost, Rates, Work},
+    profile::{Cost, InstructionCounts, Rates},
     roofline::Roofline,
 };
 
@@ -44,7 +44,7 @@ pub struct Kernel {
     /// The launch that is shown.
     pub launch: LaunchProfile,
     /// What all its launches did.
-    pub whole: Work,
+    pub whole: InstructionCounts,
     /// A few words on the size, such as `512×512`.
     pub size: String,
     /// Source lines around those with counters, in order.

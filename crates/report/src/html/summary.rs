@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gpu_model::profile::{Rates, Work};
+use gpu_model::profile::{InstructionCounts, Rates};
 
 use super::Kernel;
 use crate::{svg::escape, text::counted, unit::grouped};
@@ -54,7 +54,7 @@ pub(super) trait Bad {
     fn refetches(&self) -> bool;
 }
 
-impl Bad for Work {
+impl Bad for InstructionCounts {
     fn diverges(&self) -> bool {
         self.divergence().is_some()
     }
@@ -116,7 +116,7 @@ impl Cell {
     }
 }
 
-fn cells(work: &Work, occupancy: Option<f64>, share: f64, rates: &Rates) -> [Cell; 7] {
+fn cells(work: &InstructionCounts, occupancy: Option<f64>, share: f64, rates: &Rates) -> [Cell; 7] {
     let cost = work.cost(rates);
     let conflicts = work.counters.shared().bank_conflicts;
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
@@ -155,7 +155,7 @@ pub(super) fn table(out: &mut String, families: &[Family], rates: &Rates) {
     for family in families {
         out.push_str("<tbody>\n");
         if let Some(name) = family.name {
-            let whole: Work = family.kernels.iter().map(|kernel| kernel.whole).sum();
+            let whole: InstructionCounts = family.kernels.iter().map(|kernel| kernel.whole).sum();
             let head = format!(
                 "<span class=\"name\">{}</span> <span class=\"muted\">{}</span>",
                 escape(name),

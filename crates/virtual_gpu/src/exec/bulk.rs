@@ -20,7 +20,7 @@ use crate::fault::FaultKind;
 use crate::form::access::SpaceOperand;
 use crate::form::asynchronous::{BulkGroup, Landing, Linear, LinearTarget, Reduction, StoreAsync};
 use crate::form::registers::{Regs, Slot, lanes_of};
-use crate::memory::{Piece, window};
+use crate::memory::{HostRange, window};
 use crate::observer::{AsyncEvent, At, MemorySpace};
 use crate::tensor_map::Swizzle;
 
@@ -102,7 +102,7 @@ pub(super) fn deliver(
 
 impl Reduction {
     /// The pieces, of global memory, have as many bytes as `data` together.
-    fn apply_all(self, pieces: &[Piece], data: &[u8]) {
+    fn apply_all(self, pieces: &[HostRange], data: &[u8]) {
         let mut rest = data;
         for piece in pieces {
             let (here, after) = rest.split_at(piece.bytes);

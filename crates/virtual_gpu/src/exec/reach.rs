@@ -7,7 +7,7 @@ use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
 use crate::form::access::SpaceOperand;
-use crate::memory::Piece;
+use crate::memory::HostRange;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
 
 impl Machine<'_> {
@@ -105,10 +105,10 @@ impl Machine<'_> {
         bytes: u32,
         what: &str,
         lane: usize,
-    ) -> Result<Vec<Piece>, Box<Raise>> {
+    ) -> Result<Vec<HostRange>, Box<Raise>> {
         if !matches!(named(space, address).0, MemorySpace::Global | MemorySpace::Const) {
             let place = self.reach(space, address, bytes, what, lane)?;
-            return Ok(vec![Piece { place, bytes: bytes as usize, read_only: false }]);
+            return Ok(vec![HostRange { place, bytes: bytes as usize, read_only: false }]);
         }
         let found = self.device.pieces(address, bytes.into());
         found.ok_or_else(|| outside(what, address, bytes, &self.device.nearby(address), lane))
@@ -122,7 +122,7 @@ impl Machine<'_> {
         bytes: u32,
         what: &str,
         lane: usize,
-    ) -> Result<Vec<Piece>, Box<Raise>> {
+    ) -> Result<Vec<HostRange>, Box<Raise>> {
         let pieces = self.pieces(space, address, bytes, what, lane)?;
         match pieces.iter().any(|piece| piece.read_only) {
             true => Err(raise(FaultKind::WriteToConstant { address }, 1 << lane)),

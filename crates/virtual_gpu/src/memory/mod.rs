@@ -1,10 +1,10 @@
 //! Device memory: a reserved range of addresses, backed lazily, with unmapped gaps between allocations.
 //!
-//! All devices of a process share the addresses, so that each means one thing only; what differs is how much memory a device
-//! has, and what its kernels may reach (`reach`).
+//! All devices of a process share the address space, so that each address means one thing; devices differ in how much
+//! memory they have, and in what their kernels can access (`reach`).
 //!
-//! Addresses are handed out upwards and a freed range is used again only when the whole range has been walked, so a
-//! pointer that outlives its buffer, or runs past its end, meets no other buffer.
+//! Addresses are assigned in ascending order, and a freed range is reused only after the whole space has been walked,
+//! so a pointer that outlives its buffer, or runs past its end, does not hit another buffer.
 
 mod allocation;
 mod backing;
@@ -32,32 +32,33 @@ pub use physical::Physical;
 use reach::Peers;
 pub use reach::{MOST_DEVICES, Rights};
 use store::Store;
-pub(crate) use view::{Piece, View};
+pub(crate) use view::{HostRange, View};
 
 use crate::Error;
 
-/// Device addresses start here: above every address of a host process, below the generic windows, within 48 bits. Those of
-/// constants follow.
+/// Device addresses start here: above every address of a host process, below the generic windows, within 48 bits. The
+/// addresses of constants follow.
 pub const DEVICE_BASE: u64 = 0x8000_0000_0000;
 const DEVICE_END: u64 = window::CONSTANTS;
-/// What `cuMemAlloc` promises is 256; real drivers give 512.
+/// `cuMemAlloc` promises 256; real drivers give 512.
 const ALIGN: u64 = 512;
-/// Allocations of a mebibyte and more begin at pages of their own, as real drivers': programs that cut pages out of one big
-/// allocation count on it.
+/// Allocations of a mebibyte and more start on page boundaries, like real drivers': programs that map pages out of one
+/// big allocation rely on it.
 const PAGE: u64 = 2 << 20;
 const MIN_GAP: u64 = 1 << 20;
 
-/// A part of a range of addresses: an allocation, an offset in it, and bytes.
+/// A part of an address range: an allocation, an offset in it, and a number of bytes.
 type Stretch = (Arc<Allocation>, u64, u64);
 
-/// A device's memory, as one of its contexts has it. Shared by every launch and every host thread.
+/// A device's memory, as seen by one of its contexts. Every launch and every host thread shares it.
 ///
-/// What it allocates is its device's and its context's. It finds, reads, writes and frees at all addresses of the process.
+/// Its allocations belong to its device and context. Lookups, reads, writes and frees work on all addresses of the
+/// process.
 #[derive(Debug)]
 pub struct Memory {
     space: Arc<Space>,
     store: Arc<Store>,
-    /// The context, by a number that no other has.
+    /// The context, by a unique number.
     context: u64,
     peers: Peers,
 }
@@ -66,11 +67,11 @@ pub struct Memory {
 #[derive(Debug)]
 struct Space {
     state: Mutex<State>,
-    /// Grows with each change that views must see: allocations and mappings that go, and access that is taken back.
+    /// Incremented with each change that views must notice: freed allocations, removed mappings, and revoked access.
     frees: AtomicU64,
     devices: AtomicU64,
     contexts: AtomicU64,
-    /// Grows when a kernel of some device writes something: who waits may be waiting for that.
+    /// Incremented when a kernel of any device writes something: other devices may be waiting for that.
     writes: AtomicU64,
 }
 
@@ -79,13 +80,13 @@ struct State {
     allocations: BTreeMap<u64, Arc<Allocation>>,
     next: u64,
     next_constant: u64,
-    /// Addresses that are kept for mappings: start and bytes.
+    /// Address ranges reserved for mappings: start and bytes.
     reserved: BTreeMap<u64, u64>,
     multicasts: Arc<[Multicast]>,
 }
 
 impl Memory {
-    /// Memory of `total` bytes; nothing is taken from the host until it is touched.
+    /// Memory of `total` bytes; the host provides it only as it is touched.
     pub fn new(total: u64) -> Self {
         let space = Space {
             state: Mutex::new(State {
@@ -109,24 +110,24 @@ impl Memory {
         Memory { space, store: Arc::new(Store::new(device, total)), context, peers: Peers::default() }
     }
 
-    /// Another device's memory, of `total` bytes, at addresses that differ from all of this one's.
+    /// Another device's memory of `total` bytes, at addresses different from all of this one's.
     pub fn beside(&self, total: u64) -> Self {
         Self::in_space(self.space.clone(), total)
     }
 
-    /// The same memory for another context: what it allocates counts as that context's.
+    /// The same memory for another context, which owns what it allocates.
     pub fn for_context(&self) -> Self {
         let (space, store) = (self.space.clone(), self.store.clone());
         let context = space.contexts.fetch_add(1, Ordering::Relaxed);
         Memory { space, store, context, peers: Peers::default() }
     }
 
-    /// The device's number among those that share addresses.
+    /// The device's number among those that share the address space.
     pub fn device(&self) -> u32 {
         self.store.device
     }
 
-    /// Grows when a kernel of some device writes something.
+    /// Incremented when a kernel of any device writes something.
     pub(crate) fn writes(&self) -> &AtomicU64 {
         &self.space.writes
     }
@@ -137,11 +138,11 @@ impl Memory {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic while the lock was held left the maps whole: every change is one insertion or removal.
+        // A panic while the lock was held left the maps intact: every change is one insertion or removal.
         self.space.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes free and bytes in all.
+    /// Free bytes and total bytes.
     pub fn info(&self) -> (u64, u64) {
         (self.store.free(), self.store.total)
     }
@@ -161,7 +162,7 @@ impl Memory {
         self.alloc_with(bytes, kind, label, |allocation| allocation)
     }
 
-    /// The same of memory whose program says itself which devices reach it.
+    /// The same for memory whose program says which devices can access it.
     pub fn alloc_shared(&self, bytes: u64, rights: &Arc<Rights>) -> Result<u64, Error> {
         self.alloc_with(bytes, AllocationKind::Buffer, None, |allocation| allocation.under(rights.clone()))
     }
@@ -187,7 +188,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Makes memory of the program's own visible to kernels at its own address.
+    /// Makes the program's own memory visible to kernels at its own address.
     ///
     /// # Safety
     /// The `bytes` bytes at `host` must stay valid until [`Memory::free`] of that address has returned.
@@ -210,8 +211,8 @@ impl Memory {
         Ok(address)
     }
 
-    /// Frees the allocation that starts at `address`. Nobody finds it from now on; its bytes go when no instruction that is
-    /// under way can reach them, which is awaited if they are the program's.
+    /// Frees the allocation that starts at `address`. No lookup finds it from now on; its bytes go away when no
+    /// instruction in progress can reach them. For bytes lent by the program this function waits for that.
     pub fn free(&self, address: u64) -> Result<(), Error> {
         let allocation = self.take_out(address)?;
         if allocation.is_lent() {
@@ -220,7 +221,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes the allocation that starts at `address` out of everybody's reach.
+    /// Removes the allocation that starts at `address`, so that no one can reach it.
     fn take_out(&self, address: u64) -> Result<Arc<Allocation>, Error> {
         self.take_out_if(address, |_| true)
     }
@@ -246,19 +247,19 @@ impl Memory {
         Ok(allocation)
     }
 
-    /// Grows with each allocation and mapping that goes, and with access that is taken back.
+    /// Incremented with each freed allocation, removed mapping, and revoked access.
     fn frees(&self) -> u64 {
         self.space.frees.load(Ordering::Acquire)
     }
 
-    /// The allocation that holds `address`.
+    /// The allocation that contains `address`.
     pub fn find(&self, address: u64) -> Option<Arc<Allocation>> {
         let state = self.state();
         let (_, allocation) = state.allocations.range(..=address).next_back()?;
         (address < allocation.end()).then(|| allocation.clone())
     }
 
-    /// The allocations next to `address`: the last that starts at or below it, the first that starts above it.
+    /// The allocations next to `address`: the last one at or below it, the first one above it.
     fn neighbours(&self, address: u64) -> (Option<Arc<Allocation>>, Option<Arc<Allocation>>) {
         let state = self.state();
         let before = state.allocations.range(..=address).next_back();
@@ -267,7 +268,7 @@ impl Memory {
         (allocation(before), allocation(after))
     }
 
-    /// The pieces that a range lies in. Only mappings follow each other without a gap.
+    /// The allocations a range covers. Only mappings follow each other without a gap.
     fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<Stretch>, Error> {
         let mut pieces = Vec::new();
         let (mut at, mut rest) = (address, bytes);
@@ -292,7 +293,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The same of a range that is written, in pieces that the machine has memory for.
+    /// The same for a range to be written, in pieces for which the machine has memory.
     fn pieces_to_write(
         &self,
         address: u64,
@@ -304,7 +305,7 @@ impl Memory {
             (0..bytes).step_by(machine::STEP as usize).map(step)
         });
         Ok(steps.map(move |(allocation, offset, here)| {
-            // Whoever writes little at a time is looked after by those that run long.
+            // Small writes are not checked; long-running kernels check for them.
             let room =
                 here < machine::STEP / 4 || machine::has_room(allocation.at(offset, here), here as usize);
             if room {
@@ -336,7 +337,7 @@ impl Memory {
             target.copy_from(*to, source, *from, bytes);
             return Ok(());
         }
-        // Through a buffer; what overlaps is read before it is written.
+        // Through a buffer; overlapping bytes are read before they are written.
         const BUFFER: u64 = 1 << 20;
         let mut buffer = vec![0; BUFFER.min(bytes) as usize];
         let mut steps: Vec<u64> = (0..bytes).step_by(BUFFER as usize).collect();
@@ -369,9 +370,9 @@ impl Memory {
     }
 }
 
-/// Waits until nobody else has it.
+/// Waits until no one else holds it.
 fn wait_for_the_last(mut allocation: Arc<Allocation>) {
-    // A turn of a block, or a copy: milliseconds. This is rare, and needs no signal of its own.
+    // A block's turn, or a copy: milliseconds. This is rare, and needs no signalling of its own.
     while let Err(shared) = Arc::try_unwrap(allocation) {
         allocation = shared;
         std::thread::sleep(std::time::Duration::from_micros(20));
@@ -379,7 +380,7 @@ fn wait_for_the_last(mut allocation: Arc<Allocation>) {
 }
 
 impl State {
-    /// Addresses for `bytes` with a gap behind them as wide as they are.
+    /// Addresses for `bytes`, followed by a gap of the same size.
     fn place(&mut self, bytes: u64, kind: AllocationKind) -> Option<u64> {
         let align = if bytes >= MIN_GAP { PAGE } else { ALIGN };
         let span = bytes.checked_add(bytes.max(MIN_GAP))?.checked_next_multiple_of(ALIGN)?;
@@ -394,7 +395,7 @@ impl State {
             *next = end;
             return Some(address);
         }
-        // The range has been walked once: the first hole that is wide enough.
+        // The space has been walked once: take the first hole that is wide enough.
         let mut at = first;
         let taken = self.allocations.range(first..last).map(|(&start, a)| (start, a.end()));
         let mut taken: Vec<_> =

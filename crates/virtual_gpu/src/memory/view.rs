@@ -1,6 +1,7 @@
-//! Device memory as a host thread that runs blocks sees it, and why what an instruction reaches outlives it.
+//! Device memory as seen by a host thread that runs blocks, and why an allocation outlives the instructions that access
+//! it.
 //!
-//! Another block, or another thread of the host, may free an allocation while an instruction moves its bytes. Three things
+//! Another block, or another host thread, may free an allocation while an instruction moves its bytes. Three things
 //! make that harmless:
 //!
 //! - [`Memory::free`] takes an allocation out of every thread's reach at once ([`Allocation::reaches`]); its bytes go when
@@ -10,7 +11,7 @@
 //! - What [`View::find`] gives borrows the view, and so does everything that runs during a turn; `release` asks for the
 //!   view alone. So host pointers into an allocation live as long as the turn, and no instruction outlasts a turn.
 //!
-//! Bytes that the program has lent ([`Memory::map_host`]) nobody here owns: to free them waits until no view holds them.
+//! Bytes lent by the program ([`Memory::map_host`]) are not owned here: freeing them waits until no view holds them.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -19,39 +20,39 @@ use std::sync::Arc;
 use super::{Allocation, Memory, Multicast};
 use crate::stretch::Site;
 
-/// Device memory in the eyes of one thread.
+/// Device memory as seen by one thread.
 #[derive(Debug)]
 pub(crate) struct View {
     memory: Arc<Memory>,
-    /// What [`Memory::frees`] was when the view last let go.
+    /// The value of [`Memory::frees`] when the view last released what it held.
     frees: u64,
-    /// The allocation that was found last: one of `held`.
+    /// The last allocation found: one of `held`.
     last: Cell<Option<NonNull<Allocation>>>,
     held: RefCell<Held>,
     sites: RefCell<Sites>,
 }
 
-/// Bytes of a range that lie together on the host. They may change at any time.
+/// Bytes of a range that are contiguous on the host. They may change at any time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct HostRange {
     pub place: *mut u8,
     pub bytes: usize,
     pub read_only: bool,
 }
 
-/// What machine code remembers, and what [`Memory::frees`] was when it began to.
+/// What machine code remembers, and the value of [`Memory::frees`] when it started to.
 #[derive(Debug, Default)]
 struct Sites {
     frees: u64,
     found: Vec<Site>,
 }
 
-/// What a view has found since it let go.
+/// What a view has found since it last released.
 #[derive(Debug, Default)]
 struct Held {
-    /// By address; none overlaps another.
+    /// By address; no two overlap.
     found: Vec<(u64, Arc<Allocation>)>,
-    /// Freed, with their addresses in use again.
+    /// Freed ones whose addresses are in use again.
     replaced: Vec<Arc<Allocation>>,
     multicasts: Arc<[Multicast]>,
 }
@@ -62,7 +63,8 @@ impl View {
         View { memory, frees, last: Cell::new(None), held: RefCell::default(), sites: RefCell::default() }
     }
 
-    /// Lets go of what it has found, if something was freed since: nothing borrows the view, so no instruction is under way.
+    /// Releases what it has found, if something was freed since: nothing borrows the view, so no instruction is in
+    /// progress.
     pub fn release(&mut self) {
         let frees = self.memory.frees();
         if frees != self.frees {
@@ -72,11 +74,11 @@ impl View {
             held.found.clear();
             held.replaced.clear();
         }
-        // Some may have been found since the view last looked, and are held no more; others may be read only by now.
+        // Some may have been found since the view last checked, and are no longer held; others may be read-only by now.
         self.sites.get_mut().found.clear();
     }
 
-    /// Where machine code remembers what its accesses found. As soon as something is freed, nothing is remembered.
+    /// Where machine code remembers what its accesses found. It forgets everything as soon as anything is freed.
     pub fn sites(&self, count: usize) -> *mut Site {
         let mut sites = self.sites.borrow_mut();
         let frees = self.memory.frees();
@@ -88,11 +90,11 @@ impl View {
         sites.found.as_mut_ptr()
     }
 
-    /// The allocation that holds `address`.
+    /// The allocation that contains `address`.
     #[inline]
     pub fn find(&self, address: u64) -> Option<&Allocation> {
-        // SAFETY: `last` is one of `held`, which lets go of it in `release` only: that resets `last`, and cannot be called
-        // while what is given here is borrowed.
+        // SAFETY: `last` is one of `held`, which only `release` drops: that resets `last`, and cannot be called while
+        // the result here is borrowed.
         let last = self.last.get().map(|last| unsafe { last.as_ref() });
         last.filter(|last| last.reaches(address)).or_else(|| self.look_up(address))
     }
@@ -115,7 +117,7 @@ impl View {
         self.memory.may_write(allocation)
     }
 
-    /// Reads a few bytes, which other threads may write at the same time. False if a part is nowhere.
+    /// Reads a few bytes, which other threads may write at the same time. False if any of them is unmapped.
     pub fn read(&self, address: u64, to: &mut [u8]) -> bool {
         let mut rest = to;
         let mut at = address;
@@ -129,8 +131,8 @@ impl View {
         true
     }
 
-    /// The host bytes of a range, which may lie in several mappings that follow each other; `None` if a part is nowhere.
-    pub fn pieces(&self, address: u64, bytes: u64) -> Option<Vec<Piece>> {
+    /// The host bytes of a range, which may span several adjacent mappings; `None` if a part is unmapped.
+    pub fn pieces(&self, address: u64, bytes: u64) -> Option<Vec<HostRange>> {
         let mut pieces = Vec::with_capacity(1);
         let (mut at, mut rest) = (address, bytes);
         while rest > 0 {
@@ -138,13 +140,13 @@ impl View {
             let here = rest.min(allocation.end() - at);
             let place = allocation.as_ptr().wrapping_add((at - allocation.address()) as usize);
             let read_only = !self.may_write(allocation);
-            pieces.push(Piece { place, bytes: here as usize, read_only });
+            pieces.push(HostRange { place, bytes: here as usize, read_only });
             (at, rest) = (at.wrapping_add(here), rest - here);
         }
         Some(pieces)
     }
 
-    /// The ordinary address of what is bound at a multicast address; what is wrong with it, for a report.
+    /// The ordinary address of the memory bound at a multicast address; the error says what is wrong with it.
     pub fn replica(&self, address: u64, bytes: u32) -> Result<u64, String> {
         let mut held = self.held.borrow_mut();
         let find = |all: &[Multicast]| all.iter().find(|range| range.holds(address)).copied();
@@ -153,18 +155,18 @@ impl View {
             find(&held.multicasts)
         });
         let Some(range) = range else {
-            return Err(", which is no multicast address: multimem reaches those that cuMemMap gave a multicast object"
+            return Err(", which is not a multicast address: multimem takes addresses at which cuMemMap mapped a multicast object"
                 .into());
         };
         let offset = address - range.address;
         match range.replica {
             Some(replica) if u64::from(bytes) <= range.bytes - offset => Ok(replica + offset),
             Some(_) => Err(", which runs over the end of what is bound to the multicast object there".into()),
-            None => Err(", a multicast address to which no memory is bound".into()),
+            None => Err(", a multicast address at which no memory is bound".into()),
         }
     }
 
-    /// What lies near an address, for a report.
+    /// What is near an address, for a report.
     pub fn nearby(&self, address: u64) -> String {
         let describe = |a: &Allocation| match a.label() {
             Some(name) => format!("`{name}` ({} bytes at {:#x})", a.size(), a.address()),
@@ -208,7 +210,7 @@ impl Held {
         let place = NonNull::from(&*new);
         let first = self.found.partition_point(|(_, old)| old.end() <= new.address());
         let behind = self.found.partition_point(|(start, _)| *start < new.end());
-        // Those that it overlaps were freed; instructions under way may still reach them.
+        // The overlapping ones were freed; instructions in progress may still access them.
         self.replaced.extend(self.found.splice(first..behind, [(new.address(), new)]).map(|(_, old)| old));
         place
     }
@@ -227,7 +229,7 @@ mod tests {
         let mut view = View::new(memory.clone());
         let found = view.find(address + 4095).unwrap();
         memory.free(address).unwrap();
-        // Out of reach at once, for this view and for others; but whoever has it may finish.
+        // Out of reach at once, for this view and for others; but whoever holds it may finish.
         assert!(view.find(address).is_none() && View::new(memory.clone()).find(address).is_none());
         found.write(0, &[7]);
         assert!(kept.upgrade().is_some());

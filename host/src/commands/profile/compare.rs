@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gpu_model::profile::{LineProfile, Rates, Work};
+use gpu_model::profile::{InstructionCounts, LineProfile, Rates};
 use report::unit;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ struct Pair {
 struct Side {
     launches: usize,
     #[serde(flatten)]
-    work: Work,
+    work: InstructionCounts,
 }
 
 /// A line whose cost has changed. What is on one side only is `null` on the other.
@@ -47,8 +47,8 @@ struct Side {
 struct Change {
     file: String,
     line: u32,
-    before: Option<Work>,
-    after: Option<Work>,
+    before: Option<InstructionCounts>,
+    after: Option<InstructionCounts>,
     /// Clocks of the busiest unit, after less before.
     #[serde(skip)]
     difference: f64,
@@ -100,7 +100,7 @@ impl Comparison {
             let _ = writeln!(out, "{}", terminal::table(&["", "before", "after", "change"], &rows));
             for change in pair.lines.iter().take(LINES) {
                 let place = format!("{}:{}", source::relative(&change.file), change.line);
-                let said = |work: &Option<Work>| match work {
+                let said = |work: &Option<InstructionCounts>| match work {
                     Some(work) => super::lines::counts(work).join("; "),
                     None => "not there".to_owned(),
                 };
@@ -133,13 +133,13 @@ fn changes<'a>(
     after: impl Iterator<Item = &'a LineProfile>,
     rates: &Rates,
 ) -> Vec<Change> {
-    let mut by_place: BTreeMap<(&str, u32), [Option<Work>; 2]> = BTreeMap::new();
+    let mut by_place: BTreeMap<(&str, u32), [Option<InstructionCounts>; 2]> = BTreeMap::new();
     let both = before.map(|line| (0, line)).chain(after.map(|line| (1, line)));
     for (side, line) in both {
         let slot = &mut by_place.entry((&line.file, line.line)).or_default()[side];
         *slot.get_or_insert_default() += line.work;
     }
-    let cost = |work: &Option<Work>| work.map_or(0.0, |work| work.cost(rates).clocks);
+    let cost = |work: &Option<InstructionCounts>| work.map_or(0.0, |work| work.cost(rates).clocks);
     let mut changes: Vec<Change> = by_place
         .into_iter()
         .map(|((file, line), [before, after])| {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn lines_are_told_by_how_much_they_have_changed() {
         let line = |line, warp_instructions| {
-            let work = Work { warp_instructions, ..Work::default() };
+            let work = InstructionCounts { warp_instructions, ..InstructionCounts::default() };
             LineProfile { file: "a.rs".into(), line, work }
         };
         let before = [line(1, 100), line(2, 100), line(3, 40)];

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gpu_model::profile::{LaunchProfile, Ranked, Rates, Work, rank};
+use gpu_model::profile::{InstructionCounts, LaunchProfile, Ranked, Rates, rank};
 use report::unit;
 
 use crate::merging::Merge;
@@ -63,7 +63,7 @@ fn bar(share: f64) -> String {
 }
 
 /// What a line does: instructions and lanes, then each memory, a sentence each.
-pub(super) fn counts(work: &Work) -> Vec<String> {
+pub(super) fn counts(work: &InstructionCounts) -> Vec<String> {
     let lanes = work.active_lanes().unwrap_or(0.0);
     let mut sentences = vec![format!("{} instructions of {lanes:.1} lanes", grouped(work.warp_instructions))];
     let (shared, global, read) =
@@ -92,7 +92,7 @@ pub(super) fn counts(work: &Work) -> Vec<String> {
 }
 
 /// How often the same bytes are read.
-pub(super) fn reuse(work: &Work) -> Option<String> {
+pub(super) fn reuse(work: &InstructionCounts) -> Option<String> {
     let (fetches, sharing) = (work.fetches()?, work.sharing()?);
     Some(format!(
         "reads {} distinct: each byte by {sharing:.1} blocks, {fetches:.1} times by each",

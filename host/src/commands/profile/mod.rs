@@ -6,7 +6,7 @@ mod lines;
 use std::fmt::Write;
 
 use gpu_model::chips;
-use gpu_model::profile::{BySpace, Rates, Work};
+use gpu_model::profile::{BySpace, InstructionCounts, Rates};
 use warpsmith_cuda::profile::LaunchProfile;
 use warpsmith_launch::Wish;
 
@@ -129,7 +129,7 @@ fn of_kernel(out: &mut String, kernel: &str, launched: &[&Launched], merges: &[M
     let launches: Vec<LaunchProfile> = launched.iter().map(|launch| launch.profile.clone()).collect();
     let launches = &launches[..];
     out.push('\n');
-    let work: Work = launches.iter().map(LaunchProfile::work).sum();
+    let work: InstructionCounts = launches.iter().map(LaunchProfile::work).sum();
     let memory_instructions: BySpace = launches.iter().map(|launch| launch.memory_instructions).sum();
     let all = work.counters;
     let shared = [
