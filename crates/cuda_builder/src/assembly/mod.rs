@@ -1,11 +1,12 @@
-//! From the module to PTX: parts, each lowered by itself, and their texts joined.
+//! From the module to PTX: parts are lowered one by one, and their texts joined.
 
 mod capability;
+pub mod functions;
 mod join;
 mod lines;
 pub mod part;
 pub mod partition;
 mod ptx_version;
 
-pub use join::{join, join_functions};
+pub use join::join;
 pub use ptx_version::raise;

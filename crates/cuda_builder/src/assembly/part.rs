@@ -2,7 +2,7 @@
 
 use crate::assembly::lines::{self, Chains};
 use crate::assembly::partition::{Plan, Which};
-use crate::assembly::{capability, join, ptx_version};
+use crate::assembly::{capability, functions, ptx_version};
 use crate::bitcode::{
     atomics, backward_steps, entry, inline_spaces, local_arrays, local_atomics, memory_ops, panic_places,
     sizes, unroll,
@@ -184,7 +184,8 @@ fn translate(plan: &Plan, context: &Context, module: &Module<'_>, options: &Opti
     pass::run(&passes(), options, &mut translation)?;
     let Translation { machine, warnings, .. } = translation;
     let bitcode = if options.keep_module() { module.bitcode() } else { Vec::new() };
-    let functions = if options.keep_functions { join::functions(&module.print()) } else { String::new() };
+    let functions =
+        if options.keep_functions { functions::of_module(&module.print()) } else { String::new() };
     plan.settle(module);
     let chains = lines::number(context, module);
     let text = emit(context, module, &machine)?;

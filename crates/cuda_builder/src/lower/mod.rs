@@ -63,7 +63,7 @@ pub fn lower(archive: &Archive, options: &Options, earlier: (&Cache, Key)) -> Re
     let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
     let mut output = Output { ptx, warnings, ..Output::default() };
     if options.keep_functions {
-        output.functions = assembly::join_functions(parts.iter().map(|part| part.functions.as_str()));
+        output.functions = assembly::functions::join(parts.iter().map(|part| part.functions.as_str()));
     }
     if options.keep_module() {
         let context = Context::new();
