@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn an_unknown_kernel_gets_the_nearest_name() {
         let error = find("matmul_nave").unwrap_err().to_string();
-        assert!(error.contains("is `matmul_naive` meant?"), "{error}");
+        assert!(error.contains("did you mean `matmul_naive`?"), "{error}");
         for (asked, meant) in [
             ("MATMUL_NAIVE", "matmul_naive"),
             ("matmul-tiled-16", "matmul_tiled_16"),
@@ -96,12 +96,12 @@ mod tests {
             ("vecad", "vecadd"),
         ] {
             let error = find(asked).unwrap_err().to_string();
-            assert!(error.contains(&format!("is `{meant}` meant?")), "{error}");
+            assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
         }
         let error = find("no_such_thing").unwrap_err().to_string();
         assert_eq!(error, "there is no kernel `no_such_thing`; `warpsmith list` has them all");
-        assert_eq!(meant("transpse", &["transpose"]), " is `transpose` meant?");
-        assert_eq!(meant("bank", &["banks"]), " is `banks` meant?");
+        assert_eq!(meant("transpse", &["transpose"]), " did you mean `transpose`?");
+        assert_eq!(meant("bank", &["banks"]), " did you mean `banks`?");
         let error = find("transpose").unwrap_err().to_string();
         assert!(error.contains("is a family of") && error.contains("such as `transpose_copy`"), "{error}");
     }

@@ -76,8 +76,8 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["demo", "matmul", "--dynamic-tile", "-1"], "a whole number"),
         (&["demo", "matmul", "--dynamic-tile", "4294967296"], "a whole number"),
         (&["check", "no_such_kernel"], "no kernel"),
-        (&["check", "transpse"], "no kernel or family `transpse`; is `transpose` meant?"),
-        (&["list", "matmul_nave"], "is `matmul_naive` meant?"),
+        (&["check", "transpse"], "no kernel or family `transpse`; did you mean `transpose`?"),
+        (&["list", "matmul_nave"], "did you mean `matmul_naive`?"),
         (&["explain", "banks", "--capability", "-1"], "is not a compute capability"),
         (&["explain", "banks", "--matrix", "32"], "ROWSxCOLUMNS"),
         (&["explain", "banks", "--matrix", "3x"], "ROWSxCOLUMNS"),
@@ -89,7 +89,7 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["explain", "coalescing", "--no-l1"], "for capability 2.x"),
         (&["explain", "coalescing", "--inactive", "32"], "from 0 to 31"),
         (&["explain", "coalescing", "--inactive", "5", "--example", "scattered"], "cannot be used with"),
-        (&["demo", "matmul", "--only", "matmul_nave"], "is `matmul_naive` meant?"),
+        (&["demo", "matmul", "--only", "matmul_nave"], "did you mean `matmul_naive`?"),
         (&["check", "--schedules", "0"], "from 1 to 10000"),
         (&["check", "--seed", "-1"], "from 0 to 18446744073709551615"),
         (&["check", "--seed", "18446744073709551616"], "from 0 to 18446744073709551615"),
@@ -329,7 +329,7 @@ fn every_command_answers_in_json_and_prints_nothing_else() {
 #[test]
 fn a_failure_in_json_is_one_document() {
     for (arguments, code, part) in [
-        (&["profile", "matmul_nave"][..], 1, "is `matmul_naive` meant?"),
+        (&["profile", "matmul_nave"][..], 1, "did you mean `matmul_naive`?"),
         (&["demo", "matmul", "--size", "0"], 2, "0 is too small: every extent is at least 1"),
         (&["report", "--html", "/no/such/folder/page.html"], 1, "there is no folder"),
         (&["occupancy", "matmul_tiled_16", "--block", "8x8"], 1, "16x16x1"),

@@ -56,7 +56,7 @@ fn a_programs_processes_are_profiled_together_and_told_apart() {
     let page = answers(folder.path(), &["report", "p.json", "--html", "-"]);
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("id=\"kernel-vecadd\""), "{page}");
     let wrong = warpsmith(folder.path(), &["profile", "p.json:vecad"]);
-    assert!(!wrong.status.success() && said(&wrong).contains("is `vecadd` meant?"), "{}", said(&wrong));
+    assert!(!wrong.status.success() && said(&wrong).contains("did you mean `vecadd`?"), "{}", said(&wrong));
 }
 
 #[cfg(unix)]
@@ -116,7 +116,7 @@ fn ptx_is_inspected_and_its_limits_are_told() {
     assert_eq!((&json[0]["kernel"], &json[1]["kernel"]), (&"bound".into(), &"other".into()));
     for (arguments, part) in [
         (&["occupancy", "k.ptx:bound", "--block", "256"][..], "at most 128 threads"),
-        (&["inspect", "k.ptx:bund"], "is `bound` meant?"),
+        (&["inspect", "k.ptx:bund"], "did you mean `bound`?"),
         (&["inspect", "k.ptx:bound", "--source"], "does not say its lines"),
         (&["profile", "k.ptx"], "which launches nothing"),
         (&["inspect", "none.ptx"], "cannot read none.ptx"),

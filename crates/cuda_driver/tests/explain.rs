@@ -21,7 +21,7 @@ const KERNELS: &str = "
 
 /// What is tried, its answer, and what the line says.
 const CASES: [(&str, CudaError, &[&str]); 10] = [
-    ("name", CudaError::NotFound, &["no kernel `tyle`", "is `tile` meant?", "`bound`"]),
+    ("name", CudaError::NotFound, &["no kernel `tyle`", "did you mean `tile`?", "`bound`"]),
     ("mangled", CudaError::NotFound, &["no kernel `hidden`", "#[unsafe(no_mangle)]"]),
     ("static", CudaError::NotFound, &["no variable `SEED`", "#[unsafe(no_mangle)]"]),
     ("block", CudaError::InvalidValue, &["`tile`", "blocks of 16x16x1 threads, and the launch has 256x1x1"]),

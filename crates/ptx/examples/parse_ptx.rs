@@ -1,4 +1,4 @@
-//! Parses the files named and says what they hold: `cargo run -p ptx --example parse_ptx -- a.ptx b.ptx`.
+//! Parses PTX files and prints what they contain: `cargo run -p ptx --example parse_ptx -- a.ptx b.ptx`.
 
 fn main() -> std::process::ExitCode {
     let mut failed = false;

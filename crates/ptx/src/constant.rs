@@ -2,10 +2,10 @@
 
 use crate::name::Name;
 
-/// A constant after evaluation.
+/// An evaluated constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Constant {
-    /// 64 bits; `unsigned` as the rules of constant expressions found it (`U` suffix, too large for `.s64` …).
+    /// 64 bits; `unsigned` follows the rules of constant expressions (`U` suffix, too large for `.s64` …).
     Integer {
         bits: u64,
         /// `.u64` rather than `.s64`.
@@ -13,12 +13,12 @@ pub enum Constant {
     },
     /// `0fXXXXXXXX`: exactly these bits.
     Single(u32),
-    /// `0dXXXXXXXXXXXXXXXX`, a decimal, or an expression of them.
+    /// `0dXXXXXXXXXXXXXXXX`, a decimal number, or an expression of such.
     Double(f64),
 }
 
 impl Constant {
-    /// Bits of the constant as an operand of a 32-bit float type. A double is rounded to nearest even.
+    /// The bits for an operand of a 32-bit float type. A double is rounded to nearest even.
     pub fn to_f32_bits(self) -> u32 {
         match self {
             Self::Single(bits) => bits,
@@ -28,7 +28,7 @@ impl Constant {
         }
     }
 
-    /// Bits of the constant as an operand of `.f64`.
+    /// The bits for an `.f64` operand.
     pub fn to_f64_bits(self) -> u64 {
         match self {
             Self::Single(bits) => f64::from(f32::from_bits(bits)).to_bits(),
@@ -38,7 +38,6 @@ impl Constant {
         }
     }
 
-    /// The 64 bits of an integer constant.
     pub fn integer(self) -> Option<u64> {
         match self {
             Self::Integer { bits, .. } => Some(bits),
@@ -47,28 +46,26 @@ impl Constant {
     }
 }
 
-/// What a variable starts with.
+/// A variable's initial value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Initializer {
-    /// A number.
     Value(Constant),
-    /// `{ … }`, one dimension of an array or the components of a vector. Fewer items than the array has: zeros follow.
+    /// `{ … }`, one dimension of an array or the components of a vector. Missing items are zero.
     List(Vec<Initializer>),
     /// The address of a variable or function.
     Address(SymbolAddress),
-    /// `0xFF00(address)`: the masked byte of an address, shifted down.
+    /// `0xFF00(address)`: one byte of an address, selected by the mask and shifted down.
     MaskedAddress {
         /// `0xFF` times a power of 256.
         mask: u64,
-        /// What is masked.
         address: SymbolAddress,
     },
-    /// `{ addr_mode_0 = wrap, filter_mode = nearest }` of opaque references: names and the text of their values.
+    /// `{ addr_mode_0 = wrap, filter_mode = nearest }` of an opaque reference: names and their values as text.
     Fields(Vec<(Name, Name)>),
 }
 
 impl Initializer {
-    /// Items of the outermost list; 1 for what is no list.
+    /// Items in the outermost list; 1 if it is not a list.
     pub fn len(&self) -> u64 {
         match self {
             Self::List(items) => items.len() as u64,
@@ -76,7 +73,7 @@ impl Initializer {
         }
     }
 
-    /// True of `{}`.
+    /// True for `{}`.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,10 +82,8 @@ impl Initializer {
 /// `name{+offset}`, or `generic(name){+offset}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SymbolAddress {
-    /// The variable, function or label.
     pub name: Name,
-    /// Bytes past it.
     pub offset: i64,
-    /// `generic(…)`: the generic address rather than that within the variable's space.
+    /// `generic(…)`: the generic address instead of the one within the variable's space.
     pub generic: bool,
 }

@@ -1,10 +1,10 @@
-//! What is wrong with a text, and where.
+//! What is wrong with the text, and where.
 
 use std::fmt;
 
 use crate::ast::Position;
 
-/// Text that is no PTX. Shown with the line and a caret:
+/// Why a text is not PTX. Displays the line with a caret:
 ///
 /// ```text
 /// line 7, column 13: expected a register, constant, address or name, found `;`
@@ -13,26 +13,23 @@ use crate::ast::Position;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// Where.
     pub position: Position,
-    /// What.
     pub problem: Problem,
-    /// The text at that place, shortened if it is long.
+    /// The text at that position, truncated if it is long.
     pub found: String,
-    /// The line, or the part of a long one that surrounds the place.
+    /// The line, or the part of a long line around the position.
     excerpt: String,
     /// Characters of `excerpt` before the place.
     caret: usize,
 }
 
-/// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The grammar wants something else here.
+    /// The grammar requires something else here.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// No token starts so.
+    /// No token starts with this character.
     #[error("no PTX token starts with this character")]
     Character,
     /// A comment that runs to the end of the text.
@@ -41,16 +38,16 @@ pub enum Problem {
     /// A string that runs to the end of its line.
     #[error("this string is never closed")]
     UnclosedString,
-    /// A number that is spelled wrongly.
+    /// A malformed number.
     #[error("expected a number: {0}")]
     Number(&'static str),
-    /// A number out of the range that this place has.
+    /// A number outside the range allowed here.
     #[error("{0}")]
     Range(&'static str),
     /// Braces, brackets or operators nested deeper than any compiler writes.
     #[error("nested more than {0} deep")]
     TooDeep(u32),
-    /// A constant expression without a value.
+    /// A constant expression that has no value.
     #[error("this constant expression has no value: {0}")]
     NoValue(&'static str),
     /// The opening directives are missing or come too late.
@@ -58,7 +55,7 @@ pub enum Problem {
     Header(&'static str),
 }
 
-/// Characters kept of a long piece of text.
+/// How many characters of a long piece of text an error quotes.
 const SHOWN: usize = 48;
 
 impl Error {

@@ -12,20 +12,18 @@ use crate::name::Name;
 pub struct Instruction {
     /// `@p` or `@!p`.
     pub guard: Option<Guard>,
-    /// Opcode and modifiers. Shared by all instructions of a module that spell it the same way.
+    /// Opcode and modifiers. All instructions of a module with the same spelling share one.
     pub opcode: Arc<Opcode>,
-    /// Operands in order, as commas separate them.
     pub operands: Box<[Operand]>,
-    /// Where the opcode stands.
+    /// Position of the opcode.
     pub position: Position,
-    /// The last `.loc` before it within the function.
+    /// The last `.loc` before it in the function.
     pub loc: Option<LocId>,
 }
 
-/// The predicate that an instruction runs under.
+/// The predicate that guards an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// A predicate register.
     pub predicate: Name,
     /// `@!p`.
     pub negated: bool,
@@ -36,12 +34,12 @@ pub struct Guard {
 pub struct Opcode {
     /// `mad`.
     pub name: Name,
-    /// `lo`, `s32`: without dots, in order. `::` stays: `shared::cta`.
+    /// `lo`, `s32`: without dots, in order. `::` is kept: `shared::cta`.
     pub modifiers: Box<[Name]>,
 }
 
 impl Opcode {
-    /// True if the modifier is there; `word` without its dot.
+    /// True if it has the modifier `word`, given without its dot.
     pub fn has(&self, word: &str) -> bool {
         self.modifiers.iter().any(|modifier| modifier == word)
     }
@@ -56,21 +54,20 @@ impl fmt::Display for Opcode {
 
 /// An operand.
 ///
-/// The grammar cannot tell a register from a variable, a label or a function: each is a [`Operand::Name`], and the
-/// scope decides. `WARP_SZ` has become 32.
+/// The grammar cannot tell registers, variables, labels and functions apart: each is an [`Operand::Name`], which the
+/// scope resolves. `WARP_SZ` is already 32.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
     /// `%r1`, `%laneid`, `$L__BB0_1`, `printf`.
     Name(Name),
-    /// `%tid.x`, `%v.r`; `%r1.h0` of video instructions. The second is without its dot.
+    /// `%tid.x`, `%v.r`; `%r1.h0` in video instructions. The second name has no dot.
     Component(Name, Name),
-    /// A number.
     Constant(Constant),
-    /// `buffer+4`, `generic(buffer)`: an address with an offset, outside brackets.
+    /// `buffer+4`, `generic(buffer)`: an address with an offset, not in brackets.
     Symbol(SymbolAddress),
     /// `[%rd1+4]`, `[buffer]`, `[64]`.
     Address(Address),
-    /// `buffer[2]`, `buffer[%r1+2]`: an element. Under `ld` and `st` the element, under `mov` its address.
+    /// `buffer[2]`, `buffer[%r1+2]`: an element. `ld` and `st` access it, `mov` takes its address.
     Element(Name, Address),
     /// `{%f1, _, 0f00000000}`.
     Vector(Box<[Operand]>),
@@ -78,21 +75,21 @@ pub enum Operand {
     Pair(Box<[Operand; 2]>),
     /// `!%p1`.
     Not(Box<Operand>),
-    /// `-%r1`, `-%r1.b0`, of `vmad`.
+    /// `-%r1`, `-%r1.b0`, in `vmad`.
     Negative(Box<Operand>),
-    /// `_`: the result is dropped, or the argument left out.
+    /// `_`: the result is discarded, or the argument omitted.
     Sink,
-    /// `(%r1, 3)`: results or arguments of a call.
+    /// `(%r1, 3)`: a call's results or arguments.
     List(Box<[Operand]>),
-    /// `[%rd1, {%r1, %r2}]`, `[tex, sampler, {%f1, %f2}]`: the first of a bracket, then the rest.
+    /// `[%rd1, {%r1, %r2}]`, `[tex, sampler, {%f1, %f2}]`: the first item in the brackets, then the others.
     Indexed(Address, Box<[Operand]>),
 }
 
-/// What stands in brackets: `base + offset`.
+/// The address in brackets: `base + offset`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// A register or a variable; `None` if the address is the offset alone.
+    /// A register or a variable; `None` if the address is only the offset.
     pub base: Option<Name>,
-    /// Bytes (elements in [`Operand::Element`]).
+    /// In bytes; in elements for [`Operand::Element`].
     pub offset: i64,
 }

@@ -1,9 +1,9 @@
-//! Text to tokens, one at a time.
+//! Splits the text into tokens, one at a time.
 
 use crate::ast::Position;
 use crate::error::{Error, Problem};
 
-/// What a token is. Its text is found through its offsets.
+/// The kind of a token. Its text is found by its offsets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     /// `%r1`, `$L__BB0_1`, `add`, `_`.
@@ -19,7 +19,6 @@ pub(crate) enum Kind {
     /// `0d…`, `1.5e3`.
     Double(f64),
     String,
-    /// Operators and brackets.
     Punct(&'static str),
     End,
 }
@@ -32,7 +31,7 @@ pub(crate) struct Token {
     pub(crate) position: Position,
 }
 
-/// The operator or bracket that starts with `first` and, if it has two characters, goes on with `second`.
+/// The operator or bracket that starts with `first` and, if it has two characters, continues with `second`.
 fn punctuation(first: u8, second: u8) -> Option<&'static str> {
     Some(match (first, second) {
         (b'<', b'<') => "<<",
@@ -75,7 +74,7 @@ pub(crate) struct Lexer<'s> {
     source: &'s str,
     at: usize,
     line: u32,
-    /// Byte offset at which the line's column 1 would be if all its characters had one byte.
+    /// The byte offset of the line's column 1, if all its characters had one byte.
     line_start: usize,
 }
 
@@ -101,14 +100,14 @@ impl<'s> Lexer<'s> {
         Position { line: self.line, column }
     }
 
-    /// Passes one byte of white space, a comment or a string, keeping count of lines and columns.
+    /// Skips one byte of white space, a comment or a string, and keeps track of lines and columns.
     fn pass(&mut self) {
         match self.byte(0) {
             b'\n' => {
                 self.line = self.line.saturating_add(1);
                 self.line_start = self.at + 1;
             }
-            // A byte that continues a character is no column of its own.
+            // A continuation byte does not start a column.
             byte if byte & 0xC0 == 0x80 => self.line_start += 1,
             _ => {}
         }
@@ -125,7 +124,7 @@ impl<'s> Lexer<'s> {
             match self.byte(0) {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => self.pass(),
                 b'/' if self.byte(1) == b'/' => self.skip_line(),
-                // Line marks that a preprocessor left, and the `@@DWARF` lines of old compilers.
+                // Line markers left by a preprocessor, and the `@@DWARF` lines of old compilers.
                 b'#' if self.is_line_mark() => self.skip_line(),
                 b'@' if self.rest().starts_with(b"@@DWARF") || self.rest().starts_with(b"@@dwarf") => {
                     self.skip_line()
@@ -208,7 +207,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A backslash takes the next character with it; the escapes are undone by who wants the text.
+    /// A backslash protects the next character; whoever needs the text unescapes it.
     fn string(&mut self, start: usize, position: Position) -> Result<(), Error> {
         self.at += 1;
         loop {
@@ -259,7 +258,7 @@ impl<'s> Lexer<'s> {
             return Err(self.error(start, position, Problem::Number(spelling)));
         }
         match u64::from_str_radix(text, radix) {
-            // A literal that `.s64` cannot hold is `.u64`.
+            // A literal too large for `.s64` is `.u64`.
             Ok(bits) => Ok(Kind::Integer { bits, unsigned: unsigned || bits > i64::MAX as u64 }),
             Err(_) => {
                 Err(self.error(start, position, Problem::Range("an integer constant has at most 64 bits")))
@@ -285,7 +284,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// True if the digits here go on with a point or an exponent.
+    /// True if the digits here continue with a point or an exponent.
     fn decimal_is_float(&self) -> bool {
         let rest = self.rest();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

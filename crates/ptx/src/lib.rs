@@ -1,7 +1,8 @@
-//! PTX text to a typed module; errors carry line and column.
+//! Parses PTX text into a typed module; errors carry line and column.
 //!
-//! [`parse`] knows the grammar of the whole language, not the instructions: an instruction is its opcode, its modifiers
-//! in order, and its operands. What they mean, and whether they are supported, is for who executes them.
+//! [`parse`] knows the grammar of the whole language but not the instructions: an instruction is its opcode, its
+//! modifiers in order, and its operands. What they mean, and whether they are supported, is up to whoever executes
+//! them.
 //!
 //! ```
 //! let module = ptx::parse(
@@ -22,7 +23,7 @@
 //! ```
 //!
 //! No text makes it panic, exhaust the stack, or use more memory than a small multiple of its length. Counts in the
-//! text (`%r<4294967295>`, array lengths) stay numbers: who lays them out has to bound them.
+//! text (`%r<4294967295>`, array lengths) remain numbers; whoever allocates for them must check their size.
 
 pub mod ast;
 pub mod constant;

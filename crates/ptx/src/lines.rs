@@ -1,27 +1,27 @@
-//! From an instruction to the source lines that it came from, inlined calls included.
+//! From an instruction to the source lines it came from, including inlined calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ast::{LocId, Location, Module, Place, SectionItem};
+use crate::ast::{LocId, Location, Module, SectionItem, SourcePosition};
 
-/// One frame of the answer to "where does this instruction come from".
+/// One frame of the answer to "where does this instruction come from?".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// The file, as the compiler named it.
     pub file: Arc<str>,
     pub line: u32,
-    /// Column, from 1; 0 if not known.
+    /// From 1; 0 if not known.
     pub column: u32,
-    /// Linkage name (mangled) of the inlined function that the place lies in. `None` for the outermost frame, whose
-    /// function is the one that holds the instruction.
+    /// Linkage name (mangled) of the inlined function that contains the line. `None` for the outermost frame, whose
+    /// function is the one that contains the instruction.
     pub function: Option<Arc<str>>,
 }
 
-/// Inlining of real code is a dozen deep; this ends a chain that a text made up.
+/// Real code is inlined a dozen levels deep; this limit stops chains in malicious text.
 const FRAMES: usize = 256;
 
-/// A module's `.loc`, `.file` and `.debug_str` tables, laid out to be asked. It outlives the module.
+/// A module's `.loc`, `.file` and `.debug_str` tables, indexed for lookups. It outlives the module.
 #[derive(Debug, Clone, Default)]
 pub struct SourceLines {
     locations: Vec<Location>,
@@ -29,12 +29,11 @@ pub struct SourceLines {
     /// Bytes of `.debug_str`, and where its labels are.
     names: Vec<u8>,
     labels: HashMap<Arc<str>, usize>,
-    /// Indices of the locations at each place, ascending.
-    places: HashMap<Place, Vec<u32>>,
+    /// Indices of the locations at each place, in ascending order.
+    places: HashMap<SourcePosition, Vec<u32>>,
 }
 
 impl SourceLines {
-    /// Takes a module's tables.
     pub fn new(module: &Module) -> Self {
         let mut made = Self { locations: module.locations.clone(), ..Self::default() };
         made.files = module.files.iter().map(|file| (file.index, file.path.as_str().into())).collect();
@@ -57,7 +56,7 @@ impl SourceLines {
         made
     }
 
-    /// The frames of a location, innermost first. At least one, if the id is of this module.
+    /// The frames of a location, innermost first. There is at least one if the id belongs to this module.
     pub fn frames(&self, loc: LocId) -> Vec<Frame> {
         let mut frames = Vec::new();
         let mut index = loc.0;
@@ -69,8 +68,8 @@ impl SourceLines {
             };
             let function = self.function_name(&inlined.function_name, inlined.offset);
             frames.push(self.frame(location.place, function));
-            // The call's place has a `.loc` of its own, written before the first that refers to it: it says into what
-            // the caller was inlined in turn.
+            // The call site has its own `.loc`, written before the first one that refers to it. That one says where the
+            // caller was inlined in turn.
             let before = self.places.get(&inlined.at).map(Vec::as_slice).unwrap_or_default();
             match before.partition_point(|&other| other < index).checked_sub(1) {
                 Some(found) => {
@@ -86,7 +85,7 @@ impl SourceLines {
         frames
     }
 
-    fn frame(&self, place: Place, function: Option<Arc<str>>) -> Frame {
+    fn frame(&self, place: SourcePosition, function: Option<Arc<str>>) -> Frame {
         let file = self.files.get(&place.file).cloned().unwrap_or_else(|| "?".into());
         Frame { file, line: place.line, column: place.column, function }
     }

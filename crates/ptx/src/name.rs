@@ -6,15 +6,14 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An identifier of the source text. Each distinct spelling is stored once a module, so a copy costs a reference count,
-/// and two equal names of one module usually compare by address.
+/// An identifier of the source text. A module stores each distinct spelling once, so a copy costs a reference count,
+/// and two equal names in one module usually compare by address.
 ///
 /// It dereferences to `str`: `match &*name { "%tid" => …, _ => … }`.
 #[derive(Clone, Eq, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,7 +38,7 @@ impl PartialEq for Name {
     }
 }
 
-// By content, as `Borrow<str>` demands: a map keyed by `Name` is asked with a `&str`.
+// By content, as `Borrow<str>` requires: a map keyed by `Name` is queried with a `&str`.
 impl std::hash::Hash for Name {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         (*self.0).hash(state);
@@ -76,7 +75,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Keeps one copy of each spelling.
+/// Stores one copy of each spelling.
 #[derive(Default)]
 pub(crate) struct Interner<'s>(HashMap<&'s str, Name>);
 

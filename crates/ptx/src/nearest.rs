@@ -1,7 +1,7 @@
-//! The name that was meant.
+//! Suggests the name that was probably meant.
 
-/// The one of `names` that is most like `name`, in any case and with dashes for underscores: one that holds it, else one that
-/// differs in less than every second letter.
+/// The name among `names` most similar to `name`, ignoring case and taking dashes for underscores: one that contains
+/// it, else one that differs in less than half of its letters.
 ///
 /// ```
 /// assert_eq!(ptx::nearest("sapxy", ["vecadd", "saxpy"].into_iter()), Some("saxpy"));
@@ -17,17 +17,17 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> 
     })
 }
 
-/// The question that follows a name which is none of `names`, with a blank before it; nothing if none is like it.
+/// The question to add to "unknown name", with a leading blank; empty if no name is similar.
 ///
 /// ```
-/// assert_eq!(ptx::meant("sapxy", ["vecadd", "saxpy"].into_iter()), " is `saxpy` meant?");
+/// assert_eq!(ptx::meant("sapxy", ["vecadd", "saxpy"].into_iter()), " did you mean `saxpy`?");
 /// assert_eq!(ptx::meant("histogram", ["vecadd", "saxpy"].into_iter()), "");
 /// ```
 pub fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    nearest(name, names).map_or(String::new(), |nearest| format!(" is `{nearest}` meant?"))
+    nearest(name, names).map_or(String::new(), |nearest| format!(" did you mean `{nearest}`?"))
 }
 
-/// How many letters differ (Levenshtein).
+/// How many letters differ (Levenshtein distance).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -16,8 +16,8 @@ mod module;
 mod operand;
 mod variable;
 
-/// Deepest nesting of braces, brackets and operators. The parser, and the release of what it made, recurse; a deeper
-/// text would exhaust the stack.
+/// Maximum nesting of braces, brackets and operators. Parsing and dropping the tree both recurse, so deeper text could
+/// exhaust the stack.
 const DEPTH: u32 = 128;
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -30,7 +30,7 @@ pub(crate) struct Parser<'s> {
     depth: u32,
     names: Interner<'s>,
     opcodes: HashMap<&'s str, Arc<Opcode>>,
-    /// The last `.loc` of the function being read.
+    /// The last `.loc` in the function being read.
     loc: Option<LocId>,
     module: Module,
 }
@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
         matches!(self.next.kind, Kind::Punct(here) if here == punct)
     }
 
-    /// Takes the punctuation if it stands here.
+    /// Consumes the punctuation if it comes next.
     fn eat(&mut self, punct: &str) -> Result<bool> {
         let here = self.at(punct);
         if here {
@@ -97,12 +97,12 @@ impl<'s> Parser<'s> {
         Ok(here)
     }
 
-    /// Takes punctuation; `quoted` says it in backquotes, for the error.
+    /// Consumes punctuation; `quoted` is the same in backquotes, for the error.
     fn want(&mut self, punct: &str, quoted: &'static str) -> Result<()> {
         if self.eat(punct)? { Ok(()) } else { self.expected(quoted) }
     }
 
-    /// The directive or modifier that stands here, without its dot.
+    /// The next directive or modifier, without its dot.
     fn dot_word(&self) -> Option<&'s str> {
         (self.token.kind == Kind::DotWord).then(|| &self.text()[1..])
     }
@@ -124,7 +124,7 @@ impl<'s> Parser<'s> {
         Ok(name)
     }
 
-    /// One more level of nesting, for as long as `inside` runs.
+    /// Runs `inside` one nesting level deeper.
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH {
             return self.problem(Problem::TooDeep(DEPTH));
@@ -135,7 +135,7 @@ impl<'s> Parser<'s> {
         made
     }
 
-    /// `item, item … CLOSE`, the opening bracket already taken; takes the closing one.
+    /// `item, item … CLOSE`, after the opening bracket; consumes the closing one.
     fn list_until<T>(
         &mut self,
         close: &str,
@@ -157,13 +157,13 @@ impl<'s> Parser<'s> {
 
     fn want_type(&mut self) -> Result<ScalarType> {
         let Some(ty) = self.dot_word().and_then(ScalarType::from_word) else {
-            return self.expected("a type, as `.b32` or `.f64`");
+            return self.expected("a type such as `.b32` or `.f64`");
         };
         self.advance()?;
         Ok(ty)
     }
 
-    /// `.v2`, `.v4`, `.v8`, or nothing, which is 1.
+    /// `.v2`, `.v4`, `.v8`, or 1 if there is none.
     fn vector_length(&mut self) -> Result<u8> {
         let length = match self.dot_word() {
             Some("v2") => 2,
@@ -175,7 +175,7 @@ impl<'s> Parser<'s> {
         Ok(length)
     }
 
-    /// `.align n`, `n` a power of two.
+    /// `.align n`, where `n` is a power of two.
     fn alignment(&mut self) -> Result<Option<u64>> {
         if !self.eat_dot_word("align")? {
             return Ok(None);
@@ -188,7 +188,7 @@ impl<'s> Parser<'s> {
         Err(self.problem_at(token, Problem::Range("an alignment is a power of two")))
     }
 
-    /// A number of directives: plain, no larger than 32 bits.
+    /// A directive's number: a plain one that fits in 32 bits.
     fn small_number(&mut self) -> Result<u32> {
         let Kind::Integer { bits, .. } = self.token.kind else { return self.expected("a number") };
         let Ok(value) = u32::try_from(bits) else {
@@ -206,7 +206,7 @@ impl<'s> Parser<'s> {
         Ok(numbers)
     }
 
-    /// The text of a string, escapes undone.
+    /// A string's text, unescaped.
     fn want_string(&mut self) -> Result<String> {
         if self.token.kind != Kind::String {
             return self.expected("a string");
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
         let (mut plain, mut rest) = (Vec::with_capacity(inside.len()), inside.as_bytes());
         while let [first, after @ ..] = rest {
             let (byte, after) = match (*first, after) {
-                // The bytes of letters beyond ASCII, which ptxas refuses, and quotation marks.
+                // Bytes of non-ASCII letters, which ptxas refuses, and quotation marks.
                 (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
                     ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), after)
                 }
@@ -242,14 +242,14 @@ impl<'s> Parser<'s> {
         Ok(strings)
     }
 
-    /// `.attribute(.managed, .unified(1, 2))`, if it stands here.
+    /// `.attribute(.managed, .unified(1, 2))`, if it comes next.
     fn attributes(&mut self) -> Result<Vec<Attribute>> {
         let mut attributes = Vec::new();
         while self.eat_dot_word("attribute")? {
             self.want("(", "`(`")?;
             attributes.extend(self.list_until(")", "`,` or `)`", |parser| {
                 let Some(word) = parser.dot_word() else {
-                    return parser.expected("an attribute, as `.managed`");
+                    return parser.expected("an attribute such as `.managed`");
                 };
                 let name = parser.names.name(word);
                 parser.advance()?;

@@ -1,5 +1,5 @@
-//! The tree back to text: messages quote instructions, and what is printed parses to the same tree. Of `.loc`, those that
-//! no instruction has are left out.
+//! Prints the tree as text: messages quote instructions, and the printed text parses to the same tree. A `.loc` that no
+//! instruction uses is omitted.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -25,7 +25,7 @@ impl<T: Display> Display for Commas<'_, T> {
     }
 }
 
-/// `+4`, `+-4` (ptxas takes no `-` behind a base), or nothing.
+/// `+4`, `+-4` (ptxas takes no `-` after a base), or nothing.
 struct Offset(i64);
 
 impl Display for Offset {
@@ -43,7 +43,7 @@ impl Display for Quoted<'_> {
             match byte {
                 b'\n' => f.write_str("\\n")?,
                 b' '..=b'~' if byte != b'"' && byte != b'\\' => f.write_char(byte.into())?,
-                // ptxas refuses what is not ASCII, and ends a string at any quotation mark.
+                // ptxas refuses non-ASCII text, and ends a string at any quotation mark.
                 _ => write!(f, "\\{byte:03o}")?,
             }
         }
@@ -55,7 +55,7 @@ impl Display for Constant {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Integer { bits, unsigned: true } => write!(f, "{bits}U"),
-            // Its magnitude alone is no `.s64`.
+            // Its magnitude alone does not fit in `.s64`.
             Self::Integer { bits: 0x8000_0000_0000_0000, .. } => f.write_str("(.s64)0x8000000000000000"),
             Self::Integer { bits, .. } => write!(f, "{}", bits as i64),
             Self::Single(bits) => write!(f, "0f{bits:08X}"),
@@ -104,7 +104,7 @@ impl Display for Operand {
             Self::Name(name) => name.fmt(f),
             Self::Component(name, component) => write!(f, "{name}.{component}"),
             Self::Constant(value) => value.fmt(f),
-            // A plain `name` would be another operand: the sum of nothing keeps it one.
+            // A plain `name` would be another operand; `+0` keeps it a sum.
             Self::Symbol(symbol) if symbol.offset == 0 && !symbol.generic => write!(f, "{symbol}+0"),
             Self::Symbol(symbol) => symbol.fmt(f),
             Self::Address(address) => write!(f, "[{address}]"),
@@ -148,7 +148,7 @@ impl Display for Attribute {
     }
 }
 
-/// Without its linkage and semicolon, as in a list of parameters.
+/// Without linkage and semicolon, as in a parameter list.
 impl Display for Variable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.space.fmt(f)?;
@@ -246,7 +246,7 @@ impl Display for FunctionDirectives {
     }
 }
 
-/// The printer of statements needs the module for what `.loc` says.
+/// Statements need the module to print their `.loc`.
 struct InModule<'a, T>(&'a Module, &'a T);
 
 impl Display for InModule<'_, Block> {
@@ -365,7 +365,7 @@ impl Display for Module {
         for pragma in &self.pragmas {
             writeln!(f, ".pragma {};", Quoted(pragma))?;
         }
-        // Initialisers may name functions, bodies may name variables.
+        // Initialisers may name functions, and bodies may name variables.
         let (declared, defined): (Vec<_>, Vec<_>) = self.functions.iter().partition(|f| f.body.is_none());
         declared.into_iter().try_for_each(|function| InModule(self, function).fmt(f))?;
         for variable in &self.variables {

@@ -9,12 +9,12 @@ macro_rules! spelled {
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
         impl $name {
-            /// The word as PTX spells it, without the dot.
+            /// The word in PTX, without the dot.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The variant that PTX spells so, without the dot.
+            /// The variant for this word of PTX, given without the dot.
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($text => Some(Self::$variant),)* _ => None }
             }
@@ -29,7 +29,7 @@ macro_rules! spelled {
 }
 
 spelled! {
-    /// A fundamental type, as declarations and instruction modifiers name it.
+    /// A fundamental type, as it appears in declarations and instruction modifiers.
     #[allow(missing_docs)]
     ScalarType {
         U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
@@ -45,7 +45,7 @@ spelled! {
 }
 
 impl ScalarType {
-    /// Bytes in memory; a predicate counts as one, an opaque reference as its 64-bit handle.
+    /// Size in memory. A predicate counts as one byte, an opaque reference as its 64-bit handle.
     pub fn size(self) -> u64 {
         use ScalarType::*;
         match self {
@@ -57,13 +57,13 @@ impl ScalarType {
         }
     }
 
-    /// True of `s8` to `s64` and `s16x2`.
+    /// True for `s8` to `s64` and `s16x2`.
     pub fn is_signed(self) -> bool {
         use ScalarType::*;
         matches!(self, S8 | S16 | S32 | S64 | S16x2)
     }
 
-    /// True of every floating-point type, packed ones included.
+    /// True for all floating-point types, including packed ones.
     pub fn is_float(self) -> bool {
         use ScalarType::*;
         matches!(self, F16 | F32 | F64 | Bf16 | Tf32 | F16x2 | Bf16x2 | F32x2)
@@ -71,29 +71,24 @@ impl ScalarType {
 }
 
 spelled! {
-    /// Where a variable lives.
+    /// A state space.
     Space {
-        /// A register.
         Reg = "reg",
-        /// A special register, predefined.
+        /// A predefined special register.
         SReg = "sreg",
-        /// Constant memory.
         Const = "const",
-        /// Global memory.
         Global = "global",
-        /// A thread's own memory.
         Local = "local",
         /// Kernel parameters, or a device function's arguments and results.
         Param = "param",
-        /// A block's shared memory.
         Shared = "shared",
-        /// Textures, as global memory; kept for old modules.
+        /// Textures in global memory; kept for old modules.
         Tex = "tex",
     }
 }
 
 spelled! {
-    /// Who may see a symbol.
+    /// The visibility of a symbol.
     Linkage {
         /// Defined in another module.
         Extern = "extern",
@@ -101,7 +96,7 @@ spelled! {
         Visible = "visible",
         /// Defined here unless another module defines it too.
         Weak = "weak",
-        /// As `.weak`, for variables: the largest definition wins.
+        /// Like `.weak`, for variables: the largest definition wins.
         Common = "common",
     }
 }

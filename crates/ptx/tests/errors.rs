@@ -1,6 +1,6 @@
-//! Each message: line, column, what was found, what was expected, the line with a caret.
+//! Every message: line, column, what was found, what was expected, and the line with a caret.
 
-/// `text` with a header and, if it is a body, a kernel around it.
+/// Puts a header before `text` and, if it is a body, a kernel around it.
 fn message(text: &str, in_body: bool) -> String {
     let header = ".version 8.6\n.target sm_90\n";
     let whole = match in_body {

@@ -1,4 +1,4 @@
-//! Whole modules: a hand-written one with every form, and nvcc's. What is expected was read off the texts.
+//! Whole modules: a hand-written one with every form, and nvcc's. The expected values were read off the texts.
 
 use ptx::{Constant, FunctionKind, Initializer, Linkage, Operand, ScalarType, SourceLines, Space, Statement};
 
@@ -40,7 +40,7 @@ fn printed_modules_parse_to_themselves() {
     }
 }
 
-/// ptxas refuses letters that are not ASCII, and ends a string at any quotation mark.
+/// ptxas refuses non-ASCII letters, and ends a string at any quotation mark.
 #[test]
 fn a_path_of_any_letters_is_printed_in_ascii() {
     let text = r#".version 8.6 .target sm_90 .address_size 64 .file 1 "/my \303\274 'pro\042j\\/lib.rs""#;

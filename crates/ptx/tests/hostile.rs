@@ -1,4 +1,4 @@
-//! Texts made to hurt: each is refused or accepted in time and memory that its length bounds, never with a panic.
+//! Malicious texts: each is accepted or refused in time and memory bounded by its length, without a panic.
 
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn deep_nesting_is_refused() {
 fn depth_that_compilers_write_is_accepted() {
     body(&format!("{}ret;{}", "{".repeat(100), "}".repeat(100))).unwrap();
     body(&format!("mov.u32 %r, {}1{};", "(".repeat(40), ")".repeat(40))).unwrap();
-    // Long is not deep.
+    // Long, but not deep.
     body(&format!("mov.u32 %r, 1{};", " + 1".repeat(100_000))).unwrap();
 }
 
@@ -68,7 +68,7 @@ fn megabyte_tokens_and_cut_off_texts() {
     }
     assert!(body(&format!("mov.u32 %r, 1{long};")).is_err());
     assert!(body(&format!("mov.u32 %r, {};", "9".repeat(1 << 20))).is_err());
-    // Every prefix, those within a token included.
+    // Every prefix, including those that end within a token.
     for fixture in FIXTURES {
         for end in (0..fixture.len()).step_by(7).filter(|&end| fixture.is_char_boundary(end)) {
             let _ = ptx::parse(&fixture[..end]);
@@ -76,7 +76,7 @@ fn megabyte_tokens_and_cut_off_texts() {
     }
 }
 
-/// A cut, a copy, or other bytes somewhere in the text.
+/// Cuts, copies, or overwrites a piece of the text.
 fn mutate(text: &mut Vec<u8>, kind: u8, at: usize, length: usize, bytes: &[u8]) {
     let at = at % (text.len() + 1);
     let end = (at + length % 64).min(text.len());
@@ -91,8 +91,8 @@ fn mutate(text: &mut Vec<u8>, kind: u8, at: usize, length: usize, bytes: &[u8]) 
     }
 }
 
-/// The fuzz target's work without a nightly compiler:
-/// `cargo test -p ptx --test hostile -- --ignored`, for a minute.
+/// What the fuzz target does, without a nightly compiler: `cargo test -p ptx --test hostile -- --ignored`, for a
+/// minute.
 #[test]
 #[ignore = "runs for a minute"]
 fn mutated_for_a_minute() {

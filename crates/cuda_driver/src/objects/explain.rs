@@ -1,6 +1,6 @@
 //! What a refused call meant, in one line on standard error: `NOT_FOUND` and `INVALID_VALUE` alone say little.
 //!
-//! Each line is said once. `WARPSMITH_EXPLAIN=0` silences them, for programs that ask for names which may not be there.
+//! Each line is printed once. `WARPSMITH_EXPLAIN=0` silences them, for programs that look up names which may not exist.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,12 +10,12 @@ use virtual_gpu::Module as Program;
 
 use crate::abi::CUresult;
 
-/// Names that one line lists.
+/// How many names one line lists.
 const LISTED: usize = 6;
 
 thread_local! {
-    /// Why this thread's call under way is refused, for the checks. A call may come from the destructor of another thread-local
-    /// value, when this one is gone; then nothing is noted.
+    /// Why this thread's current call is refused, for the checks. A destructor of another thread-local value may make a
+    /// call after this one is gone; then nothing is recorded.
     static WHY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -28,19 +28,19 @@ fn note(why: Option<String>) {
     let _ = WHY.try_with(|known| known.replace(why));
 }
 
-/// Why the call under way is refused, if that is known.
+/// Why the current call is refused, if known.
 pub fn why() -> Option<String> {
     WHY.try_with(RefCell::take).ok().flatten()
 }
 
-/// Notes for the checks why the call under way will be refused, if nobody knows better.
+/// Records why the current call will be refused, for the checks, unless a reason is already known.
 pub fn because(why: impl FnOnce() -> String) {
     if crate::check::sanitizer().is_some() {
         let _ = WHY.try_with(|known| _ = known.borrow_mut().get_or_insert_with(why));
     }
 }
 
-/// Says why a call is answered with `code`, and gives the code.
+/// Says why a call returns `code`, and returns the code.
 pub fn refused(code: CUresult, why: impl FnOnce() -> String) -> CUresult {
     static WANTED: OnceLock<bool> = OnceLock::new();
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -75,7 +75,7 @@ pub fn no_variable(program: &Program, name: &str) -> CUresult {
     })
 }
 
-/// What may be meant, and what is there.
+/// The name that was probably meant, and those that exist.
 fn instead(name: &str, names: &[&str]) -> String {
     if let Some(mangled) = mangled(name, names) {
         return format!(
@@ -90,7 +90,7 @@ fn instead(name: &str, names: &[&str]) -> String {
     format!("{sign}{meant} It has {}{more}", listed.join(", "))
 }
 
-/// The name as Rust or C++ mangles it: with its length before it.
+/// The name as mangled by Rust or C++: preceded by its length.
 fn mangled<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let part = format!("{}{name}", name.len());
     names
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(mangled("scale", &names), Some(names[2]));
         assert_eq!(mangled("cale", &names), None);
         assert!(instead("SEED", &names).contains("#[unsafe(no_mangle)]"));
-        assert_eq!(instead("plane", &["plain", "other"]), "; is `plain` meant? It has `plain`, `other`");
+        assert_eq!(instead("plane", &["plain", "other"]), "; did you mean `plain`? It has `plain`, `other`");
         let many = ["a", "b", "c", "d", "e", "f", "g", "h"];
         assert!(instead("saxpy", &many).ends_with("`f` and 2 more"), "{}", instead("saxpy", &many));
     }

@@ -1,14 +1,14 @@
-//! Constant expressions: C's operators over 64-bit integers and doubles, evaluated as they are read.
+//! Constant expressions: C's operators on 64-bit integers and doubles, evaluated during parsing.
 //!
-//! The manual's rules: a literal is `.s64` unless it has a `U` or does not fit; an arithmetic operator is `.u64` as soon
-//! as one side is; a shift has the type of its left side; comparisons and logical operators give `.s64` 0 or 1.
+//! The manual's rules: a literal is `.s64` unless it has a `U` or does not fit; an arithmetic operator is `.u64` if
+//! either side is; a shift has the type of its left side; comparisons and logical operators give 0 or 1 as `.s64`.
 
 use crate::constant::Constant;
 use crate::error::Problem;
 use crate::lexer::{Kind, Token};
 use crate::parser::{Parser, Result};
 
-/// Binary operators and how tightly they bind.
+/// Binary operators and their precedence.
 const BINARY: [(&str, u8); 18] = [
     ("*", 10),
     ("/", 10),
@@ -30,13 +30,13 @@ const BINARY: [(&str, u8); 18] = [
     ("||", 1),
 ];
 
-/// Binds tighter than `+`: what may follow a sign in an address.
+/// One level above `+`: what may follow a sign in an address.
 const PRODUCT: u8 = 10;
 
 impl Parser<'_> {
-    /// A whole expression, `c ? a : b` included.
+    /// A whole expression, including `c ? a : b`.
     pub(super) fn constant(&mut self) -> Result<Constant> {
-        // Most constants are a number alone; tables of debug information have many thousands of them.
+        // Most constants are a single number; debug information has many thousands of them.
         if let (Kind::Integer { bits, unsigned }, Kind::Punct("," | ";" | "}" | "]" | ")") | Kind::DotWord) =
             (self.token.kind, self.next.kind)
         {
@@ -64,7 +64,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An integer expression that is no less than zero.
+    /// An integer expression that is not negative.
     pub(super) fn unsigned_constant(&mut self) -> Result<u64> {
         let token = self.token;
         match self.constant()? {
@@ -76,11 +76,11 @@ impl Parser<'_> {
         }
     }
 
-    /// `{+ product}{- product}…`: the offset that follows a base.
+    /// `{+ product}{- product}…`: the offset after a base.
     pub(super) fn offset(&mut self) -> Result<i64> {
         let (mut sum, mut first) = (0i64, true);
         loop {
-            // `a-4` is none, to ptxas: `a+-4`, or `a+8-4`.
+            // ptxas does not take `a-4` as an offset; it takes `a+-4`, and `a+8-4`.
             let minus = self.at("-") && !first;
             first = false;
             if !minus && !self.at("+") {
@@ -96,7 +96,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Operators that bind at least as tightly as `least`, from left to right.
+    /// Operators with at least the precedence `least`, left to right.
     fn binary(&mut self, least: u8) -> Result<Constant> {
         let mut left = self.unary()?;
         loop {
@@ -214,7 +214,7 @@ fn boolean(value: bool) -> Constant {
     Constant::Integer { bits: value.into(), unsigned: false }
 }
 
-/// `None` for a division by zero.
+/// `None` on division by zero.
 fn integers(operator: &str, (a, a_unsigned): (u64, bool), (b, b_unsigned): (u64, bool)) -> Option<Constant> {
     let unsigned = a_unsigned || b_unsigned;
     let (sa, sb) = (a as i64, b as i64);
@@ -318,9 +318,9 @@ mod tests {
                 "{expression}"
             );
         }
-        // A comparison is signed again, and compares unsigned.
+        // The result of a comparison is signed, though it compares unsigned.
         assert_eq!(value("-1 < 0U"), Constant::Integer { bits: 0, unsigned: false });
-        // A shift goes by its left side alone.
+        // A shift's type is that of its left side alone.
         assert_eq!(value("-16 >> 2U"), Constant::Integer { bits: -4i64 as u64, unsigned: false });
     }
 

@@ -1,10 +1,10 @@
-//! Functions, statements, instructions.
+//! Functions, statements and instructions.
 
 use std::sync::Arc;
 
 use crate::ast::{
-    Block, CallPrototype, Function, FunctionDirectives, FunctionKind, Inlined, LocId, Location, Place,
-    Position, Statement, TargetList,
+    Block, CallPrototype, Function, FunctionDirectives, FunctionKind, Inlined, LocId, Location, Position,
+    SourcePosition, Statement, TargetList,
 };
 use crate::error::Problem;
 use crate::instruction::{Guard, Instruction, Opcode};
@@ -14,7 +14,7 @@ use crate::parser::{Parser, Result};
 use crate::types::{Linkage, Space};
 
 impl Parser<'_> {
-    /// What follows `.entry` or `.func`.
+    /// Parses the rest of a function after `.entry` or `.func`.
     pub(super) fn function(&mut self, kind: FunctionKind, linkage: Option<Linkage>) -> Result<Function> {
         self.loc = None;
         let attributes = self.attributes()?;
@@ -60,7 +60,7 @@ impl Parser<'_> {
                     made.other.push((self.names.name(word), numbers));
                 }
                 _ => {
-                    let problem = Problem::Expected("a directive of functions, as `.maxntid`, or `{`");
+                    let problem = Problem::Expected("a function directive such as `.maxntid`, or `{`");
                     return Err(self.problem_at(token, problem));
                 }
             }
@@ -80,7 +80,7 @@ impl Parser<'_> {
         Ok(extent)
     }
 
-    /// Statements up to the closing brace, the opening one already taken.
+    /// Statements up to the closing brace, after the opening one.
     fn block(&mut self) -> Result<Block> {
         self.nested(|parser| {
             let mut statements = Vec::new();
@@ -97,7 +97,7 @@ impl Parser<'_> {
                 self.advance()?;
                 into.push(Statement::Block(self.block()?));
             }
-            // Inline PTX often ends in one semicolon too many.
+            // Inline PTX often ends with one semicolon too many.
             Kind::Punct(";") => self.advance()?,
             Kind::Punct("@") => {
                 self.advance()?;
@@ -144,12 +144,15 @@ impl Parser<'_> {
             }
             "file" => self.file()?,
             "section" => self.section()?,
-            _ => return self.expected("a directive of function bodies, as `.reg`, `.shared` or `.loc`"),
+            _ => {
+                return self
+                    .expected("a directive allowed in a function body, such as `.reg`, `.shared` or `.loc`");
+            }
         }
         Ok(())
     }
 
-    /// What a label stands for: a place in the code, or a table that the directive behind it makes.
+    /// What follows a label: code, or the table that a directive defines.
     fn labelled(&mut self, name: Name, position: Position) -> Result<Statement> {
         let word = self.dot_word();
         match word {
@@ -219,11 +222,11 @@ impl Parser<'_> {
         Ok(opcode)
     }
 
-    /// What follows `.loc`.
+    /// Parses the rest of a `.loc`.
     pub(super) fn location(&mut self) -> Result<LocId> {
         let place = self.place()?;
         let mut inlined = None;
-        // A comma after the numbers can only mean `function_name`.
+        // A comma after the numbers must introduce `function_name`.
         if self.eat(",")? {
             self.want_word("function_name", "`function_name`")?;
             let function_name = self.want_name("a label of `.debug_str`")?;
@@ -233,8 +236,8 @@ impl Parser<'_> {
             inlined = Some(Inlined { function_name, offset, at: self.place()? });
         }
         let location = Location { place, inlined };
-        // Equal ones are kept apart: the chain of an inlined line goes on through the lines before it, which differ from
-        // place to place.
+        // Equal locations are kept apart: an inlined line's chain continues through the lines before it, which differ
+        // from place to place.
         let Ok(index) = u32::try_from(self.module.locations.len()) else {
             return self.problem(Problem::Range("a module has fewer than 2³² `.loc` directives"));
         };
@@ -242,8 +245,12 @@ impl Parser<'_> {
         Ok(LocId(index))
     }
 
-    fn place(&mut self) -> Result<Place> {
-        Ok(Place { file: self.small_number()?, line: self.small_number()?, column: self.small_number()? })
+    fn place(&mut self) -> Result<SourcePosition> {
+        Ok(SourcePosition {
+            file: self.small_number()?,
+            line: self.small_number()?,
+            column: self.small_number()?,
+        })
     }
 
     fn want_word(&mut self, word: &str, quoted: &'static str) -> Result<()> {

@@ -16,7 +16,7 @@ impl Parser<'_> {
         Ok(self.module)
     }
 
-    /// `.version` and `.target`, which have to come first.
+    /// `.version` and `.target`, which must come first.
     fn header(&mut self) -> Result<()> {
         if !self.eat_dot_word("version")? {
             return self.problem(Problem::Header("`.version`"));
@@ -28,11 +28,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `8.6`. Any version will do: what it brought is the business of who executes it.
+    /// `8.6`. Any version is accepted: what it introduced matters only to whoever executes the module.
     fn version(&mut self) -> Result<(u32, u32)> {
         let parts = self.text().split_once('.').filter(|_| matches!(self.token.kind, Kind::Double(_)));
         let numbers = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-        let Some(version) = numbers else { return self.expected("a version, as `8.6`") };
+        let Some(version) = numbers else { return self.expected("a version such as `8.6`") };
         self.advance()?;
         Ok(version)
     }
@@ -42,7 +42,7 @@ impl Parser<'_> {
             // A stray `;` is harmless; everything else starts with a directive.
             return match self.eat(";")? {
                 true => Ok(()),
-                false => self.expected("a directive of module scope, as `.entry`, `.func` or `.global`"),
+                false => self.expected("a module directive such as `.entry`, `.func` or `.global`"),
             };
         };
         if let Some(linkage) = Linkage::from_word(word) {
@@ -60,7 +60,7 @@ impl Parser<'_> {
         }
         match word {
             "target" => {
-                let architecture = self.want_name("an architecture, as `sm_90`")?;
+                let architecture = self.want_name("an architecture such as `sm_90`")?;
                 self.module.targets.push(architecture);
                 while self.eat(",")? {
                     let option = self.want_name("an option of `.target`")?;
@@ -90,17 +90,16 @@ impl Parser<'_> {
                 self.module.pragmas.extend(strings);
                 Ok(())
             }
-            // Positions of functions' first lines, between functions; nothing runs there.
+            // Positions of functions' first lines, outside any function; no code runs there.
             "loc" => self.location().map(drop),
             _ => {
-                let problem =
-                    Problem::Expected("a directive of module scope, as `.entry`, `.func` or `.global`");
+                let problem = Problem::Expected("a module directive such as `.entry`, `.func` or `.global`");
                 Err(self.problem_at(token, problem))
             }
         }
     }
 
-    /// A function or variable, its linkage already taken.
+    /// A function or variable, after its linkage.
     fn symbol(&mut self, linkage: Option<Linkage>) -> Result<()> {
         let kind = match self.dot_word() {
             Some("entry") => FunctionKind::Entry,
@@ -140,7 +139,7 @@ impl Parser<'_> {
         self.advance()?;
         let name = match self.token.kind {
             Kind::DotWord | Kind::Word => self.name_here(),
-            _ => return self.expected("a section's name, as `.debug_str`"),
+            _ => return self.expected("a section name such as `.debug_str`"),
         };
         self.advance()?;
         self.want("{", "`{`")?;

@@ -28,7 +28,7 @@ impl Parser<'_> {
             Kind::Integer { .. } | Kind::Single(_) | Kind::Double(_) => {
                 self.constant().map(Operand::Constant)
             }
-            // `.5`: a decimal without a digit before its point.
+            // `.5`: a decimal without a leading digit.
             Kind::DotWord if self.text()[1..].bytes().all(|byte| byte.is_ascii_digit()) => {
                 let Ok(value) = self.text().parse() else { return self.expected(OPERAND) };
                 self.advance()?;
@@ -61,7 +61,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One of several in braces or parentheses: neither a sum nor an element, which stand alone.
+    /// One item in braces or parentheses. Sums and elements are not allowed there.
     fn list_item(&mut self) -> Result<Operand> {
         let token = self.token;
         match self.operand(false)? {
@@ -77,7 +77,7 @@ impl Parser<'_> {
         &self.source[self.next.start..self.next.end]
     }
 
-    /// What starts with a name: `a`, `a.x`, `a+4`, `a[2]`, `generic(a)`, `_`.
+    /// An operand that starts with a name: `a`, `a.x`, `a+4`, `a[2]`, `generic(a)`, `_`.
     fn named_operand(&mut self) -> Result<Operand> {
         if self.text() == "_" {
             self.advance()?;

@@ -9,10 +9,10 @@ use crate::parser::{Parser, Result};
 use crate::types::{Linkage, Space};
 
 impl Parser<'_> {
-    /// `.const`, `.global` … with the bank of `.const[n]`.
+    /// `.const`, `.global` …, including the bank of `.const[n]`.
     fn space(&mut self) -> Result<(Space, Option<u32>)> {
         let Some(space) = self.dot_word().and_then(Space::from_word) else {
-            return self.expected("a state space, as `.global` or `.param`");
+            return self.expected("a state space such as `.global` or `.param`");
         };
         self.advance()?;
         if space == Space::Const && self.eat("[")? {
@@ -23,7 +23,7 @@ impl Parser<'_> {
         Ok((space, None))
     }
 
-    /// `.space {.attribute} {.align} {.vN} .type`, alignment and type in either order: a variable without a name.
+    /// A variable without its name: `.space {.attribute} {.align} {.vN} .type`, alignment and type in either order.
     fn shape(&mut self, linkage: Option<Linkage>) -> Result<Variable> {
         let position = self.token.position;
         let (space, bank) = self.space()?;
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(variable)
     }
 
-    /// `<n>`, if it stands here.
+    /// `<n>`, if it comes next.
     fn range_count(&mut self) -> Result<Option<u32>> {
         if !self.eat("<")? {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Parser<'_> {
         Ok(Some(count))
     }
 
-    /// A declaration of one or several variables, up to its `;`.
+    /// A declaration of one or more variables, up to its `;`.
     pub(super) fn variables(&mut self, linkage: Option<Linkage>) -> Result<Vec<Variable>> {
         let shape = self.shape(linkage)?;
         let mut variables = Vec::new();
@@ -114,7 +114,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(.param .b32 a, .reg .u64 b)`, the bracket already taken.
+    /// `(.param .b32 a, .reg .u64 b)`, after the opening parenthesis.
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable>> {
         self.list_until(")", "`,` or `)`", |parser| {
             if !matches!(parser.dot_word(), Some("param" | "reg")) {
@@ -129,7 +129,7 @@ impl Parser<'_> {
     pub(super) fn registers(&mut self) -> Result<Registers> {
         let position = self.token.position;
         self.advance()?;
-        // An alignment is allowed, and says nothing about a register.
+        // An alignment is allowed but means nothing for a register.
         self.alignment()?;
         let vector = self.vector_length()?;
         let ty = self.want_type()?;
@@ -162,7 +162,7 @@ impl Parser<'_> {
             }
             // `0xFF00(address)`
             let Some(mask) = value.integer().filter(|&bits| is_byte_mask(bits)) else {
-                let problem = Problem::Expected("a mask of one byte, as `0xFF00`, before `(`");
+                let problem = Problem::Expected("a one-byte mask such as `0xFF00` before `(`");
                 return Err(parser.problem_at(token, problem));
             };
             let address = parser.symbol_address()?;
@@ -171,7 +171,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `addr_mode_0 = wrap, … }` of texture, sampler and surface references.
+    /// `addr_mode_0 = wrap, … }` of a texture, sampler or surface reference.
     fn fields(&mut self) -> Result<Initializer> {
         let fields = self.list_until("}", "`,` or `}`", |parser| {
             let name = parser.want_name("a field's name")?;

@@ -1,7 +1,7 @@
 //! Transposes against their twins, and against the driver's copy of the same bytes.
 //!
 //! Each step of the ladder at two sizes, for elements of 1, 2, 4 and 8 bytes; then what the dispatcher picks for shapes
-//! that are no power of two.
+//! that are not a power of two.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpsmith_kernels::transpose::{For, Plan, Variant};
