@@ -1,8 +1,8 @@
-//! Copies from global to shared memory that run while the thread goes on (`cp.async`, from `compute_80`).
+//! Copies from global to shared memory that overlap with computation (`cp.async`, from `compute_80`).
 //!
-//! A thread issues copies, closes them into a group with [`cp_async_commit_group`], and waits with
-//! [`cp_async_wait_group`] until at most so many of its youngest groups are still on the way. The wait covers the
-//! thread's own copies only: a barrier must follow before other threads read them.
+//! A thread issues copies, commits them as a group with [`cp_async_commit_group`], and waits with
+//! [`cp_async_wait_group`] until at most a given number of its most recent groups are still in flight. The wait covers
+//! only the thread's own copies: a barrier must follow before other threads read the data.
 
 use crate::ptx;
 
@@ -20,12 +20,12 @@ macro_rules! copy {
     };
 }
 
-/// Starts to copy a `T` of 4, 8 or 16 bytes, through both L1 and L2.
+/// Starts an asynchronous copy of a `T` of 4, 8 or 16 bytes, cached in L1 and L2.
 ///
 /// # Safety
 ///
 /// `dst` must point into shared memory and `src` into global memory, both aligned to the size of `T` and valid until
-/// the copy has been waited for; nothing else may touch `dst` until then.
+/// a wait has covered the copy; nothing else may touch `dst` until then.
 #[inline(always)]
 pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
     const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "cp.async copies 4, 8 or 16 bytes") }
@@ -36,8 +36,8 @@ pub unsafe fn cp_async_ca<T>(dst: *mut T, src: *const T) {
     }
 }
 
-/// Starts to copy a `T` of 16 bytes through L2 alone: for data that is read once and would only displace other data
-/// from L1.
+/// Starts an asynchronous copy of a `T` of 16 bytes, cached only in L2: for data that is read once and would only evict
+/// other data from L1.
 ///
 /// # Safety
 ///
@@ -48,21 +48,21 @@ pub unsafe fn cp_async_cg<T>(dst: *mut T, src: *const T) {
     copy!("cg", "16", dst, src);
 }
 
-/// Closes the copies that this thread issued since the last call into a group.
+/// Commits the copies this thread issued since the last call as a group.
 #[inline(always)]
 pub fn cp_async_commit_group() {
     // SAFETY: the instruction has no precondition.
     unsafe { ptx!("cp.async.commit_group;") };
 }
 
-/// Waits until at most the `N` youngest groups of this thread are still on the way.
+/// Waits until at most the `N` most recent groups of this thread are in flight.
 #[inline(always)]
 pub fn cp_async_wait_group<const N: u32>() {
     // SAFETY: the instruction has no precondition.
     unsafe { ptx!("cp.async.wait_group {n};", n = imm(N)) };
 }
 
-/// Waits for all copies of this thread, whether in a group or not.
+/// Waits for all copies of this thread, committed to a group or not.
 #[inline(always)]
 pub fn cp_async_wait_all() {
     // SAFETY: the instruction has no precondition.

@@ -1,7 +1,7 @@
 //! Atomic floats, and CUDA's atomics with their scopes.
 //!
-//! `core::sync::atomic` works on the device, at the scope of the whole system. This module has what Rust's own atomics
-//! lack: floats, and the choice of *scope*, the threads that an operation synchronises with.
+//! `core::sync::atomic` works on the device, at system scope. This module adds what Rust's own atomics lack: floats,
+//! and a choice of *scope*, the set of threads that an operation synchronises with.
 //!
 //! | type | scope | threads |
 //! | --- | --- | --- |
@@ -9,11 +9,11 @@
 //! | [`AtomicF32`], [`AtomicF64`] | device | of the same GPU |
 //! | [`SystemAtomicF32`], [`SystemAtomicF64`] | system | of all GPUs, and of the host |
 //!
-//! Adding to an `f32` in global memory takes subnormal numbers, before and after, for zeros: the instruction does. In shared
-//! memory, and as `f64`, they count.
+//! Adding to an `f32` in global memory flushes subnormals, both inputs and results, to zero: the hardware instruction
+//! does. In shared memory, and for `f64`, subnormals are kept.
 //!
-//! [`mid`] has the operations on raw pointers with an [`Ordering`] as argument, [`intrinsics`] one function for each
-//! PTX instruction.
+//! [`mid`] has the operations on raw pointers that take an [`Ordering`], [`intrinsics`] has one function per PTX
+//! instruction.
 
 pub mod intrinsics;
 pub mod mid;
@@ -22,7 +22,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
 use pastey::paste;
 
-/// The strongest ordering that a failed exchange may have beside `order` (a failure stores nothing).
+/// The strongest ordering that a failed compare-exchange may have next to `order` (a failure stores nothing).
 #[cfg(not(target_os = "cuda"))]
 fn failure_ordering(order: Ordering) -> Ordering {
     match order {
@@ -37,7 +37,7 @@ macro_rules! atomic_float {
         $(, $unsafe:ident: $safety:literal)?) => {
         #[doc = concat!("An `", stringify!($float), "` that ", $threads, " may change together.")]
         ///
-        /// It has the size, alignment and representation of the float itself. On the host its operations work too, by
+        /// It has the size, alignment and representation of the float itself. Its operations work on the host too, as
         /// compare-exchange loops.
         #[repr(C, align($align))]
         #[derive(Debug, Default)]
@@ -76,11 +76,11 @@ macro_rules! atomic_float {
             }
 
             paste! {
-                /// The value.
+                /// Loads the value.
                 ///
                 /// # Panics
                 ///
-                /// If `order` is `Release` or `AcqRel`, which a load cannot have.
+                /// If `order` is `Release` or `AcqRel`, which are not valid for a load.
                 $(
                     ///
                     /// # Safety
@@ -99,11 +99,11 @@ macro_rules! atomic_float {
                     return $float::from_bits(self.host().load(order));
                 }
 
-                /// Sets the value.
+                /// Stores a value.
                 ///
                 /// # Panics
                 ///
-                /// If `order` is `Acquire` or `AcqRel`, which a store cannot have.
+                /// If `order` is `Acquire` or `AcqRel`, which are not valid for a store.
                 $(
                     ///
                     /// # Safety
@@ -139,7 +139,7 @@ macro_rules! atomic_float {
     (@one $float:ident $scope:ident ($($unsafe:ident: $safety:literal)?) $op:ident $doc:literal $old:ident $value:ident
         $new:expr) => {
         paste! {
-            #[doc = concat!($doc, " and returns the one before.")]
+            #[doc = concat!($doc, " and returns the previous value.")]
             $(
                 ///
                 /// # Safety
@@ -161,9 +161,9 @@ macro_rules! atomic_float {
 atomic_float!(AtomicF32: f32 as u32, 32 bits, 4 bytes, device, "the threads of one GPU");
 atomic_float!(AtomicF64: f64 as u64, 64 bits, 8 bytes, device, "the threads of one GPU");
 atomic_float!(BlockAtomicF32: f32 as u32, 32 bits, 4 bytes, block, "the threads of one block",
-    unsafe: "All threads that use the atomic meanwhile must be of one block.");
+    unsafe: "All threads that use the atomic at the same time must be in one block.");
 atomic_float!(BlockAtomicF64: f64 as u64, 64 bits, 8 bytes, block, "the threads of one block",
-    unsafe: "All threads that use the atomic meanwhile must be of one block.");
+    unsafe: "All threads that use the atomic at the same time must be in one block.");
 atomic_float!(SystemAtomicF32: f32 as u32, 32 bits, 4 bytes, system, "the threads of all GPUs and of the host");
 atomic_float!(SystemAtomicF64: f64 as u64, 64 bits, 8 bytes, system, "the threads of all GPUs and of the host");
 

@@ -13,7 +13,7 @@ macro_rules! capabilities {
         }
 
         impl ComputeCapability {
-            /// The capability of a number: 750 is 7.5.
+            /// The capability with this number: 750 is 7.5.
             #[cfg_attr(not(any(test, target_os = "cuda")), allow(dead_code))]
             #[inline(always)]
             const fn from_number(number: u32) -> Option<Self> {
@@ -56,10 +56,10 @@ capabilities! {
     Compute121 = 1210,
 }
 
-/// What the kernel is compiled for, as a number: 750 is 7.5.
+/// The target's compute capability as a number: 750 is 7.5.
 ///
-/// `cuda_builder` puts the number in when it lowers, so that this crate is compiled once for all architectures: a variable
-/// or a gate of the device build would make it another crate for each.
+/// `cuda_builder` inserts the number during lowering, so this crate is compiled once for all architectures: a variable
+/// or a `cfg` of the device build would make it a different crate for each.
 #[cfg(target_os = "cuda")]
 #[inline(always)]
 pub(crate) fn number() -> u32 {
@@ -71,11 +71,12 @@ pub(crate) fn number() -> u32 {
 }
 
 impl ComputeCapability {
-    /// The capability that this device crate is compiled for: a constant, so the branch not taken costs nothing.
+    /// The compute capability this device crate is compiled for. It is a constant, so the branch not taken costs
+    /// nothing.
     ///
     /// # Panics
     ///
-    /// Outside device code, where there is none.
+    /// On the host, which has none.
     #[inline(always)]
     pub fn from_cuda_arch_env() -> Self {
         #[cfg(target_os = "cuda")]

@@ -1,4 +1,4 @@
-//! What the macros' expansions call. Nothing here is for users.
+//! What the macros expand to. Nothing here is for users.
 
 use crate::kernel::ParamKind;
 use core::marker::PhantomData;
@@ -6,24 +6,24 @@ use core::marker::PhantomData;
 pub use crate::{__describe as describe, __parameter as parameter};
 pub use half::{bf16, f16};
 
-/// Stands where the device has an instruction that the host lacks.
+/// Stands in on the host for an instruction that only the device has.
 ///
 /// # Safety
-/// None is needed; it is `unsafe` so that a call asks for the `unsafe` block that the device build asks for.
+/// None; it is `unsafe` so that calls need the same `unsafe` block as in the device build.
 #[cold]
 #[track_caller]
 pub unsafe fn only_on_the_gpu<T>(what: &str) -> T {
     panic!("{what} runs only on the GPU")
 }
 
-/// Makes `ptx!` need an `unsafe` block whatever its operands.
+/// Makes every `ptx!` require an `unsafe` block, whatever its operands.
 ///
 /// # Safety
-/// The caller answers for what the PTX does.
+/// The caller is responsible for what the PTX does.
 #[inline(always)]
 pub const unsafe fn unsafe_inline_ptx() {}
 
-/// Tells the kind of a parameter from its type, through aliases: an inherent constant hides the trait's.
+/// Finds a parameter's kind from its type, through aliases: an inherent constant hides the trait's.
 pub struct Probe<T>(PhantomData<T>);
 
 /// The kind of every type without an inherent `KIND`.
@@ -38,9 +38,8 @@ impl<T> Otherwise for Probe<T> {}
 macro_rules! kinds {
     ($kind:ident = $code:literal: $($ty:ty),*) => {$(
         impl Probe<$ty> {
-            /// How the type is passed.
             pub const KIND: ParamKind = ParamKind::$kind;
-            /// The LLVM type, as the lowering knows it.
+            /// The LLVM type, as a number that the lowering knows.
             pub const CODE: u64 = $code;
         }
     )*};
@@ -53,9 +52,8 @@ kinds!(Scalar = 4: f64);
 macro_rules! pointer_kinds {
     ($kind:ident = $code:literal: $($ty:ty),*) => {$(
         impl<T> Probe<$ty> {
-            /// How the type is passed.
             pub const KIND: ParamKind = ParamKind::$kind;
-            /// The LLVM type, as the lowering knows it.
+            /// The LLVM type, as a number that the lowering knows.
             pub const CODE: u64 = $code;
         }
     )*};
@@ -63,7 +61,7 @@ macro_rules! pointer_kinds {
 pointer_kinds!(Pointer = 5: *const T, *mut T, &T);
 pointer_kinds!(Slice = 6: &[T]);
 
-/// Size, alignment, LLVM type and "the entry takes a reference" of one parameter, for the lowering.
+/// Size, alignment, LLVM type and "the entry takes a reference" for one parameter, for the lowering.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __describe {

@@ -1,4 +1,4 @@
-//! `f32` and `f64` methods that `core` alone does not have.
+//! `f32` and `f64` methods that `core` does not have.
 
 use crate::math::real::Real;
 use crate::math::{double, remainder, single};
@@ -9,13 +9,13 @@ mod private {
     impl Sealed for f64 {}
 }
 
-/// The methods of `std`'s floats, for kernels: the same names, the same meaning.
+/// The methods of `std`'s floats, for kernels, with the same names and meanings.
 ///
-/// They work on the host as well, by the same code. There `std`'s own methods of the same name take precedence wherever
+/// They also work on the host, with the same code. There `std`'s own methods of the same name take precedence wherever
 /// `std` is in scope.
 ///
-/// Each states its error bound; what states none is exact or correctly rounded. `docs/math-accuracy.md` has the worst
-/// errors found.
+/// Each method states its error bound; a method without one is exact or correctly rounded. `docs/math-accuracy.md` has
+/// the worst errors found.
 pub trait GpuFloat: Copy + private::Sealed {
     /// The greatest integer not above `self`.
     fn floor(self) -> Self;
@@ -44,7 +44,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// `self · a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
-    /// The quotient of the division whose remainder is not negative.
+    /// The quotient of the division with a non-negative remainder.
     fn div_euclid(self, rhs: Self) -> Self;
 
     /// The remainder of that division: exact unless `self` is negative.
@@ -71,7 +71,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The logarithm to base `base`. Within 1 ulp.
     fn log(self, base: Self) -> Self;
 
-    /// The logarithm to base 2. Within 1 ulp, as `f32` within 1.5.
+    /// The logarithm to base 2. Within 1 ulp; 1.5 for `f32`.
     fn log2(self) -> Self;
 
     /// The logarithm to base 10. Within 1 ulp.
@@ -80,7 +80,7 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The cube root. Within 1 ulp.
     fn cbrt(self) -> Self;
 
-    /// √(`self`² + `other`²), without overflow on the way. Within 1 ulp.
+    /// √(`self`² + `other`²), without intermediate overflow. Within 1 ulp.
     fn hypot(self, other: Self) -> Self;
 
     /// The sine, for any angle in radians. Within 1 ulp.
@@ -92,13 +92,13 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// The tangent, for any angle in radians. Within 1 ulp.
     fn tan(self) -> Self;
 
-    /// The arc sine. Within 1 ulp, as `f32` within 2.5.
+    /// The arc sine. Within 1 ulp; 2.5 for `f32`.
     fn asin(self) -> Self;
 
-    /// The arc cosine. Within 1 ulp, as `f32` within 1.5.
+    /// The arc cosine. Within 1 ulp; 1.5 for `f32`.
     fn acos(self) -> Self;
 
-    /// The arc tangent. Within 1 ulp, as `f32` within 2.
+    /// The arc tangent. Within 1 ulp; 2 for `f32`.
     fn atan(self) -> Self;
 
     /// The angle of the point (`other`, `self`). Within 1 ulp.
@@ -113,22 +113,22 @@ pub trait GpuFloat: Copy + private::Sealed {
     /// ln(1 + `self`), accurate near 0. Within 1 ulp.
     fn ln_1p(self) -> Self;
 
-    /// The hyperbolic sine. Within 1 ulp, as `f32` within 2.
+    /// The hyperbolic sine. Within 1 ulp; 2 for `f32`.
     fn sinh(self) -> Self;
 
-    /// The hyperbolic cosine. Within 1 ulp, as `f32` within 1.5.
+    /// The hyperbolic cosine. Within 1 ulp; 1.5 for `f32`.
     fn cosh(self) -> Self;
 
-    /// The hyperbolic tangent. Within 1 ulp, as `f32` within 2.
+    /// The hyperbolic tangent. Within 1 ulp; 2 for `f32`.
     fn tanh(self) -> Self;
 
-    /// The inverse hyperbolic sine. Within 1 ulp, as `f32` within 2.
+    /// The inverse hyperbolic sine. Within 1 ulp; 2 for `f32`.
     fn asinh(self) -> Self;
 
-    /// The inverse hyperbolic cosine. Within 1 ulp, as `f32` within 2.5.
+    /// The inverse hyperbolic cosine. Within 1 ulp; 2.5 for `f32`.
     fn acosh(self) -> Self;
 
-    /// The inverse hyperbolic tangent. Within 1 ulp, as `f32` within 2.
+    /// The inverse hyperbolic tangent. Within 1 ulp; 2 for `f32`.
     fn atanh(self) -> Self;
 }
 

@@ -10,23 +10,23 @@ mod private {
     impl Sealed for f64 {}
 }
 
-/// Special functions and the like, for `f32` and `f64`, under upstream's names. They work on the host as well.
+/// Special functions and others, for `f32` and `f64`, under upstream's names. They also work on the host.
 ///
-/// Each that rounds more than once states its error bound; `docs/math-accuracy.md` has the worst errors found.
+/// A function that rounds more than once states its error bound; `docs/math-accuracy.md` has the worst errors found.
 pub trait FloatExt: Sized + private::Sealed {
     /// cos(π · `self`). Within 1 ulp.
     fn cospi(self) -> Self;
 
-    /// The error function. Within 1.5 ulp, as `f32` within 1.
+    /// The error function. Within 1.5 ulp; 1 for `f32`.
     fn error_function(self) -> Self;
 
-    /// 1 - the error function. Within 1.5 ulp, as `f32` within 4.
+    /// 1 - the error function. Within 1.5 ulp; 4 for `f32`.
     fn complementary_error_function(self) -> Self;
 
-    /// The inverse of the complementary error function. Within 2 ulp, as `f32` within 4.
+    /// The inverse of the complementary error function. Within 2 ulp; 4 for `f32`.
     fn inv_complementary_error_function(self) -> Self;
 
-    /// e^(`self`²) times the complementary error function. Within 2 ulp, as `f32` within 4.
+    /// e^(`self`²) times the complementary error function. Within 2 ulp; 4 for `f32`.
     fn scaled_complementary_error_function(self) -> Self;
 
     /// The Bessel function of the first kind, order 0. Within 8 ulp up to 8; beyond, 2⁻⁵² absolute.
@@ -41,17 +41,17 @@ pub trait FloatExt: Sized + private::Sealed {
     /// `self` · 2^`exp`, rounded once.
     fn ldexp(self, exp: i32) -> Self;
 
-    /// ln |Γ(`self`)|. Within 2 ulp for positive `self`, as `f32` within 3.5; below 0 that is relative to the greater
-    /// of the result and 1.
+    /// ln |Γ(`self`)|. Within 2 ulp for positive `self`, 3.5 for `f32`; below 0 relative to the greater of the result
+    /// and 1.
     fn log_gamma(self) -> Self;
 
     /// ln(1 + `self`). Within 1 ulp.
     fn log1p(self) -> Self;
 
-    /// The distribution function of the standard normal distribution. Within 2 ulp, as `f32` within 4.
+    /// The cumulative distribution function of the standard normal distribution. Within 2 ulp; 4 for `f32`.
     fn norm_cdf(self) -> Self;
 
-    /// Its inverse. Within 2 ulp, as `f32` within 4.
+    /// The inverse of [`norm_cdf`](Self::norm_cdf). Within 2 ulp; 4 for `f32`.
     fn inv_norm_cdf(self) -> Self;
 
     /// 1 / the cube root. Within 1 ulp.
@@ -63,7 +63,7 @@ pub trait FloatExt: Sized + private::Sealed {
     /// sin(π · `self`). Within 1 ulp.
     fn sinpi(self) -> Self;
 
-    /// The gamma function. Within 2.5 ulp, as `f32` within 6.
+    /// The gamma function. Within 2.5 ulp; 6 for `f32`.
     fn gamma(self) -> Self;
 
     /// The Bessel function of the second kind, order 0. Within 32 ulp up to 8; beyond, 2⁻⁵² absolute.
@@ -81,7 +81,7 @@ pub trait FloatExt: Sized + private::Sealed {
     /// The fraction in ±[½, 1) and the exponent of `self` = fraction · 2^exponent.
     fn frexp(self) -> (Self, i32);
 
-    /// `self` limited to [0, 1]; 0 for NaN.
+    /// `self` clamped to [0, 1]; 0 for NaN.
     fn saturate(self) -> Self;
 
     /// sin(π · `self`) and cos(π · `self`). Within 1 ulp.

@@ -1,6 +1,6 @@
-//! How this crate, and the blockwise one, declare LLVM's NVPTX intrinsics.
+//! The macro with which this crate and `blockwise` declare LLVM's NVPTX intrinsics.
 
-/// Declares functions that are one LLVM intrinsic on the device and panic on the host.
+/// Declares functions that are a single LLVM intrinsic on the device and panic on the host.
 ///
 /// ```ignore
 /// intrinsics! {
@@ -8,7 +8,7 @@
 ///     pub(crate) fn lane_id() -> u32 = "llvm:llvm.nvvm.read.ptx.sreg.laneid";
 /// }
 /// ```
-/// All are `unsafe fn`: the wrappers that users see say when a call is sound.
+/// All are `unsafe fn`; the wrappers that users see say when a call is sound.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __intrinsics {

@@ -1,11 +1,11 @@
-//! libdevice's functions by their own names, without the `__nv_` in front, as upstream has them.
+//! libdevice's functions under their own names without the `__nv_` prefix, as upstream has them.
 //!
-//! Unsigned arguments and results are signed here too, `f16` is its bits in an `i16`; both are upstream's choice. All
-//! are `unsafe` to call, for the same reason; only those that take pointers ask for anything.
+//! Unsigned arguments and results are signed here too, and an `f16` is its bits in an `i16`; both are upstream's
+//! choice. All are `unsafe` to call, for the same reason, though only those that take pointers have requirements.
 //!
 //! There is no libdevice behind them: each is Rust (or one PTX instruction), works on the host as well, and is exported
-//! to the device build under its full name (`__nv_sinf`). Error bounds are given in ulp of the result: the worst found
-//! over the inputs that `docs/math-accuracy.md` names.
+//! to the device build under its full name (`__nv_sinf`). Error bounds are in ulp of the result: the worst found over
+//! the inputs described in `docs/math-accuracy.md`.
 
 /// Defines functions of libdevice: `fn NAME(ARGUMENTS) -> RESULT = EXPRESSION;`, as `unsafe fn NAME` here and as the
 /// symbol `__nv_NAME` on the device.
@@ -16,14 +16,14 @@ macro_rules! libdevice {
             ///
             /// # Safety
             ///
-            /// Pointers must be valid to write (the array of a norm: to read).
+            /// Pointers must be valid for writes (for reads, in the case of a norm's array).
             #[inline]
             pub unsafe fn $name($($argument: $type),*) $(-> $result)? {
                 $value
             }
         )*
 
-        /// The symbols that `cuda_builder` re-points calls to, from the crate `libm`, from LLVM's own math intrinsics
+        /// The symbols to which `cuda_builder` redirects calls: from the crate `libm`, from LLVM's own math intrinsics,
         /// and from device code that declares libdevice's functions itself.
         #[cfg(target_os = "cuda")]
         mod symbols {

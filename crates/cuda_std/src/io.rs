@@ -1,19 +1,21 @@
 //! Printing from kernels, and assertions that end the launch.
 //!
-//! `print!` and `println!` write what Rust's own do, through the driver's `vprintf`. No device heap is needed, and a `%`
-//! in the data is just a character. Numbers, `bool`s, characters, pointers, `&str`s, references to them and arrays of up to 16
-//! numbers or `bool`s, with any width, alignment, sign and precision, cost a kernel a call: where C's `printf` would write all of them as Rust does, as
-//! it does integers, they are its arguments; else a small formatter of our own writes them into 256 bytes of the stack.
+//! `print!` and `println!` print what Rust's own do, through the driver's `vprintf`. They need no device heap, and a
+//! `%` in the data is just a character. Numbers, `bool`s, characters, pointers, `&str`s, references to them and arrays
+//! of up to 16 numbers or `bool`s, with any width, alignment, sign and precision, cost a kernel one call. If C's
+//! `printf` formats all of them as Rust does, which holds for integers, they become its arguments; otherwise a small
+//! formatter writes them into 256 bytes of stack.
 //!
-//! What a type writes of itself (a struct's `{:?}`, a slice's, a `Display` of yours), and a width or precision given as
-//! an argument (`{:1$}`), takes `core::fmt`. It works as well, but it is some thousands of instructions, and since it
-//! calls through pointers, `ptxas` cannot add up the stack that it needs: let the host set `CU_LIMIT_STACK_SIZE` to 4 KiB
-//! before it launches such a kernel (the driver gives a thread 1 KiB by itself). Printing the fields instead needs neither.
+//! Types that format themselves (a struct's `{:?}`, a slice's, your own `Display`), and widths or precisions given as
+//! arguments (`{:1$}`), need `core::fmt`. That works too, but adds thousands of instructions, and because it calls
+//! through pointers, `ptxas` cannot compute how much stack it needs: set `CU_LIMIT_STACK_SIZE` to 4 KiB on the host
+//! before you launch such a kernel (the driver gives a thread 1 KiB by default). Printing the fields one by one needs
+//! neither.
 //!
 //! The driver keeps the text in a ring buffer (1 MiB unless the host sets `CU_LIMIT_PRINTF_FIFO_SIZE`; older text is
-//! overwritten) and shows it when the host synchronises. A call comes out in one piece, and no other thread's text stands
-//! in it; but for text of more than [`WHOLE`] bytes that is not integers, `bool`s and constant text alone: it is complete,
-//! too, but others may print between its pieces.
+//! overwritten) and prints it when the host synchronises. The output of one call stays together, without another
+//! thread's text in between. The exception is output longer than [`WHOLE`] bytes that holds more than integers, `bool`s
+//! and constant text: it is complete, but other threads may print between its pieces.
 //!
 //! ```
 //! use cuda_std::{kernel, println, thread};
@@ -34,7 +36,7 @@ use core::fmt;
 #[cfg(any(test, target_os = "cuda"))]
 use core::mem::MaybeUninit;
 
-/// The bytes of text that one `print!` surely prints in one piece.
+/// Output of up to this many bytes from one `print!` is guaranteed to stay in one piece.
 pub const WHOLE: usize = 255;
 
 #[cfg(target_os = "cuda")]
@@ -43,10 +45,10 @@ unsafe extern "C" {
     ///
     /// # Safety
     ///
-    /// `valist` must hold what `format` asks for.
+    /// `valist` must hold the arguments that `format` expects.
     pub fn vprintf(format: *const u8, valist: *const c_void) -> i32;
 
-    /// Reports a failed assertion to the host, which sees `CUDA_ERROR_ASSERT`. May return: follow it by a trap.
+    /// Reports a failed assertion to the host, which sees `CUDA_ERROR_ASSERT`. It may return: put a trap after it.
     ///
     /// # Safety
     ///
@@ -86,7 +88,7 @@ pub unsafe fn __assertfail(
     panic!("`__assertfail` reports only on the GPU")
 }
 
-/// Text on the stack, NUL-terminated for C, that goes to `sink` whenever it is full.
+/// A NUL-terminated text on the stack that is passed to `sink` whenever it is full.
 #[cfg(any(test, target_os = "cuda"))]
 struct Text<const CAPACITY: usize, S: FnMut(&[u8])> {
     bytes: [MaybeUninit<u8>; CAPACITY],
@@ -101,18 +103,19 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> Text<CAPACITY, S> {
     }
 
     fn put(&mut self, byte: u8) {
-        // One byte stays free for the NUL.
+        // One byte is reserved for the NUL.
         if self.length == CAPACITY - 1 {
             self.flush();
         }
-        // No index that could panic: its text would set each kernel's copy of this apart.
+        // No index that could panic: its message would make each kernel's copy of this function different.
         if let Some(place) = self.bytes.get_mut(self.length) {
             place.write(byte);
             self.length += 1;
         }
     }
 
-    /// Passes on the text so far, its NUL included. Out of line: every piece of text that is formatted may come here.
+    /// Passes on the text so far, including its NUL. Out of line, because every formatted piece of text may end up
+    /// here.
     #[inline(never)]
     fn flush(&mut self) {
         if self.length > 0 {
@@ -122,7 +125,7 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> Text<CAPACITY, S> {
     }
 }
 
-/// The first `length` bytes, which `Text::push` wrote, and a NUL after them.
+/// The first `length` bytes, which `Text::push` wrote, followed by a NUL.
 #[cfg(any(test, target_os = "cuda"))]
 fn terminated(bytes: &mut [MaybeUninit<u8>], length: usize) -> &[u8] {
     let Some(end) = bytes.get_mut(length) else { return &[0] };
@@ -134,7 +137,7 @@ fn terminated(bytes: &mut [MaybeUninit<u8>], length: usize) -> &[u8] {
 #[cfg(any(test, target_os = "cuda"))]
 impl<const CAPACITY: usize, S: FnMut(&[u8])> Sink for Text<CAPACITY, S> {
     fn push(&mut self, byte: u8) {
-        // C ends a text at its first NUL: show the symbol for NUL instead of losing the rest.
+        // C ends a string at the first NUL: show the symbol for NUL so that the rest is not lost.
         if byte == 0 {
             "\u{2400}".bytes().for_each(|byte| self.put(byte));
         } else {
@@ -151,7 +154,7 @@ impl<const CAPACITY: usize, S: FnMut(&[u8])> fmt::Write for Text<CAPACITY, S> {
     }
 }
 
-/// Prints `text`, which ends in a NUL, through `vprintf`.
+/// Prints `text`, which must end with a NUL, through `vprintf`.
 #[cfg(target_os = "cuda")]
 fn print_text(text: &[u8]) {
     #[repr(C)]
@@ -159,11 +162,11 @@ fn print_text(text: &[u8]) {
         text: *const u8,
     }
     let arguments = Arguments { text: text.as_ptr() };
-    // SAFETY: the format asks for one pointer to a NUL-terminated text, and that is what the arguments hold.
+    // SAFETY: the format expects one pointer to a NUL-terminated string, and the arguments hold exactly that.
     unsafe { vprintf(c"%s".as_ptr().cast(), (&raw const arguments).cast()) };
 }
 
-/// The formatters that `cuda_builder` calls instead of [`print()`]: a script, and its values.
+/// The formatters that `cuda_builder` calls in place of [`print()`]: they take a script and its values.
 #[cfg(target_os = "cuda")]
 macro_rules! formatters {
     ($($name:ident = $symbol:literal, $floats:expr;)*) => {$(
@@ -172,7 +175,7 @@ macro_rules! formatters {
         unsafe extern "C" fn $name(script: *const u8, values: *const u64) {
             let mut text = Text::<{ WHOLE + 1 }, _>::new(print_text);
             let mut writer = crate::text::Writer::new(&mut text);
-            // SAFETY: the builder passes a script and as many values as it asks for.
+            // SAFETY: the builder passes a script and as many values as it needs.
             unsafe { writer.follow(script, |index| values.add(index).read(), $floats) };
             text.flush();
         }
@@ -186,14 +189,14 @@ formatters! {
     print_f64 = "__warpsmith_print_f64", crate::text::ForFloats::<true>;
 }
 
-/// What `print!` calls. `cuda_builder` replaces the call where it knows how to write all of the values.
+/// What `print!` calls. `cuda_builder` replaces the call if it can format all of the values itself.
 #[doc(hidden)]
 #[inline(never)]
 pub fn print(arguments: fmt::Arguments<'_>) {
     #[cfg(target_os = "cuda")]
     {
         let mut text = Text::<{ WHOLE + 1 }, _>::new(print_text);
-        // A `Display` that reports an error still has printed what it wrote: show that much.
+        // Text written before a `Display` returned an error is still printed.
         let _ = fmt::Write::write_fmt(&mut text, arguments);
         text.flush();
     }
@@ -201,7 +204,7 @@ pub fn print(arguments: fmt::Arguments<'_>) {
     std::print!("{arguments}");
 }
 
-/// `print!` for kernels: formats as Rust does, prints through the driver. See [`io`](crate::io).
+/// `print!` for kernels: formats like Rust's, and prints through the driver. See [`io`](crate::io).
 #[macro_export]
 macro_rules! print {
     ($($argument:tt)*) => {
@@ -220,7 +223,7 @@ macro_rules! println {
     };
 }
 
-/// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, unless the sides are equal.
+/// Ends the launch with `CUDA_ERROR_ASSERT` and shows both sides and the source location, unless the sides are equal.
 ///
 /// On the device the values of numbers, `bool`s, `char`s, `&str`s and arrays of them (the first four elements) are shown, and
 /// of others the type.
@@ -234,7 +237,7 @@ macro_rules! assert_eq {
     };
 }
 
-/// Ends the launch with `CUDA_ERROR_ASSERT`, both sides, their values and the place, if the sides are equal.
+/// Ends the launch with `CUDA_ERROR_ASSERT` and shows both sides and the source location, if the sides are equal.
 ///
 /// On the device the values of numbers, `bool`s, `char`s, `&str`s and arrays of them (the first four elements) are shown, and
 /// of others the type.
@@ -272,7 +275,7 @@ mod tests {
     use fmt::Write;
     use std::vec::Vec;
 
-    /// What C's `%s` would print of the pieces, and their number.
+    /// What C's `%s` would print for the pieces, and how many there are.
     fn printed<const CAPACITY: usize>(arguments: fmt::Arguments<'_>) -> (Vec<u8>, usize) {
         let (mut whole, mut pieces) = (Vec::new(), 0);
         let mut text = Text::<CAPACITY, _>::new(|piece: &[u8]| {

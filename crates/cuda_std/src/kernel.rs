@@ -1,6 +1,6 @@
-//! What the host knows of a kernel: its name, its parameters, and the limits of its launches.
+//! What the host knows about a kernel: its name, its parameters, and its launch limits.
 
-/// A kernel, as `#[kernel]` describes it to the host: the type has the kernel function's name.
+/// A kernel, as `#[kernel]` describes it to the host. The type has the name of the kernel function.
 ///
 /// ```
 /// use cuda_std::{Kernel, kernel};
@@ -15,7 +15,7 @@
 ///
 /// ```compile_fail,E0200
 /// struct Other;
-/// impl cuda_std::Kernel for Other { // a launch would pass what it says: `unsafe impl`
+/// impl cuda_std::Kernel for Other { // launches trust it, hence `unsafe impl`
 ///     type Signature = fn(u64);
 ///     const NAME: &'static str = "saxpy";
 ///     const PARAMS: &'static [cuda_std::ParamLayout] = &[];
@@ -27,19 +27,19 @@
 /// ```
 ///
 /// # Safety
-/// Launches trust it: signature, parameters and bounds are those of the entry of that name.
+/// Launches rely on it: signature, parameters and bounds must be those of the entry of that name.
 pub unsafe trait Kernel {
     /// A function pointer that takes the parameters: `fn(f32, &'static [f32], *mut f32)`. References and named lifetimes
     /// are `'static`; those that the source leaves out, as in `&Scene` for a `Scene<'a>`, may be any, which is why it is
     /// not a tuple.
     type Signature: Copy;
-    /// The name of the entry in the PTX.
+    /// The name of the PTX entry.
     const NAME: &'static str;
     /// The parameters as written in Rust, in order.
     const PARAMS: &'static [ParamLayout];
-    /// What `#[launch_bounds]`, `#[block_dim]` and `#[cluster_dim]` say.
+    /// The values of `#[launch_bounds]`, `#[block_dim]` and `#[cluster_dim]`.
     const LAUNCH_BOUNDS: LaunchBounds;
-    /// The source file of the kernel.
+    /// The kernel's source file.
     const FILE: &'static str;
     /// The line of the kernel's name.
     const LINE: u32;
@@ -50,7 +50,7 @@ pub unsafe trait Kernel {
     }
 }
 
-/// What a [`Kernel`] tells of itself, as a value: kernels of different types stand in one list.
+/// A [`Kernel`]'s description as a value, so that kernels of different types fit in one list.
 ///
 /// ```
 /// use cuda_std::{Description, kernel};
@@ -71,7 +71,7 @@ pub struct Description {
     pub params: &'static [ParamLayout],
     /// The limits of its launches.
     pub bounds: LaunchBounds,
-    /// Its source file, as the compiler was given it.
+    /// Its source file, as passed to the compiler.
     pub file: &'static str,
     /// The line of its name.
     pub line: u32,
@@ -89,7 +89,7 @@ impl core::fmt::Display for Description {
     fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
         write!(f, "{}(", self.name)?;
         for (i, param) in self.params.iter().enumerate() {
-            // What travels in two parts is one parameter.
+            // A parameter that travels in two parts is one parameter here.
             if i > 0 && self.params[i - 1].name == param.name {
                 continue;
             }
@@ -101,7 +101,7 @@ impl core::fmt::Display for Description {
 
 /// The parameters of a [`Kernel::Signature`] as a tuple, `P`.
 ///
-/// A function that takes `K: Kernel` gets at them with `where K::Signature: Takes<P>`.
+/// A function that takes `K: Kernel` reaches them with `where K::Signature: Takes<P>`.
 pub trait Takes<P> {}
 
 macro_rules! takes {
@@ -123,9 +123,9 @@ pub struct ParamLayout {
     pub rust_type: &'static str,
     /// How it is passed.
     pub kind: ParamKind,
-    /// `size_of` its type on the device.
+    /// `size_of` the type on the device.
     pub size: usize,
-    /// `align_of` its type on the device.
+    /// `align_of` the type on the device.
     pub align: usize,
 }
 
@@ -145,7 +145,7 @@ impl ParamLayout {
 /// One parameter of a PTX entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PtxParam {
-    /// The Rust parameter that it carries.
+    /// The Rust parameter it carries.
     pub name: &'static str,
     /// 0, or 1 for the length of a slice.
     pub part: usize,
@@ -158,7 +158,7 @@ pub struct PtxParam {
 /// How a parameter is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamKind {
-    /// The bytes of a struct, enum, union, array or tuple, by value.
+    /// The bytes of a struct, enum, union, array or tuple passed by value.
     Bytes,
     /// A number, `bool` or `char`.
     Scalar,
@@ -168,14 +168,14 @@ pub enum ParamKind {
     Slice,
 }
 
-/// The limits of a kernel's launches. All are absent unless the kernel states them.
+/// A kernel's launch limits. All are absent unless the kernel declares them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
-    /// The most threads a block may have.
+    /// The maximum number of threads per block.
     pub max_threads: Option<u32>,
-    /// Blocks that should fit on a multiprocessor at once.
+    /// How many blocks should fit on a multiprocessor at once.
     pub min_blocks: Option<u32>,
-    /// The most registers a thread may use.
+    /// The maximum number of registers per thread.
     pub max_registers: Option<u32>,
     /// The exact shape of a block.
     pub block_dim: Option<[u32; 3]>,

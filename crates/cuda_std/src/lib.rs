@@ -45,7 +45,7 @@ pub use kernel::{Description, Kernel, LaunchBounds, ParamKind, ParamLayout, PtxP
 #[cfg(feature = "vek")]
 pub use vek;
 
-/// Inline PTX, in the manner of `asm!`. A call needs an `unsafe` block.
+/// Inline PTX, in the style of `asm!`. A call needs an `unsafe` block.
 ///
 /// ```
 /// /// `a * b + 3`
@@ -97,15 +97,15 @@ macro_rules! ptx {
     ($($tokens:tt)*) => { $crate::__ptx!(($crate) $($tokens)*) };
 }
 
-/// [`ptx!`] for what kernels without `unsafe` may reach: mathematics, and the crates whose types keep such kernels right.
-/// `cuda_builder` refuses them every other inline PTX.
+/// [`ptx!`] for code that kernels without `unsafe` may use: mathematics, and the crates whose types keep such kernels
+/// sound. `cuda_builder` rejects all other inline PTX in such kernels.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __blockwise_ptx {
     ($($tokens:tt)*) => { $crate::__ptx!(($crate) @ $($tokens)*) };
 }
 
-/// Says how often to unroll the loop whose body it stands in: a number, `full`, or `none`.
+/// Sets how often to unroll the enclosing loop: a number, `full`, or `none`.
 ///
 /// Without it the compiler decides, much as nvcc does. The innermost loop around it is meant; for a loop by closure
 /// (`for_each`) it has no effect.
@@ -134,7 +134,7 @@ macro_rules! unroll {
     };
 }
 
-/// The mark that `unroll!` leaves for the builder.
+/// The marker that `unroll!` leaves for the builder.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __unroll {

@@ -6,26 +6,26 @@ use core::ffi::c_void;
 unsafe extern "C" {
     /// Allocates `size` bytes on the device heap, aligned to 16; null when the heap is full.
     ///
-    /// The heap is global memory of a fixed size (8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`) and slow. In
-    /// a host build this is C's own `malloc`.
+    /// The heap is global memory of a fixed size (8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`) and slow. On
+    /// the host this is C's `malloc`.
     ///
     /// # Safety
     ///
-    /// The block must be given back with [`free`] of the same side, once.
+    /// The block must be freed exactly once, with [`free`] on the same side.
     pub fn malloc(size: usize) -> *mut c_void;
 
-    /// Gives a block of [`malloc`] back.
+    /// Frees a block from [`malloc`].
     ///
     /// # Safety
     ///
-    /// `ptr` must be null or come from [`malloc`], and not have been given back yet.
+    /// `ptr` must be null or come from [`malloc`], and must not have been freed yet.
     pub fn free(ptr: *mut c_void);
 }
 
-/// What [`malloc`] aligns to, on the device as on 64-bit hosts.
+/// The alignment that [`malloc`] guarantees, on the device as on 64-bit hosts.
 const MALLOC_ALIGN: usize = 16;
 
-/// The device heap as Rust's allocator: what `Box`, `Vec` and `String` use in a kernel.
+/// The device heap as Rust's allocator, used by `Box`, `Vec` and `String` in a kernel.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CUDAAllocator;
 
@@ -34,7 +34,7 @@ pub struct CUDAAllocator;
 unsafe impl GlobalAlloc for CUDAAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
-            // SAFETY: any size may be asked for.
+            // SAFETY: `malloc` accepts any size.
             return unsafe { malloc(layout.size()) }.cast();
         }
         let Some(size) = layout.size().checked_add(layout.align()) else { return core::ptr::null_mut() };
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
         if start.is_null() {
             return start;
         }
-        // At least 16 bytes on, since `start` is a multiple of 16 and the alignment a larger power of two.
+        // At least 16 bytes in, since `start` is a multiple of 16 and the alignment is a larger power of two.
         let aligned = start.wrapping_add(layout.align() - start.addr() % layout.align());
         // SAFETY: the 8 bytes before `aligned` lie in the block (see above) and are aligned for a pointer.
         unsafe { aligned.cast::<*mut u8>().sub(1).write(start) };
@@ -67,7 +67,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
 #[global_allocator]
 pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;
 
-/// The bytes of dynamic shared memory that the launch gave each block.
+/// The bytes of dynamic shared memory per block of this launch.
 #[inline(always)]
 pub fn dynamic_smem_size() -> u32 {
     let bytes: u32;
@@ -78,7 +78,7 @@ pub fn dynamic_smem_size() -> u32 {
     bytes
 }
 
-/// The bytes of shared memory that each block has, static and dynamic, rounded up to the hardware's unit.
+/// The bytes of shared memory per block, static and dynamic, rounded up to the hardware's allocation unit.
 #[inline(always)]
 pub fn total_smem_size() -> u32 {
     let bytes: u32;

@@ -1,15 +1,15 @@
-//! What fits nowhere else: breakpoints, the profiler's counters, the clock.
+//! Odds and ends: breakpoints, profiler counters, the clock.
 
 use crate::ptx;
 
-/// Stops in the debugger, if there is one.
+/// Triggers a breakpoint in the debugger, if there is one.
 #[inline(always)]
 pub fn breakpoint() {
     // SAFETY: the instruction has no precondition.
     unsafe { ptx!("brkpt;") };
 }
 
-/// Raises event `counter` (`0..=7`) of the profiler by one for each warp that comes here.
+/// Increments profiler counter `counter` (`0..=7`) once for each warp that executes this.
 ///
 /// # Panics
 ///
@@ -23,7 +23,7 @@ pub fn profiler_counter(counter: u32) {
             unsafe { ptx!("pmevent {n};", n = imm($n)) }
         };
     }
-    // `pmevent` takes a constant only; the match is gone once `counter` is known, as it is in every real use.
+    // `pmevent` takes only a constant; the match disappears once `counter` is known, as it is in every real use.
     match counter {
         0 => event!(0),
         1 => event!(1),
@@ -37,9 +37,10 @@ pub fn profiler_counter(counter: u32) {
     }
 }
 
-/// A counter of this multiprocessor, one step every clock cycle.
+/// This multiprocessor's cycle counter.
 ///
-/// Differences tell the cycles between two places of one thread. Memory accesses do not move across a reading.
+/// The difference of two readings is the number of cycles between them in one thread. The compiler moves no memory
+/// access across a reading.
 #[inline(always)]
 pub fn clock() -> u64 {
     let cycles: u64;

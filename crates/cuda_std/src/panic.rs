@@ -1,23 +1,26 @@
-//! How a panic on the device is reported.
+//! How the device reports a panic.
 //!
-//! `cuda_builder` replaces every call of `core`'s panic functions. One whose text is known when compiling calls
-//! `__assertfail` with it; one with values calls [`report`], which writes them into the text, or where they are not plain
-//! integers, a function that follows a script ([`crate::text`]). `core::fmt` takes no part, so a kernel that may
-//! panic is no larger for it.
+//! `cuda_builder` replaces every call of `core`'s panic functions. A panic whose text is known at compile time calls
+//! `__assertfail` with it. A panic with values calls [`report`], which formats them; if they are not all plain
+//! integers, it calls a function that follows a script ([`crate::text`]). `core::fmt` is not involved, so a kernel that
+//! may panic is no larger for it.
 
-/// Room for one message, its NUL included.
+#[cfg(any(test, target_os = "cuda"))]
+use crate::text::quotient;
+
+/// Size of one message buffer, including the NUL.
 #[cfg(any(test, target_os = "cuda"))]
 const LENGTH: usize = 192;
-/// Messages at once: more threads than this that panic together overwrite each other's.
+/// How many messages can be pending at once: if more threads panic together, they overwrite each other's.
 #[cfg(target_os = "cuda")]
 const MESSAGES: usize = 32;
 
-/// In global memory, since the driver reads a message after its thread has ended, and so that no kernel needs a stack
-/// for a panic that may never come.
+/// In global memory, since the driver reads a message after its thread has ended, and so that no kernel needs stack
+/// space for a panic that may never happen.
 #[cfg(target_os = "cuda")]
 static mut TEXTS: [[u8; LENGTH]; MESSAGES] = [[0; LENGTH]; MESSAGES];
 
-/// Where a message is written: bytes beyond its length are lost, and after each there is a NUL.
+/// The buffer for a message: bytes beyond its length are dropped, and each write leaves a NUL behind it.
 #[cfg(target_os = "cuda")]
 struct Slot {
     start: *mut u8,
@@ -30,7 +33,7 @@ impl Slot {
         use core::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let slot = NEXT.fetch_add(1, Ordering::Relaxed) as usize % MESSAGES;
-        // SAFETY: the slot is in bounds, and its bytes are plain; a message torn by another thread is still bytes.
+        // SAFETY: the slot is in bounds and holds plain bytes; a message torn by another thread is still bytes.
         Self { start: unsafe { (&raw mut TEXTS).cast::<u8>().add(slot * LENGTH) }, length: 0 }
     }
 
@@ -51,9 +54,9 @@ impl crate::text::Sink for Slot {
     }
 }
 
-/// Writes a message with its values and ends the launch.
+/// Writes a message with its values, and ends the launch.
 ///
-/// In `text`, a byte 1 stands for the next of the values as an unsigned number, 2 as a signed one.
+/// In `text`, a byte 1 stands for the next value as an unsigned number, 2 as a signed one.
 #[cfg(target_os = "cuda")]
 #[unsafe(export_name = "__warpsmith_panic_with_values")]
 #[cold]
@@ -76,7 +79,7 @@ unsafe extern "C" fn report(
     unsafe { crate::io::__assertfail(slot.start, file, line, function, 1) };
 }
 
-/// The same by a script, with any formats.
+/// The same with a script, for any format.
 #[cfg(target_os = "cuda")]
 macro_rules! reporters {
     ($($name:ident = $symbol:literal, $floats:expr;)*) => {$(
@@ -116,20 +119,13 @@ reporters! {
     report_f64 = "__warpsmith_panic_formatted_f64", crate::text::ForFloats::<true>;
 }
 
-/// a / b for b above zero, without the check that could panic: what reports a panic must not.
-#[cfg(any(test, target_os = "cuda"))]
-#[inline(always)]
-pub(crate) fn quotient(a: u64, b: u64) -> u64 {
-    a.checked_div(b).unwrap_or(0)
-}
-
 /// Formats into at most `LENGTH` bytes, the last of them a NUL. One place where a byte is put: any index may panic, so
 /// this is in most kernels.
 #[cfg(any(test, target_os = "cuda"))]
 #[inline(always)]
 fn write(text: impl Fn(usize) -> u8, values: [u64; 4], mut put: impl FnMut(usize, u8)) {
     let (mut at, mut read, mut next) = (0, 0, 0);
-    // Digits of `value` from this one down are still to come.
+    // The digits of `value` from this one down are still to be written.
     let (mut unit, mut value) = (0, 0);
     while at < LENGTH - 1 {
         crate::unroll!(none);

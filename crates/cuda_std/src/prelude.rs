@@ -1,8 +1,8 @@
 //! What most kernels need: `use cuda_std::prelude::*;`.
 //!
-//! It can be imported into crates with and without `#![no_std]`, on the device and on the host. There the printing
-//! macros are `std`'s, which such a crate may have in scope already, and a name that means two macros is an error; the
-//! assertions are `core`'s everywhere, for the same reason. [`cuda_std::println!`](crate::println!) and
+//! It works in crates with and without `#![no_std]`, on the device and on the host. Its printing macros on the host are
+//! `std`'s, because such a crate may already have those in scope, and one name for two macros is an error. For the same
+//! reason the assertions are always `core`'s. [`cuda_std::println!`](crate::println!) and
 //! [`cuda_std::assert_eq!`](crate::assert_eq!) are the device's own under their full names.
 
 pub use crate::{f16, kernel, thread};

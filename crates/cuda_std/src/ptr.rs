@@ -1,18 +1,18 @@
 //! Address spaces behind generic pointers.
 //!
-//! A Rust pointer on the device is *generic*: global, shared, constant and local memory each lie in their own window
-//! of one address range. Inline PTX with a space in its name (`ld.shared`) wants the address within that window.
+//! A Rust pointer on the device is *generic*: global, shared, constant and local memory each have their own window in
+//! one address range. Inline PTX that names a space (`ld.shared`) takes the address within that window.
 
 use crate::ptx;
 
 /// A space of GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
-    /// Device memory, read and written by every thread of the grid and by the host.
+    /// Device memory, accessible to every thread of the grid and to the host.
     Global,
     /// On-chip memory of one block.
     Shared,
-    /// Memory that the whole device reads through its own cache, and only the host writes.
+    /// Memory that the whole device reads through a cache of its own and only the host writes.
     Constant,
     /// Memory of one thread.
     Local,

@@ -1,6 +1,6 @@
-//! Memory that the threads of a block share.
+//! Memory shared by the threads of a block.
 
-/// A fixed array in shared memory: `shared_array![f32; 256]` is a `*mut f32` to room for 256 of them.
+/// A fixed-size array in shared memory: `shared_array![f32; 256]` is a `*mut f32` to 256 of them.
 ///
 /// Each place in the source that says so is one array for each block, the same one in every turn of a loop. Its
 /// content is undefined at first, and it is aligned to 16 bytes at least. Element type and length cannot name a generic
@@ -43,7 +43,7 @@ macro_rules! shared_array {
 
 /// The dynamic shared memory of the launch, as a pointer to `T`. Every call gives the same address.
 ///
-/// Its size is what the host asked for at the launch; it is aligned to 128 bytes.
+/// The host sets its size at launch; it is aligned to 128 bytes.
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {
     #[cfg(target_os = "cuda")]

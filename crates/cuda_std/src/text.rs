@@ -1,4 +1,4 @@
-//! Numbers and texts written as `core::fmt` writes them, without its code.
+//! Formats numbers and texts like `core::fmt`, without its code.
 //!
 //! `core::fmt` calls through pointers, which costs a kernel thousands of instructions and a stack whose size `ptxas`
 //! cannot tell. Where `cuda_builder` knows the types of all that a `print!` or a panic shows, it passes their values and
@@ -14,11 +14,15 @@
 mod digits;
 mod float;
 
-use crate::panic::quotient;
-
 pub(crate) use float::{ForFloats, ForNone};
 
-/// Kinds of values. The other side is `cuda_builder`'s `format.rs`.
+/// a / b for b above zero, without the check that could panic: code that reports a panic must not panic.
+#[inline(always)]
+pub(crate) fn quotient(a: u64, b: u64) -> u64 {
+    a.checked_div(b).unwrap_or(0)
+}
+
+/// Kinds of values. The other side is `format.rs` in `cuda_builder`.
 pub(crate) mod kind {
     pub(crate) const UNSIGNED: u8 = 1;
     pub(crate) const SIGNED: u8 = 2;
@@ -34,7 +38,7 @@ pub(crate) mod kind {
     pub(crate) const F64: u8 = 14;
 }
 
-/// Bits of the flags, `core::fmt`'s own.
+/// Flag bits, the same as `core::fmt`'s.
 mod flag {
     pub(super) const FILL: u32 = (1 << 21) - 1;
     pub(super) const PLUS: u32 = 1 << 21;
@@ -63,7 +67,7 @@ impl Spec {
     }
 }
 
-/// Writes to a sink, or only measures what would be written.
+/// Writes to a sink, or only measures what it would write.
 pub(crate) struct Writer<'a, S> {
     sink: &'a mut S,
     measuring: bool,
@@ -94,7 +98,7 @@ impl<'a, S: Sink> Writer<'a, S> {
             0x800..0x1_0000 => 2,
             _ => 3,
         };
-        // The first byte tells the number of bytes by its leading ones.
+        // The leading ones of the first byte give the number of bytes.
         let mark = if more == 0 { 0 } else { 0xff << (7 - more) & 0xff };
         self.byte((mark | code >> (6 * more)) as u8);
         for place in (0..more).rev() {
@@ -126,7 +130,7 @@ impl<'a, S: Sink> Writer<'a, S> {
         let (mut padding, mut left) = (0, 0);
         let zeros = number.is_some() && spec.has(flag::ZERO);
         let fill = if zeros { u32::from(b'0') } else { spec.flags & flag::FILL };
-        // First to measure, then to write: one loop, so that the body is there once.
+        // First to measure, then to write: as one loop, so that the body appears only once in the code.
         for measuring in [spec.width > 0, false] {
             crate::unroll!(none);
             (self.measuring, self.characters) = (measuring, 0);
@@ -139,7 +143,7 @@ impl<'a, S: Sink> Writer<'a, S> {
             }
             body(self);
             if !measuring {
-                // Without a width there is nothing to measure, and the first turn has written it all.
+                // Without a width there is nothing to measure, and the first iteration has already written everything.
                 self.fill(fill, padding - left);
                 break;
             }
@@ -191,7 +195,7 @@ impl<'a, S: Sink> Writer<'a, S> {
         });
     }
 
-    /// A text, or as many of its characters as the precision says.
+    /// A text, truncated to as many characters as the precision allows.
     #[inline(never)]
     fn text(&mut self, spec: Spec, text: &[u8]) {
         self.padded(spec, None, |this| {
@@ -213,7 +217,7 @@ impl<'a, S: Sink> Writer<'a, S> {
     ///
     /// # Safety
     ///
-    /// `script` must be one as described above, and `value` must give its values.
+    /// `script` must follow the format above, and `value` must provide its values.
     pub(crate) unsafe fn follow<F: float::Floats>(
         &mut self,
         script: *const u8,

@@ -1,4 +1,4 @@
-//! Who am I: the thread's place in its block and grid, barriers and fences.
+//! The thread's position in its block and grid; barriers and fences.
 
 use crate::intrinsic::intrinsics;
 #[cfg(feature = "glam")]
@@ -26,7 +26,7 @@ intrinsics! {
     fn sleep(nanoseconds: u32) = "llvm:llvm.nvvm.nanosleep";
 }
 
-/// What stands in for `glam`'s vectors in a crate that does without the feature.
+/// Replaces `glam`'s vectors when that feature is off.
 #[cfg(not(feature = "glam"))]
 mod plain {
     /// Two numbers, along x and y.
@@ -130,7 +130,7 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// A number that no other thread of the grid has, whatever the shapes of block and grid. It wraps at 2³².
+/// A number unique to this thread in the grid, whatever the shapes of block and grid. It wraps at 2³².
 #[inline(always)]
 pub fn index() -> u32 {
     let (grid, block, dim, thread) = (grid_dim(), block_idx(), block_dim(), thread_idx());
@@ -171,14 +171,14 @@ pub fn warp_size() -> u32 {
     32
 }
 
-/// Waits until every thread of the block is here; what each wrote to shared and global memory is then seen by all.
+/// Waits until every thread of the block arrives; all of them then see what each wrote to shared and global memory.
 #[inline(always)]
 pub fn sync_threads() {
     // SAFETY: a barrier that some threads never reach hangs or traps; it corrupts nothing.
     unsafe { barrier(0) }
 }
 
-/// [`sync_threads`], and the number of threads whose `predicate` is not zero.
+/// [`sync_threads`]; returns the number of threads whose `predicate` is not zero.
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     let count: u32;
@@ -190,7 +190,7 @@ pub fn sync_threads_count(predicate: u32) -> u32 {
     count
 }
 
-/// [`sync_threads`], and non-zero if no thread's `predicate` is zero.
+/// [`sync_threads`]; returns non-zero if every thread's `predicate` is non-zero.
 #[inline(always)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     let result: u32;
@@ -203,7 +203,7 @@ pub fn sync_threads_and(predicate: u32) -> u32 {
     result
 }
 
-/// [`sync_threads`], and non-zero if any thread's `predicate` is.
+/// [`sync_threads`]; returns non-zero if any thread's `predicate` is non-zero.
 #[inline(always)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     let result: u32;
@@ -216,21 +216,21 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     result
 }
 
-/// Orders this thread's memory accesses for the threads of its block (PTX `membar.cta`). The name is upstream's.
+/// Orders this thread's memory accesses as seen by its block (PTX `membar.cta`). The name is upstream's.
 #[inline(always)]
 pub fn grid_fence() {
     // SAFETY: a fence has no precondition.
     unsafe { membar_cta() }
 }
 
-/// Orders this thread's memory accesses for all threads of the device (PTX `membar.gl`).
+/// Orders this thread's memory accesses as seen by the device (PTX `membar.gl`).
 #[inline(always)]
 pub fn device_fence() {
     // SAFETY: a fence has no precondition.
     unsafe { membar_gl() }
 }
 
-/// Orders this thread's memory accesses for the device, the host and other devices (PTX `membar.sys`).
+/// Orders this thread's memory accesses as seen by the device, the host and other devices (PTX `membar.sys`).
 #[inline(always)]
 pub fn system_fence() {
     // SAFETY: a fence has no precondition.

@@ -11,7 +11,7 @@ pub use shuffle::*;
 
 use crate::ptx;
 
-/// Waits until all lanes of `mask` are here, and makes their memory accesses visible to each other.
+/// Waits until all lanes of `mask` arrive, and makes their memory accesses visible to each other.
 ///
 /// # Safety
 ///
@@ -32,10 +32,10 @@ pub fn lane_id() -> u32 {
     lane
 }
 
-/// The lanes that run this very call together.
+/// The lanes that execute this call together.
 ///
-/// Which lanes have come together here is up to the scheduler: use it for opportunistic work only, never as the mask
-/// of lanes that *should* be here.
+/// The scheduler decides which lanes are converged here: use it only for opportunistic work, never as the mask of lanes
+/// that *should* be here.
 #[inline(always)]
 pub fn activemask() -> u32 {
     let mask: u32;
@@ -123,7 +123,7 @@ impl WarpReduceValue for i32 {
     }
 }
 
-/// The lanes of `mask` whose `value` is the caller's, bit for bit.
+/// The lanes of `mask` whose `value` equals the caller's, bit for bit.
 ///
 /// From `compute_70` on. Floats are compared by their bits: `0.0` and `-0.0` differ, a NaN matches its own pattern.
 ///
@@ -136,7 +136,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     unsafe { T::match_any(mask, value) }
 }
 
-/// `Some(mask)` when `value` is the same, bit for bit, in all lanes of `mask`.
+/// `Some(mask)` if `value` is the same, bit for bit, in all lanes of `mask`.
 ///
 /// From `compute_70` on.
 ///

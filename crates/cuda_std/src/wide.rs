@@ -1,6 +1,6 @@
 //! Conversions between floats and 128-bit integers, as Rust's `as` defines them.
 //!
-//! NVPTX has no instructions for them and LLVM no code: the builder calls these instead (`mathematics.rs` there).
+//! NVPTX has no instructions for them and LLVM no library code: the builder calls these instead (its `mathematics.rs`).
 
 /// The bits of the float nearest to `x`, ties to even, for a float whose fraction has so many bits and whose exponent
 /// is stored with this bias. From half a unit above the greatest float on, that is infinity's.
@@ -12,7 +12,7 @@ fn nearest(x: u128, fraction: u32, bias: u64) -> u64 {
     let zeros = x.leading_zeros();
     let normal = x << zeros;
     let significand = (normal >> (127 - fraction)) as u64;
-    // What does not fit, from the highest bit down: above, at or below one half.
+    // The bits that do not fit, from the highest down: above, at or below one half.
     let rest = normal << (fraction + 1);
     let half = 1 << 127;
     let up = rest > half || rest == half && significand & 1 == 1;
@@ -92,7 +92,7 @@ exported! {
 mod tests {
     use super::*;
 
-    /// Edges of every magnitude, and numbers in between.
+    /// Edge cases of every magnitude, and numbers in between.
     fn integers() -> impl Iterator<Item = u128> {
         let edges = (0..128).flat_map(|shift| {
             let power = 1_u128 << shift;

@@ -5,7 +5,7 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The PTX of `fixtures/device`, for the first architecture that has all of its instructions.
+/// The PTX of `fixtures/device`, for the first architecture that has all its instructions.
 fn ptx() -> &'static str {
     static PTX: OnceLock<String> = OnceLock::new();
     PTX.get_or_init(|| {
@@ -17,13 +17,13 @@ fn ptx() -> &'static str {
     })
 }
 
-/// The instructions of a kernel, without comments, locations and indentation.
+/// A kernel's instructions, without comments, locations and indentation.
 fn kernel(name: &str) -> Vec<&'static str> {
     let start = ptx().find(&format!(".entry {name}(")).unwrap_or_else(|| panic!("no kernel `{name}`"));
     let mut depth = 0;
     let mut lines = Vec::new();
     for line in ptx()[start..].lines().map(str::trim) {
-        // Inline PTX and calls have blocks of their own.
+        // Inline PTX and calls are enclosed in blocks.
         depth += i32::from(line.starts_with('{')) - i32::from(line.starts_with('}'));
         if depth == 0 && line.starts_with('}') {
             break;
@@ -35,13 +35,13 @@ fn kernel(name: &str) -> Vec<&'static str> {
     lines
 }
 
-/// The opcodes of a kernel that start with one of `stems`, in order.
+/// A kernel's opcodes that start with one of `stems`, in order.
 fn opcodes(name: &str, stems: &[&str]) -> Vec<&'static str> {
     let opcodes = kernel(name).into_iter().map(|line| line.split([' ', '\t', ';']).next().unwrap());
     opcodes.filter(|opcode| stems.iter().any(|stem| opcode.starts_with(stem))).collect()
 }
 
-/// The value of the register that `operand` of the first instruction with this opcode names, if a `mov` set it.
+/// The register that `operand` of the first instruction with this opcode names: its value, if a `mov` set it.
 fn constant_operand(name: &str, opcode: &str, operand: usize) -> i64 {
     let lines = kernel(name);
     let line = lines.iter().find(|line| line.starts_with(opcode)).unwrap();
@@ -55,7 +55,7 @@ fn constant_operand(name: &str, opcode: &str, operand: usize) -> i64 {
 
 #[test]
 fn log2_is_not_log10() {
-    // 1/ln 2 and 1/ln 10 as PTX writes them.
+    // 1/ln 2 and 1/ln 10 in PTX.
     let of = |name: &str| kernel(name).join("\n");
     assert!(of("log2").contains("0f3FB8AA3B") && !of("log2").contains("0f3EDE5BD9"));
     assert!(of("log10").contains("0f3EDE5BD9") && !of("log10").contains("0f3FB8AA3B"));
@@ -68,7 +68,7 @@ fn votes_are_not_inverted() {
         ["vote.sync.all.pred", "vote.sync.any.pred", "vote.sync.ballot.b32"]
     );
     assert_eq!(kernel("votes").iter().filter(|line| line.starts_with("setp.ne.u32 mine,")).count(), 3);
-    // A predicate of any non-zero value counts as true: `mine` is set where the value is not 0.
+    // Any non-zero predicate counts as true: `mine` is set if the value is not 0.
     let selects = kernel("votes").into_iter().filter(|line| line.starts_with("selp.u32"));
     assert!(selects.clone().count() == 2 && selects.into_iter().all(|line| line.ends_with(", 1, 0, ours;")));
 }
@@ -79,7 +79,7 @@ fn shuffle_modes_are_their_own() {
         opcodes("shuffles", &["shfl"]),
         ["shfl.sync.up.b32", "shfl.sync.down.b32", "shfl.sync.bfly.b32", "shfl.sync.idx.b32"]
     );
-    // Upwards the bound is the first lane of the section; the others' is the last.
+    // For `up` the bound is the section's first lane; for the others it is the last.
     assert_eq!(constant_operand("shuffles", "shfl.sync.up.b32", 3), 0);
     assert_eq!(constant_operand("shuffles", "shfl.sync.down.b32", 3), 0x1f);
     assert_eq!(constant_operand("shuffles", "shfl.sync.bfly.b32", 3), 0x101f);
@@ -133,7 +133,7 @@ fn atomic_floats_have_the_scope_of_their_type() {
 
 #[test]
 fn atomics_name_the_memory_that_they_reach() {
-    // Through a loop, a choice between two buffers, and a reference; a pointer out of memory may lead anywhere.
+    // Through a loop, a choice between two buffers, and a reference; a pointer loaded from memory may lead anywhere.
     assert_eq!(
         opcodes("atomic_spaces", &["atom", "ld.relaxed", "red"]),
         [
@@ -155,7 +155,7 @@ fn core_atomics_keep_scope_and_ordering() {
 
 #[test]
 fn text_is_never_a_format() {
-    // A percent sign of the text is data, also where the rest of it is a format of C's.
+    // A percent sign in the text is data, even if the text after it is a valid C format.
     let format = "100%% of %llu\n".bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(", ");
     assert!(ptx().contains(&format), "no format for `prints`");
     assert!(kernel("prints").iter().any(|line| line.contains("vprintf,")));
@@ -165,7 +165,7 @@ fn text_is_never_a_format() {
 #[test]
 fn failed_assertions_end_the_launch() {
     assert!(kernel("asserts").iter().any(|line| line.contains("warpsmith_panic_values,")));
-    // What that calls reports the values and may come back: then the thread ends all the same.
+    // The function it calls reports the values and may return; the thread then ends all the same.
     let (_, reports) = ptx().split_once(".func warpsmith_panic_values(").expect("a function that reports");
     let body = reports.split("\n}").next().unwrap();
     let (_, after) = body.split_once("__warpsmith_panic_with_values,").expect("its call");
@@ -258,7 +258,7 @@ fn a_stable_sort_sorts() {
     }
 }
 
-/// What a kernel of one thread makes of a slice of `length` elements.
+/// What a one-thread kernel does with a slice of `length` elements.
 fn run(name: &str, slice: &[u8], length: usize, results: usize) -> Vec<u8> {
     use virtual_gpu::{Gpu, Launch};
     let gpu = Gpu::new(&gpu_model::chips::H200);
@@ -277,7 +277,7 @@ fn run(name: &str, slice: &[u8], length: usize, results: usize) -> Vec<u8> {
 #[path = "fixtures/device/src/x86_vectors.rs"]
 mod x86_vectors;
 
-/// Libraries with a path for x86 find its instructions on vectors: the host's processor says what they do.
+/// Libraries with a path for x86 find its vector instructions: the host's processor defines what they do.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn x86_vectors_do_what_the_processor_does() {

@@ -1,5 +1,5 @@
 //! A kernel crate is an ordinary crate on the host: kernels describe themselves, device code type-checks.
-// What is compiled here for its types alone is never run.
+// What is compiled here only for its types is never run.
 #![allow(unused_variables, missing_docs, clippy::undocumented_unsafe_blocks, clippy::type_complexity)]
 
 use cuda_std::prelude::*;
@@ -132,7 +132,7 @@ fn launch_bounds_are_constant_expressions() {
     assert_eq!(shaped::LAUNCH_BOUNDS.cluster_dim, Some([2, 1, 1]));
 }
 
-/// Type-checks every form of operand; a generic constant too.
+/// Type-checks every form of operand, including a generic constant.
 fn inline_ptx<const N: u32>(p: *mut f32, x: half::f16) -> (u32, half::f16) {
     let d: u32;
     let mut y = x;

@@ -1,4 +1,4 @@
-//! `warp::matrix` on the virtual GPU: small whole numbers, whose products are exact in every type.
+//! `warp::matrix` on the virtual GPU: small integers, whose products are exact in every type.
 
 use cuda_builder::{CudaBuilder, NvvmArch};
 use cuda_std::{bf16, f16};
@@ -41,7 +41,7 @@ impl Type {
     }
 }
 
-/// A matrix as a kernel has it: 32 elements between rows, or between columns.
+/// A matrix as a kernel sees it: 32 elements between rows, or between columns.
 fn laid_out(rows: usize, columns: usize, by_columns: bool, of: impl Fn(usize, usize) -> i32) -> Vec<i32> {
     let mut all = vec![0; 1024];
     for row in 0..rows {
@@ -52,7 +52,7 @@ fn laid_out(rows: usize, columns: usize, by_columns: bool, of: impl Fn(usize, us
     all
 }
 
-/// Runs `name` and compares all of what it writes.
+/// Runs `name` and compares everything it writes.
 fn check(name: &str, [m, n, k]: [usize; 3], layouts: &str, operand: Type, sum: Type, bits: bool) {
     let value = |seed: usize, row: usize, column: usize| {
         let mixed = (row * 7919 + column * 104_729 + seed * 31) % 7;

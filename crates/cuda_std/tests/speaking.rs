@@ -1,4 +1,4 @@
-//! What kernels print, and how they panic, on the virtual GPU: against what Rust prints on the host.
+//! What kernels print, and how they panic, on the virtual GPU: compared with what Rust prints on the host.
 
 use cuda_builder::{CudaBuilder, NvvmArch};
 use gpu_model::chips::H200;
@@ -43,7 +43,7 @@ fn ptx() -> &'static str {
     })
 }
 
-/// A value at its own alignment behind those before it.
+/// Places a value at its alignment after those before it.
 fn pass<T: Copy>(params: &mut Vec<u8>, value: T) {
     params.resize(params.len().next_multiple_of(align_of::<T>()), 0);
     let start = (&raw const value).cast::<u8>();
@@ -57,7 +57,7 @@ fn upload(gpu: &Gpu, bytes: &[u8]) -> u64 {
     address
 }
 
-/// Launches a kernel that takes `VALUES` and perhaps `TEXT`.
+/// Launches a kernel that takes `VALUES` and optionally `TEXT`.
 fn launch(name: &str) {
     let gpu = Gpu::new(&H200);
     let module = gpu.load(ptx()).unwrap();
@@ -74,7 +74,7 @@ fn launch(name: &str) {
     gpu.launch(&kernel, &Launch::new(1, 1), &params, &mut ()).unwrap();
 }
 
-/// What a kernel prints. The virtual GPU prints to the standard output itself: it takes a process of its own.
+/// What a kernel prints. The virtual GPU prints to standard output itself, so this needs a process of its own.
 fn printed(name: &str) -> String {
     let own = std::env::current_exe().unwrap();
     ptx();
@@ -106,7 +106,7 @@ fn prints() {
     assert_eq!(printed("prints_by_core"), said(|| forms::by_core(&VALUES, TEXT)));
 }
 
-/// What a panic says, and its line.
+/// A panic's message and line.
 fn panic_of(gpu: &Gpu, which: u32) -> String {
     let module = gpu.load(ptx()).unwrap();
     let kernel = module.kernel("panics").unwrap();
@@ -129,7 +129,7 @@ fn panic_of(gpu: &Gpu, which: u32) -> String {
     }
 }
 
-/// What each way to panic says, and the function that it names if that is not the kernel.
+/// The message of each kind of panic, and the function it names if that is not the kernel.
 const PANICS: [(&str, &str); 43] = [
     ("2.250 at     7 of   1.00e6", ""),
     ("2.25 and 1000000.0, 0x0007 true 'é'", ""),
@@ -198,7 +198,7 @@ fn panics_say_what_was_wrong() {
     assert!(panic_of(&gpu, 42).contains("(src/lib.rs:"));
 }
 
-/// `alloc` does not pass on who asked for memory; the message has the line all the same.
+/// `alloc` does not pass on who asked for memory, but the message still has the line.
 #[test]
 fn a_failed_allocation_names_the_line_that_asked() {
     let source = include_str!("fixtures/speaking/src/lib.rs");
@@ -220,14 +220,14 @@ fn a_failed_allocation_names_the_line_that_asked() {
     }
 }
 
-/// The instructions of a function in the PTX.
+/// A function's instructions in the PTX.
 fn instructions(start: &str) -> usize {
     let (_, function) = ptx().split_once(start).unwrap_or_else(|| panic!("no {start}"));
     let body = function.split("\n}").next().unwrap().lines().map(str::trim);
     body.filter(|line| line.ends_with(';') && !line.starts_with(['.', '{', '/'])).count()
 }
 
-/// `core::fmt` writes the fields of what only it can write. All else must do without.
+/// `core::fmt` writes the fields that only it can write. Everything else must do without it.
 #[test]
 fn formatting_code_is_small() {
     for entry in ["prints_as_c", "prints_by_script", "prints_a_float", "prints_together", "panics"] {
@@ -237,9 +237,9 @@ fn formatting_code_is_small() {
     }
     // A line of integers is its arguments and one call.
     assert!(instructions(".entry prints_integers(") < 20);
-    // What is in any kernel that may panic with values.
+    // What every kernel contains that may panic with values.
     assert!(instructions(".func __warpsmith_panic_with_values(") < 130);
-    // One formatter, whatever the number of kernels that print.
+    // One formatter, however many kernels print.
     let formatters = ptx().split(".func __warpsmith_print").skip(1);
     let defined = formatters.filter(|after| {
         after.split([';', '{']).next().is_some_and(|head| after[head.len()..].starts_with('{'))

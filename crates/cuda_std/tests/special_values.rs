@@ -1,7 +1,7 @@
 //! Infinities, zeros, NaN and their neighbours, against C's own library; and the functions that are exact, against the
 //! crate `libm`.
 
-// Unsafe in name only, as upstream has them: on the host they compute, and where they take a place it is a local.
+// Unsafe in name only, as upstream declares them: on the host they only compute, and pointers are to locals.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use cuda_std::intrinsics as gpu;
@@ -32,9 +32,9 @@ const VALUES: [f64; 23] = [
     -1.5,
 ];
 
-/// The same NaN, infinity or zero with its sign, or numbers that differ by rounding only.
+/// The same NaN, infinity or signed zero, or numbers that differ only by rounding.
 fn alike(got: f64, want: f64) -> bool {
-    // Subnormal results may be a unit of the last place off.
+    // Subnormal results may be off by one unit in the last place.
     let close = (got - want).abs() <= 4.0 * f64::EPSILON * want.abs() + 5e-324;
     got.is_nan() && want.is_nan()
         || got == want && (got != 0.0 || got.is_sign_negative() == want.is_sign_negative())
@@ -74,10 +74,10 @@ fn functions_of_one_argument() {
         ("j0", gpu::j0, gpu::j0f, libm::j0),
         ("y0", gpu::y0, gpu::y0f, libm::y0),
     ];
-    // SAFETY (of all calls): functions of numbers only.
+    // SAFETY (of all calls): these functions take only numbers.
     for (name, double, single, want) in cases {
         for x in VALUES {
-            // Where rounding π decides the result, the numbers are the accuracy tests' matter.
+            // Where the result depends on how π is rounded, the accuracy tests check the numbers.
             let huge_angle = x.abs() > 1e10 && matches!(name, "sin" | "cos" | "tan" | "j0" | "y0");
             let (got, want_x) = (unsafe { double(x) }, want(x));
             assert!(huge_angle || alike(got, want_x), "{name}({x:e}) = {got:e}, want {want_x:e}");
@@ -95,7 +95,8 @@ fn functions_of_one_argument() {
     }
 }
 
-/// Where C's library has no such function: infinities, zeros, NaN, subnormals and the ends of the range, as `f64` has them.
+/// Where C's library has no such function: infinities, zeros, NaN, subnormals and the ends of the range, compared with
+/// `f64`.
 #[test]
 fn single_forms_are_those_of_f64() {
     type Case = (&'static str, unsafe fn(f64) -> f64, unsafe fn(f32) -> f32);
@@ -128,7 +129,7 @@ fn single_forms_are_those_of_f64() {
     let inputs = VALUES.into_iter().chain(more).chain(more.map(|x| -x));
     for (name, double, single) in cases {
         for x in inputs.clone().map(|x| x as f32) {
-            // SAFETY (of both calls): functions of numbers only.
+            // SAFETY (of both calls): these functions take only numbers.
             let (got, want) = unsafe { (single(x), double(f64::from(x)) as f32) };
             let close = (got - want).abs() <= 8.0 * f32::EPSILON * want.abs() + 3e-45;
             let same = got.is_nan() && want.is_nan()
@@ -213,7 +214,7 @@ fn exact_functions_are_exact() {
             "{name}({x:e}, {y:e}) = {got:e}, want {want:e}"
         );
     };
-    // SAFETY (of all calls): the pointers are to locals, the rest takes numbers only.
+    // SAFETY (of all calls): the pointers are to locals, and the rest takes only numbers.
     for (x, y) in pairs() {
         // The quotient of two random floats has hundreds of bits; that of this pair few.
         let near = f64::from_bits(x.to_bits() & 0x800f_ffff_ffff_ffff | y.to_bits() & 0x7ff0_0000_0000_0000);

@@ -1,4 +1,4 @@
-//! The `f32` functions of one argument on a GPU, which takes all inputs in seconds.
+//! Tests the `f32` functions of one argument on a GPU, which covers all inputs in seconds.
 
 use super::{Double, Error, Single, single_worst};
 use crate::measure::Worst;
@@ -20,7 +20,8 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// With the kernels' PTX in `path`, which is written if it is not there: a machine with a GPU may have no cargo.
+    /// Uses the kernels' PTX from the file `path`, and writes the file if it does not exist: a machine with a GPU may
+    /// have no cargo.
     pub fn new(path: &Path) -> Result<Gpu, Error> {
         if !path.exists() {
             let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/math_accuracy/kernels");
@@ -33,7 +34,7 @@ impl Gpu {
         Ok(Gpu { name, stream, module, _context: context })
     }
 
-    /// The greatest error of a function among `count` inputs; the host, given the same input, must find it too.
+    /// The largest error of a function over `count` inputs. Given the worst input, the host must find the same error.
     pub fn worst(
         &self,
         name: &str,

@@ -2,9 +2,10 @@
 //!
 //!     cargo bench -p cuda_std --bench math_accuracy -- [--inputs N] [--stride N] [--only NAME] [--gpu PTX] [--write FILE]
 //!
-//! `f64`, and `f32` functions of two arguments: N inputs (a million) against arithmetic of 192 bits. `f32` functions of
-//! one argument: every N-th of all 2³² inputs (each), against the function's own `f64` form, whose error is some 2⁻⁵² of
-//! the result. All of them take hours on two cores; a GPU takes seconds, with `--gpu` and a file for its PTX.
+//! `f64` functions, and `f32` functions of two arguments: N inputs (a million) against 192-bit arithmetic. `f32`
+//! functions of one argument: every N-th of all 2³² inputs (default: every one) against the function's own `f64` form,
+//! whose error is about 2⁻⁵² of the result. Testing all of them takes hours on two cores; a GPU takes seconds, with
+//! `--gpu` and a file for its PTX.
 
 #[path = "../../tests/accuracy/cases.rs"]
 mod cases;
@@ -63,14 +64,14 @@ type Error = Box<dyn std::error::Error>;
 type Single = unsafe fn(f32) -> f32;
 type Double = unsafe fn(f64) -> f64;
 
-/// Functions whose `f64` form is measured by the tests alone, through the function that they invert.
+/// Functions whose `f64` form only the tests measure, through the function it inverts.
 const INVERSES: [(&str, &str, Single, Double); 3] = [
     ("erfinv", "erfinvf", intrinsics::erfinvf, intrinsics::erfinv),
     ("erfcinv", "erfcinvf", intrinsics::erfcinvf, intrinsics::erfcinv),
     ("normcdfinv", "normcdfinvf", intrinsics::normcdfinvf, intrinsics::normcdfinv),
 ];
 
-/// A function of the table.
+/// A row of the table.
 enum Function {
     One(&'static cases::One),
     Inverse(&'static str, &'static str, Single, Double),
@@ -86,7 +87,7 @@ impl Function {
         }
     }
 
-    /// The error of the form for `f64` over a part of its inputs.
+    /// The error of the `f64` form over a part of its inputs.
     fn double(&self, part: usize, count: usize) -> Worst {
         match self {
             One(case) => measure::one_double(case, share(&inputs::doubles(case, count), part)),
@@ -95,7 +96,7 @@ impl Function {
         }
     }
 
-    /// The same of the form for `f32`, of one argument `stride` apart.
+    /// The error of the `f32` form, of one argument, over inputs `stride` apart.
     fn single(&self, part: usize, count: usize, stride: u64) -> Worst {
         if let Two(case) = self {
             return measure::two_single(case, share(&inputs::single_pairs(case, count), part));
@@ -109,8 +110,8 @@ impl Function {
         worst
     }
 
-    /// Both forms of a function of one argument, and how many of the `f32` inputs are `stride` apart; of a function
-    /// whose domain begins at 0 only the positive ones.
+    /// Both forms of a function of one argument, and how many `f32` inputs are `stride` apart. If the domain begins at
+    /// 0, only positive inputs count.
     fn singles(&self, stride: u64) -> Option<((Single, Double), u64)> {
         let (forms, inputs) = match self {
             One(case) if case.domain.0 == 0.0 => ((case.single, case.double), 1_u64 << 31),
@@ -129,7 +130,7 @@ fn single_worst(worst: &mut Worst, (single, double): (Single, Double), bits: u32
     worst.take(error::single_error(got, want, 0.0), &[f64::from(x)], f64::from(got));
 }
 
-/// How many parts the inputs of a function are measured in, so that every processor has work until the end.
+/// The inputs of each function are split into this many parts, so that every core has work until the end.
 const PARTS: usize = 64;
 
 fn share<T>(inputs: &[T], part: usize) -> &[T] {
@@ -148,7 +149,7 @@ fn row((name, name_32): (&str, &str), double: &Worst, single: &Worst) -> String 
     format!("| `{name}` | {} | `{name_32}` | {} |", cells(double), cells(single))
 }
 
-/// The greater of two errors, and how many inputs both had.
+/// Keeps the larger error and adds up the inputs.
 fn join(worst: &mut Worst, other: Worst) {
     let inputs = worst.inputs + other.inputs;
     if other.ulps > worst.ulps || other.ulps.is_nan() {
@@ -157,7 +158,7 @@ fn join(worst: &mut Worst, other: Worst) {
     worst.inputs = inputs;
 }
 
-/// What was found of a function, and in how many of its parts.
+/// The result so far for one function, and how many of its parts it covers.
 struct Found {
     parts: usize,
     double: Worst,

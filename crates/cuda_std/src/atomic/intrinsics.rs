@@ -4,10 +4,10 @@
 //! `atomic_store_ORDERING_WIDTH_SCOPE`. Orderings are `relaxed`, `acquire`, `release`, `acqrel` (from `compute_70`) and
 //! `volatile`, the form of older GPUs, which orders nothing. Scopes are `block`, `device` and `system`.
 //!
-//! `add` and `sub` of `f32` take subnormal numbers in global memory for zeros.
+//! `add` and `sub` of `f32` in global memory flush subnormals to zero.
 //!
-//! All are `unsafe`: the pointer must be valid, aligned to its type's size, and every thread that accesses the value
-//! meanwhile must do so atomically and be within the scope.
+//! All are `unsafe`: the pointer must be valid and aligned to its type's size, and every thread that accesses the value
+//! at the same time must do so atomically and be within the scope.
 
 use crate::ptx;
 use pastey::paste;
@@ -18,7 +18,7 @@ macro_rules! fences {
         ///
         /// # Safety
         ///
-        /// None is needed: a fence only orders.
+        /// None; a fence only orders.
         #[inline(always)]
         pub unsafe fn $name() {
             // SAFETY: a fence has no precondition.
@@ -115,7 +115,7 @@ macro_rules! fetch {
     ($ordering:ident $sem:literal $scope:ident $ptx_scope:literal $op:ident $suffix:literal
         $type:ident $carrier:ident |$val:ident| $passed:expr, |$old:ident| $result:expr) => {
         paste! {
-            #[doc = concat!("`", stringify!($op), "` for `", stringify!($type), "`, which returns the value before: ",
+            #[doc = concat!("`", stringify!($op), "` for `", stringify!($type), "`, which returns the previous value: ",
                 stringify!($ordering), ", ", stringify!($scope), " scope.")]
             ///
             /// # Safety
@@ -145,13 +145,13 @@ fetch_of_types! { add:
     u32 u32 "add.u32" |val| val, |old| old;
     i32 i32 "add.s32" |val| val, |old| old;
     u64 u64 "add.u64" |val| val, |old| old;
-    // There is no signed 64-bit form; the sum's bits are the same.
+    // There is no signed 64-bit form; unsigned addition gives the same bits.
     i64 i64 "add.u64" |val| val, |old| old;
     f32 f32 "add.f32" |val| val, |old| old;
     f64 f64 "add.f64" |val| val, |old| old;
 }
 
-// PTX has no subtraction: the negative is added.
+// PTX has no subtraction: add the negative.
 fetch_of_types! { sub:
     u32 u32 "add.u32" |val| val.wrapping_neg(), |old| old;
     i32 i32 "add.s32" |val| val.wrapping_neg(), |old| old;
@@ -219,7 +219,7 @@ macro_rules! step {
     };
 }
 
-// `atom.inc` wraps at a bound that it takes as its operand, and exists for `u32` alone; adding one is the same.
+// `atom.inc` wraps at the bound given by its operand, and exists only for `u32`; adding one is the same.
 for_each_ordering_and_scope!(step inc "add.u32" u32 1);
 for_each_ordering_and_scope!(step inc "add.u64" u64 1);
 for_each_ordering_and_scope!(step inc "add.s32" i32 1);

@@ -1,13 +1,13 @@
-//! Atomic operations on raw pointers that take an [`Ordering`] and emulate it where the GPU is too old to have it.
+//! Atomic operations on raw pointers that take an [`Ordering`], and emulate it on GPUs too old to support it.
 //!
 //! From `compute_70` on, orderings are part of the instruction. A sequentially consistent operation is a `fence.sc`
-//! before an acquiring (load, read-modify-write) or relaxed (store) one, the mapping of NVIDIA's own C++ library. Before
-//! `compute_70`, `membar`s around the plain form do the same and more.
+//! followed by an acquire (load, read-modify-write) or relaxed (store) operation, the mapping that NVIDIA's own C++
+//! library uses. Before `compute_70`, `membar`s around the plain instruction are at least as strong.
 //!
-//! `add` and `sub` of `f32` take subnormal numbers in global memory for zeros.
+//! `add` and `sub` of `f32` in global memory flush subnormals to zero.
 //!
-//! All work on the GPU only. The `unsafe` ones ask that the pointer be valid, aligned to its type's size, and that
-//! every thread which accesses the value meanwhile do so atomically and be within the scope.
+//! All work only on the GPU. The `unsafe` ones require that the pointer is valid and aligned to its type's size, and
+//! that every thread that accesses the value at the same time does so atomically and within the scope.
 
 use super::intrinsics;
 use core::sync::atomic::Ordering::{self, *};
@@ -224,7 +224,7 @@ macro_rules! compare_and_swap {
 
 compare_and_swap! { u32 u64 i32 i64 f32 f64 }
 
-/// CUDA's `atomicInc`: counts up to `bound` and then starts at 0 again; returns the value before.
+/// CUDA's `atomicInc`: counts up to `bound`, then wraps to 0; returns the previous value.
 ///
 /// # Safety
 ///
@@ -240,8 +240,7 @@ pub unsafe fn atomic_inc_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -
     old
 }
 
-/// CUDA's `atomicDec`: counts down to 0 and then starts at `bound` again, as it does from above `bound`; returns the
-/// value before.
+/// CUDA's `atomicDec`: counts down to 0, then wraps to `bound`; so do values above `bound`. Returns the previous value.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Conversions, and floats as bits.
+//! Conversions, and the bits of floats.
 
 #[cfg(not(target_os = "cuda"))]
 use crate::math::real::Real;
@@ -7,7 +7,7 @@ use crate::math::remainder::round;
 use crate::math::rounding::{Direction, towards};
 use half::f16;
 
-/// A float to an integer, which on the host is that of the float `$whole`.
+/// Converts a float to an integer; on the host, the integer of the float `$whole`.
 macro_rules! to_integer {
     ($text:literal $from:ident $to:ident, $x:ident, $whole:expr) => {{
         #[cfg(target_os = "cuda")]
@@ -19,13 +19,13 @@ macro_rules! to_integer {
             if $x.is_nan() { to_integer!(@nan $from $to) } else { $whole as $to }
         }
     }};
-    // As the PTX manual has it.
+    // As the PTX manual specifies.
     (@nan f32 i32) => { 0 };
     (@nan f32 u32) => { 0 };
     (@nan $from:ident $to:ident) => { 1 << ($to::BITS - 1) };
 }
 
-/// A number to a float, rounded in a direction.
+/// Converts a number to a float, rounded in the given direction.
 macro_rules! rounded {
     ($text:literal $from:ident $to:ident $direction:ident, $x:expr) => {{
         #[cfg(target_os = "cuda")]
@@ -191,19 +191,19 @@ libdevice! {
     fn double2hiint(x: f64) -> i32 = (x.to_bits() >> 32) as i32;
     /// The lower half of the bits.
     fn double2loint(x: f64) -> i32 = x.to_bits() as i32;
-    /// The float of two halves of bits.
+    /// The float with these upper and lower halves.
     fn hiloint2double(high: i32, low: i32) -> f64 = f64::from_bits(u64::from(high as u32) << 32 | u64::from(low as u32));
     /// The bits.
     fn double_as_longlong(x: f64) -> i64 = x.to_bits() as i64;
-    /// The float of these bits.
+    /// The float with these bits.
     fn longlong_as_double(x: i64) -> f64 = f64::from_bits(x as u64);
     /// The bits.
     fn float_as_int(x: f32) -> i32 = x.to_bits() as i32;
     /// The bits.
     fn float_as_uint(x: f32) -> i32 = x.to_bits() as i32;
-    /// The float of these bits.
+    /// The float with these bits.
     fn int_as_float(x: i32) -> f32 = f32::from_bits(x as u32);
-    /// The float of these bits.
+    /// The float with these bits.
     fn uint_as_float(x: i32) -> f32 = f32::from_bits(x as u32);
 }
 
@@ -220,7 +220,7 @@ fn narrowed(x: f64, direction: Direction) -> f32 {
 mod tests {
     use super::*;
 
-    /// SAFETY of all calls: these functions ask for nothing.
+    /// SAFETY of all calls: these functions have no requirements.
     macro_rules! check {
         ($($call:expr => $expected:expr;)*) => {$(
             // SAFETY: see above.

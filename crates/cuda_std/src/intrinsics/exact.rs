@@ -1,4 +1,4 @@
-//! Rounding to integers, remainders, parts of floats: exact or correctly rounded.
+//! Rounding to integers, remainders, and parts of floats: exact or correctly rounded.
 
 use crate::math::real::Real;
 use crate::math::{remainder, root, trig};
@@ -48,7 +48,7 @@ libdevice! {
     fn fmod(x: f64, y: f64) -> f64 = remainder::fmod(x, y);
     /// The remainder of the division rounded to the nearest integer, exact.
     fn remainder(x: f64, y: f64) -> f64 = remainder::remquo(x, y).0;
-    /// The float next to x on the way to y.
+    /// The next float after x in the direction of y.
     fn nextafter(x: f64, y: f64) -> f64 = remainder::next_after(x, y);
     /// x · 2^n, rounded once.
     fn ldexp(x: f64, n: i32) -> f64 = remainder::ldexp(x, n);
@@ -77,14 +77,14 @@ libdevice! {
         unsafe { *exponent = power };
         fraction
     };
-    /// The fraction, and the integer part through the pointer, both with the sign of x.
+    /// Returns the fraction and stores the integer part through the pointer, both with the sign of x.
     fn modf(x: f64, whole: *mut f64) -> f64 = {
         let (fraction, integer) = remainder::modf(x);
         // SAFETY: the caller's promise.
         unsafe { *whole = integer };
         fraction
     };
-    /// [`remainder`], and the lowest three bits of the quotient with its sign.
+    /// [`remainder`]; stores the lowest three bits of the quotient, with its sign.
     fn remquo(x: f64, y: f64, quotient: *mut i32) -> f64 = {
         let (rest, bits) = remainder::remquo(x, y);
         // SAFETY: the caller's promise.
@@ -139,7 +139,7 @@ libdevice! {
     fn fmodf(x: f32, y: f32) -> f32 = remainder::fmod(x, y);
     /// The remainder of the division rounded to the nearest integer, exact.
     fn remainderf(x: f32, y: f32) -> f32 = remainder::remquo(x, y).0;
-    /// The float next to x on the way to y.
+    /// The next float after x in the direction of y.
     fn nextafterf(x: f32, y: f32) -> f32 = remainder::next_after(x, y);
     /// x · 2^n, rounded once.
     fn ldexpf(x: f32, n: i32) -> f32 = remainder::ldexp(x, n);
@@ -159,7 +159,7 @@ libdevice! {
     fn signbitf(x: f32) -> i32 = i32::from(Real::is_negative(x));
     /// A quiet NaN.
     fn nanf(_tag: *const i8) -> f32 = f32::NAN;
-    /// x limited to [0, 1]; 0 for NaN.
+    /// x clamped to [0, 1]; 0 for NaN.
     fn saturatef(x: f32) -> f32 = saturate(x);
     /// The fraction of x = fraction · 2^exponent, in ±[½, 1).
     fn frexpf(x: f32, exponent: *mut i32) -> f32 = {
@@ -175,7 +175,7 @@ libdevice! {
         unsafe { *whole = integer };
         fraction
     };
-    /// [`remainderf`], and the lowest three bits of the quotient with its sign.
+    /// [`remainderf`]; stores the lowest three bits of the quotient, with its sign.
     fn remquof(x: f32, y: f32, quotient: *mut i32) -> f32 = {
         let (rest, bits) = remainder::remquo(x, y);
         // SAFETY: the caller's promise.

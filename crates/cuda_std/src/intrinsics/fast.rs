@@ -1,4 +1,4 @@
-//! Approximations by the special function unit: `fast_*` and what is built from one instruction of it.
+//! Approximations by the special function unit: `fast_*`, and what one of its instructions computes.
 //!
 //! On the device their errors are those that the PTX manual gives for the instructions; on the host the accurate
 //! functions stand in.

@@ -12,11 +12,11 @@ libdevice! {
     /// Four of the eight bytes of x (0 to 3) and y (4 to 7), chosen by the lowest three bits of each of z's four lowest
     /// nibbles.
     fn byte_perm(x: i32, y: i32, z: i32) -> i32 = byte_permute(x as u32, y as u32, z as u32) as i32;
-    /// The number of zero bits above the highest one.
+    /// The number of leading zero bits.
     fn clz(x: i32) -> i32 = x.leading_zeros() as i32;
     /// The number of zero bits above the highest one.
     fn clzll(x: i64) -> i32 = x.leading_zeros() as i32;
-    /// The place of the lowest one, counted from 1; 0 if there is none.
+    /// The position of the lowest set bit, counted from 1; 0 if there is none.
     fn ffs(x: i32) -> i32 = if x == 0 { 0 } else { x.trailing_zeros() as i32 + 1 };
     /// The place of the lowest one, counted from 1; 0 if there is none.
     fn ffsll(x: i64) -> i32 = if x == 0 { 0 } else { x.trailing_zeros() as i32 + 1 };
@@ -77,7 +77,7 @@ fn byte_permute(x: u32, y: u32, selector: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// SAFETY of all calls: these functions ask for nothing.
+    /// SAFETY of all calls: these functions have no requirements.
     macro_rules! check {
         ($($call:expr => $expected:expr;)*) => {$(
             // SAFETY: see above.

@@ -1,4 +1,4 @@
-//! Arithmetic rounded in a direction of the caller's choice. All results are exactly those that the names say.
+//! Arithmetic with an explicit rounding direction. All results are exactly what the names say.
 
 #[cfg(not(target_os = "cuda"))]
 use crate::math::{real::Real, rounding};
@@ -159,13 +159,13 @@ libdevice! {
     fn fmaf_ru(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rp.f32" Up, x, y, z);
     /// x · y + z, rounded once, towards zero.
     fn fmaf_rz(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rz.f32" Zero, x, y, z);
-    /// x · y + z, rounded once, to the nearest, ties to even, subnormals kept whatever the build says.
+    /// x · y + z, rounded once, to the nearest, ties to even; keeps subnormals whatever the build's options.
     fn fmaf_ieee_rn(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rn.f32" Nearest, x, y, z);
-    /// x · y + z, rounded once, down, subnormals kept whatever the build says.
+    /// x · y + z, rounded once, down; keeps subnormals whatever the build's options.
     fn fmaf_ieee_rd(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rm.f32" Down, x, y, z);
-    /// x · y + z, rounded once, up, subnormals kept whatever the build says.
+    /// x · y + z, rounded once, up; keeps subnormals whatever the build's options.
     fn fmaf_ieee_ru(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rp.f32" Up, x, y, z);
-    /// x · y + z, rounded once, towards zero, subnormals kept whatever the build says.
+    /// x · y + z, rounded once, towards zero; keeps subnormals whatever the build's options.
     fn fmaf_ieee_rz(x: f32, y: f32, z: f32) -> f32 = ternary!(f32 "fma.rz.f32" Zero, x, y, z);
     /// x · y + z, rounded once, to the nearest, ties to even.
     fn fma_rn(x: f64, y: f64, z: f64) -> f64 = ternary!(f64 "fma.rn.f64" Nearest, x, y, z);
@@ -234,13 +234,13 @@ mod tests {
         let mut state = 1_u64;
         let mut random = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Exponents near one, so that the products fit f64 exactly and the quotients nearly.
+            // Exponents near one, so that products fit in f64 exactly and quotients nearly do.
             f32::from_bits((state >> 32) as u32 & 0x87ff_ffff | 0x3c00_0000)
         };
         for _ in 0..2000 {
             let (x, y) = (random(), random());
             let wide = f64::from(x) * f64::from(y);
-            // SAFETY: these functions ask for nothing.
+            // SAFETY: these functions have no requirements.
             let (down, up, zero) = unsafe { (fmul_rd(x, y), fmul_ru(x, y), fmul_rz(x, y)) };
             assert!(f64::from(down) <= wide && wide <= f64::from(up) && up <= down.next_up(), "{x} * {y}");
             core::assert_eq!(zero, if wide < 0.0 { up } else { down });

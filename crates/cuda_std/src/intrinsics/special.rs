@@ -13,11 +13,11 @@ libdevice! {
     fn erfinv(x: f64) -> f64 = special::erf_inv(x);
     /// The inverse of erfc. Within 2 ulp.
     fn erfcinv(x: f64) -> f64 = special::erfc_inv(x);
-    /// The distribution function of the standard normal distribution. Within 2 ulp.
+    /// The cumulative distribution function of the standard normal distribution. Within 2 ulp.
     fn normcdf(x: f64) -> f64 = special::norm_cdf(x);
     /// The inverse of normcdf. Within 2 ulp.
     fn normcdfinv(x: f64) -> f64 = special::norm_cdf_inv(x);
-    /// ln |Γ(x)|. Within 2 ulp for x > 0; below 0 that is relative to the greater of the result and 1.
+    /// ln |Γ(x)|. Within 2 ulp for x > 0; below 0 relative to the greater of the result and 1.
     fn lgamma(x: f64) -> f64 = special::ln_gamma(x);
     /// The gamma function. Within 2.5 ulp.
     fn tgamma(x: f64) -> f64 = special::gamma(x);
@@ -47,11 +47,11 @@ libdevice! {
     fn erfinvf(x: f32) -> f32 = single::erf_inv(x);
     /// The inverse of erfc. Within 4 ulp.
     fn erfcinvf(x: f32) -> f32 = single::erfc_inv(x);
-    /// The distribution function of the standard normal distribution. Within 4 ulp.
+    /// The cumulative distribution function of the standard normal distribution. Within 4 ulp.
     fn normcdff(x: f32) -> f32 = single::norm_cdf(x);
     /// The inverse of normcdf. Within 4 ulp.
     fn normcdfinvf(x: f32) -> f32 = single::norm_cdf_inv(x);
-    /// ln |Γ(x)|. Within 3.5 ulp for x > 0; below 0 that is relative to the greater of the result and 1.
+    /// ln |Γ(x)|. Within 3.5 ulp for x > 0; below 0 relative to the greater of the result and 1.
     fn lgammaf(x: f32) -> f32 = single::ln_gamma(x);
     /// The gamma function. Within 6 ulp.
     fn tgammaf(x: f32) -> f32 = single::gamma(x);

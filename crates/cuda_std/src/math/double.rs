@@ -1,4 +1,4 @@
-//! The functions of `f64`, by the names that `single` gives those of `f32`.
+//! The `f64` functions, under the names that `single` uses for those of `f32`.
 
 pub(crate) use super::exp::{cosh, exp, exp_m1, exp2, exp10, sinh, tanh};
 pub(crate) use super::log::{acosh, asinh, atanh, ln, ln_1p, log, log2, log10, pow, powi};

@@ -23,7 +23,7 @@ fn exp_reduced<T: Real>(r: Dd<T>) -> Dd<T> {
 
 /// k and r of x = k·ln 2 + r, for x within the range in which e^x is neither zero nor infinite.
 ///
-/// The first product is exact: it is a multiple of the last place of ln 2, as x is unless k is 0.
+/// The first product is exact: like x, it is a multiple of the last place of ln 2, unless k is 0.
 #[inline(always)]
 fn reduce<T: Real>(x: Dd<T>) -> (i32, Dd<T>) {
     let k = (x.hi * T::LOG2_E[0]).nearest();
@@ -31,7 +31,7 @@ fn reduce<T: Real>(x: Dd<T>) -> (i32, Dd<T>) {
     (k.to_i32(), r)
 }
 
-/// x moved into the range where `reduce` works; what e^x is beyond it does not change.
+/// x clamped to the range where `reduce` works; beyond it e^x does not change.
 #[inline(always)]
 fn limited<T: Real>(x: T) -> T {
     let [low, high] = T::EXP_RANGE;
@@ -47,7 +47,7 @@ pub(crate) fn exp_dd<T: Real>(x: Dd<T>) -> (Dd<T>, i32) {
     (exp_reduced(r), k)
 }
 
-/// [`exp_dd`] for an x of which e^x may lie beyond the float's range by some binades.
+/// [`exp_dd`] for an x whose e^x may exceed the float's range by a few binades.
 #[inline(always)]
 pub(crate) fn exp_dd_unlimited<T: Real>(x: Dd<T>) -> (Dd<T>, i32) {
     let (k, r) = reduce(x);
@@ -94,7 +94,7 @@ pub(crate) fn exp_m1<T: Real>(x: T) -> T {
     let digits = T::FRACTION + 8;
     let (k, r) = reduce(Dd { hi: limited(x), lo: T::ZERO });
     let m1 = exp_m1_reduced(r);
-    // 2^k·(m1 + 1) - 1: beyond `digits` one of the two ones no longer counts.
+    // 2^k·(m1 + 1) - 1: beyond `digits`, one of the two ones is too small to matter.
     let near = k.clamp(-digits, digits);
     let power = T::power_of_two(near);
     let ones = two_sum(power, -T::ONE);

@@ -56,7 +56,7 @@ pub(crate) fn ln_of<T: Real>(x: Dd<T>) -> Dd<T> {
     ln_reduced(Dd { hi: m, lo }, k)
 }
 
-/// What a logarithm of `x` is where x is not finite and positive.
+/// What the logarithm of x is if x is not finite and positive.
 #[inline(always)]
 fn domain<T: Real>(x: T, inside: T) -> T {
     let inside = T::select(x == T::INFINITY, x, inside);
@@ -104,7 +104,7 @@ pub(crate) fn ln_1p<T: Real>(x: T) -> T {
 pub(crate) fn asinh<T: Real>(x: T) -> T {
     let a = x.magnitude();
     let digits = T::FRACTION / 2 + 4;
-    // Beyond 2^digits the one under the root does not count, and x² might overflow.
+    // Beyond 2^digits the one under the root is too small to matter, and x² might overflow.
     let large = ln_dd(a).plus_dd(Dd::of(T::LN2));
     let limit = T::power_of_two(digits);
     let b = T::select(a > limit, limit, a);
@@ -172,7 +172,7 @@ fn pow_magnitude<T: Real>(x: T, y: Dd<T>) -> T {
     exp_of(quick_two_sum(hi, lo))
 }
 
-/// What x^y is for any x, if `of_finite` is |x|^y for finite x != 0 and y is not zero.
+/// x^y for any x, if `of_finite` is |x|^y for finite x != 0 and y is not zero.
 #[inline(always)]
 fn pow_cases<T: Real>(x: T, negative_y: bool, integer: bool, odd: bool, of_finite: T) -> T {
     let a = x.magnitude();
@@ -188,7 +188,7 @@ fn pow_cases<T: Real>(x: T, negative_y: bool, integer: bool, odd: bool, of_finit
 pub(crate) fn pow<T: Real>(x: T, y: T) -> T {
     let (integer, odd) = integer_and_odd(y);
     let result = pow_cases(x, y < T::ZERO, integer, odd, pow_magnitude(x, Dd { hi: y, lo: T::ZERO }));
-    // y infinite: above or below one decides.
+    // y is infinite: what matters is whether |x| is above or below one.
     let a = x.magnitude();
     let grows = (a > T::ONE) == (y > T::ZERO);
     let of_infinite = T::select(a == T::ONE, T::ONE, T::select(grows, T::INFINITY, T::ZERO));

@@ -1,8 +1,8 @@
-//! `f32` and `f64` as the algorithms see them: the operations that are one instruction, and the constants.
+//! `f32` and `f64` as the algorithms see them: the operations that are one instruction, and constants.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The operations that hardware rounds once, and what an algorithm must know of the format.
+/// The operations that hardware rounds once, and the format's parameters.
 pub(crate) trait Real:
     Copy
     + PartialOrd
@@ -26,7 +26,7 @@ pub(crate) trait Real:
     const INFINITY: Self;
     const NAN: Self;
 
-    /// Constants, each as the float nearest to it and the float nearest to the rest.
+    /// Constants, each as the nearest float and the float nearest to the remainder.
     const LN2: [Self; 2];
     const LOG2_E: [Self; 2];
     const LOG10_E: [Self; 2];
@@ -58,7 +58,7 @@ pub(crate) trait Real:
     fn of_bits(bits: u64) -> Self;
 
     fn fma(self, b: Self, c: Self) -> Self;
-    /// A product that is never fused with an addition: what error-free transformations rely on.
+    /// A product that is never fused with an addition: error-free transformations rely on it.
     fn times(self, b: Self) -> Self;
     fn root(self) -> Self;
     /// 1 / x to 1 ulp, for x and results well within the range: one instruction for `f32` on the device.
@@ -110,7 +110,7 @@ pub(crate) trait Real:
         Self::of_bits(((k + Self::BIAS) as u64) << Self::FRACTION)
     }
 
-    /// The exponent as stored, 0 for zero and subnormals.
+    /// The exponent as stored; 0 for zero and subnormals.
     #[inline(always)]
     fn stored_exponent(self) -> i32 {
         ((self.bits() & Self::MAGNITUDE) >> Self::FRACTION) as i32
@@ -123,7 +123,7 @@ pub(crate) trait Real:
         self * Self::power_of_two(half) * Self::power_of_two(k - half)
     }
 
-    /// `if_true` or `if_false`: both have been computed, so that a warp need not diverge.
+    /// `if_true` or `if_false`; both have been computed, so that a warp need not diverge.
     #[inline(always)]
     fn select(condition: bool, if_true: Self, if_false: Self) -> Self {
         if condition { if_true } else { if_false }
@@ -159,7 +159,7 @@ mod machine {
     }
 }
 
-/// A saturating cast is one instruction of PTX, and seven as LLVM writes it.
+/// A saturating cast is one PTX instruction, but seven as LLVM writes it.
 mod to_i32 {
     macro_rules! cast {
         ($float:ident, $text:literal) => {
@@ -223,7 +223,7 @@ pub(super) mod reciprocal {
         }
     }
 
-    /// Moves approximations by last places, as a device may whose bits are its own.
+    /// Perturbs approximations by a few last places, like a device with different bits.
     #[cfg(test)]
     pub mod nudge {
         std::thread_local! {
@@ -244,7 +244,7 @@ pub(super) mod reciprocal {
         rounded::f64(x)
     }
 
-    /// What `rcp.rn` does for such numbers, without its way out for the others.
+    /// What `rcp.rn` does for such numbers, without its slow path for the others.
     pub mod rounded {
         #[inline(always)]
         pub fn f32(x: f32) -> f32 {
@@ -279,7 +279,7 @@ pub(super) mod reciprocal {
     }
 }
 
-/// What `sqrt.rn` does for such numbers, without its way out for the others.
+/// What `sqrt.rn` does for such numbers, without its slow path for the others.
 mod inner_root {
     use super::Real;
 

@@ -1,4 +1,4 @@
-//! Remainders, and taking floats apart and together. All results are exact or correctly rounded.
+//! Remainders, and taking floats apart and putting them together. All results are exact or correctly rounded.
 
 use super::real::Real;
 
@@ -13,7 +13,7 @@ fn divide<T: Real>(x: T, y: T) -> (T, u32) {
     let chunk = T::FRACTION - 2;
     let exponent_of_y = exponent(y) + T::BIAS;
     while rest >= y {
-        // The quotient has at most `chunk` bits and one more. A subnormal rest is that near to y anyway.
+        // The quotient has at most `chunk` bits and one more. A subnormal remainder is that close to y anyway.
         let apart = rest.stored_exponent() - exponent_of_y - chunk;
         let shift = if rest.stored_exponent() == 0 { 0 } else { apart.max(0) };
         let divisor = raised(y, shift);
@@ -91,7 +91,7 @@ pub(crate) fn frexp<T: Real>(x: T) -> (T, i32) {
 /// x·2^k, rounded once.
 #[inline(always)]
 pub(crate) fn ldexp<T: Real>(x: T, k: i32) -> T {
-    // Steps down end above the subnormals but for the last, so that only that one rounds.
+    // Steps down end above the subnormals except for the last, so that only that one rounds.
     let (up, down) = (T::BIAS, T::BIAS - 1 - T::FRACTION - 1);
     let (mut x, mut k) = (x, k);
     for _ in 0..2 {

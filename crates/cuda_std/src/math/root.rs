@@ -72,7 +72,7 @@ fn rsqrt_dd<T: Real>(x: Dd<T>) -> T {
 /// 1 / √x. Below 0.51 ulp.
 #[inline(always)]
 pub(crate) fn rsqrt<T: Real>(x: T) -> T {
-    // Subnormals are moved up by an even power of two, whose root is moved back.
+    // Subnormals are scaled up by an even power of two, and the root is scaled back.
     let digits = 2 * (T::FRACTION / 2 + 1);
     let subnormal = x.stored_exponent() == 0;
     let raised = T::select(subnormal, x * T::power_of_two(digits), x);

@@ -38,7 +38,7 @@ pub(crate) mod host {
         error.partial_cmp(&T::ZERO).unwrap_or(Ordering::Equal)
     }
 
-    /// Rounds by the sign of `error`, unless the result came from something infinite or not a number.
+    /// Rounds by the sign of `error`, unless the result came from an infinity or a NaN.
     fn by_error<T: Real>(direction: Direction, nearest: T, error: Ordering, from_finite: bool) -> T {
         if !from_finite || nearest.is_nan() {
             nearest
@@ -49,7 +49,7 @@ pub(crate) mod host {
         }
     }
 
-    /// A power of two that lifts tiny operands so far that no error term underflows.
+    /// A power of two that scales tiny operands up so that no error term underflows.
     fn lift<T: Real>(result: T) -> T {
         if result.stored_exponent() < T::BIAS / 2 { T::power_of_two(T::BIAS / 2) } else { T::ONE }
     }
@@ -68,7 +68,7 @@ pub(crate) mod host {
         let nearest = a * b;
         let (less, greater) = if a.magnitude() < b.magnitude() { (a, b) } else { (b, a) };
         let lift = lift(nearest);
-        // Twice, since the product of two lifted parts may still be tiny.
+        // Twice, since the product of two scaled parts may still be tiny.
         let error = (less * lift * lift).fma(greater, -(nearest * lift * lift));
         by_error(direction, nearest, sign(error), a.is_finite() && b.is_finite())
     }

@@ -1,6 +1,6 @@
-//! The functions of `f32` that have a way of their own: some plain roundings where `f64` keeps sums of two floats.
+//! The `f32` functions with algorithms of their own: a few plain roundings where `f64` uses sums of two floats.
 //!
-//! Reciprocals and roots are the special function unit's approximations and the steps that make them correctly rounded
+//! Reciprocals and roots start from the special function unit's approximations and are then correctly rounded
 //! ([`Real::inverse`], [`Real::inner_root`]), so that device and host agree.
 //!
 //! [`Real::inverse`]: super::real::Real::inverse

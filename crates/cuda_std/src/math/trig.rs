@@ -36,7 +36,7 @@ static TWO_OVER_PI: [u64; 21] = [
 #[inline(always)]
 fn window(start: usize) -> u64 {
     let (word, bit) = (start / 64, start % 64);
-    // The table ends beyond every start that an exponent can ask for; the bounds check is a `min`.
+    // The table extends beyond every start that an exponent can produce; the bounds check is a `min`.
     let at = |i: usize| TWO_OVER_PI[i.min(TWO_OVER_PI.len() - 1)];
     let high = at(word) << bit;
     // Two shifts, since one by 64 is not allowed.
@@ -271,7 +271,7 @@ fn first_quadrant<T: Real>(y: T, x: T) -> Dd<T> {
 #[inline(always)]
 pub(crate) fn atan<T: Real>(x: T) -> T {
     let a = x.magnitude();
-    // From here on the angle is π/2 but for rounding.
+    // From here on the angle is π/2 apart from rounding.
     let limit = T::power_of_two(T::FRACTION + 8);
     let angle = first_quadrant(T::select(a > limit, limit, a), T::ONE).rounded();
     T::select(x.is_nan() || x == T::ZERO, x, angle.with_sign(x))

@@ -1,10 +1,11 @@
-//! The decimal digits of floats: the fewest that read back as the same float, or a given number, rounded exactly.
+//! The decimal digits of floats: the fewest that read back as the same float, or a given number of correctly rounded
+//! ones.
 //!
-//! A float is r / s · 10^k with r and s integers of many words, and each step takes one digit off r / s: Steele and
-//! White's way. It needs no tables and few instructions, and every digit that it gives is right. Tables would be faster;
-//! a kernel that prints has other worries.
+//! A float is r / s · 10^k with r and s integers of many words, and each step takes one digit from r / s: Steele and
+//! White's algorithm. It needs no tables and few instructions, and every digit is right. Tables would be faster, but a
+//! kernel that prints has other worries.
 
-/// Where the digits of one float are worked out, and what they are: 0.d₁d₂d₃… · 10^`exponent`.
+/// The working state for one float, and its digits: 0.d₁d₂d₃… · 10^`exponent`.
 pub(crate) struct Decimal<const WORDS: usize, const DIGITS: usize> {
     /// The remaining value, half the distance to the float below it, and what both are multiples of.
     numbers: [[u32; WORDS]; 3],
@@ -83,7 +84,7 @@ fn compare(a: &[u32], b: &[u32], c: &[u32], factor: u32) -> i32 {
     if carry < 0 { -1 } else { i32::from(any != 0) }
 }
 
-/// The whole part of r / s, which is below ten, and r less that many times s.
+/// The integer part of r / s, which is below ten; subtracts that many times s from r.
 #[inline(never)]
 fn take_digit(r: &mut [u32], s: &[u32]) -> u8 {
     let mut digit = 0;
@@ -126,7 +127,7 @@ impl<const WORDS: usize, const DIGITS: usize> Decimal<WORDS, DIGITS> {
         self.count as i32
     }
 
-    /// The digit at a place, as a character; zero before and behind those there are.
+    /// The digit at a position, as a character; zero before the first and after the last.
     pub(crate) fn digit(&self, place: i32) -> u8 {
         let known = usize::try_from(place).ok().filter(|place| *place < self.count);
         b'0' + known.and_then(|place| self.digits.get(place)).unwrap_or(&0)
@@ -149,7 +150,7 @@ impl<const WORDS: usize, const DIGITS: usize> Decimal<WORDS, DIGITS> {
         (self.exponent, self.count) = (k, 0);
     }
 
-    /// The words that the numbers fill, with room for what a step adds.
+    /// How many words the numbers use, including room for what a step adds.
     fn used(&self) -> usize {
         let mut used = 1;
         for (index, ((r, m), s)) in
@@ -163,7 +164,7 @@ impl<const WORDS: usize, const DIGITS: usize> Decimal<WORDS, DIGITS> {
         used.min(WORDS)
     }
 
-    /// The fewest digits that read back as `float`, and of those the nearest to it.
+    /// The fewest digits that read back as `float`, and among those the nearest.
     pub(crate) fn shortest(&mut self, float: Binary) {
         self.begin(float);
         let used = self.used();
@@ -172,7 +173,7 @@ impl<const WORDS: usize, const DIGITS: usize> Decimal<WORDS, DIGITS> {
             return;
         };
         let above = if float.nearer_below { 2 } else { 1 };
-        // What lies halfway to a neighbour reads back as the float whose mantissa is even.
+        // A tie between neighbours reads back as the float with the even mantissa.
         let halfway_is_in = i32::from(float.mantissa & 1 == 0);
         if compare(s, r, m, above) < halfway_is_in {
             self.exponent += 1;
@@ -231,7 +232,7 @@ impl<const WORDS: usize, const DIGITS: usize> Decimal<WORDS, DIGITS> {
         }
     }
 
-    /// Adds one in the last place. Nines become zeros, which need not be kept.
+    /// Adds one in the last place. Nines become zeros, which can be dropped.
     fn round_up(&mut self) {
         while self.count > 0 {
             crate::unroll!(none);

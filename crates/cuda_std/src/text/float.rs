@@ -1,9 +1,9 @@
-//! Floats as text: the sign, the point and the exponent around the digits.
+//! Floats as text: sign, point and exponent around the digits.
 
 use super::digits::{Binary, Decimal, OfF32, OfF64};
 use super::{Sink, Spec, Writer, flag, kind};
 
-/// What a writer can do with floats: a module that shows none need not carry the code for them.
+/// What a formatter does with floats: a module that prints none need not contain the code for them.
 pub(crate) trait Floats: Copy {
     /// Writes the float with these bits.
     fn write<S: Sink>(self, writer: &mut Writer<'_, S>, spec: Spec, bits: u64, kind: u8);
@@ -17,7 +17,7 @@ impl Floats for ForNone {
     fn write<S: Sink>(self, _: &mut Writer<'_, S>, _: Spec, _: u64, _: u8) {}
 }
 
-/// Floats are shown: `f32` only, or if `WIDE` also `f64`.
+/// Formats floats: only `f32`, or also `f64` if `WIDE`.
 #[derive(Clone, Copy)]
 pub(crate) struct ForFloats<const WIDE: bool>;
 
@@ -57,11 +57,11 @@ impl Style {
     }
 }
 
-/// What a float's bits say besides its magnitude.
+/// What a float's bits hold apart from the magnitude.
 #[derive(Clone, Copy)]
 struct Class {
     negative: bool,
-    /// The magnitude of infinity; NaN lies above.
+    /// The magnitude of infinity; NaNs are above it.
     infinite: u64,
 }
 
@@ -85,7 +85,7 @@ impl<S: Sink> Writer<'_, S> {
         };
         if magnitude >= class.infinite {
             return self.padded(spec, Some((sign, 0)), |this| {
-                // No array: each kernel's copy of this would have its own.
+                // Not an array: each kernel's copy of this function would have its own.
                 this.byte(if nan { b'N' } else { b'i' });
                 this.byte(if nan { b'a' } else { b'n' });
                 this.byte(if nan { b'N' } else { b'f' });
@@ -102,7 +102,7 @@ impl<S: Sink> Writer<'_, S> {
         } else {
             decimal.shortest(binary);
         }
-        // `Debug` takes the other form from 10^16 on and below 10^-4, unless it is told the digits.
+        // `Debug` switches to scientific form from 10^16 on and below 10^-4, unless a precision is given.
         if style == Style::Debug && precision.is_none() && !zero {
             scientific = !(-3..=16).contains(&decimal.exponent);
         }
@@ -112,7 +112,7 @@ impl<S: Sink> Writer<'_, S> {
         let after = precision.unwrap_or(if zero { least_after } else { known_after.max(least_after) });
         let whole = if scientific { 1 } else { exponent };
         self.padded(spec, Some((sign, 0)), |this| {
-            // From the first digit before the point, which may be a zero in front of them all.
+            // Starts with the first digit before the point, which may be a zero before all the digits.
             let mut place = if whole > 0 { 0 } else { whole - 1 };
             while place < whole + after {
                 crate::unroll!(none);

@@ -1,4 +1,4 @@
-//! Every format against the standard library's.
+//! Every format against the standard library.
 
 use super::*;
 use std::format;
@@ -19,7 +19,7 @@ fn written(script: &[u8], values: &[u64]) -> String {
 fn written_with(floats: impl float::Floats, script: &[u8], values: &[u64]) -> String {
     let mut bytes = Vec::new();
     let script: Vec<u8> = script.iter().copied().chain([0]).collect();
-    // SAFETY: the tests write scripts as they are described.
+    // SAFETY: the tests write scripts in the documented form.
     unsafe { Writer::new(&mut bytes).follow(script.as_ptr(), |index| values[index], floats) };
     String::from_utf8(bytes).expect("text")
 }
@@ -91,7 +91,8 @@ fn texts_are_as_core_writes_them() {
     }
 }
 
-/// Edges, binades, halfway cases, and seeded ones. (It takes all 2,047 binades and thousands of seeds as well, in minutes.)
+/// Edge cases, binades, halfway cases and seeded values. (All 2,047 binades and thousands of seeds pass too, in
+/// minutes.)
 fn bits_of_f64() -> impl Iterator<Item = u64> {
     let edges = [
         0.0,

@@ -1,4 +1,5 @@
-//! Matrix products on tensor cores, typed by element, shape and layout: upstream's names over `wmma` and `mma.sync`.
+//! Matrix products on tensor cores, typed by element, shape and layout: upstream's names on top of `wmma` and
+//! `mma.sync`.
 //!
 //! A fragment is one lane's share of a matrix that the 32 lanes of a warp hold together. All lanes load, multiply and store
 //! as one, in convergence.
@@ -45,6 +46,6 @@ pub use shape::{
 pub use stride::{MAX_STRIDE, StrideValidator, ValidStride};
 
 mod sealed {
-    /// Only this module says what tensor cores have.
+    /// Only this module says what tensor cores support.
     pub trait Sealed {}
 }

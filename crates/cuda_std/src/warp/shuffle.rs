@@ -1,4 +1,4 @@
-//! Shuffles: a lane reads a register of another lane of its warp.
+//! Shuffles: a lane reads another lane's register.
 
 use crate::ptx;
 use half::{bf16, f16};
@@ -6,7 +6,7 @@ use half::{bf16, f16};
 /// The value of lane `lane_id - delta`, and whether that lane lies in the caller's section of `width` lanes (if not,
 /// the value is the caller's own).
 ///
-/// Values wider than 32 bits take one shuffle for every 32 bits; narrower ones take a whole one, so pack them.
+/// Values wider than 32 bits take one shuffle per 32 bits; narrower ones take a whole shuffle, so pack them.
 ///
 /// # Panics
 ///
@@ -98,7 +98,7 @@ pub enum WarpShuffleMode {
 
 /// A value that can be shuffled: integers of 8 to 128 bits and floats of 16 to 64.
 pub trait WarpShuffleValue: Sized {
-    /// The shuffle of `mode`, with `b` the operand that the mode asks for.
+    /// The shuffle with this `mode`; `b` is the operand that the mode takes.
     ///
     /// # Safety
     ///

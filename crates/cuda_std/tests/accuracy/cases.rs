@@ -1,4 +1,4 @@
-//! The functions whose error is measured, where, and against what.
+//! Which functions are measured, where, and against what.
 
 use super::reference::{Big, Reference, big};
 use cuda_std::intrinsics;
@@ -10,7 +10,7 @@ pub struct One {
     pub double: unsafe fn(f64) -> f64,
     pub single: unsafe fn(f32) -> f32,
     pub reference: fn(&mut Reference, f64) -> Big,
-    /// Where it has a finite value; the ends are inputs too, but not an end of zero.
+    /// Where its value is finite; the ends are inputs too, except an end at zero.
     pub domain: (f64, f64),
     /// Half of the inputs lie within ±this.
     pub hot: f64,

@@ -1,4 +1,4 @@
-//! The inputs: edges, every binade, and seeded ones where a function bends.
+//! The inputs: edge cases, every binade, and seeded values where a function bends.
 
 use super::cases::{One, Two};
 
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// What each format has of numbers that are easily got wrong.
+/// Values of each format that are easy to get wrong.
 const EDGES: [f64; 17] = [
     0.0,
     0.25,
@@ -63,7 +63,7 @@ pub fn doubles(case: &One, count: usize) -> Vec<f64> {
     within(case.domain, case.hot, inputs, count, &mut random)
 }
 
-/// The same in `f32`, as `f64`.
+/// The same values rounded to `f32`, as `f64`.
 pub fn singles(case: &One, count: usize) -> Vec<f64> {
     let mut random = Random::new(case.name_32);
     let mut inputs = Vec::new();
@@ -105,7 +105,7 @@ pub fn double_pairs(case: &Two, count: usize) -> Vec<(f64, f64)> {
     pairs(case, 1000.0, count)
 }
 
-/// The same in `f32`, as `f64`.
+/// The same values rounded to `f32`, as `f64`.
 pub fn single_pairs(case: &Two, count: usize) -> Vec<(f64, f64)> {
     let mut inputs = pairs(case, 120.0, count);
     inputs.iter_mut().for_each(|(x, y)| (*x, *y) = (f64::from(*x as f32), f64::from(*y as f32)));

@@ -26,7 +26,7 @@ impl Worst {
 
     pub fn take(&mut self, error: f64, at: &[f64], got: f64) {
         self.inputs += 1;
-        // NaN, too, is an error that must be kept.
+        // NaN is an error too, and must be kept.
         if error > self.ulps || error.is_nan() {
             (self.ulps, self.at, self.got) = (error, at.to_vec(), got);
         }

@@ -5,10 +5,10 @@ use astro_float_num::{BigFloat, Consts, RoundingMode};
 /// Bits of every intermediate result.
 pub const BITS: usize = 192;
 const ROUND: RoundingMode = RoundingMode::None;
-/// Below 2^-TINY every odd function here is its first term, to more places than are compared.
+/// Below 2^-TINY, the first term of every odd function here gives more digits than are compared.
 const TINY: i32 = -90;
 
-/// A number of many bits, with operators.
+/// A multi-precision number with operators.
 #[derive(Clone, Debug)]
 pub struct Big(pub BigFloat);
 
@@ -30,7 +30,7 @@ macro_rules! operator {
 }
 operator! { Add add; Sub sub; Mul mul; Div div; }
 
-/// The exact value of a float. (The library reads subnormals wrongly: they are moved up, and back.)
+/// The exact value of a float. (The library misreads subnormals: scale them up, and back.)
 pub fn big(x: f64) -> Big {
     const UP: f64 = 18014398509481984.0; // 2^54
     let exact = |x: f64| BigFloat::from_f64(x, BITS);
@@ -60,7 +60,7 @@ impl Big {
     }
 }
 
-/// The functions, with the constants they have computed so far.
+/// The functions, with the constants computed so far.
 pub struct Reference(Consts);
 
 impl Reference {
@@ -208,7 +208,7 @@ pub fn ulps(got: f64, want: &Big, digits: i32, least: i32, most: i32) -> f64 {
     }
     let exponent = want.exponent();
     if got.is_infinite() {
-        // Right if the exact value rounds to 2^most, at least nearly.
+        // Right if the exact value rounds to 2^most, or nearly does.
         let limit = big(2.0_f64.powi(most - 1)) * 2.0;
         let short = (limit - want.abs()) / 2.0_f64.powi(most - 1 - digits);
         let same_sign = got.is_sign_negative() == want.0.is_negative();

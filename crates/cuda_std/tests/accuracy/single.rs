@@ -1,4 +1,4 @@
-//! Functions of `f32` against their own `f64` forms, which other tests hold.
+//! The `f32` functions against their own `f64` forms, which other tests check.
 
 use super::COUNT;
 use super::error::single_error;

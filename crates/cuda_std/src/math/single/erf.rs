@@ -65,7 +65,7 @@ pub(crate) fn erfcx(x: f32) -> f32 {
     f32::select(x < 0.0, negative, positive)
 }
 
-/// The distribution function of the standard normal distribution.
+/// The cumulative distribution function of the standard normal distribution.
 #[inline(always)]
 pub(crate) fn norm_cdf(x: f32) -> f32 {
     let a = x.magnitude();
@@ -109,7 +109,7 @@ pub(crate) fn erfc_inv(y: f32) -> f32 {
     erfc_inv_times(y, 1.0)
 }
 
-/// The inverse of the distribution function.
+/// The inverse of the cumulative distribution function.
 #[inline(always)]
 pub(crate) fn norm_cdf_inv(p: f32) -> f32 {
     // The middle is +0, not -0.

@@ -3,10 +3,10 @@
 use crate::math::poly32;
 use crate::math::real::Real;
 
-/// 2^23·3/2: what is added to it is rounded to an integer, which then fills the lowest bits.
+/// 2^23·3/2: adding it to a number rounds it to an integer, which then fills the lowest bits.
 const ROUNDING: f32 = 12582912.0;
 
-/// The integer nearest to x, once among the lowest bits of a float and once as a float.
+/// The nearest integer to x, as the lowest bits of a float and as a float.
 #[inline(always)]
 pub(super) fn nearest_of(x: f32, factor: f32) -> (u32, f32) {
     let rounded = x.fma(factor, ROUNDING);
@@ -26,7 +26,7 @@ pub(super) fn scaled(m: f32, k_bits: u32) -> f32 {
     m * power(half) * power(k_bits.wrapping_sub(half))
 }
 
-/// x, or ±`limit` for greater ones.
+/// x, clamped to ±`limit`.
 #[inline(always)]
 fn limited(x: f32, limit: f32) -> f32 {
     f32::select(x.magnitude() > limit, limit.with_sign(x), x)
@@ -39,7 +39,7 @@ fn reduced(x: f32, inverse: f32, unit: [f32; 2]) -> (u32, f32) {
     (k_bits, (-k).fma(unit[1], (-k).fma(unit[0], x)))
 }
 
-/// e^(x + low) = m·2^k, for a `low` that does not count beside x.
+/// e^(x + low) = m·2^k, for a `low` too small to change x.
 #[inline(always)]
 pub(super) fn parts(x: f32, low: f32) -> (f32, u32) {
     let (k_bits, r) = reduced(x, f32::LOG2_E[0], f32::LN2);

@@ -53,7 +53,7 @@ fn near(a: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn gamma(x: f32) -> f32 {
     let a = x.magnitude();
-    // 1/x to the last place; what is not a number remains.
+    // 1/x to the last place; a NaN stays one.
     if a < 9.313226e-10 || x.is_nan() {
         return 1.0 / x;
     }
@@ -62,7 +62,7 @@ pub(crate) fn gamma(x: f32) -> f32 {
         return scaled(m, k_bits);
     }
     let (sine, negative) = sin_pi(a);
-    // The negative integers have no value.
+    // There is no value at the negative integers.
     if sine == 0.0 || a == f32::INFINITY {
         return f32::NAN;
     }

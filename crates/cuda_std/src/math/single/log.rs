@@ -23,7 +23,7 @@ pub(crate) fn ln_near(f: f32) -> f32 {
     (f * f).fma(f.fma(poly32::ln_tail(f), -0.5), f)
 }
 
-/// `inside`, unless x is zero, negative, infinite or not a number.
+/// `inside`, unless x is zero, negative, infinite or NaN.
 #[inline(always)]
 fn domain(x: f32, inside: f32) -> f32 {
     let ordinary = x.to_bits().wrapping_sub(1) < f32::INFINITY.to_bits() - 1;
@@ -95,7 +95,7 @@ pub(crate) fn ln_1p(x: f32) -> f32 {
     ln_1p_and(x, 0.0)
 }
 
-/// Above this a square might overflow, and one more or less no longer counts.
+/// Above this a square might overflow, and adding one no longer matters.
 const LARGE: f32 = 1152921504606846976.0;
 
 /// The inverse hyperbolic sine: ln(1 + (|x| + x² / (1 + √(x² + 1)))).
@@ -128,7 +128,7 @@ pub(crate) fn atanh(x: f32) -> f32 {
     let q = (a + a) * inverse;
     let remainder = (-q).fma(lost, (-q).fma(d, a + a));
     let result = ln_1p_and(remainder.fma(inverse, q), 0.0);
-    // Beyond 2^126 the device's reciprocal is 0, and the result would be a number.
+    // Beyond 2^126 the device's reciprocal is 0, and the result would be finite.
     let outside = f32::select(a == 1.0, f32::INFINITY, f32::NAN);
     f32::select(a < 1.0, 0.5 * result, outside).with_sign(x)
 }

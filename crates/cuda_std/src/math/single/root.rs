@@ -50,14 +50,14 @@ pub(crate) fn rcbrt(x: f32) -> f32 {
 pub(crate) fn rhypot(x: f32, y: f32) -> f32 {
     let (a, b) = (x.magnitude(), y.magnitude());
     let greatest = f32::select(a > b, a, b);
-    // A power of two that moves the greater one near one.
+    // A power of two that scales the greater one to near one.
     let exponent = (greatest.to_bits() & f32::INFINITY.to_bits()) as i32;
     let scale = f32::from_bits((0x7e80_0000 - exponent).max(0x0080_0000) as u32);
     let (a, b) = (a * scale, b * scale);
     let square = two_product(a, a);
     let other = two_product(b, b);
     let sum = square.hi + other.hi;
-    // The greater part first: what the sum lost is exact.
+    // The greater part first, so that the sum's rounding error is exact.
     let (more, less) = if square.hi > other.hi { (square.hi, other.hi) } else { (other.hi, square.hi) };
     let low = (less - (sum - more)) + (square.lo + other.lo);
     let inverse = sum.inner_root().inverse();

@@ -172,7 +172,7 @@ pub(crate) fn erfc_inv(y: f64) -> f64 {
 
 #[inline(always)]
 pub(crate) fn norm_cdf(x: f64) -> f64 {
-    // Beyond 40 the result is 0 or 1 but for rounding.
+    // Beyond 40 the result is 0 or 1 apart from rounding.
     let x = if x.is_nan() { x } else { x.clamp(-40.0, 40.0) };
     erfc_of(SQRT_1_2.times(-x), 1)
 }
@@ -180,6 +180,6 @@ pub(crate) fn norm_cdf(x: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn norm_cdf_inv(p: f64) -> f64 {
     let y = 2.0 * p;
-    // Not a negation: the middle is +0.
+    // Not a negation, so that the middle is +0.
     0.0 - erfc_inv_cases(y, SQRT_2.times(erfc_inv_inside(y)).rounded())
 }

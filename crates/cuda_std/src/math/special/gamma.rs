@@ -62,7 +62,7 @@ pub(crate) fn gamma(x: f64) -> f64 {
     if x > 0.0 {
         return if beyond || k > 1030 { f64::INFINITY } else { m.rounded().scaled(k) };
     }
-    // -∞ and the negative integers have no value.
+    // There is no value at -∞ and the negative integers.
     if x.round_to_zero() == x {
         return f64::NAN;
     }

@@ -3,17 +3,17 @@
 use super::sealed::Sealed;
 use half::{bf16, f16};
 
-/// What a lane holds of a matrix: registers of 32 bits, of which the shape uses the first.
+/// A lane's share of a matrix: 32-bit registers, of which a shape uses the first ones.
 pub(super) type Registers = [u32; 8];
 
 /// An element that fits into registers.
 pub trait Element: Sealed + Copy + 'static {
-    /// Its bits, as the registers hold them.
+    /// Its bits, as stored in registers.
     #[doc(hidden)]
     fn bits(self) -> u64;
 }
 
-/// Elements one after the other, as many as there are.
+/// Consecutive elements, as many as there are.
 #[inline(always)]
 pub(super) fn packed<T: Element>(values: &[T]) -> Registers {
     let mut registers = Registers::default();
@@ -45,7 +45,7 @@ pub(super) fn splat<T: Element>(value: T) -> Registers {
     }
 }
 
-/// An element of A and B.
+/// An element of A or B.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a tensor core matrix element",
     note = "the elements are f16, bf16, f32 (as TF32), f64, i8, u8, i32 and bool"
@@ -53,13 +53,13 @@ pub(super) fn splat<T: Element>(value: T) -> Registers {
 pub trait MatrixElement: Element {
     /// What products are summed in.
     type Accumulator: AccumulatorElement;
-    /// What a lane keeps it as.
+    /// The type in which a lane stores it.
     type Storage: Copy;
     /// How many a lane holds at most.
     const ELEMENTS_PER_THREAD: usize;
 }
 
-/// An element of C and D.
+/// An element of C or D.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as a tensor core accumulator",
     note = "the accumulators are f32, f16, i32 and f64"

@@ -1,4 +1,4 @@
-//! Fragments, and what a warp does with them.
+//! Fragments, and the operations of a warp on them.
 
 use super::element::{AccumulatorElement, MatrixElement, Registers, packed, splat};
 use super::ops::{
@@ -25,7 +25,7 @@ pub struct MatrixB<T: MatrixElement, S: TensorCoreShape, L: Layout> {
     is: PhantomData<(T, S, L)>,
 }
 
-/// A lane's share of the sums, C and D.
+/// A lane's share of the accumulator, C and D.
 #[derive(Debug, Clone, Copy)]
 pub struct Accumulator<T: AccumulatorElement, S: TensorCoreShape> {
     pub(super) registers: Registers,
@@ -34,7 +34,7 @@ pub struct Accumulator<T: AccumulatorElement, S: TensorCoreShape> {
 
 /// Fragments from a lane's own values.
 pub trait MatrixExt<T, const N: usize>: Sized {
-    /// From the elements that this lane holds, in the order of the registers.
+    /// From the elements that this lane holds, in register order.
     fn from_array(values: [T; N]) -> Self;
 
     /// With the same element everywhere.
@@ -55,11 +55,13 @@ macro_rules! operand {
                 Self { registers, is: PhantomData }
             }
 
-            /// Loads it from memory, of which `STRIDE` elements lie between the beginnings of two rows (or columns, by `L`).
+            /// Loads it from memory with `STRIDE` elements between the starts of consecutive rows (or columns,
+            /// depending on `L`).
             ///
             /// # Safety
             ///
-            /// The matrix lies at `ptr`, which is a multiple of 32 bytes; all lanes of the warp are here, with the same `ptr`.
+            /// The matrix starts at `ptr`, which must be a multiple of 32 bytes; all lanes of the warp must call this
+            /// with the same `ptr`.
             #[inline(always)]
             pub unsafe fn load<const STRIDE: usize>(&mut self, ptr: *const T)
             where
@@ -76,7 +78,7 @@ macro_rules! operand {
             ///
             /// # Safety
             ///
-            /// As for [`Self::load`], and `ptr` is in shared memory.
+            /// As for [`Self::load`], and `ptr` must be in shared memory.
             #[inline(always)]
             pub unsafe fn load_from_shared<const STRIDE: usize>(&mut self, ptr: *const T)
             where
@@ -141,7 +143,7 @@ impl<T: AccumulatorElement, S: TensorCoreShape> Accumulator<T, S> {
     ///
     /// # Safety
     ///
-    /// As for [`Self::load`], and nobody else reads or writes the matrix meanwhile.
+    /// As for [`Self::load`], and nothing else may read or write the matrix at the same time.
     #[inline(always)]
     pub unsafe fn store<L: Layout, const STRIDE: usize>(&self, ptr: *mut T)
     where
@@ -154,7 +156,7 @@ impl<T: AccumulatorElement, S: TensorCoreShape> Accumulator<T, S> {
         unsafe { T::store(ptr, &self.registers, STRIDE as u32) };
     }
 
-    /// `a` · `b` + `self`. All lanes of the warp are here.
+    /// `a` · `b` + `self`. All lanes of the warp must call this.
     #[inline(always)]
     pub fn mma<E, LA, LB>(self, a: &MatrixA<E, S, LA>, b: &MatrixB<E, S, LB>) -> Self
     where
@@ -166,7 +168,7 @@ impl<T: AccumulatorElement, S: TensorCoreShape> Accumulator<T, S> {
         T::mma(a, b, &self)
     }
 
-    /// `self` = `a` · `b` + `self`. All lanes of the warp are here.
+    /// `self` = `a` · `b` + `self`. All lanes of the warp must call this.
     #[inline(always)]
     pub fn mma_inplace<E, LA, LB>(&mut self, a: &MatrixA<E, S, LA>, b: &MatrixB<E, S, LB>)
     where
@@ -234,12 +236,12 @@ from_values! {
     f64, 8 8 4: MatrixA 4 MatrixB 4 Accumulator 4;
 }
 
-/// Where a product begins: the type of its elements, and its shape.
+/// The starting point of a product: the type of its elements, and its shape.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TensorCore<T: MatrixElement, S: TensorCoreShape>(PhantomData<(T, S)>);
 
 impl<T: MatrixElement, S: TensorCoreShape> TensorCore<T, S> {
-    /// For these elements in this shape.
+    /// A product of these elements in this shape.
     pub const fn new() -> Self {
         Self(PhantomData)
     }

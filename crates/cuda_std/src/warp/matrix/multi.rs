@@ -32,7 +32,7 @@ impl<T, const N: usize> FragmentArray<T, N> {
         self.fragments.iter()
     }
 
-    /// Each of them, to be changed.
+    /// Each of them, mutably.
     #[inline(always)]
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
         self.fragments.iter_mut()
@@ -98,7 +98,7 @@ impl<T, const ROWS: usize, const COLS: usize> FragmentGrid<T, ROWS, COLS> {
         &self.grid[row][col]
     }
 
-    /// One of them, to be changed.
+    /// One of them, mutably.
     #[inline(always)]
     pub fn tile_mut(&mut self, row: usize, col: usize) -> &mut T {
         &mut self.grid[row][col]
@@ -172,7 +172,7 @@ impl<T: MatrixElement, S: TensorCoreShape, L: Layout> FragmentBuilder<T, S, L> {
 
 /// Loads several fragments.
 pub trait BatchLoad<const STRIDE: usize>: Sized {
-    /// Loads them from `ptr`, `offset` bytes between the beginnings of two.
+    /// Loads them from `ptr`, with `offset` bytes between the starts of consecutive ones.
     ///
     /// # Safety
     ///
@@ -182,7 +182,7 @@ pub trait BatchLoad<const STRIDE: usize>: Sized {
 
 /// Stores several fragments.
 pub trait BatchStore<const STRIDE: usize>: Sized {
-    /// Stores them to `ptr`, `offset` bytes between the beginnings of two.
+    /// Stores them to `ptr`, with `offset` bytes between the starts of consecutive ones.
     ///
     /// # Safety
     ///
@@ -237,7 +237,7 @@ where
     }
 }
 
-/// How a warp's tile is cut: M×N accumulators, over K steps.
+/// How a warp's tile is divided: M×N accumulators, over K steps.
 #[derive(Debug, Clone, Copy)]
 pub struct TilePattern<const M_TILES: usize, const N_TILES: usize, const K_TILES: usize>;
 

@@ -8,7 +8,7 @@ use super::shape::{Layout, TensorCoreShape};
 use crate::ptx;
 use half::{bf16, f16};
 
-/// Elements of an A that is loaded from memory in this shape and layout.
+/// Elements of an A that can be loaded from memory in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no matrix A of `{Self}` is loaded in the shape `{S}` and the layout `{L}`"
 )]
@@ -18,7 +18,7 @@ pub trait LoadMatrixA<S: TensorCoreShape, L: Layout>: MatrixElement {
     unsafe fn load(ptr: *const Self, stride: u32) -> Registers;
 }
 
-/// Elements of a B that is loaded from memory in this shape and layout.
+/// Elements of a B that can be loaded from memory in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no matrix B of `{Self}` is loaded in the shape `{S}` and the layout `{L}`"
 )]
@@ -28,7 +28,7 @@ pub trait LoadMatrixB<S: TensorCoreShape, L: Layout>: MatrixElement {
     unsafe fn load(ptr: *const Self, stride: u32) -> Registers;
 }
 
-/// Elements of an accumulator that is loaded in this shape and layout.
+/// Elements of an accumulator that can be loaded in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no accumulator of `{Self}` is loaded in the shape `{S}` and the layout `{L}`"
 )]
@@ -38,7 +38,7 @@ pub trait LoadMatrixC<S: TensorCoreShape, L: Layout>: AccumulatorElement {
     unsafe fn load(ptr: *const Self, stride: u32) -> Registers;
 }
 
-/// Elements of an accumulator that is stored in this shape and layout.
+/// Elements of an accumulator that can be stored in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no accumulator of `{Self}` is stored in the shape `{S}` and the layout `{L}`"
 )]
@@ -48,7 +48,7 @@ pub trait StoreMatrixD<S: TensorCoreShape, L: Layout>: AccumulatorElement {
     unsafe fn store(ptr: *mut Self, registers: &Registers, stride: u32);
 }
 
-/// Elements of an A that is loaded from shared memory in this shape and layout.
+/// Elements of an A that can be loaded from shared memory in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no matrix A of `{Self}` is loaded from shared memory in the shape `{S}` and the layout `{L}`"
 )]
@@ -58,7 +58,7 @@ pub trait LoadMatrixAShared<S: TensorCoreShape, L: Layout>: MatrixElement {
     unsafe fn load_shared(ptr: *const Self, stride: u32) -> Registers;
 }
 
-/// Elements of a B that is loaded from shared memory in this shape and layout.
+/// Elements of a B that can be loaded from shared memory in this shape and layout.
 #[diagnostic::on_unimplemented(
     message = "no matrix B of `{Self}` is loaded from shared memory in the shape `{S}` and the layout `{L}`"
 )]
@@ -84,7 +84,7 @@ where
     /// What comes of it.
     type Output: AccumulatorElement;
 
-    /// `a` · `b` + `c`. All lanes of the warp are here.
+    /// `a` · `b` + `c`. All lanes of the warp must call this.
     fn mma(
         a: &MatrixA<A, S, LA>,
         b: &MatrixB<B, S, LB>,
@@ -92,7 +92,7 @@ where
     ) -> Accumulator<Self::Output, S>;
 }
 
-/// Loads of one matrix of a shape, in both layouts: by `wmma.load`, which takes any memory, shared memory too.
+/// Loads one matrix of a shape, in both layouts: by `wmma.load`, which takes any memory, including shared memory.
 macro_rules! loads {
     ($($trait:ident :: $method:ident $matrix:literal: $type:ty, $ptx:literal, $shape:ty, $word:literal, $count:literal;)*) => { $(
         loads!(@ $trait, $method, $matrix, $type, $ptx, $shape, $word, $count, Row, ".row");
@@ -115,7 +115,7 @@ macro_rules! loads {
     };
 }
 
-/// Loads of A and B, with how many registers each has.
+/// Loads of A and B, and how many registers each takes.
 macro_rules! operands {
     ($($type:ty, $ptx:literal, $m:literal $n:literal $k:literal $word:literal: $a:literal $b:literal;)*) => { $(
         loads! {
@@ -144,7 +144,7 @@ operands! {
     f32, "tf32", 16 16 8 "m16n16k8": 4 4;
 }
 
-/// What is loaded from shared memory as from any.
+/// Loads from shared memory with the same instruction as from any other.
 macro_rules! shared_as_any {
     ($($type:ty: $($m:literal $n:literal $k:literal),*;)*) => { $($(
         impl<L: Layout> LoadMatrixAShared<Shape<$m, $n, $k>, L> for $type
@@ -177,7 +177,7 @@ shared_as_any! {
     u8: 16 16 16, 32 8 16, 8 32 16;
 }
 
-/// Accumulators of 32-bit elements, or of pairs of halves: their loads and stores.
+/// Loads and stores of accumulators with 32-bit elements or pairs of halves.
 macro_rules! accumulators {
     ($($type:ty, $ptx:literal, $m:literal $n:literal $k:literal $word:literal: $count:literal;)*) => { $(
         loads! { LoadMatrixC::load "c": $type, $ptx, Shape<$m, $n, $k>, $word, $count; }
@@ -212,7 +212,7 @@ accumulators! {
     i32, "s32", 8 32 16 "m8n32k16": 8;
 }
 
-/// Products: `$as` is what the operands' registers are made of right before, `$types` the types in the instruction.
+/// Products: `$as` is the type to which registers are converted for the instruction, `$types` the types in its name.
 macro_rules! products {
     ($($e:ty => $c:ty, $types:literal, $m:literal $n:literal $k:literal $word:literal: $a:literal $b:literal $count:literal $(, $as:ident)?;)*) => { $(
         products!(@ $e, $c, $types, Shape<$m, $n, $k>, $word, $a, $b, $count, Row, Row, ".row.row" $(, $as)?);
@@ -232,7 +232,7 @@ macro_rules! products {
             ) -> Accumulator<$c, $shape> {
                 let (a, b, mut sums) = (a.registers, b.registers, Registers::default());
                 $(let (a, b) = ($as(a), $as(b));)?
-                // SAFETY: registers alone; all lanes are here, as `mma` asks.
+                // SAFETY: registers alone; all lanes call it, as `mma` requires.
                 unsafe {
                     ptx!(concat!("wmma.mma.sync.aligned", $by, ".", $word, $types, " {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}};"),
                         d = out([u32; $count]) sums, a = in([u32; $a]) a, b = in([u32; $b]) b,
@@ -267,7 +267,7 @@ products! {
     f32 => f32, ".f32.tf32.tf32.f32", 16 16 8 "m16n16k8": 4 4 8, tf32;
 }
 
-/// `f32`s rounded to TF32, as tensor cores take them.
+/// `f32`s rounded to TF32, as tensor cores require.
 #[inline(always)]
 fn tf32(values: Registers) -> Registers {
     let mut rounded = values;
@@ -283,7 +283,7 @@ fn tf32(values: Registers) -> Registers {
     rounded
 }
 
-/// `f64`, of which a register is two of ours.
+/// `f64`: each takes two 32-bit registers.
 #[inline(always)]
 fn wide(registers: &Registers) -> [u64; 2] {
     [0, 2].map(|i| u64::from(registers[i]) | u64::from(registers[i + 1]) << 32)
@@ -340,7 +340,7 @@ macro_rules! doubles {
             ) -> Accumulator<f64, Shape<8, 8, 4>> {
                 let [a, b, c] = [&a.registers, &b.registers, &c.registers].map(|r| wide(r).map(f64::from_bits));
                 let mut sums = [0.0_f64; 2];
-                // SAFETY: registers alone; all lanes are here, as `mma` asks.
+                // SAFETY: registers alone; all lanes call it, as `mma` requires.
                 unsafe {
                     ptx!(concat!("wmma.mma.sync.aligned", $by, ".m8n8k4.f64.f64.f64.f64 {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}};"),
                         d = out([f64; 2]) sums, a = in([f64; 1]) a, b = in([f64; 1]) b, c = in([f64; 2]) c;
@@ -355,7 +355,7 @@ macro_rules! doubles {
 doubles! { Row, ".row"; Col, ".col"; }
 doubles! { products: Row, Row, ".row.row"; Row, Col, ".row.col"; Col, Row, ".col.row"; Col, Col, ".col.col"; }
 
-/// Products of fragments whose place in the lanes is known, by `mma.sync`: they do not depend on how memory was laid out.
+/// Products by `mma.sync`, whose fragments have a documented place in the lanes, however memory was laid out.
 macro_rules! in_registers {
     ($($e:ty => $c:ty, $types:literal: $a:literal $b:literal;)*) => { $(
         impl<LA: Layout, LB: Layout> MmaWithShapeAndLayout<$e, $e, $c, Shape<16, 8, 16>, LA, LB> for $c {
@@ -368,7 +368,7 @@ macro_rules! in_registers {
                 c: &Accumulator<$c, Shape<16, 8, 16>>,
             ) -> Accumulator<$c, Shape<16, 8, 16>> {
                 let mut sums = Registers::default();
-                // SAFETY: registers alone; all lanes are here, as `mma` asks.
+                // SAFETY: registers alone; all lanes call it, as `mma` requires.
                 unsafe {
                     ptx!(concat!("mma.sync.aligned.m16n8k16.row.col", $types, " {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}};"),
                         d = out([u32; 4]) sums, a = in([u32; $a]) a.registers, b = in([u32; $b]) b.registers,
@@ -388,8 +388,8 @@ in_registers! {
     u8 => i32, ".s32.u8.u8.s32": 2 1;
 }
 
-/// `ldmatrix` of the operands of 16×8×16: matrices of 8×8, each row's address from one lane. Those whose layout is not the
-/// registers' are transposed on their way.
+/// `ldmatrix` for the operands of 16×8×16: 8×8 matrices, one lane giving each row's address. If the layout differs from
+/// that of the registers, the load transposes.
 macro_rules! by_ldmatrix {
     ($($type:ty;)*) => { $(
         by_ldmatrix!(@ $type, LoadMatrixAShared, 4, "x4", Row, "", |lane, stride| (lane % 16) * stride + lane / 16 * 8);

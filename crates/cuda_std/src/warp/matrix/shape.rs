@@ -27,13 +27,13 @@ pub mod layout {
 use dims::Shape;
 use layout::{Col, Row};
 
-/// How a matrix lies in memory: [`layout::Row`] or [`layout::Col`].
+/// How a matrix is laid out in memory: [`layout::Row`] or [`layout::Col`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layout of a matrix",
+    message = "`{Self}` is not a matrix layout",
     note = "there are `layout::Row` and `layout::Col`"
 )]
 pub trait Layout: Sealed + Copy {
-    /// Whether it is row by row.
+    /// Whether it is row-major.
     const IS_ROW_MAJOR: bool;
 }
 
@@ -46,8 +46,8 @@ impl Layout for Col {
     const IS_ROW_MAJOR: bool = false;
 }
 
-/// A shape that tensor cores have.
-#[diagnostic::on_unimplemented(message = "`{Self}` is no shape of tensor cores")]
+/// A shape that tensor cores support.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a tensor core shape")]
 pub trait TensorCoreShape: Sealed + Copy {
     /// Rows of A and of the result.
     const M: usize;
@@ -60,14 +60,14 @@ pub trait TensorCoreShape: Sealed + Copy {
 /// A shape that can be multiplied.
 pub trait MmaShape: TensorCoreShape {}
 
-/// A shape whose fragments are loaded from memory and stored to it.
+/// A shape whose fragments can be loaded from memory and stored to it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not support WMMA load/store operations",
     note = "its fragments are made by `MatrixExt::from_array` and `splat`, or by `load_from_shared`"
 )]
 pub trait WmmaShape: MmaShape {}
 
-/// A shape whose fragments are loaded from shared memory by `load_from_shared`.
+/// A shape whose fragments can be loaded from shared memory with `load_from_shared`.
 #[diagnostic::on_unimplemented(message = "`{Self}` does not support loading from shared memory")]
 pub trait SharedMemoryLoadable: MmaShape {}
 
@@ -95,7 +95,7 @@ shapes! {
     8 8 4: WmmaShape;
 }
 
-/// How many elements each lane gives to `MatrixExt::from_array`, for operands.
+/// How many elements of an operand each lane passes to `MatrixExt::from_array`.
 pub trait FragmentSize<T: MatrixElement>: MmaShape {
     /// Of A.
     const A_REGISTERS: usize;

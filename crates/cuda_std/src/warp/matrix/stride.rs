@@ -1,4 +1,4 @@
-//! Strides: the distance of two rows, or columns, in elements.
+//! Strides: the distance between consecutive rows or columns, in elements.
 
 use super::sealed::Sealed;
 use core::marker::PhantomData;
@@ -21,7 +21,7 @@ pub struct StrideValidator<T, const STRIDE: usize>(PhantomData<T>);
 /// # }
 /// ```
 pub trait ValidStride: Sealed {
-    /// Evaluated where it is used, it is the error.
+    /// Evaluating it raises the error.
     #[doc(hidden)]
     const CHECKED: ();
 }

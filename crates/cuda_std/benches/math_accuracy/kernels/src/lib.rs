@@ -1,5 +1,5 @@
-//! For each `f32` function of one argument a kernel that looks for its greatest error among `count` inputs, `stride` apart,
-//! the first of which is 0. It leaves the greatest of (error as `f32`'s bits) · 2³² + (the input's bits) in `worst`.
+//! One kernel for each `f32` function of one argument. It searches `count` inputs, `stride` apart and starting at 0,
+//! for the largest error, and leaves the maximum of (error as `f32` bits) · 2³² + (the input's bits) in `worst`.
 
 #[path = "../../../../tests/accuracy/error.rs"]
 mod error;
