@@ -11,7 +11,7 @@ use crate::{cases, trial};
 pub fn run(kernel: &str) -> ExitCode {
     let stem = kernel.strip_suffix("_bug").or_else(|| kernel.strip_suffix("_right")).unwrap_or(kernel);
     let Some((.., case)) = cases().find(|(.., case)| case.name == stem) else {
-        eprintln!("`{kernel}` is no kernel of the corpus; `--list` names them");
+        eprintln!("`{kernel}` is not a kernel of the corpus; `--list` lists them");
         return ExitCode::FAILURE;
     };
     // Names the device, and links the driver's entry points.

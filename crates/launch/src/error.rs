@@ -76,7 +76,7 @@ pub enum Error {
         difference: String,
     },
     /// A matrix that its elements do not make.
-    #[error("{elements} elements are no matrix of {rows} rows and {cols} columns")]
+    #[error("{elements} elements do not make a matrix of {rows} rows and {cols} columns")]
     Extents {
         /// Rows asked for.
         rows: usize,

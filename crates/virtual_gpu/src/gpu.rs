@@ -15,23 +15,23 @@ use crate::{Error, Quota, decode, exec};
 /// `CU_LIMIT_PRINTF_FIFO_SIZE` of a new context.
 const PRINTF_LIMIT: usize = 1 << 20;
 
-/// How a device runs programs, beside which chip it stands for.
+/// How a device runs programs, apart from the chip it models.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Threads of the host that run blocks.
+    /// Host threads that run blocks.
     pub threads: usize,
     /// Chooses another schedule of warps and blocks; `None` is the plain order.
     pub seed: Option<u64>,
-    /// Warp instructions after which a launch ends as a timeout; `None` is without end.
+    /// A launch times out after this many warp instructions; `None` for no limit.
     pub watchdog: Option<u64>,
-    /// Warp instructions in which nothing that another thread could wait for is written, after which a launch ends as a
-    /// deadlock; `None` is without end. Threads that spin for ever are found by it.
+    /// A launch counts as deadlocked after this many warp instructions without a write that another thread could be
+    /// waiting for; `None` for no limit. This detects threads that spin for ever.
     pub spin_limit: Option<u64>,
     /// Bytes of stack a thread may use beyond its kernel's own frame (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u32,
     /// Bytes that `malloc` in kernels of a new context may take (`CU_LIMIT_MALLOC_HEAP_SIZE`).
     pub heap_limit: u64,
-    /// What makes machine code of kernels that run for long; without one all are interpreted.
+    /// Compiles kernels that run long to machine code; without one all are interpreted.
     pub compiler: Option<Arc<dyn Compiler>>,
 }
 
@@ -50,8 +50,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What the environment asks for: `WARPSMITH_THREADS`, `WARPSMITH_SEED`, `WARPSMITH_WATCHDOG` (instructions).
-    /// A value that is no number counts as not set here; the driver has refused it before.
+    /// Options from the environment: `WARPSMITH_THREADS`, `WARPSMITH_SEED`, `WARPSMITH_WATCHDOG` (instructions). Values
+    /// that are not numbers are ignored here; the driver has already rejected them.
     pub fn from_env() -> Self {
         fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
             std::env::var(name).ok()?.trim().parse().ok()
@@ -67,7 +67,7 @@ impl Options {
     }
 }
 
-/// A virtual GPU. It may be used from many host threads; what a stream would order, the caller orders.
+/// A virtual GPU. Many host threads may use it; the caller ensures the order that a stream would.
 #[derive(Debug)]
 pub struct Gpu {
     chip: &'static Chip,
@@ -79,18 +79,18 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// A device that stands for `chip`, with options from the environment.
+    /// A device that models `chip`, with options from the environment.
     pub fn new(chip: &'static Chip) -> Self {
         Gpu::with_options(chip, Options::from_env())
     }
 
-    /// A device with given options.
+    /// A device with the given options.
     pub fn with_options(chip: &'static Chip, options: Options) -> Self {
         Self::with_memory(chip, options, Memory::new(chip.memory_bytes), Arc::default())
     }
 
-    /// Another device: its memory lies at addresses that this one's does not use, and kernels reach it where they are let to
-    /// ([`Memory::enable_peer`]).
+    /// Another device: its memory uses different addresses from this one's, and kernels can reach it where that is
+    /// enabled ([`Memory::enable_peer`]).
     pub fn beside(&self, chip: &'static Chip, options: Options) -> Self {
         let memory = self.memory.beside(chip.memory_bytes);
         Self::with_memory(chip, options, memory, self.textures.clone())
@@ -108,7 +108,7 @@ impl Gpu {
         }
     }
 
-    /// The chip that it stands for.
+    /// The chip it models.
     pub fn chip(&self) -> &'static Chip {
         self.chip
     }
@@ -118,7 +118,7 @@ impl Gpu {
         &self.options
     }
 
-    /// Changes how it runs programs, for launches from now on. The number of threads stays.
+    /// Changes how later launches run. The number of threads stays the same.
     pub fn set_options(&mut self, options: Options) {
         self.quota.set_heap_limit(options.heap_limit);
         self.options = Options { threads: self.options.threads, ..options };
@@ -139,14 +139,14 @@ impl Gpu {
         self.load_within(&self.quota, text)
     }
 
-    /// The same for a context of its own, which the variables belong to.
+    /// The same for a context of its own, which then owns the variables.
     pub fn load_within(&self, quota: &Quota, text: &str) -> Result<Module, Error> {
         decode::load(text, self.chip, quota.memory(), &self.textures)
     }
 
-    /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] says.
+    /// Runs a kernel to its end. `params` is the parameter block, laid out as [`Kernel::params`] describes.
     ///
-    /// What the kernel prints goes to standard output, block by block.
+    /// The kernel's output goes to standard output, block by block.
     pub fn launch<O: Watch>(
         &self,
         kernel: &Kernel,
@@ -157,7 +157,7 @@ impl Gpu {
         self.launch_within(&self.quota, kernel, launch, params, observer)
     }
 
-    /// The same for a kernel of a context that has a quota of its own.
+    /// The same for a kernel of a context with a quota of its own.
     pub fn launch_within<O: Watch>(
         &self,
         quota: &Quota,
@@ -169,7 +169,7 @@ impl Gpu {
         observer.run(Job { gpu: self, pool: &self.pool, quota, kernel, launch, params })
     }
 
-    /// What a new context gives its kernels.
+    /// A new context's quota.
     pub fn new_quota(&self) -> Quota {
         Quota::new(Arc::new(self.memory.for_context()), self.options.heap_limit, PRINTF_LIMIT)
     }

@@ -1,4 +1,4 @@
-//! A launch that is about to run, and who compiles the interpreter for it.
+//! A launch about to run, and which crate compiles the interpreter for it.
 
 use crate::exec::{self, Pool};
 use crate::launch::Launch;
@@ -7,7 +7,7 @@ use crate::observer::LaunchObserver;
 use crate::profiler::Profiler;
 use crate::{Error, Gpu, Quota};
 
-/// A launch that is about to run.
+/// A launch about to run.
 pub struct Job<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) pool: &'a Pool,
@@ -26,10 +26,10 @@ impl Job<'_> {
 
 /// What launches can run under: an observer, or several.
 ///
-/// The interpreter is compiled for each type of observer. Because an implementor says `job.under(self)` itself, that
+/// The interpreter is compiled for each type of observer. Because each implementor calls `job.under(self)` itself, that
 /// happens in the implementor's crate, and not again in every crate that launches.
 pub trait Watch {
-    /// Runs the launch: `job.under(self)`, or under the observer that this stands for.
+    /// Runs the launch: `job.under(self)`, or under the observer that this represents.
     fn run(&mut self, job: Job<'_>) -> Result<(), Error>;
 }
 

@@ -1,17 +1,17 @@
 //! The shape of a launch.
 
-/// What `cuLaunchKernel` is given besides the kernel and its parameters.
+/// The arguments of `cuLaunchKernel` apart from the kernel and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// Blocks in each dimension.
     pub grid: [u32; 3],
-    /// Threads of a block in each dimension.
+    /// Threads per block in each dimension.
     pub block: [u32; 3],
-    /// Blocks of a cluster in each dimension; all ones without clusters.
+    /// Blocks per cluster in each dimension; all ones without clusters.
     pub cluster: [u32; 3],
-    /// Bytes of shared memory a block gets on top of the kernel's own arrays.
+    /// Bytes of shared memory per block on top of the kernel's own arrays.
     pub dynamic_shared: u32,
-    /// All blocks must be resident together.
+    /// All blocks must be resident at the same time.
     pub cooperative: bool,
 }
 
@@ -41,13 +41,13 @@ impl Launch {
         self.grid.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()))
     }
 
-    /// Threads of a block.
+    /// Threads per block.
     pub fn threads(&self) -> u64 {
         self.block.iter().fold(1u64, |n, &d| n.saturating_mul(d.into()))
     }
 }
 
-/// One to three dimensions; those not given are 1.
+/// One to three dimensions; missing ones are 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dim3(pub [u32; 3]);
 

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::stretch::Compiled;
 use crate::texture::Textures;
 
-/// A loaded module. Its variables live until the last clone and the last [`Kernel`] of it are gone.
+/// A loaded module. Its variables live until the last clone and the last [`Kernel`] are dropped.
 #[derive(Debug, Clone)]
 pub struct Module(pub(crate) Arc<ModuleData>);
 
@@ -34,7 +34,7 @@ impl Drop for ModuleData {
             self.textures.unbind(handle);
         }
         for &address in &self.owned {
-            // Only a second free could fail, and nobody else frees a module's variables.
+            // Only a double free could fail, and no one else frees a module's variables.
             let _ = self.memory.free(address);
         }
     }
@@ -43,9 +43,7 @@ impl Drop for ModuleData {
 /// A variable of a module in global or constant memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Global {
-    /// Device address.
     pub address: u64,
-    /// Bytes.
     pub size: u64,
     /// Whether kernels may write it.
     pub writable: bool,
@@ -62,12 +60,12 @@ impl Module {
         (0..self.0.kernels.len()).map(|index| Kernel { module: self.clone(), index })
     }
 
-    /// The variable of that name in global or constant memory.
+    /// The variable with this name in global or constant memory.
     pub fn global(&self, name: &str) -> Option<Global> {
         self.0.globals.get(name).copied()
     }
 
-    /// The handle of the `.texref` or `.surfref` of that name, to bind an image to.
+    /// The handle of the `.texref` or `.surfref` with this name, to bind an image to.
     pub fn reference(&self, name: &str) -> Option<u64> {
         self.0.references.get(name).copied()
     }
@@ -79,12 +77,12 @@ impl Module {
         names
     }
 
-    /// The decoded program, for its map from program counters to lines.
+    /// The decoded program, for its mapping from program counters to lines.
     pub fn code(&self) -> &Arc<Code> {
         &self.0.code
     }
 
-    /// Compute capability that the module was made for, as in `sm_90`: 90.
+    /// The compute capability the module was compiled for; 90 for `sm_90`.
     pub fn target(&self) -> u32 {
         self.0.code.target
     }
@@ -101,7 +99,7 @@ pub struct SharedArray {
     pub name: String,
     /// Bytes from the start of the block's shared memory.
     pub offset: u32,
-    /// Bytes; 0 for `.extern .shared`.
+    /// 0 for `.extern .shared`.
     pub size: u32,
 }
 
@@ -122,22 +120,20 @@ impl Kernel {
         &self.code().name
     }
 
-    /// The module that it belongs to.
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// Its parameters, in order.
     pub fn params(&self) -> &[Param] {
         &self.code().params
     }
 
-    /// Whether there is machine code of it, which launches run that nobody watches.
+    /// Whether there is machine code for it, which unobserved launches run.
     pub fn is_compiled(&self) -> bool {
         self.module.0.compiled.of(self.code().function).is_some()
     }
 
-    /// Bytes of the parameter block that [`crate::Gpu::launch`] wants.
+    /// The size of the parameter block for [`crate::Gpu::launch`].
     pub fn param_bytes(&self) -> usize {
         self.code().param_bytes as usize
     }
@@ -147,7 +143,7 @@ impl Kernel {
         self.code().static_shared
     }
 
-    /// Its shared arrays and their places in the block's shared memory, by offset. Arrays whose size the launch gives
+    /// Its shared arrays and their offsets in the block's shared memory, in ascending order. Arrays sized by the launch
     /// have size 0 and start where the static part ends.
     pub fn shared_arrays(&self) -> Vec<SharedArray> {
         let code = self.code();
@@ -163,23 +159,23 @@ impl Kernel {
         arrays
     }
 
-    /// Bytes of stack that a thread takes for the kernel's own frame.
+    /// Stack bytes per thread for the kernel's own frame.
     pub fn local_bytes(&self) -> u32 {
         self.code().local_bytes
     }
 
-    /// Bytes of constants that the module defines.
+    /// Bytes of constants in the module.
     pub fn const_bytes(&self) -> u32 {
         self.code().const_bytes
     }
 
-    /// 32-bit registers a thread, as an upper bound: the virtual registers that live at the same time are not counted
-    /// as a compiler would. Capped at what the chip has.
+    /// 32-bit registers per thread, as an upper bound: the virtual registers live at the same time, not what a compiler
+    /// would need. Capped at the chip's limit.
     pub fn registers(&self) -> u32 {
         self.code().registers
     }
 
-    /// Most threads a block may have: `.maxntid` or `.reqntid`, if given.
+    /// Maximum threads per block: `.maxntid` or `.reqntid`, if given.
     pub fn max_threads(&self) -> Option<u32> {
         self.code().max_threads
     }

@@ -46,7 +46,7 @@ pub trait LaunchObserver: Send + Sync {
     /// A block is about to start.
     fn block(&self, block: &BlockInfo) -> Self::Block;
 
-    /// A block has ended (or was cut short by a fault). Called in the order of the blocks, or of the schedule's.
+    /// A block has ended (or was cut short by a fault). Called in block order, or in the schedule's order.
     fn merge(&mut self, _block: Self::Block) {}
 
     /// The launch has ended, with or without a fault.
@@ -77,26 +77,23 @@ impl<O: LaunchObserver> LaunchObserver for &mut O {
     }
 }
 
-/// The launch as a whole.
 #[derive(Debug, Clone)]
 pub struct LaunchInfo {
-    /// The kernel's name.
     pub kernel: String,
-    /// Shape of the launch.
     pub launch: Launch,
     /// Static and dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
-    /// Where the pieces end in which the hardware gives it: kernels reach as far.
+    /// The end of shared memory in the hardware's allocation granularity: kernels can access up to here.
     pub shared_end: u32,
-    /// Where a block's shared memory has a part that the system keeps, which starts as zeros; empty without one.
+    /// The part of a block's shared memory that the system reserves, initially zero; may be empty.
     pub reserved: Range<u32>,
-    /// Where the kernel's own code starts, and the map from program counters to lines.
+    /// Where the kernel's own code starts, and the mapping from program counters to lines.
     pub code: Arc<Code>,
     /// Index of the kernel's function, for [`Code::unset`].
     pub function: u32,
-    /// Memory as the kernel's context has it.
+    /// Memory as seen by the kernel's context.
     pub memory: Arc<Memory>,
-    /// The module's shared variables, at the places that this kernel gives them; `None` for those it does not reach.
+    /// The module's shared variables, at this kernel's offsets; `None` for those it does not reach.
     pub shared: Vec<Option<SharedArray>>,
 }
 
@@ -105,69 +102,67 @@ pub struct BlockInfo {
     pub index: [u32; 3],
     /// `x + grid.x * (y + grid.y * z)`.
     pub linear: u64,
-    /// Threads of the block; the last warp may be part empty.
+    /// Threads per block; the last warp may be partial.
     pub threads: u32,
 }
 
-/// Where a warp is.
+/// A position in the execution of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct At {
     /// Index of the instruction in [`Code`].
     pub pc: u32,
-    /// Warp in the block.
+    /// Warp within the block.
     pub warp: u32,
-    /// Lanes that execute the instruction: of the converged group, with the guard predicate applied.
+    /// The lanes that execute the instruction: the converged group, with the guard predicate applied.
     pub lanes: u32,
 }
 
 /// One memory instruction of one warp.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// The space that was reached. An instruction with generic addresses makes one access for each space it reaches.
+    /// The space accessed. An instruction with generic addresses makes one access for each space it reaches.
     pub space: MemorySpace,
     /// Whether the instruction names no space.
     pub generic: bool,
-    /// Load, store, atomic.
     pub kind: AccessKind,
-    /// Bytes of one element.
+    /// Bytes per element.
     pub width: u32,
-    /// Elements a lane: 2, 4 or 8 for vectors.
+    /// Elements per lane: 2, 4 or 8 for vectors.
     pub elements: u32,
-    /// Lanes that take part.
+    /// Participating lanes.
     pub lanes: u32,
-    /// Address of each lane; only those of `lanes` mean something.
+    /// The address of each lane; only those in `lanes` are meaningful.
     pub addresses: &'a [u64; 32],
     pub order: Order,
-    /// Scope of the ordering.
     pub scope: Scope,
-    /// `.nc`: the program promises that nobody writes it during the kernel.
+    /// `.nc`: the program promises that no one writes the data during the kernel.
     pub non_coherent: bool,
-    /// Registers that are loaded into or stored from, one an element.
-    /// Empty for an observer without [`BlockObserver::REGISTERS`].
+    /// Registers loaded into or stored from, one per element. Empty for an observer without
+    /// [`BlockObserver::REGISTERS`].
     pub registers: Named<'a>,
-    /// What a store writes; `None` for all else.
+    /// The values a store writes; `None` for everything else.
     pub values: Option<Values<'a>>,
-    /// What a compare-and-swap compares with and what it writes; `None` for all else.
+    /// The expected and new values of a compare-and-swap; `None` for everything else.
     pub swap: Option<Swap<'a>>,
 }
 
 /// The operands of a compare-and-swap.
 #[derive(Debug, Clone, Copy)]
 pub struct Swap<'a> {
-    /// What must be there for something to be written.
+    /// The expected values.
     pub compared: Values<'a>,
-    /// What is written then.
+    /// The new values.
     pub replacement: Values<'a>,
 }
 
 impl Access<'_> {
-    /// Bytes that a lane reaches.
+    /// Bytes accessed per lane.
     pub fn bytes(&self) -> u32 {
         self.width * self.elements
     }
 }
 
-/// The registers that a memory instruction names, one an element.
+/// The registers that a memory instruction names, one per element.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Named<'a> {
     base: u32,
@@ -176,7 +171,7 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// In place of a register: `_`.
+    /// `_` in place of a register.
     pub const NONE: u32 = u32::MAX;
 
     /// Registers of `bytes` bytes each at these slots, counted from `base`.
@@ -184,27 +179,27 @@ impl<'a> Named<'a> {
         Named { base, bytes, slots }
     }
 
-    /// Others of the same frame and width.
+    /// Other registers of the same frame and width.
     pub fn beside<'b>(self, slots: &'b [u32]) -> Named<'b> {
         Named { slots, ..self }
     }
 
-    /// Them all; `None` for `_`. A constant is a register that no instruction writes.
+    /// All of them; `None` for `_`. A constant is a register that no instruction writes.
     pub fn iter(self) -> impl Iterator<Item = Option<Register>> + 'a {
         let Named { base, bytes, slots } = self;
         slots.iter().map(move |&slot| (slot != Self::NONE).then(|| Register { slot: base + slot, bytes }))
     }
 }
 
-/// Where a value that is passed to or from a function lies.
+/// Where a value passed to or from a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     Register(Register),
-    /// Bytes of a wider register, from this one on. A register's parts are told in their order.
+    /// Bytes of a wider register, starting here. The parts of a register are reported in order.
     Part(Register, u32),
-    /// Bytes of local memory, from this offset on.
+    /// Bytes of local memory, starting at this offset.
     Local(u32),
-    /// The device made it: what it gives is defined.
+    /// Produced by the device, and therefore defined.
     Device,
 }
 
@@ -213,9 +208,9 @@ pub enum Carrier {
 pub enum BarrierStep {
     /// Lanes arrive and will wait.
     ArriveAndWait,
-    /// Lanes arrive and go on.
+    /// Lanes arrive and continue.
     Arrive,
-    /// The barrier is complete: the lanes that waited go on.
+    /// The barrier is complete: the waiting lanes continue.
     Leave,
 }
 
@@ -229,20 +224,20 @@ pub trait BlockObserver: Send {
     const REGISTERS: bool = false;
     /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
     const SYNCHRONISATION: bool = false;
-    /// Whether a warp's turn ends, and its block's, when it has told others something by a volatile or ordered store: who
-    /// waits for it then runs before what comes next, and is seen to be overtaken.
+    /// Whether a warp's turn, and its block's, ends after a volatile or ordered store that others can see: a waiting
+    /// thread then runs before the next instruction, and can be seen to overtake it.
     const YIELDS: bool = false;
-    /// Whether lanes may go on without an access that goes wrong, as [`BlockObserver::skips`] says. The launch fails in the end
-    /// all the same, as it would on a device.
+    /// Whether lanes may continue after an invalid access, as decided by [`BlockObserver::skips`]. The launch still
+    /// fails in the end, as it would on a device.
     const GOES_ON: bool = false;
 
-    /// A warp executes an instruction. Called also when the guard leaves no lane (`at.lanes` is 0). The lanes of a branch, a
-    /// return or an exit are all those that its guard is asked of.
+    /// A warp executes an instruction. Also called if the guard leaves no lane (`at.lanes` is 0). For a branch, a
+    /// return or an exit the lanes are all those for which the guard is evaluated.
     #[inline]
     fn instruction(&mut self, _at: At) {}
 
-    /// A predicate decides which of `at.lanes` execute an instruction. Comes before [`BlockObserver::registers`], whose
-    /// lanes are those that do; the predicate is among the registers read there, too.
+    /// A predicate decides which of `at.lanes` execute an instruction. Called before [`BlockObserver::registers`],
+    /// whose lanes are those that do; the predicate is also among the registers read there.
     #[inline]
     fn guard(&mut self, _at: At, _predicate: Register) {}
 
@@ -252,7 +247,7 @@ pub trait BlockObserver: Send {
         true
     }
 
-    /// The registers that an instruction reads and writes, in `at.lanes`, and its operands before it is executed.
+    /// The registers that an instruction reads and writes, in `at.lanes`, and its operands before it executes.
     #[inline]
     fn registers(&mut self, _at: At, _reads: &[Register], _writes: &[Register], _operands: &Operands<'_>) {}
 
@@ -260,20 +255,21 @@ pub trait BlockObserver: Send {
     #[inline]
     fn access(&mut self, _at: At, _access: &Access<'_>) {}
 
-    /// Lanes whose address comes from a value that was not loaded, so that their access means nothing.
+    /// Lanes whose address comes from a value that was not loaded, so that their access is meaningless.
     #[inline]
     fn meaningless(&self, _at: At, _address: Register) -> u32 {
         0
     }
 
-    /// The access of one lane, by the address in a register, goes wrong. Whether the lane goes on without it: nothing is loaded
-    /// or stored for it then. The fault is what the launch would end with here; it takes a while to make.
+    /// One lane's access, by the address in a register, is invalid. Returns whether the lane continues without it: then
+    /// nothing is loaded or stored for it. The fault is how the launch would otherwise end here; it is costly to
+    /// construct.
     #[inline]
     fn skips(&mut self, _at: At, _address: Option<Register>, _fault: &dyn Fn() -> Fault) -> bool {
         false
     }
 
-    /// Lanes went on without their access, and have zeros in the registers that it would have loaded.
+    /// Lanes continued without their access, and have zeros in the registers it would have loaded.
     #[inline]
     fn skipped(&mut self, _at: At, _loaded: Named<'_>) {}
 
@@ -290,13 +286,13 @@ pub trait BlockObserver: Send {
     #[inline]
     fn fence(&mut self, _at: At, _order: Order, _scope: Scope) {}
 
-    /// An instruction with a member mask: the lanes of `members` that are not exited have come together. `orders`: it
-    /// orders memory among them (`bar.warp.sync`; votes and shuffles do not).
+    /// An instruction with a member mask: the lanes of `members` that have not exited have met. `orders`: it orders
+    /// memory among them (`bar.warp.sync`; votes and shuffles do not).
     #[inline]
     fn warp_sync(&mut self, _at: At, _members: u32, _orders: bool) {}
 
-    /// A shuffle: each lane of `at` gets `value` of the lane in `sources`, or, if that is 32, of a lane that does not
-    /// execute it, so that what comes is undefined. `None`: the value is a constant, or nobody wants it.
+    /// A shuffle: each lane of `at` receives `value` from the lane in `sources`, or, if that is 32, from a lane that
+    /// does not execute it, so that the result is undefined. `None`: the value is a constant, or the result is unused.
     #[inline]
     fn shuffled(
         &mut self,
@@ -307,19 +303,20 @@ pub trait BlockObserver: Send {
     ) {
     }
 
-    /// An argument or result of a call was copied.
+    /// A call's argument or result was copied.
     #[inline]
     fn passed(&mut self, _at: At, _from: Carrier, _to: Carrier, _bytes: u32) {}
 
-    /// Lanes enter a function: the frame's registers and local memory start undefined. Not called for the kernel itself.
+    /// Lanes enter a function: the frame's registers and local memory are undefined at first. Not called for the kernel
+    /// itself.
     #[inline]
     fn enter(&mut self, _at: At, _frame: &Entered) {}
 
-    /// A thread called `malloc`, and was given memory.
+    /// A thread called `malloc` and received memory.
     #[inline]
     fn heap_allocated(&mut self, _at: At, _address: u64, _bytes: u64) {}
 
-    /// A thread freed such memory.
+    /// A thread freed memory from `malloc`.
     #[inline]
     fn heap_freed(&mut self, _at: At, _address: u64) {}
 
@@ -335,34 +332,34 @@ pub trait BlockObserver: Send {
     #[inline]
     fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
 
-    /// What it keeps of undefined bits, if it does. Asked for with [`BlockObserver::REGISTERS`].
+    /// Its record of undefined bits, if it keeps one. Used with [`BlockObserver::REGISTERS`].
     #[inline]
     fn undefined(&mut self) -> Option<&mut dyn Undefined> {
         None
     }
 }
 
-/// Undefined bits of registers and memory, as an observer keeps them.
+/// The undefined bits of registers and memory, as recorded by an observer.
 ///
-/// Instructions that deal values out among the lanes of a warp (`ldmatrix`, `wmma.load` and their like) and products of
-/// matrices carry them along: they ask for those of what they read, and tell those of what they have written.
+/// Instructions that redistribute values among the lanes of a warp (`ldmatrix`, `wmma.load` and the like) and matrix
+/// products propagate them: they query the bits of what they read, and set those of what they have written.
 pub trait Undefined {
     /// Whether some register of the warp has undefined bits.
     fn has_some(&self, warp: u32) -> bool;
 
-    /// Those of a register, lane by lane.
+    /// The bits of a register, lane by lane.
     fn of_register(&self, warp: u32, register: Register) -> [u64; 32];
 
-    /// Those of a register that was written in `at.lanes`.
+    /// Sets the bits of a register written in `at.lanes`.
     fn set_register(&mut self, at: At, register: Register, undefined: &[u64; 32]);
 
-    /// Those of at most 16 bytes of memory.
+    /// The bits of up to 16 bytes of memory.
     fn of_memory(&mut self, space: MemorySpace, address: u64, bytes: u32) -> u128;
 
-    /// Those of at most 16 bytes that were written.
+    /// Sets the bits of up to 16 bytes written.
     fn set_memory(&mut self, space: MemorySpace, address: u64, bytes: u32, undefined: u128);
 
-    /// A register is an address in `at.lanes`, or describes where a matrix lies.
+    /// A register is used as an address in `at.lanes`, or describes a matrix's location.
     fn is_address(&mut self, at: At, register: Register);
 }
 
@@ -387,95 +384,69 @@ pub enum AsyncEvent<'a> {
         shared: &'a [u64; 32],
         /// Source addresses.
         global: &'a [u64; 32],
-        /// Bytes a lane.
+        /// Bytes per lane.
         bytes: u32,
-        /// How many of them each lane reads; zeros take the place of the rest.
+        /// How many of them each lane reads; the rest is zeros.
         read: &'a [u32; 32],
     },
     /// `cp.async.commit_group`.
     GroupCommitted,
     /// `cp.async.wait_group n`: all but the latest `pending` groups have landed for these lanes.
-    GroupsAwaited {
-        /// Groups that may still be under way.
-        pending: u32,
-    },
-    /// `cp.async.mbarrier.arrive`: the copies that the one lane of `at` has issued land in this phase of an `mbarrier`.
-    CopiesTied {
-        /// Shared address of the `mbarrier`.
-        barrier: u64,
-        /// Parity of the phase.
-        parity: bool,
-    },
-    /// A bulk copy reads or writes bytes that follow each other. Writes to shared memory are told to the block that they land
-    /// in, by the lane whose test of the `mbarrier` lands them.
+    GroupsAwaited { pending: u32 },
+    /// `cp.async.mbarrier.arrive`: the copies issued by the one lane of `at` land in this phase of an `mbarrier`.
+    CopiesTied { barrier: u64, parity: bool },
+    /// A bulk copy reads or writes consecutive bytes. Writes to shared memory are reported to the block they land in,
+    /// by the lane whose `mbarrier` test makes them land.
     Moved {
         /// Global or shared memory.
         space: MemorySpace,
-        /// Writes rather than reads.
+        /// Writes, instead of reads.
         write: bool,
-        /// What is there is changed by an operation that is atomic for each element.
+        /// Combines with what is there, atomically per element.
         reduces: bool,
-        /// The first byte.
         address: u64,
-        /// How many.
         bytes: u32,
-        /// Where in what is copied they lie, before a swizzle.
+        /// Their offset in the copied data, before swizzling.
         within: u32,
-        /// How they trade places in shared memory.
+        /// How they are permuted in shared memory.
         swizzle: Swizzle,
     },
-    /// The one lane of `at` issued a bulk copy out of the block's shared memory, whose source may be read until the lane
-    /// has waited for the copy's bulk group.
-    BulkTaken {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        bytes: u32,
-    },
+    /// The one lane of `at` issued a bulk copy out of the block's shared memory, whose source may be read until the
+    /// lane has waited for the copy's bulk group.
+    BulkTaken { address: u64, bytes: u32 },
     /// `barrier.cluster.arrive`.
-    ClusterArrive {
-        /// Parity of the phase.
-        parity: bool,
-        /// Not `.relaxed`.
-        releases: bool,
-    },
+    ClusterArrive { parity: bool, releases: bool },
     /// `barrier.cluster.wait` returned: all threads of the cluster have arrived in that phase.
-    ClusterComplete {
-        /// Parity of the phase.
-        parity: bool,
-    },
+    ClusterComplete { parity: bool },
     /// `cp.async.bulk.commit_group`.
     BulkGroupCommitted,
-    /// `cp.async.bulk.wait_group`: of all but the latest `pending` bulk groups of these lanes the sources have been read.
+    /// `cp.async.bulk.wait_group`: the sources of all but the latest `pending` bulk groups of these lanes have been
+    /// read.
     BulkGroupsAwaited {
-        /// Groups that may still be under way.
         pending: u32,
         /// Without `.read`: what they write has been written, too.
         written: bool,
     },
-    /// `fence.proxy.async`: bulk copies and `wgmma` behind it see what plain stores before it have written.
+    /// `fence.proxy.async`: later bulk copies and `wgmma` see the writes of earlier plain stores.
     ProxyFence,
-    /// A warp issued its part of `wgmma.mma_async`, which may read these pieces of shared memory, of 16 bytes each, until a
-    /// warp of the warpgroup has waited for the product's group.
+    /// A warp issued its part of `wgmma.mma_async`, which may read these 16-byte pieces of shared memory until a warp
+    /// of the warpgroup has waited for the product's group.
     ProductIssued {
         /// Offsets in the block's shared memory.
         pieces: &'a [u32],
-        /// The registers that hold the result when somebody has waited for it.
+        /// The registers that hold the result once it has been waited for.
         result: Named<'a>,
     },
     /// `wgmma.commit_group`.
     ProductsCommitted,
     /// `wgmma.wait_group`: all but the latest `pending` groups of products are done.
-    ProductsAwaited {
-        /// Groups that may still be under way.
-        pending: u32,
-    },
-    /// Lanes made an `mbarrier`.
+    ProductsAwaited { pending: u32 },
+    /// Lanes initialised an `mbarrier`.
     MbarrierMade {
         /// Shared address of each lane.
         addresses: &'a [u64; 32],
     },
-    /// Lanes asked whether a phase of an `mbarrier` is complete.
+    /// Lanes tested whether a phase of an `mbarrier` is complete.
     MbarrierAsked {
         /// Shared address of each lane.
         addresses: &'a [u64; 32],
@@ -484,7 +455,7 @@ pub enum AsyncEvent<'a> {
     MbarrierArrive {
         /// Shared address of each lane.
         addresses: &'a [u64; 32],
-        /// Parity of the phase that the lanes arrive in.
+        /// Parity of the phase in which the lanes arrive.
         parity: bool,
     },
     /// A test or wait on an `mbarrier` found the phase complete, in `at.lanes`.
@@ -494,12 +465,10 @@ pub enum AsyncEvent<'a> {
         /// Parity of the phase that is complete.
         parity: bool,
     },
-    /// A bulk copy into shared memory, of this block or of another of the cluster, was issued by the one lane of `at`;
-    /// [`AsyncEvent::Moved`] tells when it landed. A copy to several blocks is several.
+    /// The one lane of `at` issued a bulk copy into shared memory, of this block or of another one in the cluster;
+    /// [`AsyncEvent::Moved`] reports when it landed. A copy to several blocks is several events.
     BulkStarted {
-        /// The first byte.
         address: u64,
-        /// How many.
         bytes: u32,
         /// Shared address of the `mbarrier` that it completes on.
         barrier: u64,

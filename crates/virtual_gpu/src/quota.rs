@@ -1,11 +1,11 @@
-//! What the kernels of one context share: its memory, the heap of `malloc`, and the buffer of `printf`.
+//! What the kernels of one context share: its memory, the heap for `malloc`, and the buffer for `printf`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::memory::{Heap, Memory};
 
-/// What a context gives its kernels. Its heap lasts from launch to launch.
+/// A context's resources for its kernels. Its heap persists across launches.
 #[derive(Debug)]
 pub struct Quota {
     memory: Arc<Memory>,
@@ -18,7 +18,7 @@ impl Quota {
         Quota { memory, heap: Arc::new(Heap::new(heap)), printf: AtomicUsize::new(printf) }
     }
 
-    /// The device's memory as the context has it.
+    /// The device's memory as seen by the context.
     pub fn memory(&self) -> &Arc<Memory> {
         &self.memory
     }
@@ -28,12 +28,12 @@ impl Quota {
         self.heap.set_limit(bytes);
     }
 
-    /// Bytes that what kernels print may take before it is given out (`CU_LIMIT_PRINTF_FIFO_SIZE`).
+    /// How many bytes kernels may print before the output is flushed (`CU_LIMIT_PRINTF_FIFO_SIZE`).
     pub fn set_printf_limit(&self, bytes: usize) {
         self.printf.store(bytes, Ordering::Relaxed);
     }
 
-    /// Frees what `malloc` in kernels has given and `free` has not had back, as the end of a context does.
+    /// Frees what kernels have allocated with `malloc` and not freed, like the end of a context.
     pub fn clear(&self) {
         self.memory.clear_heap(&self.heap);
     }

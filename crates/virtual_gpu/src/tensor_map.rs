@@ -1,7 +1,7 @@
-//! Tensor maps: what `cuTensorMapEncodeTiled` makes and `cp.async.bulk.tensor` reads.
+//! Tensor maps: created by `cuTensorMapEncodeTiled`, read by `cp.async.bulk.tensor`.
 //!
-//! The 128 bytes of a `CUtensorMap` are opaque, and those of real drivers are documented nowhere: the layout here is our
-//! own, marked so that bytes which were never encoded are told apart.
+//! The 128 bytes of a `CUtensorMap` are opaque, and those of real drivers are not documented: the layout here is our
+//! own, with a marker so that bytes that were never encoded are recognised.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ macro_rules! numbered {
         pub enum $name { $($(#[$variant_doc])* $variant = $value,)* }
 
         impl $name {
-            /// From the driver API's number.
+            /// From its number in the driver API.
             pub fn from_number(number: u32) -> Option<Self> {
                 match number { $($value => Some(Self::$variant),)* _ => None }
             }
@@ -77,15 +77,16 @@ impl Swizzle {
         }
     }
 
-    /// Where a byte of shared memory goes: the number of its 16-byte piece within the span is combined with that of its
-    /// 128-byte line, by exclusive or.
+    /// Where a byte of shared memory goes: the number of its 16-byte piece within the span is XORed with that of its
+    /// 128-byte line.
     pub fn place(self, address: u32) -> u32 {
         let pieces = self.span().map_or(0, |span| span / 16 - 1);
         address ^ ((address >> 3) & (pieces << 4))
     }
 }
 
-/// A map, with the driver API's names. Only the first `rank` entries count; [`TensorMap::validate`] checks the rules.
+/// A map, with the driver API's names. Only the first `rank` entries are used; [`TensorMap::validate`] checks the
+/// rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap {
     /// Type of an element.
@@ -96,35 +97,35 @@ pub struct TensorMap {
     pub address: u64,
     /// Elements of each dimension, the innermost first.
     pub dims: [u64; 5],
-    /// Bytes from one index to the next, of dimensions 1 and on.
+    /// Bytes from one index to the next, for dimensions 1 and up.
     pub strides: [u64; 4],
     /// Elements of a box along each dimension.
     pub box_dims: [u32; 5],
-    /// Steps between the elements that are taken.
+    /// Steps between the elements that are copied.
     pub element_strides: [u32; 5],
     /// Permutation in shared memory.
     pub swizzle: Swizzle,
-    /// Elements outside the tensor are NaN rather than zero.
+    /// Elements outside the tensor are NaN instead of zero.
     pub nan_fill: bool,
-    /// Set for maps of `cuTensorMapEncodeIm2col`, which copy pixels rather than boxes.
+    /// For maps of `cuTensorMapEncodeIm2col`, which copy pixels instead of boxes.
     pub im2col: Option<Im2col>,
 }
 
-/// What is copied of a tensor whose innermost dimension is channels, whose outermost is images, and whose others are the
-/// pixels of an image: some pixels one after the other, as they come in a bounding box, and some channels of each.
+/// What to copy of a tensor whose innermost dimension is channels, whose outermost is images, and whose others are an
+/// image's pixels: some consecutive pixels, in the order of a bounding box, and some channels of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Im2col {
-    /// Where the bounding box starts, of the 1 to 3 dimensions of pixels.
+    /// Where the bounding box starts, in the 1 to 3 pixel dimensions.
     pub lower: [i16; 3],
     /// Where it ends, counted from the last pixel.
     pub upper: [i16; 3],
-    /// Channels that are copied.
+    /// How many channels to copy.
     pub channels: u32,
-    /// Pixels that are copied.
+    /// How many pixels to copy.
     pub pixels: u32,
 }
 
-/// A map that cannot be: `what` broke its rule.
+/// An invalid map: `what` violates its rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invalid {
     what: &'static str,
@@ -164,14 +165,14 @@ impl TensorMap {
         for &length in &self.box_dims[..rank] {
             check((1..=256).contains(&length), "a box dimension", "1 to 256", length.into())?;
         }
-        // That of the innermost dimension is ignored.
+        // The innermost dimension's is ignored.
         for &step in &self.element_strides[1..rank] {
             check((1..=8).contains(&step), "an element stride", "1 to 8", step.into())?;
         }
         self.validate_row(u64::from(self.box_dims[0]) * size)
     }
 
-    /// The rules of what lies together in shared memory.
+    /// The rules for what is contiguous in shared memory.
     fn validate_row(&self, inner: u64) -> Result<(), Invalid> {
         check(inner.is_multiple_of(16), "the box's innermost length in bytes", "a multiple of 16", inner)?;
         if let Some(span) = self.swizzle.span() {
@@ -179,7 +180,7 @@ impl TensorMap {
             check(inner <= u64::from(span), "the box's innermost length in bytes", rule, inner)?;
         }
         let fill = !self.nan_fill || self.data_type.is_float();
-        check(fill, "the fill", "zero for elements that are no floating-point numbers", 1)
+        check(fill, "the fill", "zero unless the elements are floating-point numbers", 1)
     }
 
     /// The rules of `cuTensorMapEncodeIm2col`.
@@ -234,12 +235,12 @@ impl TensorMap {
         array
     }
 
-    /// Reads the 128 bytes back; `None` if they are no map.
+    /// Decodes the 128 bytes; `None` if they are not a map.
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
         Self::from_bytes_unchecked(bytes).filter(|map| map.validate().is_ok())
     }
 
-    /// The same of a map whose parts do not fit each other yet.
+    /// The same for a map that may still be inconsistent.
     pub(crate) fn from_bytes_unchecked(bytes: &[u8; BYTES]) -> Option<Self> {
         fn take<const N: usize>(bytes: &[u8; BYTES], at: &mut usize) -> [u8; N] {
             let taken = std::array::from_fn(|i| bytes[*at + i]);
@@ -283,12 +284,12 @@ impl TensorMap {
         Some(map)
     }
 
-    /// Elements that a box has along dimension `i`.
+    /// How many elements a box has along dimension `i`.
     fn taken(&self, i: usize) -> u32 {
         if i == 0 { self.box_dims[0] } else { self.box_dims[i].div_ceil(self.element_strides[i]) }
     }
 
-    /// Bytes of a box: what a copy writes, and what its barrier counts. `u32::MAX` for a box that no memory holds.
+    /// Bytes of a box: what a copy writes, and what its barrier counts. `u32::MAX` for a box too large for any memory.
     pub fn box_bytes(&self) -> u32 {
         if let Some(im2col) = &self.im2col {
             return self.row_bytes().saturating_mul(im2col.pixels);
@@ -301,7 +302,7 @@ impl TensorMap {
         self.im2col.map_or(self.box_dims[0], |im2col| im2col.channels) * self.data_type.size()
     }
 
-    /// The rows of the box at `coordinates`, in the order in which they lie in shared memory.
+    /// The rows of the box at `coordinates`, in their order in shared memory.
     pub fn rows(&self, coordinates: [i32; 5]) -> impl Iterator<Item = BoxRow> + '_ {
         let size = i64::from(self.data_type.size());
         let first = i64::from(coordinates[0]);
@@ -328,7 +329,7 @@ impl TensorMap {
         })
     }
 
-    /// The bounding box that copies of pixels start in, of each dimension of pixels: first and last.
+    /// The bounding box in which copies of pixels start, for each pixel dimension: first and last.
     pub fn bounds(&self, im2col: &Im2col) -> impl Iterator<Item = (i64, i64)> + '_ {
         let corners = im2col.lower.into_iter().zip(im2col.upper);
         let pixels = (self.rank as usize).saturating_sub(2).min(3);
@@ -339,8 +340,8 @@ impl TensorMap {
             .map(|(&length, (lower, upper))| (i64::from(lower), length as i64 - 1 + i64::from(upper)))
     }
 
-    /// The channels of the pixels from `coordinates` on, in the order in which they lie in shared memory. Each pixel lies
-    /// `offsets` beyond the one that the walk through the bounding box comes to.
+    /// The channels of the pixels from `coordinates` on, in their order in shared memory. Each pixel is `offsets`
+    /// beyond the one that the walk through the bounding box reaches.
     pub fn pixels(&self, im2col: Im2col, coordinates: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
         let rank = self.rank as usize;
         let size = i64::from(self.data_type.size());
@@ -379,7 +380,7 @@ impl TensorMap {
         rows
     }
 
-    /// What a byte outside the tensor holds, by its offset in a row.
+    /// The value of a byte outside the tensor, by its offset in a row.
     pub fn fill_byte(&self, offset: u32) -> u8 {
         if !self.nan_fill {
             return 0;
@@ -389,16 +390,16 @@ impl TensorMap {
     }
 }
 
-/// A row of a box: what of it lies in the tensor.
+/// A row of a box, and which part of it is in the tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoxRow {
-    /// Offset of the row in the box, before its permutation.
+    /// The row's offset in the box, before swizzling.
     pub shared: u32,
     /// Address of the first byte inside the tensor.
     pub global: u64,
-    /// Bytes of the row before it.
+    /// How many bytes of the row come before it.
     pub skip: u32,
-    /// Bytes inside the tensor; 0 if the row lies outside.
+    /// How many bytes are inside the tensor; 0 if the row is outside.
     pub bytes: u32,
 }
 
@@ -422,7 +423,7 @@ mod tests {
         }
     }
 
-    /// The pixels of a 3×3 filter's middle column over an image of 4×3 with a border of one: by hand.
+    /// The pixels of a 3×3 filter's middle column over a 4×3 image with a border of one: by hand.
     #[test]
     fn pixels_walk_through_the_bounding_box() {
         let im2col = Im2col { lower: [-1, -1, 0], upper: [-1, -1, 0], channels: 4, pixels: 6 };
@@ -447,7 +448,7 @@ mod tests {
         for (row, (w, h, n)) in rows.iter().zip(expected) {
             assert_eq!((row.global, row.bytes), (place(w, h, n) as u64, 16), "{w} {h} {n}");
         }
-        // Above the image and behind the last one there is nothing.
+        // Above the image and after the last one there is nothing.
         let rows = map.pixels(im2col, [0, 1, -1, 1, 0], [0, 0, 0]);
         assert_eq!(rows.iter().map(|row| row.bytes).collect::<Vec<_>>(), [0, 0, 0, 16, 16, 16]);
         let rows = map.pixels(im2col, [0, 1, 1, 1, 0], [0, 0, 0]);
@@ -502,7 +503,7 @@ mod tests {
         // Four elements before the tensor, one row above it.
         assert_eq!(rows(-4, -1)[0].bytes, 0);
         assert_eq!(rows(-4, -1)[1], row(32, 0x1000, 8, 24));
-        // Over the right and lower edge.
+        // Beyond the right and lower edge.
         assert_eq!(rows(32, 4)[0], row(0, 0x1000 + 64 + 384, 0, 16));
         assert_eq!(rows(32, 4)[1].bytes, 0);
         assert!(rows(40, 0).iter().all(|row| row.bytes == 0));
@@ -524,7 +525,7 @@ mod tests {
         assert_eq!(rows, [1, 3]);
     }
 
-    /// The pattern of the programming guide's pictures: in each 128-byte line, the piece's number is combined with the
+    /// The pattern in the programming guide's pictures: in each 128-byte line, the piece's number is combined with the
     /// line's number modulo the pieces of the span.
     #[test]
     fn swizzles() {

@@ -30,7 +30,7 @@ fn params(kernel: &Kernel, pointers: &[u64], numbers: &[i32]) -> Vec<u8> {
     block
 }
 
-/// Small whole numbers: their sums of products are exact in any order.
+/// Small integers: sums of their products are exact in any order.
 fn pattern(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7919 + seed * 104_729) % 17) as f32 - 8.0).collect()
 }

@@ -1,4 +1,4 @@
-//! Damaged programs: each is refused or runs to an end, and none takes the process with it.
+//! Damaged programs: each is refused or runs to an end, and none brings the process down.
 
 mod damage;
 mod fixture;
@@ -7,7 +7,7 @@ use damage::{Random, damage, programs};
 use gpu_model::chips;
 use virtual_gpu::{Gpu, Launch, Options};
 
-/// Loads a program and runs its kernels, if it comes so far. True if some kernel was launched.
+/// Loads a program and runs its kernels, if it gets that far. True if any kernel was launched.
 fn attempt(text: &str) -> bool {
     let options = Options { threads: 1, watchdog: Some(20_000), stack_limit: 16 << 10, ..Options::default() };
     let gpu = Gpu::with_options(&chips::H200, options);
@@ -28,7 +28,7 @@ fn attempt(text: &str) -> bool {
 
 #[test]
 fn damaged_programs_are_refused_or_end() {
-    // More with `HOSTILE=100000`, other ones with `HOSTILE_SEED`; those that fail stay in `HOSTILE_KEEP`.
+    // `HOSTILE=100000` runs more, `HOSTILE_SEED` others; `HOSTILE_KEEP` keeps those that fail.
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
     let count = number("HOSTILE").unwrap_or(600);
     let seed = number("HOSTILE_SEED").unwrap_or(1);

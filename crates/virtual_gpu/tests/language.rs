@@ -1,4 +1,5 @@
-//! What ordinary CUDA C++ asks of the executor (`tests/ptx/language.cu`): calls, recursion, tables, spaces, the heap.
+//! What ordinary CUDA C++ needs from the executor (`tests/ptx/language.cu`): calls, recursion, tables, spaces, the
+//! heap.
 
 mod harness;
 
@@ -34,7 +35,7 @@ fn structs_are_passed_and_returned_by_value() {
     }
 }
 
-/// What nvcc makes of C's `...`: the rest of the arguments as an array whose length each call gives.
+/// How nvcc compiles C's `...`: the remaining arguments as an array whose length each call gives.
 #[test]
 fn functions_that_take_any_number_of_arguments() {
     let device = Device::new(
@@ -234,7 +235,7 @@ fn bit_instructions() {
 
 #[test]
 fn printing_runs() {
-    // The text itself goes to the process's standard output; the formatting has tests of its own.
+    // The text itself goes to the process's standard output; other tests cover the formatting.
     Device::new(PTX).launch("print", Launch::new(2, 32), &[Arg::Int(5)]);
 }
 

@@ -1,4 +1,4 @@
-//! PTX that asks for too much, or means nothing: refused or faulted, never a panic, a hang or runaway memory.
+//! PTX that asks for too much, or makes no sense: refused or faulted, never a panic, a hang or runaway memory.
 
 mod harness;
 
@@ -75,7 +75,7 @@ fn too_many_registers_and_too_much_memory_are_refused() {
     ] {
         refusal(&format!(".version 8.0\n.target sm_75\n.address_size 64\n{declaration}\n"));
     }
-    // Memory that nobody touches costs nothing.
+    // Untouched memory costs nothing.
     let text = ".version 8.0\n.target sm_75\n.address_size 64\n.global .b8 a[60000000000] = {1};\n";
     gpu().load(text).unwrap();
 }
@@ -127,8 +127,8 @@ fn endless_recursion_overflows_the_stack() {
     }
 }
 
-/// Eight threads that go eight ways through a large function, which calls itself: each keeps thousands of values over the
-/// calls, and a few kB of local memory, as arithmetic on elliptic curves does. No table of the warp's may be too small.
+/// Eight threads take eight paths through a large function that calls itself: each keeps thousands of values across the
+/// calls, and a few kB of local memory, like arithmetic on elliptic curves. None of the warp's tables may be too small.
 #[test]
 fn ways_through_large_functions_have_room() {
     const VALUES: u32 = 6000;
@@ -164,7 +164,7 @@ fn ways_through_large_functions_have_room() {
     assert_eq!(device.download::<u32>(out, 8), expected);
 }
 
-/// Counts in the byte at `p` as compilers do it, by compare-and-swap of the word around it.
+/// Counts in the byte at `p` as compilers do it: with a compare-and-swap of the word around it.
 const COUNT_IN_A_BYTE: &str = ".reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n.reg .pred %q;\n\
     ld.param.u64 %rd0, [p];\nand.b64 %rd1, %rd0, -4;\ncvt.u32.u64 %r0, %rd0;\nand.b32 %r0, %r0, 3;\nshl.b32 %r0, %r0, 3;\n\
     mov.b32 %r1, 255;\nshl.b32 %r1, %r1, %r0;\nnot.b32 %r2, %r1;\nmov.b32 %r3, 1;\nshl.b32 %r3, %r3, %r0;\n\
@@ -182,7 +182,7 @@ fn atomic_bytes_may_end_an_allocation() {
         assert_eq!(after[size - 1], 9 + 192);
         assert!(after[..size - 1].iter().all(|byte| *byte == 9));
     }
-    // A word that only is loaded, or begins behind the end, is as wrong as ever.
+    // A word that is only loaded, or starts past the end, is still an error.
     let bytes = device.upload(&[0u8; 5]);
     assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 8)]).is_err());
     let device = Device::new(&kernel(
@@ -192,7 +192,7 @@ fn atomic_bytes_may_end_an_allocation() {
     assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 4)]).is_err());
 }
 
-/// Runs a body with a buffer of 64 bytes as its parameter and gives the fault.
+/// Runs a body with a 64-byte buffer as its parameter and returns the fault.
 fn fault(body: &str) -> virtual_gpu::Fault {
     let device = Device::new(&kernel(body));
     let buffer = device.upload(&[0u64; 8]);
@@ -264,7 +264,7 @@ fn endless_loops_meet_the_watchdog() {
     }
 }
 
-/// More blocks than anyone could count one by one: a fault in the first ends the launch, and so does the watchdog.
+/// Too many blocks to count one by one: a fault in the first ends the launch, and so does the watchdog.
 #[test]
 fn the_largest_grid_ends_with_its_first_fault() {
     let grid = (2_147_483_647, 65_535, 65_535);
@@ -278,8 +278,8 @@ fn the_largest_grid_ends_with_its_first_fault() {
     }
 }
 
-/// ptxas gives blocks shared memory in pieces of 128 bytes, which a tensor map fills: hardware tells no access that stays
-/// in the piece of a smaller variable.
+/// ptxas allocates a block's shared memory in units of 128 bytes, which a tensor map fills: hardware does not notice an
+/// access that leaves a smaller variable but stays in the unit.
 #[test]
 fn a_tensor_map_may_begin_in_a_smaller_variable() {
     let replace = |offset: u32| {

@@ -3,8 +3,8 @@
 use gpu_model::chips::H200;
 use virtual_gpu::Gpu;
 
-/// Each line of the program, and what is shown of it: rows are given in the order of the first mention, to what is read before what
-/// is written, constants among it, and two for 64 bits.
+/// Each line of the program, and how it is printed: rows are numbered in order of first mention, what is read before
+/// what is written, including constants, and two for 64 bits.
 const LINES: &[(&str, &str)] = &[
     ("ld.param.u64 %p, [out];", "ld.param.u64 %rd0, [param+0]"),
     ("mov.u32 %a, %tid.x;", "mov.u32 %r3, Tid(0)"),

@@ -1,4 +1,4 @@
-//! How much work it is to load a module: in proportion to its text, whatever its shape.
+//! How much work it is to load a module: proportional to its text, whatever its shape.
 //!
 //! `cargo test --release -p virtual_gpu --test load -- --ignored --nocapture` loads each shape with 100,000 instructions
 //! and prints how long it took.
@@ -15,7 +15,7 @@ use virtual_gpu::{Gpu, Launch};
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 const SHARED: &str = ".shared .align 4 .b8 s[4096];\n";
 
-/// A module with one kernel of that body, behind declarations of the module.
+/// A module with one kernel with this body, after module declarations.
 fn kernel(module: &str, body: &str) -> String {
     format!("{HEAD}{module}.visible .entry k(.param .u64 p)\n{{\n{body}ret;\n}}\n")
 }
@@ -29,7 +29,7 @@ fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// A shape of program: its name, and how it is made with about `n` instructions.
+/// A shape of program: its name, and how to make one with about `n` instructions.
 type Shape = (&'static str, fn(usize) -> String);
 
 const SHAPES: &[Shape] = &[
@@ -80,7 +80,7 @@ const SHAPES: &[Shape] = &[
         kernel("", &format!("{head}{opens}{closes}"))
     }),
     ("registers handed on around a loop", |n| {
-        // What is known of the first travels through all others, one a turn of the loop.
+        // What is known about the first propagates through all the others, one per iteration.
         let moves = lines(n, |i| format!("mov.u64 %r{}, %r{};", i, i + 1));
         let head = format!(
             ".reg .b64 %r<100002>;\n.reg .pred %q;\nmov.u64 %r{n}, s;\nsetp.eq.u64 %q, %r{n}, 0;\nL:\n"
@@ -178,7 +178,7 @@ fn load(text: &str) -> virtual_gpu::Module {
     Gpu::new(&H200).load(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Each shape at two sizes: analyses look at each operation a few times, whatever the shape.
+/// Each shape at two sizes: analyses examine each operation a few times, whatever the shape.
 #[test]
 fn the_work_of_loading_grows_as_the_program() {
     for (name, make) in SHAPES {
@@ -202,7 +202,7 @@ fn times_of_large_modules() {
     }
 }
 
-/// `&s[i] - s`, as C++'s pointers and Rust's `offset_from` make it, in a loop that feeds it back.
+/// `&s[i] - s`, as C++'s pointers and Rust's `offset_from` compute it, in a loop that feeds it back.
 #[test]
 fn differences_of_addresses_in_one_shared_variable_load() {
     let text = kernel(
@@ -215,7 +215,7 @@ fn differences_of_addresses_in_one_shared_variable_load() {
     let result = device.upload(&[0u64]);
     device.launch("k", Launch::new(1, 1), &[Arg::Pointer(result)]);
     assert_eq!(device.download::<u64>(result, 1), [120]);
-    // A sum of the variable's address and a number is still known to be in the variable.
+    // A sum of the variable's address and a number is still known to point into the variable.
     let code = device.module.code();
     let store = (0..code.len() as u32).rev().find(|&pc| code.opcode(pc).is_some_and(|op| op.name == "st"));
     assert_eq!(code.shared_of(store.unwrap()), Some(0));

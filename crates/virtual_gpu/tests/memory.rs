@@ -1,4 +1,4 @@
-//! Memory that goes while it is used, that comes and goes in kernels, that lies in several mappings, or that nobody touches.
+//! Memory that is freed while in use, allocated and freed in kernels, spread over several mappings, or never touched.
 
 mod harness;
 
@@ -11,7 +11,7 @@ use virtual_gpu::{Error, FaultKind, Gpu, Launch, Options};
 
 const PAGE: u64 = 2 << 20;
 
-/// A kernel of that body with two parameters, for the newest PTX of an H200.
+/// A kernel with this body and two parameters, for the newest PTX of an H200.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.3\n.target sm_90a\n.address_size 64\n\
@@ -33,8 +33,8 @@ fn free(pointer: &str) -> String {
     format!("{{ .param .b64 n; st.param.b64 [n], {pointer}; call free, (n); }}\n")
 }
 
-/// Blocks that put new memory in the place of old and free that, while others store to what they find there. The program is
-/// wrong, and most often ends with a fault; whatever comes of it, the host's own memory is not touched.
+/// Blocks that replace memory with new memory and free the old, while others store to what they find there. The program
+/// is wrong, and mostly ends with a fault; whatever happens, the host's own memory is not touched.
 #[test]
 fn a_store_to_what_another_block_frees_does_no_harm() {
     let body = format!(
@@ -68,7 +68,7 @@ fn a_store_to_what_another_block_frees_does_no_harm() {
     }
 }
 
-/// Takes `b` bytes and notes their address at `a`; with none, frees what is noted there.
+/// Allocates `b` bytes and stores their address at `a`; with none, frees the address stored there.
 fn heap_device(options: Options) -> Device {
     let body = format!(
         "setp.eq.u64 %p0, %rd1, 0; @%p0 bra back;\n{}st.global.u64 [%rd0], %rd3; ret;\n\
@@ -90,7 +90,7 @@ fn the_heap_lasts_from_launch_to_launch() {
     for round in 0..50 {
         let address = one(5 << 20);
         assert_ne!(address, 0, "round {round}");
-        // The limit of 8 MiB is one of all launches.
+        // The limit of 8 MiB spans all launches.
         assert_eq!(one(5 << 20), 0, "round {round}");
         device.gpu.memory().write(place, &address.to_le_bytes()).unwrap();
         one(0);
@@ -118,18 +118,18 @@ fn resident() -> u64 {
 #[test]
 fn what_nobody_touches_costs_nothing() {
     let gpu = Gpu::new(&H200);
-    // So that the allocator has memory that it would have to clear.
+    // So that the allocator has memory it would have to clear.
     drop((0..200).map(|_| vec![1u8; 1 << 20]).collect::<Vec<_>>());
     let before = resident();
     for (count, bytes) in [(200, 8 << 20), (100, 1 << 20), (2000, 64 << 10), (5000, 8 << 10), (4, 20 << 30)] {
         (0..count).for_each(|_| assert_ne!(gpu.memory().alloc(bytes).unwrap(), 0));
     }
-    // Tests beside this one take some, too.
+    // Tests running at the same time use some, too.
     let grown = resident().saturating_sub(before);
     assert!(grown < 200 << 20, "{} MiB", grown >> 20);
 }
 
-/// A format that makes nothing of much text takes the time of many operations, so that the watchdog ends it.
+/// A format that produces nothing from much text takes as long as many operations, so that the watchdog ends it.
 #[test]
 fn printing_counts_for_the_watchdog() {
     let text: String = "%.0s".repeat(10_000);
@@ -175,7 +175,7 @@ fn shared_memory_ends_where_its_last_piece_ends() {
     assert_eq!(access(256).unwrap_err().cuda_code(), 700);
 }
 
-/// Addresses of two mappings one behind the other, of so many pages each, and a hole behind them.
+/// The addresses of two adjacent mappings with this many pages each, followed by a hole.
 fn two_mappings(gpu: &Gpu, pages: [u64; 2]) -> u64 {
     let memory = gpu.memory();
     let at = memory.reserve((pages[0] + pages[1] + 1) * PAGE, PAGE).unwrap();
@@ -228,7 +228,7 @@ fn a_texture_lies_in_two_mappings_of_more_than_4_gib() {
     };
     bind(image);
     assert_eq!(fetch(&places).unwrap(), places.map(|[x, y]| [y + 3, x + 1]));
-    // What is mapped no more, and what never was, is missing when it is read; the rest is there.
+    // What is no longer mapped, and what never was, is missing when it is read; the rest is there.
     bind(Image { height: height + 1, ..image });
     assert_eq!(fetch(&places[..4]).unwrap()[3], [4102, 6]);
     assert_eq!(fetch(&[[0, height]]).unwrap_err().cuda_code(), 700);

@@ -1,11 +1,11 @@
-//! `multimem`: a multicast address stands for what is bound there, and for nothing else.
+//! `multimem`: a multicast address stands for the memory bound there, and for nothing else.
 
 use bytemuck::Pod;
 use gpu_model::chips::B200;
 use virtual_gpu::memory::Multicast;
 use virtual_gpu::{Error, Gpu, Launch, Options};
 
-/// Somewhere that nothing else lies.
+/// An address where nothing else is.
 const TEAM: u64 = 0xC000_0000_0000;
 const BYTES: u64 = 4096;
 
@@ -117,7 +117,7 @@ fn bulk_copies_end_at_the_replica() {
     assert_eq!(team.get::<u32, 13>(), [1, 2, 3, 4, 100, 2, 100, 100, 101, 102, 103, 104, 100]);
 }
 
-/// What looks alike and is none: asynchronous stores to ordinary memory, which need not be awaited.
+/// Looks alike but is not: asynchronous stores to ordinary memory, which need not be waited for.
 #[test]
 fn asynchronous_stores_to_ordinary_memory() {
     let team = Team::new();
@@ -135,7 +135,7 @@ fn asynchronous_stores_to_ordinary_memory() {
 fn other_addresses_and_other_instructions_are_told() {
     let team = Team::new();
     for (address, body, parts) in [
-        (team.replica, "multimem.st.u32 [%m], 1;", ["multimem global store", "no multicast address"]),
+        (team.replica, "multimem.st.u32 [%m], 1;", ["multimem global store", "not a multicast address"]),
         (team.replica, "multimem.ld_reduce.add.u32 %r1, [%m];", ["multimem global load", "cuMemMap"]),
         (TEAM, "ld.global.u32 %r1, [%m];", ["global load", "only multimem may access"]),
         (TEAM, "st.u32 [%m], %r1;", ["global store", "a multicast address"]),
@@ -156,7 +156,7 @@ fn other_addresses_and_other_instructions_are_told() {
     assert!(team.gpu.memory().write(TEAM, &[1]).is_err());
 }
 
-/// Each was put to ptxas of CUDA 13.5.
+/// Each was tried with ptxas of CUDA 13.5.
 #[test]
 fn forms_that_are_refused() {
     let team = Team::new();

@@ -97,7 +97,7 @@ fn lines_carry_the_counts_of_their_instructions() {
     assert!(profile.lines.iter().all(|line| line.file.ends_with("transpose.rs")));
     assert_eq!(profile.lines[2].work.counters.shared_load, profile.counters.shared_load);
     assert_eq!(profile.lines[2].work.counters.global_load, Default::default());
-    // Rows of 32 words: down a column, lanes are 128 bytes apart.
+    // Rows of 32 words: in a column, lanes are 128 bytes apart.
     assert_eq!(profile.lines[2].work.shared_strides.only(), Some(128));
     assert_eq!(profile.lines[0].work.distinct, Distinct { by_block: 64 * 64 * 4, by_launch: 64 * 64 * 4 });
     // One multiply-add for each of 64² elements.
@@ -106,13 +106,13 @@ fn lines_carry_the_counts_of_their_instructions() {
     // Four blocks of eight warps: 9 instructions, 4 rounds of 14, 2 between, 4 rounds of 15, 1 at the end.
     assert_eq!(profile.warp_instructions, 4 * 8 * (9 + 4 * 14 + 2 + 4 * 15 + 1));
     assert_eq!(profile.lane_instructions, 32 * profile.warp_instructions);
-    // What comes before the first line is told with it, what follows a line's start with that line.
+    // What comes before the first line counts for it, what follows a line's start for that line.
     let by_line: Vec<u64> = profile.lines.iter().map(|line| line.work.warp_instructions / (4 * 8)).collect();
     assert_eq!(by_line, [9 + 4 * 10, 4 * 4 + 2 + 4 * 4, 4 * 7, 4 * 4 + 1]);
 }
 
-/// Three blocks of two warps: each thread reads what the launch shares, then its block's own part twice, all from one line;
-/// half of the lanes once more, from the next.
+/// Three blocks of two warps: each thread reads data shared by the whole launch, then its block's own part twice, all
+/// from one line; half of the lanes read once more, from the next line.
 #[test]
 fn what_is_read_again_is_told_from_what_is_distinct() {
     let gpu = Gpu::with_options(&gpu_model::chips::H200, Options { threads: 2, ..Options::default() });
@@ -147,7 +147,7 @@ fn what_is_read_again_is_told_from_what_is_distinct() {
     // Both lines read the same.
     assert_eq!(profile.distinct, first.work.distinct);
     assert_eq!(first.work.active_lanes(), Some(32.0));
-    // A load by every second lane, and the end of all.
+    // A load by every second lane, and the end for all of them.
     assert_eq!(second.work.active_lanes(), Some(24.0));
     // The first reads 1 + 4 + 4 sectors of 32 bytes in each warp.
     assert_eq!(first.work.fetches(), Some((6 * 9 * 32) as f64 / 780.0));
@@ -180,7 +180,8 @@ fn instructions_are_counted_by_the_memory_that_they_reach() {
     let mut profiler = Profiler::new();
     let kernel = module.kernel("reach").unwrap();
     gpu.launch(&kernel, &Launch::new(3, 64), &params, &mut profiler).unwrap();
-    // Three blocks of two warps each. A load of two words is one instruction; one that names no space reached the stack.
+    // Three blocks of two warps each. A load of two words is one instruction; one that names no space reached the
+    // stack.
     let expected = BySpace { parameter: 12, local: 12, shared: 18, global: 6, constant: 6 };
     assert_eq!(profiler.finish().memory_instructions, expected);
 }
@@ -202,7 +203,7 @@ fn what_has_no_rule_is_listed() {
                 ld.b32 %r, [%d];
                 red.global.add.u32 [%d], 1;
                 red.global.add.noftz.f16 [%d], %h;
-                // Every second word: the places in the second line are those in the first.
+                // Every second word: 8 sectors instead of 4.
                 mov.u32 %r, %laneid; mul.lo.u32 %r, %r, 8; cvt.u64.u32 %a, %r; add.u64 %a, %a, %d;
                 red.global.add.u32 [%a], 1;
                 atom.global.cas.b64 %d, [%d], 0, 1;
@@ -261,7 +262,7 @@ fn each_family_of_shared_memory_has_its_rule() {
         profiler.finish().counters
     };
     let shared = |c: SharedCounters| (c.wavefronts, c.ideal_wavefronts, c.bank_conflicts);
-    // Lanes that add to one word come one after the other, unless the chip only has to count them.
+    // Lanes that add to one word are serialised, unless the chip only has to count them.
     let atomic = |text: &str| shared(counters(text).shared_atomic);
     assert_eq!(atomic("atom.shared.add.u32 %r4, [%r1], %r0;"), (32, 1, 31));
     assert_eq!(atomic("red.shared.add.u32 [%r1], %r0;"), (32, 1, 31));
@@ -275,21 +276,21 @@ fn each_family_of_shared_memory_has_its_rule() {
     let matrix = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}";
     assert_eq!(load(&format!("{matrix}, [%r3];")), (4, 4, 0));
     assert_eq!(load(&format!("{matrix}, [%r2];")), (32, 4, 28));
-    // An instruction without a space is counted where it goes: here the lower lanes to shared, the upper to global.
+    // An instruction without a space counts where it goes: here the lower lanes to shared, the upper to global memory.
     let both = counters(
         "cvt.u64.u32 %d2, %r3; cvta.shared.u64 %d2, %d2; setp.lt.u32 %p, %r0, 16; selp.b64 %d3, %d2, %d1, %p;
         ld.b32 %r4, [%d3];",
     );
     assert_eq!(shared(both.shared_load), (2, 1, 1));
     assert_eq!((both.global_load.requests, both.global_load.sectors), (1, 8));
-    // Lanes that share their 16 bytes are served by halves of the warp, and by quarters if no space is named.
+    // Lanes that share their 16 bytes are served by halves of the warp, or by quarters if no space is named.
     assert_eq!(load("ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r1];"), (2, 2, 0));
     let generic = "cvt.u64.u32 %d2, %r1; cvta.shared.u64 %d2, %d2; ld.v4.b32 {%r4, %r5, %r6, %r7}, [%d2];";
     assert_eq!(load(generic), (4, 4, 0));
     // An asynchronous copy reads like a load.
     let copy = counters("cp.async.ca.shared.global [%r3], [%d1], 16; cp.async.wait_all;");
     assert_eq!((copy.global_load.requests, copy.global_load.sectors, copy.global_load.bytes), (1, 16, 512));
-    // It is one, however much of its 16 bytes each lane reads; who reads nothing has no part in it.
+    // It counts as one, however many of its 16 bytes each lane reads; lanes that read nothing take no part.
     let copy =
         counters("and.b32 %r4, %r0, 12; cp.async.ca.shared.global [%r3], [%d1], 16, %r4; cp.async.wait_all;");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Modules that are wrong in one way each: refused when they are loaded, with a message that says what, in bounded time
-//! and memory. `hostile.rs` damages programs at random.
+//! Modules that are wrong in one way each: refused at load, with a message that says what is wrong, in bounded time and
+//! memory. `hostile.rs` damages programs at random.
 
 use gpu_model::chips;
 use virtual_gpu::{Error, Gpu, Options};
@@ -9,7 +9,7 @@ fn load(text: &str) -> Result<(), Error> {
     gpu.load(text).map(|_| ())
 }
 
-/// A module of declarations and a kernel's body.
+/// A module with declarations and a kernel body.
 fn module(outer: &str, body: &str) -> String {
     format!(
         ".version 8.5\n.target sm_90\n.address_size 64\n{outer}\n.visible .entry k(.param .u64 p) {{\n\
@@ -17,7 +17,7 @@ fn module(outer: &str, body: &str) -> String {
     )
 }
 
-/// What the loader says of declarations and a body, which it must refuse.
+/// The loader's message for declarations and a body, which it must refuse.
 fn refusal(outer: &str, body: &str) -> String {
     match load(&module(outer, body)) {
         Ok(()) => panic!("accepted: {outer} {body}"),
@@ -55,7 +55,7 @@ fn sizes_and_alignments() {
         let text = load(&kernel(head)).unwrap_err().to_string();
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
-    // Numbers that only look frightening.
+    // Numbers that only look dangerous.
     load(&kernel(") .maxntid 4294967295, 4294967295, 4294967295")).unwrap();
     load(&module("", ".reg .b32 %z<4294967295>; mov.u32 %z4294967294, 1;")).unwrap();
 }
@@ -80,7 +80,7 @@ fn names() {
         let text = refusal(outer, body);
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
-    // The same names in scopes of their own, and a declaration before the definition, are what compilers write.
+    // Compilers do write the same names in separate scopes, and a declaration before the definition.
     load(&module("", "{ .reg .b32 t; L: mov.u32 t, 1; } { .reg .b64 t; L: mov.u64 t, 1; }")).unwrap();
     load(&module(".extern .global .b32 x; .global .b32 x; .func f(); .func f() { ret; }", "call f, ();"))
         .unwrap();
@@ -152,8 +152,7 @@ fn types_and_forms() {
     }
 }
 
-/// Each is refused by ptxas too: the module says PTX 8.5 and sm_90.
-/// As `ptxas` 13.5 takes and refuses them.
+/// Each is refused by `ptxas` 13.5, too; the module has PTX 8.5 and sm_90.
 #[test]
 fn what_registers_hold() {
     let registers = ".reg .b16 %h<4>; .reg .u16 %uh<4>; .reg .f16 %fh<4>; .reg .u32 %u<4>; .reg .u64 %ud<4>; \
@@ -204,7 +203,7 @@ fn what_is_newer_than_the_module() {
     load(&old(".version 7.8\n.target sm_90")).unwrap();
 }
 
-/// What is known and not executed is refused by what it is, with what to do instead.
+/// Known instructions that are not executed are refused by name, with an alternative.
 #[test]
 fn what_is_not_executed() {
     for (outer, body, parts) in [
@@ -267,7 +266,7 @@ fn depth_and_length() {
     load(&module("", &"add.u32 %r1, %r1, 1;\n".repeat(200_000))).unwrap();
 }
 
-/// Kernels that each reach many functions: once the time for this grew with the cube of the text.
+/// Kernels that each reach many functions: this once took time cubic in the length of the text.
 #[test]
 fn many_kernels_and_many_functions() {
     let call = |i: u32| if i == 0 { String::new() } else { format!("call f{}, ();", i - 1) };
@@ -285,7 +284,7 @@ fn headers() {
     let narrow = "// made by hand\n.version 8.5\n.target sm_90\n.address_size 32\n";
     let refused = load(narrow).unwrap_err().to_string();
     assert!(refused.contains("line 4") && refused.contains("64 bits"), "{refused}");
-    // ptxas takes a module that does not say for one of the host's size.
+    // ptxas takes a module without an address size for one of the host's size.
     load(".version 8.5\n.target sm_90\n.visible .entry k(.param .u64 p) { ret; }").unwrap();
     let text = ".version 8.5\n.target sm_9999999999\n.address_size 64\n";
     assert!(matches!(load(text), Err(Error::Target { .. })));
@@ -296,7 +295,7 @@ fn headers() {
     }
 }
 
-/// What ptxas takes and CUDA gives no meaning: the message says why, and what to do.
+/// What ptxas accepts but CUDA gives no meaning: the message says why, and what to do instead.
 #[test]
 fn textures_that_cuda_does_not_make() {
     for (body, part) in [

@@ -5,7 +5,7 @@ mod harness;
 use harness::{Arg, Device};
 use virtual_gpu::{Launch, Options};
 
-/// Each warp draws a number and writes who it is under it: the result is the order in which the warps came.
+/// Each warp draws a number and stores its own at that index: the result is the order in which the warps came.
 const TICKETS: &str = "
 .version 8.0
 .target sm_75

@@ -1,11 +1,12 @@
-//! Sums of a register and a number as operands, and elements of arrays: their values.
+//! Sums of a register and a number as operands, and array elements: their values.
 
 mod harness;
 
 use harness::{Arg, Device};
 use virtual_gpu::Launch;
 
-/// Runs a body of one thread that stores to `%out`, and gives the 32-bit words it stored. `%two` holds 2 and `%far` 2^40.
+/// Runs a one-thread body that stores to `%out`, and returns the 32-bit words it stored. `%two` holds 2 and `%far`
+/// 2^40.
 fn run(body: &str, words: usize) -> Vec<u32> {
     let device = Device::new(&format!(
         ".version 8.5\n.target sm_90\n.address_size 64\n\
@@ -43,7 +44,7 @@ fn a_register_and_a_number() {
         ("mad.lo.u32 %r1, %two+1, %two, %two+4;", 12),
         ("sub.u32 %r1, %two, %two+7;", 7u32.wrapping_neg()),
         ("mov.u32 %r1, %two; mov.u32 %r1, %r1+1; mov.u32 %r1, %r1+1;", 4),
-        // The same sum of another value.
+        // The same sum for another value.
         ("mov.u32 %r1, 5; add.u32 %r2, %r1+1, 0; mov.u32 %r1, 7; add.u32 %r1, %r1+1, %r2;", 14),
         ("setp.eq.u32 %p1, %two+1, 3; selp.u32 %r1, %two+7, %two+1, %p1;", 9),
         ("mov.u64 %rd1, %far+3; cvt.u32.u64 %r1, %rd1;", 3),
@@ -63,7 +64,7 @@ fn a_register_and_a_number() {
     }
 }
 
-/// An index counts elements, and 32 bits of it.
+/// An index counts elements, with 32 bits.
 #[test]
 fn elements_of_arrays() {
     for (body, expected) in [
@@ -77,7 +78,7 @@ fn elements_of_arrays() {
         ("ld.global.u32 %r1, words[%laneid];", 10),
         ("ld.const.u64 %rd1, longs[%two]; cvt.u32.u64 %r1, %rd1;", 22),
         ("ld.const.u64 %rd1, longs[1]; cvt.u32.u64 %r1, %rd1;", 21),
-        // Single values, whatever the rows.
+        // Single values, whatever the number of rows.
         ("ld.global.u16 %h1, rows[%two]; cvt.u32.u16 %r1, %h1;", 32),
         ("ld.global.u16 %h1, rows[4]; cvt.u32.u16 %r1, %h1;", 34),
         ("ld.shared.u32 %r1, shared[%two];", 42),
@@ -100,7 +101,7 @@ fn elements_of_arrays() {
     }
 }
 
-/// A 16-bit index with a sign goes backwards, to a 32-bit distance that is added as it is.
+/// A signed 16-bit index goes backwards, by a 32-bit distance that is added as it is.
 #[test]
 fn an_index_with_a_sign() {
     let body = "mov.u64 %rd1, words; mov.u64 %rd2, words[%less]; sub.u64 %rd1, %rd2, %rd1; st.global.u64 [%out], %rd1;";

@@ -54,7 +54,7 @@ fn lanes_meet_again_after_they_diverged() {
         let out = device.upload(&[0i32; 32]);
         device.launch("divergent_warp_functions", Launch::new(1, 32), &[Arg::Pointer(out)]);
         let others = (0..32).filter(|i| i % 3 != 0 && i % 2 == 1).fold(0u32, |m, i| m | 1 << i) as i32;
-        // `__activemask()` in the first branch is the schedule's; whichever it is, the shuffle must meet.
+        // `__activemask()` in the first branch depends on the schedule; whatever it is, the shuffle must work.
         let found = device.download::<i32>(out, 32);
         for i in (0..32).filter(|i| i % 3 != 0) {
             assert_eq!(found[i], others.wrapping_add(31 - i as i32), "{i}");

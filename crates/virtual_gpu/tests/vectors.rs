@@ -1,11 +1,11 @@
-//! Vector registers are whole wherever they go: between functions, between registers, to and from memory.
+//! Vector registers stay intact wherever they go: between functions, between registers, to and from memory.
 
 mod harness;
 
 use harness::{Arg, Device};
 use virtual_gpu::Launch;
 
-/// Runs a body of one thread that stores to `%out`, and gives the 32-bit words it stored.
+/// Runs a one-thread body that stores to `%out`, and returns the 32-bit words it stored.
 fn run(functions: &str, body: &str, words: usize) -> Vec<u32> {
     let device = Device::new(&format!(
         ".version 8.5\n.target sm_90\n.address_size 64\n{functions}\n.visible .entry k(.param .u64 out) {{\n\
@@ -26,8 +26,8 @@ fn a_function_sums_a_vector() {
     assert_eq!(run(sum, body, 1), [3]);
 }
 
-/// Each type that a value of 16 bytes or fewer may have on either side of a call, in a register or in memory: its bytes come
-/// out of the function as they went in, whole.
+/// Each type that a value of up to 16 bytes may have on either side of a call, in a register or in memory: its bytes
+/// leave the function as they entered it.
 #[test]
 fn functions_give_back_what_they_take() {
     // The type, a store of it to `.param` memory, a load from there.

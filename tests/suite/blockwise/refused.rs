@@ -61,7 +61,7 @@ pub fn a_grid_that_nothing_decides_must_be_chosen(device: &Device) {
 
 pub fn elements_that_make_no_matrix_are_refused(_: &Device) {
     let matrix = DeviceMatrix::from_slice(&[0.0f32; 7], 2, 4);
-    assert_eq!(matrix.err().unwrap().to_string(), "7 elements are no matrix of 2 rows and 4 columns");
+    assert_eq!(matrix.err().unwrap().to_string(), "7 elements do not make a matrix of 2 rows and 4 columns");
     assert!(DeviceMatrix::<f32>::from_slice(&[], usize::MAX, 2).is_err());
 }
 

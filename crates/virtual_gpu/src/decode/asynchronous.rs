@@ -20,7 +20,7 @@ use crate::observer::{MemorySpace, Order};
 pub(super) fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
     match operand {
         Operand::Address(address) => Ok(d.address(address)?.0),
-        other => Err(Refusal(format!("`{other}` is no address"))),
+        other => Err(Refusal(format!("`{other}` is not an address"))),
     }
 }
 
@@ -329,7 +329,7 @@ fn tensor_copy(
 /// `[map, {x, y}]`
 fn tensor_box(d: &mut Decoder<'_>, operand: &Operand, dims: usize) -> Result<TensorBox, Refusal> {
     let Operand::Indexed(map, rest) = operand else {
-        return Err(Refusal(format!("`{operand}` is no tensor map with coordinates")));
+        return Err(Refusal(format!("`{operand}` is not a tensor map with coordinates")));
     };
     let coordinates = match &rest[..] {
         [Operand::Vector(coordinates)] => &coordinates[..],

@@ -257,7 +257,7 @@ fn place(
             d.address(&ptx::Address { base: Some(name.clone()), offset: index.offset })?
         }
         Operand::Element(name, place) => (d.address(place)?.0, d.symbol(name).cloned()),
-        other => return Err(Refusal(format!("`{other}` is no address"))),
+        other => return Err(Refusal(format!("`{other}` is not an address"))),
     };
     let own = match &symbol {
         Some(Symbol::Shared(_)) => Some(MemorySpace::Shared),

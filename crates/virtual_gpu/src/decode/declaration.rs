@@ -105,7 +105,7 @@ pub(super) fn alias(module: &Module, alias: &Alias) -> Result<(), Refusal> {
     let shared = matches!(of.first().and_then(|f| f.linkage), Some(Linkage::Extern | Linkage::Weak));
     let more = module.aliases.iter().any(|a| a.name == alias.of);
     if !more && (shared || !of.iter().any(|f| f.body.is_some())) {
-        return Err(Refusal(format!("`{}` is no function that is defined before, here alone", alias.of)));
+        return Err(Refusal(format!("`{}` is not a function defined earlier in this module", alias.of)));
     }
     Ok(())
 }

@@ -326,7 +326,7 @@ impl<'m> Decoder<'m> {
                     }
                     _ => None,
                 },
-                Some(_) => return Err(Refusal(format!("`{name}` is no register"))),
+                Some(_) => return Err(Refusal(format!("`{name}` is not a register"))),
             };
             let Some((ty, vector)) = declared else { continue };
             let slot = match scope.slots.get(name) {

@@ -121,7 +121,9 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         _ => return Err(Refusal::new("it takes two or three operands")),
     };
     let (memory, data) = if store { (first, second) } else { (second, first) };
-    let Operand::Address(address) = memory else { return Err(Refusal(format!("`{memory}` is no address"))) };
+    let Operand::Address(address) = memory else {
+        return Err(Refusal(format!("`{memory}` is not an address")));
+    };
     let (address, _) = d.address(address)?;
     let wide = fragment.format.bits() == 64;
     let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
@@ -221,7 +223,9 @@ pub(super) fn matrix_access(
     let shared = modifiers.take("shared") || modifiers.take("shared::cta");
     let [first, second] = form.operands::<2>()?;
     let (memory, data) = if store { (first, second) } else { (second, first) };
-    let Operand::Address(address) = memory else { return Err(Refusal(format!("`{memory}` is no address"))) };
+    let Operand::Address(address) = memory else {
+        return Err(Refusal(format!("`{memory}` is not an address")));
+    };
     let (address, _) = d.address(address)?;
     let data = registers(d, data, count, ScalarType::B32, !store)?;
     let space = if shared { SpaceOperand::In(MemorySpace::Shared) } else { SpaceOperand::Generic };

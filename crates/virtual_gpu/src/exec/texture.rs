@@ -37,7 +37,7 @@ impl<'m> Found<'m> {
         lane: usize,
     ) -> std::result::Result<Self, Box<Raise>> {
         let texture = machine.launch.gpu.textures().texture(handle);
-        let texture = texture.ok_or_else(|| no_such(what, handle, "which is no texture", lane))?;
+        let texture = texture.ok_or_else(|| no_such(what, handle, "which is not a texture", lane))?;
         let levels = texture.levels.iter().map(|image| Texels::new(machine.device, *image)).collect();
         Ok(Found { handle, texture, levels })
     }
@@ -347,7 +347,7 @@ impl Execute for SurfaceAccess {
             if found.as_ref().is_none_or(|found| found.0 != handles[lane]) {
                 let image = machine.launch.gpu.textures().surface(handles[lane]);
                 let image = image
-                    .ok_or_else(|| no_such("surface access", handles[lane], "which is no surface", lane));
+                    .ok_or_else(|| no_such("surface access", handles[lane], "which is not a surface", lane));
                 found = machine.or_without(at, self.handle, image)?.map(|image| (handles[lane], image));
             }
             let place = match &found {

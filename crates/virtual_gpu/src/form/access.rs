@@ -1,4 +1,4 @@
-//! What a memory instruction says beside its address: the space, what is done there, and how it is ordered.
+//! A memory instruction apart from its address: the space, the kind of access, and how it is ordered.
 
 use super::registers::{NONE, Register, Slot};
 
@@ -10,26 +10,26 @@ pub enum MemorySpace {
     Const,
     /// Shared memory; addresses are offsets in the block's (see [`crate::memory::window`] for clusters).
     Shared,
-    /// A thread's stack; addresses are offsets in it. Arguments of device functions lie here too.
+    /// A thread's stack; addresses are offsets in it. Device functions' arguments are here too.
     Local,
     /// The kernel's parameters; addresses are offsets.
     Param,
 }
 
-/// What is done with memory.
+/// The kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// `ld`.
     Load,
     /// `st`.
     Store,
-    /// `atom`: read, modify, write, and the old value comes back.
+    /// `atom`: reads, modifies, writes, and returns the old value.
     Atomic,
-    /// `red`: as `atom`, nothing comes back.
+    /// `red`: like `atom`, but returns nothing.
     Reduction,
 }
 
-/// How far an ordering reaches.
+/// The threads that an ordering covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     Block,
@@ -39,12 +39,11 @@ pub enum Scope {
     System,
 }
 
-/// The ordering that an access or fence asks for.
+/// The memory ordering of an access or fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Plain.
     Weak,
-    /// `.volatile`: as relaxed at system scope, and never merged.
+    /// `.volatile`: like relaxed at system scope, and never merged.
     Volatile,
     Relaxed,
     Acquire,
@@ -56,12 +55,12 @@ pub enum Order {
     Mmio,
 }
 
-/// Where an instruction's address is.
+/// An instruction's address operand.
 #[derive(Debug, Clone, Copy)]
 pub struct AddressOperand {
-    /// Base register; [`NONE`] if the offset is all.
+    /// Base register; [`NONE`] if there is only an offset.
     pub base: Slot,
-    /// The base has 64 bits.
+    /// Whether the base has 64 bits.
     pub wide: bool,
     pub offset: i64,
 }
@@ -69,21 +68,21 @@ pub struct AddressOperand {
 impl AddressOperand {
     pub const NOWHERE: AddressOperand = AddressOperand { base: NONE, wide: true, offset: 0 };
 
-    /// The register of the base, in a frame whose registers begin at this slot.
+    /// The base register, in a frame whose registers begin at this slot.
     pub fn register(self, frame: Slot) -> Option<Register> {
         let bytes = if self.wide { 8 } else { 4 };
         (self.base != NONE).then(|| Register { slot: frame + self.base, bytes })
     }
 }
 
-/// The space that an instruction names.
+/// The space an instruction names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpaceOperand {
     Generic,
     In(MemorySpace),
 }
 
-/// What an atomic does with the old value and its operand.
+/// How an atomic combines the old value with its operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AtomicFunction {
     And,

@@ -1,17 +1,17 @@
-//! Arithmetic by its name: which operation, of which types, on which registers.
+//! Arithmetic by name: which operation, on which types and registers.
 
 use super::qualifiers::Qualifiers;
 use super::registers::Slot;
 
-/// An arithmetic operation: the same in every lane, registers only. What is written here is all that there is to know of it;
-/// `evaluate` finds the function that computes it.
+/// An arithmetic operation: the same in every lane, registers only. This describes it completely; `evaluate` finds the
+/// function that computes it.
 #[derive(Debug)]
 pub struct Arithmetic {
     pub opcode: Opcode,
     pub qualifiers: Qualifiers,
-    /// What it writes, in the order of the text.
+    /// The registers it writes, in the order of the text.
     pub targets: Box<[Slot]>,
-    /// What it reads, in the order of the text; constants lie in registers, too.
+    /// The registers it reads, in the order of the text; constants are in registers too.
     pub sources: Box<[Slot]>,
 }
 
@@ -24,7 +24,7 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
-            /// That of a name, if it is arithmetic.
+            /// The opcode with this name, if it is arithmetic.
             pub fn of(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Opcode::$opcode),)*

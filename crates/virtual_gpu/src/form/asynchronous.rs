@@ -1,15 +1,15 @@
-//! Asynchronous copies, the barriers that they complete on, and tensor maps.
+//! Asynchronous copies, the barriers that signal their completion, and tensor maps.
 
 use super::access::{AddressOperand, AtomicFunction, MemorySpace, SpaceOperand};
 use super::registers::Slot;
 
-/// What may be left out of a copy.
+/// The operand with which a copy reads less than it writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {
     Whole,
-    /// Bytes that are read; zeros follow.
+    /// How many bytes are read; the rest is zeros.
     Size(Slot),
-    /// A predicate under which all is zeros, and whether it is negated.
+    /// A predicate that turns everything into zeros, and whether it is negated.
     Ignore(Slot, bool),
 }
 
@@ -29,30 +29,30 @@ pub(crate) struct CommitGroup;
 /// `cp.async.wait_group n`, or `cp.async.wait_all`.
 #[derive(Debug)]
 pub(crate) struct WaitGroups {
-    /// Groups that may be under way; `None`: not even what is in no group yet.
+    /// How many groups may still be in flight. `None` also waits for copies not yet in a group.
     pub pending: Option<u32>,
 }
 
-/// `cp.async.mbarrier.arrive`: an arrival when the copies that the thread has issued so far have landed.
+/// `cp.async.mbarrier.arrive`: arrives when the copies the thread has issued so far have landed.
 #[derive(Debug)]
 pub(crate) struct ArriveOn {
     pub space: SpaceOperand,
     pub address: AddressOperand,
-    /// Not `.noinc`: the arrival is not one of those that the barrier expects.
+    /// Without `.noinc`: this arrival is in addition to those the barrier expects.
     pub one_more: bool,
 }
 
-/// What an instruction does with a barrier.
+/// What an instruction does to an mbarrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Takes the count.
+    /// The operand is the expected count.
     Init,
     Invalidate,
-    /// Takes the count of arrivals.
+    /// The operand is the number of arrivals.
     Arrive,
-    /// As [`Action::Arrive`], and the later phases expect as many fewer.
+    /// Like [`Action::Arrive`], and later phases expect that many fewer arrivals.
     ArriveDrop,
-    /// Takes bytes.
+    /// The operand is a number of bytes.
     ArriveExpect,
     ArriveDropExpect,
     Expect,
@@ -65,64 +65,64 @@ pub(crate) struct Update {
     pub action: Action,
     pub space: SpaceOperand,
     pub address: AddressOperand,
-    /// The state before; [`NONE`] for `_` and where there is none.
+    /// Receives the state before; [`NONE`] for `_` and forms without one.
     pub state: Slot,
-    /// A 32-bit number.
+    /// A 32-bit register.
     pub count: Slot,
 }
 
-/// Which phase a test asks for.
+/// The phase that a test asks about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Phase {
-    /// The one that was current when an arrival gave this state.
+    /// The one that was current when an arrival returned this state.
     State(Slot),
-    /// The one of this parity.
+    /// The one with this parity.
     Parity(Slot),
 }
 
 /// `mbarrier.test_wait`, `mbarrier.try_wait`: whether a phase is complete.
 ///
-/// Hardware may let a thread wait in `try_wait` for a while. Here the answer comes at once; if it is no, the other warps
-/// have their turn first.
+/// Hardware may suspend a thread in `try_wait` for a while. Here the answer is immediate; if it is no, the other warps
+/// get a turn first.
 #[derive(Debug)]
 pub(crate) struct Test {
     pub space: SpaceOperand,
     pub address: AddressOperand,
     pub phase: Phase,
-    /// A predicate.
+    /// A predicate register.
     pub target: Slot,
 }
 
-/// `mbarrier.pending_count`: the arrivals that were pending when a state was taken.
+/// `mbarrier.pending_count`: how many arrivals were pending when a state was captured.
 #[derive(Debug)]
 pub(crate) struct PendingCount {
     pub state: Slot,
     pub target: Slot,
 }
 
-/// An element-wise operation on what is there.
+/// An element-wise operation on the destination.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reduction {
     pub function: AtomicFunction,
-    /// Bytes of an element: 2, 4 or 8.
+    /// Bytes per element: 2, 4 or 8.
     pub width: u32,
 }
 
-/// Where a copy into shared memory goes.
+/// The destination of a copy into shared memory.
 #[derive(Debug)]
 pub(crate) struct Landing {
     pub target: AddressOperand,
     pub barrier: AddressOperand,
-    /// Blocks of the cluster that get a copy each: a 16-bit mask.
+    /// A 16-bit mask of blocks of the cluster, each of which receives a copy.
     pub blocks: Option<Slot>,
 }
 
-/// What a bulk copy without a tensor map does.
+/// The direction of a bulk copy without a tensor map.
 #[derive(Debug)]
 pub(crate) enum LinearTarget {
     /// From global memory, or from the block's shared memory, to shared memory.
     Shared { landing: Landing, from: MemorySpace },
-    /// From the block's shared memory to global memory. The mask says which bytes of each 16.
+    /// From the block's shared memory to global memory. The mask selects bytes of each 16.
     Global { target: AddressOperand, mask: Option<Slot>, multimem: bool },
 }
 
@@ -135,12 +135,13 @@ pub(crate) struct Linear {
     pub reduction: Option<Reduction>,
 }
 
-/// `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`: what leaves shared memory has left it when it was issued.
+/// `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`: copies out of shared memory are already complete when
+/// issued.
 #[derive(Debug)]
 pub(crate) enum BulkGroup {
     Commit,
     Wait {
-        /// Groups that may be under way.
+        /// How many groups may still be in flight.
         pending: u32,
         /// Without `.read`.
         written: bool,
@@ -152,18 +153,18 @@ pub(crate) enum BulkGroup {
 pub(crate) struct StoreAsync {
     pub landing: Landing,
     pub data: Box<[Slot]>,
-    /// Bytes of an element: 4 or 8.
+    /// Bytes per element: 4 or 8.
     pub width: u32,
     pub reduction: Option<Reduction>,
 }
 
-/// The map and the coordinates of a box.
+/// The tensor map and the coordinates of a box.
 #[derive(Debug)]
 pub(crate) struct TensorBox {
     pub space: SpaceOperand,
     pub map: AddressOperand,
     pub coordinates: Box<[Slot]>,
-    /// The copy is of pixels; what it adds to each, of 16 bits.
+    /// For im2col copies: the 16-bit offsets added to each pixel's position.
     pub im2col: Option<Box<[Slot]>>,
 }
 
@@ -182,7 +183,7 @@ pub(crate) struct TensorStore {
     pub reduction: Option<ReductionKind>,
 }
 
-/// A reduction whose type the tensor map gives.
+/// A reduction whose type comes from the tensor map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReductionKind {
     Add,
@@ -195,11 +196,11 @@ pub(crate) enum ReductionKind {
     Xor,
 }
 
-/// What is replaced; the number is that of the dimension.
+/// The field to replace; the number is that of the dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     Address,
-    /// Takes the rank less one.
+    /// The operand is the rank minus one.
     Rank,
     BoxDim(usize),
     Dim(usize),
@@ -217,11 +218,11 @@ pub(crate) struct Replace {
     pub space: SpaceOperand,
     pub map: AddressOperand,
     pub field: Field,
-    /// Of 64 bits for addresses and strides, else of 32.
+    /// 64 bits for addresses and strides, else 32.
     pub value: Slot,
 }
 
-/// `tensormap.cp_fenceproxy`: copies a map of 128 bytes from shared to global memory, by the warp together.
+/// `tensormap.cp_fenceproxy`: the warp together copies a map of 128 bytes from shared to global memory.
 #[derive(Debug)]
 pub(crate) struct Publish {
     pub target: AddressOperand,
@@ -232,6 +233,6 @@ pub(crate) struct Publish {
 #[derive(Debug)]
 pub(crate) struct BarrierCluster {
     pub wait: bool,
-    /// An arrival that is not `.relaxed`.
+    /// The arrival is not `.relaxed`.
     pub releases: bool,
 }

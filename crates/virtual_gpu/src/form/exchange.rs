@@ -1,14 +1,14 @@
 //! Loads that only guess what a compare-and-swap will find.
 //!
 //! `old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);` is how the programming guide
-//! makes an atomic of any function. The first load is plain, and whatever it returns, the loop comes out right.
+//! makes an atomic of any function. The first load is plain; whatever it returns, the loop gives the right result.
 //!
 //! So a load is followed to where its value is the one that a compare-and-swap of the same place compares with: through
 //! moves and local variables, and, in code that was compiled without inlining, through calls of functions that do nothing
 //! but swap. Two addresses are the same place if they were computed in the same way.
 //!
-//! All of it is near linear: what an address was computed from is worked out once a register and depth, what a function
-//! swaps once a function, and a swap is followed through [`STEPS`] copies at most.
+//! All of it is nearly linear: the terms of an address are computed once per register and depth, the swaps of a
+//! function once per function, and a swap is followed through at most [`STEPS`] copies.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -21,18 +21,18 @@ use super::registers::{NONE, Slot};
 use super::signature::Passed;
 
 impl Code {
-    /// Whether an operation is a load whose value a compare-and-swap of the same place starts from.
+    /// Whether an operation is a load whose value becomes the expected value of a compare-and-swap at the same address.
     pub fn guesses(&self, pc: u32) -> bool {
         self.followed(pc).is_some_and(|followed| followed.guesses.contains(&pc))
     }
 
-    /// What following values tells of the function that holds an operation.
+    /// The result of following values through the function that contains an operation.
     pub(super) fn followed(&self, pc: u32) -> Option<&Followed> {
         let function = self.function_of(pc)?;
         Some(function.followed.get_or_init(|| self.follow(function)))
     }
 
-    /// Where an exchange puts what was there before, a slot an element or none; `None` for all other operations.
+    /// Where an exchange puts the old value, one slot per element; `None` for all other operations.
     pub fn exchanged(&self, pc: u32) -> Option<&[Slot]> {
         match &self.ops[pc as usize].kind {
             OpKind::Atomic(op) if op.function == AtomicFunction::Exchange => Some(&op.targets),
@@ -40,14 +40,14 @@ impl Code {
         }
     }
 
-    /// Follows the values of a function.
+    /// Follows the values through a function.
     pub(crate) fn follow(&self, function: &FunctionCode) -> Followed {
         let flow = Flow::new(self, function);
         let updates = flow.updates();
         Followed { guesses: flow.guesses(), flags: flow.flags(&updates), updates }
     }
 
-    /// What a function swaps. `depth`: calls that are looked into, fewer than [`CALLS`].
+    /// The swaps in a function. `depth`: levels of calls to look into, fewer than [`CALLS`].
     fn swaps<'a>(&self, function: &'a FunctionCode, depth: usize) -> &'a [SwappedParams] {
         function.swaps[depth].get_or_init(|| self.find_swaps(function, depth))
     }
@@ -83,25 +83,25 @@ struct Swap {
     address: Kept,
     offset: i64,
     compared: Kept,
-    /// Bytes; `None` if that is the called function's to know.
+    /// Width in bytes; `None` if only the called function knows.
     width: Option<u32>,
 }
 
-/// An address as it is computed: the same for the same computation.
+/// How an address is computed: equal terms mean the same computation.
 type Term = (u64, i64);
 
-/// Computations that are looked into this deep; deeper ones are taken to differ.
+/// Computations are compared to this depth; deeper ones are assumed to differ.
 pub(super) const DEEP: u32 = 12;
-/// Writes of a swap's value that are looked at: the loop above has two.
+/// How many writes of a swap's value are examined: the loop above has two.
 pub(super) const STEPS: usize = 64;
 
-/// How values go through one function.
+/// How values flow through one function.
 pub(super) struct Flow<'a> {
     pub(super) code: &'a Code,
     function: &'a FunctionCode,
     inits: HashMap<Slot, Init>,
     writers: HashMap<Kept, Vec<u32>>,
-    /// By register and how deep it was looked into.
+    /// By register and depth.
     terms: RefCell<HashMap<(Kept, u32), Term>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Flow<'a> {
                 flow.writers.entry(Kept::Slot(slot)).or_default().push(pc);
             }
         }
-        // Needs the registers that addresses are in.
+        // Needs the registers that hold addresses.
         for pc in flow.pcs() {
             match &code.ops[pc as usize].kind {
                 OpKind::Store(store) => {
@@ -149,7 +149,7 @@ impl<'a> Flow<'a> {
         self.writers.get(&place).map_or(&[], Vec::as_slice)
     }
 
-    /// The local variable that an access names, if it names one and only it.
+    /// The local variable that an access names, if it names exactly one.
     pub(super) fn local(&self, op: &MemoryOp) -> Option<Kept> {
         if !matches!(op.space, SpaceOperand::In(MemorySpace::Local) | SpaceOperand::Generic) {
             return None;
@@ -163,7 +163,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Where an operation takes what it writes from, if it leaves it unchanged.
+    /// The source of the value an operation writes, if it leaves the value unchanged.
     pub(super) fn copied(&self, pc: u32) -> Option<Kept> {
         let touched = &self.code.touched[pc as usize];
         match &self.code.ops[pc as usize].kind {
@@ -172,7 +172,7 @@ impl<'a> Flow<'a> {
             _ => {}
         }
         let opcode = self.code.opcodes[pc as usize].as_ref()?;
-        // Values of 16 bits are passed as 32, and a shared array's address becomes a generic one.
+        // 16-bit values are passed as 32-bit ones, and a shared array's address becomes a generic one.
         let widens = || opcode.modifiers.iter().all(|word| matches!(word.as_str(), "u16" | "u32" | "u64"));
         match (opcode.name.as_str(), &*touched.reads, &*touched.symbols) {
             ("cvt", &[(slot, _)], &[]) if widens() => Some(Kept::Slot(slot)),
@@ -185,7 +185,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The place that a value was copied from.
+    /// Where a value was originally copied from.
     fn origin(&self, mut place: Kept) -> Kept {
         for _ in 0..DEEP {
             match self.writers(place) {
@@ -288,7 +288,7 @@ impl<'a> Flow<'a> {
                 OpKind::Call(call) if depth > 0 => {
                     let Callee::Direct(callee) = call.callee else { continue };
                     let argument = |at: usize| match *call.arguments.get(at)? {
-                        // What was put into the argument's place last before the call.
+                        // The last value stored to the argument before the call.
                         Passed::Bytes { offset, .. } => {
                             let place = Kept::Bytes(offset.into());
                             let writers = self.writers(place);
@@ -299,7 +299,7 @@ impl<'a> Flow<'a> {
                         Passed::Registers { .. } | Passed::Sink => None,
                     };
                     let callee = &self.code.functions[callee as usize];
-                    // Such functions are short: nobody looks through the rest of a program for them.
+                    // Such functions are short: do not search the rest of a program for them.
                     if callee.end - callee.start > 64 {
                         continue;
                     }

@@ -1,4 +1,4 @@
-//! Instructions that are neither lane by lane nor have an operation of their own: asynchronous copies, `mbarrier`, matrix
+//! Instructions that are neither per lane nor operations of their own: asynchronous copies, `mbarrier`, matrix
 //! operations, textures.
 
 use super::asynchronous::{
@@ -12,10 +12,10 @@ use super::matrix::{
 use super::registers::Slot;
 use super::texture::{IsType, Query, SurfaceAccess, TextureFetch};
 
-/// Makes the enum of all of them, and `each_extension!`, which does something with whichever it is.
+/// Defines the enum of all of them, and `each_extension!`, which does the same thing with any of them.
 macro_rules! extensions {
     ($($name:ident),* $(,)?) => {
-        /// An instruction of its own kind.
+        /// An instruction of a special kind.
         #[derive(Debug)]
         pub(crate) enum Extension {
             $($name($name),)*
@@ -70,7 +70,7 @@ extensions! {
     SurfaceAccess,
 }
 
-/// Local memory that a function takes while it runs.
+/// Local memory that a function allocates while it runs.
 #[derive(Debug)]
 pub(crate) enum Stack {
     /// `alloca`: the address goes to `target`.

@@ -1,4 +1,4 @@
-//! Products of matrices, and how their fragments are moved.
+//! Matrix products, and how their fragments are moved.
 
 use super::access::{AddressOperand, SpaceOperand};
 use super::registers::Slot;
@@ -39,11 +39,11 @@ pub(crate) struct FragmentMultiply {
     pub operands: MatrixOperands,
 }
 
-/// Where `wgmma` takes A from.
+/// Where `wgmma` reads A from.
 #[derive(Debug)]
 pub(crate) enum GroupSource {
     Registers(Box<[Slot]>),
-    /// A descriptor.
+    /// Descriptor.
     Shared(Slot),
 }
 
@@ -54,32 +54,32 @@ pub(crate) struct GroupMultiply {
     pub d: Box<[Slot]>,
     pub a: GroupSource,
     pub b: Slot,
-    /// With `.sp`: which elements A has, and which lanes say so.
+    /// For `.sp`: which elements of A are present, and which lanes hold that metadata.
     pub metadata: Option<(Slot, u32)>,
-    /// Whether D is added to: a predicate, and whether it is negated.
+    /// Whether to add to D: a predicate, and whether it is negated.
     pub accumulate: (Slot, bool),
 }
 
-/// What orders products and waits for them, for the lanes of a warp together: `wgmma.fence`, `wgmma.commit_group`,
+/// Orders products and waits for them, for all lanes of a warp: `wgmma.fence`, `wgmma.commit_group`,
 /// `wgmma.wait_group`.
 ///
-/// A product is its whole warpgroup's: it begins when all four warps are there, and who has waited for it may overwrite what
-/// the other three read, as epilogues of CUTLASS do. So a fence waits for the other warps to come to it, and a wait for them
-/// to issue their parts.
+/// A product belongs to its whole warpgroup: it begins when all four warps are there, and once a warp has waited for
+/// it, that warp may overwrite what the other three read, as CUTLASS epilogues do. So a fence waits for the other warps
+/// to reach it, and a wait for them to issue their parts.
 #[derive(Debug)]
 pub(crate) enum Together {
     Fence,
     Commit,
-    /// Groups that may be under way.
+    /// How many groups may still be in flight.
     Wait(u32),
 }
 
-/// `ldmatrix`, `stmatrix`: eight rows of 16 bytes a matrix, row r of matrix m at the address of lane 8m + r.
+/// `ldmatrix`, `stmatrix`: each matrix is eight rows of 16 bytes; row r of matrix m is at the address in lane 8m + r.
 #[derive(Debug)]
 pub(crate) struct MatrixAccess {
     pub space: SpaceOperand,
     pub address: AddressOperand,
-    /// A register a matrix: lane l has elements 2(l % 4) and the next of row l / 4.
+    /// One register per matrix: lane l has elements 2(l % 4) and the next of row l / 4.
     pub data: Box<[Slot]>,
     pub transposed: bool,
     pub store: bool,
@@ -98,7 +98,7 @@ pub(crate) struct FragmentAccess {
     pub fragment: Fragment,
     pub space: SpaceOperand,
     pub address: AddressOperand,
-    /// Elements from line to line; `None`: lines follow each other.
+    /// Elements between the starts of consecutive lines; `None` if they are contiguous.
     pub stride: Option<Slot>,
     pub data: Box<[Slot]>,
     pub store: bool,

@@ -1,4 +1,5 @@
-//! A decoded program: registers, operations, functions, and what can be told from them. Nothing here knows who runs it.
+//! A decoded program: registers, operations, functions, and what can be derived from them. Nothing here depends on who
+//! runs it.
 
 pub(crate) mod access;
 pub(crate) mod arithmetic;

@@ -1,4 +1,4 @@
-//! The decoded form of instructions: what the executor runs.
+//! The decoded form of instructions, which the executor runs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Op {
 /// `@p` or `@!p`.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard {
-    /// The predicate; [`NONE`] if the operation runs always.
+    /// The predicate; [`NONE`] if the operation always runs.
     pub slot: Slot,
     /// All ones for `@!p`.
     pub invert: u32,
@@ -27,7 +27,7 @@ impl Guard {
     pub const ALWAYS: Guard = Guard { slot: NONE, invert: 0 };
 }
 
-/// What an operation does.
+/// The kinds of operations.
 pub(crate) enum OpKind {
     /// The same in every lane, registers only.
     Alu(Box<Arithmetic>),
@@ -39,13 +39,13 @@ pub(crate) enum OpKind {
     Branch {
         target: u32,
     },
-    /// Not an instruction of the text: joins two blocks that lie apart.
+    /// Not an instruction of the text: connects two blocks that are not adjacent.
     Jump {
         target: u32,
     },
     BranchIndexed {
         index: Slot,
-        /// One for all that go by the same table.
+        /// Shared by all branches that use the same table.
         targets: Arc<[u32]>,
     },
     Call(Box<CallOp>),
@@ -59,7 +59,7 @@ pub(crate) enum OpKind {
     Fence {
         order: Order,
         scope: Scope,
-        /// Whether it stands between plain accesses and those of bulk copies and `wgmma`, too.
+        /// Whether it also orders plain accesses and those of bulk copies and `wgmma`.
         proxies: bool,
     },
     /// A special register whose value changes while the warp runs.
@@ -67,7 +67,7 @@ pub(crate) enum OpKind {
         target: Slot,
         which: DynamicSpecial,
     },
-    /// Nothing, but another warp may have its turn (`nanosleep`).
+    /// Does nothing, but another warp may get a turn (`nanosleep`).
     Yield,
     Nop,
     System(Box<SystemOp>),
@@ -75,7 +75,7 @@ pub(crate) enum OpKind {
 }
 
 impl OpKind {
-    /// An instruction of its own kind.
+    /// An instruction of a special kind.
     pub fn extension(made: impl Into<Extension>) -> Self {
         OpKind::Extension(Box::new(made.into()))
     }
@@ -119,16 +119,16 @@ pub(crate) struct AtomicOp {
     pub function: AtomicFunction,
     /// Bytes: 2, 4, 8, 16.
     pub width: u32,
-    /// Old values go here, one an element; [`NONE`] for `red` and `_`.
+    /// Receive the old values, one per element; [`NONE`] for `red` and `_`.
     pub targets: Box<[Slot]>,
-    /// Operands, one an element.
+    /// Operands, one per element.
     pub operands: Box<[Slot]>,
     /// The new value of `cas`.
     pub swap: Slot,
     pub kind: AccessKind,
     pub order: Order,
     pub scope: Scope,
-    /// Adds the constant 1 and nobody reads the result: the chip counts the lanes of a word and adds once.
+    /// Adds the constant 1 and ignores the result: the chip counts the lanes that share a word and adds once.
     pub counts: bool,
     /// The address is a multicast address.
     pub multimem: bool,
@@ -143,7 +143,7 @@ pub(crate) struct CallOp {
     pub results: Box<[Passed]>,
 }
 
-/// Whom a `call` calls.
+/// The target of a `call`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Callee {
     /// Index into the program's functions.
@@ -152,7 +152,7 @@ pub(crate) enum Callee {
     Indirect(Slot),
 }
 
-/// What a block barrier's instruction does.
+/// The kinds of block barrier instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BarrierKind {
     Sync,
@@ -167,7 +167,7 @@ pub(crate) enum BarrierKind {
 pub(crate) struct BarrierOp {
     pub kind: BarrierKind,
     pub id: Slot,
-    /// [`NONE`]: all threads of the block.
+    /// [`NONE`] for all threads of the block.
     pub threads: Slot,
     pub aligned: bool,
     pub target: Slot,
@@ -227,7 +227,7 @@ pub(crate) enum DynamicSpecial {
     Zero64,
 }
 
-/// Functions that the device provides.
+/// Functions provided by the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SystemFunction {
     Printf,
@@ -236,7 +236,7 @@ pub(crate) enum SystemFunction {
     Free,
 }
 
-/// A call of one of them: where its parameters lie in the caller's frame.
+/// A call of one of them: where its parameters are in the caller's frame.
 #[derive(Debug)]
 pub(crate) struct SystemOp {
     pub function: SystemFunction,
@@ -251,21 +251,21 @@ pub(crate) struct SourceOperand {
     pub slot: Slot,
     /// 0 for a predicate.
     pub rows: u32,
-    /// Whether it is a register of the program; else a constant, or what is fixed for a thread.
+    /// Whether it is a register of the program; otherwise it is a constant or fixed per thread.
     pub register: bool,
     /// `!p`
     pub inverted: bool,
 }
 
-/// Registers that an operation reads and writes, for observers.
+/// The registers an operation reads and writes, for observers.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Touched {
     pub reads: Box<[(Slot, u32)]>,
     pub writes: Box<[(Slot, u32)]>,
-    /// Its source operands in order, constants and special registers among them.
+    /// Its source operands in order, including constants and special registers.
     pub sources: Box<[SourceOperand]>,
-    /// Registers made from symbols' addresses that it names.
+    /// Registers it names that hold the addresses of symbols.
     pub symbols: Box<[Slot]>,
-    /// Registers that it names beside these.
+    /// Other registers it names.
     pub mentioned: Box<[Slot]>,
 }

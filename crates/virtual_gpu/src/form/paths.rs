@@ -1,5 +1,5 @@
-//! Where control may go in a program, and what that says: which places lie behind a barrier, and which registers may
-//! be read before anything was written to them.
+//! Where control can go in a program, and what follows from that: which code is behind a barrier, and which registers
+//! may be read before anything was written to them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::program::{Code, FunctionCode};
 use super::registers::NONE;
 
 impl Code {
-    /// The compute capability that the module is compiled for: 75 for 7.5.
+    /// The compute capability the module is compiled for: 75 for 7.5.
     pub fn target(&self) -> u32 {
         self.target
     }
@@ -18,7 +18,7 @@ impl Code {
         (function.start <= pc).then_some(function)
     }
 
-    /// Where control may go within a function after an operation.
+    /// Where control can go within a function after an operation.
     fn successors(&self, pc: u32) -> (&[u32], bool) {
         let op = &self.ops[pc as usize];
         let always = op.guard.slot == NONE;
@@ -30,20 +30,20 @@ impl Code {
         }
     }
 
-    /// Whether a thread that has executed `from` may come to `to`, through calls and returns as well. Who called the
-    /// function that holds `from` is not known: its return may go to any of its calls.
+    /// Whether a thread that has executed `from` can reach `to`, including through calls and returns. The caller of the
+    /// function that contains `from` is not known: it may return to any of its calls.
     pub fn reaches(&self, from: u32, to: u32) -> bool {
         if from as usize >= self.ops.len() {
             return false;
         }
-        // By place: visited below a call, from which it comes back to that call alone, or otherwise.
+        // By program counter: visited below a call, from which it returns only to that call, or otherwise.
         let mut seen = vec![[false; 2]; self.ops.len()];
         let mut tables = HashSet::new();
         let mut open = vec![(from, false)];
         let mut next: Vec<(u32, bool)> = Vec::new();
         while let Some((pc, below)) = open.pop() {
             let (targets, goes_on) = self.successors(pc);
-            // A table that many branches go by is looked at once.
+            // A table shared by many branches is examined once.
             let known = targets.len() > 1 && !tables.insert((targets.as_ptr(), below));
             let targets = if known { &[] } else { targets };
             next.extend(targets.iter().copied().chain(goes_on.then_some(pc + 1)).map(|pc| (pc, below)));
@@ -72,7 +72,7 @@ impl Code {
         false
     }
 
-    /// The calls of the function that holds an operation.
+    /// The calls of the function that contains an operation.
     fn calls_of(&self, pc: u32) -> &[u32] {
         let calls = self.calls.get_or_init(|| {
             let mut calls: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -88,8 +88,8 @@ impl Code {
         self.function_of(pc).and_then(|function| calls.get(&function.start)).map_or(&[], Vec::as_slice)
     }
 
-    /// The registers of a function that some way through it reads before it writes them: their slots in its frame. All
-    /// others are written before they are read, whatever way is taken.
+    /// The registers of a function that some path reads before it writes them, as slots in its frame. All others are
+    /// written before they are read, on every path.
     pub fn unset(&self, function: u32) -> &[u32] {
         self.functions.get(function as usize).map_or(&[], |function| &function.unset)
     }

@@ -1,7 +1,8 @@
-//! Operations as text: like PTX, with the registers' rows for their names.
+//! Prints operations: like PTX, with rows as register names.
 //!
-//! `%r5` is the row 5 of the frame, `%p5` a predicate there, `%rd5` the two rows from 5 on, `%rq5` four. Constants stand as
-//! their bits, what is set when a frame is made as what it is, and targets of branches as program counters: `@12`.
+//! `%r5` is row 5 of the frame, `%p5` a predicate there, `%rd5` the two rows from 5 on, `%rq5` four. Constants are
+//! printed as their bits, values set when a frame is made by what they are, and branch targets as program counters:
+//! `@12`.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,7 +11,7 @@ use super::op::{Callee, Op, OpKind, SourceOperand, Touched};
 use super::program::{Code, FunctionCode};
 use super::registers::{NONE, Slot};
 
-/// An operation of a program, to be printed.
+/// An operation of a program, for printing.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'c> {
     code: &'c Code,
@@ -18,7 +19,7 @@ pub struct Shown<'c> {
 }
 
 impl Code {
-    /// An operation as text; nothing if the program counter is none.
+    /// An operation as text; empty if the program counter is out of range.
     ///
     /// ```
     /// let gpu = virtual_gpu::Gpu::new(&gpu_model::chips::H200);
@@ -60,7 +61,7 @@ impl Display for Shown<'_> {
     }
 }
 
-/// What the rows of a function's frame are called.
+/// The names of the rows of a function's frame.
 struct Names<'c> {
     code: &'c Code,
     function: Option<&'c FunctionCode>,
@@ -129,7 +130,7 @@ impl Names<'_> {
         }
     }
 
-    /// A register, a constant or what is set when a frame is made.
+    /// A register, a constant or a value set when a frame is made.
     fn value(&self, slot: Slot, rows: u32) -> String {
         if slot == NONE {
             return "_".to_owned();

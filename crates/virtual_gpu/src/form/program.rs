@@ -1,4 +1,4 @@
-//! A decoded program: the flat list of operations of all functions of a module, and where each came from.
+//! A decoded program: the flat list of operations of all functions of a module, and the source of each.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -23,16 +23,16 @@ pub struct Code {
     pub(crate) opcodes: Vec<Option<Arc<ptx::Opcode>>>,
     pub(crate) functions: Vec<FunctionCode>,
     pub(crate) lines: SourceLines,
-    /// By `.loc` directive of the module, what `lines` says of it. Made when first asked for: chains of inlined calls may be
-    /// long, and most are never looked at.
+    /// The source frames of each `.loc` directive. Computed on first use: chains of inlined calls may be long, and most
+    /// are never needed.
     pub(crate) frames: Box<[OnceLock<Box<[SourceFrame]>>]>,
-    /// Shared variables of the module, in its order; kernels place those that they reach.
+    /// The module's shared variables in order; each kernel assigns offsets to those it reaches.
     pub(crate) shared: Vec<SharedVariable>,
-    /// For each operation the shared variable that its address was made from, counted from 1; 0 if that is not known.
+    /// For each operation the shared variable its address derives from, counted from 1; 0 if unknown.
     pub(crate) shared_of: Vec<u32>,
-    /// What the analyses at load took: operations and blocks looked at.
+    /// The cost of the analyses at load: how many operations and blocks they examined.
     pub(crate) steps: u64,
-    /// By the start of a function: the operations that call it. Made when first asked for.
+    /// By function start: the operations that call it. Computed on first use.
     pub(crate) calls: OnceLock<HashMap<u32, Vec<u32>>>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Where one operation came from.
+/// The source of one operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodeSite {
     pub ptx_line: u32,
@@ -57,7 +57,7 @@ pub(crate) struct SharedVariable {
     pub name: String,
     pub size: u32,
     pub align: u32,
-    /// `.extern .shared x[]`: what the launch adds.
+    /// `.extern .shared x[]`: the launch sets its size.
     pub dynamic: bool,
 }
 
@@ -66,17 +66,17 @@ pub(crate) struct FunctionCode {
     pub name: String,
     pub start: u32,
     pub end: u32,
-    /// Rows of registers as the text names them, before those that are never alive together share some.
+    /// Rows of registers as the text names them, before those that are never live together share rows.
     pub registers: u32,
-    /// The rows that a frame starts as: constants in place, all else zero.
+    /// The initial contents of a frame: constants in place, everything else zero.
     pub image: Box<[Row]>,
-    /// The first rows of constants, ascending.
+    /// The first rows of constants, in ascending order.
     pub constants: Box<[Slot]>,
-    /// What depends on the launch, the block or the thread.
+    /// Values that depend on the launch, the block or the thread.
     pub inits: Box<[(Slot, Init)]>,
     /// Bytes of local variables, parameters and call areas.
     pub local_size: u32,
-    /// Shape of its parameters and results as others call it.
+    /// Its parameters and results as seen by callers.
     pub signature: Signature,
     /// Shared variables and functions that its own code names, for the kernels that reach it.
     pub shared_used: Box<[u32]>,
@@ -84,27 +84,27 @@ pub(crate) struct FunctionCode {
     pub calls_indirectly: bool,
     /// See [`Code::unset`].
     pub unset: Box<[Slot]>,
-    /// What is told from following values through it.
+    /// The result of following values through it.
     pub followed: OnceLock<Followed>,
-    /// The parameters that it gives to a compare-and-swap, by how deep calls are looked into.
+    /// The parameters that it passes to a compare-and-swap, by depth of calls.
     pub swaps: [OnceLock<Box<[SwappedParams]>>; CALLS],
 }
 
-/// What the flow of values through a function tells of its loads and stores.
+/// What the flow of values through a function says about its loads and stores.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     /// See [`Code::guesses`].
     pub guesses: HashSet<u32>,
     /// See [`Code::updates`].
     pub updates: HashMap<u32, Box<[u32]>>,
-    /// Volatile loads of flags, which are there to be read while others write them.
+    /// Volatile loads of flags, which are meant to be read while others write them.
     pub flags: HashSet<u32>,
 }
 
-/// The parameters of a function that it gives to a compare-and-swap: as address, and as the value to compare with.
+/// The parameters of a function that become the address and the expected value of a compare-and-swap.
 pub(crate) type SwappedParams = (usize, usize);
 
-/// Calls of functions that call functions that swap: so deep is looked for swaps.
+/// How many levels of calls are searched for swaps.
 pub(crate) const CALLS: usize = 3;
 
 /// A register that is set when a frame is made.
@@ -149,12 +149,12 @@ pub(crate) enum Init {
     },
 }
 
-/// What a special register tells of a block's shared memory.
+/// What a special register says about a block's shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SharedSize {
-    /// What the kernel's variables and the launch take.
+    /// The size of the kernel's variables plus the launch's dynamic part.
     Total,
-    /// That, and what the system reserves.
+    /// The same plus what the system reserves.
     Aggregate,
     ReservedBegin,
     ReservedEnd,
@@ -179,7 +179,7 @@ pub(crate) enum LaneMask {
     Gt,
 }
 
-/// What a launch must know of a kernel.
+/// What a launch needs to know about a kernel.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCode {
     pub name: String,
@@ -187,13 +187,13 @@ pub(crate) struct KernelCode {
     pub function: u32,
     pub params: Vec<Param>,
     pub param_bytes: u32,
-    /// The shared variables of the module that the kernel reaches and that have a size, and where they lie; ascending by
-    /// variable.
+    /// The module's shared variables that the kernel reaches and that have a size, with their offsets, in ascending
+    /// order of variable.
     pub shared_offsets: Arc<[(u32, u32)]>,
     pub static_shared: u32,
-    /// Whether it asks where the system's own part of shared memory lies, as cooperative groups of several warps do.
+    /// Whether it asks where the system's own part of shared memory is, as cooperative groups of several warps do.
     pub asks_reserved_shared: bool,
-    /// Alignment that the dynamic part starts at.
+    /// Alignment of the dynamic part.
     pub dynamic_align: u32,
     pub local_bytes: u32,
     pub const_bytes: u32,
@@ -204,7 +204,7 @@ pub(crate) struct KernelCode {
 }
 
 impl KernelCode {
-    /// Where the kernel has a shared variable of the module.
+    /// The kernel's offset for a shared variable of the module.
     pub fn shared_offset(&self, variable: u32) -> Option<u32> {
         let at = self.shared_offsets.binary_search_by_key(&variable, |placed| placed.0);
         at.ok().map(|at| self.shared_offsets[at].1)
@@ -212,38 +212,36 @@ impl KernelCode {
 }
 
 impl Code {
-    /// Number of operations.
     pub fn len(&self) -> usize {
         self.sites.len()
     }
 
-    /// Whether there is no operation at all.
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()
     }
 
-    /// How many operations and blocks the analyses at load looked at, each time counted: in proportion to the program,
+    /// How many operations and blocks the analyses at load examined, counting repeats: proportional to the program,
     /// whatever its shape.
     pub fn analysis_steps(&self) -> u64 {
         self.steps
     }
 
-    /// Line of the PTX text that an operation came from; 0 if the program counter is none.
+    /// The PTX line of an operation; 0 if the program counter is out of range.
     pub fn ptx_line(&self, pc: u32) -> u32 {
         self.sites.get(pc as usize).map_or(0, |s| s.ptx_line)
     }
 
-    /// Whether the text says source lines at all.
+    /// Whether the text has source lines at all.
     pub fn has_lines(&self) -> bool {
         !self.frames.is_empty()
     }
 
-    /// Opcode and modifiers of an operation; `None` for what decoding added.
+    /// An operation's opcode and modifiers; `None` for operations added by decoding.
     pub fn opcode(&self, pc: u32) -> Option<&ptx::Opcode> {
         self.opcodes.get(pc as usize)?.as_deref()
     }
 
-    /// Source frames of an operation, innermost first.
+    /// An operation's source frames, innermost first.
     pub fn frames(&self, pc: u32) -> &[SourceFrame] {
         let of = |pc: u32| {
             let loc = self.sites.get(pc as usize).and_then(|site| site.loc);
@@ -253,19 +251,19 @@ impl Code {
             });
             frames.map_or(&[][..], |frames| frames)
         };
-        // Line 0 is the compiler's word for "several lines": those before it are nearer than none.
+        // The compiler uses line 0 for "several lines": the previous lines are better than none.
         let known =
             (pc.saturating_sub(16)..=pc).rev().map(of).find(|f| f.first().is_some_and(|f| f.line != 0));
         known.filter(|_| !of(pc).is_empty()).unwrap_or_else(|| of(pc))
     }
 
-    /// The shared variable that an operation's address was made from, where the text shows it: an index into
+    /// The shared variable that an operation's address derives from, if the text shows it: an index into
     /// [`crate::observer::LaunchInfo::shared`].
     pub fn shared_of(&self, pc: u32) -> Option<usize> {
         self.shared_of.get(pc as usize).and_then(|of| of.checked_sub(1)).map(|of| of as usize)
     }
 
-    /// Name of the function that holds an operation.
+    /// The name of the function that contains an operation.
     pub fn function(&self, pc: u32) -> Option<&str> {
         let i = self.functions.partition_point(|f| f.end <= pc);
         self.functions.get(i).filter(|f| f.start <= pc).map(|f| f.name.as_str())
@@ -284,17 +282,15 @@ impl Code {
 /// A parameter of a kernel in the parameter block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Param {
-    /// The name in the PTX text.
     pub name: String,
     /// Bytes from the start of the block.
     pub offset: u32,
-    /// Bytes.
     pub size: u32,
     /// Alignment of the offset.
     pub align: u32,
 }
 
-/// The address that `mov` gives for a function.
+/// The address that `mov` yields for a function.
 pub(crate) fn code_address(function: u32) -> u64 {
     window::CODE + 16 * (u64::from(function) + 1)
 }

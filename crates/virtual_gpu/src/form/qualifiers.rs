@@ -1,4 +1,4 @@
-//! What an arithmetic operation says beside its opcode: types, rounding, saturation, and what else its kind has.
+//! What an arithmetic operation has besides its opcode: types, rounding, saturation, and whatever else its kind has.
 
 use ptx::ScalarType;
 
@@ -14,9 +14,9 @@ use crate::alu::video::{Mad, Packed, Part, Secondary};
 /// The qualifiers of an operation, by its kind.
 #[derive(Debug, Clone, Copy)]
 pub enum Qualifiers {
-    /// A type and nothing else. `mov` of several registers packs, unpacks or copies, by how many there are on each side.
+    /// Only a type. `mov` of several registers packs, unpacks or copies, depending on how many there are on each side.
     Type(ScalarType),
-    /// Logic of predicates: which of the sources are negated.
+    /// Logic on predicates: which sources are negated.
     Predicates {
         inverted: [bool; 2],
     },
@@ -29,7 +29,7 @@ pub enum Qualifiers {
     /// The flag is the last target and the last source.
     Carry {
         ty: ScalarType,
-        /// Of a product.
+        /// For a product.
         high: bool,
         reads: bool,
         writes: bool,
@@ -39,7 +39,7 @@ pub enum Qualifiers {
         ty: ScalarType,
         shift_amount: bool,
     },
-    /// `bmsk`, `szext`: whether amounts wrap around or stop at the width.
+    /// `bmsk`, `szext`: whether amounts wrap around or are clamped to the width.
     Amount {
         ty: ScalarType,
         wrap: bool,
@@ -51,10 +51,10 @@ pub enum Qualifiers {
     Permute(PrmtMode),
     DotProduct {
         signed: [bool; 2],
-        /// Of `dp2a`: which half of the second source.
+        /// For `dp2a`: which half of the second source.
         high: bool,
     },
-    /// `lop3`. With a join: the second target is whether the result, joined with a predicate, is not zero.
+    /// `lop3`. With a join, the second target is whether the result, joined with a predicate, is not zero.
     Table {
         table: u8,
         join: Option<BoolOp>,
@@ -68,7 +68,7 @@ pub enum Qualifiers {
     Extremum {
         ty: ScalarType,
         ends: MinMax,
-        /// Of magnitudes.
+        /// On magnitudes.
         abs: bool,
     },
     /// `testp`
@@ -80,33 +80,34 @@ pub enum Qualifiers {
         ty: ScalarType,
         mode: half::Mode,
         ends: MinMax,
-        /// A factor may be the NaN that stands for "out of bounds".
+        /// A factor may be the NaN that means "out of bounds".
         oob: bool,
     },
-    /// Factors of 16 bits, a sum of 32.
+    /// 16-bit factors, a 32-bit sum.
     Mixed {
         narrow: ScalarType,
         mode: float::Mode,
     },
     Compare(Compare),
-    /// `slct`: a value of type `ty`, chosen by the sign of one of type `by`.
+    /// `slct`: a value of type `ty`, selected by the sign of one of type `by`.
     BySign {
         ty: ScalarType,
         by: ScalarType,
         ftz: bool,
     },
     Convert(Convert),
-    /// `cvt.pack`: two integers saturated to so many bits, above what there was.
+    /// `cvt.pack`: two integers saturated to the given number of bits, above the previous contents.
     ConvertPack {
         width: u32,
         signed: bool,
     },
-    /// `cvt.rs`: two values, or four, rounded by the bits of the last source.
+    /// `cvt.rs`: two or four values, rounded with the bits of the last source.
     ConvertRandomly {
         format: Format,
         mode: Narrow,
     },
-    /// `cvta`: to or from the generic address of what lies in a window; `None`: of what is generic as it is.
+    /// `cvta`: to or from the generic address of a window's space; `None`: of a space whose addresses are generic
+    /// already.
     Address {
         window: Option<u64>,
         back: bool,
@@ -129,7 +130,7 @@ pub enum Qualifiers {
     VideoPacked(Packed),
 }
 
-/// Which part of a product.
+/// Which part of a product to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProductHalf {
     Low,
@@ -137,7 +138,7 @@ pub enum ProductHalf {
     Wide,
 }
 
-/// How near to the exact result.
+/// How close to the exact result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accuracy {
     /// Rounded once.
@@ -147,13 +148,13 @@ pub enum Accuracy {
     Full,
 }
 
-/// `setp`, `set`. Of pairs of halves each gives a result; else a second target takes the opposite.
+/// `setp`, `set`. For pairs of halves each gives a result; otherwise a second target receives the opposite.
 #[derive(Debug, Clone, Copy)]
 pub struct Compare {
     pub ty: ScalarType,
     pub relation: Relation,
     pub ftz: bool,
-    /// The last source is a predicate that the result is joined with.
+    /// The last source is a predicate joined with the result.
     pub join: Option<BoolOp>,
     /// That predicate is negated.
     pub inverted: bool,
@@ -173,7 +174,7 @@ pub struct Convert {
     pub to: Converted,
     pub from: Converted,
     pub round: Option<Round>,
-    /// `.rni` and its likes.
+    /// `.rni` and the like.
     pub integer: Option<Round>,
     pub ftz: bool,
     pub sat: bool,
@@ -186,13 +187,13 @@ pub struct Convert {
 pub enum Converted {
     /// A type, and that of the register, which may be wider.
     Scalar(ScalarType, ScalarType),
-    /// Two of 16 bits.
+    /// Two 16-bit values.
     Pair(ScalarType),
-    /// Two of a format of eight bits or fewer.
+    /// Two values of a format with at most eight bits.
     Tiny(Tiny),
 }
 
-/// A format of which `cvt` makes two at a time.
+/// A format that `cvt` produces in pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tiny {
     /// Eight bits, or six of eight.
@@ -203,7 +204,7 @@ pub enum Tiny {
     Power,
 }
 
-/// What `isspacep` asks for.
+/// The space `isspacep` tests for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Region {
     Global,
@@ -214,15 +215,15 @@ pub enum Region {
     Window(u64),
 }
 
-/// `vadd` and its likes, `vshl`, `vshr`, `vset`.
+/// `vadd` and the like, `vshl`, `vshr`, `vset`.
 #[derive(Debug, Clone, Copy)]
 pub struct Video {
-    /// What is selected of the sources, and whether that is signed.
+    /// Which part of each source is selected, and whether it is signed.
     pub parts: [(Part, bool); 2],
     /// Where the result goes, and whether it is signed.
     pub to: (Part, bool),
     pub saturate: bool,
-    /// Of shifts: amounts wrap around instead of stopping at the width.
+    /// For shifts: amounts wrap around instead of being clamped to the width.
     pub wrap: Option<bool>,
     pub compare: Option<IntCmp>,
     pub second: Option<Secondary>,

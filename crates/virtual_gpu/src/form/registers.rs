@@ -1,4 +1,4 @@
-//! A warp's registers: rows of 32 lanes, one value a lane.
+//! A warp's registers: rows of 32 lanes, one value per lane.
 //!
 //! A register of up to 32 bits takes one row, one of 64 bits two rows read as `[u64; 32]`, one of 128 bits four. A
 //! predicate takes a row of which only the first word is used, as a mask of lanes. Values narrower than 32 bits are kept
@@ -18,11 +18,11 @@ pub type Slot = u32;
 
 /// A register of the warp: 32 lanes of `bytes` bytes each. Predicates have `bytes` 0.
 ///
-/// `slot` is unique among the registers that live at the time: the frame of a call has its own slots, which are used
-/// again when it has returned.
+/// `slot` is unique among the registers live at the time: a call's frame has its own slots, which are reused after it
+/// returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Register {
-    /// Place in the warp's register file.
+    /// Position in the warp's register file.
     pub slot: u32,
     /// Bytes of one lane: 0 for predicates, else 4, 8 or 16 (16-bit registers take 4).
     pub bytes: u32,
@@ -31,9 +31,9 @@ pub struct Register {
 /// No register.
 pub const NONE: Slot = u32::MAX;
 
-/// A value that a lane holds.
+/// A value in a lane.
 pub(crate) trait Lane: Copy {
-    /// How a row keeps it.
+    /// Its type in a row.
     type Store: Copy + Default;
     fn get(store: Self::Store) -> Self;
     fn put(self) -> Self::Store;
@@ -70,16 +70,17 @@ lane! {
     u128, u128, |s| s, |v| v;
 }
 
-/// The registers of one frame, as the operations of its function see them.
+/// The registers of one frame, as seen by the operations of its function.
 ///
-/// A plain pointer, made anew whenever a warp goes on: the rows move only when a call makes a frame, which no operation
-/// that holds a `Regs` does.
+/// A plain pointer, made anew whenever a warp resumes: the rows move only when a call makes a frame, and no operation
+/// that holds a `Regs` does that.
 #[derive(Clone, Copy)]
 pub(crate) struct Regs(*mut Row);
 
 impl Regs {
     /// # Safety
-    /// `rows` must point at the first of as many rows as the function that will use them has, and stay so while used.
+    /// `rows` must point to the first of as many rows as the function that uses them has, and remain valid while in
+    /// use.
     #[inline]
     pub unsafe fn new(rows: *mut Row) -> Self {
         Regs(rows)
@@ -90,7 +91,7 @@ impl Regs {
         self.0
     }
 
-    /// Rows between the start of the warp's rows and the frame's.
+    /// Number of rows between the start of the warp's rows and the frame's.
     pub fn row_after(self, start: *const Row) -> u32 {
         ((self.0 as usize - start as usize) / size_of::<Row>()) as u32
     }
@@ -99,7 +100,7 @@ impl Regs {
     /// `slot` must be a register of the frame's function that is wide enough for 32 values of `T`.
     #[inline(always)]
     pub unsafe fn lanes<T>(self, slot: Slot) -> *mut [T; 32] {
-        // SAFETY: the slot lies in the frame, by this function's contract. A row is aligned for every `T` of `Lane`.
+        // SAFETY: the slot is in the frame, by this function's contract. A row is aligned for every `T` of `Lane`.
         unsafe { self.0.add(slot as usize).cast() }
     }
 

@@ -1,20 +1,20 @@
-//! What a function takes and gives, and where its callers have it.
+//! A function's parameters and results, and where its callers keep them.
 
 use super::registers::Slot;
 
-/// What a function takes and gives.
+/// A function's parameters and results.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Signature {
     pub params: Vec<Formal>,
     pub results: Vec<Formal>,
-    /// The last parameter is an array without a length, which takes what a call passes, or nothing: C's `...`.
+    /// The last parameter is an array without a length, which receives whatever a call passes, or nothing: C's `...`.
     pub variadic: bool,
 }
 
 /// A formal parameter or result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Formal {
-    /// Its type; `None` for an array, which only bytes are passed to.
+    /// Its type; `None` for an array, to which only bytes can be passed.
     pub ty: Option<ptx::ScalarType>,
     pub place: Passed,
 }
@@ -24,14 +24,14 @@ pub(crate) struct Formal {
 pub(crate) enum Passed {
     /// Bytes in the frame's local memory.
     Bytes { offset: u32, size: u32 },
-    /// Registers of `bytes` each, one behind the other: the components of a vector, most often one. 0 bytes are a predicate.
+    /// Consecutive registers of `bytes` each: the components of a vector, or most often one. A predicate has 0 bytes.
     Registers { slot: Slot, bytes: u32, count: u32 },
-    /// `_`, for a result that nobody wants.
+    /// `_`, for an unused result.
     Sink,
 }
 
 impl Passed {
-    /// Bytes of the whole.
+    /// Total bytes.
     pub fn size(self) -> u32 {
         match self {
             Passed::Bytes { size, .. } => size,
@@ -48,7 +48,7 @@ impl Passed {
         matches!(self, Passed::Registers { bytes: 0, .. })
     }
 
-    /// Whether a value here is passed to or from a formal parameter's place. `variadic`: that one has room for more.
+    /// Whether a value here can be passed to or from a formal parameter. `variadic`: that parameter has room for more.
     pub fn fits(self, formal: Passed, variadic: bool) -> bool {
         let room = variadic && matches!(self, Passed::Bytes { .. }) && self.size() <= formal.size();
         self == Passed::Sink

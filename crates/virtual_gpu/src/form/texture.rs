@@ -3,36 +3,36 @@
 use super::access::AddressOperand;
 use super::registers::Slot;
 
-/// How an instruction names places of an image.
+/// How an instruction addresses an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
-    /// Coordinates beside the layer: 1 to 3.
+    /// Number of coordinates apart from the layer: 1 to 3.
     pub dimensions: u32,
     /// The first operand is a layer.
     pub layered: bool,
     pub cube: bool,
 }
 
-/// Where the level of a fetch comes from.
+/// Where a fetch gets its level from.
 #[derive(Debug)]
 pub(crate) enum Level {
     /// The image itself.
     Base,
     Given(Slot),
-    /// The same as an integer.
+    /// The same, as an integer.
     GivenWhole(Slot),
-    /// The steps of the coordinates from one lane to its neighbours: along x, then along y.
+    /// How much the coordinates change from one lane to its neighbours: along x, then along y.
     Gradients(Box<[Slot]>, Box<[Slot]>),
 }
 
-/// What a result's register holds.
+/// What a result register holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Result4 {
     /// 32 bits each.
     Words,
-    /// Binary16 each.
+    /// A binary16 each.
     Halves,
-    /// Two registers of two binary16.
+    /// Two registers with two binary16 each.
     HalfPairs,
 }
 
@@ -45,17 +45,17 @@ pub(crate) struct TextureFetch {
     pub integer: bool,
     pub layer: Slot,
     pub coordinates: Box<[Slot]>,
-    /// Elements from the coordinates to what is read, by dimension; none if there are none.
+    /// Offset from the coordinates to the element that is read, by dimension; empty if there is none.
     pub offsets: Box<[Slot]>,
     pub level: Level,
     pub gather: Option<usize>,
     pub targets: Box<[Slot]>,
     pub result: Result4,
-    /// Whether what was read is there: always.
+    /// Receives whether the data was resident, which it always is.
     pub resident: Slot,
 }
 
-/// What `txq` and `suq` ask for.
+/// What `txq` and `suq` query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     Width,
@@ -69,16 +69,16 @@ pub(crate) enum Question {
     ArraySize,
     Levels,
     Samples,
-    /// Whether a surface is laid out in a line.
+    /// Whether a surface's layout is linear.
     Layout,
 }
 
-/// What `istypep` asks of a handle.
+/// What `istypep` tests of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opaque {
     Texture,
     Surface,
-    /// None has a handle of its own: image and sampler are named together.
+    /// Never true: image and sampler share a handle.
     Sampler,
 }
 

@@ -1,7 +1,7 @@
-//! Loads and stores that belong together: `x += y` without an atomic, and looks at a flag.
+//! Loads and stores that belong together: `x += y` without an atomic, and polling of a flag.
 //!
-//! Both are told from the program alone, so that a check of races can say what such an access needs: an update needs an atomic,
-//! and a flag is there to be read while others write it.
+//! Both are recognised from the program alone, so that a race check can say what such an access needs: an update needs
+//! an atomic, and a flag is meant to be read while others write it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,14 +11,14 @@ use super::op::{MemoryOp, OpKind};
 use super::program::Code;
 
 impl Code {
-    /// The loads from whose value a store computes what it writes to the place that they read.
+    /// The loads at the same address from whose values a store computes what it writes.
     pub fn updates(&self, pc: u32) -> &[u32] {
         let followed = self.followed(pc);
         followed.and_then(|followed| followed.updates.get(&pc)).map_or(&[], |loads| loads)
     }
 
     /// Whether an operation is a volatile load or store that is right only if something else orders it: the store of an
-    /// update, or a load of what is no flag.
+    /// update, or a load of something other than a flag.
     pub fn relies_on_order(&self, pc: u32) -> bool {
         match self.ops.get(pc as usize).map(|op| &op.kind) {
             Some(OpKind::Store(_)) => !self.updates(pc).is_empty(),
@@ -28,7 +28,7 @@ impl Code {
     }
 }
 
-/// Volatile loads of a function that are looked at for a loop.
+/// How many volatile loads of a function are examined for a loop.
 const MOST_LOOKS: usize = 256;
 
 fn own(op: &MemoryOp) -> bool {
@@ -36,7 +36,7 @@ fn own(op: &MemoryOp) -> bool {
 }
 
 impl Flow<'_> {
-    /// The stores that update, with the loads that they start from.
+    /// The stores that update, with the loads they start from.
     pub(super) fn updates(&self) -> HashMap<u32, Box<[u32]>> {
         let mut found = HashMap::new();
         for pc in self.pcs() {
@@ -82,8 +82,8 @@ impl Flow<'_> {
         loads
     }
 
-    /// Volatile loads of flags: their value does nothing but decide branches, or a loop repeats them, or another load of the
-    /// same place. What an update starts from is no flag.
+    /// Volatile loads of flags: their value only decides branches, or a loop repeats them, or another load reads the
+    /// same address. What an update starts from is not a flag.
     pub(super) fn flags(&self, updates: &HashMap<u32, Box<[u32]>>) -> HashSet<u32> {
         let loads: Vec<(u32, &MemoryOp)> = self
             .pcs()
@@ -96,7 +96,7 @@ impl Flow<'_> {
             return HashSet::new();
         }
         let mut flags = self.only_compared(&loads);
-        // Each takes a walk through the program.
+        // Each one needs a walk through the program.
         let looks = loads.iter().take(MOST_LOOKS).filter(|(pc, _)| self.code.reaches(*pc, *pc));
         let repeated: HashSet<_> = looks.map(|(_, load)| self.address(load.address)).collect();
         flags.extend(

@@ -1,4 +1,4 @@
-//! What instructions work on, for observers that look at values.
+//! The values that instructions work on, for observers that look at values.
 
 use std::marker::PhantomData;
 
@@ -22,12 +22,12 @@ impl std::fmt::Debug for Values<'_> {
 }
 
 impl<'a> Values<'a> {
-    /// Of a store whose `slots` are registers of `rows` rows each, of which `width` bytes are stored.
+    /// For a store whose `slots` are registers of `rows` rows each, of which `width` bytes are stored.
     pub(crate) fn new(regs: Regs, slots: &'a [Slot], width: u32, rows: u32) -> Self {
         Values { regs, slots, width, rows, lives: PhantomData }
     }
 
-    /// The four bytes from `offset` of what a lane stores; zero beyond its end. `offset` is a multiple of four.
+    /// The four bytes at `offset` of what a lane stores; zero beyond its end. `offset` is a multiple of four.
     #[inline]
     pub fn word(&self, lane: u32, offset: u32) -> u32 {
         let lane = lane as usize & 31;
@@ -39,7 +39,7 @@ impl<'a> Values<'a> {
             if slot == NONE {
                 continue;
             }
-            // SAFETY: decoding gave the slots `rows` rows each, and the rows stay where they are while the store is told.
+            // SAFETY: decoding gave the slots `rows` rows each, and the rows do not move while the store is reported.
             let value: u128 = unsafe {
                 match self.rows {
                     1 => self.regs.get::<u32>(slot, lane).into(),
@@ -55,7 +55,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The source operands of an instruction that is about to be executed, in order, constants among them.
+/// The source operands of an instruction about to execute, in order, including constants.
 #[derive(Clone, Copy)]
 pub struct Operands<'a> {
     regs: Regs,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Operands<'_> {
 }
 
 impl Default for Operands<'_> {
-    /// Of an instruction without operands.
+    /// For an instruction without operands.
     fn default() -> Self {
         // SAFETY: no operand is ever read from it.
         Operands { regs: unsafe { Regs::new(std::ptr::null_mut()) }, base: 0, operands: &[] }
@@ -78,22 +78,20 @@ impl Default for Operands<'_> {
 }
 
 impl<'a> Operands<'a> {
-    /// Of an instruction of the function whose frame `regs` are, at `base` among the warp's registers.
+    /// For an instruction of the function whose frame is `regs`, at `base` among the warp's registers.
     pub(crate) fn new(regs: Regs, base: u32, operands: &'a [SourceOperand]) -> Self {
         Operands { regs, base, operands }
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.operands.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.operands.is_empty()
     }
 
-    /// The register that an operand is; `None` for constants and what is fixed for a thread.
+    /// The operand's register; `None` for constants and values fixed per thread.
     pub fn register(&self, operand: usize) -> Option<Register> {
         let operand = self.operands.get(operand)?;
         operand.register.then(|| Register { slot: self.base + operand.slot, bytes: operand.rows * 4 })
@@ -104,11 +102,11 @@ impl<'a> Operands<'a> {
         self.operands.get(operand).map_or(0, |operand| (operand.rows * 32).max(1))
     }
 
-    /// Its value in a lane; a predicate's as the instruction takes it, so inverted for `!p`.
+    /// Its value in a lane; for a predicate the value the instruction sees, inverted for `!p`.
     pub fn value(&self, operand: usize, lane: u32) -> u128 {
         let Some(operand) = self.operands.get(operand) else { return 0 };
         let i = lane as usize & 31;
-        // SAFETY: decoding gave the operand so many rows of the frame, and no instruction runs while it is looked at.
+        // SAFETY: decoding gave the operand that many rows of the frame, and no instruction runs while it is read.
         unsafe {
             match operand.rows {
                 0 => u128::from(self.regs.predicate(operand.slot) >> i & 1 ^ u32::from(operand.inverted)),

@@ -1,4 +1,4 @@
-//! Formats of a matrix's elements.
+//! Formats of matrix elements.
 
 use crate::alu::convert;
 
@@ -18,10 +18,10 @@ pub(crate) enum Element {
     B1,
 }
 
-/// What elements are computed as.
+/// The arithmetic used for elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// Products exact, summed with 53 bits.
+    /// Exact products, summed with 53 bits.
     Float,
     Double,
     Integer,
@@ -67,7 +67,7 @@ impl Element {
         }
     }
 
-    /// Value of a floating-point element, in the low bits.
+    /// The value of a floating-point element, given in the low bits.
     pub fn float(self, bits: u32) -> f32 {
         match self {
             Self::F16 => half::f16::from_bits(bits as u16).to_f32(),
@@ -83,7 +83,7 @@ impl Element {
         }
     }
 
-    /// Value of an integer element, in the low bits.
+    /// The value of an integer element, given in the low bits.
     pub fn integer(self, bits: u32) -> i32 {
         match self {
             Self::S8 => i32::from(bits as u8 as i8),

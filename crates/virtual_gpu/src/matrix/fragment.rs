@@ -4,7 +4,7 @@
 //! of 64 bits one `f64`); the four lanes of a quad hold `4·per` neighbours; the eight quads hold eight rows of A or
 //! columns of B. Registers go first over the two halves of sixteen rows, then along k.
 
-/// Where a register's first element lies; the others follow along k (A, B) or along n (C, D).
+/// Where a register's first element is; the others follow along k (A, B) or along n (C, D).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FirstElement {
     /// Row of A, C or D; column of B.
@@ -25,14 +25,15 @@ pub(crate) fn b(per: usize, register: usize, lane: usize) -> FirstElement {
     FirstElement { line: lane / 4, first: register * 4 * per + lane % 4 * per }
 }
 
-/// C and D of 8 columns: `per` is 2 for packed `f16`, else 1. Each lane has two neighbours of each of its rows.
+/// C and D with 8 columns: `per` is 2 for packed `f16`, else 1. Each lane has two adjacent elements of each of its
+/// rows.
 pub(crate) fn c(per: usize, register: usize, lane: usize) -> FirstElement {
     let element = register * per;
     FirstElement { line: lane / 4 + 8 * (element / 2), first: lane % 4 * 2 + element % 2 }
 }
 
-/// The quad pair of a lane in `mma.m8n8k4` of `f16`, which multiplies four matrices at once, and the lane's number in
-/// its eight: lanes 0–3 and 16–19 hold the first matrix.
+/// A lane's quad pair in `mma.m8n8k4` of `f16`, which multiplies four matrices at once, and the lane's number among the
+/// eight: lanes 0–3 and 16–19 hold the first matrix.
 pub(crate) fn quad_pair(lane: usize) -> (usize, usize) {
     (lane % 16 / 4, lane % 4 + lane / 16 * 4)
 }

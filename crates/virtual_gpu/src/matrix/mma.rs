@@ -1,4 +1,4 @@
-//! `mma.sync`: its forms, and their execution over registers.
+//! `mma.sync`: its forms, and how they execute on registers.
 
 use super::element::{Accumulator, Element, Family};
 use super::fragment;
@@ -34,13 +34,13 @@ pub(crate) struct Mma {
     pub(super) a_by_columns: bool,
     pub(super) b_by_rows: bool,
     pub(super) saturate: bool,
-    /// `.and.popc` rather than `.xor.popc`.
+    /// `.and.popc` instead of `.xor.popc`.
     and: bool,
-    /// Of each step of an `f64` product.
+    /// The rounding of each step of an `f64` product.
     round: Round,
 }
 
-/// The rounding of a modifier that is known to be one.
+/// The rounding named by a modifier already known to be one.
 pub(super) fn rounding(word: &str) -> Round {
     match word {
         "rz" => Round::Zero,
@@ -50,7 +50,7 @@ pub(super) fn rounding(word: &str) -> Round {
     }
 }
 
-/// Registers of D, A, B and C that an instruction takes.
+/// How many registers of D, A, B and C an instruction takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub d: usize,
@@ -59,11 +59,11 @@ pub(crate) struct Counts {
     pub c: usize,
 }
 
-/// A register of 32 bits in all lanes.
+/// A 32-bit register in all lanes.
 pub(crate) type Row = [u32; 32];
 
 impl Mma {
-    /// Reads the modifiers behind `mma`.
+    /// Reads the modifiers after `mma`.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let made = Self::parse_any(words)?;
         if made.is_known() {
@@ -73,7 +73,7 @@ impl Mma {
         }
     }
 
-    /// A product without more than its shape and types.
+    /// A product given only by its shape and types.
     pub(super) fn of(shape: Shape, a: Element, b: Element, d: Accumulator) -> Self {
         let (a_by_columns, b_by_rows) = (false, false);
         Self {
@@ -90,16 +90,16 @@ impl Mma {
         }
     }
 
-    /// The same as [`Mma::parse`] without a look at whether there is such a product.
+    /// Like [`Mma::parse`], without checking that such a product exists.
     pub(super) fn parse_any(words: &[&str]) -> Result<Self, String> {
-        // The manual has `.satfinite` before the types, CUTLASS also behind them: ptxas takes it anywhere.
+        // The manual puts `.satfinite` before the types, CUTLASS also after them; ptxas takes it anywhere.
         let saturate = words.contains(&"satfinite");
         let words: Vec<_> = words.iter().copied().filter(|&word| word != "satfinite").collect();
         let ["sync", "aligned", shape, a_layout, b_layout, rest @ ..] = words.as_slice() else {
             return Err("expected `.sync.aligned`, a shape and two layouts".into());
         };
-        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
-        // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is not a shape"))?;
+        // The manual puts the rounding of `f64` before the types, nvcc after them.
         let (round, rest) = match rest {
             [word @ ("rn" | "rz" | "rm" | "rp"), rest @ ..]
             | [rest @ .., word @ ("rn" | "rz" | "rm" | "rp")] => (Some(rounding(word)), rest),
@@ -148,7 +148,7 @@ impl Mma {
         shapes.contains(&(m, k)) && self.types_fit()
     }
 
-    /// Whether the four types, the layouts and `.satfinite` go together, in all shapes but `m8n8k4` of `f16`.
+    /// Whether the four types, the layouts and `.satfinite` can be combined, in all shapes except `m8n8k4` of `f16`.
     pub(super) fn types_fit(&self) -> bool {
         use Element::*;
         if self.a_by_columns || self.b_by_rows {
@@ -170,7 +170,7 @@ impl Mma {
         same_kind && accumulators && self.c == self.d && (saturates || !self.saturate)
     }
 
-    /// Registers of each operand, of 64 bits for `f64`, else of 32.
+    /// How many registers each operand has: of 64 bits for `f64`, else of 32.
     pub fn counts(&self) -> Counts {
         let Shape { m, n, k } = self.shape;
         if self.is_quad_pairs() {
@@ -191,7 +191,7 @@ impl Mma {
         if self.a == Element::F64 { 64 } else { 32 }
     }
 
-    /// Products of 32-bit registers: all types but `f64`. Gives D.
+    /// Multiplies with 32-bit registers: all types except `f64`. Returns D.
     pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
         if self.is_quad_pairs() {
             return self.quad_pairs(a, b, c);
@@ -199,7 +199,7 @@ impl Mma {
         self.execute_with(a, b, c, self.shape.k, &|_, kept| kept)
     }
 
-    /// The same for an A of which each row holds `kept` elements; `place` says where along k each lies.
+    /// The same for an A whose rows hold `kept` elements each; `place` gives each one's position along k.
     pub(super) fn execute_with(
         &self,
         a: &[Row],
@@ -230,8 +230,8 @@ impl Mma {
         }
     }
 
-    /// Undefined bits of D from those of A's, B's and C's registers: an element of A decides its row, one of B its column. Of
-    /// registers of 64 bits a word says whether there are any.
+    /// The undefined bits of D, from those of A's, B's and C's registers: an element of A affects its row, one of B its
+    /// column. For 64-bit registers a word says whether there are any.
     pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
         if self.is_quad_pairs() {
             return self.undefined_of_quad_pairs(a, b, c);
@@ -239,7 +239,7 @@ impl Mma {
         self.undefined_with(a, b, c, &|_| false)
     }
 
-    /// The same where more may be unknown of a row of A.
+    /// The same if more of a row of A may be unknown.
     pub(super) fn undefined_with(
         &self,
         a: &[Row],
@@ -269,7 +269,7 @@ impl Mma {
         self.lines(c, |m, n, c| product::all_if(of(m, n, c), self.d))
     }
 
-    /// Products of `f64`.
+    /// Multiplies `f64`.
     pub fn execute_double(&self, a: &[[f64; 32]], b: &[[f64; 32]], c: &[[f64; 32]]) -> Vec<[f64; 32]> {
         let Shape { m: rows, n: columns, k } = self.shape;
         let mut full_a = Lines::new(rows, k);
@@ -298,7 +298,7 @@ impl Mma {
         sums.collect()
     }
 
-    /// A's rows and B's columns in full. `convert` takes an element's bits; of `b1` whole registers.
+    /// A's rows and B's columns in full. `convert` takes an element's bits; for `b1` whole registers.
     fn unpack<T: Copy + Default>(
         &self,
         a: &[Row],
@@ -356,7 +356,7 @@ pub(crate) fn field(register: u32, index: usize, bits: u32) -> u32 {
     if bits < 32 { shifted & ((1 << bits) - 1) } else { shifted }
 }
 
-/// Rows of A or columns of B, each whole along k.
+/// Rows of A or columns of B, each contiguous along k.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines<T> {
     depth: usize,
@@ -424,8 +424,8 @@ mod tests {
         }
     }
 
-    /// Small integers in each float format, chosen so that all sums are exact; the expected product is computed from the
-    /// matrices that the registers were filled from by the manual's formulas.
+    /// Small integers in each float format, chosen so that all sums are exact; the expected product is computed from
+    /// the matrices that filled the registers by the manual's formulas.
     #[test]
     fn bf16_product_of_distinct_integers() {
         let a: [[i32; 16]; 16] =

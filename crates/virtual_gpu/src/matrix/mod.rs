@@ -1,5 +1,5 @@
-//! Matrix multiply-accumulate, apart from registers and memory: element formats, which lane holds which element, and the
-//! arithmetic. `mma.sync`, `wmma` and `wgmma` share it.
+//! Matrix multiply-accumulate, independent of registers and memory: element formats, which lane holds which element,
+//! and the arithmetic. `mma.sync`, `wmma` and `wgmma` share it.
 
 pub(crate) mod element;
 pub(crate) mod fragment;

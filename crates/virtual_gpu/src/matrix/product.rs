@@ -10,12 +10,12 @@ use crate::alu::Round;
 use crate::alu::float;
 use crate::alu::half::{self, F16};
 
-/// Sum of `a·b` over k on top of `c`, before its rounding. A product of two values of 24 bits is exact in 53.
+/// The sum of `a·b` over k plus `c`, before rounding. The product of two 24-bit values is exact in 53 bits.
 pub(crate) fn dot(a: &[f32], b: &[f32], c: f64) -> f64 {
     a.iter().zip(b).fold(c, |sum, (&a, &b)| sum + f64::from(a) * f64::from(b))
 }
 
-/// The one rounding of a sum, to the bits of D's format.
+/// Rounds a sum once, to the bits of D's format.
 pub(crate) fn round(sum: f64, format: Accumulator) -> u32 {
     match format {
         Accumulator::F16 => half::from_f64::<F16>(sum).into(),
@@ -40,13 +40,13 @@ pub(crate) fn widen(bits: u32, format: Accumulator) -> f64 {
     }
 }
 
-/// Integers wrap, or with `.satfinite` stop at the ends of `s32`.
+/// Integers wrap, or with `.satfinite` saturate to `s32`.
 pub(crate) fn dot_integer(a: &[i32], b: &[i32], c: i32, saturate: bool) -> i32 {
     let sum = a.iter().zip(b).fold(i64::from(c), |sum, (&a, &b)| sum + i64::from(a) * i64::from(b));
     if saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 } else { sum as i32 }
 }
 
-/// Number of bits set in `a ^ b` or `a & b`, on top of `c`.
+/// The number of bits set in `a ^ b` or `a & b`, plus `c`.
 pub(crate) fn dot_bits(a: &[u32], b: &[u32], c: i32, and: bool) -> i32 {
     let ones = |(&a, &b): (&u32, &u32)| if and { a & b } else { a ^ b }.count_ones() as i32;
     a.iter().zip(b).map(ones).fold(c, i32::wrapping_add)

@@ -1,4 +1,4 @@
-//! `mma.sync.m8n8k4` of `f16`, Volta's: four products, one in each pair of quads.
+//! `mma.sync.m8n8k4` of `f16`, from Volta: four products, one in each pair of quads.
 
 use super::element::{Accumulator, Element};
 use super::fragment;
@@ -6,7 +6,7 @@ use super::mma::{Lines, Mma, Row, Shape, field};
 use super::product;
 
 impl Mma {
-    /// Whether it is of this form.
+    /// Whether it has this form.
     pub fn is_quad_pairs(&self) -> bool {
         self.shape == Shape { m: 8, n: 8, k: 4 }
             && (self.a, self.b) == (Element::F16, Element::F16)
@@ -29,7 +29,7 @@ impl Mma {
         )
     }
 
-    /// D from a function of a row of A, a column of B and C's bits.
+    /// D as a function of a row of A, a column of B and C's bits.
     fn in_quad_pairs<T: Copy + Default>(
         &self,
         (a, b, c): (&[Row], &[Row], &[Row]),
@@ -39,7 +39,7 @@ impl Mma {
         let mut d = vec![[0; 32]; self.counts().d];
         let half =
             |registers: &[Row], lane: usize, i: usize| convert(field(registers[i / 2][lane], i % 2, 16));
-        // Of a lane with number n in its eight: A's row n along k if by rows, else A's column n % 4, four rows of it.
+        // For lane n of the eight: row n of A along k if row-major, else four rows of A's column n % 4.
         for pair in 0..4 {
             let mut rows = Lines::new(8, 4);
             let mut columns = Lines::new(8, 4);

@@ -1,9 +1,9 @@
-//! `mma.sp`: A has every second element, and metadata says which.
+//! `mma.sp`: A contains every second element, and metadata says which.
 //!
-//! Of four neighbours along k two are kept (of two `tf32` one; of eight 4-bit elements two pairs), and four bits of
-//! metadata give their places. Which lane holds whose bits was read off an H200: for elements of 16 and 32 bits a lane's
-//! low half is for a row of the upper eight and its high half for the row eight below; for narrower ones a lane has 32
-//! bits of one row.
+//! Of four neighbours along k, two are kept (of two `tf32` one; of eight 4-bit elements two pairs), and four bits of
+//! metadata give their positions. Which lane holds which bits was measured on an H200: for 16- and 32-bit elements a
+//! lane's low half describes a row of the upper eight and its high half the row eight below; for narrower ones a lane
+//! has 32 bits for one row.
 
 use super::element::{Accumulator, Element};
 use super::mma::{Lines, Mma, Row, Shape};
@@ -16,7 +16,7 @@ pub(crate) struct Sparse {
 }
 
 impl Sparse {
-    /// Reads the modifiers behind `mma`.
+    /// Reads the modifiers after `mma`.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let ["sp" | "sp::ordered_metadata", rest @ ..] = words else {
             return Err("expected `.sp`".into());
@@ -38,8 +38,8 @@ impl Sparse {
         }
     }
 
-    /// What `wgmma.mma_async.sp` of a depth does with a warp's 16 rows of A: its metadata lie in the lanes as those of the
-    /// `mma.sp` of the same depth.
+    /// What `wgmma.mma_async.sp` with this depth does with a warp's 16 rows of A: its metadata is distributed over the
+    /// lanes like that of the `mma.sp` with the same depth.
     pub fn of_group(k: usize, a: Element, b: Element, d: Accumulator) -> Self {
         Self { dense: Mma::of(Shape { m: 16, n: 8, k }, a, b, d) }
     }
@@ -66,34 +66,34 @@ impl Sparse {
         }
     }
 
-    /// Lanes of a quad whose metadata count.
+    /// The lanes of a quad whose metadata is used.
     fn lanes(&self) -> usize {
         self.dense.shape.k / self.group() / 4
     }
 
-    /// Values that the selector may have.
+    /// How many values the selector can have.
     pub fn selectors(&self) -> u32 {
         (4 / self.lanes()) as u32
     }
 
-    /// D. `selector` says which lanes of each quad hold the metadata.
+    /// Computes D. `selector` says which lanes of each quad hold the metadata.
     pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row], metadata: &Row, selector: u32) -> Vec<Row> {
         self.dense.execute_with(a, b, c, self.dense.shape.k / 2, &|row, kept| {
             self.place(kept, |group| self.field(metadata, selector, row, group))
         })
     }
 
-    /// Undefined bits of D, as [`Mma::undefined`] gives them. What is unknown of a row's metadata makes the row unknown.
+    /// The undefined bits of D, like [`Mma::undefined`]. Unknown metadata makes the whole row unknown.
     pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row], metadata: &Row, selector: u32) -> Vec<Row> {
         self.dense.undefined_with(a, b, c, &|row| self.has_metadata(row, metadata, selector))
     }
 
-    /// Whether a bit of a row's metadata is set.
+    /// Whether a given bit of a row's metadata is set.
     pub fn has_metadata(&self, row: usize, metadata: &Row, selector: u32) -> bool {
         (0..self.dense.shape.k / self.group()).any(|group| self.field(metadata, selector, row, group) != 0)
     }
 
-    /// The four bits of a group of neighbours in a row.
+    /// The four bits for a group of neighbours in a row.
     fn field(&self, metadata: &Row, selector: u32, row: usize, group: usize) -> u32 {
         let quad = row % 8 * 4;
         let narrow = self.dense.a.bits() <= 8;
@@ -105,7 +105,7 @@ impl Sparse {
         metadata[quad + lane % 4] >> bit & 15
     }
 
-    /// Where along k the kept element number `kept` of a row lies.
+    /// The position along k of a row's kept element number `kept`.
     fn place(&self, kept: usize, field: impl Fn(usize) -> u32) -> usize {
         let half = self.group() / 2;
         let (group, within) = (kept / half, kept % half);
@@ -121,7 +121,7 @@ impl Sparse {
     }
 }
 
-/// A's rows in full, from those that hold half.
+/// A's rows in full, from rows that hold half of them.
 pub(super) fn expand<T: Copy + Default>(
     half: &Lines<T>,
     rows: usize,

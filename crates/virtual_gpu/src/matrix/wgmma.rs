@@ -17,24 +17,24 @@ pub(crate) struct Wgmma {
     pub a: Element,
     pub b: Element,
     saturate: bool,
-    /// A has every second element (`.sp`), and metadata says which.
+    /// A contains every second element (`.sp`), and metadata says which.
     pub sparse: Option<Sparse>,
-    /// A or B lies along m or n in shared memory rather than along k.
+    /// A or B is stored along m or n in shared memory instead of along k.
     pub a_transposed: bool,
     pub b_transposed: bool,
-    /// A or B counts negative.
+    /// A or B is negated.
     pub a_negative: bool,
     pub b_negative: bool,
 }
 
-/// Where 16 bytes of shared memory come from: their address, multiples of 16.
+/// Reads 16 bytes of shared memory at a multiple of 16.
 pub(crate) trait ReadShared {
     type Error;
     fn read(&mut self, address: u32) -> Result<[u8; 16], Self::Error>;
 }
 
 impl Wgmma {
-    /// Reads the modifiers behind `wgmma`, of which `mma_async` is the first.
+    /// Reads the modifiers after `wgmma`, of which `mma_async` is the first.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let (sparse, words) = match words {
             ["mma_async", "sp", rest @ ..] => (true, rest),
@@ -44,9 +44,9 @@ impl Wgmma {
         let ["sync", "aligned", shape, rest @ ..] = words else {
             return Err("expected `.sync.aligned` and a shape".into());
         };
-        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is not a shape"))?;
         let (saturate, rest) = match rest {
-            // The manual's syntax has it before the types, its examples behind them.
+            // The manual's syntax puts it before the types, its examples after them.
             ["satfinite", rest @ ..] | [rest @ .., "satfinite"] => (true, rest),
             rest => (false, rest),
         };
@@ -115,7 +115,7 @@ impl Wgmma {
             && (saturates || !self.saturate)
     }
 
-    /// 32-bit registers of D, and of A if it is in registers.
+    /// How many 32-bit registers D has, and A if it is in registers.
     pub fn counts(&self) -> (usize, usize) {
         (self.shape.n / 2 * self.d.bits() as usize / 32, 4)
     }
@@ -125,12 +125,12 @@ impl Wgmma {
         (matches!(self.a, Element::F16 | Element::Bf16), self.a.family() == Family::Float)
     }
 
-    /// Bits of an element as rows and columns keep it: `b1` by whole words.
+    /// Bits of an element as stored in rows and columns: whole words for `b1`.
     fn stored_bits(element: Element) -> u32 {
         if element == Element::B1 { 32 } else { element.bits() }
     }
 
-    /// Elements along k, as they are kept.
+    /// Elements along k, as stored.
     fn depth(&self) -> usize {
         if self.a == Element::B1 { self.shape.k / 32 } else { self.shape.k }
     }
@@ -174,7 +174,7 @@ impl Wgmma {
         matrix.elements(0, self.shape.n, self.depth(), Self::stored_bits(self.b), memory)
     }
 
-    /// The warp's D: `a` are 16 rows along k, `b` n columns along k, `d` the registers to add to, if any.
+    /// Computes the warp's D: `a` has 16 rows along k, `b` n columns along k, `d` the registers to add to, if any.
     pub fn execute(&self, a: &[u32], b: &[u32], d: &mut [Row], accumulate: bool) {
         match self.a.family() {
             Family::Float => self.floats(a, b, d, accumulate),
@@ -182,8 +182,8 @@ impl Wgmma {
         }
     }
 
-    /// Undefined bits of D, in place of those that it had: an element of A decides its row, one of B its column, and one of D
-    /// itself if it is added to. `row_is`: whether more is unknown of a row of A.
+    /// The undefined bits of D, replacing those it had: an element of A affects its row, one of B its column, and one
+    /// of D itself if it is added to. `row_is`: whether more of a row of A is unknown.
     pub fn undefined(
         &self,
         a: &[u32],
@@ -211,7 +211,7 @@ impl Wgmma {
             let value = f64::from(element.float(bits));
             if negative { -value } else { value }
         };
-        // Along n, so that a row of sums is one run of memory.
+        // Along n, so that a row of sums is contiguous in memory.
         let mut across = vec![0.0; depth * n];
         for (column, elements) in b.chunks_exact(depth).enumerate() {
             for (k, &bits) in elements.iter().enumerate() {
@@ -276,21 +276,21 @@ impl Wgmma {
     }
 }
 
-/// A matrix in shared memory, as 64 bits describe it.
+/// A matrix in shared memory, as described by 64 bits.
 ///
-/// Memory is made of pieces of 16 bytes. Without a swizzle, eight pieces one after the other are a core matrix, and
-/// there is a distance between core matrices along each of the two directions. With one, a row of pieces as long as the
-/// span lies in one line, eight lines one after the other; pieces then trade places by the number of their line.
+/// Memory consists of 16-byte pieces. Without a swizzle, eight consecutive pieces form a core matrix, and core matrices
+/// have a distance along each of the two directions. With a swizzle, a row of pieces as long as the span is one line,
+/// eight lines follow each other, and the line's number permutes the pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Descriptor {
     start: u32,
     leading: u32,
     stride: u32,
-    /// Where the pattern of the swizzle starts, in lines of 128 bytes.
+    /// Where the swizzle pattern starts, in lines of 128 bytes.
     base: u32,
-    /// Pieces of a line; 1 without a swizzle.
+    /// Pieces per line; 1 without a swizzle.
     span: u32,
-    /// Elements follow each other along m or n rather than along k.
+    /// Elements are stored along m or n instead of along k.
     transposed: bool,
 }
 
@@ -307,13 +307,13 @@ impl Descriptor {
         }
     }
 
-    /// Address of the piece number `along` in the direction in which elements follow each other, of line `across` in the
+    /// The address of piece number `along` in the direction in which elements are stored, of line `across` in the
     /// other.
     fn piece(&self, along: u32, across: u32) -> u32 {
         let (eight, one) = (across / 8, across % 8);
         let offset = match (self.span, self.transposed) {
             (1, false) => one * 16 + eight * self.stride + along * self.leading,
-            // The two distances change their roles.
+            // The two distances swap roles.
             (1, true) => one * 16 + eight * self.leading + along * self.stride,
             (span, _) => {
                 one * span * 16 + eight * self.stride + along % span * 16 + along / span * self.leading

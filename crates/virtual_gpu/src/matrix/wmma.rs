@@ -1,15 +1,15 @@
-//! `wmma`: fragments that the program may not look into.
+//! `wmma`: fragments whose layout is opaque to programs.
 //!
-//! The manual leaves open which lane holds which element, so here a fragment is the matrix row by row, dealt out in
-//! order: lane 0 holds the first elements. Where a fragment has room for more (`f16` operands always take eight
-//! registers), the matrix is repeated.
+//! The manual does not say which lane holds which element, so here a fragment is the matrix in row-major order,
+//! distributed in sequence: lane 0 holds the first elements. If a fragment has room for more (`f16` operands always
+//! take eight registers), the matrix is repeated.
 
 use super::element::{Accumulator, Element, Family};
 use super::mma::{Lines, Row, Shape, field, rounding};
 use super::product;
 use crate::alu::Round;
 
-/// Which matrix a fragment is of.
+/// The matrix that a fragment belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Matrix {
     A,
@@ -34,7 +34,7 @@ impl Format {
     }
 }
 
-/// `wmma.load` and `wmma.store`: the matrix and how it lies in memory.
+/// `wmma.load` and `wmma.store`: the matrix and its layout in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub matrix: Matrix,
@@ -54,7 +54,7 @@ pub(crate) struct LaneElement {
 }
 
 impl Fragment {
-    /// Reads the modifiers behind `wmma.load.a` and its like, the space already taken out.
+    /// Reads the modifiers after `wmma.load.a` and the like, without the space.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let [_, matrix, "sync", "aligned", layout, shape, ty] = words else {
             return Err("expected a matrix, `.sync.aligned`, a layout, a shape and a type".into());
@@ -63,14 +63,14 @@ impl Fragment {
             "a" => Matrix::A,
             "b" => Matrix::B,
             "c" | "d" => Matrix::Accumulator,
-            other => return Err(format!("`.{other}` is no matrix")),
+            other => return Err(format!("`.{other}` is not a matrix")),
         };
-        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is not a shape"))?;
         let format = match matrix {
             Matrix::Accumulator => Accumulator::from_word(ty).map(Format::Accumulator),
             _ => Element::from_word(ty).map(Format::Operand),
         };
-        let format = format.ok_or_else(|| format!("`.{ty}` is no type of this matrix"))?;
+        let format = format.ok_or_else(|| format!("`.{ty}` is not a type of this matrix"))?;
         let made = Self { matrix, shape, format, by_columns: *layout == "col" };
         if format.bits() < 8 && made.by_columns != (matrix == Matrix::B) {
             return Err("elements of less than a byte lie by rows in A and by columns in B".into());
@@ -90,17 +90,17 @@ impl Fragment {
         if self.matrix == Matrix::A { self.shape.k } else { self.shape.n }
     }
 
-    /// Registers of a lane.
+    /// Registers per lane.
     pub fn registers(&self) -> usize {
         registers(self.rows() * self.columns(), self.format)
     }
 
-    /// Elements from one row (or column) to the next, if the instruction does not say.
+    /// Elements from one row (or column) to the next, if the instruction does not specify it.
     pub fn tight_stride(&self) -> u64 {
         (if self.by_columns { self.rows() } else { self.columns() }) as u64
     }
 
-    /// Where the elements of a lane's register lie in memory.
+    /// Where the elements of a lane's register are in memory.
     pub fn pieces(
         &self,
         register: usize,
@@ -171,12 +171,12 @@ pub(crate) struct Wmma {
     pub d: Accumulator,
     saturate: bool,
     and: bool,
-    /// Of each step of an `f64` product.
+    /// The rounding of each step of an `f64` product.
     round: Round,
 }
 
 impl Wmma {
-    /// Reads the modifiers behind `wmma`.
+    /// Reads the modifiers after `wmma`.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let (and, words) = match words {
             ["mma", op @ ("and" | "xor"), "popc", rest @ ..] => (Some(*op == "and"), rest),
@@ -186,8 +186,8 @@ impl Wmma {
         let ["sync", "aligned", a_layout, b_layout, shape, rest @ ..] = words else {
             return Err("expected `.sync.aligned`, two layouts and a shape".into());
         };
-        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is no shape"))?;
-        // The manual has the rounding of `f64` before the types, nvcc writes it behind them.
+        let shape = Shape::from_word(shape).ok_or_else(|| format!("`.{shape}` is not a shape"))?;
+        // The manual puts the rounding of `f64` before the types, nvcc after them.
         let (rest, saturate, round) = match rest {
             [word @ ("rn" | "rz" | "rm" | "rp"), rest @ ..]
             | [rest @ .., word @ ("rn" | "rz" | "rm" | "rp")] => (rest, false, Some(rounding(word))),
@@ -240,7 +240,7 @@ impl Wmma {
         self.a == Element::F64
     }
 
-    /// Products of 32-bit registers: all types but `f64`. Gives D.
+    /// Multiplies with 32-bit registers: all types except `f64`. Returns D.
     pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
         let Shape { m, n, k } = self.shape;
         match self.a.family() {
@@ -273,7 +273,7 @@ impl Wmma {
         }
     }
 
-    /// Undefined bits of D, as [`super::mma::Mma::undefined`] gives them.
+    /// The undefined bits of D, like [`super::mma::Mma::undefined`].
     pub fn undefined(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
         let Shape { m, n, k } = self.shape;
         let unknown = |_: Element, bits: u32| bits != 0;
@@ -284,7 +284,7 @@ impl Wmma {
         })
     }
 
-    /// Products of `f64`: one register of A and B, two of C and D.
+    /// Multiplies `f64`: one register of A and B, two of C and D.
     pub fn execute_double(&self, a: &[f64; 32], b: &[f64; 32], c: &[[f64; 32]]) -> Vec<[f64; 32]> {
         // A is row by row, 8×4; B, 4×8; C, 8×8.
         let sum = |register: usize, lane: usize| {
@@ -316,7 +316,7 @@ fn split(at: usize, registers: usize, per: usize) -> (usize, usize, usize) {
     (at / (registers * per), at / per % registers, at % per)
 }
 
-/// Rows of A, or columns of B (`across`: the fragment is k by n), each along k.
+/// Rows of A, or columns of B (`across`: the fragment is k by n), each contiguous along k.
 fn gather<T: Copy + Default>(
     fragment: &[Row],
     lines: usize,
@@ -420,7 +420,7 @@ mod tests {
                 let fragment = Fragment::parse(&all.split('.').collect::<Vec<_>>()).unwrap();
                 let per_byte = 8 / bits as usize;
                 let register = |lane| {
-                    // As the machine does it: what a byte holds is read at once.
+                    // As the machine does it: reads all elements of a byte at once.
                     let pieces: Vec<_> = fragment.pieces(0, lane, k as u64).collect();
                     pieces.chunks(per_byte).fold(0, |word, byte| {
                         let parts = (0..per_byte as u64)

@@ -26,32 +26,33 @@ pub enum AllocationKind {
     Heap,
 }
 
-/// Consecutive device addresses and the bytes behind them.
+/// A range of device addresses and the host bytes behind it.
 ///
-/// The bytes are reached through raw pointers only, never through references: kernels on several threads and the host
+/// The bytes are accessed only through raw pointers, never through references: kernels on several threads and the host
 /// may touch them at the same time, as on a GPU.
 #[derive(Debug)]
 pub struct Allocation {
     address: u64,
     size: u64,
-    /// Bytes that an access finds: all, or none once it is freed.
+    /// How many bytes an access can reach: all, or none once it is freed.
     reach: AtomicU64,
     kind: AllocationKind,
     label: Option<Box<str>>,
     bytes: NonNull<u8>,
-    /// What owns the bytes; none if they are lent by the host.
+    /// Owner of the bytes; none if the host lends them.
     backing: Option<Backing>,
-    /// The same of mapped memory, which may be mapped elsewhere, too.
+    /// The same for mapped memory, which may also be mapped elsewhere.
     physical: Option<Arc<Physical>>,
-    /// The heap that it was taken from.
+    /// The heap it was taken from.
     heap: Option<Arc<Heap>>,
-    /// What it takes of its device's memory; none for what the host lends, and for a mapping, whose memory has its own.
+    /// Its share of the device's memory; none for what the host lends, and for a mapping, whose memory has its own
+    /// share.
     share: Mutex<Option<Share>>,
     /// The device whose memory it is.
     device: u32,
     /// The context that made it.
     context: u64,
-    /// Which devices reach it, where the program says so for the allocation itself.
+    /// Which devices can access it, if the program says so for the allocation itself.
     rights: Option<Arc<Rights>>,
 }
 
@@ -87,7 +88,7 @@ impl Allocation {
         Some(Allocation { label: label.map(Into::into), backing: Some(backing), ..whole })
     }
 
-    /// Zeroed bytes in pages of their own, whose device address is their host address.
+    /// Zeroed bytes in separate pages, whose device address is their host address.
     pub(super) fn at_host(size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
         let backing = Backing::pages(usize::try_from(size).ok()?)?;
         let whole = Self::new(backing.bytes().as_ptr() as u64, size, kind, backing.bytes());
@@ -102,7 +103,7 @@ impl Allocation {
         Self::new(host as u64, size, AllocationKind::Host, bytes)
     }
 
-    /// `size` bytes of physical memory from `offset` on; `None` if it has not as many.
+    /// `size` bytes of physical memory starting at `offset`; `None` if there are fewer.
     pub(super) fn mapped(
         address: u64,
         physical: &Arc<Physical>,
@@ -127,50 +128,49 @@ impl Allocation {
         self.address
     }
 
-    /// Bytes.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// First address behind it.
+    /// The address one past its end.
     #[inline]
     pub fn end(&self) -> u64 {
         self.address + self.size
     }
 
-    /// Whether an access at `address` finds it: it holds the address, and is not freed.
+    /// Whether an access at `address` finds it: it contains the address, and is not freed.
     #[inline]
     pub(crate) fn reaches(&self, address: u64) -> bool {
         address.wrapping_sub(self.address) < self.reach.load(Ordering::Relaxed)
     }
 
-    /// From now on no access finds it, on whatever thread.
+    /// No access finds it from now on, on any thread.
     pub(super) fn end_reach(&self) {
         self.reach.store(0, Ordering::Relaxed);
     }
 
-    /// The same, as a context's, with what it takes of its device's memory.
+    /// The same, owned by a context, with its share of the device's memory.
     pub(super) fn of(self, context: u64, share: Share) -> Self {
         Allocation { device: share.device(), context, share: Mutex::new(Some(share)), ..self }
     }
 
-    /// Gives its device's memory back in the books. The bytes may outlive that for a moment.
+    /// Returns its share of the device's memory. The bytes may exist for a moment longer.
     pub(super) fn uncount(&self) {
         self.share.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// The same, as taken from a heap.
+    /// The same, taken from a heap.
     pub(super) fn of_heap(self, heap: Arc<Heap>) -> Self {
         Allocation { heap: Some(heap), ..self }
     }
 
-    /// The same, with its own say of who reaches it.
+    /// The same, with its own access rights.
     pub(super) fn under(self, rights: Arc<Rights>) -> Self {
         Allocation { rights: Some(rights), ..self }
     }
 
-    /// Whether it is the host's, which all devices reach.
+    /// Whether it is host memory, which all devices can access.
     pub(super) fn is_hosts(&self) -> bool {
         matches!(self.kind, AllocationKind::Host | AllocationKind::Managed)
     }
@@ -191,7 +191,7 @@ impl Allocation {
         }
     }
 
-    /// The number of the device whose memory it is; `None` for the host's.
+    /// The number of the device whose memory it is; `None` for host memory.
     pub fn device(&self) -> Option<u32> {
         (!self.is_hosts()).then_some(self.device)
     }
@@ -200,12 +200,11 @@ impl Allocation {
         self.heap.as_ref()
     }
 
-    /// Whether its bytes are the program's, which has lent them.
+    /// Whether its bytes are lent by the program.
     pub(super) fn is_lent(&self) -> bool {
         self.backing.is_none() && self.physical.is_none()
     }
 
-    /// What it is for.
     #[inline]
     pub fn kind(&self) -> AllocationKind {
         self.kind
@@ -216,7 +215,7 @@ impl Allocation {
         self.label.as_deref()
     }
 
-    /// The host bytes behind the allocation. They may change at any time under a running kernel.
+    /// The host bytes behind the allocation. A running kernel may change them at any time.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.bytes.as_ptr()
@@ -224,14 +223,14 @@ impl Allocation {
 
     pub(super) fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
         assert!(offset <= self.size && bytes <= self.size - offset);
-        // SAFETY: inside the allocation, by the assertion.
+        // SAFETY: within the allocation, by the assertion.
         unsafe { self.bytes.as_ptr().add(offset as usize) }
     }
 
     pub(super) fn read(&self, offset: u64, to: &mut [u8]) {
         let from = self.at(offset, to.len() as u64);
-        // SAFETY: `at` checked the range. A kernel that writes these bytes meanwhile is a race of the user's program;
-        // what is read is then any mixture of old and new bytes, and all bytes are valid for u8.
+        // SAFETY: `at` checked the range. If a kernel writes these bytes at the same time, that is a race in the user's
+        // program; the read then returns a mixture of old and new bytes, all of which are valid for u8.
         unsafe { std::ptr::copy(from, to.as_mut_ptr(), to.len()) }
     }
 
@@ -243,7 +242,7 @@ impl Allocation {
 
     pub(super) fn copy_from(&self, offset: u64, source: &Allocation, from: u64, bytes: u64) {
         let (to, from) = (self.at(offset, bytes), source.at(from, bytes));
-        // SAFETY: both ranges were checked; `copy` admits overlap.
+        // SAFETY: both ranges were checked; `copy` allows overlap.
         unsafe { std::ptr::copy(from, to, bytes as usize) }
     }
 
@@ -255,7 +254,7 @@ impl Allocation {
             return;
         }
         for i in 0..bytes as usize {
-            // SAFETY: the range was checked and `i` lies in it.
+            // SAFETY: the range was checked and `i` is in it.
             unsafe { to.add(i).write(pattern[i % pattern.len()]) }
         }
     }

@@ -1,12 +1,12 @@
-//! Host memory behind an allocation: zeroed, and taken from the machine only as it is touched.
+//! Host memory behind an allocation: zeroed, and taken from the machine only when it is touched.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// Bytes of the smallest page that machines have. What is as large is a mapping of its own, of which the system backs only
-/// the pages that are touched; the allocator would write zeros to memory that it uses again.
+/// The smallest page size in use. Allocations at least this large get a mapping of their own, for which the system
+/// provides only the pages that are touched; the allocator would write zeros to memory it reuses.
 const PAGE: usize = 4096;
-/// The least alignment of any backing.
+/// The minimum alignment of any backing.
 const LINE: usize = 64;
 
 /// An owned range of zeroed bytes.
@@ -16,7 +16,7 @@ pub(super) struct Backing {
     source: Source,
 }
 
-/// Who gets the bytes back.
+/// How the bytes are returned.
 #[derive(Debug)]
 enum Source {
     #[cfg(unix)]
@@ -29,7 +29,7 @@ enum Source {
     },
 }
 
-// SAFETY: it owns its bytes and gives out nothing but their address.
+// SAFETY: it owns its bytes and gives out only their address.
 unsafe impl Send for Backing {}
 // SAFETY: as above.
 unsafe impl Sync for Backing {}
@@ -58,7 +58,7 @@ impl Backing {
     #[cfg(unix)]
     fn mapped(size: usize) -> Option<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // With the promise that most of it stays untouched: a model of a GPU with 141 GB runs on a laptop.
+        // Untouched pages take no memory: a model of a GPU with 141 GB runs on a laptop.
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new anonymous mapping touches nothing that exists.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
@@ -69,13 +69,13 @@ impl Backing {
     }
 
     fn allocated(size: usize, align: usize) -> Option<Self> {
-        // In whole words, since an atomic operation on the last byte reads and writes the word around it. Alignment comes
-        // from room for it, not from the layout: the allocator writes zeros itself where that asks for much alignment.
+        // In whole words, since an atomic operation on the last byte reads and writes the word around it. The alignment
+        // comes from extra room, not from the layout: for a large alignment the allocator would write the zeros itself.
         let room = size.max(1).checked_next_multiple_of(4)?.checked_add(align)?;
         let layout = Layout::from_size_align(room, 4).ok()?;
         // SAFETY: the layout is not of size 0.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        // SAFETY: less than `align` bytes on, which the room has beyond `size`.
+        // SAFETY: less than `align` bytes further, for which there is room beyond `size`.
         let bytes = unsafe { start.add(start.as_ptr().align_offset(align)) };
         Some(Backing { bytes, source: Source::Allocator { start, layout } })
     }

@@ -1,14 +1,14 @@
-//! The heap that `malloc` and `free` in kernels use. It lasts from launch to launch, as a context does.
+//! The heap behind `malloc` and `free` in kernels. It persists across launches, like a context.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Allocation, AllocationKind, Memory};
 
-/// Sizes are rounded up to this, so that many small pieces do not cost the host without end.
+/// Sizes are rounded up to this, which bounds how many small pieces a kernel can create.
 const GRAIN: u64 = 16;
 
-/// What the kernels of one context have of their `malloc`.
+/// The heap of one context's kernels.
 #[derive(Debug)]
 pub struct Heap {
     limit: AtomicU64,
@@ -21,7 +21,7 @@ impl Heap {
         Heap { limit: AtomicU64::new(limit), used: AtomicU64::new(0) }
     }
 
-    /// Changes its size. What is taken stays taken.
+    /// Changes its size. Existing allocations stay.
     pub fn set_limit(&self, limit: u64) {
         self.limit.store(limit, Ordering::Relaxed);
     }
@@ -39,7 +39,7 @@ impl Heap {
     }
 }
 
-/// Bytes that are taken, until an allocation stands for them.
+/// Bytes reserved until an allocation takes them over.
 struct Share<'a> {
     heap: &'a Heap,
     bytes: u64,
@@ -52,7 +52,7 @@ impl Drop for Share<'_> {
 }
 
 impl Memory {
-    /// `malloc` in a kernel: the address of zeroed bytes, if the heap and the device have them.
+    /// `malloc` in a kernel: the address of zeroed bytes, if the heap and the device have room.
     pub(crate) fn alloc_heap(&self, heap: &Arc<Heap>, bytes: u64) -> Option<u64> {
         let share = heap.take(bytes)?;
         let label = Some("malloc in a kernel");
@@ -63,17 +63,17 @@ impl Memory {
         Some(address)
     }
 
-    /// `free` in a kernel. False if `malloc` did not give the address, or it was freed.
+    /// `free` in a kernel. False if the address does not come from `malloc`, or was already freed.
     pub(crate) fn free_heap(&self, address: u64) -> bool {
         self.take_out_if(address, |allocation| allocation.kind() == AllocationKind::Heap).is_ok()
     }
 
-    /// Frees all that is left of a heap.
+    /// Frees everything left in a heap.
     pub fn clear_heap(&self, heap: &Arc<Heap>) {
         let of_heap = |a: &&Arc<Allocation>| a.heap().is_some_and(|of| Arc::ptr_eq(of, heap));
         let left: Vec<u64> = self.state().allocations.values().filter(of_heap).map(|a| a.address()).collect();
         for address in left {
-            // A kernel may have been quicker.
+            // A kernel may have freed it first.
             self.free_heap(address);
         }
     }
@@ -99,7 +99,7 @@ mod tests {
         assert!(memory.find(b).is_none() && memory.find(kept).is_some());
         heap.set_limit(200);
         assert!(memory.alloc_heap(&heap, 200 - 8).is_some());
-        // What the device does not have, the heap has not given.
+        // The heap must not give what the device does not have.
         heap.set_limit(u64::MAX);
         assert!(memory.alloc_heap(&heap, 1 << 31).is_none() && memory.alloc_heap(&heap, 1 << 28).is_some());
     }

@@ -1,27 +1,27 @@
-//! What the machine still has of memory. Allocations take it only as they are touched, so it may run out long after the last
-//! of them, and a system that is out of memory ends processes.
+//! How much memory the machine still has. Allocations take it only when they are touched, so it may run out long after
+//! the last of them, and a system that is out of memory kills processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is left to everybody else.
+/// How much to leave for everyone else.
 const RESERVE: u64 = 256 << 20;
-/// Bytes that the host touches between two looks.
+/// How many bytes the host touches between two checks.
 pub(super) const STEP: u64 = 64 << 20;
-/// How often a kernel that runs looks.
+/// How often a running kernel checks.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Whether the machine has memory for those of these bytes that were never touched. The range must be mapped.
+/// Whether the machine has memory for those bytes of a range that were never touched. The range must be mapped.
 pub(super) fn has_room(place: *const u8, bytes: usize) -> bool {
     let Some(left) = left() else { return true };
     left >= RESERVE + bytes as u64 || left >= RESERVE + untouched(place, bytes)
 }
 
-/// Looks now and then whether the machine is about to end this process for the memory that it takes.
+/// Checks now and then whether the machine is about to kill this process for its memory use.
 #[derive(Debug)]
 pub(crate) struct Lookout {
     started: Instant,
-    /// When the next look is due, in nanoseconds since the start.
+    /// When the next check is due, in nanoseconds since the start.
     next: AtomicU64,
 }
 
@@ -30,14 +30,14 @@ impl Lookout {
         Lookout { started, next: AtomicU64::new(0) }
     }
 
-    /// Whether there is no more memory. Most often nobody looks.
+    /// Whether memory has run out. Most calls do not check.
     pub fn is_out(&self) -> bool {
         let now = self.started.elapsed().as_nanos() as u64;
         if now < self.next.load(Ordering::Relaxed) {
             return false;
         }
         self.next.store(now + EVERY.as_nanos() as u64, Ordering::Relaxed);
-        // Others may have taken what is missing: who took most of it ends.
+        // Another process may have taken the missing memory: only one that uses a quarter of the machine stops.
         left().is_some_and(|left| left < RESERVE) && resident().is_some_and(|(ours, all)| ours > all / 4)
     }
 }
@@ -48,25 +48,25 @@ fn left() -> Option<u64> {
     Some(machine.min(left_of_group().unwrap_or(u64::MAX)))
 }
 
-/// What the limit of a container leaves.
+/// How much the container's limit leaves.
 #[cfg(target_os = "linux")]
 fn left_of_group() -> Option<u64> {
     let number = |name: &str| {
         std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok()
     };
-    // Pages of files count as used, and are given back when they are wanted.
+    // File pages count as used, but are reclaimed on demand.
     let files = field(&std::fs::read_to_string("/sys/fs/cgroup/memory.stat").ok()?, "file")? / 1024;
     Some(number("memory.max")?.saturating_sub(number("memory.current")?.saturating_sub(files)))
 }
 
-/// Bytes of this process that are in memory, and all that the machine has.
+/// This process's resident bytes, and the machine's total.
 #[cfg(target_os = "linux")]
 fn resident() -> Option<(u64, u64)> {
     let ours = field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")?;
     Some((ours, field(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?))
 }
 
-/// A number of KiB behind its name, in bytes.
+/// A number in KiB after its name, in bytes.
 #[cfg(target_os = "linux")]
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,7 +1,7 @@
-//! Addresses that `multimem` reaches, and nothing else: each stands for one place in the memory of every device of a team.
+//! Addresses that only `multimem` can access: each stands for one location in the memory of every device of a team.
 //!
-//! The team has one device here. An access is one of the ordinary address of what is bound there, which is how observers
-//! are told of it: they know one memory by one address.
+//! Here the team has one device. An access goes to the ordinary address of the memory bound there, which is also what
+//! observers are told: they know each memory by one address.
 
 use std::sync::Arc;
 
@@ -10,28 +10,25 @@ use super::Memory;
 /// A range of multicast addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Multicast {
-    /// The first.
     pub address: u64,
-    /// How many.
     pub bytes: u64,
-    /// Where what is bound there lies; `None` if nothing is.
+    /// The address of the memory bound there; `None` if nothing is bound.
     pub replica: Option<u64>,
 }
 
 impl Multicast {
-    /// Whether `address` is one of its own.
+    /// Whether `address` is in the range.
     pub fn holds(&self, address: u64) -> bool {
         address.wrapping_sub(self.address) < self.bytes
     }
 }
 
 impl Memory {
-    /// Says which addresses are multicast addresses from now on: all of them.
+    /// Replaces the list of all multicast ranges.
     pub fn set_multicasts(&self, all: Vec<Multicast>) {
         self.state().multicasts = all.into();
     }
 
-    /// All of them.
     pub(super) fn multicasts(&self) -> Arc<[Multicast]> {
         self.state().multicasts.clone()
     }

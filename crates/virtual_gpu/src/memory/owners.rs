@@ -1,25 +1,25 @@
-//! Whose memory addresses are: an observer's question, at every access.
+//! Whose memory an address belongs to: an observer asks at every access.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Memory;
 
-/// Tells a device's own memory from other devices'. The host's is no other device's.
+/// Tells a device's own memory from other devices'. Host memory does not count as another device's.
 #[derive(Debug)]
 pub(crate) struct Owners {
     memory: Arc<Memory>,
-    /// The addresses that were asked about last, and whether they are another device's.
+    /// The last address range looked up, and whether it is another device's.
     last: (Range<u64>, bool),
 }
 
 impl Owners {
-    /// `None` where there is no other device.
+    /// `None` if there is no other device.
     pub fn new(memory: &Arc<Memory>) -> Option<Self> {
         memory.has_peers().then(|| Owners { memory: memory.clone(), last: (0..0, false) })
     }
 
-    /// Those of the lanes whose address is in another device's memory.
+    /// The lanes whose address is in another device's memory.
     pub fn of_peers(&mut self, lanes: u32, addresses: &[u64; 32]) -> u32 {
         let of_peer = |lane: &u32| lanes >> lane & 1 != 0 && self.is_peers(addresses[*lane as usize]);
         (0..32).filter(of_peer).fold(0, |mask, lane| mask | 1 << lane)

@@ -10,17 +10,16 @@ use super::store::Share;
 use super::{DEVICE_BASE, Memory};
 use crate::Error;
 
-/// Memory that has no address until it is mapped. It is given back when the last mapping and the last clone are gone.
+/// Memory that has no address until it is mapped. It is returned when the last mapping and the last clone are gone.
 #[derive(Debug)]
 pub struct Physical {
     backing: Backing,
     size: u64,
-    /// What it takes of its device's memory.
+    /// Its share of the device's memory.
     share: Share,
 }
 
 impl Physical {
-    /// Bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -44,7 +43,7 @@ impl Memory {
         Ok(Arc::new(Physical { backing, size: bytes, share }))
     }
 
-    /// Addresses that nothing else is given until they are released; a multiple of `align`, a power of two.
+    /// Reserves addresses until they are released; the first is a multiple of `align`, a power of two.
     pub fn reserve(&self, bytes: u64, align: u64) -> Result<u64, Error> {
         let mut state = self.state();
         let wide = bytes.checked_add(align);
@@ -58,7 +57,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Gives reserved addresses back. Nothing may be mapped there.
+    /// Releases reserved addresses. Nothing may be mapped there.
     pub fn release(&self, address: u64) -> Result<(), Error> {
         let mut state = self.state();
         let bad = Error::BadAddress { address, bytes: 0 };
@@ -70,7 +69,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Lets reserved addresses reach `bytes` of physical memory from `offset` on, for the devices that `rights` names.
+    /// Maps `bytes` of physical memory, from `offset` on, at reserved addresses, for the devices that `rights` names.
     pub fn map(
         &self,
         address: u64,
@@ -92,7 +91,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Ends what [`Memory::map`] began at `address`.
+    /// Undoes the [`Memory::map`] at `address`.
     pub fn unmap(&self, address: u64) -> Result<(), Error> {
         self.take_out(address).map(|_| ())
     }
@@ -114,7 +113,7 @@ mod tests {
         memory.map(at, &a, 0, PAGE, &Rights::all()).unwrap();
         memory.map(at + PAGE, &b, 0, PAGE, &Rights::all()).unwrap();
         memory.map(at + 3 * PAGE, &a, 0, PAGE, &Rights::all()).unwrap();
-        // Across the seam, and seen at the other address.
+        // Across the boundary, and visible at the other address.
         memory.write(at + PAGE - 2, &[1, 2, 3, 4]).unwrap();
         let mut bytes = [0; 4];
         memory.read(at + PAGE - 2, &mut bytes).unwrap();
@@ -125,7 +124,7 @@ mod tests {
         memory.copy(at + 8, at + PAGE - 2, 4).unwrap();
         memory.read(at + 8, &mut bytes).unwrap();
         assert_eq!(bytes, [1, 7, 7, 4]);
-        // The hole, the end, what is taken and what was never reserved.
+        // The hole, the end, an occupied range and one never reserved.
         assert!(memory.write(at + 2 * PAGE - 1, &[0; 2]).is_err());
         assert!(memory.map(at, &b, 0, PAGE, &Rights::all()).is_err());
         assert!(memory.map(at + 2 * PAGE, &b, PAGE, PAGE, &Rights::all()).is_err());

@@ -1,5 +1,5 @@
-//! What kernels of a context may reach: their own device's memory and the host's; a peer context's, once they were told that
-//! they may; and memory whose program says for each device what it may do with it.
+//! What kernels of a context can access: their own device's memory and the host's, a peer context's once that is
+//! enabled, and memory with access rights of its own for each device.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,10 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Allocation, AllocationKind, Memory};
 
-/// Devices that a set of rights has room for.
+/// The maximum number of devices in a set of rights.
 pub const MOST_DEVICES: u32 = 64;
 
-/// What each device may do with memory that was mapped, or that is a pool's: a bit for each device.
+/// What each device may do with mapped memory or a pool's: one bit per device.
 #[derive(Debug, Default)]
 pub struct Rights {
     read: AtomicU64,
@@ -18,7 +18,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Nobody may do anything.
+    /// No device has access.
     pub fn none() -> Arc<Self> {
         Arc::default()
     }
@@ -28,7 +28,7 @@ impl Rights {
         Arc::new(Rights { read: AtomicU64::new(u64::MAX), write: AtomicU64::new(u64::MAX) })
     }
 
-    /// Says what a device may do. Taking something back needs [`Memory::access_changed`], too.
+    /// Sets what a device may do. After revoking access, call [`Memory::access_changed`], too.
     pub fn set(&self, device: u32, read: bool, write: bool) {
         let bit = 1u64.checked_shl(device).unwrap_or(0);
         for (bits, may) in [(&self.read, read), (&self.write, write)] {
@@ -45,30 +45,30 @@ impl Rights {
         (has(&self.read), has(&self.write))
     }
 
-    /// Whether no device may do anything.
+    /// Whether no device has access.
     pub fn is_nobodys(&self) -> bool {
         self.read.load(Ordering::Relaxed) == 0
     }
 }
 
-/// The contexts of other devices whose memory a context reaches.
+/// The contexts on other devices whose memory a context can access.
 #[derive(Debug, Default)]
 pub(super) struct Peers(RwLock<HashSet<u64>>);
 
 impl Memory {
-    /// Lets this context's kernels reach a peer's memory. False if they could before.
+    /// Lets this context's kernels access a peer's memory. False if they already could.
     pub fn enable_peer(&self, peer: &Memory) -> bool {
         self.peers.0.write().unwrap_or_else(PoisonError::into_inner).insert(peer.context)
     }
 
-    /// Takes that back. False if it was not given.
+    /// Revokes that access. False if it was not enabled.
     pub fn disable_peer(&self, peer: &Memory) -> bool {
         let had = self.peers.0.write().unwrap_or_else(PoisonError::into_inner).remove(&peer.context);
         self.access_changed();
         had
     }
 
-    /// Makes kernels that run look again at what they may reach.
+    /// Makes running kernels check again what they can access.
     pub fn access_changed(&self) {
         self.space.frees.fetch_add(1, Ordering::Release);
     }
@@ -86,13 +86,13 @@ impl Memory {
         }
     }
 
-    /// Whether they may write one that they may read.
+    /// Whether they may write an allocation that they may read.
     pub(super) fn may_write(&self, allocation: &Allocation) -> bool {
         allocation.kind() != AllocationKind::Const
             && allocation.rights().is_none_or(|rights| rights.of(self.device()).1)
     }
 
-    /// Why kernels of this context do not reach an allocation that is there, for a report.
+    /// Why kernels of this context cannot access an existing allocation, for a report.
     pub(super) fn why_not(&self, allocation: &Allocation) -> String {
         let (bytes, start, own) = (allocation.size(), allocation.address(), self.device());
         let what = match allocation.device() {

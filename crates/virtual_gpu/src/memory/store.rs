@@ -1,4 +1,4 @@
-//! How much memory a device has, and how much of it is taken.
+//! How much memory a device has, and how much of it is in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ impl Store {
         self.total - self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes, if there are as many.
+    /// Takes bytes, if that many are left.
     pub fn take(self: &Arc<Self>, bytes: u64) -> Option<Share> {
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= self.total);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
@@ -28,7 +28,7 @@ impl Store {
     }
 }
 
-/// Bytes that are taken, until this goes.
+/// Bytes that stay taken until this is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     store: Arc<Store>,

@@ -1,4 +1,4 @@
-//! Two observers of one launch, of which the second may be missing: a launch can be checked and profiled.
+//! Two observers of one launch, of which the second may be absent: a launch can be checked and profiled at once.
 
 use super::*;
 
@@ -35,7 +35,7 @@ impl<A: LaunchObserver, B: LaunchObserver> LaunchObserver for (A, Option<B>) {
     }
 }
 
-/// Hooks that both are shown.
+/// Hooks that both receive.
 macro_rules! shown {
     ($($wanted:ident { $(fn $hook:ident($($name:ident: $ty:ty),*);)* })*) => {$($(
         #[inline]

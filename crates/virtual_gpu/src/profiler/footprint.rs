@@ -1,15 +1,15 @@
-//! Bytes of global memory that were read, each once, however often they were asked for.
+//! The bytes of global memory that were read, each counted once however often it was read.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Bytes of a page: as many bits fill a line of the host's cache.
+/// Bytes per page: one bit each fills a line of the host's cache.
 const PAGE: u64 = 512;
 
-/// Bytes that a word of bits stands for.
+/// Bytes represented by one word of bits.
 const WORD: u64 = u64::BITS as u64;
 
-/// A set of bytes: a bit for each of those pages that hold one.
+/// A set of bytes: bit maps of the pages that contain any.
 #[derive(Debug, Default)]
 pub(super) struct Footprint {
     index: HashMap<u64, u32, BuildHasherDefault<Spread>>,
@@ -25,12 +25,12 @@ impl Footprint {
         }
     }
 
-    /// Adds bytes that follow each other.
+    /// Adds consecutive bytes.
     pub fn add(&mut self, address: u64, bytes: u64) {
         self.add_near(address, bytes, &mut None);
     }
 
-    /// The same; the page that was met last is not looked up again.
+    /// The same; `known` saves looking up the last page again.
     fn add_near(&mut self, mut address: u64, mut bytes: u64, known: &mut Option<(u64, usize)>) {
         while bytes > 0 {
             let page = address / PAGE;
@@ -57,12 +57,12 @@ impl Footprint {
         at
     }
 
-    /// How many bytes it holds.
+    /// How many bytes it contains.
     pub fn bytes(&self) -> u64 {
         self.pages.iter().flat_map(|(_, words)| words).map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Adds all that another holds.
+    /// Adds all bytes of another set.
     pub fn extend(&mut self, other: &Self) {
         for (page, words) in &other.pages {
             let at = self.page(*page);
@@ -76,14 +76,14 @@ impl Footprint {
         self.pages.is_empty()
     }
 
-    /// Forgets what it holds, and keeps its memory for what comes next.
+    /// Clears it, keeping its memory for reuse.
     pub fn clear(&mut self) {
         self.index.clear();
         self.pages.clear();
     }
 }
 
-/// Spreads the numbers of pages over the table: the safe hash of the standard library would be half of the work.
+/// Distributes page numbers over the table: the standard library's secure hash would take half of the time.
 #[derive(Debug, Default)]
 pub(super) struct Spread(u64);
 
@@ -95,7 +95,7 @@ impl Hasher for Spread {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // The golden ratio's bits; the table takes its place from the lowest bits, which the product mixes least.
+        // The bits of the golden ratio; the table uses the lowest bits, which the product mixes least.
         self.0 = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
     }
 
@@ -104,12 +104,12 @@ impl Hasher for Spread {
     }
 }
 
-/// What one line reads: in the block that runs, and in all blocks so far.
+/// What one line reads: in the current block, and in all blocks so far.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     pub block: Footprint,
     pub launch: Footprint,
-    /// Of the blocks that have ended, each byte once in each.
+    /// For blocks that have ended; each byte counts once per block.
     pub by_block: u64,
 }
 
@@ -138,7 +138,7 @@ mod tests {
         other.add(0, 16);
         other.extend(&footprint);
         assert_eq!(other.bytes(), 60 + 16);
-        // Nobody can read there, but an access is told before that is found.
+        // No one can read there, but an access is reported before that is found out.
         other.add(u64::MAX - 1, 4);
         assert_eq!(other.bytes(), 60 + 16 + 2);
     }

@@ -1,4 +1,4 @@
-//! Arithmetic of an instruction: floating-point operations of its lanes, and products on tensor cores.
+//! The arithmetic of an instruction: its lanes' floating-point operations, and products on tensor cores.
 
 use gpu_model::profile::{Operations, TensorOperations};
 
@@ -7,7 +7,7 @@ use crate::matrix::mma::{Mma, Shape};
 use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::Wmma;
 
-/// Of one lane that executes the instruction. A matrix instruction is shared evenly by the lanes that it takes.
+/// For one lane that executes the instruction. A matrix instruction counts evenly for each lane that takes part.
 pub(super) fn of(opcode: &ptx::Opcode) -> Operations {
     match opcode.name.as_str() {
         "add" | "sub" | "mul" => of_lane(opcode, 1),
@@ -29,7 +29,7 @@ fn of_lane(opcode: &ptx::Opcode, each: u64) -> Operations {
             _ => {}
         }
     }
-    // `fma.rn.f32.f16` and the like compute in the first type named: the wider one.
+    // `fma.rn.f32.f16` and the like compute in the first type, the wider one.
     if operations.f32 > 0 {
         operations.f16 = 0;
     }
@@ -38,7 +38,7 @@ fn of_lane(opcode: &ptx::Opcode, each: u64) -> Operations {
 
 fn of_tensor(opcode: &ptx::Opcode) -> TensorOperations {
     let words: Vec<&str> = opcode.modifiers.iter().map(|modifier| modifier.as_str()).collect();
-    // Factors, shape, and how many lanes share that product.
+    // Factors, shape, and how many lanes share the product.
     let product = match opcode.name.as_str() {
         // One warp, or a quarter of it.
         "mma" => {
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(of("ex2.approx.f32"), Operations::default());
     }
 
-    /// A product of m × n × k is 2 m n k operations, of all the lanes together that take part in it.
+    /// A product of m × n × k has 2 m n k operations, for all participating lanes together.
     #[test]
     fn matrix_instructions_count_their_products() {
         for (instruction, lanes, expected) in [

@@ -1,6 +1,7 @@
-//! Coordinates: fixed point with 21 fractional bits, from which the element and the weights of 8 bits are taken.
+//! Coordinates: fixed point with 21 fractional bits, from which the element and 8-bit weights are derived.
 //!
-//! Both as measured on an H200: with 20 or 22 bits, or rounded instead of cut off, elements next to an edge differ.
+//! Both as measured on an H200: with 20 or 22 bits, or with rounding instead of truncation, elements next to an edge
+//! differ.
 
 use super::AddressMode;
 
@@ -26,7 +27,7 @@ pub(super) struct Pair {
 }
 
 impl Dimension {
-    /// What its mode comes to: repetition is for normalised coordinates.
+    /// The effective mode: repetition needs normalised coordinates.
     fn mode(&self) -> AddressMode {
         match self.mode {
             AddressMode::Wrap | AddressMode::Mirror if !self.normalized => AddressMode::Clamp,
@@ -38,20 +39,20 @@ impl Dimension {
     fn fixed(&self, x: f32) -> i64 {
         let x = if x.is_nan() { 0.0 } else { f64::from(x) };
         let x = match self.mode() {
-            // Repetition first, so that what is far away has its fraction; infinity has none.
+            // Repeat first, so that far away coordinates keep their fraction; infinity has none.
             AddressMode::Wrap if x.is_infinite() => 0.0,
             AddressMode::Wrap => x - x.floor(),
             AddressMode::Mirror if x.is_infinite() => 0.0,
             AddressMode::Mirror => x.rem_euclid(2.0),
-            // Beyond every image, and far from what 64 bits hold.
+            // Beyond every image, but far from the limits of 64 bits.
             AddressMode::Clamp | AddressMode::Border => x.clamp(-4_194_304.0, 4_194_304.0),
         };
-        // What is mirrored is found by its index: the coordinate goes on to the second image.
+        // Mirroring works on the index: the coordinate continues into the second image.
         let cut = (x * ONE as f64).floor() as i64;
         if self.normalized { cut.saturating_mul(self.length.into()) } else { cut }
     }
 
-    /// The element of an index, which may lie outside.
+    /// The element with an index, which may be outside.
     pub fn element(&self, index: i64) -> Option<u32> {
         let length = i64::from(self.length);
         let inside = match self.mode() {
@@ -67,12 +68,12 @@ impl Dimension {
         Some(inside as u32)
     }
 
-    /// The element so many from the one that a coordinate lies in.
+    /// The element `offset` away from the one that contains a coordinate.
     pub fn nearest(&self, x: f32, offset: i64) -> Option<u32> {
         self.element((self.fixed(x) >> FRACTION) + offset)
     }
 
-    /// The elements so many from those whose centres a coordinate lies between.
+    /// The elements `offset` away from those whose centres surround a coordinate.
     pub fn pair(&self, x: f32, offset: i64) -> Pair {
         // Half an element to the left, rounded to 8 bits.
         let scaled = (self.fixed(x) - ONE / 2 + (1 << (FRACTION - 9))) >> (FRACTION - 8);
@@ -105,10 +106,10 @@ mod tests {
                 line(mode, true).pair(strange, 0);
             }
         }
-        // An offset comes before the mode.
+        // An offset is added before the mode applies.
         assert_eq!(line(AddressMode::Wrap, true).nearest(0.8, 2), Some(1));
         assert_eq!(line(AddressMode::Border, true).nearest(0.1, -1), None);
-        // Without normalisation nothing repeats.
+        // Without normalisation there is no repetition.
         assert_eq!(line(AddressMode::Wrap, false).nearest(5.0, 0), Some(3));
     }
 
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(pair(1.5), Pair { first: Some(1), second: Some(2), weight: 0 });
         assert_eq!(pair(1.0), Pair { first: Some(0), second: Some(1), weight: 128 });
         assert_eq!(pair(0.0), Pair { first: Some(0), second: Some(0), weight: 128 });
-        // 1/512 is a half of the last bit, and rounds up.
+        // 1/512 is half of the last bit, and rounds up.
         assert_eq!(pair(1.5 + 1.0 / 512.0).weight, 1);
         assert_eq!(pair(1.5 + 1.0 / 513.0).weight, 0);
     }

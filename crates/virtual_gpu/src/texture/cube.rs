@@ -1,6 +1,6 @@
-//! The faces of a cube: which one a direction meets, and where.
+//! The faces of a cube: which one a direction hits, and where.
 
-/// The face that a direction meets, and the coordinates on it, from 0 to 1.
+/// The face that a direction hits, and the coordinates on it, from 0 to 1.
 pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
     // An H100 takes what has no direction for the last corner of face 4: all zeros of either sign, and NaN beside zeros.

@@ -1,4 +1,4 @@
-//! Textures and surfaces: images in device memory, how they are read, and the handles that kernels name them by.
+//! Textures and surfaces: images in device memory, how they are read, and the handles by which kernels name them.
 //!
 //! `texel` reads elements, `coordinate` finds those that a coordinate names, `sample` puts them together, `cube`
 //! knows the faces. What the manual leaves open (bits of coordinates, weights and sums) is as an H200 has it, which the
@@ -16,24 +16,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) use sample::{At, Fetch, fetch};
 pub(crate) use texel::Texels;
 
-/// What a channel of an image's element is.
+/// The type of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelFormat {
-    /// Unsigned, 8 bits.
     U8,
-    /// Unsigned, 16 bits.
     U16,
-    /// Unsigned, 32 bits.
     U32,
-    /// Signed, 8 bits.
     S8,
-    /// Signed, 16 bits.
     S16,
-    /// Signed, 32 bits.
     S32,
-    /// Binary16.
     F16,
-    /// Binary32.
     F32,
 }
 
@@ -59,24 +51,24 @@ pub struct Image {
     /// Device address of the first element.
     pub address: u64,
     pub format: ChannelFormat,
-    /// Channels of an element: 1, 2 or 4.
+    /// Channels per element: 1, 2 or 4.
     pub channels: u32,
     /// Elements of a row.
     pub width: u32,
-    /// Rows; 0 if it is a line.
+    /// Rows; 0 for a one-dimensional image.
     pub height: u32,
-    /// Slices; 0 if it is no volume.
+    /// Slices; 0 unless it is a volume.
     pub depth: u32,
-    /// Layers, the faces of a cube counted each; 0 if it has none.
+    /// Layers, counting each face of a cube; 0 if it has none.
     pub layers: u32,
     /// Bytes from row to row.
     pub row_pitch: u64,
-    /// Whether it is plain memory, which is read by the number of the element, and as zero beyond its end.
+    /// Whether it is plain memory, read by element number, and as zero beyond its end.
     pub linear: bool,
 }
 
 impl Image {
-    /// Bytes of an element.
+    /// Bytes per element.
     pub fn element(&self) -> u32 {
         self.format.size() * self.channels
     }
@@ -90,28 +82,27 @@ impl Image {
 /// What a coordinate outside an image means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AddressMode {
-    /// The image repeats itself; only with normalised coordinates, else as `Clamp`.
+    /// The image repeats; only with normalised coordinates, else like `Clamp`.
     #[default]
     Wrap,
     /// The nearest element.
     Clamp,
-    /// The image repeats itself, every second time mirrored; only with normalised coordinates, else as `Clamp`.
+    /// The image repeats, mirrored every second time; only with normalised coordinates, else like `Clamp`.
     Mirror,
     /// The border's colour.
     Border,
 }
 
-/// Whether the nearest element is read, or those around are weighted.
+/// Whether to read the nearest element, or a weighted average of those around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Filter {
-    /// The nearest.
     #[default]
     Point,
-    /// Those around, by distance.
+    /// Those around, weighted by distance.
     Linear,
 }
 
-/// How a texture is read.
+/// How to read a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sampler {
     /// By dimension.
@@ -122,7 +113,7 @@ pub struct Sampler {
     pub level_filter: Filter,
     /// Coordinates count from 0 to 1.
     pub normalized: bool,
-    /// Integers of 8 and 16 bits are read as what they are, not as fractions.
+    /// 8- and 16-bit integers are read as integers, not as fractions.
     pub as_integer: bool,
     /// 8-bit fractions are decoded from sRGB.
     pub srgb: bool,
@@ -136,16 +127,16 @@ pub struct Sampler {
     pub border: [f32; 4],
 }
 
-/// An image with its smaller versions, and how it is read.
+/// An image with its mip levels, and how to read it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Texture {
-    /// The image, then each half as wide as the one before.
+    /// The image, then each level half as wide as the previous one.
     pub levels: Vec<Image>,
     /// How it is read.
     pub sampler: Sampler,
 }
 
-/// Handles of textures and surfaces: what a kernel names them by, the same in all modules.
+/// Handles of textures and surfaces, by which kernels name them; the same in all modules.
 #[derive(Debug)]
 pub struct Textures {
     next: AtomicU64,
@@ -162,11 +153,11 @@ impl Default for Textures {
 impl Textures {
     /// A handle that nothing is bound to yet.
     pub fn reserve(&self) -> u64 {
-        // Far from zero and from every address, so that a handle is not taken for something else.
+        // Far from zero and from every address, so that a handle is not mistaken for something else.
         0x10_0000 + self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Binds a texture to a handle, in place of what was bound to it.
+    /// Binds a texture to a handle, replacing any other.
     pub fn bind(&self, handle: u64, texture: Texture) {
         self.textures.write().unwrap_or_else(PoisonError::into_inner).insert(handle, Arc::new(texture));
     }
@@ -175,7 +166,7 @@ impl Textures {
         self.surfaces.write().unwrap_or_else(PoisonError::into_inner).insert(handle, Arc::new(image));
     }
 
-    /// Forgets what is bound to a handle. Whether something was.
+    /// Removes what is bound to a handle. Returns whether there was anything.
     pub fn unbind(&self, handle: u64) -> bool {
         let texture = self.textures.write().unwrap_or_else(PoisonError::into_inner).remove(&handle);
         let surface = self.surfaces.write().unwrap_or_else(PoisonError::into_inner).remove(&handle);

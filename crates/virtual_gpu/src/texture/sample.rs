@@ -1,4 +1,4 @@
-//! One lane's fetch: the elements that its coordinates name, filtered, as the bits of four results.
+//! One lane's fetch: the elements at its coordinates, filtered, as the bits of four results.
 //!
 //! Linear filtering is as measured on an H200. Weights are 256ths that add up to 256: of a plane's four, the product of
 //! both fractions is rounded and the others are what is left. Floating-point elements are cut to four bits more than
@@ -11,29 +11,28 @@ use super::texel::{Texels, fraction, from_srgb};
 use super::{ChannelFormat, Filter, Sampler, cube};
 use crate::alu::half;
 
-/// A lane's place in a texture.
+/// A lane's position in a texture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At {
-    /// Coordinates.
     Float([f32; 3]),
     /// Elements, never normalised.
     Integer([i32; 3]),
 }
 
-/// What a fetch reads, beside the coordinates.
+/// A fetch, apart from the coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fetch {
-    /// Coordinates that are given: 1 to 3.
+    /// Number of coordinates: 1 to 3.
     pub dimensions: u32,
-    /// Elements of the level from the coordinates to what is read.
+    /// Offset in elements of the level, from the coordinates to what is read.
     pub offset: [i32; 3],
     /// The coordinates are a direction; the image has six faces.
     pub cube: bool,
-    /// Of an image with layers, or of a row of cubes.
+    /// For an image with layers, or an array of cubes.
     pub layer: u32,
     /// The level; that of the image itself is 0.
     pub level: f32,
-    /// The four elements that a linear filter would weight, of one channel.
+    /// Return the four elements that a linear filter would weight, of one channel.
     pub gather: Option<usize>,
 }
 
@@ -72,7 +71,7 @@ struct Lane<'a> {
     sampler: &'a Sampler,
     fetch: Fetch,
     at: At,
-    /// Results are the elements' bits.
+    /// Results are the elements' raw bits.
     raw: bool,
 }
 
@@ -82,7 +81,7 @@ impl Lane<'_> {
         if image.linear {
             return self.linear(texels);
         }
-        // As the hardware: a negative layer is a large one, and large ones are the last.
+        // Like the hardware: a negative layer is a large one, and large ones mean the last.
         let mut slice = self.fetch.layer;
         let mut at = self.at;
         if self.fetch.cube
@@ -173,7 +172,7 @@ impl Lane<'_> {
         }
     }
 
-    /// What a channel reads as that the image has not.
+    /// The value of a channel that the image lacks.
     fn missing(&self, _channel: usize) -> u32 {
         0
     }
@@ -182,7 +181,7 @@ impl Lane<'_> {
     fn point(&self, format: ChannelFormat, bits: Option<[u32; 4]>) -> [u32; 4] {
         let Some(bits) = bits else {
             return match self.raw {
-                // As an H200 has it: the colour's bits where they fit, else nothing.
+                // As on an H200: the colour's bits if they fit, else nothing.
                 true if format.size() == 4 => self.sampler.border.map(f32::to_bits),
                 true => [0; 4],
                 false => self.sampler.border.map(|colour| (border(format, colour) as f32).to_bits()),
@@ -214,7 +213,7 @@ impl Lane<'_> {
         weights: &[i64; 8],
     ) -> u32 {
         let border = border(format, self.sampler.border[channel]);
-        // The largest value of the 16-bit integers that fractions are summed as.
+        // The largest value of the 16-bit integers in which fractions are summed.
         let (integers, scale) = match format {
             ChannelFormat::U8 if self.sampler.srgb => (false, 1.0),
             ChannelFormat::U8 | ChannelFormat::U16 => (true, 65535.0),
@@ -254,7 +253,7 @@ impl Lane<'_> {
     }
 }
 
-/// A channel of the border, as the format holds it.
+/// The border's value for a channel, in this format.
 fn border(format: ChannelFormat, colour: f32) -> f64 {
     let colour = f64::from(colour);
     let fraction = |least: f64, steps: f64| (colour.clamp(least, 1.0) * steps + 0.5).floor() / steps;
@@ -268,7 +267,7 @@ fn border(format: ChannelFormat, colour: f32) -> f64 {
     }
 }
 
-/// Weights of the corners of a line, plane or volume, from the weight of the second neighbour in each dimension.
+/// The weights of the corners of a line, plane or volume, from the second neighbour's weight in each dimension.
 fn weights([x, y, z]: [i64; 3]) -> [i64; 8] {
     let both = (x * y + 128) >> 8;
     let plane = [256 - x - y + both, x - both, y - both, both];
@@ -279,7 +278,7 @@ fn weights([x, y, z]: [i64; 3]) -> [i64; 8] {
     })
 }
 
-/// The sum of values with weights in 256ths, rounded once to a format of `bits` bits.
+/// The sum of values with weights in 256ths, rounded once to a format with `bits` bits.
 fn sum(values: &[f64], weights: &[i64], bits: i32) -> f64 {
     let weighted = || values.iter().zip(weights).filter(|&(_, &weight)| weight != 0);
     if weighted().any(|(value, _)| !value.is_finite()) {
@@ -289,7 +288,7 @@ fn sum(values: &[f64], weights: &[i64], bits: i32) -> f64 {
         weighted().filter(|(value, _)| **value != 0.0).map(|(value, _)| libm::frexp(*value).1).max();
     let Some(exponent) = exponent else { return 0.0 };
     let shift = bits + 4 - exponent;
-    // At most 28 bits and a weight of 9: exact in 64 bits.
+    // At most 28 bits and a 9-bit weight: exact in 64 bits.
     let total: i64 =
         weighted().map(|(value, &weight)| libm::ldexp(*value, shift).trunc() as i64 * weight).sum();
     let magnitude = total.unsigned_abs();
@@ -319,7 +318,7 @@ mod tests {
 
     #[test]
     fn sums_round_once_and_away_from_zero() {
-        // Three quarters of the last bit of 1, then a half of it.
+        // Three quarters of the last bit of 1, then half of it.
         let step = f64::from(f32::EPSILON);
         assert_eq!(sum(&[1.0, 1.0 + step], &[64, 192], 24), 1.0 + step);
         assert_eq!(sum(&[1.0, 1.0 + step], &[128, 128], 24), 1.0 + step);

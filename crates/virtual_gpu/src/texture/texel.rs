@@ -1,4 +1,4 @@
-//! Elements of an image: their bits, and what they stand for.
+//! Elements of an image: their bits, and what they represent.
 
 use std::cell::Cell;
 
@@ -6,12 +6,12 @@ use super::{ChannelFormat, Image};
 use crate::alu::half;
 use crate::memory::View;
 
-/// An image whose elements can be read: each where its address leads when it is read.
+/// An image whose elements can be read; each address is looked up when it is read.
 #[derive(Debug)]
 pub(crate) struct Texels<'m> {
     memory: &'m View,
     pub image: Image,
-    /// The first element that was not there.
+    /// The first element that was not mapped.
     missing: Cell<Option<u64>>,
 }
 
@@ -20,12 +20,12 @@ impl<'m> Texels<'m> {
         Self { memory, image, missing: Cell::new(None) }
     }
 
-    /// The address of an element that was to be read, and lies in no memory.
+    /// The address of an element that was to be read but is not mapped.
     pub fn missing(&self) -> Option<u64> {
         self.missing.get()
     }
 
-    /// The channels' bits, extended by their sign; zero for channels that the image has not.
+    /// The channels' bits, sign-extended; zero for channels that the image lacks.
     pub fn bits(&self, x: u32, y: u32, slice: u32) -> [u32; 4] {
         let image = &self.image;
         debug_assert!(x < image.width && y < image.height.max(1) && slice < image.slices());
@@ -56,7 +56,7 @@ impl<'m> Texels<'m> {
     }
 }
 
-/// What a channel's bits stand for when they are read as a fraction: 0 to 1, or -1 to 1.
+/// What a channel's bits mean when read as a fraction: 0 to 1, or -1 to 1.
 pub(super) fn fraction(format: ChannelFormat, bits: u32) -> f64 {
     match format {
         ChannelFormat::U8 => f64::from(bits) / 255.0,
@@ -65,7 +65,7 @@ pub(super) fn fraction(format: ChannelFormat, bits: u32) -> f64 {
         ChannelFormat::S16 => (f64::from(bits as i32) / 32767.0).max(-1.0),
         ChannelFormat::F16 => half::to_f64::<half::F16>(bits as u16),
         ChannelFormat::F32 => f32::from_bits(bits).into(),
-        // Integers of 32 bits are never fractions.
+        // 32-bit integers are never fractions.
         ChannelFormat::U32 | ChannelFormat::S32 => f64::from(bits),
     }
 }

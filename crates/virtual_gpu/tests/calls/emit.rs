@@ -6,7 +6,7 @@ use crate::tree::{DEPTH, Function, Operator, Program, Shape, Statement, WORDS};
 
 struct Text {
     ptx: String,
-    /// Labels and names so far.
+    /// Number of labels and names so far.
     made: u32,
 }
 
@@ -58,12 +58,12 @@ pub fn module(program: &Program) -> String {
     text.ptx
 }
 
-/// The number of each parameter's first word among all.
+/// The index of each parameter's first word.
 fn firsts(params: &[Shape]) -> impl Iterator<Item = usize> + '_ {
     params.iter().scan(0, |next, param| Some(std::mem::replace(next, *next + param.words())))
 }
 
-/// A declaration of a value of a shape.
+/// Declares a value of a shape.
 fn declared(shape: Shape, name: &str) -> String {
     match shape {
         Shape::Word => format!(".reg .u32 {name}"),

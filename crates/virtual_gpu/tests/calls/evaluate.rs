@@ -1,10 +1,10 @@
-//! What a program does, of its tree alone.
+//! Computes what a program does, from its tree alone.
 
 use crate::tree::{DEPTH, Operator, Program, Shape, Statement, WORDS};
 
 type Words = [u32; WORDS];
 
-/// What a thread's variables are in the end.
+/// A thread's variables at the end.
 pub fn kernel(program: &Program, thread: u32) -> Words {
     let mut words = start(thread.wrapping_mul(0x9E37_79B1));
     words[0] = thread;
@@ -12,7 +12,7 @@ pub fn kernel(program: &Program, thread: u32) -> Words {
     words
 }
 
-/// What a function's variables are in the beginning, before it reads what it is given.
+/// A function's initial variables, before it reads its arguments.
 pub fn start(seed: u32) -> Words {
     std::array::from_fn(|i| seed.wrapping_add((i as u32).wrapping_mul(0x0101_0101)))
 }
@@ -29,7 +29,7 @@ fn call(program: &Program, function: usize, depth: u32, arguments: &[Vec<u32>]) 
     given
 }
 
-/// What is returned, if a `return` was met.
+/// The returned value, if a `return` was reached.
 fn run(program: &Program, body: &[Statement], words: &mut Words, depth: u32) -> Option<Vec<u32>> {
     for statement in body {
         match statement {

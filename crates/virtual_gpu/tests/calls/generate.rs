@@ -1,4 +1,4 @@
-//! Draws programs.
+//! Generates programs.
 
 use crate::tree::{Function, Operator, Program, Shape, Statement, WORDS};
 
@@ -28,13 +28,13 @@ impl Random {
     }
 }
 
-/// What a function takes and gives.
+/// A function's parameters and results.
 struct Signature {
     params: Vec<Shape>,
     result: Shape,
 }
 
-/// The program of a seed.
+/// The program for a seed.
 pub fn program(seed: u64) -> Program {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5555);
     random.below(2);
@@ -45,7 +45,7 @@ pub fn program(seed: u64) -> Program {
         })
         .collect();
     let functions = signatures.iter().map(|own| {
-        // Two calls each: with the depth that there is, a thread makes at most 15.
+        // Two calls each: with this depth, a thread makes at most 15.
         let mut calls = 2;
         let body = block(&mut random, &signatures, &mut calls, Some(own.result), 3);
         Function {
@@ -65,7 +65,7 @@ pub fn program(seed: u64) -> Program {
 fn call(random: &mut Random, signatures: &[Signature]) -> Statement {
     let function = random.below(signatures.len());
     let called = &signatures[function];
-    // Each result goes to a variable of its own.
+    // Each result goes to its own variable.
     let first = random.below(WORDS);
     Statement::Call {
         function,
@@ -75,7 +75,7 @@ fn call(random: &mut Random, signatures: &[Signature]) -> Statement {
     }
 }
 
-/// `result`: of the function that it is in. `deep`: how many blocks may be in each other.
+/// `result`: of the enclosing function. `deep`: how many levels blocks may nest.
 fn block(
     random: &mut Random,
     signatures: &[Signature],

@@ -1,6 +1,6 @@
-//! Random functions that call each other: scalars, vectors, structures and arrays go in and out, lanes diverge around calls
-//! and return early, functions come back to themselves, by name and through registers. What a program ([`generate`]) does is
-//! computed a second time from its tree ([`evaluate`]), which knows nothing of PTX ([`emit`]).
+//! Random functions that call each other: they pass and return scalars, vectors, structures and arrays, lanes diverge
+//! around calls and return early, and functions recurse, by name and through registers. What a program ([`generate`])
+//! does is computed a second time from its tree ([`evaluate`]), which knows nothing of PTX ([`emit`]).
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -16,7 +16,7 @@ use virtual_gpu::Launch;
 
 const THREADS: u32 = 48;
 
-/// Runs the program of a seed and compares what each thread stored.
+/// Runs the program for a seed and compares what each thread stored.
 fn check(seed: u64) -> Result<(), String> {
     let program = generate::program(seed);
     let ptx = emit::module(&program);
@@ -57,7 +57,7 @@ fn a_few_random_programs() {
     all(0..150);
 }
 
-/// Programs that a test is to be made of have all that is tested.
+/// The programs must contain everything that is to be tested.
 #[test]
 fn programs_have_what_they_are_for() {
     let text: String = (0..150).map(|seed| emit::module(&generate::program(seed))).collect();

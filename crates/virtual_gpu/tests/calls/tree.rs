@@ -1,8 +1,8 @@
-//! What a program is, apart from how it is written.
+//! What a program is, independent of how it is written.
 
-/// Variables of 32 bits that each function works on.
+/// How many 32-bit variables each function works on.
 pub const WORDS: usize = 8;
-/// How deep calls go.
+/// The depth of calls.
 pub const DEPTH: u32 = 3;
 
 /// Functions, of which the kernel calls the first.
@@ -12,11 +12,11 @@ pub struct Program {
 }
 
 pub struct Function {
-    /// What it takes beside the depth that is left to it.
+    /// Its parameters, apart from the remaining depth.
     pub params: Vec<Shape>,
     pub result: Shape,
     pub body: Vec<Statement>,
-    /// The variables that it gives back at its end.
+    /// The variables it returns at its end.
     pub given: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ pub enum Shape {
     WordInMemory,
     /// `.param .b64`
     LongInMemory,
-    /// `.param .align 8 .b8 [n]`, so many words: a structure or an array.
+    /// `.param .align 8 .b8 [n]`, with this many words: a structure or an array.
     Bytes(usize),
 }
 
@@ -68,9 +68,9 @@ pub enum Statement {
     Constant { to: usize, value: u32 },
     /// If a bit of a variable is set; lanes may differ.
     If { word: usize, bit: u32, then: Vec<Statement>, otherwise: Vec<Statement> },
-    /// Once more than the low bits of a variable say; no call is in it.
+    /// One iteration more than the low bits of a variable; contains no call.
     Loop { word: usize, body: Vec<Statement> },
-    /// If there is depth left.
+    /// If any depth remains.
     Call { function: usize, through_register: bool, arguments: Vec<Vec<usize>>, results: Vec<usize> },
     /// Returns these; not in the kernel.
     Return { given: Vec<usize> },

@@ -26,7 +26,7 @@ fn mandelbrot() {
     }
 }
 
-/// The neighbours of an exactly known value: `f64` holds sums and products of these inputs.
+/// The next lower neighbours of an exactly known value: `f64` holds sums and products of these inputs.
 fn down(exact: f64) -> f32 {
     let near = exact as f32;
     if near as f64 > exact { near.next_down() } else { near }

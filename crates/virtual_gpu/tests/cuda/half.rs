@@ -11,7 +11,7 @@ fn run(kernel: &str, a: &[u32], b: &[u32], c: &[u32]) -> Vec<u32> {
     device.download(out)
 }
 
-/// One 16-bit format, its arithmetic done in `f64`, exactly, as inputs of eight bits allow, and rounded from there.
+/// Checks one 16-bit format. Its arithmetic is done exactly in `f64`, which 8-bit inputs allow, and rounded from there.
 fn check(kernel: &str, narrow: fn(f64) -> u16, wide: fn(u16) -> f64) {
     let draw = |seed| -> Vec<u32> {
         let one = |n: u64| narrow(n as i8 as f64 / 8.0) as u32;

@@ -13,7 +13,7 @@ mod integer;
 mod memory;
 mod together;
 
-/// A device with a module that is kept packed.
+/// A device with a module stored compressed.
 fn device(packed: &[u8]) -> device::Device {
     device::Device::new(&fixture::unpacked(packed))
 }

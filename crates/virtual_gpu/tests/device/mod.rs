@@ -3,7 +3,7 @@
 use gpu_model::chips;
 use virtual_gpu::{Error, Gpu, Launch, Module, Options};
 
-/// Plain values that cross to the device.
+/// Plain values that can be copied to the device.
 pub trait Plain: Copy + Default {
     fn bytes(self) -> Vec<u8>;
     fn from(bytes: &[u8]) -> Self;
@@ -38,7 +38,7 @@ pub struct Array {
 
 impl Device {
     pub fn new(ptx: &str) -> Self {
-        // No program here runs long: what does not end is a failure.
+        // No program here runs long: one that does not end is a failure.
         let options = Options { threads: 2, watchdog: Some(200_000_000), ..Options::default() };
         let gpu = Gpu::with_options(&chips::H200, options);
         let module = gpu.load(ptx).unwrap_or_else(|e| panic!("{e}"));
@@ -62,14 +62,14 @@ impl Device {
         bytes.chunks_exact(size_of::<T>()).map(T::from).collect()
     }
 
-    /// Launches with parameters as bytes each; they are laid out as the kernel asks.
+    /// Launches with each parameter given as bytes; they are laid out as the kernel expects.
     pub fn launch(&self, kernel: &str, launch: Launch, args: &[Vec<u8>]) {
         if let Err(e) = self.try_launch(kernel, launch, args) {
             panic!("{kernel}: {e}");
         }
     }
 
-    /// The same, with what it fails with.
+    /// The same, returning the error.
     pub fn try_launch(&self, kernel: &str, launch: Launch, args: &[Vec<u8>]) -> Result<(), Error> {
         let kernel = self.module.kernel(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         assert_eq!(kernel.params().len(), args.len());

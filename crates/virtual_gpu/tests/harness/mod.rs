@@ -1,4 +1,4 @@
-//! A device with one module, for tests: buffers go up and down as slices.
+//! A device with one module, for tests: uploads and downloads buffers as slices.
 
 use bytemuck::Pod;
 use gpu_model::chips::H200;
@@ -25,7 +25,7 @@ impl Device {
         Device::with(ptx, Options { threads: 2, ..Options::default() })
     }
 
-    /// Every test has a watchdog: what hangs, fails.
+    /// Every test has a watchdog: a hang is a failure.
     pub fn with(ptx: &str, options: Options) -> Self {
         let watchdog = options.watchdog.or(Some(50_000_000));
         let gpu = Gpu::with_options(&H200, Options { watchdog, ..options });

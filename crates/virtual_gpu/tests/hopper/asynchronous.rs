@@ -21,7 +21,7 @@ fn a_copy_lands_when_it_is_waited_for() {
     assert_eq!(words[..32], [77; 32]);
     assert_eq!(words[32..64], values);
     assert_eq!(words[64..96], [78; 32]);
-    // Of the even lanes four bytes and zeros, of the odd ones nothing but zeros.
+    // Four bytes and zeros for even lanes, only zeros for odd ones.
     let halves: Vec<u64> = (0..32).map(|i| if i % 2 == 0 { values[i] & 0xFFFF_FFFF } else { 0 }).collect();
     assert_eq!(words[96..], halves);
 }
@@ -56,7 +56,7 @@ fn blocks_of_a_cluster_reach_each_other() {
     device.launch("cluster", launch, &pointers(&[0, out])).unwrap();
     let expected: Vec<u32> = (0..6 * 32).map(|i| (1 - i / 32 % 2) * 1000 + i % 32).collect();
     assert_eq!(device.words(out, 6 * 32), expected);
-    // `.reqnctapercluster` says so by itself.
+    // `.reqnctapercluster` implies the cluster.
     let again = device.upload(&[0; 4 * 32 * 6]);
     device.launch("cluster", Launch::new(6, 32), &pointers(&[0, again])).unwrap();
     assert_eq!(device.words(again, 6 * 32), expected);

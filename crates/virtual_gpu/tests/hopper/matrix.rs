@@ -24,7 +24,7 @@ fn product(a: &[i32], b: &[i32], n: usize, k: usize) -> Vec<i32> {
     (0..a.len() / k * n).map(|i| (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum()).collect()
 }
 
-/// Runs a kernel of `a`, `b` and `out` and gives `count` words of `out`.
+/// Runs a kernel with `a`, `b` and `out` and returns `count` words of `out`.
 fn run(kernel: &str, threads: u32, a: &[u8], b: &[u8], count: usize) -> Vec<u32> {
     run_ptx(PTX, kernel, threads, a, b, count)
 }
@@ -88,7 +88,8 @@ fn a_warpgroup_multiplies_from_shared_memory_and_registers() {
     }
 }
 
-/// The first warp that has waited for the warpgroup's product clears B: the product is that of all four warps.
+/// The first warp to finish waiting for the warpgroup's product clears B: the product must still be that of all four
+/// warps.
 #[test]
 fn who_has_waited_for_a_product_may_overwrite_its_operands() {
     let (a, b) = (pattern(1024, 5), pattern(256, 6));
@@ -101,7 +102,7 @@ fn who_has_waited_for_a_product_may_overwrite_its_operands() {
     assert_eq!(left, cleared);
 }
 
-/// All four warps have filled their parts of the operands when the product begins, for all have come to the fence before.
+/// All four warps have filled their parts of the operands when the product begins, since all have reached the fence.
 #[test]
 fn a_product_begins_when_the_whole_warpgroup_is_there() {
     let (a, b) = (pattern(1024, 5), pattern(256, 6));
@@ -112,8 +113,8 @@ fn a_product_begins_when_the_whole_warpgroup_is_there() {
     assert_eq!(met, left);
 }
 
-/// Which two of four neighbours along k a row keeps changes from group to group and row to row; the pairs of bits lie in
-/// the quads' third and fourth lanes as CUTLASS lays them out for a warpgroup.
+/// Which two of four neighbours along k a row keeps varies by group and row; the bit pairs are in the quads' third and
+/// fourth lanes, as CUTLASS lays them out for a warpgroup.
 #[test]
 fn a_warpgroup_multiplies_a_sparse_matrix() {
     let (kept, b) = (pattern(64 * 16, 5), pattern(32 * 8, 6));

@@ -38,7 +38,7 @@ element! {
     i32, |v| v, |x| x.into();
 }
 
-/// 3 · (A·B + 2) of small numbers, `a_columns` and `b_columns` saying which matrices lie column by column.
+/// 3 · (A·B + 2) of small numbers; `a_columns` and `b_columns` say which matrices are column-major.
 fn check<T: Element, C: Element>(kernel: &str, [m, n, k]: [usize; 3], a_columns: bool, b_columns: bool) {
     let small = |i: usize, seed: usize| ((i * 7919 + seed * 104_729) % 9) as i32 - 4;
     let value = |i: usize, seed: usize| T::value(&T::bytes(small(i, seed)));

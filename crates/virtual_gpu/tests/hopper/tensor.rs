@@ -8,7 +8,7 @@ const PTX: &str = include_str!("tensor.ptx");
 
 const WIDTH: usize = 100;
 const HEIGHT: usize = 40;
-/// Bytes from row to row: some are left over.
+/// Bytes from row to row, with some left over.
 const PITCH: usize = 224;
 
 /// 40 rows of 100 16-bit numbers.
@@ -38,7 +38,7 @@ fn params(map: &TensorMap, out: u64, numbers: &[i32]) -> Vec<u8> {
     bytes
 }
 
-/// Where a byte of a box lies: pieces of 16 bytes of row r trade places.
+/// Where a byte of a box is: the 16-byte pieces of row r are permuted.
 fn place(swizzle: Swizzle, row_bytes: usize, row: usize, byte: usize) -> usize {
     let at = row * row_bytes + byte;
     let line = at / 128;
@@ -51,7 +51,7 @@ fn place(swizzle: Swizzle, row_bytes: usize, row: usize, byte: usize) -> usize {
     line * 128 + ((at % 128 / 16) ^ mix) * 16 + at % 16
 }
 
-/// What the byte of the box at (x, y) is in the tensor; `None` outside.
+/// The position in the tensor of the box's byte at (x, y); `None` outside.
 fn byte_of(x: i32, y: i32, row: usize, byte: usize, width: usize) -> Option<usize> {
     let column = i64::from(x) + (byte / 2) as i64;
     let line = i64::from(y) + row as i64;
@@ -90,7 +90,7 @@ fn boxes_come_in_with_zeros_outside() {
     }
 }
 
-/// A store writes the piece of 16 bytes that the tensor's edge goes through whole, as an H200 does.
+/// A store that crosses the tensor's edge writes the whole 16-byte piece there, as an H200 does.
 const STORED: usize = WIDTH.next_multiple_of(8);
 
 #[test]
@@ -123,7 +123,7 @@ fn boxes_go_out_and_leave_the_outside_alone() {
                     }
                 }
                 if sum == 1 {
-                    // Stored, then added once more: doubled, by whole numbers of 32 bits.
+                    // Stored, then added once more: doubled, as 32-bit integers.
                     for row in 0..height as usize {
                         for byte in (0..row_bytes).step_by(4) {
                             if let Some(at) = byte_of(data_x, y, row, byte, STORED) {
@@ -141,7 +141,7 @@ fn boxes_go_out_and_leave_the_outside_alone() {
     }
 }
 
-/// What an H200 answers with an illegal instruction.
+/// Cases to which an H200 responds with an illegal instruction.
 #[test]
 fn coordinates_that_copies_may_not_start_at() {
     let device = Device::new(PTX);

@@ -11,7 +11,7 @@ struct Edge<'a> {
     line: &'a str,
     taken: bool,
     head: String,
-    /// Declarations of its own, and a kernel, without line breaks.
+    /// A kernel with its own declarations, without line breaks.
     kernel: String,
     target: &'a str,
 }
@@ -42,7 +42,7 @@ fn edges(text: &str) -> Vec<Edge<'_>> {
             "+" | "-" => {
                 declares = false;
                 let (own, body) = rest.split_once(" || ").unwrap_or(("", rest));
-                // In one module with others, names must differ.
+                // Names must differ within a module.
                 let number = edges.len();
                 let own = own.replace(" f(", &format!(" f{number}("));
                 let body =
@@ -63,7 +63,7 @@ fn edges(text: &str) -> Vec<Edge<'_>> {
     edges
 }
 
-/// Loads each.
+/// Loads each of them.
 pub fn virtual_gpu(text: &str) -> Result<(), Failed> {
     let wrong = edges(text).into_iter().filter_map(|edge| {
         let chip = if edge.target.starts_with("sm_12") { &chips::RTX5090 } else { &chips::H200 };
@@ -77,7 +77,7 @@ pub fn virtual_gpu(text: &str) -> Result<(), Failed> {
     none(wrong.collect())
 }
 
-/// Asks ptxas about each.
+/// Asks ptxas about each of them.
 pub fn ptxas(text: &str) -> Result<(), Failed> {
     let mut wrong = Vec::new();
     for same in edges(text).chunk_by(|one, next| one.head == next.head) {
@@ -94,15 +94,15 @@ pub fn ptxas(text: &str) -> Result<(), Failed> {
     none(wrong)
 }
 
-/// What ptxas says of lines with the same head, together.
+/// What ptxas says about lines with the same header, together.
 fn complaint(edges: &[&Edge<'_>]) -> Result<Option<String>, std::io::Error> {
     let Some(first) = edges.first() else { return Ok(None) };
     let kernels: String = edges.iter().map(|edge| edge.kernel.as_str()).collect();
     ptxas::complaint(&format!("{}{kernels}", first.head), first.target)
 }
 
-/// The lines that ptxas has nothing against. It stops at the first that it cannot parse, so those that it does not name are
-/// asked about again.
+/// The lines to which ptxas has no objection. It stops at the first that it cannot parse, so those it does not name are
+/// tried again.
 fn not_refused<'a>(edges: &[&Edge<'a>]) -> Result<Vec<&'a str>, std::io::Error> {
     let complaints = complaint(edges)?.unwrap_or_default();
     let Some(first) = edges.first() else { return Ok(Vec::new()) };

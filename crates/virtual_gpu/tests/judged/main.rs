@@ -1,6 +1,7 @@
-//! What PTX is, as ptxas judges: each line of these files is marked by whether it is taken, the virtual GPU must agree with
-//! the mark, and so must ptxas, where there is one (`WARPSMITH_PTXAS`, or on the path). Without it those tests are reported
-//! as ignored, by name and reason; `WARPSMITH_REQUIRE=ptxas` makes them fail instead. The marks are of CUDA 13.5.
+//! What counts as PTX, according to ptxas: each line of these files is marked as accepted or refused. The virtual GPU
+//! must agree with the mark, and so must ptxas, if it is there (`WARPSMITH_PTXAS`, or on the path). Without it those
+//! tests are reported as ignored, by name and reason; `WARPSMITH_REQUIRE=ptxas` makes them fail instead. The marks are
+//! those of CUDA 13.5.
 
 mod edges;
 mod ptxas;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Why its tests are left out.
+/// Why its tests are skipped.
 pub const NONE: &str = "ptxas is neither in WARPSMITH_PTXAS nor on the path";
 
 pub fn find() -> Option<PathBuf> {
@@ -15,7 +15,7 @@ pub fn find() -> Option<PathBuf> {
     std::env::split_paths(&paths).map(|folder| folder.join("ptxas")).find(|program| program.is_file())
 }
 
-/// What it has against a module for a chip; `None` if nothing.
+/// What it objects to in a module for a chip; `None` if nothing.
 pub fn complaint(text: &str, chip: &str) -> Result<Option<String>, std::io::Error> {
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let program = find().ok_or(std::io::ErrorKind::NotFound)?;

@@ -1,5 +1,5 @@
-//! Instructions and the targets and versions that they can be used with: the virtual GPU against ptxas, which still reads
-//! modules for targets from sm_20 on, though it makes code for sm_75 and later.
+//! Instructions and the targets and versions they require: the virtual GPU against ptxas, which still reads modules for
+//! targets from sm_20 on, though it generates code for sm_75 and later.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use virtual_gpu::{Gpu, Options};
 
 use crate::ptxas;
 
-/// What ptxas makes no code for: it reads these when asked for sm_75.
+/// Targets for which ptxas generates no code: it reads them when asked for sm_75.
 const OLD: [&str; 14] = [
     "sm_20", "sm_21", "sm_30", "sm_32", "sm_35", "sm_37", "sm_50", "sm_52", "sm_53", "sm_60", "sm_61",
     "sm_62", "sm_70", "sm_72",
@@ -20,7 +20,8 @@ const TARGETS: [&str; 20] = [
     "sm_103", "sm_103a", "sm_110", "sm_110a", "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a",
 ];
 
-/// What is asked: all targets with a version that knows them all, and all versions with targets that each is enough for.
+/// The questions: every target with a version that knows them all, and every version with targets that are each
+/// sufficient.
 fn questions() -> Vec<(String, &'static str)> {
     let targets = OLD.iter().chain(&TARGETS).map(|target| ("9.4".to_owned(), *target));
     let minors = [(3, 1..=2), (4, 0..=3), (5, 0..=0), (6, 0..=5), (7, 0..=8), (8, 0..=8), (9, 0..=4)];
@@ -42,7 +43,7 @@ fn questions() -> Vec<(String, &'static str)> {
     targets.chain(versions).collect()
 }
 
-/// The declarations that all have, the instructions, and those of them that the virtual GPU does not execute.
+/// The common declarations, the instructions, and those that the virtual GPU does not execute.
 fn instructions() -> (String, String, Vec<&'static str>, Vec<&'static str>) {
     let (mut inner, mut outer, mut all, mut left_out) =
         (String::new(), String::new(), Vec::new(), Vec::new());
@@ -60,9 +61,9 @@ fn instructions() -> (String, String, Vec<&'static str>, Vec<&'static str>) {
     (inner, outer, all, left_out)
 }
 
-/// The words of an instruction that the table may ask for, and what it adds to them.
+/// The words of an instruction that the table may look for, and what it adds to them.
 fn words(line: &'static str) -> (&'static str, Vec<&'static str>) {
-    // Some stand in braces, behind what they need.
+    // Some are in braces, after what they need.
     let needs = |statement: &&str| statement.starts_with(['{', '.']) || statement.starts_with("call");
     let line = line.split("; ").find(|statement| !needs(statement)).unwrap_or(line);
     let (opcode, operands) = line.split_once([' ', ';']).unwrap_or((line, ""));
@@ -79,14 +80,14 @@ fn words(line: &'static str) -> (&'static str, Vec<&'static str>) {
     (name, words)
 }
 
-/// Every form in every row of the table is that of an instruction that is asked about.
+/// Every form in every row of the table must be that of an instruction asked about.
 pub fn every_row() -> Result<(), Failed> {
     let asked: Vec<_> = instructions().2.into_iter().map(words).collect();
     let list = |text: &'static str| -> Vec<&str> { text.trim_matches(['{', '}']).split(',').collect() };
     let mut missing = Vec::new();
     let table = include_str!("../../src/decode/requirements.txt");
     for row in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        // Directives are no instructions; `refused.rs` has them.
+        // Directives are not instructions; `refused.rs` tests them.
         for form in row.split(' ').skip(2).filter(|form| !form.starts_with('.')) {
             let mut parts = form.split('.').map(list);
             let names = parts.next().unwrap_or_default();
@@ -108,7 +109,7 @@ pub fn every_row() -> Result<(), Failed> {
     if missing.is_empty() { Ok(()) } else { Err(missing.join("\n").into()) }
 }
 
-/// A chip that runs a target: some chip's figures with the target's capability.
+/// A chip with this target: another chip's figures with the target's capability.
 fn chip(target: &str) -> &'static Chip {
     let capability: Capability = target.parse().unwrap_or_else(|_| panic!("no capability: {target}"));
     let least = Capability::new(7, 5);
@@ -134,7 +135,7 @@ pub fn both() -> Result<(), Failed> {
                 lines.iter().enumerate().map(|(number, line)| kernel(number, line)).collect();
             gpu.load(&format!("{head}{kernels}"))
         };
-        // What is taken is mostly taken together.
+        // Most accepted instructions are accepted together.
         let executed = all.iter().copied().filter(|line| !left_out.contains(line));
         let (own, others): (Vec<_>, Vec<_>) = executed.partition(|line| taken.contains(line));
         if load(&own).is_err() {
@@ -159,7 +160,7 @@ pub fn both() -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// The lines that ptxas takes: it names those that it does not, or stops at one that it cannot parse.
+/// The lines that ptxas accepts: it names those it rejects, or stops at one that it cannot parse.
 fn taken<'a>(
     head: &str,
     arch: &str,
@@ -174,7 +175,7 @@ fn taken<'a>(
         return Ok(lines.iter().copied().collect());
     };
     let before = head.lines().count() + 1;
-    // It also gives advice about lines that it takes.
+    // It also gives advice about lines that it accepts.
     let refused: Vec<&str> = complaint.lines().filter(|line| !line.contains("; info ")).collect();
     let named = |at: usize| {
         let place = format!(", line {};", before + at);

@@ -1,4 +1,4 @@
-//! PTX written by hand, with answers worked out by hand or in Rust.
+//! Hand-written PTX, with expected results worked out by hand or in Rust.
 
 mod barriers;
 #[path = "../device/mod.rs"]

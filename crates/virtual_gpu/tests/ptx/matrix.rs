@@ -7,7 +7,7 @@ fn device() -> Device {
     Device::new(include_str!("matrix.ptx"))
 }
 
-/// Small numbers that differ everywhere.
+/// Small numbers that are all different.
 fn entry(i: usize) -> i32 {
     (i * 37 % 23) as i32 - 11
 }

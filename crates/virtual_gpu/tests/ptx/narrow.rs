@@ -73,7 +73,7 @@ fn random_bits_round() {
 fn special_registers_are_vectors_of_four() {
     let got: [u32; 64] = run("vectors", Launch::new(1, (4, 2, 2)), &[]);
     for (thread, values) in got[..32].chunks(4).enumerate() {
-        // Both layers write to one place; the value of the last to come stays.
+        // Both layers write to one location; the last value written stays.
         assert_eq!(values[0] % 100, 0, "the fourth part is zero");
         assert_eq!(values[1..3], [42, 0]);
         assert_eq!(values[3], u32::from(thread % 4 != 2));

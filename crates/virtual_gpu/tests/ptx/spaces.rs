@@ -30,7 +30,7 @@ fn a_generic_address_is_asked_for_its_space() {
     let device = device();
     let out = device.zeros::<u32>(5);
     device.launch("asked", Launch::new(1, 1), &[out.arg()]);
-    // The parameters' window lies within the global one.
+    // The parameter window is within the global one.
     assert_eq!(device.download::<u32>(out), [1, 2, 4, 2, 0]);
 }
 
@@ -44,7 +44,7 @@ fn special_registers() {
     for id in 0..threads {
         let lane = id % 32;
         let mut got: [u32; 12] = got[id as usize * 12..][..12].try_into().unwrap();
-        // Dynamic shared memory begins somewhere behind the twenty bytes of the static array, aligned as declared.
+        // Dynamic shared memory begins somewhere after the twenty bytes of the static array, aligned as declared.
         assert!(got[8] >= 20 && got[8].is_multiple_of(8), "{}", got[8]);
         got[8] = 0;
         let want = [id, lane, (1 << lane) - 1, u32::MAX << lane, 0, 2, 64, 32, 0, 1 << lane, 2, 3];

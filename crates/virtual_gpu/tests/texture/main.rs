@@ -77,7 +77,7 @@ fn sampler(words: &[&str]) -> Sampler {
     }
 }
 
-/// A kernel that fetches once a thread: five words in, four out.
+/// A kernel with one fetch per thread: five words in, four out.
 fn kernel(instruction: &str) -> String {
     let geometry = instruction
         .split('.')
@@ -105,7 +105,7 @@ fn kernel(instruction: &str) -> String {
     text + "st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r4}; ret; }\n"
 }
 
-/// Runs a fetch for some threads.
+/// Runs a fetch for several threads.
 pub(crate) fn fetch(gpu: &Gpu, instruction: &str, handle: u64, places: &[[u32; 5]]) -> Vec<[u32; 4]> {
     let module = gpu.load(&kernel(instruction)).unwrap_or_else(|e| panic!("{instruction}: {e}"));
     let input: Vec<u8> = places.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();

@@ -76,9 +76,9 @@ fn what_is_no_image_or_outside_it_is_a_fault() {
     let fetch = "mov.f32 %f1, 0f00000000; tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f1, %f1}];";
     for strange in [0, 1, handle, u64::MAX] {
         let fault = fault(fetch, strange);
-        assert!(fault.to_string().contains("which is no texture"), "{fault}");
+        assert!(fault.to_string().contains("which is not a texture"), "{fault}");
     }
-    // An image whose memory is gone.
+    // An image whose memory has been freed.
     let texture = gpu.textures().reserve();
     gpu.textures().bind(texture, Texture { levels: vec![surface], sampler: Sampler::default() });
     run(&gpu, fetch, &[texture]).unwrap();
@@ -143,7 +143,7 @@ fn levels_and_volumes_are_interpolated() {
     assert_eq!(values.iter().map(|v| f32::from_bits(v[0])).collect::<Vec<_>>(), [3.5, 4.0, 0.5, 7.0]);
 }
 
-/// Offsets count elements of the level, before the address mode; a filter's weights stay those of the coordinates.
+/// Offsets count elements of the level, before the address mode; the filter's weights remain those of the coordinates.
 #[test]
 fn offsets_count_elements() {
     let gpu = device();
@@ -172,7 +172,7 @@ fn offsets_count_elements() {
     assert_eq!(one(clamp, "tex.2d.v4.f32.f32", &format!("{near}, {{7, -8}}"), 1), [3.0]);
     assert_eq!(one(border, "tex.2d.v4.f32.f32", &format!("{near}, {{0, %r3}}"), 1), [0.0]);
     assert_eq!(one(clamp, "tex.2d.v4.f32.s32", "[%rd1, {%r2, %r2}], {-1, 1, 0, 0}", 1), [8.0]);
-    // In the second level, which the elements after (1.5, 0.75) of the first are not.
+    // In the second level, which differs from the elements after (1.5, 0.75) of the first.
     assert_eq!(one(clamp, "tex.level.2d.v4.f32.f32", "[%rd1, {%f0, %f0}], 1.0, {1, 1}", 1), [3.0]);
     assert_eq!(one(clamp, "tex.level.2d.v4.f32.s32", "[%rd1, {0, 1}], 1, {1, 0}", 1), [3.0]);
     // Halfway between elements (1, 0) and (1, 1), a quarter of the way to the second; all two to the right.
@@ -186,7 +186,7 @@ fn offsets_count_elements() {
     assert!(error.contains("between -8 and 7, not 8"), "{error}");
 }
 
-/// Of the face that the direction meets, in the order of a plane.
+/// From the face that the direction hits, in the order of a plane.
 #[test]
 fn cubes_are_gathered_from() {
     let gpu = device();

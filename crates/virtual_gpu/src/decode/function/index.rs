@@ -123,7 +123,7 @@ impl Decoder<'_> {
         offset: i64,
     ) -> Result<Name, Refusal> {
         let Some((index, from)) = self.sum_of(index, offset)? else {
-            return Err(Refusal(format!("`{index}` is no register, which an index is")));
+            return Err(Refusal(format!("the index `{index}` is not a register")));
         };
         let sign = if from.is_signed() { 's' } else { 'u' };
         let from = format!("{sign}{}", from.size() * 8);
