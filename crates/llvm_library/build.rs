@@ -1,4 +1,4 @@
-//! Notes which toolchain compiles this, so that a program need not ask `rustc` for it each time.
+//! Records which toolchain compiles this, so that a program need not ask `rustc` each time.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Calls: what a rank asks of all, or of one other.
+//! Calls: what a rank asks of all others, or of one.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,35 +10,60 @@ use crate::communicator::{Communicator, Engine};
 use crate::element::{Reduction, Type};
 use crate::error::Error;
 
-/// What is asked.
+/// The kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Every rank gets the reduction of all.
+    /// Every rank receives the reduction over all ranks.
     AllReduce(Reduction),
-    /// Every rank gets what all have, in their order.
+    /// Every rank receives all ranks' data, in rank order.
     AllGather,
-    /// Every rank gets its part of the reduction of all.
+    /// Every rank receives its part of the reduction over all ranks.
     ReduceScatter(Reduction),
-    /// Every rank gets what `root` has.
+    /// Every rank receives the data of `root`.
     Broadcast {
-        /// Whose it is.
+        /// The sender.
         root: usize,
     },
-    /// Every rank has a part for each, and gets one from each.
+    /// Every rank has a part for each rank, and receives one from each.
     AllToAll,
-    /// For one rank, which receives it.
+    /// Sends to one rank, which receives it.
     Send {
-        /// Who receives.
+        /// The receiver.
         to: usize,
     },
-    /// From one rank, which sends it.
+    /// Receives from one rank, which sends it.
     Receive {
-        /// Who sends.
+        /// The sender.
         from: usize,
     },
 }
 
-/// A call's arguments: `count` is what NCCL counts, of an all-to-all the elements for one rank.
+impl Kind {
+    /// The other rank that it names.
+    pub fn other(self) -> Option<usize> {
+        match self {
+            Self::Broadcast { root: other } | Self::Send { to: other } | Self::Receive { from: other } => {
+                Some(other)
+            }
+            Self::AllReduce(_) | Self::AllGather | Self::ReduceScatter(_) | Self::AllToAll => None,
+        }
+    }
+
+    /// How many elements a rank sends and receives, if the call counts `count`.
+    pub fn elements(self, count: usize, ranks: usize) -> (usize, usize) {
+        let all = count * ranks;
+        match self {
+            Self::AllGather => (count, all),
+            Self::ReduceScatter(_) => (all, count),
+            Self::AllToAll => (all, all),
+            Self::AllReduce(_) | Self::Broadcast { .. } | Self::Send { .. } | Self::Receive { .. } => {
+                (count, count)
+            }
+        }
+    }
+}
+
+/// A call's arguments. `count` is what NCCL counts; for an all-to-all, the elements for one rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
     pub kind: Kind,
@@ -53,7 +78,7 @@ impl Ask {
         self.count * self.element.size()
     }
 
-    /// The call in words, which every rank would say of it.
+    /// The call in words, the same on every rank.
     pub fn words(&self) -> String {
         let what = match self.kind {
             Kind::AllReduce(how) => format!("all-reduce ({how:?})"),
@@ -68,8 +93,8 @@ impl Ask {
     }
 }
 
-/// A call that a rank is to make. Its buffers are borrowed until it is [launched](Self::launch), alone or [together](together)
-/// with others.
+/// A call that a rank will make. Its buffers are borrowed until it is [launched](Self::launch), alone or
+/// [together](together) with others.
 #[must_use = "a call is made when it is launched"]
 pub struct Call<'a> {
     pub(crate) rank: &'a Communicator<'a>,
@@ -79,18 +104,18 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The same on another stream of the rank's device than the device's own.
+    /// The same on a stream of the rank's device other than the device's own.
     pub fn on(self, stream: &'a Stream) -> Self {
         Self { stream, ..self }
     }
 
-    /// Makes the call. It has been put on the stream when this returns, as a launch would be.
+    /// Makes the call. When this returns it has been enqueued on the stream, like a kernel launch.
     pub fn launch(self) -> Result<(), Error> {
         together([self])
     }
 }
 
-/// Makes several calls as one: those of all ranks that one thread serves, or sends and receives that need each other.
+/// Makes several calls as a group: those of all ranks in one thread, or sends and receives that need each other.
 pub fn together<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> Result<(), Error> {
     let calls: Vec<Call<'a>> = calls.into_iter().collect();
     for call in &calls {
@@ -112,7 +137,7 @@ pub fn together<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> Result<(), Err
 }
 
 impl Communicator<'_> {
-    /// Notes that a call begins. After an error the ranks no longer agree, so that none is made any more.
+    /// Registers the start of a call. After an error the ranks no longer agree, so no more calls are made.
     fn begin(&self, ask: &Ask) -> Result<(), Error> {
         if let Some(error) = self.failed.get() {
             return Err(error.clone());
@@ -125,7 +150,8 @@ impl Communicator<'_> {
         Ok(())
     }
 
-    /// Notes an error. What NCCL has begun can never end then: it would keep the device busy, and what frees memory waiting.
+    /// Registers an error. NCCL operations in progress may then never end: they would keep the device busy, and block
+    /// whatever frees memory.
     pub(crate) fn fail(&self, error: &Error) {
         let _ = self.failed.set(error.clone());
         if let Engine::Nccl(member) = &self.engine {
@@ -133,7 +159,7 @@ impl Communicator<'_> {
         }
     }
 
-    /// The bytes that a call takes from rank to rank at least, each rank's own counted at the receiver.
+    /// The minimum number of bytes the call moves between ranks, each rank's share counted at the receiver.
     fn count_traffic(&self, ask: &Ask) {
         let (rank, size) = (self.rank, self.size);
         let others = || (0..size).filter(move |&other| other != rank);
@@ -143,7 +169,7 @@ impl Communicator<'_> {
             Kind::AllGather | Kind::AllToAll | Kind::ReduceScatter(_) => {
                 others().for_each(|other| traffic.count(other, rank, bytes));
             }
-            // Its own part of each other rank's, and the reduction of each other's part.
+            // Each other rank's data for its own part, and the reduction of each other part.
             Kind::AllReduce(_) => {
                 let part = |of: usize| (parts(ask.count, size, of).len() * ask.element.size()) as u64;
                 others().for_each(|other| traffic.count(other, rank, part(rank) + part(other)));
@@ -155,8 +181,8 @@ impl Communicator<'_> {
     }
 }
 
-/// Part `part` of `count` elements in as many parts as there are ranks: the first ones are one longer where they do not come
-/// out even.
+/// Part `part` of `count` elements divided into as many parts as there are ranks; the first parts are one longer if it
+/// does not divide evenly.
 pub fn parts(count: usize, ranks: usize, part: usize) -> std::ops::Range<usize> {
     let (each, more) = (count / ranks, count % ranks);
     let start = part * each + part.min(more);

@@ -19,11 +19,11 @@ use crate::meeting::Meeting;
 use crate::nccl_rank::Member;
 use crate::traffic::Traffic;
 
-/// One rank of those that make their calls together, and its device.
+/// A rank of a group that makes its calls together, and its device.
 ///
-/// Buffers hold numbers, any bits of which are valid, and what frees them waits for the device: a call that still runs is no
-/// reason to keep them. What a call has written is there once the stream has come to it, as after a launch;
-/// [`synchronize`](Self::synchronize) waits for that, and for no longer than the time-out.
+/// Buffers hold numbers, any bits of which are valid, and freeing them waits for the device: you need not keep them for
+/// a running call. As after a kernel launch, a call's results are there once the stream has reached it;
+/// [`synchronize`](Self::synchronize) waits for that, but not longer than the timeout.
 pub struct Communicator<'d> {
     pub(crate) device: &'d Device,
     pub(crate) rank: usize,
@@ -33,16 +33,13 @@ pub struct Communicator<'d> {
     pub(crate) engine: Engine,
     pub(crate) meeting: Option<Arc<Meeting>>,
     pub(crate) traffic: Arc<Traffic>,
-    /// Collective calls made, whose numbers all ranks share.
+    /// Number of collective calls so far, the same on all ranks.
     pub(crate) calls: AtomicU64,
     pub(crate) last: Mutex<String>,
     pub(crate) failed: OnceLock<Error>,
 }
 
-/// A buffer of a call, if it has one, and how many elements the call needs of it.
-type Needed<'b, T> = Option<(&'b DeviceSlice<T>, usize)>;
-
-/// What carries calls out.
+/// What carries out the calls.
 pub(crate) enum Engine {
     /// NCCL, on real devices.
     Nccl(Member),
@@ -53,9 +50,9 @@ pub(crate) enum Engine {
 }
 
 impl<'d> Communicator<'d> {
-    /// One rank for each device of this process, in their order.
+    /// One rank for each device of this process, in device order.
     ///
-    /// A thread that serves several ranks makes their calls [together](crate::together).
+    /// A thread with several ranks makes their calls [together](crate::together).
     pub fn all(devices: &'d [Device], timeout: Duration) -> Result<Vec<Self>, Error> {
         let _current = peer::Current::keep();
         let engines: Vec<Engine> = match devices.first() {
@@ -76,7 +73,7 @@ impl<'d> Communicator<'d> {
             .collect())
     }
 
-    /// This process's rank of a job. All ranks have met when it returns.
+    /// This process's rank of a job. When this returns, all ranks have met.
     pub fn of_job(device: &'d Device, job: &Job) -> Result<Self, Error> {
         let meeting = Meeting::join(job)?;
         let engine = match device.is_virtual() {
@@ -104,7 +101,7 @@ impl<'d> Communicator<'d> {
         self.rank
     }
 
-    /// How many there are.
+    /// The number of ranks.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -114,14 +111,14 @@ impl<'d> Communicator<'d> {
         self.device
     }
 
-    /// The bytes that its calls took from rank to rank: all ranks' in one process, else those that this rank received.
+    /// The bytes its calls moved between ranks: all ranks' in one process, else those this rank received.
     ///
-    /// They are the least that a call takes. NCCL may move more, as around a ring.
+    /// This is the minimum for each call. NCCL may move more, for example around a ring.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// What carries the calls out, in words.
+    /// What carries out the calls, in words.
     pub fn by(&self) -> String {
         match &self.engine {
             Engine::Nccl(member) => format!("NCCL {}", member.nccl.version()),
@@ -137,8 +134,7 @@ impl<'d> Communicator<'d> {
         receive: &'a mut DeviceSlice<T>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let count = send.len();
-        self.call::<T>(Kind::AllReduce(how), count, (Some((send, count)), Some((receive, count))))
+        self.call(Kind::AllReduce(how), send.len(), Some(send), Some(receive))
     }
 
     /// `buffer` becomes the reduction of what all ranks have in it.
@@ -147,18 +143,16 @@ impl<'d> Communicator<'d> {
         buffer: &'a mut DeviceSlice<T>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let count = buffer.len();
-        self.call::<T>(Kind::AllReduce(how), count, (Some((buffer, count)), Some((buffer, count))))
+        self.call(Kind::AllReduce(how), buffer.len(), Some(buffer), Some(buffer))
     }
 
-    /// `receive` becomes what all ranks send, in their order; all send as much.
+    /// `receive` becomes what all ranks send, in rank order; all send the same number of elements.
     pub fn all_gather<'a, T: Element>(
         &'a self,
         send: &'a DeviceSlice<T>,
         receive: &'a mut DeviceSlice<T>,
     ) -> Result<Call<'a>, Error> {
-        let count = send.len();
-        self.call::<T>(Kind::AllGather, count, (Some((send, count)), Some((receive, count * self.size))))
+        self.call(Kind::AllGather, send.len(), Some(send), Some(receive))
     }
 
     /// `receive` becomes this rank's part of the reduction of what all ranks send.
@@ -168,9 +162,7 @@ impl<'d> Communicator<'d> {
         receive: &'a mut DeviceSlice<T>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let count = receive.len();
-        let buffers = (Some((send, count * self.size)), Some((&*receive, count)));
-        self.call::<T>(Kind::ReduceScatter(how), count, buffers)
+        self.call(Kind::ReduceScatter(how), receive.len(), Some(send), Some(receive))
     }
 
     /// `buffer` becomes what rank `root` has in it.
@@ -179,27 +171,21 @@ impl<'d> Communicator<'d> {
         buffer: &'a mut DeviceSlice<T>,
         root: usize,
     ) -> Result<Call<'a>, Error> {
-        let count = buffer.len();
-        self.check_rank(root, "broadcast from")?;
-        self.call::<T>(Kind::Broadcast { root }, count, (Some((buffer, count)), Some((buffer, count))))
+        self.call(Kind::Broadcast { root }, buffer.len(), Some(buffer), Some(buffer))
     }
 
-    /// Part r of `send` goes to rank r, part r of `receive` comes from it; all parts are as long.
+    /// Part r of `send` goes to rank r, and part r of `receive` comes from it; all parts have the same length.
     pub fn all_to_all<'a, T: Element>(
         &'a self,
         send: &'a DeviceSlice<T>,
         receive: &'a mut DeviceSlice<T>,
     ) -> Result<Call<'a>, Error> {
-        let count = send.len() / self.size;
-        let buffers = (Some((send, count * self.size)), Some((&*receive, count * self.size)));
-        self.call::<T>(Kind::AllToAll, count, buffers)
+        self.call(Kind::AllToAll, send.len() / self.size, Some(send), Some(receive))
     }
 
-    /// Sends to a rank that [receives](Self::receive) as much. To send and to receive, say both [together](crate::together).
+    /// Sends to a rank that [receives](Self::receive) as many elements. To do both, make the two calls [together](crate::together).
     pub fn send<'a, T: Element>(&'a self, buffer: &'a DeviceSlice<T>, to: usize) -> Result<Call<'a>, Error> {
-        let count = buffer.len();
-        self.check_rank(to, "send to")?;
-        self.call::<T>(Kind::Send { to }, count, (Some((buffer, count)), None))
+        self.call(Kind::Send { to }, buffer.len(), Some(buffer), None)
     }
 
     /// Receives what a rank [sends](Self::send).
@@ -208,42 +194,36 @@ impl<'d> Communicator<'d> {
         buffer: &'a mut DeviceSlice<T>,
         from: usize,
     ) -> Result<Call<'a>, Error> {
-        let count = buffer.len();
-        self.check_rank(from, "receive from")?;
-        self.call::<T>(Kind::Receive { from }, count, (None, Some((buffer, count))))
+        self.call(Kind::Receive { from }, buffer.len(), None, Some(buffer))
     }
 
-    fn check_rank(&self, other: usize, what: &str) -> Result<(), Error> {
-        if other < self.size {
-            return Ok(());
-        }
-        let problem = format!("there are {} ranks, which count from 0", self.size);
-        Err(Error::Call { rank: self.rank, call: format!("{what} rank {other}"), problem })
-    }
-
-    /// A call, once its buffers have been compared with what it needs of them.
+    /// A call, once its rank and the lengths of its buffers have been checked.
     fn call<'a, T: Element>(
         &'a self,
         kind: Kind,
         count: usize,
-        (send, receive): (Needed<'_, T>, Needed<'_, T>),
+        send: Option<&DeviceSlice<T>>,
+        receive: Option<&DeviceSlice<T>>,
     ) -> Result<Call<'a>, Error> {
-        let address = |buffer: Needed<'_, T>| buffer.map_or(0, |(b, _)| b.as_device_ptr().as_raw());
+        let address = |buffer: Option<&DeviceSlice<T>>| buffer.map_or(0, |b| b.as_device_ptr().as_raw());
         let ask = Ask { kind, element: T::TYPE, count, send: address(send), receive: address(receive) };
-        for (name, buffer) in [("sends", send), ("receives", receive)] {
-            if let Some((buffer, needed)) = buffer.filter(|(buffer, needed)| buffer.len() != *needed) {
-                let problem = format!(
-                    "the buffer that it {name} has {} elements, and {needed} are needed",
-                    buffer.len()
-                );
-                return Err(Error::Call { rank: self.rank, call: ask.words(), problem });
+        let refused = |problem| Err(Error::Call { rank: self.rank, call: ask.words(), problem });
+        if kind.other().is_some_and(|other| other >= self.size) {
+            return refused(format!("there are {} ranks, which count from 0", self.size));
+        }
+        let (sent, received) = kind.elements(count, self.size);
+        for (name, buffer, needed) in [("sends", send, sent), ("receives", receive, received)] {
+            if let Some(has) = buffer.map(|buffer| buffer.len()).filter(|&has| has != needed) {
+                return refused(format!(
+                    "the buffer that it {name} has {has} elements, and {needed} are needed"
+                ));
             }
         }
         Ok(Call { rank: self, stream: self.device.stream(), ask, buffers: PhantomData })
     }
 
-    /// Waits until all that was put on the device's stream has been done; in a call that others do not come to, no longer than
-    /// the time-out.
+    /// Waits until all work on the device's stream is done, but if other ranks do not join a call, not longer than the
+    /// timeout.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.synchronize_stream(self.device.stream())
     }
@@ -262,7 +242,7 @@ impl<'d> Communicator<'d> {
         waited
     }
 
-    /// Asks again and again whether something is done, and looks after the other ranks meanwhile.
+    /// Polls until something is done, and checks on the other ranks meanwhile.
     pub(crate) fn watch(
         &self,
         until: Instant,
@@ -283,7 +263,7 @@ impl<'d> Communicator<'d> {
             if Instant::now() > until {
                 return Err(self.late(number, &call));
             }
-            // What is nearly done is waited for without sleep.
+            // If it is nearly done, spin instead of sleeping.
             match begun.elapsed() < Duration::from_millis(1) {
                 true => std::thread::yield_now(),
                 false => std::thread::sleep(Duration::from_micros(50)),
@@ -291,7 +271,7 @@ impl<'d> Communicator<'d> {
         }
     }
 
-    /// The call that was made last.
+    /// The most recent call.
     fn now(&self) -> (u64, String) {
         let call = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (self.calls.load(Ordering::Relaxed), call)
@@ -310,7 +290,7 @@ impl<'d> Communicator<'d> {
         }
     }
 
-    /// NCCL often knows that something is wrong before it is known who is gone: a moment later it is.
+    /// NCCL often reports a problem before it is known which rank is gone; a moment later it is.
     fn who(&self, error: Error, number: u64, call: &str) -> Error {
         let until = Instant::now() + Duration::from_secs(2).min(self.timeout);
         while let Some(meeting) = &self.meeting
@@ -328,7 +308,7 @@ impl<'d> Communicator<'d> {
 impl Drop for Communicator<'_> {
     fn drop(&mut self) {
         let Engine::Nccl(member) = &self.engine else { return };
-        // What others may never come to is not waited for.
+        // Do not wait for something that others may never reach.
         if !peer::is_done(self.device.stream()).unwrap_or(false) {
             member.abort();
         }

@@ -1,8 +1,8 @@
-//! Ranks whose devices are virtual, all of one process: copies between them do what NCCL does on real ones.
+//! Ranks in one process with virtual devices: copies between the devices do what NCCL does on real ones.
 //!
-//! A call is carried out when the last of its ranks comes to it, by the thread that does. It is put on the ranks' own streams:
-//! each waits until all have come to the call, takes what it is to get, and waits until all have taken theirs, so that what
-//! runs beside a call that it should wait for is found by the checks. Sums are the host's, in the order of the ranks.
+//! The last rank to make a call carries it out, in its own thread. The work is enqueued on the ranks' own streams: each
+//! waits until all have reached the call, takes its data, and waits until all have taken theirs, so the checks find
+//! whatever overlaps with a call that it should wait for. Sums are computed on the host, in rank order.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -16,23 +16,24 @@ use cust::memory::LockedBuffer;
 use cust::stream::Stream;
 use cust::sys;
 use warpsmith_launch::Device;
-use warpsmith_launch::extra::peer::{self, Moment, Place};
+use warpsmith_launch::extra::peer::{self, DeviceAddress, Moment};
 
 use crate::call::{Ask, Call, Kind, parts};
 use crate::communicator::Engine;
 use crate::element::Reduction;
 use crate::error::{Error, OnRank, named};
 
-/// Ranks that make their calls together.
+/// A group of ranks.
 pub(crate) struct Team {
     state: Mutex<State>,
     changed: Condvar,
     timeout: Duration,
-    /// What sums are made in, on the host, until they have been made.
+    /// Host memory for sums, kept until they are done.
     staged: Mutex<Vec<Staged>>,
 }
 
-/// The memory of a sum that streams have yet to come to. It is locked: copies from other memory would not wait for their turn.
+/// The memory of a sum that the streams have yet to reach. It is page-locked: copies from other memory would not wait
+/// for their turn.
 struct Staged {
     memory: ManuallyDrop<Vec<LockedBuffer<u8>>>,
     done: Arc<AtomicBool>,
@@ -40,7 +41,7 @@ struct Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // What a stream may still use is never freed: so it is after an error.
+        // Memory that a stream may still use is never freed; after an error it is leaked.
         if self.done.load(Ordering::Acquire) {
             // SAFETY: it is not used again.
             unsafe { ManuallyDrop::drop(&mut self.memory) };
@@ -49,10 +50,10 @@ impl Drop for Staged {
 }
 
 struct State {
-    /// The calls that each rank has come to and that have not been carried out, in its order.
+    /// The calls that each rank has made and that have not been carried out, in order.
     posted: Vec<VecDeque<Posted>>,
     tickets: u64,
-    /// What became of calls, until who made them asks.
+    /// The results of calls, until their makers ask for them.
     answers: Vec<(u64, Result<(), Error>)>,
 }
 
@@ -66,7 +67,7 @@ struct Posted {
     ask: Ask,
 }
 
-// SAFETY: who posts a call keeps its device and stream until it has been carried out, or takes it back.
+// SAFETY: a rank that posts a call keeps its device and stream until the call has been carried out or withdrawn.
 unsafe impl Send for Posted {}
 
 impl Posted {
@@ -84,9 +85,9 @@ impl Posted {
         Moment::of(self.device(), self.stream()).on(self.rank, "mark a moment of its stream")
     }
 
-    /// A place in the device's memory, so many bytes behind an address.
-    fn place(&self, address: u64, bytes: usize) -> Place<'_> {
-        Place { device: self.device(), address: address + bytes as u64 }
+    /// A location in the device's memory, `bytes` after an address.
+    fn place(&self, address: u64, bytes: usize) -> DeviceAddress<'_> {
+        DeviceAddress { device: self.device(), address: address + bytes as u64 }
     }
 }
 
@@ -101,7 +102,7 @@ impl Team {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Posts calls, carries out what can be, and waits for the rest.
+    /// Posts calls, carries out those that are complete, and waits for the rest.
     fn make(&self, calls: &[&Call<'_>]) -> Result<(), Error> {
         let mut state = self.state();
         let mut own = Vec::new();
@@ -114,7 +115,7 @@ impl Team {
             own.push(ticket);
         }
         while let Some(matching) = state.matching() {
-            // Under the lock: what follows on the same streams is put there later.
+            // Under the lock: later work on the same streams is enqueued later.
             let result = matching.and_then(|posted| self.perform(&posted).map(|()| posted));
             let tickets: Vec<u64> = match &result {
                 Ok(posted) => posted.iter().map(|posted| posted.ticket).collect(),
@@ -147,7 +148,7 @@ impl Team {
         outcome
     }
 
-    /// Carries out a call of all ranks, in their order, or a send and its receive.
+    /// Carries out a call of all ranks, in rank order, or a send and its receive.
     fn perform(&self, posted: &[Posted]) -> Result<(), Error> {
         all_wait_for_all(posted)?;
         let kind = posted[0].ask.kind;
@@ -196,7 +197,7 @@ impl Team {
         all_wait_for_all(posted)
     }
 
-    /// Lets a rank take the reduction of these bytes of all ranks.
+    /// Gives a rank the reduction of these bytes over all ranks.
     fn reduce(
         &self,
         to: &Posted,
@@ -220,12 +221,12 @@ impl Team {
         staged.push(Staged { memory: ManuallyDrop::new(memory), done: done.clone() });
         for (from, &at) in all.iter().zip(&addresses) {
             let address = from.ask.send + range.start as u64;
-            // SAFETY: the memory has these bytes and stays until the stream has come to the last call below.
+            // SAFETY: the memory has these bytes and stays until the stream has passed the last operation below.
             copied(to.rank, unsafe { sys::cuMemcpyDtoHAsync_v2(at as *mut c_void, address, bytes, stream) })?;
         }
         let (element, first) = (to.ask.element, addresses[0]);
         peer::on_host(to.stream(), move || {
-            // SAFETY: the memory is there, and nobody else uses it while the stream is here.
+            // SAFETY: the memory exists, and no one else uses it while the stream is here.
             let bytes_at =
                 |&address: &usize| unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
             if let [first, others @ ..] = &addresses[..] {
@@ -261,7 +262,8 @@ impl Team {
 }
 
 impl State {
-    /// Calls that can be carried out together: one of each rank, or a send and its receive; or why those that are next cannot.
+    /// Calls that can be carried out together: one of each rank, or a send and its receive; or why the next ones
+    /// cannot.
     fn matching(&self) -> Option<Result<Vec<Posted>, Error>> {
         if let Some(pair) = self.pair() {
             return Some(pair);
@@ -279,7 +281,7 @@ impl State {
         }
     }
 
-    /// A send and its receive, neither behind a call of all ranks.
+    /// A send and its receive, neither after a pending call of all ranks.
     fn pair(&self) -> Option<Result<Vec<Posted>, Error>> {
         let waiting = |rank: usize| {
             let between =
@@ -325,7 +327,7 @@ fn part(ask: &Ask, ranks: usize, rank: usize) -> std::ops::Range<usize> {
     part.start * size..part.end * size
 }
 
-/// What is next on each rank's stream waits for what is on all others'.
+/// Makes each rank's stream wait for everything on all others'.
 fn all_wait_for_all(posted: &[Posted]) -> Result<(), Error> {
     let moments = posted.iter().map(Posted::moment).collect::<Result<Vec<_>, _>>()?;
     for (index, one) in posted.iter().enumerate() {
@@ -336,16 +338,16 @@ fn all_wait_for_all(posted: &[Posted]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lets a rank take a call's bytes of another.
+/// Copies a call's bytes from another rank to this one.
 fn take(to: &Posted, to_offset: usize, from: &Posted, from_offset: usize) -> Result<(), Error> {
     let (at, bytes) = (from.place(from.ask.send, from_offset), to.ask.bytes());
     copy(to, to.place(to.ask.receive, to_offset), at, bytes)
 }
 
-fn copy(on: &Posted, to: Place<'_>, from: Place<'_>, bytes: usize) -> Result<(), Error> {
+fn copy(on: &Posted, to: DeviceAddress<'_>, from: DeviceAddress<'_>, bytes: usize) -> Result<(), Error> {
     on.device().enter().on(on.rank, "take its device")?;
-    // SAFETY: `Call`'s buffers were compared with what it needs, and are borrowed until it has been put on the streams; what
-    // frees them waits for the device.
+    // SAFETY: `Call` compared the buffers with what it needs, and borrows them until the call has been enqueued;
+    // freeing them waits for the device.
     unsafe { peer::copy(to, from, bytes, on.stream()) }.on(on.rank, "copy from another rank")
 }
 

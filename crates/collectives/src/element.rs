@@ -1,24 +1,24 @@
-//! What is sent and summed.
+//! Element types and reductions.
 
 use bytemuck::Pod;
 use cust::memory::DeviceCopy;
 use warpsmith_launch::{Bf16, F16};
 
-/// The type of what a call moves, with NCCL's number.
+/// The element type of a call, with NCCL's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Type {
-    /// 8 bits with a sign.
+    /// Signed, 8 bits.
     I8 = 0,
     /// Bytes.
     U8 = 1,
-    /// 32 bits with a sign.
+    /// Signed, 32 bits.
     I32 = 2,
-    /// 32 bits without.
+    /// Unsigned, 32 bits.
     U32 = 3,
-    /// 64 bits with a sign.
+    /// Signed, 64 bits.
     I64 = 4,
-    /// 64 bits without.
+    /// Unsigned, 64 bits.
     U64 = 5,
     /// binary16
     F16 = 6,
@@ -42,7 +42,7 @@ impl Type {
     }
 }
 
-/// An element of buffers that ranks exchange.
+/// An element of the buffers that ranks exchange.
 pub trait Element: DeviceCopy {
     /// Its type.
     const TYPE: Type;
@@ -59,7 +59,7 @@ elements! {
     i8: I8, u8: U8, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64, F16: F16, Bf16: Bf16,
 }
 
-/// How elements of all ranks become one, with NCCL's number.
+/// How the elements of all ranks are combined, with NCCL's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Reduction {
@@ -74,7 +74,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// Makes one element of each pair: `into` and `other` are elements of the type, one behind the other.
+    /// Combines elements pairwise: `into` and `other` are contiguous elements of the type.
     pub(crate) fn combine(self, element: Type, into: &mut [u8], other: &[u8]) {
         macro_rules! combine {
             ($($kind:ident: $element:ty, $add:expr, $multiply:expr;)*) => {

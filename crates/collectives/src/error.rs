@@ -2,98 +2,98 @@
 
 use std::time::Duration;
 
-/// An error of this crate: which rank, which call, and what to do.
+/// An error of this crate: the rank, the call, and what to do.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// A rank ended, or its machine went away.
     #[error("rank {rank} is gone ({how}); rank {here} missed it in {call}")]
     Gone {
-        /// Who is gone.
+        /// The missing rank.
         rank: usize,
-        /// What is known of it.
+        /// What is known about how it ended.
         how: String,
-        /// Who says so.
+        /// The rank that reports it.
         here: usize,
-        /// The call that cannot be done without it.
+        /// The call that cannot be completed without it.
         call: String,
     },
-    /// Ranks never started.
+    /// Some ranks never started.
     #[error("{} never came: {size} ranks are to meet at {place}, and after {} s {here} has seen no more", named(.ranks), .waited.as_secs_f64())]
     NeverCame {
-        /// Who is missing.
+        /// The missing ranks.
         ranks: Vec<usize>,
         /// How many there should be.
         size: usize,
-        /// Where.
+        /// The meeting place.
         place: String,
-        /// Who says so.
+        /// The rank that reports it.
         here: String,
-        /// For how long it waited.
+        /// How long it waited.
         waited: Duration,
     },
-    /// A call that not all ranks came to.
+    /// Not all ranks made a call.
     #[error("rank {here} waited {} s for {call}: {behind}", .waited.as_secs_f64())]
     Late {
-        /// Who waited.
+        /// The waiting rank.
         here: usize,
-        /// For how long.
+        /// How long it waited.
         waited: Duration,
-        /// For which call.
+        /// The call it waited for.
         call: String,
-        /// Who has not come to it, as far as it is known.
+        /// Which ranks have not made it, as far as is known.
         behind: String,
     },
-    /// Ranks call different things.
+    /// Ranks make different calls.
     #[error(
         "rank {here} says {call}, and rank {rank} says {other}: all ranks make the same calls in the same order"
     )]
     Mismatch {
-        /// Who says so.
+        /// The rank that reports it.
         here: usize,
         /// Its call.
         call: String,
-        /// The other.
+        /// The other rank.
         rank: usize,
         /// The other's call.
         other: String,
     },
-    /// The variables that tell a rank who it is are missing or contradict each other.
+    /// The variables that tell a rank its number are missing or contradict each other.
     #[error("{0}")]
     Job(String),
-    /// Ranks cannot meet at the place.
+    /// Ranks cannot meet at this address.
     #[error("{0}")]
     Meeting(String),
-    /// A call whose buffers or rank are wrong.
+    /// A call with wrong buffers or a wrong rank.
     #[error("rank {rank} cannot {call}: {problem}")]
     Call {
-        /// Whose call.
+        /// The rank that made it.
         rank: usize,
         /// What it asks for.
         call: String,
-        /// The broken relation, with both values.
+        /// The violated condition, with both values.
         problem: String,
     },
-    /// NCCL is not here.
+    /// NCCL is not installed.
     #[error(transparent)]
     NoNccl(#[from] crate::nccl::Missing),
-    /// NCCL answers with an error.
+    /// NCCL returned an error.
     #[error("rank {rank}: NCCL answers {call} with \"{answer}\"{detail}")]
     Nccl {
-        /// Whose call.
+        /// The rank that made the call.
         rank: usize,
         /// The call.
         call: String,
-        /// What NCCL calls its answer.
+        /// NCCL's name for the result.
         answer: String,
-        /// What it says beyond that.
+        /// NCCL's further explanation.
         detail: String,
     },
-    /// The driver, on this rank's device.
+    /// The driver failed, on this rank's device.
     #[error("rank {rank}: {problem}")]
     Driver {
-        /// Whose device.
+        /// The rank.
         rank: usize,
-        /// What was being done, and the driver's answer.
+        /// The operation, and the driver's result.
         problem: String,
     },
 }
@@ -108,7 +108,7 @@ pub(crate) fn named(ranks: &[usize]) -> String {
     }
 }
 
-/// Says which rank's driver call failed.
+/// Adds the rank to a failed driver call.
 pub(crate) trait OnRank<T> {
     fn on(self, rank: usize, doing: &str) -> Result<T, Error>;
 }
@@ -121,7 +121,7 @@ impl<T> OnRank<T> for cust::error::CudaResult<T> {
 
 impl<T> OnRank<T> for Result<T, warpsmith_launch::Error> {
     fn on(self, rank: usize, doing: &str) -> Result<T, Error> {
-        self.map_err(|error| Error::Driver { rank, problem: format!("while it was to {doing}: {error}") })
+        self.map_err(|error| Error::Driver { rank, problem: format!("could not {doing}: {error}") })
     }
 }
 

@@ -1,22 +1,22 @@
-//! What passes between ranks that are processes: short messages with a head of fixed size.
+//! The messages between ranks in separate processes: short, with a header of fixed size.
 
 use std::io::{self, Read, Write};
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Purpose {
-    /// Bytes of one rank for another, in a call of that number.
+    /// Bytes from one rank to another, in the call with this number.
     Data = 1,
-    /// The call that a rank has come to; says that it lives, too.
+    /// The call that a rank has reached; also a sign of life.
     At = 2,
-    /// A rank ends in order, after so many calls.
+    /// A rank ends normally, after this many calls.
     Bye = 3,
     /// All ranks are here.
     AllHere = 4,
     /// These are not here yet.
     Missing = 5,
-    /// A rank ended otherwise.
+    /// A rank ended in any other way.
     Gone = 6,
 }
 
@@ -35,7 +35,7 @@ const HEAD: usize = 1 + 4 + 4 + 8 + 8;
 
 impl Frame {
     pub fn new(purpose: Purpose, from: usize, to: usize, number: u64, content: Vec<u8>) -> Self {
-        // Ranks are counted in 32 bits by NCCL, too.
+        // NCCL counts ranks in 32 bits, too.
         Self { purpose, from: from as u32, to: to as u32, number, content }
     }
 
@@ -69,7 +69,7 @@ impl Frame {
             }
         };
         let mut content = Vec::new();
-        // Grows with what comes, not with what is promised.
+        // Grows with what arrives, not with what the header claims.
         from.take(eight(17)).read_to_end(&mut content)?;
         if content.len() as u64 != eight(17) {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -78,7 +78,7 @@ impl Frame {
     }
 }
 
-/// A line without its end, of at most 256 bytes.
+/// A line without its terminator, of at most 256 bytes.
 pub(crate) fn read_line(from: &mut impl Read) -> io::Result<String> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -1,8 +1,8 @@
-//! Rank 0's desk: ranks report here, and what one has for another passes through it.
+//! Rank 0's hub: ranks report here, and data from one for another pass through it.
 //!
-//! Every rank, rank 0 too, keeps one connection to it for as long as it lives. When a process ends its connections close,
-//! however it ended, so that the hub knows and tells the others. A machine that goes away closes nothing: it is gone when
-//! it has been silent for the time-out.
+//! Every rank, including rank 0, keeps one connection to it for its whole life. When a process ends, however it ends,
+//! its connections close, so the hub knows and tells the others. A machine that disappears closes nothing: it counts as
+//! gone after it has been silent for the timeout.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -13,17 +13,17 @@ use crate::error::Error;
 use crate::frame::{Frame, Purpose, read_line};
 use crate::job::Job;
 
-/// What the hub says first, so that who came to another program's port says nothing there.
+/// The hub's first words, so that a rank that connects to another program's port notices and stays silent.
 pub(crate) fn greeting(job: &Job) -> String {
     format!("warpsmith ranks 1 {:016x}", job.program)
 }
 
-/// How long a newcomer may take to say who it is.
+/// How long a newcomer may take to introduce itself.
 pub(crate) const INTRODUCTION: Duration = Duration::from_secs(2);
 
 pub(crate) struct Hub {
     job: Job,
-    /// What is written to each rank that is here.
+    /// Connections for writing to each rank that is here.
     seats: Mutex<Vec<Seat>>,
     left: Condvar,
 }
@@ -35,7 +35,7 @@ enum Seat {
 }
 
 impl Hub {
-    /// Opens the desk, at the first of the job's ports that is free.
+    /// Opens the hub, at the first free port of the job's.
     pub fn open(job: &Job) -> Result<(Arc<Self>, SocketAddr), Error> {
         let listener = listen(job)?;
         let address = listener.local_addr().map_err(|error| Error::Meeting(error.to_string()))?;
@@ -50,9 +50,9 @@ impl Hub {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets ranks in until all are here, and tells who comes later that they are.
+    /// Admits ranks until all are here, and tells later ones that the job is full.
     fn receive(self: &Arc<Self>, listener: &TcpListener) {
-        // Between newcomers it looks whether anybody is left. A listener that always blocks is only slower at that.
+        // Between newcomers it checks whether anyone is left. A listener that always blocks only makes that slower.
         let _ = listener.set_nonblocking(true);
         let mut here = Vec::new();
         loop {
@@ -78,7 +78,7 @@ impl Hub {
         }
     }
 
-    /// Gives a newcomer its seat, or says why not.
+    /// Gives a newcomer its seat, or the reason why not.
     fn seat(&self, mut stream: TcpStream) -> io::Result<(usize, TcpStream)> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
@@ -115,7 +115,7 @@ impl Hub {
         self.to_all(&Frame::new(Purpose::Missing, 0, 0, 0, content));
     }
 
-    /// Passes on what a rank sends, until it ends.
+    /// Forwards what a rank sends, until it ends.
     fn serve(&self, rank: usize, mut stream: TcpStream) {
         let fate = loop {
             match Frame::read(&mut stream) {
@@ -144,10 +144,10 @@ impl Hub {
     fn pass_on(&self, frame: &Frame) {
         let seat = match self.seats().get(frame.to as usize) {
             Some(Seat::Taken(stream)) => stream.clone(),
-            // Whoever sends it hears of that, too.
+            // Its sender will learn of that, too.
             _ => return,
         };
-        // If it cannot be reached, who reads from it finds that out.
+        // If the rank cannot be reached, the thread that reads from it will find out.
         let _ = frame.write(&mut *seat.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -162,7 +162,7 @@ impl Hub {
         }
     }
 
-    /// Waits until all others have left: what they have for each other passes through here.
+    /// Waits until all others have left: data between them pass through here.
     pub fn wait_until_empty(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
         let mut seats = self.seats();
@@ -173,17 +173,17 @@ impl Hub {
         }
     }
 
-    /// Ends a desk at which not all have met.
+    /// Closes a hub at which not all ranks have met.
     pub fn close(&self) {
         self.seats().iter_mut().for_each(|seat| *seat = Seat::Left);
     }
 }
 
-/// Listens where the ranks meet: for this machine alone if the address is one of it alone.
+/// Listens where the ranks meet: only for this machine if the address is local to it.
 fn listen(job: &Job) -> Result<TcpListener, Error> {
     let first = (job.address.as_str(), *job.ports.start()).to_socket_addrs();
     let first = first.ok().and_then(|mut all| all.next()).ok_or_else(|| {
-        Error::Meeting(format!("MASTER_ADDR is `{}`, which is no machine that is known here", job.address))
+        Error::Meeting(format!("MASTER_ADDR is `{}`, which is not a machine known here", job.address))
     })?;
     let ip = match first.ip() {
         local if local.is_loopback() => local,

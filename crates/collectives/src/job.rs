@@ -1,43 +1,43 @@
-//! Who a process is among those that were started together.
+//! A process's rank among those started together.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::error::Error;
 
-/// What the variables of `torchrun`, `mpirun` and Slurm say of a process.
+/// The information in the variables of `torchrun`, `mpirun` and Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Its number, from 0.
     pub rank: usize,
-    /// How many there are.
+    /// The number of ranks.
     pub size: usize,
-    /// Its number among those on its machine: which of the machine's GPUs it takes.
+    /// Its number among those on its machine, which decides which of the machine's GPUs it uses.
     pub local_rank: usize,
     /// The machine of rank 0.
     pub address: String,
-    /// Where rank 0 listens: the first of these ports that is free and whose program is this one.
+    /// Where rank 0 listens: the first of these ports that is free and belongs to this program.
     pub ports: std::ops::RangeInclusive<u16>,
-    /// What tells the program from another one that runs beside it.
+    /// Identifies the program among others that run at the same time.
     pub program: u64,
-    /// How long a rank waits for others: to come, and in each call.
+    /// How long a rank waits for others: at the meeting, and in each call.
     pub timeout: Duration,
 }
 
-/// Ranks, sizes and local ranks, by those who start programs: the first of each that is set counts.
+/// Variables for rank, size and local rank, by launcher: the first one that is set counts.
 const RANK: [&str; 4] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
 const SIZE: [&str; 4] = ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
 const LOCAL: [&str; 4] = ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"];
-/// What tells one run from another.
+/// Variables that tell one run from another.
 const RUN: [&str; 5] =
     ["WARPSMITH_JOB", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
-/// How far behind `MASTER_PORT` rank 0 may listen where torchrun itself listens there.
+/// How far above `MASTER_PORT` rank 0 may listen if torchrun itself listens there.
 const BEHIND: u16 = 16;
 
 impl Job {
-    /// What the environment says; nothing where `MASTER_ADDR` is not set.
+    /// The job described by the environment; `None` if `MASTER_ADDR` is not set.
     ///
-    /// `WARPSMITH_TIMEOUT` is how many seconds a rank waits for others, 300 if it says nothing.
+    /// `WARPSMITH_TIMEOUT` is how many seconds a rank waits for others, 300 by default.
     pub fn from_environment() -> Result<Option<Self>, Error> {
         let arguments: Vec<_> = std::env::args_os().skip(1).collect();
         Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()), &arguments)
@@ -51,7 +51,7 @@ impl Job {
         let first = |names: &[&'static str]| names.iter().find_map(|&name| Some((name, variable(name)?)));
         let number = |names: &[&'static str]| match first(names) {
             None => Err(Error::Job(format!(
-                "MASTER_ADDR is set, so that this is one of several ranks, but {} is not: start them by torchrun, mpirun or \
+                "MASTER_ADDR is set, so this is one of several ranks, but {} is not: start them with torchrun, mpirun or \
                  srun, or set it for each",
                 names[0]
             ))),
@@ -78,7 +78,7 @@ impl Job {
                 Error::Job(format!("WARPSMITH_TIMEOUT is `{text}`; a number of seconds from 0.1 is expected"))
             })
         })?;
-        // Torchrun's own store listens at MASTER_PORT.
+        // torchrun's own store listens at MASTER_PORT.
         let theirs = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value == "True");
         let ports = if theirs { port.saturating_add(1)..=port.saturating_add(BEHIND) } else { port..=port };
         let mut program = DefaultHasher::new();
@@ -88,7 +88,7 @@ impl Job {
                 run.hash(&mut program);
                 variable("SLURM_STEP_ID").hash(&mut program);
             }
-            // By hand: two programs are told apart by what they are asked to do, and by their port.
+            // Started by hand: programs are told apart by their arguments and their port.
             None => arguments.hash(&mut program),
         }
         let timeout = Duration::from_secs_f64(seconds);

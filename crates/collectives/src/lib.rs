@@ -1,13 +1,13 @@
 //! Several GPUs that work together: NCCL's calls on `cust`'s buffers and streams.
 //!
-//! - [`Communicator`] is one rank: a device among others, those of one process ([`Communicator::all`]) or one of each process
-//!   ([`Communicator::of_job`], by the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
-//! - [`Call`] is what a rank asks of all or of another; [`together`] makes several as one.
-//! - [`Error`] names the rank and the call: one that died, one that never came, one that says something else.
-//! - [`Nccl`] is opened at run time (`libnccl.so.2`); nothing is needed to build.
+//! - [`Communicator`] is a rank: a device among others, all of one process ([`Communicator::all`]) or one per process
+//!   ([`Communicator::of_job`], from the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
+//! - [`Call`] is what a rank asks of all others, or of one; [`together`] makes several as a group.
+//! - [`Error`] names the rank and the call: a rank that died, one that never came, one that makes a different call.
+//! - [`Nccl`] is opened at run time (`libnccl.so.2`); building needs nothing.
 //!
-//! Where the devices are virtual, copies between them or messages between processes do what NCCL does, with the same results
-//! up to the order of sums. They are for tests and for learning: they take no time of a GPU's, and say none.
+//! If the devices are virtual, copies between them or messages between processes do what NCCL does, with the same
+//! results up to the order of sums. They are for tests and for learning: they are not timed.
 //!
 //! ```
 //! use std::time::Duration;

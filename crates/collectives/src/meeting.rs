@@ -1,4 +1,4 @@
-//! Ranks that are processes: how they find each other, what they tell each other, and how one knows that another is gone.
+//! Ranks in separate processes: how they find each other, communicate, and notice that one is gone.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use crate::frame::{Frame, Purpose, read_line};
 use crate::hub::{self, Hub};
 use crate::job::Job;
 
-/// How often a rank says that it lives.
+/// How often a rank sends a sign of life.
 const PULSE: Duration = Duration::from_millis(500);
 
-/// A rank's place among the others.
+/// A rank's connection to the others.
 pub(crate) struct Meeting {
     job: Job,
     writer: Mutex<TcpStream>,
@@ -30,10 +30,10 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// What came for this rank, by sender and call.
+    /// Data received for this rank, by sender and call.
     mail: HashMap<(usize, u64), VecDeque<Vec<u8>>>,
     gone: BTreeMap<usize, Fate>,
-    /// The last call that each has come to, as far as it is known.
+    /// The most recent call of each rank, as far as is known.
     at: BTreeMap<usize, (u64, String)>,
     missing: Vec<usize>,
     all_here: bool,
@@ -43,12 +43,12 @@ struct State {
 /// How a rank ended.
 struct Fate {
     how: String,
-    /// How many calls it had made, if it ended in order.
+    /// How many calls it had made, if it ended normally.
     calls: Option<u64>,
 }
 
 impl State {
-    /// A rank that ended otherwise than in order.
+    /// A rank that did not end normally.
     fn broken(&self) -> Option<(&usize, &Fate)> {
         self.gone.iter().find(|(_, fate)| fate.calls.is_none())
     }
@@ -63,7 +63,7 @@ impl Shared {
         self.changed.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Reads what comes, until nothing does.
+    /// Reads messages until the connection ends.
     fn listen(&self, own: usize, mut stream: TcpStream) {
         let how = loop {
             let frame = match Frame::read(&mut stream) {
@@ -84,7 +84,7 @@ impl Shared {
                         |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize;
                     state.missing = frame.content.chunks_exact(4).map(four).collect();
                 }
-                // What this rank said itself comes back later than it goes on.
+                // This rank's own reports come back later than it moves on.
                 Purpose::At if from != own => {
                     state.at.insert(from, (frame.number, text()));
                 }
@@ -109,7 +109,7 @@ impl Shared {
 }
 
 impl Meeting {
-    /// Meets the other ranks. All of them are there when it returns.
+    /// Meets the other ranks. All of them are there when this returns.
     pub fn join(job: &Job) -> Result<Arc<Self>, Error> {
         let until = Instant::now() + job.timeout;
         let (hub, own) = match job.rank {
@@ -130,7 +130,7 @@ impl Meeting {
         joined
     }
 
-    /// Connects with rank 0 and says who is there.
+    /// Connects to rank 0 and introduces this rank.
     fn take_seat(job: &Job, own: Option<SocketAddr>, until: Instant) -> Result<TcpStream, Error> {
         let mut met = None;
         loop {
@@ -154,12 +154,12 @@ impl Meeting {
                         Ok(Answer::Other) => {
                             met = Some(format!("what listens at {address} is not rank 0 of this program"));
                         }
-                        // Nobody is there yet.
+                        // No one is there yet.
                         Err(_) => {}
                     }
                 }
             }
-            // On one port alone no other rank 0 can be found.
+            // With only one port, no other rank 0 can be found.
             if let Some(met) = met.take_if(|_| job.ports.len() == 1 || Instant::now() > until) {
                 let rank = job.rank;
                 return Err(Error::Meeting(format!(
@@ -242,12 +242,12 @@ impl Meeting {
         frame.write(&mut *self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes that this rank has come to a call, for who waits for it.
+    /// Registers that this rank has made a call, for those who wait for it.
     pub fn come_to(&self, number: u64, call: &str) {
         self.shared.state().at.insert(self.job.rank, (number, call.to_owned()));
     }
 
-    /// Sends bytes to a rank. If it cannot be reached, who waits for it finds out.
+    /// Sends bytes to a rank. If it cannot be reached, whoever waits for it will find out.
     pub fn send(&self, to: usize, number: u64, content: Vec<u8>) {
         let _ = self.write(&Frame::new(Purpose::Data, self.job.rank, to, number, content));
     }
@@ -259,7 +259,7 @@ impl Meeting {
             if let Some(content) = state.mail.get_mut(&(from, number)).and_then(VecDeque::pop_front) {
                 return Ok(content);
             }
-            // Who ended in order may have done so because it missed another.
+            // A rank that ended normally may have done so because it missed another.
             if let Some((&rank, fate)) = state.broken().or_else(|| state.gone.get_key_value(&from)) {
                 return Err(self.gone(rank, fate, call));
             }
@@ -271,7 +271,7 @@ impl Meeting {
         }
     }
 
-    /// The error for a rank that ended before it made the call of that number, if there is one.
+    /// The error for a rank that ended before it made the call with this number, if there is one.
     pub fn missed(&self, number: u64, call: &str) -> Option<Error> {
         let state = self.shared.state();
         let early = |(_, fate): &(&usize, &Fate)| fate.calls.is_some_and(|calls| calls < number);
@@ -283,7 +283,7 @@ impl Meeting {
         Error::Gone { rank, how: fate.how.clone(), here: self.job.rank, call: call.to_owned() }
     }
 
-    /// The error for a call that took too long: who has not come to it.
+    /// The error for a call that took too long: which ranks have not made it.
     pub fn late(&self, number: u64, call: &str) -> Error {
         let state = self.shared.state();
         let behind: Vec<String> = (0..self.job.size)
@@ -330,7 +330,7 @@ fn introduce(job: &Job, address: SocketAddr) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, hub::INTRODUCTION)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(hub::INTRODUCTION))?;
-    // Others wait for who comes to them to speak first: they hear nothing.
+    // Other programs wait for their peer to speak first: they hear nothing.
     match read_line(&mut stream) {
         Ok(line) if line == hub::greeting(job) => {}
         _ => return Ok(Answer::Other),
@@ -349,7 +349,7 @@ fn introduce(job: &Job, address: SocketAddr) -> io::Result<Answer> {
 mod tests {
     use super::*;
 
-    /// A job of so many ranks that meet at a free port of this machine.
+    /// A job with this many ranks that meet at a free port of this machine.
     fn job(size: usize, seconds: f64) -> Job {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let timeout = Duration::from_secs_f64(seconds);
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    /// Lets these ranks meet, each in a thread.
+    /// Makes these ranks meet, each in a thread.
     fn meet(job: &Job, ranks: &[usize]) -> Vec<Result<Arc<Meeting>, Error>> {
         std::thread::scope(|scope| {
             let start = |&rank| {
@@ -376,7 +376,7 @@ mod tests {
         })
     }
 
-    /// Rank 0 ends last, for it waits for the others, and here no other thread ends them.
+    /// Rank 0 ends last, because it waits for the others, and here no other thread ends them.
     fn end(mut met: Vec<Arc<Meeting>>) {
         while met.pop().is_some() {}
     }
@@ -416,7 +416,7 @@ mod tests {
         let mut met: Vec<_> = meet(&job(3, 60.0), &[0, 1, 2]).into_iter().map(Result::unwrap).collect();
         let two = met.pop().unwrap();
         two.come_to(4, "all-gather");
-        // As when its process is killed: nothing is said.
+        // As when its process is killed: it sends nothing.
         two.writer.lock().unwrap().shutdown(std::net::Shutdown::Both).unwrap();
         let text = error(met[1].receive(2, 5, "all-reduce of 8 f32", soon(60)));
         assert_eq!(text, "rank 2 is gone (its process ended); rank 1 missed it in all-reduce of 8 f32");

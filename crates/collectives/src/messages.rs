@@ -1,6 +1,7 @@
-//! Ranks that are processes with a virtual device each: what one has for another passes as a message.
+//! Ranks in separate processes, each with a virtual device: data pass as messages.
 //!
-//! A call is done when it returns. Sums are made in the order of the ranks, as [between devices of one process](crate::copies).
+//! A call is complete when it returns. Sums are computed in rank order, as [between devices of one
+//! process](crate::copies).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ use crate::element::Reduction;
 use crate::error::{Error, OnRank};
 use crate::meeting::Meeting;
 
-/// Sends have no number of all ranks': those from one rank to another are taken in their order.
+/// Sends have no call number shared by all ranks: those from one rank to another are matched in order.
 const PAIRWISE: u64 = u64::MAX;
 
 /// Makes calls: sends first, so that a group's receives can wait for each other's.
@@ -38,17 +39,17 @@ pub(crate) fn launch(meeting: &Arc<Meeting>, calls: &[Call<'_>]) -> Result<(), E
     Ok(())
 }
 
-/// What sender and receiver say alike.
+/// What sender and receiver have in common.
 fn pairwise(ask: &Ask) -> String {
     format!("a message of {} {:?}", ask.count, ask.element)
 }
 
-/// Bytes behind what the call is, so that ranks which say different things find that out.
+/// Puts the call's description before the bytes, so that ranks that make different calls notice.
 fn headed(words: &str, bytes: &[u8]) -> Vec<u8> {
     [&(words.len() as u32).to_le_bytes(), words.as_bytes(), bytes].concat()
 }
 
-/// A call under way.
+/// A call in progress.
 struct Exchange<'a> {
     meeting: &'a Meeting,
     rank: &'a Communicator<'a>,
@@ -59,7 +60,7 @@ struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    /// Begins when the stream has come to it.
+    /// Begins once the stream has reached the call.
     fn new(meeting: &'a Meeting, call: &'a Call<'_>) -> Result<Self, Error> {
         let rank = call.rank;
         call.stream.synchronize().on(rank.rank, "finish what comes before the call")?;
@@ -120,7 +121,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Sends each rank its part, and reduces what all have for this one.
+    /// Sends each rank its part, and reduces all ranks' data for this one.
     fn reduce<'b>(&self, how: Reduction, part: impl Fn(usize) -> &'b [u8]) -> Result<Vec<u8>, Error> {
         self.others().for_each(|rank| self.send(rank, part(rank)));
         let mut sum: Option<Vec<u8>> = None;
@@ -160,7 +161,7 @@ impl<'a> Exchange<'a> {
     fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, Error> {
         let mut content = vec![0; bytes];
         if bytes > 0 {
-            // SAFETY: `Call`'s buffers were compared with what it needs, and are borrowed until it is launched.
+            // SAFETY: `Call` compared the buffers with what it needs, and borrows them until it is launched.
             let slice = unsafe { DeviceSlice::<u8>::from_raw_parts(DevicePointer::from_raw(address), bytes) };
             slice.copy_to(&mut content).on(self.rank.rank, "read what it is to send")?;
         }
@@ -171,7 +172,7 @@ impl<'a> Exchange<'a> {
         if content.is_empty() {
             return Ok(());
         }
-        // SAFETY: as above; words and lengths of both sides are the same.
+        // SAFETY: as above; the description and length are the same on both sides.
         let mut slice =
             unsafe { DeviceSlice::<u8>::from_raw_parts_mut(DevicePointer::from_raw(address), content.len()) };
         slice.copy_from(content).on(self.rank.rank, "write what it has received")

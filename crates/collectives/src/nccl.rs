@@ -1,4 +1,4 @@
-//! NCCL itself: found and opened at run time, its functions typed.
+//! NCCL itself: found and opened at run time, with typed functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-/// The file's name, by which the loader finds it where it is installed.
+/// The name by which the loader finds the library.
 const FILE: &str = "libnccl.so.2";
 
 /// Why there is no NCCL.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
-    "NCCL cannot be opened: {reason}. `pip install nvidia-nccl-cu13` brings it; WARPSMITH_LIBNCCL names its libnccl.so.2"
+    "NCCL cannot be opened: {reason}. Install it with `pip install nvidia-nccl-cu13`, or set WARPSMITH_LIBNCCL to the path of a libnccl.so.2"
 )]
 pub struct Missing {
     reason: String,
 }
 
-/// What names ranks that belong together.
+/// Identifies ranks that belong together.
 pub(crate) type UniqueId = [u8; 128];
 /// A communicator as NCCL hands it out.
 pub(crate) type RawCommunicator = *mut c_void;
@@ -33,7 +33,7 @@ pub(crate) const IN_PROGRESS: Answer = 7;
 #[derive(Clone, Copy)]
 pub(crate) struct Id(pub UniqueId);
 
-/// The head of `ncclConfig_t`, as NCCL 2.18 had it; later ones take it and its version at their word.
+/// The beginning of `ncclConfig_t` in NCCL 2.18; later versions accept it because it states its size and version.
 #[repr(C)]
 pub(crate) struct Config {
     size: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Calls that return at once, so that who waits can look at the clock.
+    /// Makes calls return at once, so that whoever waits can watch the clock.
     pub fn not_blocking() -> Self {
         const UNDEFINED: c_int = c_int::MIN;
         Self {
@@ -67,7 +67,7 @@ impl Config {
 
 macro_rules! functions {
     ($($field:ident = $symbol:literal: fn($($argument:ty),*);)*) => {
-        /// NCCL's functions. Each answers with a code.
+        /// NCCL's functions. Each returns a result code.
         #[allow(non_snake_case)]
         pub(crate) struct Functions {
             $(pub $field: unsafe extern "C" fn($($argument),*) -> Answer,)*
@@ -109,12 +109,12 @@ pub struct Nccl {
     pub(crate) call: Functions,
     error_string: unsafe extern "C" fn(Answer) -> *const c_char,
     last_error: Option<unsafe extern "C" fn(RawCommunicator) -> *const c_char>,
-    /// What the functions are in.
+    /// The library that contains the functions.
     _library: Library,
 }
 
 impl Nccl {
-    /// Opens it, once for the process: the file that `WARPSMITH_LIBNCCL` names, what the loader finds, or that of a Python
+    /// Opens it once per process: the file that `WARPSMITH_LIBNCCL` names, the one the loader finds, or one in a Python
     /// environment.
     pub fn get() -> Result<&'static Self, Missing> {
         static NCCL: OnceLock<Result<Nccl, Missing>> = OnceLock::new();
@@ -131,7 +131,7 @@ impl Nccl {
 
     fn open_at(path: &Path) -> Result<Self, Missing> {
         let missing = |error: libloading::Error| Missing { reason: error.to_string() };
-        // SAFETY: NCCL's own initialisers run; they ask for nothing.
+        // SAFETY: NCCL's own initialisers run; they have no requirements.
         let library = unsafe { Library::new(path) }.map_err(missing)?;
         let call = Functions::of(&library).map_err(missing)?;
         // SAFETY: the signatures are those of `nccl.h`.
@@ -142,7 +142,7 @@ impl Nccl {
             )
         };
         let mut version = 0;
-        // SAFETY: the place is valid for the call.
+        // SAFETY: the pointer is valid for the call.
         unsafe { (call.get_version)(&mut version) };
         Ok(Self { path: path.to_owned(), version, call, error_string, last_error, _library: library })
     }
@@ -158,14 +158,14 @@ impl Nccl {
         format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
     }
 
-    /// What it calls an answer, and what it says of its last error.
+    /// NCCL's name for a result, and its explanation of the last error.
     pub(crate) fn explain(&self, answer: Answer) -> (String, String) {
         let text = |pointer: *const c_char| {
-            // SAFETY: NCCL's strings end with a zero and stay.
+            // SAFETY: NCCL's strings are NUL-terminated and static.
             let text = unsafe { pointer.as_ref().map(|first| CStr::from_ptr(first)) };
             text.map(|text| text.to_string_lossy().trim().to_owned()).unwrap_or_default()
         };
-        // SAFETY: any answer may be asked about, and the last error is that of this thread.
+        // SAFETY: any result may be asked about, and the last error is that of this thread.
         unsafe {
             let detail = self.last_error.map(|last| text(last(std::ptr::null_mut()))).unwrap_or_default();
             let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
@@ -174,7 +174,7 @@ impl Nccl {
     }
 }
 
-/// Where Python environments have it: the one that is active, and the machine's own.
+/// Where Python environments have it: the active one, and the system's.
 fn in_python() -> Vec<PathBuf> {
     let entries = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

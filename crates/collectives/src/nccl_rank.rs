@@ -12,20 +12,20 @@ use crate::error::{Error, OnRank};
 use crate::meeting::Meeting;
 use crate::nccl::{Config, IN_PROGRESS, Id, Nccl, RawCommunicator, SUCCESS};
 
-/// NCCL's communicator of a rank.
+/// A rank's NCCL communicator.
 pub(crate) struct Member {
     pub nccl: &'static Nccl,
     raw: RawCommunicator,
     ended: AtomicBool,
 }
 
-// SAFETY: NCCL's communicators may be used from any thread, one at a time; `Communicator`'s calls of one rank are made by
-// whoever has them, and asking for errors is allowed beside them.
+// SAFETY: NCCL's communicators may be used from any thread, one at a time; the owner of a `Communicator` makes its
+// calls, and asking for errors at the same time is allowed.
 unsafe impl Send for Member {}
 // SAFETY: as above.
 unsafe impl Sync for Member {}
 
-/// The error for an answer that is none of those expected.
+/// The error for an unexpected result.
 fn check(nccl: &Nccl, rank: usize, call: &str, answer: c_int) -> Result<(), Error> {
     if [SUCCESS, IN_PROGRESS].contains(&answer) {
         return Ok(());
@@ -34,7 +34,7 @@ fn check(nccl: &Nccl, rank: usize, call: &str, answer: c_int) -> Result<(), Erro
     Err(Error::Nccl { rank, call: call.to_owned(), answer, detail })
 }
 
-/// How a rank begins, for messages.
+/// How messages call the start of a rank.
 const BEGIN: &str = "the ranks' beginning";
 
 impl Member {
@@ -43,7 +43,7 @@ impl Member {
         let nccl = Nccl::get()?;
         let id = new_id(nccl)?;
         let mut members = Vec::new();
-        // SAFETY: a group that begins ends.
+        // SAFETY: a group that is started is ended.
         check(nccl, 0, BEGIN, unsafe { (nccl.call.group_start)() })?;
         let begun = devices.iter().enumerate().try_for_each(|(rank, device)| {
             members.push(Self::begin(nccl, device, (rank, devices.len()), id)?);
@@ -65,7 +65,7 @@ impl Member {
         Ok(members)
     }
 
-    /// This process's rank: rank 0 makes the name by which they know each other, and tells the others.
+    /// This process's rank: rank 0 creates the unique id and sends it to the others.
     pub fn of_job(device: &Device, meeting: &Meeting) -> Result<Self, Error> {
         let nccl = Nccl::get()?;
         let job = meeting.job();
@@ -76,7 +76,7 @@ impl Member {
             id
         } else {
             let bytes = meeting.receive(0, 0, BEGIN, until)?;
-            Id(bytes.try_into().map_err(|_| Error::Meeting("rank 0 sent no name of NCCL's".into()))?)
+            Id(bytes.try_into().map_err(|_| Error::Meeting("rank 0 sent no NCCL id".into()))?)
         };
         let member = Self::begin(nccl, device, (job.rank, job.size), id)?;
         let settled = loop {
@@ -108,26 +108,27 @@ impl Member {
         device.enter().on(rank, "take its device")?;
         let mut raw = std::ptr::null_mut();
         let mut config = Config::not_blocking();
-        // SAFETY: places and configuration are valid for the call; the device is current. NCCL counts ranks in 32 bits.
+        // SAFETY: pointers and configuration are valid for the call; the device is current. NCCL counts ranks in 32
+        // bits.
         let answer =
             unsafe { (nccl.call.init_rank)(&mut raw, size as c_int, id, rank as c_int, &mut config) };
         check(nccl, rank, BEGIN, answer)?;
         Ok(Self { nccl, raw, ended: AtomicBool::new(false) })
     }
 
-    /// Whether all that it was asked for is on its way; or what went wrong.
+    /// Whether everything it was asked for has been enqueued; or what went wrong.
     pub fn ask(&self, rank: usize, call: &str) -> Result<bool, Error> {
         if self.ended.load(Ordering::Relaxed) {
             return Ok(true);
         }
         let mut state = SUCCESS;
-        // SAFETY: it has not ended, and the place is valid for the call.
+        // SAFETY: it has not ended, and the pointer is valid for the call.
         let answer = unsafe { (self.nccl.call.async_error)(self.raw, &mut state) };
         check(self.nccl, rank, call, answer).and_then(|()| check(self.nccl, rank, call, state))?;
         Ok(state == SUCCESS)
     }
 
-    /// Ends it, with what it still does.
+    /// Aborts it, including work in progress.
     pub fn abort(&self) {
         if !self.ended.swap(true, Ordering::Relaxed) {
             // SAFETY: it has not ended before.
@@ -135,12 +136,12 @@ impl Member {
         }
     }
 
-    /// Asks NCCL for what a call asks.
+    /// Asks NCCL to carry out a call.
     fn enqueue(&self, ask: &Ask, ranks: usize, stream: cust::sys::CUstream) -> c_int {
         let call = &self.nccl.call;
         let (send, receive) = (ask.send as *const c_void, ask.receive as *mut c_void);
         let (count, element) = (ask.count, ask.element as c_int);
-        // SAFETY: `Call`'s buffers were compared with what it needs, and are borrowed until it is launched.
+        // SAFETY: `Call` compared the buffers with what it needs, and borrows them until it is launched.
         unsafe {
             match ask.kind {
                 Kind::AllReduce(how) => {
@@ -184,8 +185,8 @@ impl Drop for Member {
 
 fn new_id(nccl: &Nccl) -> Result<Id, Error> {
     let mut id = Id([0; 128]);
-    // SAFETY: the place is valid for the call.
-    check(nccl, 0, "for the ranks' name", unsafe { (nccl.call.get_unique_id)(&mut id) })?;
+    // SAFETY: the pointer is valid for the call.
+    check(nccl, 0, "for a unique id", unsafe { (nccl.call.get_unique_id)(&mut id) })?;
     Ok(id)
 }
 
@@ -204,7 +205,7 @@ fn member<'a>(rank: &'a Communicator<'_>) -> Result<&'a Member, Error> {
 pub(crate) fn launch(calls: &[Call<'_>]) -> Result<(), Error> {
     let Some(first) = calls.first() else { return Ok(()) };
     let nccl = member(first.rank)?.nccl;
-    // SAFETY: a group that begins ends.
+    // SAFETY: a group that is started is ended.
     check(nccl, first.rank.rank, "a group's start", unsafe { (nccl.call.group_start)() })?;
     let asked = calls.iter().try_for_each(|call| {
         let answer = member(call.rank)?.enqueue(&call.ask, call.rank.size, call.stream.as_inner());
@@ -213,7 +214,7 @@ pub(crate) fn launch(calls: &[Call<'_>]) -> Result<(), Error> {
     // SAFETY: as above.
     let ended = check(nccl, first.rank.rank, &first.ask.words(), unsafe { (nccl.call.group_end)() });
     asked.and(ended)?;
-    // The calls are on their streams once NCCL says so; before that no other may be made.
+    // The calls are on their streams once NCCL says so; until then no others may be made.
     for call in calls {
         let member = member(call.rank)?;
         call.rank

@@ -1,16 +1,16 @@
-//! Bytes from rank to rank.
+//! Bytes sent between ranks.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What was sent over each link, by (from, to).
+/// The bytes sent over each link, by (from, to).
 #[derive(Debug, Default)]
 pub struct Traffic {
     links: Mutex<BTreeMap<(usize, usize), u64>>,
 }
 
 impl Traffic {
-    /// Counts bytes that went from one rank to another; what stays on a device is no traffic.
+    /// Counts bytes sent from one rank to another; what stays on a device is not traffic.
     pub fn count(&self, from: usize, to: usize, bytes: u64) {
         if from != to && bytes > 0 {
             *self.links.lock().unwrap_or_else(PoisonError::into_inner).entry((from, to)).or_default() +=
@@ -18,7 +18,7 @@ impl Traffic {
         }
     }
 
-    /// What was counted since this was asked last.
+    /// The counts since the last call of this function.
     pub fn take(&self) -> BTreeMap<(usize, usize), u64> {
         std::mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -3,10 +3,10 @@
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The problem does not fit the team, or its buffers.
-    #[error("cannot spread it: {0}")]
+    /// The problem does not fit the team or its buffers.
+    #[error("cannot distribute it: {0}")]
     Problem(String),
-    /// Between the ranks.
+    /// Communication between the ranks.
     #[error(transparent)]
     Collectives(#[from] warpsmith_collectives::Error),
     /// A device's own product or transpose.

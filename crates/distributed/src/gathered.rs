@@ -1,10 +1,10 @@
-//! Rows of A on each device; B's columns are gathered, device by device, while those that are there are multiplied.
+//! Each device has rows of A; it gathers B's columns device by device, and multiplies by those it already has.
 //!
-//! With n devices each computes m/n rows of C: 2 (m/n) N K operations, and receives (n-1)/n of B, N K elements. Both are on
-//! the way at the same time, and the first product, by its own columns, waits for nothing. So what is communicated is hidden
-//! as long as one device's columns come faster than those before are multiplied:
-//! (N/n) K bytes ÷ link < 2 (m/n) (N/n) K ÷ rate, that is m/n > rate × element's bytes ÷ (2 × link). For bf16 at 700 TFLOP/s
-//! over 260 GB/s (two H100s) that is 2,692 rows a device, for f32 at 50 TFLOP/s 385.
+//! With n devices each computes m/n rows of C, 2 (m/n) N K operations, and receives (n-1)/n of B, about N K elements.
+//! Both overlap, and the first product, by the device's own columns, waits for nothing. So communication is hidden as
+//! long as one device's columns arrive before the multiplication by the previous ones ends: (N/n) K bytes ÷ link < 2
+//! (m/n) (N/n) K ÷ rate, that is m/n > rate × bytes per element ÷ (2 × link). For bf16 at 700 TFLOP/s over 260 GB/s
+//! (two H100s) that is 2,692 rows per device, for f32 at 50 TFLOP/s 385.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use warpsmith_launch::extra::peer::Moment;
 use crate::error::Error;
 use crate::team::{Carrier, Team, room, shares, slice};
 
-/// C = A · B, rows of A and C and columns of B on each device.
+/// C = A · B, with rows of A and C and columns of B on each device.
 pub struct GatheredProduct<'t, 'd, I: InputElement + DeviceCopy, O: OutputElement + DeviceCopy> {
     team: &'t Team<'d>,
     extents: (usize, usize, usize),
@@ -27,16 +27,16 @@ pub struct GatheredProduct<'t, 'd, I: InputElement + DeviceCopy, O: OutputElemen
     members: Vec<Member<'d, I, O>>,
 }
 
-/// What a device has.
+/// One device's part.
 struct Member<'d, I: DeviceCopy, O: DeviceCopy> {
     gemm: Gemm<'d>,
     a: DeviceBuffer<I>,
-    /// Its own columns of B, one behind the other.
+    /// Its own columns of B, contiguous.
     b: DeviceBuffer<I>,
     c: DeviceBuffer<O>,
-    /// Where others' columns come to, in turn.
+    /// Buffers that receive the others' columns, used in turn.
     panels: Vec<DeviceBuffer<I>>,
-    /// The products by its own and by the others' columns, in the order in which they come.
+    /// The products by its own and by the others' columns, in the order in which they arrive.
     products: Vec<Prepared<'d>>,
     /// All of B and one product, for the form without overlap.
     whole: Option<(DeviceBuffer<I>, Prepared<'d>)>,
@@ -48,7 +48,7 @@ where
     I: InputElement + Element + Default,
     O: OutputElement + DeviceCopy + Default,
 {
-    /// Makes a product ready: `a` gives a rank's rows of A, row by row, and `b` a rank's columns of B, column by column.
+    /// Prepares a product: `a` returns a rank's rows of A, row by row, and `b` a rank's columns of B, column by column.
     pub fn new(
         team: &'t Team<'d>,
         (m, n, k): (usize, usize, usize),
@@ -96,7 +96,7 @@ where
         Ok(Self { team, extents: (m, n, k), types: (input, output), members })
     }
 
-    /// Makes the form without overlap ready too, which has all of B on each device.
+    /// Also prepares the form without overlap, which has all of B on each device.
     pub fn with_whole(mut self) -> Result<Self, Error> {
         let (_, n, k) = self.extents;
         for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
@@ -109,21 +109,21 @@ where
         Ok(self)
     }
 
-    /// How the first device multiplies by its own columns.
+    /// Which kernel the first device uses to multiply by its own columns.
     pub fn how(&self) -> &str {
         &self.members[0].how
     }
 
-    /// The whole product, put on the devices' streams.
+    /// Enqueues the whole product on the devices' streams.
     pub fn run(&self) -> Result<(), Error> {
         let ranks = self.team.size();
-        // B is there, and what read the panels before has ended.
+        // B is ready, and whatever read the panels before has finished.
         self.team.sides_after(&self.team.moments()?)?;
         let mut used: Vec<Vec<Moment>> = Vec::new();
         for step in 0..ranks {
             let mut come = Vec::new();
             if step + 1 < ranks {
-                // Two panels: the next goes where the last but one was.
+                // Two panels: the next columns replace those before the previous ones.
                 if step >= 2 {
                     for (side, moment) in self.team.sides.iter().zip(&used[step - 1]) {
                         moment.before(side).doing("let a copy wait for the product before")?;
@@ -134,7 +134,7 @@ where
             }
             for (rank, member) in self.team.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
-                // SAFETY: the matrices are this value's, and alive; what frees them waits for the device.
+                // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
                 unsafe { member.products[step].launch()? };
             }
             used.push(self.team.moments()?);
@@ -146,7 +146,7 @@ where
         self.team.mains_after(&self.team.side_moments()?)
     }
 
-    /// All of B, put together on each device: what there is to hide.
+    /// Only gathers all of B on each device: the communication there is to hide.
     pub fn run_gather(&self) -> Result<(), Error> {
         self.team.sides_after(&self.team.moments()?)?;
         for step in 0..self.team.size() {
@@ -155,7 +155,7 @@ where
         self.team.mains_after(&self.team.side_moments()?)
     }
 
-    /// The same without overlap: all of B is gathered, then one product.
+    /// The same without overlap: gathers all of B, then multiplies once.
     pub fn run_plain(&self) -> Result<(), Error> {
         self.run_gather()?;
         for (rank, member) in self.team.ranks().iter().zip(&self.members) {
@@ -168,7 +168,7 @@ where
         Ok(())
     }
 
-    /// The products alone, of columns that came before: what hiding all communication would come to.
+    /// Only multiplies, by columns gathered before: the time with all communication hidden.
     pub fn run_products(&self) -> Result<(), Error> {
         for (rank, member) in self.team.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
@@ -180,7 +180,7 @@ where
         Ok(())
     }
 
-    /// Fetches the columns of the rank that is so many behind this one, into the panel whose turn it is.
+    /// Fetches the columns of the rank `step` places after this one, into the next panel.
     fn fetch(&self, step: usize) -> Result<(), Error> {
         let panel = (step + 1) % 2;
         self.carry(step, |member| {
@@ -205,7 +205,7 @@ where
         })
     }
 
-    /// Carries the columns of each rank to the one so many before it, where `room` says.
+    /// Copies each rank's columns to the rank `step` places before it, to the address that `room` gives.
     fn carry(
         &self,
         step: usize,
@@ -216,11 +216,11 @@ where
         let rooms: Vec<(u64, DeviceSlice<I>)> = self.members.iter().map(&mut room).collect();
         if self.team.carrier == Carrier::CopyEngines || step == 0 {
             for (local, (rank, (address, _))) in self.team.ranks().iter().zip(&rooms).enumerate() {
-                // The copy engines' ranks are all here; a rank's own columns are, too.
+                // With copy engines all ranks are local; a rank's own columns always are.
                 let owner = if step == 0 { local } else { (local + step) % ranks };
                 let from = (owner, self.members[owner].b.as_device_ptr().as_raw());
                 let bytes = elements((rank.rank() + step) % ranks) * size_of::<I>();
-                // SAFETY: the columns are as long, and their room at least; the streams' order keeps writers apart.
+                // SAFETY: the columns have this length, and their buffers at least; stream order keeps writers apart.
                 unsafe { self.team.copy((local, *address, bytes), (from.0, from.1, bytes), (bytes, 1))? };
             }
             return Ok(());
@@ -239,7 +239,7 @@ where
         Ok(together(calls)?)
     }
 
-    /// This process's rows of C, of each rank, once all has been done.
+    /// This process's rows of C, by rank, after everything has finished.
     pub fn results(&self) -> Result<Vec<Vec<O>>, Error> {
         self.team.synchronize()?;
         let read = |(rank, member): (&warpsmith_collectives::Communicator<'d>, &Member<'d, I, O>)| {
@@ -249,13 +249,13 @@ where
         self.team.ranks().iter().zip(&self.members).map(read).collect()
     }
 
-    /// Wipes the results out, so that what a run forgets is seen.
+    /// Overwrites the results, so that whatever a run leaves out is noticed.
     pub fn wipe(&self) -> Result<(), Error> {
         self.team.synchronize()?;
         for (rank, member) in self.team.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
             let c = member.c.as_device_ptr().cast::<u8>();
-            // SAFETY: the buffer has these bytes, any of which are numbers.
+            // SAFETY: the buffer has these bytes, and any bits are numbers.
             let mut bytes = unsafe { DeviceSlice::from_raw_parts_mut(c, member.c.len() * size_of::<O>()) };
             bytes.set_8(0xff).doing("fill C")?;
         }
@@ -268,7 +268,7 @@ where
     I: InputElement + DeviceCopy,
     O: OutputElement + DeviceCopy,
 {
-    /// A product by columns of B that go to C's columns from `column` on, and how it is done.
+    /// A product by columns of B that fills C's columns from `column` on, and the kernel it uses.
     fn prepare(
         &self,
         problem: &Problem,
@@ -279,12 +279,12 @@ where
         let operands = Operands { a: self.a.as_device_ptr().as_raw(), b: b.as_device_ptr().as_raw(), c };
         let limits = self.gemm.device().limits();
         let plan = Plan::choose(limits, problem, &operands, Request::default())?;
-        // SAFETY: the buffers are as long as the problem says, and are kept with what is prepared.
+        // SAFETY: the buffers have the lengths of the problem, and are kept as long as the prepared product.
         Ok((unsafe { self.gemm.prepare(&plan, &operands)? }, plan.how()))
     }
 }
 
-/// The product of rows by columns that are stored one behind the other, into columns of C.
+/// The product of rows by contiguous columns, into columns of C.
 fn problem(extents: (usize, usize, usize), ldc: usize, (input, output): (Input, Output)) -> Problem {
     Problem { ldc, ..Problem::new(extents, input, output, Layout::Nt) }
 }

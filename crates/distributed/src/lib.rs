@@ -1,14 +1,15 @@
-//! Products and transposes of matrices that are spread over several GPUs.
+//! Products and transposes of matrices that are distributed over several GPUs.
 //!
-//! - [`GatheredProduct`]: each device has rows of A and columns of B, and computes its rows of C. It fetches the others' columns
-//!   of B, one device's after the other, while it multiplies by those that it has.
-//! - [`SplitProduct`]: each device has columns of A and rows of B, a part of K. Each computes a part of every sum, and a
-//!   reduce-scatter adds them; that of some rows runs while the next are multiplied.
-//! - [`Transpose`]: each device has rows, and gets rows of the transpose: each transposes its own, and all exchange.
+//! - [`GatheredProduct`]: each device has rows of A and columns of B, and computes its rows of C. It fetches the
+//!   others' columns of B, one device after the other, while it multiplies by those it has.
+//! - [`SplitProduct`]: each device has columns of A and rows of B, a part of K. Each computes a part of every sum, and
+//!   a reduce-scatter adds them; that of some rows overlaps with the next rows' product.
+//! - [`Transpose`]: each device has rows, and receives rows of the transpose: each transposes its own, and all
+//!   exchange.
 //!
-//! A [`Team`] says who works together and by what the data go: the devices' copy engines, which take nothing from the
-//! multiprocessors and need all devices in one process, or the [collectives](warpsmith_collectives), which reach processes and
-//! machines.
+//! A [`Team`] says which devices work together and how data travel: through the devices' copy engines, which take
+//! nothing from the multiprocessors but need all devices in one process, or through the
+//! [collectives](warpsmith_collectives), which span processes and machines.
 #![warn(missing_docs)]
 
 mod error;

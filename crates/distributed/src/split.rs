@@ -1,7 +1,7 @@
-//! A part of K on each device: each computes its part of every sum, and a reduce-scatter adds them.
+//! Each device has a part of K: each computes its part of every sum, and a reduce-scatter adds them.
 //!
-//! With n devices each computes 2 m N (K/n) operations, and sends (n-1)/n of a whole C in f32. That is worth it where C is small
-//! and K is long. Rows are computed in pieces: while those of one piece are added, the next are multiplied.
+//! With n devices each computes 2 m N (K/n) operations, and sends (n-1)/n of a whole C in f32. That pays off if C is
+//! small and K is long. Rows are computed in pieces: while one piece's sums are added, the next piece is multiplied.
 
 use std::ops::Range;
 
@@ -15,20 +15,20 @@ use warpsmith_launch::Doing;
 use crate::error::Error;
 use crate::team::{Team, shares, slice};
 
-/// C = A · B in f32, columns of A, rows of B and rows of C on each device.
+/// C = A · B in f32, with columns of A, rows of B and rows of C on each device.
 pub struct SplitProduct<'t, 'd, I: InputElement + DeviceCopy> {
     team: &'t Team<'d>,
     extents: (usize, usize, usize),
-    /// Rows of C that a device gets in each piece.
+    /// Rows of C that a device receives from each piece.
     rows: usize,
     members: Vec<Member<'d, I>>,
 }
 
-/// What a device has.
+/// One device's part.
 struct Member<'d, I: DeviceCopy> {
     _a: DeviceBuffer<I>,
     _b: DeviceBuffer<I>,
-    /// Its part of the sums: piece by piece, in each the rows of all ranks in their order.
+    /// Its part of the sums: piece by piece, each with the rows of all ranks in order.
     partial: DeviceBuffer<f32>,
     /// Its rows of C, piece by piece.
     c: DeviceBuffer<f32>,
@@ -37,7 +37,8 @@ struct Member<'d, I: DeviceCopy> {
 }
 
 impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
-    /// Makes a product ready, in so many pieces: `a` gives columns of A, row by row, and `b` rows of B, column by column.
+    /// Prepares a product in this many pieces: `a` returns columns of A, row by row, and `b` rows of B, column by
+    /// column.
     pub fn new(
         team: &'t Team<'d>,
         (m, n, k): (usize, usize, usize),
@@ -72,13 +73,13 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
                 };
                 let problem = Problem::new((count, n, part.len()), input, Output::F32, Layout::Nt);
                 let plan = Plan::choose(device.limits(), &problem, &operands, Request::default())?;
-                // SAFETY: the buffers are as long as the problem says, and are kept with what is prepared.
+                // SAFETY: the buffers have the lengths of the problem, and are kept as long as the prepared product.
                 unsafe { gemm.prepare(&plan, &operands) }
             };
             let mut products = Vec::new();
             for piece in 0..pieces {
                 let of_piece = match pieces {
-                    // All rows lie as in C.
+                    // All rows are laid out as in C.
                     1 => vec![product(0, m, 0)?],
                     _ => (0..ranks)
                         .map(|to| {
@@ -94,7 +95,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
         Ok(Self { team, extents: (m, n, k), rows, members })
     }
 
-    /// The whole product, put on the devices' streams.
+    /// Enqueues the whole product on the devices' streams.
     pub fn run(&self) -> Result<(), Error> {
         let (ranks, n) = (self.team.size(), self.extents.1);
         let pieces = self.members[0].products.len();
@@ -102,7 +103,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
             for (rank, member) in self.team.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
                 for product in &member.products[piece] {
-                    // SAFETY: the matrices are this value's, and alive; what frees them waits for the device.
+                    // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
                     unsafe { product.launch()? };
                 }
             }
@@ -126,13 +127,13 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
         Ok(())
     }
 
-    /// Which rows of C a rank gets.
+    /// The rows of C that a rank receives.
     pub fn rows_of(&self, rank: usize) -> Range<usize> {
         let each = self.rows * self.members[0].products.len();
         (rank * each).min(self.extents.0)..((rank + 1) * each).min(self.extents.0)
     }
 
-    /// This process's rows of C, of each rank, once all has been done.
+    /// This process's rows of C, by rank, after everything has finished.
     pub fn results(&self) -> Result<Vec<Vec<f32>>, Error> {
         self.team.synchronize()?;
         let mut results = Vec::new();

@@ -1,4 +1,4 @@
-//! Who works together, and by what their data go.
+//! Which devices work together, and how their data travel.
 
 use std::ops::Range;
 
@@ -6,21 +6,21 @@ use cust::context::CurrentContext;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use cust::stream::{Stream, StreamFlags};
 use warpsmith_collectives::{Communicator, parts};
-use warpsmith_launch::extra::peer::{self, Moment, Place};
+use warpsmith_launch::extra::peer::{self, DeviceAddress, Moment};
 use warpsmith_launch::{Device, Doing};
 
 use crate::error::Error;
 
-/// By what data go from device to device.
+/// How data travel from device to device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// The copy engines: all devices are this process's.
+    /// The copy engines; all devices belong to this process.
     CopyEngines,
     /// The collectives.
     Collectives,
 }
 
-/// The ranks that this process serves, each with a stream for what it communicates beside the device's own.
+/// The ranks of this process, each with a second stream for communication next to the device's own.
 pub struct Team<'d> {
     pub(crate) ranks: &'d [Communicator<'d>],
     pub(crate) sides: Vec<Stream>,
@@ -43,7 +43,7 @@ impl<'d> Team<'d> {
             }
             for (one, other) in pairs(ranks) {
                 let doing = || format!("let device {} reach device {}", one.index(), other.index());
-                // Without it copies pass through the host: slower, and right.
+                // Without peer access copies pass through the host: slower, but correct.
                 if peer::can_reach(one, other).doing(doing())? {
                     peer::reach(one, other).doing(doing())?;
                 }
@@ -57,7 +57,7 @@ impl<'d> Team<'d> {
         Ok(Self { ranks, sides, carrier })
     }
 
-    /// How many ranks there are, in this process and in others.
+    /// The number of ranks, in this process and in others.
     pub fn size(&self) -> usize {
         self.ranks[0].size()
     }
@@ -67,7 +67,7 @@ impl<'d> Team<'d> {
         self.ranks
     }
 
-    /// Waits until all has been done, for no longer than the ranks' time-out.
+    /// Waits until everything has finished, but not longer than the ranks' timeout.
     pub fn synchronize(&self) -> Result<(), Error> {
         for (rank, side) in self.ranks.iter().zip(&self.sides) {
             rank.device().enter()?;
@@ -77,7 +77,7 @@ impl<'d> Team<'d> {
         Ok(())
     }
 
-    /// Waits until what was uploaded and filled is there: the devices' streams would not wait for it.
+    /// Waits for uploads and fills, for which the devices' streams would not wait.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         for rank in self.ranks {
             rank.device().enter()?;
@@ -86,19 +86,19 @@ impl<'d> Team<'d> {
         Ok(())
     }
 
-    /// The moment at which a rank's own stream has come to what is next on it.
+    /// The current end of a rank's own stream, as an event to wait for.
     pub(crate) fn moment(&self, local: usize) -> Result<Moment, Error> {
         let device = self.ranks[local].device();
         Ok(Moment::of(device, device.stream()).doing("mark a moment of the device's stream")?)
     }
 
-    /// The same of the stream beside it.
+    /// The same for its second stream.
     pub(crate) fn side_moment(&self, local: usize) -> Result<Moment, Error> {
         let device = self.ranks[local].device();
         Ok(Moment::of(device, &self.sides[local]).doing("mark a moment of the stream beside it")?)
     }
 
-    /// What is next beside each device's stream waits for all that is on these: the devices' own before, or the others.
+    /// Makes the second streams wait for everything before `moments`: on the devices' own streams, or on the others.
     pub(crate) fn sides_after(&self, moments: &[Moment]) -> Result<(), Error> {
         wait(self.sides.iter(), moments)
     }
@@ -115,10 +115,10 @@ impl<'d> Team<'d> {
         (0..self.ranks.len()).map(|local| self.side_moment(local)).collect()
     }
 
-    /// Copies rows from a rank's memory to another's, beside that one's stream, and counts them.
+    /// Copies rows from one rank's memory to another's on the receiver's second stream, and counts them.
     ///
     /// # Safety
-    /// Both sides have these rows until it is done, and nothing else writes them meanwhile.
+    /// Both sides must have these rows until the copy is done, and nothing else may write them in the meantime.
     pub(crate) unsafe fn copy(
         &self,
         (to, to_address, to_pitch): (usize, u64, usize),
@@ -127,8 +127,8 @@ impl<'d> Team<'d> {
     ) -> Result<(), Error> {
         let device = self.ranks[to].device();
         device.enter()?;
-        let to_place = Place { device, address: to_address };
-        let from_place = Place { device: self.ranks[from].device(), address: from_address };
+        let to_place = DeviceAddress { device, address: to_address };
+        let from_place = DeviceAddress { device: self.ranks[from].device(), address: from_address };
         // SAFETY: the caller's promise.
         let copied = unsafe {
             match (to_pitch, from_pitch) {
@@ -165,17 +165,17 @@ fn pairs<'d>(ranks: &'d [Communicator<'d>]) -> impl Iterator<Item = (&'d Device,
     ranks.iter().flat_map(others)
 }
 
-/// A rank's share of so many rows or columns: whole units of 256 where there are enough, else of 64 or 8, so that shares begin
-/// where the fast kernels' tiles and vectors do.
+/// A rank's share of `count` rows or columns: whole units of 256 if there are enough, else of 64 or 8, so that shares
+/// begin where the fast kernels' tiles and vectors do.
 pub fn shares(count: usize, ranks: usize, rank: usize) -> Range<usize> {
     let unit = [256, 64, 8].into_iter().find(|unit| count >= 2 * unit * ranks).unwrap_or(1);
     let units = parts(count.div_ceil(unit), ranks, rank);
     (units.start * unit).min(count)..(units.end * unit).min(count)
 }
 
-/// A buffer on the device that is current, for numbers: any bits are some.
+/// An uninitialised buffer on the current device, for numbers: any bits are valid.
 pub(crate) fn room<T: DeviceCopy>(len: usize, what: &str) -> Result<DeviceBuffer<T>, Error> {
-    // SAFETY: runs write all of it before anything of theirs reads it, and until then it holds numbers that nobody asked for.
+    // SAFETY: runs write all of it before they read any of it, and until then any bits are numbers.
     Ok(unsafe { DeviceBuffer::uninitialized(len) }.doing(format!("allocate room for {what}"))?)
 }
 

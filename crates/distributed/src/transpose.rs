@@ -1,7 +1,7 @@
-//! The transpose of a matrix whose rows are spread: each device transposes its own, and all exchange.
+//! The transpose of a matrix whose rows are distributed: each device transposes its own, and all exchange.
 //!
-//! A device's rows, transposed, are a strip of columns of the result. Of that strip the rows of another device lie together,
-//! so that it takes them in one piece, and puts them beside the strips of the others.
+//! A device's rows, transposed, are a strip of columns of the result. The rows of that strip for another device are
+//! contiguous, so that device takes them in one piece, and puts them next to the strips of the others.
 
 use std::ops::Range;
 
@@ -13,25 +13,25 @@ use warpsmith_launch::Doing;
 use crate::error::Error;
 use crate::team::{Carrier, Team, room, shares, slice};
 
-/// The transpose of rows × cols elements: rows on each device before and after.
+/// The transpose of rows × cols elements, with rows on each device before and after.
 pub struct Transpose<'t, 'd, T: DeviceCopy> {
     team: &'t Team<'d>,
     extents: (usize, usize),
     members: Vec<Member<T>>,
 }
 
-/// What a device has.
+/// One device's part.
 struct Member<T: DeviceCopy> {
     from: DeviceBuffer<T>,
     /// Its rows, transposed.
     strip: DeviceBuffer<T>,
-    /// Others' pieces as the collectives bring them, in the order of the ranks.
+    /// The others' pieces as the collectives deliver them, in rank order.
     come: DeviceBuffer<T>,
     to: DeviceBuffer<T>,
 }
 
 impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
-    /// Makes it ready: `rows_of` gives rows of the matrix.
+    /// Prepares it: `rows_of` returns rows of the matrix.
     pub fn new(
         team: &'t Team<'d>,
         (rows, cols): (usize, usize),
@@ -55,7 +55,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         Ok(Self { team, extents: (rows, cols), members })
     }
 
-    /// The whole transpose, put on the devices' streams.
+    /// Enqueues the whole transpose on the devices' streams.
     pub fn run(&mut self) -> Result<(), Error> {
         let (rows, cols) = self.extents;
         for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
@@ -68,7 +68,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         self.exchange()
     }
 
-    /// The exchange alone, of strips that are there.
+    /// Only the exchange, of strips transposed before.
     pub fn exchange(&mut self) -> Result<(), Error> {
         self.team.sides_after(&self.team.moments()?)?;
         match self.team.carrier {
@@ -78,7 +78,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         self.team.mains_after(&self.team.side_moments()?)
     }
 
-    /// The bytes that all devices together take from others in one exchange.
+    /// The bytes that all devices together receive from others in one exchange.
     pub fn bytes(&self) -> usize {
         let ((rows, cols), ranks) = (self.extents, self.team.size());
         let own: usize =
@@ -95,7 +95,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
                 let width = strip.len() * size;
                 let source = self.members[from].strip.as_device_ptr().as_raw() + (piece.start * width) as u64;
                 let target = self.members[to].to.as_device_ptr().as_raw() + (strip.start * size) as u64;
-                // SAFETY: the piece lies within the strip, and its place within the result.
+                // SAFETY: the piece is within the strip, and its destination within the result.
                 unsafe {
                     self.team.copy((to, target, rows * size), (from, source, width), (width, piece.len()))?;
                 }
@@ -144,7 +144,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         Ok(())
     }
 
-    /// This process's rows of the result, of each rank, once all has been done.
+    /// This process's rows of the result, by rank, after everything has finished.
     pub fn results(&self) -> Result<Vec<Vec<T>>, Error>
     where
         T: Default,

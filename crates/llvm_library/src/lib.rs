@@ -1,7 +1,7 @@
-//! The LLVM inside the toolchain: where it is, whether it is one that is known here, how it is opened, and a folder for what it
-//! made.
+//! The LLVM in the Rust toolchain: where it is, whether its version is known here, how it is opened, and a cache folder
+//! for its output.
 //!
-//! The library is opened here for the builder of device code and for the compiler of the virtual GPU's programs.
+//! Used by the builder of device code and by the compiler of the virtual GPU's programs.
 
 pub mod cache;
 
@@ -11,33 +11,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The major version of LLVM whose C API and whose NVPTX back end are known.
+/// The major version of LLVM whose C API and NVPTX back end are known.
 const LLVM: u32 = 22;
-/// The minor version of the Rust whose panics and names are known.
+/// The minor version of Rust whose panic functions and names are known.
 const RUST: u32 = 95;
 
-/// Why the toolchain's LLVM is of no use.
+/// Why the toolchain's LLVM cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LlvmError {
     /// The toolchain has no LLVM library of its own.
-    #[error("no LLVM library was found in `{}`.\nThe device code is made by the LLVM inside the Rust toolchain, which must be the shared library that rustup's toolchains for Linux and macOS carry. This rustc links LLVM statically or uses the system's: install the toolchain with rustup", searched.display())]
+    #[error("no LLVM library was found in `{}`.\nDevice code is compiled by the LLVM of the Rust toolchain, which must be a shared library, as in rustup's toolchains for Linux and macOS. This rustc links LLVM statically or uses the system's: install the toolchain with rustup", searched.display())]
     Missing {
-        /// Where it was looked for.
+        /// The folder that was searched.
         searched: PathBuf,
     },
-    /// The LLVM library lacks what is called.
+    /// The LLVM library lacks a function.
     #[error("the LLVM library `{}` cannot be used: {cause}.\nThis version of cuda_builder knows the LLVM of Rust 1.95 (LLVM 22): pin that toolchain in rust-toolchain.toml (`channel = \"1.95.0\"`), or update cuda_builder", path.display())]
-    Unknown {
-        /// The file that was opened.
-        path: PathBuf,
-        /// What was missing.
-        cause: String,
-    },
+    Unknown { path: PathBuf, cause: String },
 }
 
-/// The shared LLVM of the toolchain in `sysroot`: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file that ends in `.so`
-/// beside it is a linker script), `libLLVM.dylib` on macOS. `version` is the text of `rustc -vV`.
+/// The shared LLVM of the toolchain in `sysroot`: `libLLVM.so.22.1-rust-1.95.0-stable` on Linux (the file next to it
+/// that ends in `.so` is a linker script), `libLLVM.dylib` on macOS. `version` is the output of `rustc -vV`.
 pub fn find(sysroot: &Path, version: &str) -> Result<PathBuf, LlvmError> {
     let folder = sysroot.join(if cfg!(windows) { "bin" } else { "lib" });
     let is_library = |name: &str| {
@@ -54,7 +49,7 @@ pub fn find(sysroot: &Path, version: &str) -> Result<PathBuf, LlvmError> {
         .collect();
     found.sort();
     let path = found.pop().ok_or(LlvmError::Missing { searched: folder })?;
-    // Another LLVM may have the same functions and mean something else by them.
+    // Another LLVM may have the same functions with other meanings.
     match field(version, "LLVM version: ").and_then(|version| number(version, 0)) {
         Some(major) if major != LLVM => {
             let release = field(version, "release: ").unwrap_or("?");
@@ -64,7 +59,7 @@ pub fn find(sysroot: &Path, version: &str) -> Result<PathBuf, LlvmError> {
     }
 }
 
-/// The library of the toolchain that compiled this program, or else of the one that `rustc` on the path belongs to.
+/// The library of the toolchain that compiled this program, or else of the one whose `rustc` is on the path.
 pub fn installed() -> Result<PathBuf, LlvmError> {
     let built = find(Path::new(env!("BUILT_SYSROOT")), &env!("BUILT_VERSION").replace('|', "\n"));
     built.or_else(|error| {
@@ -79,7 +74,7 @@ pub fn installed() -> Result<PathBuf, LlvmError> {
     })
 }
 
-/// Opens the library, and takes from it what `symbols` wants.
+/// Opens the library and loads from it what `symbols` needs.
 pub fn open<T>(path: &Path, symbols: impl FnOnce(Library) -> Result<T, Error>) -> Result<T, LlvmError> {
     // SAFETY: the toolchain's own LLVM; its initialisers are what rustc itself runs.
     let opened = unsafe { Library::new(path) };
@@ -88,7 +83,7 @@ pub fn open<T>(path: &Path, symbols: impl FnOnce(Library) -> Result<T, Error>) -
         .map_err(|cause| LlvmError::Unknown { path: path.to_owned(), cause: cause.to_string() })
 }
 
-/// A word on the toolchain of this `version` where it is not the one that is known.
+/// A hint about the toolchain with this `version`, unless it is the known one.
 pub fn note(version: &str) -> Option<String> {
     let release = field(version, "release: ").unwrap_or("?");
     (number(release, 1) != Some(RUST)).then(|| {
@@ -112,7 +107,7 @@ fn number(version: &str, n: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A sysroot with a file of that name in its `lib`.
+    /// A sysroot with a file of this name in its `lib`.
     fn sysroot(library: &str) -> tempfile::TempDir {
         let sysroot = tempfile::tempdir().unwrap();
         let folder = sysroot.path().join(if cfg!(windows) { "bin" } else { "lib" });
