@@ -1,4 +1,4 @@
-//! What a launch costs on the virtual device: an empty kernel, waited for each time and in bursts.
+//! The cost of a launch on the virtual device: an empty kernel, waited for each time and in bursts.
 //!
 //!     cargo run --release -p cuda_driver --example launch_overhead
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Prints the median and the spread of the time that one of `count` takes.
+/// Prints the median and the spread of the time per call, for `count` calls.
 fn report(
     name: &str,
     count: usize,

@@ -1,7 +1,7 @@
 //! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier,api[:FILE]`.
 //!
-//! Findings go to stderr, or to the file, when the process ends; the process then ends with a failure. A file whose
-//! name ends in `.json` or `.sarif` is written as such. `{pid}` in the name becomes the process' number.
+//! When the process ends, findings go to stderr or to the file, and the process ends with a failure. If the file's name
+//! ends in `.json` or `.sarif`, it has that format. `{pid}` in the name becomes the process id.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ struct Running {
 
 static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
 
-/// What the environment asks for; nothing when the variable is not set.
+/// The checks requested by the environment; `None` if the variable is not set.
 fn asked() -> Result<Option<(Checks, Option<PathBuf>)>, UnknownCheck> {
     match std::env::var("WARPSMITH_CHECK") {
         Ok(value) if !value.is_empty() => sanitizer::from_env(&value).map(Some),
@@ -29,7 +29,7 @@ fn asked() -> Result<Option<(Checks, Option<PathBuf>)>, UnknownCheck> {
     }
 }
 
-/// Starts what the environment asks for, when the device is chosen: a mistyped word can then be reported.
+/// Starts the requested checks when the device is chosen, so that a mistyped word can be reported.
 pub(crate) fn start() -> Result<(), UnknownCheck> {
     let asked = asked()?;
     RUNNING.get_or_init(|| {
@@ -45,7 +45,7 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
     Ok(())
 }
 
-/// Starts the sanitizer for [`crate::checked`], which reports itself, unless the choice of the device came first.
+/// Starts the sanitizer for [`crate::checked`], which reports by itself, unless the device was chosen before.
 pub(crate) fn start_in_tests(checks: Checks) {
     RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None, reports: false }));
 }
@@ -54,14 +54,14 @@ pub(crate) fn sanitizer() -> Option<&'static Sanitizer> {
     RUNNING.get()?.as_ref().map(|running| &running.sanitizer)
 }
 
-/// Tells the sanitizer, if one runs, what the host did.
+/// Tells the sanitizer, if there is one, what the host did.
 pub(crate) fn tell(what: impl FnOnce(&Sanitizer)) {
     if let Some(sanitizer) = sanitizer() {
         what(sanitizer);
     }
 }
 
-/// Runs after all that `atexit` was told of: by then, static objects of C++ have given their buffers back.
+/// Runs after everything registered with `atexit`: by then, static C++ objects have freed their buffers.
 #[cfg(target_os = "linux")]
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -76,7 +76,7 @@ extern "C" fn at_exit() {
     // A panic must not cross into C.
     let failed = std::panic::catch_unwind(|| running.report()).unwrap_or(true);
     if failed {
-        // SAFETY: flushing all streams has no preconditions; ending here is the last that the process does.
+        // SAFETY: flushing all streams has no preconditions; ending here is the last thing the process does.
         unsafe {
             libc::fflush(std::ptr::null_mut());
             libc::_exit(1);
@@ -85,7 +85,7 @@ extern "C" fn at_exit() {
 }
 
 impl Running {
-    /// Hands the findings over, and returns whether one of them is an error.
+    /// Reports the findings, and returns whether one of them is an error.
     fn report(&self) -> bool {
         self.sanitizer.program_ends();
         let mut findings = self.sanitizer.findings();
@@ -97,7 +97,7 @@ impl Running {
                 let (launches, tools) = (self.sanitizer.launches(), self.sanitizer.checks());
                 let several = if launches == 1 { "" } else { "es" };
                 let found = render(&findings, Format::Text);
-                // One line if nothing was found, and it says what was looked at: a program may launch nothing at all.
+                // If nothing was found, one line says so, and what was checked: a program may launch nothing at all.
                 let by = if findings.is_empty() { "warpsmith: " } else { "" };
                 eprintln!("{by}{}; {launches} launch{several} checked ({tools})", found.trim_end());
             }

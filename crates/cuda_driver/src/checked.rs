@@ -7,10 +7,10 @@ use sanitizer::{Check, Checks, Finding, Format, Severity, render};
 use crate::check;
 use crate::choice::{Wish, choose};
 
-/// Checked tests run one after the other, since a finding does not say which test it belongs to.
+/// Checked tests run one after another, since a finding does not say which test it belongs to.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What [`checked`] gives; the test fails when it goes out of scope, if something was found since.
+/// Returned by [`checked`]; the test fails when it goes out of scope, if something was found since.
 #[must_use = "the check ends when this goes out of scope: `let _checked = warpsmith_cuda::checked();`"]
 pub struct Checked {
     before: Vec<u64>,
@@ -25,15 +25,15 @@ pub struct Checked {
 /// // Launch kernels through `cust`, and wait for them.
 /// ```
 ///
-/// Checked tests of a program run one after the other. The tools must be there before the program first uses the driver,
-/// so keep tests that are not checked in a test program of their own.
+/// Checked tests of a program run one after another. The tools must be active before the program first uses the driver,
+/// so put unchecked tests into a separate test program.
 ///
 /// # Panics
-/// If the driver was in use without the tools, or the program runs on a real GPU. Dropping what this gives panics with the
-/// report if an error was found.
+/// If the driver was used before without the tools, or the program runs on a real GPU. Dropping the returned value
+/// panics with the report if an error was found.
 pub fn checked() -> Checked {
     let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // A test sees itself which of its calls fail, and may mean them to.
+    // A test notices by itself which of its calls fail, and may intend them to.
     check::start_in_tests(Checks::ALL.without(Check::Api));
     if let Err(refused) = choose(Some(Wish::Virtual), None) {
         panic!("a checked test runs on the virtual GPU: {refused}");
@@ -53,7 +53,7 @@ impl Drop for Checked {
             return;
         }
         let findings = check::sanitizer().map(|sanitizer| sanitizer.findings()).unwrap_or_default();
-        // What an earlier test found does not count, unless it was found again.
+        // An earlier test's findings do not count, unless they occur again.
         let new = |(i, finding): &(usize, Finding)| {
             finding.severity == Severity::Error && finding.count > self.before.get(*i).copied().unwrap_or(0)
         };

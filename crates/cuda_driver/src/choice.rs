@@ -1,7 +1,8 @@
-//! Which device serves the calls: the real driver's, or the virtual one.
+//! Which device handles the calls: the real driver's, or the virtual one.
 //!
-//! Decided once in a process, at the first driver call or by [`choose`]. The wish comes from [`choose`], else from
-//! `WARPSMITH_DEVICE`; `auto` takes a GPU if the real driver has a usable one and says on stderr what it took.
+//! This is decided once per process, at the first driver call or by [`choose`]. The wish comes from [`choose`], else
+//! from `WARPSMITH_DEVICE`; `auto` uses a GPU if the real driver has a usable one, and says on stderr which device it
+//! uses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +18,7 @@ use crate::execution::Execution;
 use crate::real::{Missing, RealDriver};
 use crate::stand_in;
 
-/// How many virtual GPUs there are to be.
+/// How many virtual GPUs to provide.
 const DEVICES: &str = "WARPSMITH_DEVICES";
 
 /// What the user asks for.
@@ -45,25 +46,25 @@ impl FromStr for Wish {
     }
 }
 
-/// Why no device could be taken.
+/// Why no device could be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum ChoiceError {
-    /// `WARPSMITH_DEVICE` holds a word that names no device.
+    /// `WARPSMITH_DEVICE` does not name a device.
     #[error("WARPSMITH_DEVICE={given}: the devices are auto, gpu and virtual")]
     UnknownDevice { given: String },
-    /// `WARPSMITH_MODEL` holds a word that names no chip.
+    /// `WARPSMITH_MODEL` does not name a chip.
     #[error("WARPSMITH_MODEL={given}: the models are {}", keys())]
     UnknownModel { given: String },
-    /// There are not as many models as devices.
+    /// The number of models differs from the number of devices.
     #[error(
         "WARPSMITH_DEVICES={devices}, and {models} models are named: name one for all, or one for each device"
     )]
     OtherNumber { devices: usize, models: usize },
-    /// `WARPSMITH_CHECK` holds a word that names no check.
+    /// `WARPSMITH_CHECK` does not name a check.
     #[error("WARPSMITH_CHECK: {0}")]
     UnknownCheck(#[from] sanitizer::UnknownCheck),
-    /// `WARPSMITH_EXECUTION` holds a word that means nothing.
+    /// `WARPSMITH_EXECUTION` has an unknown value.
     #[error("WARPSMITH_EXECUTION={given}: programs are run compiled or interpreted")]
     UnknownExecution {
         /// The word.
@@ -75,13 +76,13 @@ pub enum ChoiceError {
         /// Why not.
         why: String,
     },
-    /// A variable of the environment that should hold a number.
+    /// An environment variable that must be a number.
     #[error("{name}={given}: a whole number from {least} to {most} is expected")]
     NotANumber { name: &'static str, given: String, least: u64, most: u64 },
-    /// A GPU was asked for and none can be had.
+    /// A GPU was requested, but there is none.
     #[error("a real GPU was asked for, but {0}")]
     NoGpu(NoGpu),
-    /// The choice came after the first driver call had made it.
+    /// The device was requested after the first driver call had chosen it.
     #[error("the device is chosen already: {taken}; choose before the first CUDA call")]
     TooLate { taken: String },
 }
@@ -90,17 +91,17 @@ fn keys() -> String {
     chips::ALL.iter().map(|chip| chip.key).collect::<Vec<_>>().join(", ")
 }
 
-/// Why the real driver gives no device.
+/// Why the real driver provides no device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum NoGpu {
-    /// There is no driver to ask.
+    /// There is no driver.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// The driver refuses.
     #[error("the NVIDIA driver ({path}) answers {call} with {code}: {}", text(*.code))]
     Refused { path: String, call: &'static str, code: CUresult },
-    /// The driver works and counts no device.
+    /// The driver works but reports no device.
     #[error("the NVIDIA driver ({path}) counts no device")]
     NoDevice { path: String },
 }
@@ -110,17 +111,17 @@ fn text(code: CUresult) -> &'static str {
         CUresult::SYSTEM_DRIVER_MISMATCH => {
             "the driver's library and its kernel module are of different versions"
         }
-        CUresult::NOT_FOUND => "the library has no such entry point; it is no CUDA driver",
+        CUresult::NOT_FOUND => "the library has no such entry point; it is not a CUDA driver",
         _ => code.text().and_then(|text| text.to_str().ok()).unwrap_or("unknown error"),
     }
 }
 
-/// The device that serves the calls.
+/// The device that handles the calls.
 #[derive(Clone, Copy)]
 pub enum Taken {
     /// Calls go to the real driver.
     Gpu(&'static RealDriver),
-    /// Calls are served by virtual GPUs, models of these chips: at least one.
+    /// Virtual GPUs handle calls; these are the chips they model, at least one.
     Virtual(&'static [&'static Chip]),
 }
 
@@ -155,10 +156,10 @@ impl fmt::Debug for Taken {
 static TAKEN: OnceLock<Result<Taken, ChoiceError>> = OnceLock::new();
 static WISHED: Mutex<(Option<Wish>, Option<Chips>)> = Mutex::new((None, None));
 
-/// Takes a device now, as the program's command line asks; what is `None` comes from the environment. Several virtual GPUs are
-/// asked for by a `model` that is a list, or by `WARPSMITH_DEVICES`.
+/// Chooses a device now, as requested on the program's command line; the environment provides values that are `None`.
+/// For several virtual GPUs pass a list as `model`, or set `WARPSMITH_DEVICES`.
 ///
-/// The first driver call makes the choice if nobody did before; a later wish for another device is an error.
+/// The first driver call chooses if nothing else did before; requesting a different device later is an error.
 ///
 /// ```
 /// use warpsmith_cuda::{Wish, choose};
@@ -181,7 +182,7 @@ pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceEr
     if met { Ok(taken) } else { Err(ChoiceError::TooLate { taken: taken.to_string() }) }
 }
 
-/// The device that serves the calls, chosen now if it was not before.
+/// The device that handles the calls, chosen now if it was not before.
 pub fn taken() -> Result<Taken, ChoiceError> {
     TAKEN
         .get_or_init(|| {
@@ -191,7 +192,7 @@ pub fn taken() -> Result<Taken, ChoiceError> {
         .clone()
 }
 
-/// As [`taken`] for a driver call, where an error can only be a code: its message goes to stderr, once.
+/// Like [`taken`] for a driver call, where an error can only be a code: its message goes to stderr, once.
 pub(crate) fn taken_or_code() -> Result<Taken, CUresult> {
     static TOLD: OnceLock<()> = OnceLock::new();
     match TAKEN.get() {
@@ -235,7 +236,7 @@ fn chip(key: &str) -> Result<&'static Chip, ChoiceError> {
     chips::by_key(key).ok_or_else(|| ChoiceError::UnknownModel { given: key.to_owned() })
 }
 
-/// Chips in the order of their devices.
+/// The chips, in device order.
 type Chips = Vec<&'static Chip>;
 
 /// `h200`, or `h200,h200,a100`.
@@ -243,7 +244,7 @@ fn listed(keys: &str) -> Result<Chips, ChoiceError> {
     keys.split(',').map(|key| chip(key.trim())).collect()
 }
 
-/// One chip stands for all devices.
+/// One chip applies to all devices.
 fn spread(chips: Chips, devices: usize) -> Result<Chips, ChoiceError> {
     match chips.as_slice() {
         [chip] => Ok(vec![*chip; devices]),

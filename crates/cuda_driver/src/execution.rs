@@ -14,15 +14,15 @@ pub enum Execution {
     /// A kernel that has run for a while is compiled for the processor; until then, and for what is not compiled, there is the
     /// interpreter.
     Compiled {
-        /// Kernels are compiled before they run the first time.
+        /// Kernels are compiled before their first run.
         eager: bool,
     },
-    /// By the interpreter alone, and why.
+    /// Only by the interpreter, and why.
     Interpreted(String),
 }
 
 impl Execution {
-    /// What the environment asks for, if this machine can do it.
+    /// The mode requested by the environment, if this machine supports it.
     pub fn of_environment() -> Result<Self, ChoiceError> {
         let given = std::env::var("WARPSMITH_EXECUTION").unwrap_or_default();
         match (given.trim(), compiled::available()) {
@@ -37,7 +37,7 @@ impl Execution {
 
     /// What compiles the programs.
     pub(crate) fn compiler() -> Option<Arc<dyn Compiler>> {
-        // Without being asked for there is no need to look for LLVM before a kernel is worth it.
+        // Unless it is requested, there is no need to look for LLVM before a kernel is worth compiling.
         match std::env::var("WARPSMITH_EXECUTION").unwrap_or_default().trim() {
             "interpreted" => None,
             given => Some(compiled::compiler(given == "compiled", Kept::AsUsual)),

@@ -1,4 +1,4 @@
-//! Which failed calls the checks tell of, and how bad each is.
+//! Which failed calls the checks report, and how severe each is.
 
 use sanitizer::Severity;
 
@@ -6,7 +6,7 @@ use crate::abi::CUresult;
 use crate::check;
 use crate::objects::explain;
 
-/// What the checks had told of the host before a call.
+/// How much the checks had reported about the host before a call.
 pub(crate) struct Before(Option<u64>);
 
 impl Before {
@@ -15,12 +15,12 @@ impl Before {
         Before(check::sanitizer().map(sanitizer::Sanitizer::told_of_host))
     }
 
-    /// The call was answered. If it failed, and the checks have not told of it in another way, they do so now.
+    /// The call has returned. If it failed, and the checks have not reported that otherwise, they do so now.
     pub fn answered(self, name: &str, answer: CUresult) -> CUresult {
         if answer != CUresult::SUCCESS
             && let Some(sanitizer) = check::sanitizer()
             && self.0.is_none_or(|told| told == sanitizer.told_of_host())
-            // One fault of a kernel is the answer of every later call, and the launch's own tools have told of it.
+            // Every later call returns a kernel's fault, which the launch's own tools have reported.
             && !(is_lost(answer) && sanitizer.has_found())
             && let Some(severity) = severity(name, answer)
         {
@@ -35,7 +35,7 @@ fn is_lost(answer: CUresult) -> bool {
     matches!(answer.0, 700 | 702 | 710 | 714..=719)
 }
 
-/// How bad a failed call is; `None` for what programs ask to see whether they may.
+/// How severe a failed call is; `None` for calls with which programs only find out what is possible.
 fn severity(name: &str, answer: CUresult) -> Option<Severity> {
     const PROBES: [&str; 8] = [
         "cuPointerGet",
@@ -50,9 +50,9 @@ fn severity(name: &str, answer: CUresult) -> Option<Severity> {
     match answer {
         CUresult::NOT_READY | CUresult::NOT_SUPPORTED | CUresult::DEINITIALIZED => None,
         _ if PROBES.iter().any(|probe| name.starts_with(probe)) => None,
-        // A program may look for a name that is not there, and take less memory if it cannot have more.
+        // A program may look for a name that does not exist, and use less memory if it cannot have more.
         CUresult::NOT_FOUND | CUresult::OUT_OF_MEMORY => Some(Severity::Warning),
-        // What was to be so is so.
+        // The desired state already holds.
         CUresult::PEER_ACCESS_ALREADY_ENABLED | CUresult::HOST_MEMORY_ALREADY_REGISTERED => {
             Some(Severity::Note)
         }
@@ -61,7 +61,7 @@ fn severity(name: &str, answer: CUresult) -> Option<Severity> {
     }
 }
 
-/// The name in the manual, of which a program may call a later version, or the one for streams of a thread.
+/// The name in the manual; a program may call a later version of it, or the one for per-thread streams.
 fn plain(name: &str) -> &str {
     let name = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
     name.rsplit_once("_v").filter(|(_, version)| version.parse::<u8>().is_ok()).map_or(name, |(name, _)| name)

@@ -1,4 +1,4 @@
-//! What ended a launch: told once on stderr, and kept for the program.
+//! The fault that ended a launch: printed once on stderr, and kept for the program.
 
 use std::sync::{Mutex, PoisonError};
 

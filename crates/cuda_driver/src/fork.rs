@@ -1,5 +1,5 @@
-//! Tells whether this process was forked off one that had initialised the driver. It then has the driver's memory and locks
-//! but none of its threads, so it can do nothing.
+//! Detects whether this process was forked from one that had initialised the driver. It then has the driver's memory
+//! and locks but none of its threads, so it can do nothing.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The PTX of what a program loads, for tools that look at it: `WARPSMITH_MODULES=FOLDER`.
+//! Saves the PTX that a program loads, for tools that examine it: `WARPSMITH_MODULES=FOLDER`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ fn folder() -> Option<&'static PathBuf> {
     FOLDER.get_or_init(named).as_ref()
 }
 
-/// Writes a text into the folder, if one is named; the same text, from whichever process, is one file.
+/// Writes a text to the folder, if there is one; the same text from any process is one file.
 pub(crate) fn keep(ptx: &str) {
     let Some(folder) = folder() else { return };
     let mut hasher = DefaultHasher::new();
@@ -19,7 +19,7 @@ pub(crate) fn keep(ptx: &str) {
     if file.exists() {
         return;
     }
-    // Renamed into place, so that a process beside this one never sees half of it.
+    // Renamed into place, so that no other process sees half of it.
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     let written = std::fs::write(&fresh, ptx).and_then(|()| std::fs::rename(&fresh, &file));
     if let Err(error) = written {

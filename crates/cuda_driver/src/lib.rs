@@ -1,10 +1,10 @@
-//! The CUDA driver API: forwarded to the real driver, or served by the virtual GPU.
+//! The CUDA driver API: forwarded to the real driver, or implemented by the virtual GPU.
 //!
 //! A program that is linked with this crate has the driver's `cu…` functions in itself, so that `cust` works on a
 //! machine without CUDA: name the crate once (`use warpsmith_cuda as _;`) and every symbol is there. Built as a
 //! `cdylib` the same functions stand in for `libcuda.so.1` in programs that know nothing of us; see [`stand_in`].
 //!
-//! Which device serves the calls is decided at the first of them, or by [`choose`]:
+//! The first call, or [`choose`], decides which device handles the calls:
 //!
 //! | `WARPSMITH_DEVICE` | |
 //! | --- | --- |

@@ -13,7 +13,7 @@ pub use pointers::{In, Out, Text};
 pub use result::{Answer, CUresult};
 pub use structs::*;
 
-/// A driver object as its user sees it: opaque, and never dereferenced by us.
+/// A driver object as its user sees it: opaque, and never dereferenced here.
 pub type Handle = usize;
 pub type CUcontext = Handle;
 pub type CUmodule = Handle;
@@ -30,18 +30,18 @@ pub type CUgraph = Handle;
 pub type CUgraphNode = Handle;
 /// An instantiated graph.
 pub type CUgraphExec = Handle;
-/// A pool that stream-ordered allocations come from.
+/// A pool for stream-ordered allocations.
 pub type CUmemoryPool = Handle;
 pub type CUlinkState = Handle;
 /// A device, by ordinal.
 pub type CUdevice = i32;
 pub type CUdeviceptr = u64;
-/// A device address of the 32-bit interface of CUDA 2.
+/// A device address in the 32-bit interface of CUDA 2.
 pub type CUdeviceptr_v1 = u32;
 
-/// A function of the host's that a stream calls.
+/// A host function that a stream calls.
 pub type CUhostFn = Option<unsafe extern "C" fn(*mut std::ffi::c_void)>;
-/// A function of the host's that a stream calls with its own handle and state.
+/// A host function that a stream calls with its handle and status.
 pub type CUstreamCallback = Option<unsafe extern "C" fn(CUstream, CUresult, *mut std::ffi::c_void)>;
 /// Dynamic shared memory as a function of the block size.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(i32) -> usize>;

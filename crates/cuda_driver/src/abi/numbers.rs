@@ -1,6 +1,6 @@
-//! Numbers of the driver's interface as enums, with the names of `cuda.h` less their prefix.
+//! Numbers of the driver's interface as enums, with the names of `cuda.h` without their prefix.
 //!
-//! What a caller passed is a number, which [`TryFrom`] checks; other numbers are invalid values.
+//! Callers pass numbers, which [`TryFrom`] checks; unknown numbers are invalid values.
 #![allow(missing_docs)]
 
 use super::result::CUresult;

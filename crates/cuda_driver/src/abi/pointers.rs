@@ -1,8 +1,8 @@
 //! Pointers as they arrive from C, given types that say what the callee may do with them.
 //!
-//! Each is one machine pointer, made only by a foreign caller of an entry point. That call is `unsafe`; its contract
-//! (the driver API's: a pointer is null or valid for what the entry point does with it) is what every access here
-//! rests on, so that the code of the virtual device is safe code.
+//! Each is one machine pointer, created only by a foreign caller of an entry point. That call is `unsafe`. Every access
+//! here relies on its contract, which is the driver API's: a pointer is null or valid for what the entry point does
+//! with it. So the code of the virtual device is safe code.
 
 use std::ffi::{CStr, c_char};
 
@@ -20,7 +20,7 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
-    /// Takes a pointer that is null or may be written.
+    /// Wraps a pointer that is null or may be written.
     ///
     /// # Safety
     /// As long as the result is used, `pointer` is null or valid for writes of what is stored through it.
@@ -28,7 +28,7 @@ impl<T> Out<T> {
         Self(pointer)
     }
 
-    /// Whether the caller gave no place.
+    /// Whether the caller passed null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -38,18 +38,18 @@ impl<T> Out<T> {
         self.0
     }
 
-    /// Fails as the driver does when the caller gave no place.
+    /// Fails like the driver if the caller passed null.
     pub fn required(self) -> Answer<Self> {
         if self.is_null() { Err(CUresult::INVALID_VALUE) } else { Ok(self) }
     }
 
-    /// Stores the one result; a null place is an invalid value.
+    /// Stores the only result; null is an invalid value.
     pub fn set(self, value: T) -> Answer {
         self.required()?.set_at(0, value);
         Ok(())
     }
 
-    /// Stores a result that the caller may leave out.
+    /// Stores a result that the caller may omit.
     pub fn set_if_given(self, value: T) {
         if !self.is_null() {
             self.set_at(0, value);
@@ -64,7 +64,7 @@ impl<T> Out<T> {
 }
 
 impl<T: Copy> Out<T> {
-    /// Reads a place that is both argument and result.
+    /// Reads a parameter that is both input and output.
     pub fn get(self) -> Answer<T> {
         self.required()?;
         // SAFETY: not null, so the caller of the entry point vouches for it; in-out places are initialised.
@@ -84,10 +84,10 @@ impl<T> Clone for In<T> {
 impl<T> Copy for In<T> {}
 
 impl<T: Copy> In<T> {
-    /// Takes a pointer that is null or may be read.
+    /// Wraps a pointer that is null or may be read.
     ///
     /// # Safety
-    /// As long as the result is used, `pointer` is null or valid for reads of what is asked of it.
+    /// As long as the result is used, `pointer` is null or valid for the reads made through it.
     pub const unsafe fn new(pointer: *const T) -> Self {
         Self(pointer)
     }
@@ -102,7 +102,7 @@ impl<T: Copy> In<T> {
         self.0
     }
 
-    /// The one structure; null is an invalid value.
+    /// The only structure; null is an invalid value.
     pub fn get(self) -> Answer<T> {
         if self.is_null() {
             return Err(CUresult::INVALID_VALUE);
@@ -132,10 +132,10 @@ impl<T: Copy> In<T> {
 pub struct Text(*const c_char);
 
 impl Text {
-    /// Takes a pointer that is null or a C string.
+    /// Wraps a pointer that is null or a C string.
     ///
     /// # Safety
-    /// As long as the result is used, `pointer` is null or points at a NUL-terminated string.
+    /// As long as the result is used, `pointer` is null or points to a NUL-terminated string.
     pub const unsafe fn new(pointer: *const c_char) -> Self {
         Self(pointer)
     }

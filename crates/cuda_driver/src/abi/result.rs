@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::fmt;
 
-/// What an entry point of the virtual device answers: a value, or the driver's error code.
+/// The result of an entry point of the virtual device: a value, or the driver's error code.
 pub type Answer<T = ()> = Result<T, CUresult>;
 
 /// The result of a driver call.
@@ -137,7 +137,7 @@ impl CUresult {
         self.entry().and_then(|(_, name, _)| CStr::from_bytes_with_nul(name.as_bytes()).ok())
     }
 
-    /// One phrase that says what is meant, if it is one of the driver's codes.
+    /// A phrase that explains it, if it is one of the driver's codes.
     pub fn text(self) -> Option<&'static CStr> {
         self.entry().and_then(|(_, _, text)| CStr::from_bytes_with_nul(text.as_bytes()).ok())
     }

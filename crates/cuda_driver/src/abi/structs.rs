@@ -1,4 +1,4 @@
-//! Parameter structures of the entry points that the virtual device serves, laid out as in `cuda.h`.
+//! Parameter structures of the entry points that the virtual device supports, laid out as in `cuda.h`.
 #![allow(non_snake_case, missing_docs)]
 
 use std::ffi::c_void;
@@ -45,22 +45,22 @@ structs! {
         reserved1: *mut c_void, dstPitch: usize, dstHeight: usize, WidthInBytes: usize, Height: usize,
         Depth: usize,
     }
-    /// How a copy of a batch may read its source, and where its sides lie.
+    /// How a copy in a batch may read its source, and where its two sides are.
     CUmemcpyAttributes {
         srcAccessOrder: u32, srcLocHint: CUmemLocation, dstLocHint: CUmemLocation, flags: u32,
     }
-    /// A kernel launch as a graph keeps it (CUDA 10 and 11).
+    /// A kernel launch in a graph (CUDA 10 and 11).
     CUDA_KERNEL_NODE_PARAMS_v1 {
         func: CUfunction, gridDim: [u32; 3], blockDim: [u32; 3], sharedMemBytes: u32,
         kernelParams: *mut *mut c_void, extra: *mut *mut c_void,
     }
-    /// A kernel launch as a graph keeps it (CUDA 12).
+    /// A kernel launch in a graph (CUDA 12).
     CUDA_KERNEL_NODE_PARAMS { v1: CUDA_KERNEL_NODE_PARAMS_v1, kern: CUkernel, ctx: CUcontext }
-    /// A fill as a graph keeps it.
+    /// A fill in a graph.
     CUDA_MEMSET_NODE_PARAMS {
         dst: CUdeviceptr, pitch: usize, value: u32, elementSize: u32, width: usize, height: usize,
     }
-    /// A host call as a graph keeps it.
+    /// A host call in a graph.
     CUDA_HOST_NODE_PARAMS { r#fn: CUhostFn, userData: *mut c_void }
     /// How to instantiate a graph.
     CUDA_GRAPH_INSTANTIATE_PARAMS {
@@ -69,7 +69,7 @@ structs! {
     /// One attribute of a launch.
     CUlaunchAttribute {
         id: u32, pad: u32,
-        /// A union of 64 bytes; scalars and dimensions lie in its first words.
+        /// A union of 64 bytes; scalars and dimensions are in its first words.
         value: [u64; 8],
     }
     /// The shape and the attributes of a launch.
@@ -81,19 +81,19 @@ structs! {
     CUmemLocation { r#type: u32, id: i32 }
     /// Who may access memory, and how.
     CUmemAccessDesc { location: CUmemLocation, flags: u32 }
-    /// What a memory pool is made of.
+    /// The properties of a memory pool.
     CUmemPoolProps {
         allocType: u32, handleTypes: u32, location: CUmemLocation, win32SecurityAttributes: *mut c_void,
         maxSize: usize, usage: u16, gpuDirectRDMACapable: u8, reserved: [u8; 53],
     }
-    /// Memory that a node of a graph allocates.
+    /// Memory allocated by a graph node.
     CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: CUmemPoolProps, accessDescs: *const CUmemAccessDesc, accessDescCount: usize,
         bytesize: usize, dptr: CUdeviceptr,
     }
     /// An inter-process handle, passed by value.
     IpcHandle { reserved: [u8; 64] }
-    /// What a texture or surface reads: an array, or memory. The fields after the type depend on it.
+    /// The resource of a texture or surface: an array, or memory. The fields after the type depend on it.
     CUDA_RESOURCE_DESC { resType: u32, res: [u64; 16], flags: u32 }
     /// How a texture is read.
     CUDA_TEXTURE_DESC {
@@ -106,16 +106,16 @@ structs! {
         format: u32, width: usize, height: usize, depth: usize, firstMipmapLevel: u32, lastMipmapLevel: u32,
         firstLayer: u32, lastLayer: u32, reserved: [u32; 16],
     }
-    /// What a multicast object is for.
+    /// The properties of a multicast object.
     CUmulticastObjectProp { numDevices: u32, size: usize, handleTypes: u64, flags: u64 }
-    /// What physical memory is made of.
+    /// The properties of physical memory.
     CUmemAllocationProp {
         r#type: u32, requestedHandleTypes: u32, location: CUmemLocation, win32HandleMetaData: *mut c_void,
         compressionType: u8, gpuDirectRDMACapable: u8, usage: u16, reserved: [u8; 4],
     }
 }
 
-/// A box to copy between contexts, whose handles take the places that `CUDA_MEMCPY3D` reserves.
+/// A box to copy between contexts, whose handles are in the fields that `CUDA_MEMCPY3D` reserves.
 pub type CUDA_MEMCPY3D_PEER = CUDA_MEMCPY3D;
 
 /// A tensor map: 128 bytes that only the device reads.

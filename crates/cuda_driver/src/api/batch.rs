@@ -10,13 +10,13 @@ use crate::objects::stream::{Target, target};
 use crate::objects::transfer::{Copy, Memory};
 use crate::objects::work::Nothing;
 
-/// The legacy default stream takes no batches.
+/// The legacy default stream does not accept batches.
 fn stream_of_batches(stream: CUstream) -> Answer<Target> {
     let target = target(stream)?;
     if target.stream.is_some() { Ok(target) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// How the attributes of a batch are spread over it: those of index `i` hold from `indices[i]` on.
+/// How a batch's attributes are distributed: those of index `i` apply from `indices[i]` on.
 fn check_indices(indices: In<usize>, attributes: usize, count: usize) -> Answer {
     let indices = indices.array(attributes)?;
     let rising = indices.windows(2).all(|pair| pair[0] < pair[1]);
@@ -42,7 +42,7 @@ pub fn cuMemcpyBatchAsync_v2(
     attribute_count: usize,
     stream: CUstream,
 ) -> Answer {
-    // SAFETY: null is one of the values that are allowed.
+    // SAFETY: null is an allowed value.
     let nowhere = unsafe { Out::new(std::ptr::null_mut()) };
     cuMemcpyBatchAsync(to, from, sizes, count, attributes, indices, attribute_count, nowhere, stream)
 }
@@ -58,7 +58,7 @@ pub fn cuMemcpyBatchAsync(
     failed: Out<usize>,
     stream: CUstream,
 ) -> Answer {
-    // What is wrong with the batch as a whole is told by an index that no copy has.
+    // An index beyond all copies reports an error of the batch as a whole.
     failed.set_if_given(usize::MAX);
     let target = stream_of_batches(stream)?;
     let (to, from, sizes) = (to.array(count)?, from.array(count)?, sizes.array(count)?);
@@ -85,8 +85,8 @@ pub fn cuMemcpyWithAttributesAsync(
     cuMemcpyAsync(to, from, size, stream)
 }
 
-/// A batch over managed ranges that moves nothing, for host and device share the bytes; it takes its turn in the stream.
-/// `check` sees to the arguments of its own.
+/// A batch over managed ranges that moves nothing, because host and device share the bytes; it only takes its turn in
+/// the stream. `check` checks the batch's other arguments.
 fn over_ranges(
     addresses: In<CUdeviceptr>,
     sizes: In<usize>,
@@ -128,6 +128,6 @@ pub fn cuMemDiscardBatchAsync(
     flags: u64,
     stream: CUstream,
 ) -> Answer {
-    // What is discarded may have any value, the old one too.
+    // Discarded bytes may have any value, including the old one.
     over_ranges(addresses, sizes, count, flags, stream, || Ok(()))
 }

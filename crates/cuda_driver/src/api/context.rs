@@ -17,7 +17,7 @@ use crate::objects::stream;
 const SCHEDULE_MASK: u32 = 7;
 const FLAGS_MASK: u32 = 0xff;
 
-/// Scheduling is one of four; everything else is a bit of the mask.
+/// Scheduling is one of four values; the other flags are bits of the mask.
 fn check_flags(flags: u32) -> Answer {
     if flags & !FLAGS_MASK == 0 && matches!(flags & SCHEDULE_MASK, 0 | 1 | 2 | 4) {
         Ok(())
@@ -89,7 +89,7 @@ pub fn cuCtxAttach(context: Out<CUcontext>, flags: u32) -> Answer {
 }
 
 pub fn cuCtxDetach(context: CUcontext) -> Answer {
-    // A context has one user; the program that attached to it detaches from its own.
+    // A context has one user; a program that attached to it detaches from its own.
     if current_even_if_broken()?.handle != context {
         return Err(CUresult::INVALID_CONTEXT);
     }
@@ -129,17 +129,13 @@ pub fn cuCtxGetCurrent(place: Out<CUcontext>) -> Answer {
     place.set(with_stack(|stack| stack.last().copied()).unwrap_or(NONE))
 }
 
-pub fn cuCtxGetDevice(place: Out<CUdevice>) -> Answer {
-    cuCtxGetDevice_v2(place, NONE)
-}
-
 pub fn cuCtxGetDevice_v2(place: Out<CUdevice>, context: CUcontext) -> Answer {
     place.required()?;
     initialised()?;
     place.set(given_or_current(context)?.device.number)
 }
 
-/// The context of a handle, where null means the current one.
+/// The context with this handle; null means the current one.
 fn given_or_current(context: CUcontext) -> Answer<Arc<Context>> {
     if context == NONE { current_even_if_broken() } else { CONTEXTS.get(context) }
 }
@@ -163,10 +159,6 @@ pub fn cuCtxGetId(context: CUcontext, id: Out<u64>) -> Answer {
 pub fn cuCtxGetApiVersion(context: CUcontext, version: Out<u32>) -> Answer {
     version.required()?;
     version.set(given_or_current(context)?.api_version)
-}
-
-pub fn cuCtxSynchronize() -> Answer {
-    cuCtxSynchronize_v2(NONE)
 }
 
 pub fn cuCtxSynchronize_v2(context: CUcontext) -> Answer {
@@ -211,7 +203,7 @@ pub fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: u32) -> Answer {
     Ok(())
 }
 
-/// The current context, and that which is to be its peer.
+/// The current context and its future peer.
 fn with_peer(peer: CUcontext) -> Answer<(Arc<Context>, Arc<Context>)> {
     Ok((current()?, CONTEXTS.get(peer)?))
 }

@@ -14,28 +14,36 @@ use crate::objects::device::memory;
 use crate::objects::stream::{default_target, refuse_if_capturing, target};
 use crate::objects::transfer::{Copy, Memory};
 
-fn unified(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Copy {
-    Copy::linear(Memory::unified(dst), Memory::unified(src), bytes)
+/// For each kind of copy: synchronous, and in a stream.
+macro_rules! copies {
+    ($(($($arg:ident: $type:ty),*) => $copy:expr; $at_once:ident, $in_stream:ident;)*) => {$(
+        pub fn $at_once($($arg: $type),*) -> Answer {
+            let target = default_target()?;
+            $copy.run_now(&target)
+        }
+
+        pub fn $in_stream($($arg: $type,)* stream: CUstream) -> Answer {
+            let target = target(stream)?;
+            $copy.issue(&target)
+        }
+    )*};
 }
 
-fn to_device(dst: CUdeviceptr, src: *const c_void, bytes: usize) -> Copy {
-    Copy::linear(Memory::Device(dst), Memory::host(src), bytes)
-}
-
-fn to_host(dst: *mut c_void, src: CUdeviceptr, bytes: usize) -> Copy {
-    Copy::linear(Memory::host(dst), Memory::Device(src), bytes)
+copies! {
+    (dst: CUdeviceptr, src: CUdeviceptr, bytes: usize)
+        => Copy::linear(Memory::unified(dst), Memory::unified(src), bytes); cuMemcpy, cuMemcpyAsync;
+    (dst: CUdeviceptr, src: *const c_void, bytes: usize)
+        => Copy::linear(Memory::Device(dst), Memory::host(src), bytes); cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2;
+    (dst: *mut c_void, src: CUdeviceptr, bytes: usize)
+        => Copy::linear(Memory::host(dst), Memory::Device(src), bytes); cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2;
+    (dst: CUdeviceptr, src: CUdeviceptr, bytes: usize)
+        => on_device(dst, src, bytes); cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2;
+    (copy: In<CUDA_MEMCPY2D>) => rectangle(&copy.get()?)?; cuMemcpy2D_v2, cuMemcpy2DAsync_v2;
+    (copy: In<CUDA_MEMCPY3D>) => cuboid(&copy.get()?)?; cuMemcpy3D_v2, cuMemcpy3DAsync_v2;
 }
 
 fn on_device(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Copy {
     Copy::linear(Memory::Device(dst), Memory::Device(src), bytes)
-}
-
-pub fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Answer {
-    unified(dst, src, bytes).run_now(&default_target()?)
-}
-
-pub fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize, stream: CUstream) -> Answer {
-    unified(dst, src, bytes).issue(&target(stream)?)
 }
 
 pub fn cuMemcpyPeer(
@@ -65,11 +73,11 @@ pub fn cuMemcpyPeerAsync(
     copy.issue(&target)
 }
 
-/// The contexts between which a copy goes. Memory that is the host's, or an array, is of no context that would matter.
+/// The contexts between which a copy goes. For host memory and arrays the context does not matter.
 struct Ends([Arc<Context>; 2]);
 
 impl Ends {
-    /// Fails for contexts that are none, and for addresses of other devices than theirs.
+    /// Fails for invalid contexts, and for addresses on devices other than theirs.
     fn new(copy: &Copy, dst: CUcontext, src: CUcontext) -> Answer<Self> {
         let ends = [CONTEXTS.get(dst)?, CONTEXTS.get(src)?];
         for (context, side) in ends.iter().zip([&copy.to, &copy.from]) {
@@ -84,7 +92,7 @@ impl Ends {
         Ok(Self(ends))
     }
 
-    /// The same of a box, whose contexts are named where a side is a device's memory or an array.
+    /// The same for a box. It names a side's context if that side is device memory or an array.
     fn of(copy: &Copy, given: &CUDA_MEMCPY3D_PEER) -> Answer<Self> {
         let named = |kind: u32, context: *mut c_void| -> Answer<CUcontext> {
             let of_context = matches!(kind.try_into()?, CUmemorytype::DEVICE | CUmemorytype::ARRAY);
@@ -95,7 +103,7 @@ impl Ends {
         Self::new(copy, dst, src)
     }
 
-    /// Waits for all that is under way in both, as a copy does that the host waits for.
+    /// Waits for all work in both, as a synchronous copy does.
     fn finish(&self) -> Answer {
         self.0.iter().try_for_each(|context| {
             refuse_if_capturing(context)?;
@@ -118,48 +126,4 @@ pub fn cuMemcpy3DPeerAsync(copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream) -> An
     let copy = cuboid(&given)?;
     Ends::of(&copy, &given)?;
     copy.issue(&target)
-}
-
-pub fn cuMemcpyHtoD_v2(dst: CUdeviceptr, src: *const c_void, bytes: usize) -> Answer {
-    to_device(dst, src, bytes).run_now(&default_target()?)
-}
-
-pub fn cuMemcpyDtoH_v2(dst: *mut c_void, src: CUdeviceptr, bytes: usize) -> Answer {
-    to_host(dst, src, bytes).run_now(&default_target()?)
-}
-
-pub fn cuMemcpyDtoD_v2(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Answer {
-    on_device(dst, src, bytes).run_now(&default_target()?)
-}
-
-pub fn cuMemcpyHtoDAsync_v2(dst: CUdeviceptr, src: *const c_void, bytes: usize, stream: CUstream) -> Answer {
-    to_device(dst, src, bytes).issue(&target(stream)?)
-}
-
-pub fn cuMemcpyDtoHAsync_v2(dst: *mut c_void, src: CUdeviceptr, bytes: usize, stream: CUstream) -> Answer {
-    to_host(dst, src, bytes).issue(&target(stream)?)
-}
-
-pub fn cuMemcpyDtoDAsync_v2(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize, stream: CUstream) -> Answer {
-    on_device(dst, src, bytes).issue(&target(stream)?)
-}
-
-pub fn cuMemcpy2D_v2(copy: In<CUDA_MEMCPY2D>) -> Answer {
-    let target = default_target()?;
-    rectangle(&copy.get()?)?.run_now(&target)
-}
-
-pub fn cuMemcpy2DAsync_v2(copy: In<CUDA_MEMCPY2D>, stream: CUstream) -> Answer {
-    let target = target(stream)?;
-    rectangle(&copy.get()?)?.issue(&target)
-}
-
-pub fn cuMemcpy3D_v2(copy: In<CUDA_MEMCPY3D>) -> Answer {
-    let target = default_target()?;
-    cuboid(&copy.get()?)?.run_now(&target)
-}
-
-pub fn cuMemcpy3DAsync_v2(copy: In<CUDA_MEMCPY3D>, stream: CUstream) -> Answer {
-    let target = target(stream)?;
-    cuboid(&copy.get()?)?.issue(&target)
 }

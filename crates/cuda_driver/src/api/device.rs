@@ -1,4 +1,4 @@
-//! The device: its number, its name, its attributes.
+//! The device: its number, name and attributes.
 
 use std::ffi::c_char;
 
@@ -51,7 +51,7 @@ pub fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: CUdevice) -> Answer {
 pub fn cuDeviceGetAttribute(value: Out<i32>, number: u32, dev: CUdevice) -> Answer {
     value.required()?;
     let device = device(dev)?;
-    // Those that came with CUDA 13 are of things that the virtual device has not.
+    // Those added in CUDA 13 concern features that the virtual device lacks.
     const NEWER: std::ops::RangeInclusive<u32> = 135..=161;
     value.set(match CUdevice_attribute::try_from(number) {
         Ok(CUdevice_attribute::PCI_BUS_ID) => device.bus as i32,
@@ -95,7 +95,7 @@ pub fn cuDeviceGetPCIBusId(place: Out<c_char>, len: i32, dev: CUdevice) -> Answe
     let device = device(dev)?;
     let size = usize::try_from(len).map_err(|_| CUresult::INVALID_VALUE)?;
     let id = bus_id(device);
-    // The short form of the domain, where the long one does not fit, as the driver does.
+    // The short form of the domain if the long one does not fit, like the driver.
     let id = if size > id.len() { id } else { id[4..].to_owned() };
     if size <= id.len() {
         return Err(CUresult::INVALID_VALUE);
@@ -108,7 +108,7 @@ pub fn cuDeviceGetByPCIBusId(place: Out<CUdevice>, id: Text) -> Answer {
     initialised()?;
     place.required()?;
     let wanted = id.get()?.to_ascii_uppercase();
-    // Domain and function may be left out.
+    // Domain and function are optional.
     let numbers = |text: &str| -> Option<Vec<u32>> {
         let mut parts: Vec<u32> = text
             .split_once('.')
@@ -141,17 +141,17 @@ pub fn cuDeviceGetP2PAttribute(
     value.required()?;
     let (source, destination) = (device(source)?, device(destination)?);
     if source.number == destination.number {
-        // A device is no peer of itself.
+        // A device is not its own peer.
         return Err(CUresult::INVALID_DEVICE);
     }
     let can = source.can_access(destination).into();
     value.set(match CUdevice_P2PAttribute::try_from(attribute)? {
-        // Of how fast the link is, nothing is known: all are alike.
+        // The speed of links is not modelled: all rank equal.
         CUdevice_P2PAttribute::PERFORMANCE_RANK => 0,
         CUdevice_P2PAttribute::ACCESS_SUPPORTED
         | CUdevice_P2PAttribute::NATIVE_ATOMIC_SUPPORTED
         | CUdevice_P2PAttribute::CUDA_ARRAY_ACCESS_SUPPORTED => can,
-        // Of atomics, some only: there is none that is missing.
+        // "Only some atomics": none, since all are there.
         CUdevice_P2PAttribute::ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => 0,
     })
 }
@@ -177,7 +177,7 @@ pub fn cuDeviceGetTexture1DLinearMaxWidth(
     width.set(1 << 27)
 }
 
-/// Tables that the CUDA runtime asks the driver for, first of all; what is in them is published nowhere.
+/// Tables that the CUDA runtime requests from the driver first; their content is not published.
 const RUNTIME_TABLES: [[u8; 16]; 2] = [
     [0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9],
     [0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9],

@@ -1,4 +1,4 @@
-//! Names and texts of result codes, and the driver's version: what needs no device.
+//! Names and texts of result codes, and the driver's version: calls that need no device.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::null;

@@ -27,10 +27,6 @@ pub fn cuEventDestroy_v2(event: CUevent) -> Answer {
     EVENTS.remove(event).map(|_| ())
 }
 
-pub fn cuEventRecord(event: CUevent, stream: CUstream) -> Answer {
-    cuEventRecordWithFlags(event, stream, 0)
-}
-
 pub fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: u32) -> Answer {
     const EXTERNAL: u32 = 1;
     if flags & !EXTERNAL != 0 {
@@ -81,7 +77,7 @@ pub fn cuEventSynchronize(event: CUevent) -> Answer {
     EVENTS.get(event)?.synchronize()
 }
 
-/// Wall time between two events: how long the virtual device took, which says nothing of a real one.
+/// Wall time between two events on the virtual device, which says nothing about a real one.
 pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) -> Answer {
     milliseconds.required()?;
     current_if_any()?;

@@ -13,7 +13,7 @@ fn fill_now(fill: Fill) -> Answer {
     if owner.is_some_and(|(_, origin)| origin.on_host()) { default_target()?.synchronize() } else { Ok(()) }
 }
 
-/// Fills in the order of a stream.
+/// Fills in stream order.
 fn fill(stream: CUstream, fill: Fill) -> Answer {
     let target = target(stream)?;
     fill.check()?;
@@ -32,7 +32,7 @@ fn rows<const N: usize>(
     Fill { address, pitch, value: bytes, element: N, width, height }
 }
 
-/// For each type of element: one row and several, now and in a stream.
+/// For each element type: one row and several, synchronous and in a stream.
 macro_rules! memsets {
     ($($type:ty: $now:ident, $in_stream:ident, $rows_now:ident, $rows_in_stream:ident;)*) => {$(
         pub fn $now(dst: CUdeviceptr, value: $type, count: usize) -> Answer {

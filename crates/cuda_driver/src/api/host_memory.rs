@@ -1,4 +1,4 @@
-//! Host memory that kernels can reach: pinned, registered, managed.
+//! Host memory accessible to kernels: pinned, registered, managed.
 
 use std::ffi::c_void;
 

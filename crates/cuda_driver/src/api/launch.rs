@@ -10,7 +10,7 @@ use crate::objects::stream::target;
 fn issue(request: &Request, stream: CUstream) -> Answer {
     let target = target(stream)?;
     let launch = request.prepare(&target.context)?;
-    // A function is of one context, and runs on streams of that one only.
+    // A function belongs to one context, and runs only on streams of that context.
     if launch.function.context() != target.context.handle {
         return Err(CUresult::INVALID_HANDLE);
     }

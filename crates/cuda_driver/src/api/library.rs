@@ -8,9 +8,23 @@ use crate::abi::{
 use crate::api::{function, module, pointer};
 use crate::objects::device::{device, initialised};
 use crate::objects::explain::no_kernel;
+use crate::objects::image::Image;
 use crate::objects::jit::Jit;
 use crate::objects::library::{self, KERNELS, LIBRARIES, function_here, module_here, program_here};
 use crate::objects::module::{image_at, image_in, lasting_name};
+
+fn load(
+    library: Out<CUlibrary>,
+    (count, options, values): (u32, In<u32>, In<*mut c_void>),
+    image: impl FnOnce(&Jit) -> Answer<Image>,
+) -> Answer {
+    initialised()?;
+    library.required()?;
+    let jit = Jit::new(count, options, values)?;
+    let added = image(&jit).and_then(|image| library::add(image, &jit));
+    jit.finish();
+    library.set(added?)
+}
 
 pub fn cuLibraryLoadData(
     library: Out<CUlibrary>,
@@ -22,12 +36,7 @@ pub fn cuLibraryLoadData(
     _values: In<*mut c_void>,
     _count: u32,
 ) -> Answer {
-    initialised()?;
-    library.required()?;
-    let jit = Jit::new(jit_count, jit_options, jit_values)?;
-    let added = image_at(code, &jit).and_then(|image| library::add(image, &jit));
-    jit.finish();
-    library.set(added?)
+    load(library, (jit_count, jit_options, jit_values), |jit| image_at(code, jit))
 }
 
 pub fn cuLibraryLoadFromFile(
@@ -40,13 +49,7 @@ pub fn cuLibraryLoadFromFile(
     _values: In<*mut c_void>,
     _count: u32,
 ) -> Answer {
-    initialised()?;
-    library.required()?;
-    let jit = Jit::new(jit_count, jit_options, jit_values)?;
-    let path = path.get()?;
-    let added = image_in(&path, &jit).and_then(|image| library::add(image, &jit));
-    jit.finish();
-    library.set(added?)
+    load(library, (jit_count, jit_options, jit_values), |jit| image_in(&path.get()?, jit))
 }
 
 pub fn cuLibraryUnload(library: CUlibrary) -> Answer {
@@ -148,7 +151,7 @@ pub fn cuLibraryGetManaged(
     Ok(())
 }
 
-/// Functions that host and device share come from the linker of system-wide code, which PTX has not passed.
+/// Functions shared by host and device need a system-wide linker, which PTX has not been through.
 pub fn cuLibraryGetUnifiedFunction(_place: Out<*mut c_void>, library: CUlibrary, symbol: Text) -> Answer {
     LIBRARIES.get(library)?;
     symbol.get()?;

@@ -34,7 +34,7 @@ pub fn cuCtxSetCacheConfig(config: u32) -> Answer {
 pub fn cuCtxGetSharedMemConfig(config: Out<u32>) -> Answer {
     config.required()?;
     current()?;
-    // Since Maxwell banks are four bytes wide whatever is asked for.
+    // Since Maxwell banks are four bytes wide, whatever is requested.
     config.set(CUsharedconfig::FOUR_BYTE_BANK_SIZE as u32)
 }
 

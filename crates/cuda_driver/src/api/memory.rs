@@ -44,10 +44,10 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     if matches!(origin, Origin::PinnedHost { .. } | Origin::Registered) {
         return Err(CUresult::INVALID_VALUE);
     }
-    // Work that uses it ends first, as with the real driver.
+    // Work that uses it finishes first, as with the real driver.
     owner.queue.drain()?;
     match origin {
-        // It stays where it is for the graph's next launch.
+        // It stays in place for the graph's next launch.
         Origin::Graph => {}
         Origin::Managed => release(address),
         _ => pool::free(address)?,

@@ -1,5 +1,5 @@
-//! What the driver's entry points do on the virtual device: functions named as they, over [`crate::objects`]. See
-//! [`crate::entry`] for how a call gets here. One file a subject.
+//! The driver's entry points on the virtual device: functions of the same name, on top of [`crate::objects`]. See
+//! [`crate::entry`] for how a call gets here. One file per subject.
 #![allow(non_snake_case)]
 
 pub mod batch;

@@ -1,19 +1,10 @@
-//! How many blocks of a kernel a multiprocessor holds, and what follows from it.
+//! How many blocks of a kernel fit on a multiprocessor, and what follows from it.
 
 use crate::abi::{Answer, CUfunction, CUlaunchConfig, CUoccupancyB2DSize, CUresult, In, Out};
 use crate::objects::context::current;
 use crate::objects::launch::attributes;
 use crate::objects::library::function_named;
 use crate::objects::occupancy::{blocks_as_wished, blocks_per_sm};
-
-pub fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    blocks: Out<i32>,
-    function: CUfunction,
-    block_size: i32,
-    dynamic_shared: usize,
-) -> Answer {
-    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_size, dynamic_shared, 0)
-}
 
 pub fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     blocks: Out<i32>,
@@ -33,17 +24,6 @@ pub fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     let fits = threads <= function.max_threads();
     let dynamic_shared = u32::try_from(dynamic_shared).unwrap_or(u32::MAX);
     blocks.set(if fits { blocks_as_wished(&function, threads, dynamic_shared, of_context) as i32 } else { 0 })
-}
-
-pub fn cuOccupancyMaxPotentialBlockSize(
-    grid: Out<i32>,
-    block: Out<i32>,
-    function: CUfunction,
-    shared_of: CUoccupancyB2DSize,
-    dynamic_shared: usize,
-    limit: i32,
-) -> Answer {
-    cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_of, dynamic_shared, limit, 0)
 }
 
 pub fn cuOccupancyMaxPotentialBlockSizeWithFlags(
@@ -99,7 +79,7 @@ pub fn cuOccupancyAvailableDynamicSMemPerBlock(
     if !fits(0) {
         return Err(CUresult::INVALID_VALUE);
     }
-    // The most that fits: occupancy only falls with it.
+    // Searches for the most that fits: occupancy only falls as it grows.
     let (mut fit, mut too_much) = (0, function.chip().sm.shared_per_block_optin + 1);
     while too_much - fit > 1 {
         let middle = fit + (too_much - fit) / 2;
@@ -108,7 +88,7 @@ pub fn cuOccupancyAvailableDynamicSMemPerBlock(
     bytes.set(fit as usize)
 }
 
-/// Multiprocessors of one group, within which a cluster must lie.
+/// Multiprocessors per group; a cluster runs within one.
 const GROUP: u32 = 16;
 
 pub fn cuOccupancyMaxPotentialClusterSize(
@@ -144,7 +124,7 @@ pub fn cuOccupancyMaxActiveClusters(
     }
     let threads = config.blockDim.iter().product();
     let held = blocks_per_sm(&function, threads, config.sharedMemBytes);
-    // A cluster lies within one group of multiprocessors.
+    // A cluster runs within one group of multiprocessors.
     let groups = function.chip().sms / GROUP;
     let rest = function.chip().sms % GROUP;
     clusters.set((groups * (GROUP * held / blocks) + rest * held / blocks) as i32)

@@ -22,16 +22,16 @@ struct Known {
     size: u64,
     owner: Option<Arc<Context>>,
     origin: Origin,
-    /// The device whose memory it is, or whose context has pinned it.
+    /// The device that owns the memory, or whose context pinned it.
     device: CUdevice,
-    /// Whether kernels of the current context's device, or of its own, read it and write it.
+    /// Whether kernels of the current context's device, or of the memory's own, can read and write it.
     access: (bool, bool),
 }
 
 fn known(address: CUdeviceptr) -> Option<Known> {
     let allocation = memory().find(address)?;
     let start = allocation.address();
-    // A module's variables belong to no list.
+    // A module's variables are in no list.
     let variable = match allocation.kind() {
         AllocationKind::Managed => Origin::Managed,
         _ => Origin::Device,
@@ -44,7 +44,7 @@ fn known(address: CUdeviceptr) -> Option<Known> {
     Some(Known { start, size: allocation.size(), owner, origin, device, access })
 }
 
-/// Stores one attribute. `Ok(false)` when an address has no such attribute.
+/// Stores one attribute. `Ok(false)` if an address has no such attribute.
 fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answer<bool> {
     if place.is_null() {
         return Err(CUresult::INVALID_VALUE);
@@ -70,7 +70,7 @@ fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answe
         Attribute::HOST_POINTER if on_host || known.origin == Origin::Managed => wide(address)?,
         Attribute::HOST_POINTER => return Ok(false),
         Attribute::SYNC_MEMOPS => word(0)?,
-        // Each allocation has an address of its own for the life of the process, which numbers it as well.
+        // Each allocation has an address of its own for the life of the process, which also serves as its number.
         Attribute::BUFFER_ID | Attribute::MEMORY_BLOCK_ID => wide(known.start)?,
         Attribute::IS_MANAGED => word((known.origin == Origin::Managed).into())?,
         Attribute::DEVICE_ORDINAL => word(known.device as u32)?,
@@ -95,7 +95,7 @@ pub fn cuPointerGetAttribute(place: *mut c_void, number: u32, address: CUdevicep
     if tell(place, number.try_into()?, address)? { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// As one attribute after the other, but an address that the device does not know is no error: it has zeros.
+/// Like one attribute after the other, but an address unknown to the device is not an error: its attributes are zero.
 pub fn cuPointerGetAttributes(
     count: u32,
     numbers: In<u32>,
@@ -139,14 +139,14 @@ pub fn cuPointerSetAttribute(value: *const c_void, number: u32, address: CUdevic
     }
 }
 
-/// Fails unless the range lies in managed memory.
+/// Fails unless the range is in managed memory.
 pub fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
     let known = known(address).ok_or(CUresult::INVALID_VALUE)?;
     let inside = bytes as u64 <= known.start + known.size - address;
     if known.origin == Origin::Managed && inside && bytes > 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// The host, as a device's number.
+/// The host, as a device number.
 const CPU: CUdevice = -1;
 
 fn place(dev: CUdevice) -> Answer {
@@ -164,7 +164,7 @@ pub fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, location:
     cuMemAdvise(address, bytes, advice, device_of(location))
 }
 
-/// Fails for a place where memory cannot lie.
+/// Fails for a location that cannot hold memory.
 pub fn location(location: CUmemLocation) -> Answer {
     place(device_of(location))
 }
@@ -210,7 +210,7 @@ pub fn cuMemRangeGetAttribute(
     }
     // SAFETY: the caller vouches for a place of `size` bytes.
     let words = unsafe { Out::<i32>::new(place.cast()) };
-    // Nothing is kept of advice and prefetches.
+    // Advice and prefetches are not recorded.
     let value = match attribute {
         RangeAttribute::PREFERRED_LOCATION
         | RangeAttribute::ACCESSED_BY

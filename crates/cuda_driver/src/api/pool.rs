@@ -133,7 +133,7 @@ pub fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Answer {
     POOLS.get(pool).map(|_| ())
 }
 
-/// An attribute as a setting: its place, and whether it is 32 bits wide.
+/// An attribute that is a setting: its index, and whether it is 32 bits wide.
 fn setting(attribute: Attribute) -> Option<(usize, bool)> {
     match attribute {
         Attribute::REUSE_FOLLOW_EVENT_DEPENDENCIES => Some((0, true)),
@@ -152,7 +152,7 @@ pub fn cuMemPoolSetAttribute(pool: CUmemoryPool, number: u32, value: *mut c_void
     match (setting(attribute), attribute) {
         (Some((place, true)), _) => pool.settings[place].store(narrow.get()?.into(), Ordering::Relaxed),
         (Some((place, false)), _) => pool.settings[place].store(wide.get()?, Ordering::Relaxed),
-        // High-water marks can be reset, to zero only.
+        // High-water marks can be reset, but only to zero.
         (None, Attribute::RESERVED_MEM_HIGH | Attribute::USED_MEM_HIGH) if wide.get()? == 0 => {
             pool.used_most.store(pool.used.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -182,7 +182,7 @@ pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, cou
     for access in accesses.array(count)? {
         let device = accessor(access.location, pool.device)?;
         let flags = CUmemAccess_flags::try_from(access.flags)?;
-        // Its own device's access cannot be taken away. The answers are an H100's (driver 580.159.04).
+        // Access cannot be taken from the pool's own device. The answers are an H100's (driver 580.159.04).
         if device.number == pool.device.number {
             match flags {
                 CUmemAccess_flags::PROT_READWRITE => {}

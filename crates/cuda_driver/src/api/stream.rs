@@ -1,4 +1,4 @@
-//! Streams: making them, waiting for them, calling the host in their turn.
+//! Streams: creating them, waiting for them, and calling the host in stream order.
 
 use std::ffi::c_void;
 
@@ -9,10 +9,6 @@ use crate::objects::limits::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::stream::{self, NON_BLOCKING, Stream, target};
 use crate::objects::transfer::allocation;
 use crate::objects::work::Nothing;
-
-pub fn cuStreamCreate(stream: Out<CUstream>, flags: u32) -> Answer {
-    cuStreamCreateWithPriority(stream, flags, LEAST_PRIORITY)
-}
 
 pub fn cuStreamCreateWithPriority(place: Out<CUstream>, flags: u32, priority: i32) -> Answer {
     place.required()?;
@@ -59,7 +55,7 @@ pub fn cuStreamGetPriority(stream: CUstream, priority: Out<i32>) -> Answer {
 
 pub fn cuStreamGetId(stream: CUstream, id: Out<u64>) -> Answer {
     id.required()?;
-    // The legacy default stream has the number that programs name it by.
+    // The legacy default stream's id is the number by which programs name it.
     const LEGACY: u64 = 1;
     let target = target(stream)?;
     id.set(target.stream.map_or(LEGACY, |stream| stream.handle as u64))
@@ -81,7 +77,7 @@ pub fn cuLaunchHostFunc_v2(
     user_data: *mut c_void,
     sync_mode: u32,
 ) -> Answer {
-    // Whether the stream's thread spins or sleeps before the call decides nothing here.
+    // It makes no difference here whether the stream's thread spins or sleeps before the call.
     const MODES: u32 = 2;
     if sync_mode >= MODES {
         return Err(CUresult::INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! Attributes of streams: cache windows, priorities, how the host waits. They steer what has no meaning here, and are kept.
+//! Attributes of streams: cache windows, priorities, how the host waits. They have no effect here, and are only stored.
 
 use std::ffi::c_void;
 
@@ -6,7 +6,7 @@ use crate::abi::{Answer, CUlaunchAttributeID as Attribute, CUresult, CUstream, I
 use crate::objects::kept_attributes::Value;
 use crate::objects::stream::{Target, target};
 
-/// What a stream has that nothing was set for.
+/// A stream's attributes if none were set.
 fn default_of(target: &Target, attribute: Attribute) -> Answer<Value> {
     const AUTO: u64 = 1;
     const LOCAL_ZERO_REMOTE_ONE: u64 = 0x0100;

@@ -1,6 +1,6 @@
-//! Tensor maps: descriptions of tensors that a kernel copies boxes of.
+//! Tensor maps: descriptors of tensors from which kernels copy boxes.
 //!
-//! The 128 bytes are laid out by [`virtual_gpu::tensor_map`], which also reads them; only the device looks inside.
+//! [`virtual_gpu::tensor_map`] defines the 128 bytes and also reads them; only the device looks inside.
 
 use std::ffi::c_void;
 
@@ -9,7 +9,7 @@ use virtual_gpu::tensor_map::{DataType, Im2col, Swizzle, TensorMap};
 use crate::abi::{Answer, CUresult, CUtensorMap, In, Out};
 use crate::objects::context::device_here;
 
-/// Stores a map that obeys the rules.
+/// Stores a map if it obeys the rules.
 fn store(place: Out<CUtensorMap>, map: &TensorMap) -> Answer {
     map.validate().map_err(|broken| refuse(&broken))?;
     let bytes = map.to_bytes();
@@ -17,13 +17,13 @@ fn store(place: Out<CUtensorMap>, map: &TensorMap) -> Answer {
     place.set(CUtensorMap { opaque: std::array::from_fn(word) })
 }
 
-/// The driver answers only "invalid value"; here the user is told which rule was broken.
+/// The driver returns only "invalid value"; here the user is told which rule was broken.
 fn refuse(why: &dyn std::fmt::Display) -> CUresult {
     eprintln!("warpsmith: tensor map: {why}");
     CUresult::INVALID_VALUE
 }
 
-/// What both forms of a map are made from.
+/// What both forms of a map have in common.
 struct Described {
     data_type: u32,
     rank: u32,
@@ -31,28 +31,26 @@ struct Described {
     dims: In<u64>,
     strides: In<u64>,
     element_strides: In<u32>,
-    interleave: u32,
-    swizzle: u32,
-    l2_promotion: u32,
-    fill: u32,
+    /// Interleave, swizzle, L2 promotion and fill.
+    modes: [u32; 4],
 }
 
 impl Described {
-    /// The map but for its box, of `fewest` to five dimensions.
+    /// The map without its box, of `fewest` to five dimensions.
     fn map(self, fewest: u32) -> Answer<TensorMap> {
         if device_here().chip().capability().major < 9 {
             return Err(CUresult::NOT_SUPPORTED);
         }
-        if !(fewest..=5).contains(&self.rank) || self.l2_promotion > 3 || self.fill > 1 || self.interleave > 2
-        {
+        let [interleave, swizzle, l2_promotion, fill] = self.modes;
+        if !(fewest..=5).contains(&self.rank) || l2_promotion > 3 || fill > 1 || interleave > 2 {
             return Err(CUresult::INVALID_VALUE);
         }
         let (Some(data_type), Some(swizzle)) =
-            (DataType::from_number(self.data_type), Swizzle::from_number(self.swizzle))
+            (DataType::from_number(self.data_type), Swizzle::from_number(swizzle))
         else {
             return Err(refuse(&"this element type or swizzle is not supported by the virtual GPU"));
         };
-        if self.interleave != 0 {
+        if interleave != 0 {
             return Err(refuse(&"interleaved layouts are not supported by the virtual GPU"));
         }
         let rank = self.rank as usize;
@@ -65,7 +63,7 @@ impl Described {
             box_dims: [1; 5],
             element_strides: [1; 5],
             swizzle,
-            nan_fill: self.fill != 0,
+            nan_fill: fill != 0,
             im2col: None,
         };
         map.dims[..rank].copy_from_slice(&self.dims.array(rank)?);
@@ -90,18 +88,8 @@ pub fn cuTensorMapEncodeTiled(
     fill: u32,
 ) -> Answer {
     place.required()?;
-    let described = Described {
-        data_type,
-        rank,
-        address,
-        dims,
-        strides,
-        element_strides,
-        interleave,
-        swizzle,
-        l2_promotion,
-        fill,
-    };
+    let modes = [interleave, swizzle, l2_promotion, fill];
+    let described = Described { data_type, rank, address, dims, strides, element_strides, modes };
     let mut map = described.map(1)?;
     map.box_dims[..rank as usize].copy_from_slice(&box_dims.array(rank as usize)?);
     store(place, &map)
@@ -125,18 +113,8 @@ pub fn cuTensorMapEncodeIm2col(
     fill: u32,
 ) -> Answer {
     place.required()?;
-    let described = Described {
-        data_type,
-        rank,
-        address,
-        dims,
-        strides,
-        element_strides,
-        interleave,
-        swizzle,
-        l2_promotion,
-        fill,
-    };
+    let modes = [interleave, swizzle, l2_promotion, fill];
+    let described = Described { data_type, rank, address, dims, strides, element_strides, modes };
     let map = described.map(3)?;
     let rank_count = rank as usize;
     let corner = |corners: In<i32>| -> Answer<[i16; 3]> {

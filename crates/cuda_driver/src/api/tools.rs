@@ -1,4 +1,4 @@
-//! Marks for tools that are not there: a program may set them on any device.
+//! Markers for tools that are not there: a program may set them on any device.
 
 use crate::abi::{Answer, CUdevice, CUresult, Text};
 use crate::objects::context::current;
@@ -13,7 +13,7 @@ pub fn cuProfilerStop() -> Answer {
 }
 
 pub fn cuProfilerInitialize(_config: Text, _output: Text, _mode: u32) -> Answer {
-    // Since CUDA 11 the driver itself has no such profiler any more.
+    // Since CUDA 11 the driver itself no longer has such a profiler.
     Err(CUresult::PROFILER_DISABLED)
 }
 

@@ -21,7 +21,7 @@ entry_points! {
     cuCtxGetApiVersion @ 3020 => context (ctx: CUcontext, version: Out<u32>);
     cuCtxGetCacheConfig @ 3020 => limits (pconfig: Out<u32>);
     cuCtxGetCurrent @ 4000 => context (pctx: Out<CUcontext>);
-    cuCtxGetDevice @ 2000 => context (device: Out<CUdevice>);
+    cuCtxGetDevice @ 2000 => context (device: Out<CUdevice>) as cuCtxGetDevice_v2 (0);
     cuCtxGetDevice_v2 @ 13000 => context (device: Out<CUdevice>, ctx: CUcontext);
     cuCtxGetExecAffinity @ 11040 => nobody (p_exec_affinity: *mut c_void, kind: u32);
     cuCtxGetFlags @ 7000 => context (flags: Out<u32>);
@@ -37,7 +37,7 @@ entry_points! {
     cuCtxSetFlags @ 12010 => context (flags: u32);
     cuCtxSetLimit @ 3010 => limits (limit: u32, value: usize);
     cuCtxSetSharedMemConfig @ 4020 => limits (config: u32);
-    cuCtxSynchronize @ 2000 => context ();
+    cuCtxSynchronize @ 2000 => context () as cuCtxSynchronize_v2 (0);
     cuCtxSynchronize_v2 @ 13000 => context (ctx: CUcontext);
     cuDeviceCanAccessPeer @ 4000 => device (can_access_peer: Out<i32>, dev: CUdevice, peer_dev: CUdevice);
     cuDeviceComputeCapability @ 2000 => device (major: Out<i32>, minor: Out<i32>, dev: CUdevice);

@@ -24,7 +24,7 @@ pub fn cuGetProcAddress_v2(
             found.set_if_given(Found::SUCCESS as u32);
             Ok(())
         }
-        // With the query result asked for, a missing symbol is an answer, not an error.
+        // If the query result is requested, a missing symbol is a valid answer, not an error.
         Err(NotFound::As(reason)) => {
             found.set_if_given(reason as u32);
             if found.is_null() { Err(CUresult::NOT_FOUND) } else { Ok(()) }
@@ -41,7 +41,7 @@ enum NotFound {
     Argument,
 }
 
-/// The newest variant of an entry point that the program's version of the interface knows.
+/// The newest variant of an entry point in the program's version of the interface.
 fn find(symbol: Text, place: Out<*mut c_void>, version: i32, flags: u64) -> Result<(), NotFound> {
     let name = symbol.get().map_err(|_| NotFound::Argument)?;
     if place.is_null() || flags & !(LEGACY_STREAM | PER_THREAD_DEFAULT_STREAM) != 0 {
@@ -71,7 +71,7 @@ fn find(symbol: Text, place: Out<*mut c_void>, version: i32, flags: u64) -> Resu
     }
 }
 
-/// The name without the suffixes that tell a symbol's version and its null stream.
+/// The name without the suffixes for a symbol's version and its null stream.
 fn base_name(symbol: &str) -> &str {
     let name = symbol.strip_suffix("_ptsz").or_else(|| symbol.strip_suffix("_ptds")).unwrap_or(symbol);
     match name.rsplit_once("_v") {

@@ -1,4 +1,5 @@
-//! The driver's entry points: one list with name, version, signature and who serves it on the virtual device.
+//! The driver's entry points: one list with name, version, signature and the file that implements it on the virtual
+//! device.
 //!
 //! A line of the list reads
 //!
@@ -6,17 +7,18 @@
 //! cuMemAlloc_v2 @ 3020 => memory (dptr: Out<CUdeviceptr>, bytesize: usize);
 //! ```
 //!
-//! "`cuMemAlloc_v2`, `cuMemAlloc` to programs written for CUDA 3.2 and later, is served by
-//! `crate::api::memory::cuMemAlloc_v2`". What `nobody` serves the virtual device does not support. Further words:
+//! It says that `crate::api::memory::cuMemAlloc_v2` implements `cuMemAlloc_v2`, which is `cuMemAlloc` for programs
+//! written for CUDA 3.2 and later. The virtual device does not support entries with the file `nobody`. Further words:
 //!
 //! - `graph`, `array`, `texture`, `link`, `virtual_memory`, `multicast` are files of `crate::foreign`, which a build may
 //!   leave out.
 //! - `/ cuStreamQuery_ptsz @ 7000`: a second symbol whose null stream is the calling thread's own.
-//! - `as cuCtxDestroy_v2` at the end: another symbol's function serves this one.
-//! - `retired (…) as cuLaunchKernel`: CUDA itself has given it up, and this is its successor. The virtual device does not
-//!   support it, and says what to call instead.
+//! - `as cuCtxDestroy_v2` at the end: another symbol's function serves this one; `as cuCtxSynchronize_v2 (0)`: with one
+//!   more argument.
+//! - `retired (…) as cuLaunchKernel`: CUDA itself has dropped it in favour of this successor. The virtual device does
+//!   not support it, and names the successor.
 //!
-//! From each line come the exported symbol, its forwarding to the real driver, and its row in [`all`].
+//! Each line generates the exported symbol, its forwarding to the real driver, and its row in [`all`].
 //!
 //! The list ends with CUDA 13.5, the version that the virtual device reports, and has every function of its `cuda.h`
 //! (`cargo test -p cuda_driver --test header`).
@@ -45,13 +47,13 @@ use crate::real::RealDriver;
 pub struct EntryPoint {
     /// The symbol.
     pub name: &'static str,
-    /// The CUDA version that brought it, as 1000 times major plus 10 times minor; 0 where that is not published.
+    /// The CUDA version that introduced it, as 1000 times major plus 10 times minor; 0 if that is not published.
     pub since: i32,
     /// Its code.
     pub address: Address,
     /// Whether its null stream is the calling thread's own.
     pub per_thread: bool,
-    /// Whether the virtual device serves it.
+    /// Whether the virtual device supports it.
     pub served: bool,
 }
 
@@ -77,7 +79,7 @@ pub fn all() -> impl Iterator<Item = &'static EntryPoint> {
     .flatten()
 }
 
-/// A symbol of the real driver, looked up at its first call.
+/// A symbol of the real driver, looked up on its first call.
 pub(crate) struct Symbol {
     name: &'static str,
     address: AtomicPtr<c_void>,
@@ -108,16 +110,16 @@ impl Symbol {
     }
 }
 
-/// Makes exported functions and their table from lines as the [module](self) describes.
+/// Generates exported functions and their table from lines as described in the [module](self).
 macro_rules! entry_points {
     ($(
         $name:ident @ $since:literal $(/ $variant:ident @ $variant_since:literal)?
-            => $room:ident $args:tt $(as $other:ident)?;
+            => $file:ident $args:tt $(as $other:ident $(($more:expr))?)?;
     )*) => {
         pub(super) static ENTRIES: &[$crate::entry::EntryPoint] = &[
             $(
-                $crate::entry::entry_points!(@row $name, $since, false, $room),
-                $($crate::entry::entry_points!(@row $variant, $variant_since, true, $room),)?
+                $crate::entry::entry_points!(@row $name, $since, false, $file),
+                $($crate::entry::entry_points!(@row $variant, $variant_since, true, $file),)?
             )*
         ];
         #[cfg(all(test, feature = "foreign"))]
@@ -128,40 +130,40 @@ macro_rules! entry_points {
             },)*
         ];
         $($crate::entry::entry_points! {
-            @export [$name, false $(; $variant, true)?], $args, $room, [$($other)? $name]
+            @export [$name, false $(; $variant, true)?], $args, $file, [$($other)? $name], [$($($more)?)?]
         })*
     };
 
-    (@row $symbol:ident, $since:literal, $per_thread:literal, $room:ident) => {
+    (@row $symbol:ident, $since:literal, $per_thread:literal, $file:ident) => {
         $crate::entry::EntryPoint {
             name: stringify!($symbol),
             since: $since,
             address: $crate::entry::Address($symbol as *const std::ffi::c_void),
             per_thread: $per_thread,
-            served: $crate::entry::entry_points!(@served $room),
+            served: $crate::entry::entry_points!(@served $file),
         }
     };
     (@probe $drawn:ident, $name:ident, ($($arg:ident: $type:ty),* $(,)?)) => {{
         let _ = &$drawn;
-        // SAFETY: the arguments are null, or places that are large enough for what their companions ask for.
+        // SAFETY: the arguments are null, or pointers to memory that is large enough for the other arguments.
         unsafe { $name($(<$type as $crate::entry::sweep::Argument>::draw($drawn)),*) }
     }};
     (@served nobody) => { false };
     (@served retired) => { false };
-    (@served $room:ident) => { true };
+    (@served $file:ident) => { true };
 
-    (@export [$symbol:ident, $per_thread:literal; $($variant:tt)*], $args:tt, $room:ident, $names:tt) => {
-        $crate::entry::entry_points!(@export [$symbol, $per_thread], $args, $room, $names);
-        $crate::entry::entry_points!(@export [$($variant)*], $args, $room, $names);
+    (@export [$symbol:ident, $per_thread:literal; $($variant:tt)*], $args:tt, $file:ident, $names:tt, $more:tt) => {
+        $crate::entry::entry_points!(@export [$symbol, $per_thread], $args, $file, $names, $more);
+        $crate::entry::entry_points!(@export [$($variant)*], $args, $file, $names, $more);
     };
     (@export
-        [$symbol:ident, $per_thread:literal], ($($arg:ident: $type:ty),* $(,)?), $room:ident,
-        [$name:ident $($rest:ident)?]
+        [$symbol:ident, $per_thread:literal], ($($arg:ident: $type:ty),* $(,)?), $file:ident,
+        [$name:ident $($rest:ident)?], [$($more:expr)?]
     ) => {
         #[doc = concat!("`", stringify!($symbol), "` of the CUDA driver API.")]
         ///
         /// # Safety
-        /// As the driver API's manual asks: pointers are null or valid for what the call does with them.
+        /// As the driver API's manual requires: pointers are null or valid for what the call does with them.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $symbol($($arg: $type),*) -> $crate::abi::CUresult {
             static REAL: $crate::entry::Symbol = $crate::entry::Symbol::new(concat!(stringify!($symbol), "\0"));
@@ -179,14 +181,16 @@ macro_rules! entry_points {
                     Err(code) => code,
                 },
                 Ok($crate::choice::Taken::Virtual(_)) => {
-                    $crate::entry::entry_points!(@serve $symbol, $per_thread, $name, ($($arg),*), $room)
+                    $crate::entry::entry_points!(
+                        @serve $symbol, $per_thread, $name, ($($arg,)* $($more)?), $file
+                    )
                 }
-                Err(code) => $crate::entry::entry_points!(@failed code, $symbol, $name, ($($arg),*), $room),
+                Err(code) => $crate::entry::entry_points!(@failed code, $symbol, $name, ($($arg),*), $file),
             }
         }
     };
 
-    // Without any device the names of errors can still be told.
+    // The names of errors are available even without any device.
     (@failed $code:ident, $symbol:ident, $name:ident, $args:tt, errors) => {{
         let _ = $code;
         $crate::entry::entry_points!(@serve $symbol, false, $name, $args, errors)
@@ -195,23 +199,23 @@ macro_rules! entry_points {
         let _ = $code;
         $crate::entry::entry_points!(@serve $symbol, false, $name, $args, lookup)
     }};
-    (@failed $code:ident, $symbol:ident, $name:ident, ($($arg:ident),*), $room:ident) => {{
+    (@failed $code:ident, $symbol:ident, $name:ident, ($($arg:ident),*), $file:ident) => {{
         let _ = ($($arg,)*);
         $code
     }};
 
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), nobody) => {{
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), nobody) => {{
         let _ = ($($arg,)*);
         $crate::abi::CUresult::from($crate::objects::call::unsupported(stringify!($symbol)))
     }};
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), retired) => {{
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), retired) => {{
         let _ = ($($arg,)*);
         $crate::abi::CUresult::from($crate::objects::call::retired(stringify!($symbol), stringify!($name)))
     }};
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), errors) => {
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), errors) => {
         $crate::objects::call::serve_anywhere(stringify!($symbol), || $crate::api::errors::$name($($arg),*))
     };
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), lookup) => {
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), lookup) => {
         $crate::objects::call::serve_anywhere(stringify!($symbol), || $crate::entry::lookup::$name($($arg),*))
     };
     (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, graph) => {
@@ -232,14 +236,14 @@ macro_rules! entry_points {
     (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, multicast) => {
         $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, multicast)
     };
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, $room:ident) => {
-        $crate::entry::entry_points!(@call $symbol, $per_thread, [$crate::api::$room::$name], $args)
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, $file:ident) => {
+        $crate::entry::entry_points!(@call $symbol, $per_thread, [$crate::api::$file::$name], $args)
     };
 
-    (@foreign $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),*), $room:ident) => {{
+    (@foreign $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), $file:ident) => {{
         #[cfg(feature = "foreign")]
         let answer = $crate::entry::entry_points!(
-            @call $symbol, $per_thread, [$crate::foreign::$room::$name], ($($arg),*)
+            @call $symbol, $per_thread, [$crate::foreign::$file::$name], ($($arg),*)
         );
         #[cfg(not(feature = "foreign"))]
         let answer = {
@@ -248,7 +252,7 @@ macro_rules! entry_points {
         };
         answer
     }};
-    (@call $symbol:ident, $per_thread:literal, [$($path:tt)*], ($($arg:ident),*)) => {
+    (@call $symbol:ident, $per_thread:literal, [$($path:tt)*], ($($arg:expr),* $(,)?)) => {
         $crate::objects::call::serve(stringify!($symbol), $per_thread, || $($path)*($($arg),*))
     };
 }

@@ -84,13 +84,14 @@ entry_points! {
     cuOccupancyAvailableDynamicSMemPerBlock @ 10020 => occupancy (dynamic_smem_size: Out<usize>, func: CUfunction,
         num_blocks: i32, block_size: i32);
     cuOccupancyMaxActiveBlocksPerMultiprocessor @ 6050 => occupancy (num_blocks: Out<i32>, func: CUfunction,
-        block_size: i32, dynamic_smem_size: usize);
+        block_size: i32, dynamic_smem_size: usize) as cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (0);
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags @ 7000 => occupancy (num_blocks: Out<i32>, func: CUfunction,
         block_size: i32, dynamic_smem_size: usize, flags: u32);
     cuOccupancyMaxActiveClusters @ 11070 => occupancy (num_clusters: Out<i32>, func: CUfunction,
         config: In<CUlaunchConfig>);
     cuOccupancyMaxPotentialBlockSize @ 6050 => occupancy (min_grid_size: Out<i32>, block_size: Out<i32>, func: CUfunction,
-        block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: i32);
+        block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: i32)
+        as cuOccupancyMaxPotentialBlockSizeWithFlags (0);
     cuOccupancyMaxPotentialBlockSizeWithFlags @ 7000 => occupancy (min_grid_size: Out<i32>, block_size: Out<i32>,
         func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize,
         block_size_limit: i32, flags: u32);

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::abi::{CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream, CUstreamCallback, Handle, Out};
 use crate::entry::entry_points;
+use crate::objects::limits::LEAST_PRIORITY;
 
 entry_points! {
     cuCtxRecordEvent @ 12050 => nobody (ctx: CUcontext, event: CUevent);
@@ -13,7 +14,8 @@ entry_points! {
     cuEventElapsedTime @ 2000 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
     cuEventElapsedTime_v2 @ 12080 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent) as cuEventElapsedTime;
     cuEventQuery @ 2000 => event (event: CUevent);
-    cuEventRecord @ 2000 / cuEventRecord_ptsz @ 7000 => event (event: CUevent, stream: CUstream);
+    cuEventRecord @ 2000 / cuEventRecord_ptsz @ 7000 => event (event: CUevent, stream: CUstream)
+        as cuEventRecordWithFlags (0);
     cuEventRecordWithFlags @ 11010 / cuEventRecordWithFlags_ptsz @ 11010 => event (event: CUevent, stream: CUstream,
         flags: u32);
     cuEventSynchronize @ 2000 => event (event: CUevent);
@@ -27,7 +29,7 @@ entry_points! {
         param_array: *mut c_void, flags: u32);
     cuStreamCopyAttributes @ 11000 / cuStreamCopyAttributes_ptsz @ 11000 => stream_attributes (dst: CUstream,
         src: CUstream);
-    cuStreamCreate @ 2000 => stream (stream: Out<CUstream>, flags: u32);
+    cuStreamCreate @ 2000 => stream (stream: Out<CUstream>, flags: u32) as cuStreamCreateWithPriority (LEAST_PRIORITY);
     cuStreamCreateWithPriority @ 5050 => stream (stream: Out<CUstream>, flags: u32, priority: i32);
     cuStreamDestroy_v2 @ 4000 => stream (stream: CUstream);
     cuStreamGetAttribute @ 11000 / cuStreamGetAttribute_ptsz @ 11000 => stream_attributes (stream: CUstream, attr: u32,

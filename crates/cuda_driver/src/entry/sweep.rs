@@ -1,5 +1,5 @@
-//! Every entry point, called with what no program should pass: null, stale and foreign handles, impossible sizes. None may
-//! crash, hang or fail inside.
+//! Calls every entry point with arguments that no program should pass: null, stale and foreign handles, impossible
+//! sizes. None may crash, hang or panic.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use super::*;
 use crate::abi::*;
 
-/// One entry point with drawn arguments.
+/// One entry point with random arguments.
 pub struct Probe {
     pub name: &'static str,
     pub call: fn(&mut Drawn) -> CUresult,
@@ -31,9 +31,9 @@ fn probes() -> impl Iterator<Item = &'static Probe> {
 /// Where arguments come from.
 pub struct Drawn {
     state: u64,
-    /// Numbers that may be drawn: sizes and handles alike.
+    /// Numbers to draw from: sizes and handles alike.
     numbers: Vec<u64>,
-    /// A place that is large enough for what small numbers ask for; null without.
+    /// Memory large enough for what small numbers request; without it, null.
     place: *mut c_void,
 }
 
@@ -65,7 +65,7 @@ arguments! {
     u16: |drawn| drawn.number() as u16;
     u32: |drawn| drawn.number() as u32;
     i32: |drawn| drawn.number() as i32;
-    // An address may be the host's as well, whose own memory a program vouches for: none that a program could have.
+    // An address may also be a host address, for whose memory a program vouches: draw none that a program could have.
     u64: |drawn| match drawn.number() {
         own if (1 << 16..1 << 56).contains(&own) => 1 << 62,
         foreign => foreign,
@@ -86,7 +86,7 @@ arguments! {
 
 impl<T> Argument for Out<T> {
     fn draw(drawn: &mut Drawn) -> Self {
-        // SAFETY: null, or large enough for a few of anything.
+        // SAFETY: null, or large enough for a few elements of any type.
         unsafe { Out::new(drawn.place.cast()) }
     }
 }
@@ -153,7 +153,7 @@ fn handles() -> Vec<u64> {
     }
 }
 
-/// Calls every entry point once; the answers of those that failed inside.
+/// Calls every entry point once; returns the results of those that panicked.
 fn call_all(drawn: &mut Drawn) -> Vec<(&'static str, CUresult)> {
     let answers = probes().map(|probe| (probe.name, (probe.call)(drawn)));
     answers.filter(|(_, code)| *code == CUresult::UNKNOWN || code.name().is_none()).collect()
@@ -184,14 +184,14 @@ fn no_entry_point_fails_inside_whatever_it_is_given() {
         let numbers = ODD.into_iter().chain(handles()).collect();
         failed.extend(call_all(&mut Drawn { state: seed, numbers, place: null_mut() }));
     }
-    // Small numbers, with a place for every pointer that holds zeros before each call.
+    // Small numbers, with memory for every pointer, zeroed before each call.
     for seed in 0..20 {
         handles();
         let mut place = vec![0u64; 1 << 13];
         let numbers = (0..4).collect();
         let mut drawn = Drawn { state: seed, numbers, place: place.as_mut_ptr().cast() };
         for probe in probes() {
-            // SAFETY: the vector's own elements; no entry point keeps what it was given without success.
+            // SAFETY: the vector's own elements; no entry point keeps pointers when it fails.
             unsafe { drawn.place.cast::<u64>().write_bytes(0, 1 << 13) };
             let code = (probe.call)(&mut drawn);
             if code == CUresult::UNKNOWN || code.name().is_none() {

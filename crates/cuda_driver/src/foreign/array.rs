@@ -1,4 +1,4 @@
-//! Arrays: memory that textures and surfaces read, reached by the host through copies alone.
+//! Arrays: memory that textures and surfaces read, and that the host accesses only through copies.
 //!
 //! The virtual device keeps an array's elements row by row, without gaps. The real one hides their order; a program
 //! cannot see the difference, because an array has no address.
@@ -76,7 +76,7 @@ impl Array {
         self.descriptor.Depth.max(1)
     }
 
-    /// A run of bytes from `offset` on, as the 1-D copies name it.
+    /// A run of bytes starting at `offset`, as 1-D copies address it.
     fn run(&self, offset: usize, bytes: usize) -> Answer<Memory> {
         let whole = self.row * self.rows() * self.slices();
         if offset.checked_add(bytes).is_none_or(|end| end > whole) {
@@ -101,7 +101,7 @@ impl Named for Array {
     }
 }
 
-/// What a number of `CUarray_format` means to kernels.
+/// The kernel's view of a `CUarray_format`.
 pub fn channel_format(number: u32) -> Answer<ChannelFormat> {
     Ok(match CUarray_format::try_from(number)? {
         CUarray_format::UNSIGNED_INT8 => ChannelFormat::U8,
@@ -115,7 +115,7 @@ pub fn channel_format(number: u32) -> Answer<ChannelFormat> {
     })
 }
 
-/// Whether the driver would make such an array.
+/// Whether the driver would create such an array.
 fn possible(d: &CUDA_ARRAY3D_DESCRIPTOR) -> bool {
     let layered = d.Flags & LAYERED != 0;
     let shape = match (d.Width, d.Height, d.Depth) {
@@ -176,7 +176,7 @@ pub fn cuArrayDestroy(array: Handle) -> Answer {
     cuMemFree_v2(array.address).or(Ok(()))
 }
 
-/// An array and its smaller versions, each half as long in every dimension that has more than one element.
+/// An array and its mip levels, each half as long in every dimension that has more than one element.
 pub struct MipmappedArray {
     levels: Vec<Handle>,
 }
@@ -202,7 +202,7 @@ pub fn cuMipmappedArrayCreate(
     let d = descriptor.get()?;
     let layered = d.Flags & (LAYERED | CUBEMAP) != 0;
     let longest = d.Width.max(d.Height).max(if layered { 0 } else { d.Depth });
-    // As the driver does: no more than there are until one element is left.
+    // Like the driver: no more levels than until one element is left.
     let levels = levels.clamp(1, (usize::BITS - longest.leading_zeros()).max(1));
     let half = |length: usize, level: u32| if length == 0 { 0 } else { (length >> level).max(1) };
     let mut made = Vec::new();

@@ -1,4 +1,4 @@
-//! The linker: PTX texts in, one image out. The image is PTX as well, which is what this device loads.
+//! The linker: PTX texts in, one image out. The image is also PTX, which is what this device loads.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ struct Link {
 #[derive(Default)]
 struct State {
     inputs: Vec<(String, String)>,
-    /// The image that was handed out, which lives as long as the invocation.
+    /// The returned image, which lives as long as the link state.
     image: Vec<u8>,
 }
 
@@ -126,7 +126,7 @@ pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usi
         Some(most) => with_register_limit(&text, most),
         None => text,
     };
-    // Found now rather than when the image is loaded, as with a linker that makes machine code.
+    // Found now instead of when the image is loaded, like a linker that generates machine code.
     module::check_text(&text, &link.jit).inspect_err(|_| link.jit.finish())?;
     link.jit.finish();
     let mut state = link.state();
@@ -136,7 +136,7 @@ pub fn cuLinkComplete(state: CUlinkState, image: Out<*mut c_void>, size: Out<usi
     image.set(state.image.as_ptr().cast_mut().cast())
 }
 
-/// The text with `.maxnreg` at its kernels that have none. What cannot be read stays: loading tells why.
+/// Adds `.maxnreg` to kernels without it. Unparseable text is left alone: loading says what is wrong.
 fn with_register_limit(text: &str, most: u32) -> String {
     let Ok(mut module) = ptx::parse(text) else { return text.to_owned() };
     for kernel in module.functions.iter_mut().filter(|function| function.kind == ptx::FunctionKind::Entry) {

@@ -1,7 +1,7 @@
-//! What programs need that know nothing of this project, and a project of its own seldom does: graphs, arrays and textures,
-//! linking, mappings and multicast. The feature `foreign` leaves it out; the symbols stay and say so.
+//! What only programs need that know nothing of this project: graphs, arrays and textures, linking, mappings and
+//! multicast. Without the feature `foreign` the symbols remain, and say that it is missing.
 //!
-//! Unlike [`crate::api`], files here hold objects and the functions over them alike: nothing else needs the objects.
+//! Unlike in [`crate::api`], files here contain both objects and the functions on them: nothing else needs the objects.
 #![allow(non_snake_case)]
 
 pub mod array;

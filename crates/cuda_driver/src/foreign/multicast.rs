@@ -24,7 +24,7 @@ pub struct Team {
 
 #[derive(Default)]
 struct State {
-    /// The device was added, which is all there are.
+    /// Whether the device was added; there is only one.
     complete: bool,
     /// By offset in the object.
     bound: BTreeMap<u64, Bound>,
@@ -36,9 +36,9 @@ struct Bound {
 }
 
 enum Memory {
-    /// Physical memory from an offset on, and addresses of its own for when the program gives it none.
+    /// Physical memory from an offset on, and addresses in case the program has none for it.
     Physical { memory: Arc<Physical>, offset: u64, own: Own },
-    /// What another allocation has at this address.
+    /// Another allocation's memory at this address.
     At(CUdeviceptr),
 }
 
@@ -57,7 +57,7 @@ impl Own {
 
 impl Drop for Own {
     fn drop(&mut self) {
-        // Both fail only for what was never mapped.
+        // Both fail only for unmapped addresses.
         if memory().unmap(self.0).is_ok() {
             check::tell(|sanitizer| sanitizer.host_freed(self.0));
         }
@@ -86,7 +86,7 @@ impl Team {
 }
 
 impl Bound {
-    /// An ordinary address of what is bound: one that the program has itself, if kernels may use it.
+    /// An ordinary address of the bound memory: one of the program's own, if kernels may use it.
     fn address(&self, all: &Addresses) -> u64 {
         let (memory, offset, own) = match &self.memory {
             &Memory::At(address) => return address,
@@ -102,7 +102,7 @@ impl Bound {
     }
 }
 
-/// Tells the device what its multicast addresses stand for now.
+/// Tells the device the current targets of its multicast addresses.
 pub fn renew(all: &Addresses) {
     let mut ranges = Vec::new();
     for (&start, mapping) in &all.mapped {
@@ -129,7 +129,7 @@ pub fn renew(all: &Addresses) {
     memory().set_multicasts(ranges);
 }
 
-/// A multicast object that all its devices were added to.
+/// A multicast object to which all its devices were added.
 pub fn complete(handle: u64) -> Answer<Arc<Team>> {
     let team = TEAMS.get(handle as Handle)?;
     if team.state().complete { Ok(team) } else { Err(CUresult::INVALID_VALUE) }
@@ -187,7 +187,7 @@ pub fn cuMulticastAddDevice(handle: u64, dev: CUdevice) -> Answer {
     if std::mem::replace(&mut state.complete, true) { Err(CUresult::INVALID_VALUE) } else { Ok(()) }
 }
 
-/// What both ways of binding ask of their numbers.
+/// Checks the numbers common to both ways of binding.
 fn fitting(offset: usize, from: u64, size: usize, flags: u64) -> Answer {
     multiple(size as u64)?;
     let aligned = (offset as u64).is_multiple_of(GRANULARITY) && from.is_multiple_of(GRANULARITY);
@@ -275,7 +275,7 @@ pub fn cuMulticastBindAddr_v2(
 pub fn cuMulticastUnbind(handle: u64, dev: CUdevice, offset: usize, size: usize) -> Answer {
     device(dev)?;
     let team = TEAMS.get(handle as Handle)?;
-    // What still uses it ends first.
+    // Work that uses it finishes first.
     current()?.queue.drain()?;
     let all = addresses();
     let mut state = team.state();

@@ -1,4 +1,4 @@
-//! What a linker is given beside images: object files and libraries of the host, with fatbins in them.
+//! The linker's other inputs: the host's object files and libraries, with fatbins in them.
 
 use crate::objects::image::{ELF, Image, Refused, fatbin, read_bytes};
 
@@ -9,7 +9,7 @@ const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 /// The only file in that library.
 const DEVICE_RUNTIME_OBJECT: &[u8] = b"cuda_device_runtime.o";
 
-/// Reads what a linker is given: an image as above, or object files of the host, alone or in a library, each with a fatbin.
+/// Reads a linker input: an image as above, or the host's object files, alone or in a library, each with a fatbin.
 pub fn read_objects(bytes: &[u8], device: u32) -> Result<Vec<Image>, Refused> {
     let library = bytes.starts_with(ARCHIVE);
     if library && bytes.windows(DEVICE_RUNTIME_OBJECT.len()).any(|name| name == DEVICE_RUNTIME_OBJECT) {

@@ -1,4 +1,4 @@
-//! Joins PTX modules into one, as the driver's linker does: what one declares and another defines comes together.
+//! Joins PTX modules into one, like the driver's linker: matches declarations with definitions in other modules.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,7 @@ pub fn join(inputs: &[(String, String)]) -> Result<String, LinkError> {
     }
 }
 
-/// What a module defines: names, with their linkage and whether they are kernels.
+/// A module's definitions: names, with their linkage and whether they are kernels.
 fn definitions(module: &Module) -> impl Iterator<Item = (&Name, Option<Linkage>, bool)> {
     let functions = module.functions.iter().filter(|function| function.body.is_some());
     functions
@@ -59,7 +59,7 @@ fn renames(inputs: &[(String, String)], modules: &[Module]) -> Vec<HashMap<Strin
     }
     let new_name = |name: &Name, index: usize| {
         let candidates = (index..).map(|number| format!("{name}$in{number}"));
-        // The search ends: the texts are finite.
+        // The search ends because the texts are finite.
         candidates.into_iter().find(|new| inputs.iter().all(|(_, text)| !text.contains(new.as_str())))
     };
     let of_module = |(index, module): (usize, &Module)| {
@@ -71,7 +71,7 @@ fn renames(inputs: &[(String, String)], modules: &[Module]) -> Vec<HashMap<Strin
     modules.iter().enumerate().map(of_module).collect()
 }
 
-/// The text with other words in place of some, but for what stands in quotes. Who shadows such a name is renamed with it.
+/// The text with some words replaced, except in quotes. Names that shadow such a word are renamed with it.
 fn rename(text: &str, names: &HashMap<String, String>) -> String {
     let mut renamed = String::with_capacity(text.len() + text.len() / 16);
     for (i, part) in text.split('"').enumerate() {
@@ -117,7 +117,7 @@ impl Joined {
                 None => {
                     self.defined.insert(name.clone(), input.to_owned());
                 }
-                // Of a weak symbol one definition is as good as the other.
+                // Any definition of a weak symbol will do.
                 Some(_) if matches!(linkage, Some(Linkage::Weak | Linkage::Common)) => {
                     repeated.insert(name.clone());
                 }
@@ -156,7 +156,7 @@ impl Joined {
         self.module.locations.append(&mut other.locations);
     }
 
-    /// Drops declarations of what is defined after all, and puts those that stay before every use.
+    /// Drops declarations of what is defined, and moves the others before every use.
     fn finish(mut self) -> Module {
         let defined = &self.defined;
         self.module.variables.retain(|variable| {
@@ -245,7 +245,7 @@ mod tests {
         let module = ptx::parse(&joined).unwrap();
         let names: HashSet<_> = definitions(&module).map(|(name, ..)| name.to_string()).collect();
         assert_eq!(names.len(), 8, "{joined}");
-        // Each kernel and each table keeps to its own.
+        // Each kernel and each table keeps its own.
         for number in ["$in0", "$in1"] {
             for used in ["mov.u64 %r, $str", "call own", "{$str"] {
                 assert!(joined.contains(&format!("{used}{number}")), "{used}{number} is not in {joined}");

@@ -19,12 +19,12 @@ const SRGB: u32 = 0x10;
 /// And: no trilinear optimisation, seamless cube maps.
 const KNOWN_FLAGS: u32 = READ_AS_INTEGER | NORMALIZED_COORDINATES | SRGB | 0x20 | 0x40;
 
-/// Linear memory starts at a multiple of this, as `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` says.
+/// Alignment of linear memory, `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
 const ALIGNMENT: u64 = 512;
-/// Rows of pitched memory, as `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT` says.
+/// Alignment of rows of pitched memory, `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`.
 const PITCH_ALIGNMENT: u64 = 32;
 
-/// What an object was made of, for those who ask. Objects are known by the number that kernels name them by.
+/// The descriptors of an object, for queries. Objects are identified by the number that kernels use.
 struct Object {
     resource: CUDA_RESOURCE_DESC,
     sampler: Option<CUDA_TEXTURE_DESC>,
@@ -131,7 +131,7 @@ fn sampler(d: &CUDA_TEXTURE_DESC) -> Answer<Sampler> {
     })
 }
 
-/// The part of a resource that a view leaves: levels and layers; another format is not read.
+/// The part of a resource selected by a view: levels and layers; other formats are not supported.
 fn viewed(levels: Vec<Image>, view: &CUDA_RESOURCE_VIEW_DESC) -> Answer<Vec<Image>> {
     let chosen = view.firstMipmapLevel as usize..=view.lastMipmapLevel as usize;
     let Some(levels) = levels.get(chosen) else { return Err(CUresult::INVALID_VALUE) };
@@ -192,7 +192,7 @@ pub fn cuTexObjectGetResourceViewDesc(place: Out<CUDA_RESOURCE_VIEW_DESC>, objec
     place.set(TEXTURES.get(object as Handle)?.view.ok_or(CUresult::INVALID_VALUE)?)
 }
 
-/// A surface is an array that was made to be one.
+/// A surface is an array created as one.
 fn surface(array: Handle) -> Answer<Image> {
     let array = Array::of(array)?;
     if !array.is_surface() {

@@ -1,4 +1,4 @@
-//! Virtual memory management: addresses, memory, and which addresses reach which memory.
+//! Virtual memory management: addresses, memory, and the mappings between them.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -22,7 +22,7 @@ pub const GRANULARITY: u64 = 2 << 20;
 
 static PHYSICAL: Registry<Physical> = Registry::new(CUresult::INVALID_VALUE);
 
-/// What addresses can be made to reach.
+/// What addresses can be mapped to.
 #[derive(Clone)]
 pub enum Reached {
     Memory(Arc<Physical>),
@@ -34,7 +34,7 @@ pub struct Mapping {
     pub size: u64,
     pub reached: Reached,
     handle: Handle,
-    /// What each device may do.
+    /// Each device's access rights.
     rights: Arc<Rights>,
 }
 
@@ -185,7 +185,7 @@ pub fn cuMemMap(start: CUdeviceptr, size: usize, offset: usize, handle: u64, fla
     Ok(())
 }
 
-/// The starts of the mappings that make up a range without a gap.
+/// The starts of the mappings that cover a range without a gap.
 fn mappings(all: &Addresses, start: u64, size: u64) -> Answer<Vec<u64>> {
     let end = start.checked_add(size).ok_or(CUresult::INVALID_VALUE)?;
     let mut at = start;
@@ -224,7 +224,7 @@ fn set_access(all: &Addresses, start: u64, devices: &[(&Device, Access)]) -> Ans
 }
 
 pub fn cuMemUnmap(start: CUdeviceptr, size: usize) -> Answer {
-    // What still uses the addresses ends first.
+    // Work that uses the addresses finishes first.
     current()?.queue.drain()?;
     let mut all = addresses();
     for start in mappings(&all, start, size as u64)? {

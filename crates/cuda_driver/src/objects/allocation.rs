@@ -1,4 +1,4 @@
-//! Memory that contexts own: which context an address is of, and how it came about.
+//! Memory owned by contexts: which context owns an address, and where the memory comes from.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::objects::device::{Device, code_of, memory};
 use crate::objects::process::memory_of_machine;
 use crate::objects::registry::Belongings;
 
-/// How an allocation came about: what may free it, and what is told of it.
+/// Where an allocation comes from, which decides what may free it and what is said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// `cuMemAlloc` and its kin.
@@ -53,7 +53,7 @@ impl Owned {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The last of the host's memory that begins before an address.
+    /// The last piece of host memory that begins at or before an address.
     fn on_host_before(&self, end: u64) -> Option<(u64, Known)> {
         let (start, known) =
             self.with(|owned| owned.range(..end).next_back().map(|(&at, &known)| (at, known)))?;
@@ -69,14 +69,14 @@ impl Belongings for Owned {
     }
 }
 
-/// Notes that a context owns the allocation at an address.
+/// Records a context as the owner of the allocation at an address.
 fn own(context: &Context, address: u64, bytes: usize, origin: Origin) {
     context.has(&OWNED);
     let known = Known { context: context.handle, origin, bytes };
     OWNED.with(|owned| owned.insert(address, known));
 }
 
-/// Fails unless the machine has as much memory as would be pinned: pinned memory is there, touched or not.
+/// Fails unless the machine has as much memory as would be pinned: pinned memory is resident, touched or not.
 fn check_pinned(more: usize) -> Answer {
     let pinned = |known: &&Known| matches!(known.origin, Origin::PinnedHost { .. } | Origin::Registered);
     let now: usize = OWNED.with(|owned| owned.values().filter(pinned).map(|known| known.bytes).sum());
@@ -84,13 +84,13 @@ fn check_pinned(more: usize) -> Answer {
     if fits { Ok(()) } else { Err(CUresult::OUT_OF_MEMORY) }
 }
 
-/// The living context that owns the allocation which starts at an address, and how that came about.
+/// The living context that owns the allocation starting at an address, and where it comes from.
 pub fn owner_of(address: u64) -> Option<(Arc<Context>, Origin)> {
     let Known { context, origin, .. } = OWNED.with(|owned| owned.get(&address).copied())?;
     Some((CONTEXTS.get(context).ok()?, origin))
 }
 
-/// Whether all of these bytes are the host's, and the device reaches them.
+/// Whether all of these bytes are host memory that the device can access.
 pub fn is_pinned(address: usize, bytes: usize) -> bool {
     let (address, bytes) = (address as u64, bytes as u64);
     OWNED.on_host_before(address.saturating_add(1)).is_some_and(|(start, known)| {
@@ -102,7 +102,7 @@ pub fn disown(address: u64) -> Option<Origin> {
     OWNED.with(|owned| owned.remove(&address)).map(|known| known.origin)
 }
 
-/// Takes an allocation from its context, and gives it back. Work on it is done.
+/// Takes an allocation from its context, and frees it. Work on it is done.
 pub fn release(address: u64) {
     if let Some(origin) = disown(address) {
         give_back(address, origin);
@@ -150,7 +150,7 @@ fn allocated(context: &Context, address: u64, bytes: usize, origin: Origin) {
     check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
 }
 
-/// Allocates page-aligned memory of the host that the current context owns and the device reaches.
+/// Allocates page-aligned host memory that the current context owns and the device can access.
 pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     let context = current()?;
     if bytes == 0 {
@@ -179,9 +179,9 @@ pub fn register(address: usize, bytes: usize) -> Answer {
     Ok(())
 }
 
-/// Notes that the device reaches memory of the host.
+/// Records that the device can access host memory.
 fn reaches(context: &Context, address: u64, bytes: usize, origin: Origin) {
     own(context, address, bytes, origin);
-    // The host may write it at any time without our seeing it.
+    // The host may write it at any time without being noticed.
     check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, Some(sanitizer::HOST_MEMORY)));
 }

@@ -1,4 +1,4 @@
-//! The parameter block of a launch, from an array of pointers or from a buffer that the program laid out.
+//! The parameter block of a launch, from an array of pointers or from a buffer laid out by the program.
 //!
 //! The array does not say how long it is, nor what its pointers point at: `cust::launch!` with an argument too few leaves a
 //! pointer that nobody set. So what can be told from the pointers is tested, and values are read in a way that cannot fault.
@@ -45,7 +45,7 @@ impl Value {
         (self.address..self.address + self.bytes).contains(&address)
     }
 
-    /// Whether it can be one scalar, which no compiler lays across another one.
+    /// Whether it can be one scalar, which no compiler places across another one.
     fn is_scalar(self) -> bool {
         matches!(self.bytes, 2 | 4 | 8)
     }
@@ -90,7 +90,7 @@ fn from_pointers(kernel: &Kernel, params: In<*mut c_void>, block: &mut [u8]) -> 
     Ok(())
 }
 
-/// Tells which parameter has no value, and how many there are.
+/// Says which parameter has no value, and how many there are.
 fn unfit(kernel: &Kernel, index: usize, why: &str) -> CUresult {
     refused(CUresult::INVALID_VALUE, || {
         let params = kernel.params();
@@ -108,7 +108,7 @@ fn unfit(kernel: &Kernel, index: usize, why: &str) -> CUresult {
     })
 }
 
-/// Copies the values one after the other into `bytes`, or tells the first that is not there.
+/// Copies the values one after the other to `bytes`, or says which is the first that is missing.
 fn read(values: &[Value], bytes: &mut [u8]) -> Result<(), usize> {
     #[cfg(target_os = "linux")]
     if let Some(copied) = through_the_system(values, bytes) {
@@ -132,10 +132,10 @@ fn read(values: &[Value], bytes: &mut [u8]) -> Result<(), usize> {
     Ok(())
 }
 
-/// Has the system copy them, which answers where there is no memory: how many bytes, or `None` if it does not do that.
+/// Has the system copy them, which reports unmapped memory: how many bytes, or `None` if it does not support that.
 #[cfg(target_os = "linux")]
 fn through_the_system(values: &[Value], bytes: &mut [u8]) -> Option<usize> {
-    /// What the system takes in one call.
+    /// How much the system accepts in one call.
     const MOST: usize = 1024;
     if bytes.is_empty() || values.len() > MOST {
         return None;
@@ -143,7 +143,7 @@ fn through_the_system(values: &[Value], bytes: &mut [u8]) -> Option<usize> {
     let place = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let from = |value: &Value| libc::iovec { iov_base: value.address as *mut c_void, iov_len: value.bytes };
     let from: Vec<libc::iovec> = values.iter().map(from).collect();
-    // SAFETY: the system tests what is read, and writes to `bytes` alone.
+    // SAFETY: the system checks what it reads, and writes only to `bytes`.
     let copied = unsafe {
         libc::process_vm_readv(libc::getpid(), &place, 1, from.as_ptr(), from.len() as libc::c_ulong, 0)
     };

@@ -1,4 +1,4 @@
-//! The call under way: whose null stream it means, and what is told of calls that nobody serves.
+//! The current call: which stream its null stream means, and what is said about unsupported calls.
 
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
@@ -8,7 +8,7 @@ use crate::abi::{Answer, CUresult};
 use crate::failed::Before;
 use crate::fork;
 
-/// The answer of the virtual device for what it does not serve.
+/// The virtual device's answer to what it does not support.
 pub fn unsupported<T>(name: &'static str) -> Answer<T> {
     say_once(name, || format!("`{name}` is not supported by the virtual GPU"));
     Err(CUresult::NOT_SUPPORTED)
@@ -22,7 +22,7 @@ pub fn retired(name: &'static str, successor: &str) -> Answer {
     Err(CUresult::NOT_SUPPORTED)
 }
 
-/// The same for what this build leaves out.
+/// The same for what this build omits.
 #[cfg(not(feature = "foreign"))]
 pub fn left_out(name: &'static str) -> Answer {
     say_once(name, || format!("`{name}` is not in this build of cuda_driver: its feature `foreign` is off"));
@@ -43,7 +43,7 @@ thread_local! {
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the call under way has the thread's own stream for its null stream.
+/// Whether the current call's null stream is the thread's own.
 pub fn null_stream_is_per_thread() -> bool {
     PER_THREAD.get()
 }
@@ -60,11 +60,11 @@ pub fn serve_anywhere(name: &'static str, call: impl FnOnce() -> Answer) -> CUre
     caught(name, &mut || call.take().map_or(Err(CUresult::UNKNOWN), |call| call()))
 }
 
-// Of these there is one, and not one for each of hundreds of entry points.
+// One instance of this code, instead of one for each of hundreds of entry points.
 
 fn served(name: &'static str, per_thread: bool, call: &mut dyn FnMut() -> Answer) -> CUresult {
     if fork::is_child() {
-        // Locks may be held by threads that are not here.
+        // Threads that do not exist here may hold locks.
         return CUresult::NOT_INITIALIZED;
     }
     let before = PER_THREAD.replace(per_thread);
@@ -74,7 +74,7 @@ fn served(name: &'static str, per_thread: bool, call: &mut dyn FnMut() -> Answer
     told.answered(name, answer)
 }
 
-/// A panic is a bug of ours; it must not cross into C.
+/// A panic is a bug of ours; it must not unwind into C.
 fn caught(name: &'static str, call: &mut dyn FnMut() -> Answer) -> CUresult {
     std::panic::catch_unwind(AssertUnwindSafe(call)).map_or_else(
         |_| {

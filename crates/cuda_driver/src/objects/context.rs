@@ -18,7 +18,7 @@ use crate::objects::registry::{Belongings, OfContext, Registry, new_handle};
 
 pub static CONTEXTS: Registry<Context> = Registry::new(CUresult::INVALID_CONTEXT);
 
-/// A handle that stands for nothing.
+/// A handle that refers to nothing.
 pub const NONE: Handle = 0;
 
 /// The driver version of the context interface that newer contexts report.
@@ -31,7 +31,7 @@ pub struct Context {
     pub flags: AtomicU32,
     pub queue: Arc<Queue>,
     pub api_version: u32,
-    /// What its kernels share: its memory among it.
+    /// What its kernels share, including its memory.
     pub quota: Quota,
     limits: Mutex<Limits>,
     belongings: Mutex<Vec<&'static dyn Belongings>>,
@@ -55,7 +55,7 @@ impl Context {
         context
     }
 
-    /// Fails with the error that broke the context, from then on for ever, as the real driver does.
+    /// Fails with the error that broke the context, from then on for ever, like the real driver.
     pub fn intact(&self) -> Answer {
         self.broken.get().map_or(Ok(()), |&code| Err(code))
     }
@@ -70,7 +70,7 @@ impl Context {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that there are objects of this kind which go with the context.
+    /// Records that objects of this kind must be destroyed with the context.
     pub fn has(&self, kind: &'static dyn Belongings) {
         let mut belongings = self.belongings.lock().unwrap_or_else(PoisonError::into_inner);
         if !belongings.iter().any(|known| std::ptr::addr_eq(*known, kind)) {
@@ -101,7 +101,7 @@ impl Context {
 
     pub fn destroy(&self) {
         let _ = CONTEXTS.remove(self.handle);
-        // Work under way ends first; what is broken is dropped without running.
+        // Running work finishes first; the work of a broken context is dropped without running.
         let _ = self.queue.drain();
         self.queue.stop();
         let belongings = std::mem::take(&mut *self.belongings.lock().unwrap_or_else(PoisonError::into_inner));
@@ -133,7 +133,7 @@ pub fn current() -> Answer<Arc<Context>> {
     Ok(context)
 }
 
-/// The current context's device, or the first where there is none: for calls that need no context.
+/// The current context's device, or the first if there is none: for calls that need no context.
 pub fn device_here() -> &'static Device {
     current_even_if_broken().map_or_else(|_| first(), |context| context.device)
 }
@@ -147,7 +147,7 @@ pub fn current_if_any() -> Answer {
     }
 }
 
-/// The same for calls that free what a broken context holds, too.
+/// The same for calls that free things, which also work in a broken context.
 pub fn current_if_any_even_if_broken() -> Answer {
     match current_even_if_broken() {
         Err(CUresult::INVALID_CONTEXT) => initialised(),

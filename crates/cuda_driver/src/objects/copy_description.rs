@@ -1,4 +1,4 @@
-//! The copies that programs describe in 2-D and 3-D, side by side.
+//! The copies that programs describe in 2-D and 3-D.
 
 use std::ffi::c_void;
 
@@ -21,7 +21,7 @@ fn side(
     }
     let row = x.checked_add(width).ok_or(CUresult::INVALID_VALUE)?;
     let column = y.checked_add(rows).ok_or(CUresult::INVALID_VALUE)?;
-    // Left out, rows lie one after the other.
+    // If omitted, rows are contiguous.
     let pitch = if pitch == 0 { row } else { pitch };
     let height = if height == 0 { column } else { height };
     if pitch < row || height < column {

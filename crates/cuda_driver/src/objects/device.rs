@@ -19,7 +19,7 @@ pub const DRIVER_VERSION: i32 = 13_050;
 /// Warp instructions in which nothing is written, after which a checked launch counts as waiting for ever: a second or
 /// two of spinning.
 const CHECKED_SPIN_LIMIT: u64 = 5_000_000;
-/// Warp instructions after which a checked launch ends in any case, if `WARPSMITH_WATCHDOG` says nothing else.
+/// A checked launch ends after this many warp instructions in any case, unless `WARPSMITH_WATCHDOG` says otherwise.
 const CHECKED_WATCHDOG: u64 = 2_000_000_000;
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
@@ -28,7 +28,7 @@ static INITIALISED: AtomicBool = AtomicBool::new(false);
 pub struct Device {
     pub number: CUdevice,
     pub gpu: Gpu,
-    /// Where it sits: no two have the same bus.
+    /// Its bus number, which is unique.
     pub bus: u32,
 }
 
@@ -49,13 +49,13 @@ impl Device {
     }
 }
 
-/// All of them; there is at least one.
+/// All devices; there is at least one.
 pub fn devices() -> &'static [Device] {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(|| {
         let mut options = Options::from_env();
         if crate::check::sanitizer().is_some() {
-            // A checked program is looked at because it may be wrong: one that waits for ever ends with a report.
+            // A program is checked because it may be wrong: one that waits for ever ends with a report.
             options.spin_limit = options.spin_limit.or(Some(CHECKED_SPIN_LIMIT));
             options.watchdog = options.watchdog.or(Some(CHECKED_WATCHDOG));
         }
@@ -95,7 +95,7 @@ pub fn initialise() {
     INITIALISED.store(true, Ordering::Release);
 }
 
-/// Fails as the driver does before `cuInit`.
+/// Fails like the driver before `cuInit`.
 pub fn initialised() -> Answer {
     if INITIALISED.load(Ordering::Acquire) { Ok(()) } else { Err(CUresult::NOT_INITIALIZED) }
 }
@@ -106,7 +106,7 @@ pub fn device(number: CUdevice) -> Answer<&'static Device> {
     devices().get(index).ok_or(CUresult::INVALID_DEVICE)
 }
 
-/// The device of a location that is to be let to reach another device's memory.
+/// The device at a location, which is to get access to another device's memory.
 pub fn accessor(location: CUmemLocation, owner: &Device) -> Answer<&'static Device> {
     if location.r#type != CUmemLocationType::DEVICE as u32 {
         return Err(CUresult::INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! What the device says of itself.
+//! The attributes that the device reports.
 
 use gpu_model::Chip;
 
@@ -104,7 +104,8 @@ pub fn device_attribute(chip: &Chip, attribute: CUdevice_attribute) -> i32 {
             (8, 6 | 9) | (12, _) => 64,
             _ => 32,
         },
-        // What it has not: time limits, other processes' handles, several boards, compression, a persisting L2 …
+        // What it lacks: time limits, handles for other processes, boards with several chips, compression, a persisting
+        // L2 …
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! Events: marks in streams, with the time at which they were reached.
+//! Events: marks in streams, with the time when they were reached.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -14,7 +14,7 @@ pub static EVENTS: Registry<Event> = Registry::new(CUresult::INVALID_HANDLE);
 
 pub const DISABLE_TIMING: u32 = 2;
 
-/// When work was reached that notes the time.
+/// When the work that records the time was reached.
 pub type Time = Arc<OnceLock<Instant>>;
 
 pub struct Record(pub Time);
@@ -78,18 +78,18 @@ impl Event {
         Ok(())
     }
 
-    /// Makes what a stream does next wait for the last record.
+    /// Makes the stream's next work wait for the last record.
     pub fn wait_in(&self, target: &Target) -> Answer {
         if let Some(point) = self.capture() {
             return point.join(target);
         }
         if let Some(capture) = target.capture() {
-            // An event from outside of the capture: what it stands for is no part of the graph.
+            // An event from outside the capture: what it stands for is not part of the graph.
             capture.invalidate();
             return Err(CUresult::STREAM_CAPTURE_ISOLATION);
         }
         match self.mark() {
-            // An event that was never recorded holds nothing up.
+            // An event that was never recorded delays nothing.
             None => Ok(()),
             Some((_, mark)) => target.run_after(Arc::new(Nothing), vec![mark]).map(|_| ()),
         }

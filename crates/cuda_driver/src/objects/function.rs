@@ -1,4 +1,4 @@
-//! Kernels as functions: what a program may set of them and ask of them.
+//! Kernels as functions: what a program can set and query.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,9 +25,9 @@ pub struct Function {
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     pub dynamic_shared: u32,
-    /// How the multiprocessor's memory is divided; the context decides where nothing is preferred.
+    /// How the multiprocessor's memory is divided; if there is no preference, the context decides.
     pub cache: CUfunc_cache,
-    /// Whether clusters may be larger than every chip of the generation admits.
+    /// Whether clusters may be larger than what every chip of the generation supports.
     pub non_portable_cluster: bool,
     carveout: i32,
     cluster: [u32; 3],
@@ -64,7 +64,7 @@ impl Function {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of a multiprocessor's shared memory as the program wishes them, for a context of cache preference `of_context`.
+    /// The shared memory per multiprocessor that the program prefers, for a context with cache preference `of_context`.
     pub fn shared_wish(&self, of_context: CUfunc_cache) -> u32 {
         let Settings { carveout, cache, .. } = *self.settings();
         let limits = self.chip().sm;
@@ -81,7 +81,7 @@ impl Function {
         self.kernel.max_threads().unwrap_or(u32::MAX).min(self.chip().sm.threads_per_block)
     }
 
-    /// Most blocks of a cluster: eight everywhere, sixteen where the program gives portability up.
+    /// Maximum blocks per cluster: eight everywhere, sixteen if the program gives up portability.
     pub fn max_cluster(&self) -> u32 {
         if self.settings().non_portable_cluster { 16 } else { 8 }
     }
@@ -95,11 +95,11 @@ impl Function {
             Attribute::CONST_SIZE_BYTES => kernel.const_bytes() as i32,
             Attribute::LOCAL_SIZE_BYTES => kernel.local_bytes() as i32,
             Attribute::NUM_REGS => {
-                // The real compiler takes no limit under 24 at its word.
+                // The real compiler ignores limits below 24.
                 let most = self.max_registers.map_or(u32::MAX, |most| most.max(24));
                 kernel.registers().min(most) as i32
             }
-            // The virtual architecture that the PTX was made for, times ten: compute_90 is 90.
+            // The virtual architecture of the PTX, times ten: compute_90 is 90.
             Attribute::PTX_VERSION => kernel.module().target() as i32,
             Attribute::BINARY_VERSION => self.device.architecture() as i32,
             Attribute::CACHE_MODE_CA | Attribute::CLUSTER_SIZE_MUST_BE_SET => 0,

@@ -1,4 +1,4 @@
-//! Calls of the program's own code, in a stream's turn. Pointers are numbers here: only the program knows what they mean.
+//! Calls to the program's own code, in stream order. Pointers are numbers here: only the program knows what they mean.
 
 use std::ffi::c_void;
 
@@ -27,7 +27,7 @@ impl Work for HostFunction {
     }
 }
 
-/// `cuStreamAddCallback`: this older kind of call is made after an error too, and told of it.
+/// `cuStreamAddCallback`: this older kind of call is also made after an error, and receives it.
 pub struct HostCallback {
     pub callback: unsafe extern "C" fn(CUstream, CUresult, *mut c_void),
     pub stream: CUstream,

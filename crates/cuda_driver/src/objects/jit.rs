@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::abi::pointers::fill_text;
 use crate::abi::{Answer, CUjit_option, CUresult, In, Out};
 
-/// Messages of one load, and the caller's buffers for them.
+/// The messages of one load, and the caller's buffers for them.
 pub struct Jit {
     errors: Log,
     infos: Log,
@@ -22,7 +22,7 @@ struct Log {
     text: RefCell<String>,
     buffer: Option<*mut c_void>,
     size: usize,
-    /// Which option holds the size, and is told how much was stored.
+    /// The option with the size, which receives how much was stored.
     size_option: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Jit {
         }
     }
 
-    /// What the caller's options say. Those that only steer code generation have no meaning here.
+    /// Reads the caller's options. Those that only control code generation have no meaning here.
     pub fn new(count: u32, options: In<u32>, values: In<*mut c_void>) -> Answer<Self> {
         const OPTIONS: u32 = 64;
         let mut this = Self::silent();
@@ -101,7 +101,7 @@ impl Jit {
         self.errors.add(text);
     }
 
-    /// Tells on standard error why the load has failed, where the caller gave no place for it: a code alone says little.
+    /// Prints why the load failed on standard error, if the caller provided no buffer: a code alone says little.
     pub fn say_error(&self) {
         let text = self.errors.text.borrow();
         if self.errors.buffer.is_none() && !text.is_empty() {

@@ -1,4 +1,4 @@
-//! Attributes of launches and streams that steer what has no meaning here: kept as they are set.
+//! Attributes of launches and streams that have no effect here: stored as they are set.
 
 use crate::abi::CUlaunchAttributeID;
 

@@ -1,4 +1,4 @@
-//! Launches: their arguments gathered and checked when they are issued, their kernels run in their stream's turn.
+//! Launches: their arguments are gathered and checked when they are issued, their kernels run in stream order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct KernelLaunch {
     pub handle: CUfunction,
     pub launch: Launch,
     pub params: Vec<u8>,
-    /// Attributes that say nothing of the shape.
+    /// Attributes that do not concern the shape.
     pub attributes: KeptAttributes,
     /// Who wants its profile.
     pub wanted: Wanted,
@@ -50,9 +50,9 @@ impl Work for KernelLaunch {
         CUgraphNodeType::KERNEL
     }
 
-    /// Runs the kernel to its end. A fault is told once.
+    /// Runs the kernel to its end. A fault is reported once.
     fn perform(&self, context: &Context) -> Answer {
-        // In a graph there may be kernels of other contexts than the one that the graph is launched in.
+        // A graph may contain kernels of other contexts than the one it is launched in.
         let owner = self.function.context();
         let owner = if owner == context.handle { None } else { CONTEXTS.get(owner).ok() };
         let context = owner.as_deref().unwrap_or(context);
@@ -121,7 +121,7 @@ impl Request {
         Ok(launch)
     }
 
-    /// Why no device, or not this kernel, takes a launch of that shape.
+    /// Why no device, or not this kernel, accepts a launch of that shape.
     fn unfit(&self, function: &Function) -> Option<String> {
         let sm = function.chip().sm;
         let shape = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
@@ -168,7 +168,7 @@ impl Request {
     }
 }
 
-/// Fails for clusters that the chip has not, or that the grid is no multiple of.
+/// Fails for clusters that the chip does not support, or that do not divide the grid.
 pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> Answer {
     if cluster == [1; 3] {
         return Ok(());
@@ -186,7 +186,7 @@ pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> 
     Ok(())
 }
 
-/// What the attributes of a launch say of its shape. Those that only steer scheduling mean nothing here.
+/// What a launch's attributes say about its shape. Those that only affect scheduling are ignored here.
 pub fn attributes(config: &CUlaunchConfig) -> Answer<(bool, Option<[u32; 3]>)> {
     let (mut cooperative, mut cluster) = (false, None);
     // SAFETY: the caller of the launch vouches for its array of attributes.

@@ -1,4 +1,4 @@
-//! Libraries: modules without a context, loaded into each when a kernel of theirs is first used there.
+//! Libraries: modules without a context, loaded into each context when one of their kernels is first used there.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ impl Belongings for Loaded {
     }
 }
 
-/// Makes a library of the first of an image's texts that the device admits.
+/// Creates a library from the first of an image's texts that the device supports.
 pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
     // Loaded once here, so that errors are found now and names are known without a context.
     let mut refused = CUresult::NO_BINARY_FOR_GPU;
@@ -60,7 +60,7 @@ pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
         let kernel = |name: &str| KERNELS.insert(LibraryKernel { library, name: name.to_owned() });
         let kernels =
             program.kernels().map(|known| (known.name().to_owned(), kernel(known.name()))).collect();
-        // Devices of other models may need others of the texts.
+        // Other models may need another of the texts.
         let alike = devices().iter().all(|device| device.chip().key == devices()[0].chip().key);
         let image = if alike { Image { ptx: vec![text.clone()] } } else { image };
         LIBRARIES.insert_as(library, Library { image, kernels });
@@ -69,7 +69,7 @@ pub fn add(image: Image, jit: &Jit) -> Answer<CUlibrary> {
     Err(refused)
 }
 
-/// Takes a library from the program, with the modules that it has become.
+/// Takes a library from the program, with the modules loaded from it.
 pub fn unload(library: CUlibrary) -> Answer {
     LIBRARIES.remove(library)?;
     KERNELS.remove_where(|kernel| kernel.library == library);
@@ -108,7 +108,7 @@ pub fn function_here(kernel: CUkernel) -> Answer<CUfunction> {
     program_here(kernel.library)?.function(&kernel.name)
 }
 
-/// The function of a handle for a launch in a context: a library's kernel becomes that context's.
+/// The function with this handle for a launch in a context: a library's kernel becomes that context's.
 pub fn function_in(context: &Context, function: CUfunction) -> Answer<Arc<Function>> {
     FUNCTIONS.get(function).or_else(|unknown| {
         let kernel = KERNELS.get(function).map_err(|_| unknown)?;

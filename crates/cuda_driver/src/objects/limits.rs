@@ -1,4 +1,4 @@
-//! What a program has set of a context: limits and preferences.
+//! A context's settings: limits and preferences.
 
 use crate::abi::{Answer, CUfunc_cache, CUlimit, CUresult};
 use crate::objects::device::first;

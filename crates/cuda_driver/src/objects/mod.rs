@@ -1,6 +1,6 @@
 //! The virtual device's objects, which [`crate::api`] makes and uses: contexts, streams, events, modules, memory, and the
 //! work that streams do. None knows of the `cu…` functions above.
-// What only `foreign` asks of them.
+// Used only by `foreign`.
 #![cfg_attr(not(feature = "foreign"), allow(dead_code))]
 
 pub mod allocation;

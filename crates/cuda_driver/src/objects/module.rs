@@ -1,4 +1,4 @@
-//! Modules: images that were loaded, their kernels and variables.
+//! Modules: loaded images, their kernels and variables.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -23,7 +23,7 @@ pub struct Module {
     handle: CUmodule,
     context: CUcontext,
     pub program: Program,
-    /// `CU_JIT_MAX_REGISTERS`, as the load asked.
+    /// `CU_JIT_MAX_REGISTERS`, as requested for the load.
     max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Handle>>,
 }
@@ -35,7 +35,7 @@ impl OfContext for Module {
 }
 
 impl Module {
-    /// The handle of a kernel, made when it is first asked for.
+    /// A kernel's handle, created when it is first requested.
     pub fn function(&self, name: &str) -> Answer<CUfunction> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&handle) = functions.get(name) {
@@ -57,7 +57,7 @@ impl Module {
     }
 }
 
-/// What a context's virtual GPU makes of PTX text; what it refuses goes to the log.
+/// Loads PTX text on a context's virtual GPU; errors go to the log.
 fn program(context: &Context, ptx: &str, jit: &Jit) -> Result<Program, Error> {
     let loaded = context.device.gpu.load_within(&context.quota, ptx);
     loaded.inspect_err(|error| jit.error(&error.to_string()))
@@ -68,7 +68,7 @@ pub fn check_text(ptx: &str, jit: &Jit) -> Answer {
     loaded.map(|_| ()).map_err(|error| code_of(&error))
 }
 
-/// Loads an image into a context: the first of its texts that the device admits.
+/// Loads an image into a context: the first of its texts that the device supports.
 pub fn load(context: &Context, image: &Image, jit: &Jit) -> Answer<Handle> {
     let mut refused = CUresult::NO_BINARY_FOR_GPU;
     for text in &image.ptx {
@@ -133,7 +133,7 @@ fn accepted(image: Result<Image, image::Refused>, jit: &Jit) -> Answer<Image> {
     })
 }
 
-/// Takes a module from the program. Kernels of it that still run end first.
+/// Takes a module from the program. Its running kernels finish first.
 pub fn unload(module: CUmodule) -> Answer {
     let owner = CONTEXTS.get(MODULES.get(module)?.context);
     if let Ok(owner) = &owner {

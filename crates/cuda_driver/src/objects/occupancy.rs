@@ -7,11 +7,11 @@ use virtual_gpu::Launch;
 use crate::abi::CUfunc_cache;
 use crate::objects::function::Function;
 
-/// Resident blocks of one multiprocessor; none when a block does not fit.
+/// Resident blocks per multiprocessor; zero if a block does not fit.
 pub fn blocks_per_sm(function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
     let needs = BlockNeeds {
         threads,
-        // How many registers a thread takes is decided by the compiler of the real driver; without it they are left out.
+        // The real driver's compiler decides how many registers a thread takes; without it they are ignored.
         registers_per_thread: 0,
         static_shared: function.kernel.static_shared(),
         dynamic_shared,

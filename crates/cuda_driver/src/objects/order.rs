@@ -11,21 +11,21 @@ use sanitizer::Before;
 
 use crate::abi::{CUdevice, Handle};
 
-/// A place in a stream: the work of that ticket and all before it.
+/// A position in a stream: the work with this ticket and everything before it.
 pub type Mark = (Handle, u64);
 
-/// What the host does itself counts as a stream of its own.
+/// The host's own actions count as a stream.
 const HOST: Handle = 0;
 
 #[derive(Debug)]
 struct Lane {
-    /// The legacy default stream of the context that the stream is of.
+    /// The legacy default stream of this stream's context.
     legacy: Handle,
     device: CUdevice,
     blocking: bool,
     last: u64,
     before: Arc<Before>,
-    /// It has waited for a value in memory: nobody can say any more what comes before its work.
+    /// It has waited for a value in memory: what comes before its work is no longer known.
     unknown: bool,
 }
 
@@ -55,12 +55,12 @@ impl Order {
         self.lanes.insert(stream, Lane { legacy, device, blocking, last, before, unknown });
     }
 
-    /// A context is gone, and the host has waited for its streams.
+    /// A context is gone, after the host has waited for its streams.
     pub fn closed(&mut self, legacy: Handle) {
         self.lanes.retain(|_, lane| lane.legacy != legacy);
     }
 
-    /// What a stream's work waits for beside its own: by the legacy default stream's rules.
+    /// What else a stream's work waits for, by the legacy default stream's rules.
     fn by_rule(&self, stream: Handle) -> Vec<Mark> {
         let Some(own) = self.lanes.get(&stream) else { return Vec::new() };
         let others = self.lanes.iter().filter(|&(&other, lane)| {
@@ -70,7 +70,7 @@ impl Order {
         others.map(|(&other, lane)| (other, lane.last)).collect()
     }
 
-    /// Work was issued. `None` if there is one stream only, or the order of this one is not known.
+    /// Work was issued. `None` if there is only one stream, or if this one's order is not known.
     pub fn issued(
         &mut self,
         (stream, ticket): Mark,
@@ -132,7 +132,7 @@ impl Order {
         self.host_waited(&marks);
     }
 
-    /// Whether all that is under way, or will be issued, comes after a piece of work.
+    /// Whether all work that is pending, or will be issued, comes after a piece of work.
     pub fn is_over(&self, work: &sanitizer::Issued) -> bool {
         let knows = |before: &Before| before.get(&work.stream).is_some_and(|&ticket| ticket >= work.ticket);
         knows(&self.host)

@@ -1,4 +1,4 @@
-//! Stream-ordered memory: pools, and what is allocated from them.
+//! Stream-ordered memory: pools, and allocations from them.
 //!
 //! An allocation is there as soon as it is asked for, which is earlier than its stream's order demands; a free waits
 //! its stream's turn.
@@ -19,12 +19,12 @@ use crate::objects::work::Work;
 
 pub static POOLS: Registry<Pool> = Registry::new(CUresult::INVALID_VALUE);
 
-/// A memory pool. All of a device give from its one memory; what differs is what they count, and who reaches it.
+/// A memory pool. All pools of a device share its memory; they differ in what they count and who can access it.
 pub struct Pool {
     pub device: &'static Device,
-    /// Which devices reach all that it gave and will give: its own always does.
+    /// Which devices can access its past and future allocations: its own always can.
     pub rights: Arc<Rights>,
-    /// Reuse flags and the release threshold, which decide nothing here.
+    /// Reuse flags and the release threshold, which have no effect here.
     pub settings: [AtomicU64; 4],
     /// Bytes of living allocations.
     pub used: AtomicU64,
@@ -45,7 +45,7 @@ impl Pool {
     }
 }
 
-/// The pools that each device has without being asked for one, by number.
+/// Each device's default pool, by device number.
 fn default_pools() -> &'static [CUmemoryPool] {
     static DEFAULT: OnceLock<Vec<CUmemoryPool>> = OnceLock::new();
     DEFAULT.get_or_init(|| devices().iter().map(|device| POOLS.insert(Pool::new(device))).collect())
@@ -59,7 +59,7 @@ pub fn is_default(pool: CUmemoryPool) -> bool {
     default_pools().contains(&pool)
 }
 
-/// The pools that programs have put in place of the default ones, by the device's number.
+/// The pools that programs have set in place of the default ones, by device number.
 static PRESENT: Mutex<BTreeMap<CUdevice, CUmemoryPool>> = Mutex::new(BTreeMap::new());
 
 fn present() -> MutexGuard<'static, BTreeMap<CUdevice, CUmemoryPool>> {
@@ -82,7 +82,7 @@ pub fn destroy(pool: CUmemoryPool) -> Answer {
     Ok(())
 }
 
-/// Takes what a pool gave: from here on it is the stream's.
+/// Takes memory from a pool: from here on it belongs to the stream.
 pub struct Take {
     pub address: CUdeviceptr,
     pub bytes: u64,
@@ -107,7 +107,7 @@ impl Work for Free {
     }
 
     fn perform(&self, _context: &Context) -> Answer {
-        // Freed twice: the second free was refused when it was issued, unless both were under way.
+        // Freed twice: the second free was refused when it was issued, unless both were pending.
         free(self.0)
     }
 }
@@ -122,7 +122,7 @@ pub fn free(address: CUdeviceptr) -> Answer {
     disown(address);
     memory().free(address).map_err(|error| code_of(&error))?;
     check::tell(|sanitizer| sanitizer.host_freed(address));
-    // A pool that was destroyed before its allocations has nobody left to tell.
+    // A pool destroyed before its allocations need not be told.
     if let Origin::Pool(pool) = origin
         && let Ok(pool) = POOLS.get(pool)
     {

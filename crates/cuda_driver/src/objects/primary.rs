@@ -1,4 +1,4 @@
-//! The primary context of each device: made when it is first retained, destroyed with its last release.
+//! The primary context of each device: created when it is first retained, destroyed with its last release.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ struct Primary {
     context: Option<Arc<Context>>,
     retained: u32,
     flags: u32,
-    /// The handle that it has each time it is made; programs keep it beyond the last release.
+    /// Its handle, which stays the same; programs keep it beyond the last release.
     handle: Option<CUcontext>,
 }
 
@@ -69,7 +69,7 @@ pub fn release(device: &Device) -> Answer {
     Ok(())
 }
 
-/// Whoever uses it: it goes, and comes back when it is retained again.
+/// Whoever uses it: it is destroyed, and comes back when it is retained again.
 pub fn reset(device: &Device) {
     let mut primary = of(device);
     primary.destroy();
@@ -83,7 +83,7 @@ pub fn state(device: &Device) -> (u32, bool) {
     (flags, context.is_some())
 }
 
-/// The flags that it has, or will be made with.
+/// The flags that it has, or will be created with.
 pub fn set_flags(device: &Device, flags: u32) {
     let mut primary = of(device);
     primary.flags = flags;

@@ -1,12 +1,12 @@
-//! Work that was issued and is not done: one lane a stream, run by a few threads of the host.
+//! Work that was issued and is not done: one lane per stream, run by a few host threads.
 //!
 //! The order of CUDA: work of one stream runs in the order of issue; work on the legacy default stream waits for what
 //! was issued before on every blocking stream, and the other way round; `after` adds what events ask for. All else
 //! may run in any order, on whatever device, and a kernel that waits for the host, or a host function that waits for a lock, holds up
 //! nothing that does not depend on it.
 //!
-//! Who waits for a stream runs its work himself when no other thread has taken it yet: a launch that is waited for
-//! at once pays no change of threads.
+//! A thread that waits for a stream runs its work itself if no other thread has taken it yet: waiting right after a
+//! launch costs no thread switch.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -19,14 +19,14 @@ use crate::check;
 use crate::objects::order::{Mark, Order};
 use crate::objects::registry::new_handle;
 
-/// Threads for each context: each may be held up by a host function.
+/// Threads per context: each may be blocked by a host function.
 const MOST_WORKERS: usize = 16;
-/// How often a condition in memory is looked at.
+/// How often a condition in memory is checked.
 const POLL: Duration = Duration::from_micros(50);
 
 pub struct Task {
     pub run: Box<dyn FnOnce() + Send>,
-    /// Calls the program's own code, so that only a thread of ours may run it.
+    /// Calls the program's own code, so only one of our threads may run it.
     pub host: bool,
     /// Not to be started before this holds.
     pub ready: Option<Box<dyn Fn() -> bool + Send>>,
@@ -43,7 +43,7 @@ struct Item {
     ticket: u64,
     after: Vec<Mark>,
     task: Task,
-    /// What comes before it, for the check of races across streams.
+    /// What comes before it, for the race check across streams.
     order: Option<sanitizer::Issued>,
 }
 
@@ -75,7 +75,7 @@ struct State {
     order: Option<Order>,
 }
 
-/// The work of all contexts: what one waits for may be another's.
+/// The work of all contexts: one context's may wait for another's.
 #[derive(Default)]
 pub struct Lanes {
     state: Mutex<State>,
@@ -96,7 +96,7 @@ thread_local! {
     static WORKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Fails inside a piece of work, which is a function of the program's: its stream waits for it.
+/// Fails inside a piece of work, which is one of the program's functions: its stream waits for it.
 pub fn refuse_in_work() -> Answer {
     if WORKING.get() { Err(CUresult::NOT_PERMITTED) } else { Ok(()) }
 }
@@ -138,7 +138,7 @@ impl State {
             })
     }
 
-    /// Takes the oldest work that may start, from lanes that `wanted` admits.
+    /// Takes the oldest work that may start, from the lanes that `wanted` accepts.
     fn take(&mut self, wanted: impl Fn(Handle, &Item) -> bool) -> Option<(Handle, Item)> {
         let (handle, _) = self
             .lanes
@@ -185,11 +185,11 @@ impl Lanes {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Work runs outside the lock; what is under it does not panic half way.
+        // Work runs outside the lock; the code under it does not panic half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees that a thread will take what may run now.
+    /// Ensures that a thread takes what may run now.
     fn call_a_worker(self: &Arc<Self>, state: &mut State) {
         if state.idle > 0 {
             self.wake.notify_one();
@@ -201,7 +201,7 @@ impl Lanes {
                 std::thread::Builder::new().name("warpsmith-stream".to_owned()).spawn(move || lanes.work());
             match started {
                 Ok(_) => state.workers += 1,
-                // Who waits runs the work himself; a worker is only asynchrony.
+                // A waiting thread runs the work itself; workers only add asynchrony.
                 Err(error) => eprintln!("warpsmith: no thread for a stream's work: {error}"),
             }
         }
@@ -238,7 +238,7 @@ impl Lanes {
         WORKING.set(true);
         let Item { ticket, task, order, .. } = item;
         if task.host {
-            // The program's own code knows of all that led to it.
+            // The program's own code knows of everything that led to it.
             self.learn(|order| order.host_waited(&[(lane, ticket)]));
         }
         let run = || match (order, check::sanitizer()) {
@@ -286,7 +286,7 @@ impl Lanes {
                     state = self.state();
                 }
                 None if state.workers == 0 => {
-                    // No thread could be had: look again for what host work or polls left to this one.
+                    // No thread could be started: check again for host work or polls left to this one.
                     match state.take(|_, _| true) {
                         Some((lane, item)) => {
                             drop(state);
@@ -326,7 +326,7 @@ impl Queue {
         Arc::new(queue)
     }
 
-    /// Opens a stream's lane. Work on a `blocking` one keeps the legacy default stream's order.
+    /// Opens a stream's lane. Work on a `blocking` one is ordered with the legacy default stream.
     pub fn open(&self, stream: Handle, blocking: bool) {
         let mut state = self.lanes.state();
         let lane = Lane {
@@ -344,12 +344,12 @@ impl Queue {
         }
     }
 
-    /// Closes a stream's lane; what is in it still runs.
+    /// Closes a stream's lane; its work still runs.
     pub fn close(&self, stream: Handle) {
         self.lanes.state().close(stream);
     }
 
-    /// Appends work to a stream, to start not before `after`; the mark it can be waited for by.
+    /// Appends work to a stream, to start not before `after`; returns the mark to wait for.
     pub fn issue(&self, stream: Handle, mut after: Vec<Mark>, task: Task) -> Answer<Mark> {
         let mut state = self.lanes.state();
         if self.stopped.load(Ordering::Relaxed) {
@@ -370,19 +370,19 @@ impl Queue {
         Ok((stream, ticket))
     }
 
-    /// Waits until all marks are reached, of whatever context.
+    /// Waits until all marks are reached, in any context.
     ///
     /// Not possible from inside a host function, which the stream itself waits for.
     pub fn wait(&self, marks: &[Mark]) -> Answer {
         self.lanes.wait(marks)
     }
 
-    /// Tells the check of races across streams what the host now knows to be done.
+    /// Tells the race check across streams what the host now knows to be done.
     pub fn learn(&self, what: impl FnOnce(&mut Order)) {
         self.lanes.learn(what);
     }
 
-    /// Does something on the host's own account, when what it depends on is done.
+    /// Does something on the host's behalf, once its dependencies are done.
     pub fn directly<T>(&self, run: impl FnOnce() -> T) -> T {
         let work = self.lanes.state().order.as_mut().map(Order::directly);
         match (work, check::sanitizer()) {
@@ -400,7 +400,7 @@ impl Queue {
         (stream, self.lanes.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
     }
 
-    /// What must be done before all that was issued to a stream counts as done.
+    /// What must be done before everything issued to a stream counts as done.
     pub fn marks_before(&self, stream: Handle) -> Vec<Mark> {
         let state = self.lanes.state();
         let own = state.lanes.get(&stream).filter(|lane| lane.is_unfinished());
@@ -425,7 +425,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Ends the workers when they have nothing left to do. Nothing can be issued any more.
+    /// Ends the workers when they have nothing left to do. No more work can be issued.
     pub fn stop(&self) {
         let mut state = self.lanes.state();
         if self.stopped.swap(true, Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! Handles: what a user of the driver holds instead of a pointer.
 //!
-//! A handle is a number that was never the address of anything, so that a stale or invented one is answered with an
-//! error code, where the real driver may crash.
+//! A handle is a number that was never the address of anything, so a stale or invented one gets an error code, where
+//! the real driver may crash.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 
 use crate::abi::{Answer, CUcontext, CUresult, Handle};
 
-/// Handles lie in the hole between the two halves of the address space: who follows one as a pointer finds out at once.
+/// Handles are in the hole between the two halves of the address space: dereferencing one as a pointer fails at once.
 const BASE: usize = 0x5753_0000_0000_0000;
 
 static NEXT: AtomicUsize = AtomicUsize::new(1);
@@ -25,7 +25,7 @@ pub trait OfContext {
 
 /// Objects of one kind, some of which belong to contexts.
 pub trait Belongings: Sync {
-    /// A context is gone, and what belongs to it with it.
+    /// A context is gone, and everything that belongs to it.
     fn forget(&self, context: CUcontext);
 }
 
@@ -41,7 +41,7 @@ pub struct Registry<T: ?Sized> {
 }
 
 impl<T: ?Sized> Registry<T> {
-    /// An empty registry; looking for a handle that is not in it answers `unknown`.
+    /// An empty registry; looking up an unknown handle returns the error `unknown`.
     pub const fn new(unknown: CUresult) -> Self {
         Self { objects: LazyLock::new(RwLock::default), unknown }
     }
@@ -73,14 +73,14 @@ impl<T: ?Sized> Registry<T> {
         self.read().values().cloned().collect()
     }
 
-    /// Takes the handle back. The object lives on as long as work that uses it does.
+    /// Removes the handle. The object lives on as long as work uses it.
     pub fn remove(&self, handle: Handle) -> Answer<Arc<T>> {
         self.write().remove(&handle).ok_or(self.unknown)
     }
 
-    /// Takes back the handles of all objects that `dead` names.
+    /// Removes the handles of all objects that `dead` selects.
     pub fn remove_where(&self, dead: impl Fn(&T) -> bool) {
-        // Objects are dropped after the lock: their own drop may look here.
+        // Objects are dropped after the lock is released: their own drop may come here.
         let removed: Vec<_> = self.write().extract_if(|_, object| dead(object)).collect();
         drop(removed);
     }

@@ -1,4 +1,4 @@
-//! Streams: where work is issued, and what may take it instead of running it.
+//! Streams: where work is issued, and captures, which take it instead of running it.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -67,7 +67,7 @@ impl Stream {
     }
 }
 
-/// What takes the work of streams instead of running it.
+/// Takes the work of streams instead of running it.
 pub trait Capture: Any + Send + Sync {
     fn add(&self, target: &Target, work: Arc<dyn Work>) -> Answer;
     fn allocate(&self, target: &Target, bytes: usize) -> Answer<CUdeviceptr>;
@@ -80,17 +80,17 @@ pub trait Capture: Any + Send + Sync {
     fn invalidate(&self);
 }
 
-/// A place in a capture, which an event stands for.
+/// A position in a capture, which an event stands for.
 pub trait CapturePoint: Send + Sync {
     fn is_active(&self) -> bool;
     /// Makes a stream wait for it, which brings the stream into the capture.
     fn join(&self, target: &Target) -> Answer;
 }
 
-/// Captures under way in the process: none is the common case, and costs nothing then.
+/// The number of captures in progress in the process: usually none, which then costs nothing.
 pub static CAPTURES: AtomicUsize = AtomicUsize::new(0);
 
-/// Invalidates the captures of a context's streams; whether there are any.
+/// Invalidates the captures of a context's streams; returns whether there are any.
 fn invalidate_captures(context: &Context, of: impl Fn(&Stream) -> bool) -> bool {
     if CAPTURES.load(Ordering::Relaxed) == 0 {
         return false;
@@ -124,7 +124,7 @@ impl Target {
         self.stream.as_ref()?.capture().clone()
     }
 
-    /// Fails on a stream under capture, which is spoiled by what cannot be captured.
+    /// Fails on a stream under capture, and invalidates the capture.
     pub fn refuse_capture(&self) -> Answer {
         let Some(capture) = self.capture() else { return Ok(()) };
         capture.invalidate();
@@ -162,7 +162,7 @@ impl Target {
         self.context.queue.issue(self.queue, after, work.task(&self.context))
     }
 
-    /// Waits for what was issued here before; fails as the driver does on a stream under capture.
+    /// Waits for everything issued here before; fails like the driver on a stream under capture.
     pub fn synchronize(&self) -> Answer {
         self.refuse_capture()?;
         self.context.queue.wait(&self.context.queue.marks_before(self.queue))?;
@@ -216,7 +216,7 @@ pub fn default_target() -> Answer<Target> {
     target(0)
 }
 
-/// Closes a stream; what was issued to it still runs.
+/// Closes a stream; work issued to it still runs.
 pub fn close(stream: CUstream) -> Answer {
     let found = STREAMS.get(stream)?;
     if let Ok(context) = CONTEXTS.get(found.context) {

@@ -1,4 +1,4 @@
-//! Copies and fills, as descriptions that are checked when issued and run in their stream's turn.
+//! Copies and fills: descriptions that are checked when issued and run in stream order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::objects::registry::Registry;
 use crate::objects::stream::Target;
 use crate::objects::work::Work;
 
-/// One side of a copy: where its first byte lies, and how far apart its rows and slices are.
+/// One side of a copy: where its first byte is, and the distance between its rows and slices.
 #[derive(Clone)]
 pub struct Side {
     pub memory: Memory,
@@ -32,12 +32,12 @@ pub enum Memory {
     /// The host's, at this address, which the device reaches: gone when it is freed before the copy's turn, and there until
     /// the copy is done.
     Pinned(u64),
-    /// Bytes that were copied out of the host's pageable memory when the work was issued.
+    /// Bytes copied out of the host's pageable memory when the work was issued.
     Staged(Arc<Vec<u8>>),
 }
 
 impl Memory {
-    /// What a unified address means: the device's if an allocation holds it, else the host's.
+    /// The meaning of a unified address: device memory if an allocation contains it, else host memory.
     pub fn unified(address: u64) -> Self {
         if memory().find(address).is_some() { Self::Device(address) } else { Self::Host(address as usize) }
     }
@@ -57,7 +57,7 @@ impl Side {
         Self { memory, pitch: 0, slice: 0 }
     }
 
-    /// Bytes from the first to behind the last that a box of this size touches.
+    /// The number of bytes from the first to the last that a box of this size touches.
     fn span(&self, [width, height, depth]: [usize; 3]) -> Answer<usize> {
         let rows = self.pitch.checked_mul(height.saturating_sub(1));
         let slices = self.slice.checked_mul(depth.saturating_sub(1));

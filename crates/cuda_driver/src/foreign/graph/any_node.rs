@@ -9,7 +9,7 @@ use crate::abi::{
 use crate::objects::call::unsupported;
 use crate::objects::work::Nothing;
 
-/// `CUgraphNodeParams`: the kind, then a union of 232 bytes, then eight that are reserved.
+/// `CUgraphNodeParams`: the kind, then a union of 232 bytes, then eight reserved bytes.
 const BYTES: usize = 256;
 const UNION_AT: usize = 16;
 /// In front of a copy's description: flags and a context.
@@ -40,7 +40,7 @@ impl Params {
         self.read::<u32>(0)?.try_into()
     }
 
-    /// The work that is described, but for a child graph's.
+    /// The described work, except a child graph's.
     fn work(self, symbol: &'static str) -> Answer<Arc<dyn Work>> {
         match self.kind()? {
             Kind::KERNEL => launch_of_v2(&self.read::<CUDA_KERNEL_NODE_PARAMS>(UNION_AT)?),
@@ -94,7 +94,7 @@ pub fn cuGraphAddNode_v2(
     cuGraphAddNode(place, graph, after, count, params)
 }
 
-/// Only these kinds can be given other parameters.
+/// Only these kinds accept other parameters.
 fn changeable(params: Params) -> Answer<Arc<dyn Work>> {
     match params.kind()? {
         Kind::MEM_ALLOC | Kind::MEM_FREE | Kind::EMPTY => Err(CUresult::INVALID_VALUE),
@@ -121,7 +121,7 @@ pub fn cuGraphNodeGetParams(node: CUgraphNode, params: *mut std::ffi::c_void) ->
     params.write(0, [0u64; BYTES / 8])?;
     let kind = found.kind();
     params.write(0, kind as u32)?;
-    // SAFETY: the union lies in the structure that the caller vouches for, and holds each of these.
+    // SAFETY: the union is in the structure that the caller vouches for, and contains each of these.
     unsafe {
         let at = |offset: usize| params.0.byte_add(offset);
         match kind {

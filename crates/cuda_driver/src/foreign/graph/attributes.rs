@@ -1,4 +1,4 @@
-//! Attributes of kernel nodes, and nodes that a launch leaves out.
+//! Attributes of kernel nodes, and nodes that launches skip.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ struct GraphCapture {
     id: u64,
     graph: Arc<Graph>,
     graph_handle: CUgraph,
-    /// Nodes that the graph had before.
+    /// The nodes that the graph already had.
     before: Vec<CUgraphNode>,
     given: bool,
     origin: CUstream,
@@ -30,9 +30,9 @@ struct GraphCapture {
 
 struct State {
     status: Status,
-    /// The latest nodes of each stream that takes part.
+    /// The latest nodes of each participating stream.
     frontiers: HashMap<Handle, Vec<Arc<Node>>>,
-    /// Handed out by `cuStreamGetCaptureInfo`, valid until the next call on the stream.
+    /// Returned by `cuStreamGetCaptureInfo`, valid until the next call on the stream.
     shown: Vec<CUgraphNode>,
 }
 
@@ -57,7 +57,7 @@ impl GraphCapture {
         self.state().status == Status::Active
     }
 
-    /// Whether all that was captured leads to what the origin stream would do next.
+    /// Whether everything captured leads to what the origin stream would do next.
     fn is_joined(&self, state: &State) -> bool {
         let nodes = self.graph.nodes();
         let last = state.frontiers.get(&self.origin);
@@ -69,7 +69,7 @@ impl GraphCapture {
 }
 
 impl Capture for GraphCapture {
-    /// Adds work behind what the stream has captured so far.
+    /// Adds work after what the stream has captured so far.
     fn add(&self, target: &Target, work: Arc<dyn Work>) -> Answer {
         let mut state = self.state();
         if state.status != Status::Active {

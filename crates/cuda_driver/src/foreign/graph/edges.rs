@@ -9,7 +9,7 @@ use crate::abi::{CUstream, In, Out};
 /// `CUgraphEdgeData`: ports, type and reserved bytes.
 type EdgeData = [u8; 8];
 
-/// Fails for edges that are not plain.
+/// Fails unless the edges are plain.
 pub(super) fn plain(data: *const c_void, count: usize) -> Answer {
     if data.is_null() {
         return Ok(());
@@ -19,7 +19,7 @@ pub(super) fn plain(data: *const c_void, count: usize) -> Answer {
     if data.iter().all(|edge| edge == &[0; 8]) { Ok(()) } else { Err(CUresult::NOT_SUPPORTED) }
 }
 
-/// Stores the data of as many edges as were told.
+/// Stores the data of the edges that were listed.
 fn tell(data: *mut c_void, count: Out<usize>) -> Answer {
     if !data.is_null() {
         // SAFETY: the caller vouches for room for as many edges as it asked for.
@@ -29,68 +29,41 @@ fn tell(data: *mut c_void, count: Out<usize>) -> Answer {
     Ok(())
 }
 
-pub fn cuGraphGetEdges_v2(
-    graph: CUgraph,
-    from: Out<CUgraphNode>,
-    to: Out<CUgraphNode>,
-    data: *mut c_void,
-    count: Out<usize>,
-) -> Answer {
-    cuGraphGetEdges(graph, from, to, count)?;
-    if from.is_null() { Ok(()) } else { tell(data, count) }
+/// The functions for edges with data: those that list edges, then those that change them.
+macro_rules! edges {
+    (
+        $($list:ident = $older_list:ident ($handle:ident, $nodes:ident $(, $others:ident)?);)*
+        => $($change:ident = $older:ident ($($arg:ident: $type:ty),*) $data:ident, $count:ident $(, $flags:ident)?;)*
+    ) => {
+        $(pub fn $list(
+            $handle: Handle,
+            $nodes: Out<CUgraphNode>,
+            $($others: Out<CUgraphNode>,)?
+            data: *mut c_void,
+            count: Out<usize>,
+        ) -> Answer {
+            $older_list($handle, $nodes, $($others,)? count)?;
+            if $nodes.is_null() { Ok(()) } else { tell(data, count) }
+        })*
+
+        $(pub fn $change($($arg: $type,)* $data: *const c_void, $count: usize $(, $flags: u32)?) -> Answer {
+            plain($data, $count)?;
+            $older($($arg,)* $count $(, $flags)?)
+        })*
+    };
 }
 
-pub fn cuGraphNodeGetDependencies_v2(
-    node: CUgraphNode,
-    nodes: Out<CUgraphNode>,
-    data: *mut c_void,
-    count: Out<usize>,
-) -> Answer {
-    cuGraphNodeGetDependencies(node, nodes, count)?;
-    if nodes.is_null() { Ok(()) } else { tell(data, count) }
-}
-
-pub fn cuGraphNodeGetDependentNodes_v2(
-    node: CUgraphNode,
-    nodes: Out<CUgraphNode>,
-    data: *mut c_void,
-    count: Out<usize>,
-) -> Answer {
-    cuGraphNodeGetDependentNodes(node, nodes, count)?;
-    if nodes.is_null() { Ok(()) } else { tell(data, count) }
-}
-
-pub fn cuGraphAddDependencies_v2(
-    graph: CUgraph,
-    from: In<CUgraphNode>,
-    to: In<CUgraphNode>,
-    data: *const c_void,
-    count: usize,
-) -> Answer {
-    plain(data, count)?;
-    cuGraphAddDependencies(graph, from, to, count)
-}
-
-pub fn cuGraphRemoveDependencies_v2(
-    graph: CUgraph,
-    from: In<CUgraphNode>,
-    to: In<CUgraphNode>,
-    data: *const c_void,
-    count: usize,
-) -> Answer {
-    plain(data, count)?;
-    cuGraphRemoveDependencies(graph, from, to, count)
-}
-
-pub fn cuStreamUpdateCaptureDependencies_v2(
-    stream: CUstream,
-    nodes: Out<CUgraphNode>,
-    data: *const c_void,
-    count: usize,
-    flags: u32,
-) -> Answer {
-    plain(data, count)?;
-    cuStreamUpdateCaptureDependencies(stream, nodes, count, flags)
+edges! {
+    cuGraphGetEdges_v2 = cuGraphGetEdges (graph, from, to);
+    cuGraphNodeGetDependencies_v2 = cuGraphNodeGetDependencies (node, nodes);
+    cuGraphNodeGetDependentNodes_v2 = cuGraphNodeGetDependentNodes (node, nodes);
+    =>
+    cuGraphAddDependencies_v2 = cuGraphAddDependencies
+        (graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>) data, count;
+    cuGraphRemoveDependencies_v2 = cuGraphRemoveDependencies
+        (graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>) data, count;
+    cuStreamUpdateCaptureDependencies_v2 = cuStreamUpdateCaptureDependencies
+        (stream: CUstream, nodes: Out<CUgraphNode>) data, count, flags;
 }
 
 /// `CUgraphExecUpdateResultInfo`.

@@ -1,7 +1,7 @@
 //! Nodes that record events or wait for them.
 //!
-//! A graph's launch is one piece of work to its stream. What its nodes wait for is waited for before the launch begins,
-//! and an event that a node records is reached when the launch is done; its time is the node's own.
+//! A graph's launch is one piece of work in its stream. The launch waits for its nodes' events before it begins, and
+//! the events its nodes record are reached when the launch is done; their times are the nodes' own.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -67,7 +67,7 @@ pub fn wait_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
 }
 
 impl Executable {
-    /// What a launch waits for: the latest records of the events that its nodes wait for.
+    /// What a launch waits for: the latest records of its wait nodes' events.
     pub fn waits(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         for work in self.works() {
@@ -80,7 +80,7 @@ impl Executable {
         marks
     }
 
-    /// Tells the events that its nodes record that they are reached with a launch.
+    /// Marks the events that its nodes record as reached by a launch.
     pub fn recorded(&self, context: CUcontext, mark: Mark) {
         for work in self.works() {
             if let Some(node) = work.as_kind::<RecordEvent>() {

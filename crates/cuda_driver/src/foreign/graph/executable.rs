@@ -1,4 +1,4 @@
-//! Graphs made ready to run.
+//! Graphs that are ready to run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use crate::objects::work::Work;
 
 pub static EXECUTABLES: Registry<Executable> = Registry::new(CUresult::INVALID_VALUE);
 
-/// An instantiated graph: its work in an order that keeps every dependency.
+/// An instantiated graph: its work in an order that respects every dependency.
 pub struct Executable {
     steps: Mutex<Vec<Step>>,
-    /// Objects of the program's that live as long as this.
+    /// The program's objects that live as long as this.
     kept: Arc<Vec<Kept>>,
     flags: u64,
 }
@@ -53,7 +53,7 @@ impl Executable {
         self.steps().iter().map(|step| step.work.clone()).collect()
     }
 
-    /// The work as it is now: what a launch runs, whatever is changed later.
+    /// The work as it is now: what a launch runs, whatever changes later.
     fn snapshot(&self) -> Arc<Self> {
         let mut steps = self.steps().clone();
         for step in &mut steps {
@@ -66,7 +66,7 @@ impl Executable {
         Arc::new(Self { steps: Mutex::new(steps), kept: self.kept.clone(), flags: self.flags })
     }
 
-    /// Leaves a node out of the launches to come, or takes it in again.
+    /// Excludes a node from later launches, or includes it again.
     pub fn enable(&self, node: CUgraphNode, enabled: bool) -> Answer {
         self.with_step(node, |step| step.enabled = enabled)
     }
@@ -75,7 +75,7 @@ impl Executable {
         self.with_step(node, |step| step.enabled)
     }
 
-    /// Kernels, copies and fills alone can be left out.
+    /// Only kernels, copies and fills can be excluded.
     fn with_step<T>(&self, node: CUgraphNode, act: impl FnOnce(&mut Step) -> T) -> Answer<T> {
         let mut steps = self.steps();
         let step = steps.iter_mut().find(|step| step.node == node).ok_or(CUresult::INVALID_VALUE)?;
@@ -85,7 +85,7 @@ impl Executable {
         }
     }
 
-    /// Gives the step of a node other parameters; the kind of work stays.
+    /// Gives a node's step other parameters; the kind of work stays.
     pub fn change(&self, node: CUgraphNode, work: Arc<dyn Work>) -> Answer {
         let mut steps = self.steps();
         let step = steps.iter_mut().find(|step| step.node == node).ok_or(CUresult::INVALID_VALUE)?;
@@ -135,7 +135,7 @@ const DEVICE_LAUNCH: u64 = 4;
 pub fn cuGraphInstantiateWithFlags(place: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Answer {
     const AUTO_FREE_ON_LAUNCH: u64 = 1;
     const UPLOAD: u64 = 2;
-    // An upload needs a stream, which this call has none of; a graph that the device launches frees nothing.
+    // An upload needs a stream, which this call does not have; a graph launched from the device frees nothing.
     let both = AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH;
     if flags & !KNOWN_FLAGS != 0 || flags & UPLOAD != 0 || flags & both == both {
         return Err(CUresult::INVALID_VALUE);

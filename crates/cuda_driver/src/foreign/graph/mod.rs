@@ -34,7 +34,7 @@ pub static NODES: Registry<Node> = Registry::new(CUresult::INVALID_VALUE);
 #[derive(Default)]
 pub struct Graph {
     nodes: Mutex<Vec<Arc<Node>>>,
-    /// Objects of the program's that live as long as the graph.
+    /// The program's objects that live as long as the graph.
     kept: Mutex<Vec<owned::Kept>>,
 }
 
@@ -45,7 +45,7 @@ pub struct Node {
     after: Mutex<Vec<CUgraphNode>>,
     child: Option<CUgraph>,
     original: Option<CUgraphNode>,
-    /// What `cuGraphKernelNodeGetParams` has handed out; it stays valid as long as the node.
+    /// What `cuGraphKernelNodeGetParams` has returned; it stays valid as long as the node.
     shown: Mutex<Vec<ShownParams>>,
 }
 
@@ -88,7 +88,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// The nodes in an order that keeps every dependency; an error when there is none.
+    /// The nodes in an order that respects every dependency; an error if there is none.
     fn sorted(&self) -> Answer<Vec<Arc<Node>>> {
         let nodes = self.nodes();
         let mut waiting: HashMap<Handle, usize> =
@@ -157,7 +157,7 @@ impl Node {
     }
 }
 
-/// The kernel launch that a work is, for calls about kernel nodes.
+/// A work's kernel launch, for calls about kernel nodes.
 fn launch_in(work: &Arc<dyn Work>) -> Answer<&KernelLaunch> {
     work.as_kind().ok_or(CUresult::INVALID_VALUE)
 }

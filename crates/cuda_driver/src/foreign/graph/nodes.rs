@@ -1,4 +1,4 @@
-//! Nodes made one by one, and their parameters.
+//! Nodes created one by one, and their parameters.
 
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
@@ -34,7 +34,7 @@ pub fn launch_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> Answer<Arc<dyn Work>> {
     Ok(Arc::new(request.prepare(&*current()?)?))
 }
 
-/// The launch of CUDA 12's parameters, where a library's kernel may stand for the function.
+/// A launch from CUDA 12's parameters, where a library's kernel may take the place of the function.
 pub fn launch_of_v2(params: &CUDA_KERNEL_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
     let mut v1 = params.v1;
     if v1.func == 0 {
@@ -87,7 +87,7 @@ pub fn destroy(graph: CUgraph) -> Answer {
     let mut children: Vec<_> =
         nodes.iter().filter(|node| node.graph == graph).filter_map(|node| node.child).collect();
     NODES.remove_where(|node| node.graph == graph);
-    // A clone of this graph names the same children.
+    // A clone of this graph refers to the same children.
     children.retain(|child| !NODES.all().iter().any(|node| node.child == Some(*child)));
     for child in children {
         let _ = destroy(child);
@@ -146,7 +146,7 @@ pub(super) fn add(
     place.set(node.handle)
 }
 
-/// For each kind of node: adding one, and giving it, or its step in an executable graph, other parameters.
+/// For each kind of node: adding one, and changing its parameters, or those of its step in an executable graph.
 macro_rules! node_kinds {
     ($(
         ($arg:ident: $type:ty $(, $context:ident)?) => $work:expr; $add:ident, $set:ident, $set_step:ident;
@@ -215,7 +215,7 @@ pub fn cuGraphAddChildGraphNode(
     if child == graph {
         return Err(CUresult::INVALID_VALUE);
     }
-    // The child is copied: what is done with it later does not change this graph.
+    // The child is copied: later changes to it do not affect this graph.
     let (handle, copy) = GRAPHS.get(child)?.duplicate();
     let work = Arc::new(Executable::new(&copy)?);
     let node = GRAPHS.get(graph)?.add(graph, work, after.array(count)?, Some(handle))?;
@@ -227,7 +227,7 @@ pub fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, graph: Out<CUgraph>) -> 
     graph.set(NODES.get(node)?.child.ok_or(CUresult::INVALID_VALUE)?)
 }
 
-/// What a launch was made from, with pointers to the node's own copy of the parameters.
+/// The parameters of a launch, with pointers to the node's own copy.
 fn shown(node: CUgraphNode) -> Answer<(CUDA_KERNEL_NODE_PARAMS_v1, KernelLaunch)> {
     let node = NODES.get(node)?;
     let launch = launch_in(&node.work())?.clone();
@@ -259,7 +259,7 @@ pub fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, params: Out<CUDA_KERNEL_
     params.set(CUDA_KERNEL_NODE_PARAMS { v1, kern: 0, ctx: launch.function.context() })
 }
 
-/// What takes the place of a node's work: of the same kind, and a kernel's attributes stay.
+/// The replacement for a node's work: of the same kind, and a kernel keeps its attributes.
 pub(super) fn in_place_of(old: &Arc<dyn Work>, new: Arc<dyn Work>) -> Answer<Arc<dyn Work>> {
     if old.kind() != new.kind() {
         return Err(CUresult::INVALID_VALUE);

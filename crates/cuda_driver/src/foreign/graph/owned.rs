@@ -1,4 +1,4 @@
-//! What belongs to graphs: memory that nodes allocate, and objects of the program that graphs keep alive.
+//! What graphs own: memory allocated by nodes, and the program's objects that graphs keep alive.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::objects::device::{Device, accessor, device, devices, initialised};
 use crate::objects::registry::Registry;
 use crate::objects::work::Work;
 
-/// Bytes that graphs have of a device's memory.
+/// How many bytes of a device's memory graphs use.
 #[derive(Default)]
 struct Use {
     now: AtomicU64,
@@ -45,7 +45,7 @@ unsafe impl Sync for GraphMemory {}
 impl Drop for GraphMemory {
     fn drop(&mut self) {
         used(self.device).now.fetch_sub(self.params.bytesize as u64, Ordering::Relaxed);
-        // A context that was destroyed has freed it already.
+        // If its context was destroyed, that has freed it.
         if let Some((_, Origin::Graph)) = owner_of(self.address) {
             release_memory(self.address);
         }
@@ -75,7 +75,7 @@ impl Work for Release {
     }
 }
 
-/// The step that allocates, which has done so already.
+/// The step that allocates; the memory already exists.
 pub fn allocation_of(mut params: CUDA_MEM_ALLOC_NODE_PARAMS) -> Answer<Arc<GraphMemory>> {
     if params.poolProps.allocType != CUmemAllocationType::PINNED as u32 {
         return Err(CUresult::INVALID_VALUE);
@@ -114,7 +114,7 @@ pub fn captured_allocation(device: &Device, bytes: usize) -> Answer<Arc<GraphMem
     allocation_of(params)
 }
 
-/// The step that frees what another node allocated. The memory stays where it is for the next launch.
+/// The step that frees another node's allocation. The memory stays in place for the next launch.
 pub fn free_of(address: CUdeviceptr) -> Answer<Arc<dyn Work>> {
     match owner_of(address) {
         Some((_, Origin::Graph)) => Ok(Arc::new(Release(address))),
@@ -160,7 +160,7 @@ pub fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, address: Out<CUdeviceptr>)
     address.set(work.as_kind::<Release>().ok_or(CUresult::INVALID_VALUE)?.0)
 }
 
-/// `CUgraphMem_attribute`: used and reserved, now and at most. What is reserved is what is used.
+/// `CUgraphMem_attribute`: used and reserved, now and at most. Exactly the used memory is reserved.
 const MOST: u32 = 1;
 const NUMBERS: u32 = 4;
 
@@ -178,7 +178,7 @@ pub fn cuDeviceSetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_vo
     let used = used(device(dev)?);
     // SAFETY: the caller vouches for 64 bits.
     let value = unsafe { In::<u64>::new(value.cast_const().cast()) }.get()?;
-    // The largest use can be forgotten, and nothing else be set.
+    // Only the maximum can be reset; nothing else can be set.
     if number >= NUMBERS || number & MOST == 0 || value != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
@@ -188,7 +188,7 @@ pub fn cuDeviceSetGraphMemAttribute(dev: CUdevice, number: u32, value: *mut c_vo
 
 static OBJECTS: Registry<UserObject> = Registry::new(CUresult::INVALID_VALUE);
 
-/// An object of the program's, destroyed by its own function when nobody refers to it any more.
+/// One of the program's objects, destroyed by its own function when the last reference is gone.
 struct UserObject {
     data: usize,
     destroy: unsafe extern "C" fn(*mut c_void),
@@ -197,7 +197,7 @@ struct UserObject {
 
 impl UserObject {
     fn references(&self) -> std::sync::MutexGuard<'_, u32> {
-        // A number is whole after a panic elsewhere.
+        // A number is consistent even after a panic elsewhere.
         self.references.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -223,7 +223,7 @@ fn release(handle: Handle, count: u32) -> Answer {
     Ok(())
 }
 
-/// References that a graph holds, given back with it.
+/// References held by a graph, released with it.
 pub struct Kept {
     object: Handle,
     count: u32,
@@ -235,7 +235,7 @@ impl Kept {
         Some(Self { object: self.object, count: 1 })
     }
 
-    /// The references of a copy of what holds `all`.
+    /// References for a copy of whatever holds `all`.
     pub fn copy(all: &[Self]) -> Vec<Self> {
         all.iter().filter_map(Self::another).collect()
     }
@@ -286,7 +286,7 @@ pub fn cuGraphRetainUserObject(graph: CUgraph, object: Handle, count: u32, flags
     if flags & !MOVE != 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    // What is moved was the program's, and is the graph's from now on.
+    // Moved references belonged to the program, and now belong to the graph.
     if flags & MOVE == 0 {
         found.retain(count)?;
     }
@@ -310,7 +310,7 @@ pub fn cuGraphReleaseUserObject(graph: CUgraph, object: Handle, count: u32) -> A
             kept.push(Kept { object, count: held - count });
         }
         let ours: Vec<Kept> = ours;
-        // They are counted anew: each is forgotten without giving anything back.
+        // They are counted anew: forget each one without releasing it.
         ours.into_iter().for_each(std::mem::forget);
         count
     };

@@ -1,4 +1,4 @@
-//! What a graph looks like: its nodes, edges, roots, a drawing.
+//! Queries of graphs: nodes, edges, roots, a drawing.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{GRAPHS, NODES, Node, launch_in};
 use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, In, Out, Text};
 
-/// Stores as many handles as fit, or tells how many there are when no place is given.
+/// Stores as many handles as fit, or only their number if `place` is null.
 fn list(handles: &[CUgraphNode], place: Out<CUgraphNode>, count: Out<usize>) -> Answer {
     if place.is_null() {
         return count.set(handles.len());

@@ -1,6 +1,6 @@
 //! Fatbins: one module compiled for several architectures, as machine code and as PTX, plain or compressed.
 //!
-//! Nothing about the format is published. Layout as seen in what `fatbinary` of CUDA 13 writes, all little-endian:
+//! The format is not published. The layout as observed in the output of CUDA 13's `fatbinary`, all little-endian:
 //!
 //! ```text
 //! header  0 u32 magic   4 u16 version   6 u16 size of the header   8 u64 bytes that follow
@@ -18,7 +18,7 @@ const ENTRY: usize = 64;
 const PTX: u16 = 1;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// More than any module's text: a size beyond it is damage, not code.
+/// More than any module's text: a larger size means damage, not code.
 const MOST_TEXT: u64 = 1 << 30;
 const MOST_FATBIN: u64 = 1 << 40;
 
@@ -39,7 +39,7 @@ pub fn length(header: &[u8]) -> Option<usize> {
     (usize::from(size) >= HEADER && rest < MOST_FATBIN).then(|| usize::from(size) + rest as usize)
 }
 
-/// The PTX of a fatbin that a device admits, the newest first.
+/// The PTX in a fatbin that a device supports, newest first.
 pub fn read(bytes: &[u8], device: u32) -> Result<Vec<String>, Refused> {
     let end = length(bytes).ok_or(Refused::Damaged("its header is cut short"))?;
     let bytes = bytes.get(..end).ok_or(Refused::Damaged("it is shorter than its header says"))?;
@@ -154,7 +154,7 @@ mod tests {
             for at in 0..bytes.len() {
                 let mut spoiled = bytes.to_vec();
                 spoiled[at] ^= 0x5a;
-                // Some bytes mean nothing to us; no byte may cause more than an error.
+                // Some bytes have no known meaning; no byte may cause more than an error.
                 let _ = read(&spoiled, 90);
             }
         }

@@ -1,4 +1,4 @@
-//! What a module can be loaded from: PTX text, or fatbins that hold some.
+//! What a module can be loaded from: PTX text, or fatbins that contain some.
 
 pub mod fatbin;
 mod refused;
@@ -7,18 +7,18 @@ use std::ffi::CStr;
 
 pub use refused::Refused;
 
-/// PTX that can be loaded: the best choice for a device first.
+/// Loadable PTX: the best choice for a device first.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Image {
     /// Texts of the same module, for different targets.
     pub ptx: Vec<String>,
 }
 
-/// The start of an ELF file: of the host, or machine code.
+/// The start of an ELF file: of the host's, or machine code.
 pub const ELF: [u8; 4] = *b"\x7fELF";
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
-/// The start of what the compiler embeds in programs: a version, then where the fatbin lies.
+/// The start of the wrapper that the compiler embeds in programs: a version, then the fatbin's address.
 const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
 
 #[repr(C)]
@@ -32,9 +32,9 @@ struct Wrapper {
 /// Reads an image in memory for a device of capability `device` (90 for 9.0).
 ///
 /// # Safety
-/// `image` points at PTX text that ends with NUL, or at a binary as long as its own header says.
+/// `image` points to PTX text that ends with NUL, or to a binary as long as its own header says.
 pub unsafe fn read(image: *const u8, device: u32) -> Result<Image, Refused> {
-    // Text may be shorter than a magic number: each byte is looked at only after the one before it has matched.
+    // Text may be shorter than a magic number: each byte is read only after the previous one has matched.
     // SAFETY: the first byte is there, and as long as a binary's magic number matches there is more.
     let starts_with = |magic: [u8; 4]| (0..4).all(|index| unsafe { image.add(index).read() } == magic[index]);
     if starts_with(WRAPPER) {
@@ -61,7 +61,7 @@ pub unsafe fn read(image: *const u8, device: u32) -> Result<Image, Refused> {
     if starts_with(BITCODE) {
         return Err(Refused::Nvvm);
     }
-    // SAFETY: no binary that is known, so it is text, which ends with NUL.
+    // SAFETY: not a known binary, so it is text, which ends with NUL.
     text(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
 }
 

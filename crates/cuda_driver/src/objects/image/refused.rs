@@ -23,7 +23,7 @@ pub enum Refused {
     NoFatbin,
     #[error("this fatbin holds PTX for compute_{lowest} and newer; the virtual GPU is sm_{device}")]
     TooNew {
-        /// The oldest architecture that it holds PTX for.
+        /// The oldest architecture for which it contains PTX.
         lowest: u32,
         device: u32,
     },
@@ -47,7 +47,7 @@ impl Refused {
         }
     }
 
-    /// Tells the user what the code alone does not.
+    /// Tells the user what the error code alone does not.
     pub fn say(&self) {
         eprintln!("warpsmith: {self}");
     }
