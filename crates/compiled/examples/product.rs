@@ -1,4 +1,4 @@
-//! How fast a tiled matrix product is, interpreted and compiled, in turn.
+//! The speed of a tiled matrix product, interpreted and compiled, alternating.
 //!
 //! `cargo run --release -p compiled --example product`
 

@@ -1,4 +1,4 @@
-//! One operation on registers as IR, if there is IR that gives the interpreter's results in every bit.
+//! Translates one register operation to IR, if some IR gives exactly the interpreter's bits.
 
 use ptx::ScalarType;
 use virtual_gpu::alu::Round;
@@ -13,7 +13,7 @@ use crate::values::{BITS, FLOATS, LONGS, Misfit, WORDS, Writer};
 const HALVES: &str = "<32 x i16>";
 const DOUBLES: &str = "<32 x double>";
 
-/// Writes an operation. False, and nothing written, if it has no IR.
+/// Writes an operation. Returns false, and writes nothing, if it has no IR.
 pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     if o.sources.contains(&NONE) || o.targets.is_empty() {
         return Ok(false);
@@ -50,7 +50,7 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     }
 }
 
-/// An integer type: its vectors, its bits, and whether it has a sign.
+/// An integer type: its vectors, its width, and whether it is signed.
 #[derive(Clone, Copy)]
 struct Integers {
     ty: &'static str,
@@ -93,7 +93,7 @@ fn put(w: &mut Writer<'_>, slot: Slot, i: Integers, value: String) -> Result<boo
     Ok(true)
 }
 
-/// Those that say a type and nothing else.
+/// Operations whose only qualifier is a type.
 fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
     use Opcode::*;
     match o.opcode {
@@ -139,7 +139,7 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
             let (Some(position), Some(length)) = (constant(position), constant(length)) else {
                 return Ok(false);
             };
-            // A field that ends within the word, as compilers make them.
+            // A field that ends within the word, as compilers generate them.
             if length == 0 || position + length > 32 {
                 return Ok(false);
             }
@@ -153,7 +153,7 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
     }
 }
 
-/// A count of bits is a word.
+/// A bit count is a word.
 fn counted(w: &mut Writer<'_>, t: Slot, i: Integers, count: String) -> Result<bool, Misfit> {
     let words = match i.bits {
         64 => w.set(format_args!("trunc {LONGS} {count} to {WORDS}")),
@@ -163,7 +163,7 @@ fn counted(w: &mut Writer<'_>, t: Slot, i: Integers, count: String) -> Result<bo
     Ok(true)
 }
 
-/// Amounts of the width or more leave nothing, or the sign.
+/// Shifting by the width or more leaves nothing, or the sign.
 fn shift(w: &mut Writer<'_>, opcode: Opcode, t: Slot, a: Slot, n: Slot, i: Integers) -> Result<bool, Misfit> {
     let (a, n) = (read(w, a, i)?, w.words(n)?);
     let most = i.bits - 1;
@@ -294,7 +294,7 @@ fn integer(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, M
             let a = read(w, a, i)?;
             w.set(format_args!("call {ty} @llvm.abs.v32{}({ty} {a}, i1 false)", i.one, ty = i.ty))
         }
-        // By a constant that is neither 0 nor -1 there is no special case.
+        // Division by a constant other than 0 and -1 has no special case.
         (Div | Rem, &[a, b]) if i.bits > 16 => {
             let Some(divisor) = w.function.constant(b, i.bits / 32) else { return Ok(false) };
             let minus_one = if i.bits == 32 { u64::from(u32::MAX) } else { u64::MAX };
@@ -354,7 +354,7 @@ fn product(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType, half: ProductHalf
 
 fn funnel_shift(w: &mut Writer<'_>, o: &Arithmetic, left: bool, wrap: bool) -> Result<bool, Misfit> {
     let (&[t], &[a, b, n]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
-    // Amounts of 32 and more stop there, unless they wrap around.
+    // Amounts of 32 and more are clamped, unless they wrap around.
     if !wrap && w.function.constant(n, 1).is_none_or(|n| n > 31) {
         return Ok(false);
     }
@@ -366,7 +366,7 @@ fn funnel_shift(w: &mut Writer<'_>, o: &Arithmetic, left: bool, wrap: bool) -> R
     Ok(true)
 }
 
-/// `lop3`: the or of the products that the table has.
+/// `lop3`: the OR of the products in the table.
 fn by_table(w: &mut Writer<'_>, o: &Arithmetic, table: u8) -> Result<bool, Misfit> {
     let (&[t], &[a, b, c]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     let mut plain = Vec::new();
@@ -386,7 +386,7 @@ fn by_table(w: &mut Writer<'_>, o: &Arithmetic, table: u8) -> Result<bool, Misfi
     Ok(true)
 }
 
-/// Floats of 32 bits, rounded to nearest.
+/// 32-bit floats, rounded to nearest.
 fn single(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     use Opcode::*;
     let &[t] = &o.targets[..] else { return Ok(false) };
@@ -428,7 +428,7 @@ fn single(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     Ok(true)
 }
 
-/// Floats of 64 bits, rounded to nearest. A NaN is that of the first operand that is one, in the hardware's order.
+/// 64-bit floats, rounded to nearest. A NaN result is that of the first NaN operand, in the hardware's order.
 fn double(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     use Opcode::*;
     let &[t] = &o.targets[..] else { return Ok(false) };
@@ -472,7 +472,7 @@ fn double(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
     Ok(true)
 }
 
-/// `min`, `max`: NaN loses to a number, and -0 is below +0.
+/// `min`, `max`: a number wins over NaN, and -0 is below +0.
 fn extremum(w: &mut Writer<'_>, o: &Arithmetic, ends: MinMax) -> Result<bool, Misfit> {
     let (&[t], &[a, b]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     if ends != (MinMax { max: ends.max, ..MinMax::default() }) {
@@ -482,7 +482,7 @@ fn extremum(w: &mut Writer<'_>, o: &Arithmetic, ends: MinMax) -> Result<bool, Mi
     let (relation, join) = if ends.max { ("ogt", "and") } else { ("olt", "or") };
     let first = w.set(format_args!("fcmp {relation} {FLOATS} {a}, {b}"));
     let chosen = w.set(format_args!("select {BITS} {first}, {FLOATS} {a}, {FLOATS} {b}"));
-    // Equal ones differ in the sign of zero at most.
+    // Equal operands differ at most in the sign of zero.
     let (of_a, of_b) = (
         w.set(format_args!("bitcast {FLOATS} {a} to {WORDS}")),
         w.set(format_args!("bitcast {FLOATS} {b} to {WORDS}")),
@@ -594,7 +594,7 @@ fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Optio
     }
 }
 
-/// `cvt`, the conversions that loops are full of.
+/// `cvt`: the conversions common in loops.
 fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Misfit> {
     use ScalarType::*;
     let (&[t], &[a]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };

@@ -1,20 +1,21 @@
-//! What of a function runs without the interpreter, and which registers are alive where.
+//! Which parts of a function run without the interpreter, and which registers are live where.
 //!
-//! The function is cut into blocks. An operation that only the interpreter does is a block by itself; all other blocks have
-//! operations that are compiled, and end before a branch, or where another block begins. Blocks that lead into each other
-//! without the interpreter are an *island*: between its ways in and out registers need not be in the frame.
+//! The function is divided into blocks. An operation that only the interpreter can do is a block of its own; all other
+//! blocks consist of compiled operations, and end before a branch, or where another block begins. Blocks that lead into
+//! each other without the interpreter form an *island*: between its entries and exits registers need not be in the
+//! frame.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use virtual_gpu::stretch::{Function, Guard, Kind, NONE, Slot, Step};
 
-/// A block has no more operations than this, so that it fits into a warp's share of operations.
+/// Maximum operations per block, so that it fits into a warp's share of operations.
 const LONGEST: u32 = 128;
 
-/// How a register is kept.
+/// How a register is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A mask of lanes.
+    /// A lane mask.
     Predicate,
     /// 32 lanes of 32 bits.
     Row,
@@ -23,7 +24,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// That of a register of so many rows; `None` if it stays in the frame.
+    /// The shape of a register with this many rows; `None` if it stays in the frame.
     pub fn of(rows: u32) -> Option<Self> {
         match rows {
             0 => Some(Shape::Predicate),
@@ -37,9 +38,9 @@ impl Shape {
 /// How a block ends.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
-    /// The next block follows.
+    /// Falls through to the next block.
     Next,
-    /// A branch, behind the block's operations.
+    /// A branch, after the block's operations.
     Branch { guard: Guard, target: u32 },
     /// The block is one operation for the interpreter.
     Interpreter,
@@ -48,18 +49,18 @@ pub enum End {
 #[derive(Debug)]
 pub struct Block {
     pub start: u32,
-    /// Operations that are compiled, without the branch.
+    /// Compiled operations, without the branch.
     pub body: u32,
     pub end: End,
     pub island: usize,
-    /// Registers alive at its start.
+    /// Registers live at its start.
     pub alive: Set,
-    /// Registers alive at its branch.
+    /// Registers live at its branch.
     pub alive_at_branch: Set,
 }
 
 impl Block {
-    /// The operation behind those of its body.
+    /// The operation after those of its body.
     pub fn behind(&self) -> u32 {
         self.start + self.body
     }
@@ -67,20 +68,20 @@ impl Block {
 
 #[derive(Debug, Default, Clone)]
 pub struct Island {
-    /// Registers that its blocks name.
+    /// Registers its blocks name.
     pub named: BTreeSet<Slot>,
-    /// Registers that its blocks write.
+    /// Registers its blocks write.
     pub written: BTreeSet<Slot>,
 }
 
 pub struct Blocks {
     pub blocks: Vec<Block>,
     pub islands: Vec<Island>,
-    /// All registers of compiled operations that do not stay in the frame.
+    /// All registers of compiled operations, except those that stay in the frame.
     pub shapes: BTreeMap<Slot, Shape>,
 }
 
-/// A set of registers, by their first row.
+/// A set of registers, identified by their first row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set(Box<[u64]>);
 
@@ -105,7 +106,7 @@ impl Set {
         }
     }
 
-    /// Adds others; whether some were new.
+    /// Adds others; returns whether any were new.
     fn add(&mut self, others: &Set) -> bool {
         let mut grown = false;
         for (word, other) in self.0.iter_mut().zip(&others.0) {
@@ -116,7 +117,7 @@ impl Set {
     }
 }
 
-/// Whether an operation is compiled, or asked of the interpreter from within the code.
+/// Whether an operation is compiled, or left to the interpreter but called from the code.
 fn is_compiled(kind: Kind<'_>) -> bool {
     matches!(
         kind,
@@ -130,7 +131,7 @@ fn is_compiled(kind: Kind<'_>) -> bool {
 }
 
 impl Blocks {
-    /// Of a function; `None` if a register's rows are used in more than one way.
+    /// The blocks of a function; `None` if a register's rows are used in more than one way.
     pub fn of(function: &Function<'_>) -> Option<Self> {
         let range = function.range();
         let starts = leaders(function);
@@ -168,7 +169,7 @@ impl Blocks {
         self.blocks.binary_search_by_key(&pc, |block| block.start).ok()
     }
 
-    /// Where a block leads to, and whether it may also fall through.
+    /// The successors of a block, including the next one if it may fall through.
     fn next(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
         let block = &self.blocks[i];
         let step = function.step(block.behind().min(function.range().end - 1));
@@ -264,9 +265,9 @@ impl Blocks {
     }
 }
 
-/// From the registers alive behind an operation to those alive before it.
+/// From the registers live after an operation to those live before it.
 fn pass(step: &Step<'_>, alive: &mut Set) {
-    // What a guard may leave out is no sure write.
+    // An operation that a guard may skip does not certainly write.
     if step.guard.slot == NONE {
         step.writes.iter().for_each(|write| alive.remove(write.0));
     } else {
@@ -276,7 +277,7 @@ fn pass(step: &Step<'_>, alive: &mut Set) {
     step.mentioned.iter().for_each(|&slot| alive.insert(slot));
 }
 
-/// Where blocks start, ascending.
+/// Where blocks start, in ascending order.
 fn leaders(function: &Function<'_>) -> Vec<u32> {
     let range = function.range();
     let mut starts = BTreeSet::from([range.start]);

@@ -1,4 +1,4 @@
-//! A function as LLVM IR: the ways in and out, the blocks, the branches between them.
+//! A function as LLVM IR: entries and exits, blocks, and the branches between them.
 
 use std::collections::BTreeSet;
 use std::mem::offset_of;
@@ -10,18 +10,18 @@ use crate::memory::Family;
 use crate::values::{Misfit, Writer, type_of};
 use crate::{arithmetic, memory};
 
-/// What a function became.
+/// The IR of a function.
 pub struct Made {
     pub text: String,
-    /// Operations of the block that may be entered at each of its program counters.
+    /// The number of operations in the block that may be entered at each program counter.
     pub entries: Box<[u32]>,
     pub sites: usize,
 }
 
-/// Where code is left for the interpreter: the island that is left, and the program counter.
+/// Where code leaves for the interpreter: from which island, and to which program counter.
 type Exit = (usize, u32);
 
-/// Writes the IR of a function; `None` if there is nothing to compile, or registers are used in ways that are not known here.
+/// Writes the IR of a function; `None` if there is nothing to compile, or if registers are used in unsupported ways.
 pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let blocks = Blocks::of(function)?;
     let start = function.range().start;
@@ -44,7 +44,7 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     Some(Made { text: writer.text, entries, sites: writer.sites })
 }
 
-/// The ways in: registers that are alive come from the frame.
+/// The entries: live registers are loaded from the frame.
 fn head(w: &mut Writer<'_>, blocks: &Blocks, name: &str, entries: &[u32]) {
     w.line(format_args!("define i32 @{name}(ptr noalias %state, i32 %entry) #0 {{"));
     for (field, offset, ty) in [
@@ -114,7 +114,7 @@ fn body(
         w.line(format_args!("br label %{next}"));
         return Ok(());
     };
-    // The branch is an operation, too.
+    // The branch counts as an operation.
     let pc = block.behind();
     let out = leave(exits, block.island, pc);
     let steps = w.set(format_args!("add i64 {steps}, 1"));
@@ -136,7 +136,7 @@ fn body(
     let all = w.set(format_args!("icmp eq i32 {mask}, -1"));
     w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
     w.label(&not_all);
-    // Some go and some do not: the interpreter makes two groups of them.
+    // Some lanes branch and some do not: the interpreter splits the warp.
     let none = w.set(format_args!("icmp eq i32 {mask}, 0"));
     w.line(format_args!("br i1 {none}, label %{passed}, label %{out}"));
     for (label, to) in [(taken, to), (passed, behind)] {
@@ -147,7 +147,7 @@ fn body(
     Ok(())
 }
 
-/// The label of what comes next: a block, or the way out.
+/// The label of the next block, or of the exit.
 fn way(blocks: &Blocks, from: &Block, exits: &mut BTreeSet<Exit>, pc: u32) -> String {
     match blocks.at(pc) {
         Some(block) if !matches!(block.end, End::Interpreter) => format!("b{pc}"),
@@ -175,7 +175,7 @@ fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), 
     }
 }
 
-/// The ways out: what was written and is alive goes back to the frame.
+/// The exits: written registers that are live are stored to the frame.
 fn tail(w: &mut Writer<'_>, blocks: &Blocks, exits: &BTreeSet<Exit>, wide: bool) {
     for &(island, pc) in exits {
         w.label(&format!("out{island}_{pc}"));
@@ -207,6 +207,6 @@ fn tail(w: &mut Writer<'_>, blocks: &Blocks, exits: &BTreeSet<Exit>, wide: bool)
     w.line(format_args!(
         "attributes #0 = {{ nounwind \"probe-stack\"=\"inline-asm\" \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
     ));
-    // What is nearly always so.
+    // Branch weights for the usual case.
     w.line(format_args!("!0 = !{{!\"branch_weights\", i32 2000, i32 1}}"));
 }

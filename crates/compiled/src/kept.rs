@@ -1,11 +1,11 @@
-//! Machine code that was made before, on the disk.
+//! Machine code compiled earlier, on disk.
 //!
-//! The key is a hash of the text that LLVM is given, of all that is said beside it, of the library and of the processor. So a
-//! kernel that changes, a version of ours that writes another text for it, another toolchain or machine meets no code that is
-//! not its own, and nobody has to count versions.
+//! The key is a hash of LLVM's input, of all options, of the library and of the processor. So changed kernels, versions
+//! of this crate that generate other IR, and other toolchains or machines never get code that is not theirs, and no
+//! version number has to be maintained.
 //!
-//! It lies beside what the builder keeps if the program lies in cargo's target folder, else in the user's folder for such
-//! things. Code that is run is read only from a folder that nobody else can write to.
+//! If the program is in cargo's target folder, the code is stored next to the builder's cache, else in the user's cache
+//! folder. Code to be run is read only from a folder that no one else can write to.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use llvm_library::cache::{Cache, Key};
 
-/// The folder may hold this many bytes: some thousand kernels.
+/// The folder may contain this many bytes: about a thousand kernels.
 const LIMIT: u64 = 128 << 20;
-/// The folder is looked over whenever so many entries were added.
+/// The folder is trimmed whenever this many entries were added.
 const TRIMMED_AFTER: u64 = 32;
 
 /// The folder of this process, if it has one.
@@ -31,7 +31,7 @@ pub fn usual() -> Option<&'static Cache> {
     CACHE.get_or_init(open).as_ref()
 }
 
-/// Keeps what was made.
+/// Stores compiled code.
 pub fn keep(cache: &Cache, key: Key, object: &[u8]) {
     static ADDED: AtomicU64 = AtomicU64::new(0);
     cache.put(key, object);
@@ -51,11 +51,11 @@ fn folder(program: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<
     Some(user.join("warpsmith").join("compiled"))
 }
 
-/// The folder, made if need be, if it is this user's alone to write to.
+/// The folder, created if necessary, if only this user can write to it.
 fn private(folder: PathBuf) -> Option<PathBuf> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     let about = fs::metadata(&folder).ok()?;
-    // SAFETY: it asks for a number.
+    // SAFETY: it returns a number.
     let user = unsafe { libc::geteuid() };
     (about.uid() == user && about.mode() & 0o022 == 0).then_some(folder)
 }

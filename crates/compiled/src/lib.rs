@@ -1,12 +1,12 @@
-//! Compiles the virtual GPU's programs for the processor, through the LLVM of the Rust toolchain.
+//! Compiles the virtual GPU's programs to machine code, through the LLVM of the Rust toolchain.
 //!
-//! Operations in, machine code out:
+//! From operations to machine code:
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `blocks` | which operations run together without the interpreter, and which registers are alive between them |
-//! | `function` | a function as LLVM IR: the ways in and out, the blocks, the branches between them |
-//! | `values` | registers: what holds each at the moment, and the IR for reading and writing them |
+//! | `blocks` | which operations run together without the interpreter, and which registers are live between them |
+//! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
+//! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic` | one operation as IR |
 //! | `memory` | loads and stores as IR |
 //! | `llvm` | IR → an object file |
@@ -15,8 +15,8 @@
 //! | `beside` | the thread on which all this is done while the interpreter goes on |
 //! | `processor` | what code is made for |
 //!
-//! A register of a warp is a vector of 32 lanes, a predicate an integer of 32 bits. Results are the interpreter's in every
-//! bit: what has no IR that gives just these is left to the interpreter's own function, called from the code.
+//! A warp's register is a vector of 32 lanes, a predicate a 32-bit integer. Results equal the interpreter's in every
+//! bit: the code calls the interpreter's own function for any operation without IR that guarantees this.
 
 mod arithmetic;
 mod beside;
@@ -41,44 +41,43 @@ use llvm::Llvm;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unavailable {
-    /// There is no code for this kind of processor.
+    /// There is no code generator for this kind of processor.
     #[error("machine code is made for x86-64 processors with AVX2 and FMA only")]
     Processor,
-    /// The toolchain's LLVM is not there, or another.
+    /// The toolchain's LLVM is missing, or is another version.
     #[error("{0}")]
     Library(String),
-    /// LLVM itself said no.
+    /// LLVM itself refused.
     #[error("the toolchain's LLVM has no code for this processor: {0}")]
     Llvm(String),
 }
 
-/// So many times its own length a kernel is interpreted before somebody looks whether its code was made before: about as long
-/// as it takes to look, some microseconds for each operation.
+/// A kernel is interpreted for this many times its own length before someone checks whether its code was compiled
+/// earlier: about as long as the check takes, some microseconds per operation.
 const LOOK_AFTER: u64 = 500;
-/// So many times before it is compiled: about as long as that takes, half a millisecond for each operation.
+/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation.
 const COMPILE_AFTER: u64 = 50_000;
 /// Functions with more operations than this are interpreted: LLVM would take a second for them.
 const MOST_OPERATIONS: usize = 2000;
 
-/// Where code of earlier processes is looked for, and new code is kept.
+/// Where code of earlier processes is looked up, and new code is stored.
 #[derive(Debug, Clone)]
 pub enum Kept {
     /// Nowhere.
     Not,
-    /// Beside what the builder keeps if the program lies in cargo's target folder, else in the user's folder for such things.
+    /// Next to the builder's cache if the program is in cargo's target folder, else in the user's cache folder.
     AsUsual,
-    /// In a folder of its own.
+    /// In a separate folder.
     In(Cache),
 }
 
-/// The compiler.
 #[derive(Debug)]
 struct Engine {
     eager: bool,
     kept: Kept,
 }
 
-/// Whether programs can be compiled here. Opens the toolchain's LLVM.
+/// Whether programs can be compiled on this machine. Opens the toolchain's LLVM.
 pub fn available() -> Result<(), &'static Unavailable> {
     if !processor::is_known() {
         return Err(&Unavailable::Processor);
@@ -86,15 +85,15 @@ pub fn available() -> Result<(), &'static Unavailable> {
     Llvm::get().map(|_| ())
 }
 
-/// A compiler, which looks for LLVM when it is asked for the first time; without one everything stays with the interpreter.
-/// `eager`: kernels are compiled before they run the first time. Else the interpreter begins, and a thread beside makes the
-/// code when they have shown that they run for long.
+/// A compiler that looks for LLVM when it is first asked; without LLVM everything is interpreted. `eager`: compiles
+/// kernels before their first run. Otherwise the interpreter begins, and another thread compiles the kernels that run
+/// for long.
 pub fn compiler(eager: bool, kept: Kept) -> Arc<dyn Compiler> {
     Arc::new(Engine { eager, kept })
 }
 
-// SAFETY: the text is made of operations whose IR does what the interpreter does, lane by lane, which the tests compare;
-// memory is reached at places that are inside the block's shared memory or an allocation, and through the interpreter.
+// SAFETY: the text consists of operations whose IR does what the interpreter does, lane by lane, as the tests check; it
+// accesses memory only at addresses within the block's shared memory or an allocation, or through the interpreter.
 unsafe impl Compiler for Engine {
     fn patience(&self, function: &Function<'_>) -> u64 {
         if self.eager { 0 } else { LOOK_AFTER * function.range().len() as u64 }
@@ -103,7 +102,7 @@ unsafe impl Compiler for Engine {
     fn compile(&self, task: Task) {
         if self.eager {
             let made = made(&task, self.kept.cache(), true);
-            // The interpreter does as well; but tests must not pass without the code.
+            // The interpreter does as well, but tests must not pass without compiled code.
             debug_assert!(!matches!(made, Err(Failed::Mistake(_))), "{made:?}");
             task.answer(made.map_or(Answer::Never, Answer::Code));
         } else {
@@ -126,15 +125,15 @@ impl Kept {
 /// Why there is no code.
 #[derive(Debug)]
 enum Failed {
-    /// It was not made before, and is not to be made yet.
+    /// It was not compiled earlier, and is not to be compiled yet.
     NotKept,
     /// The function stays with the interpreter.
     Left,
-    /// LLVM refused the text, or made something of it that cannot be used.
+    /// LLVM refused the text, or its output cannot be used.
     Mistake(#[allow(dead_code, reason = "for the message of an assertion")] String),
 }
 
-/// What is done while the interpreter goes on.
+/// What is done while the interpreter continues.
 fn make(task: Task, kept: &Kept) {
     if !task.is_wanted() {
         return;
@@ -148,7 +147,7 @@ fn make(task: Task, kept: &Kept) {
     task.answer(answer);
 }
 
-/// The code of a function: what was kept of it, or new code if it is to be `compiled`.
+/// The code of a function: stored code, or new code if it is to be `compiled`.
 fn made(task: &Task, cache: Option<&Cache>, compiled: bool) -> Result<Stretches, Failed> {
     let function = task.function();
     if function.range().len() > MOST_OPERATIONS || !processor::is_known() {
@@ -175,8 +174,8 @@ fn made(task: &Task, cache: Option<&Cache>, compiled: bool) -> Result<Stretches,
             placed
         }
     };
-    // SAFETY: it is the address of the function of that name, which LLVM made with this signature, and whose bytes are what
-    // it made: they are new, or have the hash that they had.
+    // SAFETY: it is the address of the function with this name and signature, and its bytes are LLVM's output: they are
+    // new, or have the stored hash.
     let run =
         unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut State, u32) -> u32>(placed.entry()) };
     Ok(Stretches {

@@ -1,15 +1,15 @@
-//! An object file → code in memory.
+//! From an object file to code in memory.
 //!
-//! The pages are writable until the code and its constants are in them, and executable from then on: never both. What LLVM
-//! makes of a function reaches its own constants and nothing else, so few kinds of relocations are known here, and a name
-//! from outside is refused.
+//! The pages are writable until the code and its constants are in them, and executable from then on: never both. LLVM's
+//! code for a function refers only to its own constants, so few kinds of relocations are supported, and external names
+//! are refused.
 
 use std::ptr::null_mut;
 
 /// The name of the one function of an object file.
 pub const ENTRY: &str = "stretch";
 
-/// Why an object file cannot be put into memory.
+/// Why an object file cannot be loaded into memory.
 #[derive(Debug, thiserror::Error)]
 pub enum Unlinked {
     #[error("the object file is not whole")]
@@ -34,7 +34,7 @@ pub struct Placed {
     entry: usize,
 }
 
-// SAFETY: nobody writes to the pages once they are made.
+// SAFETY: no one writes to the pages once they exist.
 unsafe impl Send for Placed {}
 // SAFETY: as above.
 unsafe impl Sync for Placed {}
@@ -48,7 +48,7 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        // SAFETY: the pages are this value's own, and whoever runs their code keeps it.
+        // SAFETY: the pages belong to this value, and whoever runs their code keeps it.
         unsafe { libc::munmap(self.pages.cast(), self.bytes) };
     }
 }
@@ -65,7 +65,7 @@ struct Section {
     align: usize,
 }
 
-/// Code that takes more of the stack than this is refused: the threads that run it have 2 MB, or what a program gave them.
+/// Code that uses more stack than this is refused: the threads that run it have 2 MB, or what a program gave them.
 const MOST_STACK: u32 = 64 << 10;
 
 const PROGRAM: u32 = 1;
@@ -75,7 +75,7 @@ const ZEROS: u32 = 8;
 const WRITABLE: u64 = 1;
 const LOADED: u64 = 2;
 
-/// An object file, read with every place tested.
+/// An object file, read with bounds checks.
 struct Object<'b> {
     bytes: &'b [u8],
     sections: Vec<Section>,
@@ -124,13 +124,13 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(long))
 }
 
-/// A symbol: its name, and where it is from the start of the pages, if it is in them.
+/// A symbol: its name, and its offset in the pages, if it is in them.
 struct Symbol<'b> {
     name: &'b str,
     place: Option<u64>,
 }
 
-/// Puts the code of an object file into memory.
+/// Loads the code of an object file into memory.
 pub fn place(file: &[u8]) -> Result<Placed, Unlinked> {
     let object = Object::read(file).ok_or(Unlinked::Broken)?;
     let (places, bytes) = layout(&object)?;
@@ -161,8 +161,8 @@ pub fn place(file: &[u8]) -> Result<Placed, Unlinked> {
     into_pages(&image, entry)
 }
 
-/// Bytes of stack that a function takes, as the instructions at its start say: `sub rsp, …` or, where each page is touched
-/// in a loop, `sub r11, …` or `lea r11, […]` for the end of it.
+/// The stack bytes a function uses, according to its first instructions: `sub rsp, …` or, if each page is touched in a
+/// loop, `sub r11, …` or `lea r11, […]` for the end of it.
 fn stack(code: &[u8]) -> u32 {
     let start = &code[..code.len().min(128)];
     let taken = (0..start.len()).filter_map(|at| {
@@ -176,12 +176,12 @@ fn stack(code: &[u8]) -> u32 {
     taken.max().unwrap_or(0)
 }
 
-/// Where each section comes to lie that is loaded, and how many bytes there are in all.
+/// The offset of each section that is loaded, and the total size.
 fn layout(object: &Object<'_>) -> Result<(Vec<Option<usize>>, usize), Unlinked> {
     let mut end = 0usize;
     let mut places = Vec::new();
     for section in &object.sections {
-        // Tables for unwinding have a kind of their own: nothing unwinds through the code.
+        // Unwinding tables have a kind of their own: nothing unwinds through the code.
         let loaded = section.flags & LOADED != 0 && matches!(section.kind, PROGRAM | ZEROS);
         if !loaded || section.bytes == 0 {
             places.push(None);
@@ -190,7 +190,7 @@ fn layout(object: &Object<'_>) -> Result<(Vec<Option<usize>>, usize), Unlinked> 
         if section.flags & WRITABLE != 0 {
             return Err(Unlinked::Writable);
         }
-        // A page is as much as the first byte is aligned to.
+        // The first byte is aligned to a page.
         let start = end.checked_next_multiple_of(section.align).filter(|_| section.align <= 4096);
         let start = start.ok_or(Unlinked::Broken)?;
         end = start.checked_add(section.bytes).filter(|&end| end < 1 << 30).ok_or(Unlinked::Broken)?;
@@ -212,7 +212,7 @@ fn symbols<'b>(object: &Object<'b>, places: &[Option<usize>]) -> Option<Vec<Symb
     object.content(table)?.chunks_exact(24).map(symbol).collect()
 }
 
-/// All are distances, so that the code may lie anywhere.
+/// All are distances, so that the code can be anywhere.
 fn relocate(
     image: &mut [u8],
     section: usize,
@@ -241,7 +241,7 @@ fn relocate(
 
 fn into_pages(image: &[u8], entry: usize) -> Result<Placed, Unlinked> {
     let failed = || Unlinked::Memory { bytes: image.len(), cause: std::io::Error::last_os_error() };
-    // SAFETY: new pages, which nobody else has.
+    // SAFETY: new pages, which no one else has.
     let pages = unsafe {
         libc::mmap(
             null_mut(),

@@ -1,4 +1,4 @@
-//! The toolchain's LLVM: text of its IR → machine code for this processor, as an object file.
+//! The toolchain's LLVM: from IR as text to an object file, for this processor.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ type Ref = *mut c_void;
 
 macro_rules! functions {
     ($(fn $name:ident($($ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
-        /// The functions of LLVM's C API that are called, without the prefix `LLVM`.
+        /// The functions of LLVM's C API that are used, without the prefix `LLVM`.
         #[allow(non_snake_case)]
         struct Api {
             $($name: unsafe extern "C" fn($($ty),*) $(-> $ret)?,)*
@@ -70,15 +70,15 @@ const POSITION_INDEPENDENT: c_uint = 2;
 const CODE_MODEL: c_uint = 0;
 const OBJECT_FILE: c_uint = 1;
 
-/// What object files are made for: ELF, on whatever system, since `link` reads them.
+/// The target of object files: ELF, on any system, since `link` reads them.
 const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
 
-/// What is done to the code: registers become values, and what is there twice is computed once. Nothing here needs to be
-/// made vectors or moved out of loops, which takes long.
+/// Optimisations: registers become values, and repeated computations are shared. Vectorising and hoisting out of loops
+/// would not help here and take long.
 const PASSES: &CStr =
     c"function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,gvn,simplifycfg)";
 
-/// LLVM, opened once for the process.
+/// LLVM, opened once per process.
 pub struct Llvm {
     api: Api,
     processor: CString,
@@ -86,30 +86,30 @@ pub struct Llvm {
     target: Ref,
 }
 
-// SAFETY: the target is constant; all else is made for each compilation.
+// SAFETY: the target is constant; everything else is created per compilation.
 unsafe impl Send for Llvm {}
 // SAFETY: as above.
 unsafe impl Sync for Llvm {}
 
-/// Why a text did not become code. It is a mistake of the compiler.
+/// Why a text could not be compiled. It is a bug in this crate.
 #[derive(Debug, thiserror::Error)]
 #[error("LLVM refused the code: {0}")]
 pub struct Refused(String);
 
-/// Where the library is. It is not opened for this.
+/// The path of the library, which is not opened for this.
 pub fn library() -> Result<&'static Path, &'static LlvmError> {
     static LIBRARY: OnceLock<Result<PathBuf, LlvmError>> = OnceLock::new();
     LIBRARY.get_or_init(llvm_library::installed).as_ref().map(PathBuf::as_path)
 }
 
-/// What code depends on beside its text: what is done to it, and by which library.
+/// What the code depends on besides its text: the optimisations, and the library.
 pub fn conditions(library: &Path) -> Vec<u8> {
     let said = format!("{TRIPLE:?} {PASSES:?} {CODE_GENERATION} {POSITION_INDEPENDENT} {CODE_MODEL} ");
     [said.into_bytes(), llvm_library::cache::identity(library)].concat()
 }
 
 impl Llvm {
-    /// The one of the process.
+    /// The process's instance.
     pub fn get() -> Result<&'static Self, &'static Unavailable> {
         static LLVM: OnceLock<Result<Llvm, Unavailable>> = OnceLock::new();
         LLVM.get_or_init(|| Self::open(library().map_err(|why| Unavailable::Library(why.to_string()))?))
@@ -119,7 +119,7 @@ impl Llvm {
     fn open(path: &Path) -> Result<Self, Unavailable> {
         let api = llvm_library::open(path, Api::of).map_err(|why| Unavailable::Library(why.to_string()))?;
         beside::end_before_llvm();
-        // SAFETY: the calls are as the C header has them; texts that LLVM made are copied and given back.
+        // SAFETY: the calls follow the C header; LLVM's strings are copied and freed.
         unsafe {
             (api.InitializeX86TargetInfo)();
             (api.InitializeX86Target)();
@@ -139,12 +139,12 @@ impl Llvm {
         }
     }
 
-    /// The message of an error, which is used up.
+    /// The message of an error, which is consumed.
     fn message(&self, error: Ref) -> Option<String> {
         if error.is_null() {
             return None;
         }
-        // SAFETY: an error is asked once for its message, which is a text of LLVM's.
+        // SAFETY: an error is asked for its message once, and the message is an LLVM string.
         unsafe {
             let message = (self.api.GetErrorMessage)(error);
             let text = CStr::from_ptr(message).to_string_lossy().into_owned();
@@ -153,16 +153,16 @@ impl Llvm {
         }
     }
 
-    /// The machine code of a text, as an object file.
+    /// Compiles a text to an object file.
     pub fn object(&self, text: &str) -> Result<Vec<u8>, Refused> {
         let api = &self.api;
-        // SAFETY: the calls are as the C header has them; what is made here is given back in the reverse order.
+        // SAFETY: the calls follow the C header; everything created here is disposed of in reverse order.
         unsafe {
             let context = (api.ContextCreate)();
             let buffer =
                 (api.CreateMemoryBufferWithMemoryRangeCopy)(text.as_ptr().cast(), text.len(), c"".as_ptr());
             let (mut module, mut message) = (null_mut(), null_mut());
-            // Uses the buffer up.
+            // Consumes the buffer.
             let done = if (api.ParseIRInContext)(context, buffer, &mut module, &mut message) != 0 {
                 Err(Refused(self.taken(message)))
             } else {
@@ -176,7 +176,7 @@ impl Llvm {
     }
 
     /// # Safety
-    /// `module` is live.
+    /// `module` must be live.
     unsafe fn emitted(&self, module: Ref) -> Result<Vec<u8>, String> {
         let api = &self.api;
         // SAFETY: as in `object`.
@@ -223,7 +223,7 @@ impl Llvm {
     }
 
     /// # Safety
-    /// `message` is null or a text of LLVM's, which is used up.
+    /// `message` must be null or an LLVM string, which is consumed.
     unsafe fn taken(&self, message: *mut c_char) -> String {
         if message.is_null() {
             return String::new();

@@ -1,11 +1,11 @@
 //! Loads and stores as IR.
 //!
-//! An access is done here if each half of the warp, 16 lanes, goes to one place, or to places side by side in the order of
-//! the lanes, and all of it lies in the block's shared memory or in the allocation that was found there last time. Everything
-//! else is asked of the interpreter: it finds other allocations, and faults.
+//! An access is compiled inline if each half of the warp, 16 lanes, accesses one address, or consecutive addresses in
+//! lane order, and all of it is within the block's shared memory or the allocation found there last time. The
+//! interpreter handles everything else: it finds other allocations, and faults.
 //!
-//! Accesses of a block that go by the same value of a register, as those of an unrolled loop do, are a [`Family`]: that is
-//! tested once for all of them, from the first to the last byte that they reach.
+//! Accesses of a block through the same value of a register, as in an unrolled loop, form a [`Family`]: one test covers
+//! all of them, from the first to the last byte they reach.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -15,7 +15,7 @@ use virtual_gpu::stretch::{Kind, MemoryOp, NONE, Site, Slot, SpaceOperand, State
 
 use crate::values::{LONGS, Misfit, WORDS, Writer};
 
-/// Lanes of a half.
+/// Lanes in a half.
 const HALF: u32 = 16;
 
 /// Accesses that are tested together.
@@ -23,47 +23,47 @@ const HALF: u32 = 16;
 pub struct Family {
     /// The first of them.
     first: u32,
-    /// The least offset, and how far the largest is from it.
+    /// The lowest offset, and the distance to the highest.
     low: i64,
     span: u64,
-    /// The place that remembers an allocation; `None` in shared memory.
+    /// The slot that remembers an allocation; `None` for shared memory.
     site: Option<usize>,
 }
 
 /// The families of a block's accesses, by program counter.
 pub type Families = HashMap<u32, Family>;
 
-/// How a half of a warp goes to memory with a family.
+/// How half of a warp accesses memory through a family.
 #[derive(Debug, Clone)]
 struct Half {
-    /// Each lane goes as many bytes further as an access has; else all go to one place.
+    /// Whether lanes access consecutive elements, instead of all the same one.
     row: String,
-    /// Where the first lane finds the least offset on the host.
+    /// The host address of the first lane's lowest offset.
     place: String,
 }
 
-/// What was tested of a family.
+/// The result of a family's test.
 #[derive(Debug, Clone)]
 pub struct Tested {
     all: String,
     halves: [Half; 2],
 }
 
-/// Where an access may go: the first address, the bytes from there on, and where they are on the host.
+/// Where an access may go: the first address, how many bytes follow, and their host address.
 struct Piece {
     start: Option<String>,
     bytes: String,
     host: String,
 }
 
-/// What accesses of a family have in common: the register, whether they write, their bytes, their space, and what is left of their
-/// offsets by their bytes.
+/// What the accesses of a family have in common: the register, whether they write, their width, their space, and the
+/// remainder of their offsets by the width.
 type Alike = (Slot, bool, u32, SpaceOperand, i64);
 
 /// Finds the families of the accesses from `start` to `end`.
 pub fn families(w: &mut Writer<'_>, start: u32, end: u32) -> Families {
     let mut families = Families::new();
-    // The accesses by a register since it was last written, of those that are alike.
+    // Accesses that have all of that in common, since the register was last written.
     let mut open: HashMap<Alike, Vec<(u32, i64)>> = HashMap::new();
     for pc in start..end {
         let step = w.function.step(pc);
@@ -103,7 +103,7 @@ fn bytes(op: &MemoryOp) -> u32 {
     op.width * op.data.len() as u32
 }
 
-/// Whether it is an access of words by a register.
+/// Whether it accesses whole words through a register.
 fn is_simple(op: &MemoryOp) -> bool {
     let reached = match op.space {
         SpaceOperand::Generic => true,
@@ -192,7 +192,7 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
     })
 }
 
-/// Goes on at `short`, with the places of both halves, or at `long`.
+/// Continues at `short` with the addresses of both halves, or at `long`.
 fn prepared(
     w: &mut Writer<'_>,
     op: &MemoryOp,
@@ -221,7 +221,7 @@ fn prepared(
     Ok(halves)
 }
 
-/// How both halves go by the family's register, and whether all that it reaches is inside.
+/// How both halves access memory through the family's register, and whether everything they reach is in bounds.
 fn test(w: &mut Writer<'_>, op: &MemoryOp, family: &Family, writes: bool) -> Result<Tested, Misfit> {
     let piece = piece(w, family.site, writes);
     let bytes = bytes(op);
@@ -344,11 +344,11 @@ fn store_half(w: &mut Writer<'_>, op: &MemoryOp, half: &Half, values: &[String],
     for value in values {
         parts.push(w.set(format_args!("shufflevector {whole} {value}, {whole} poison, {}", numbers(&lanes))));
     }
-    // Interleaved, by twos.
+    // Interleaves in pairs.
     let mut ty = part;
     let mut lanes = HALF;
     while parts.len() > 1 {
-        // With four, the first and the third come first, so that they end up in order.
+        // With four parts, the first and the third come first, so that they end up in order.
         let half = parts.len() / 2;
         let order: Vec<u32> = (0..lanes).flat_map(|lane| [lane, lanes + lane]).collect();
         let mut joined = Vec::new();
@@ -363,7 +363,7 @@ fn store_half(w: &mut Writer<'_>, op: &MemoryOp, half: &Half, values: &[String],
     w.line(format_args!("store {ty} {}, ptr {}, align {align}", parts[0], half.place));
     w.line(format_args!("br label %{join}"));
     w.label(&one);
-    // Of several lanes at one place the last one's value stays.
+    // If several lanes store to one address, the last one's value stays.
     for (e, value) in (0..count).zip(values) {
         let last = w.set(format_args!("extractelement {whole} {value}, i32 {}", HALF * (number + 1) - 1));
         let place = w.set(format_args!("getelementptr i8, ptr {}, i64 {}", half.place, e * op.width));
@@ -381,7 +381,7 @@ fn vector(op: &MemoryOp, lanes: u32) -> String {
     format!("<{lanes} x {}>", element(op))
 }
 
-/// One value in all lanes.
+/// One value for all lanes.
 fn splat(w: &mut Writer<'_>, value: &str, ty: &str, lanes: u32) -> String {
     let one = w.set(format_args!("insertelement <{lanes} x {ty}> poison, {ty} {value}, i32 0"));
     w.set(format_args!(

@@ -1,6 +1,6 @@
-//! The processor that code is made for.
+//! The processor for which code is generated.
 
-/// Whether there is code for it here.
+/// Whether code can be generated for it.
 pub fn is_known() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -12,7 +12,7 @@ pub fn is_known() -> bool {
     }
 }
 
-/// Whether a vector of 16 words is one register of it.
+/// Whether it has registers for a vector of 16 words.
 pub fn is_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -24,14 +24,14 @@ pub fn is_wide() -> bool {
     }
 }
 
-/// What tells it from others for which other code would be made: what it says of itself, and whether the system lets
+/// Identifies it among processors that would need other code: its own identification, and whether the system lets
 /// programs use its wide registers.
 pub fn identity() -> Vec<u8> {
     let mut identity = vec![u8::from(is_known()), u8::from(is_wide())];
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::__cpuid_count;
-        // Vendor; model and features, but for `ebx`, which says on which core this runs; features.
+        // Vendor; model and features, except `ebx`, which says which core this is; features.
         for (leaf, part) in [(0, 0), (1, 0), (7, 0), (7, 1), (0x8000_0001, 0)] {
             let said = __cpuid_count(leaf, part);
             let ebx = if leaf == 1 { 0 } else { said.ebx };

@@ -1,10 +1,10 @@
-//! Registers: what holds each at the moment, and the IR for reading and writing them.
+//! Registers: the current value of each, and the IR for reading and writing them.
 //!
-//! A register has a place on the stack, which LLVM makes a value of. Within a block the names of values are known, and the
-//! places are written at its end.
+//! A register has a slot on the stack, which LLVM turns into a value. Within a block the names of values are known, and
+//! the slots are written at its end.
 //!
-//! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
-//! other. It is done when the bits are wanted.
+//! A computed float need not have the hardware's NaN at once, since operations on floats treat all NaNs alike. Its NaNs
+//! are replaced when the bits are needed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{Arguments, Write};
@@ -15,30 +15,30 @@ use virtual_gpu::stretch::{Function, Guard, NONE, Slot, State};
 use crate::blocks::Shape;
 use crate::memory::Tested;
 
-/// Types of a register's 32 lanes.
+/// The types of a register's 32 lanes.
 pub const WORDS: &str = "<32 x i32>";
 pub const LONGS: &str = "<32 x i64>";
 pub const FLOATS: &str = "<32 x float>";
 pub const BITS: &str = "<32 x i1>";
 
-/// A register that a block asked for in a way that is not its own: the function stays with the interpreter.
+/// A block uses a register in an unexpected way: the function stays with the interpreter.
 #[derive(Debug)]
 pub struct Misfit;
 
-/// The text of a function as it grows.
+/// The text of a function in progress.
 pub struct Writer<'f> {
     pub function: Function<'f>,
     pub text: String,
     names: u32,
     shapes: &'f BTreeMap<Slot, Shape>,
-    /// Registers that nobody writes; they are read from the frame.
+    /// Registers that no operation writes; they are read from the frame.
     fixed: BTreeSet<Slot>,
     held: BTreeMap<Slot, Held>,
-    /// The lanes that the current operation runs in; `None`: all.
+    /// The lanes in which the current operation runs; `None` for all.
     pub active: Option<Active>,
-    /// Places that remember an allocation.
+    /// Number of slots that remember an allocation.
     pub sites: usize,
-    /// What was tested of families of accesses in the current block, by the first of each.
+    /// The families tested in the current block, by their first access.
     pub tested: HashMap<u32, Tested>,
 }
 
@@ -52,14 +52,14 @@ pub struct Active {
 #[derive(Debug, Clone)]
 struct Held {
     value: Value,
-    /// Its place has not got it yet.
+    /// Not yet written to its slot.
     new: bool,
 }
 
 #[derive(Debug, Clone)]
 enum Value {
     Bits(String),
-    /// A float whose NaN may be any.
+    /// A float whose NaNs may have any bits.
     Float {
         raw: String,
         bits: Option<String>,
@@ -82,7 +82,7 @@ impl<'f> Writer<'f> {
     }
 
     pub fn line(&mut self, line: Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "  {line}");
     }
 
@@ -97,13 +97,13 @@ impl<'f> Writer<'f> {
         name
     }
 
-    /// A name that is new.
+    /// A new name.
     pub fn name(&mut self, start: &str) -> String {
         self.names += 1;
         format!("{start}{}", self.names)
     }
 
-    /// Where a field of the state is.
+    /// The address of a field of the state.
     pub fn field(&mut self, offset: usize) -> String {
         self.set(format_args!("getelementptr i8, ptr %state, i64 {offset}"))
     }
@@ -148,14 +148,14 @@ impl<'f> Writer<'f> {
         }
     }
 
-    /// The bits of floats, with NaN as the hardware makes it.
+    /// The bits of floats, with the hardware's NaN.
     fn canonical(&mut self, raw: &str) -> String {
         let nan = self.set(format_args!("fcmp uno {FLOATS} {raw}, zeroinitializer"));
         let bits = self.set(format_args!("bitcast {FLOATS} {raw} to {WORDS}"));
         self.set(format_args!("select {BITS} {nan}, {WORDS} splat (i32 2147483647), {WORDS} {bits}"))
     }
 
-    /// A register of 32 bits.
+    /// A 32-bit register.
     pub fn words(&mut self, slot: Slot) -> Result<String, Misfit> {
         match self.function.constant(slot, 1) {
             Some(value) => Ok(format!("splat (i32 {})", value as u32)),
@@ -163,7 +163,7 @@ impl<'f> Writer<'f> {
         }
     }
 
-    /// A register of 64 bits.
+    /// A 64-bit register.
     pub fn longs(&mut self, slot: Slot) -> Result<String, Misfit> {
         match self.function.constant(slot, 2) {
             Some(value) => Ok(format!("splat (i64 {value})")),
@@ -171,7 +171,7 @@ impl<'f> Writer<'f> {
         }
     }
 
-    /// A register of 32 bits, as floats for what takes any NaN as the other.
+    /// A 32-bit register as floats, for operations that treat all NaNs alike.
     pub fn floats(&mut self, slot: Slot) -> Result<String, Misfit> {
         if self.function.constant(slot, 1).is_none()
             && let Some(Held { value: Value::Float { raw, .. }, .. }) = self.held.get(&slot)
@@ -224,7 +224,7 @@ impl<'f> Writer<'f> {
         self.write(slot, Shape::Predicate, value)
     }
 
-    /// Writes floats that were computed: any NaN of theirs stands for the hardware's.
+    /// Writes computed floats; any NaN among them stands for the hardware's.
     pub fn write_floats(&mut self, slot: Slot, raw: String) -> Result<(), Misfit> {
         if self.active.is_some() {
             let bits = self.canonical(&raw);
@@ -235,7 +235,7 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// From here on the operation runs in the lanes that a guard leaves.
+    /// From here on the operation runs in the lanes that a guard selects.
     pub fn guard(&mut self, guard: Guard) -> Result<(), Misfit> {
         self.active = None;
         if guard.slot == NONE {
@@ -251,7 +251,7 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// Writes what is new to the places, and forgets the names.
+    /// Writes new values to the slots, and forgets their names.
     pub fn settle(&mut self) -> Result<(), Misfit> {
         let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
         for slot in new {
@@ -264,7 +264,8 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// Has the interpreter do the operation at `pc`: what it reads and writes goes to the frame, what it writes comes back.
+    /// Has the interpreter do the operation at `pc`: its inputs and outputs are stored to the frame, and its outputs
+    /// loaded back.
     pub fn perform(&mut self, pc: u32, site: Option<usize>) -> Result<(), Misfit> {
         let step = self.function.step(pc);
         for &(slot, _) in step.reads.iter().chain(step.writes) {
@@ -294,8 +295,8 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// On a way of its own, has the interpreter do a memory operation that all lanes execute; `join` leads back to the other
-    /// way. What registers hold is what it was before.
+    /// On a separate path, has the interpreter do a memory operation for all lanes; `join` leads back to the other
+    /// path. Registers keep their values.
     pub fn aside<T>(
         &mut self,
         pc: u32,
@@ -309,13 +310,13 @@ impl<'f> Writer<'f> {
         Ok(joined)
     }
 
-    /// The bits that a register holds now, for joining two ways.
+    /// The bits a register holds now, for joining two paths.
     pub fn current(&mut self, slot: Slot) -> Result<(&'static str, String), Misfit> {
         let shape = self.shape(slot).ok_or(Misfit)?;
         Ok((type_of(shape), self.bits(slot, shape)?))
     }
 
-    /// Replaces what a register holds, in all lanes.
+    /// Replaces a register's value, in all lanes.
     pub fn replace(&mut self, slot: Slot, bits: String) {
         self.held.insert(slot, Held { value: Value::Bits(bits), new: true });
     }

@@ -1,8 +1,8 @@
-//! What LLVM made before, by what it was made from.
+//! A cache of LLVM's output, by its inputs.
 //!
-//! A key is a hash of everything that an answer depends on: the code that goes in, the options, the LLVM that does the work.
-//! An entry carries its key and the hash of its content, so that a damaged file is no answer. Nothing but time is lost when
-//! the folder is deleted; what was not used for longest is deleted when it grows too large.
+//! A key is a hash of everything the output depends on: the code, the options, and the LLVM that compiles it. An entry
+//! carries its key and the hash of its content, so that a damaged file is not used. Deleting the folder costs only
+//! time; when it grows too large, the least recently used entries are deleted.
 
 use std::fmt;
 use std::fs;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// 128 bits of hash. Two answers meet under one key by chance once in some 10^19 keys, which is also what rustc's own
-/// incremental compilation trusts in.
+/// A 128-bit hash. Two outputs get the same key by chance once in about 10^19 keys, a risk that rustc's own incremental
+/// compilation takes, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key(u64, u64);
 
 impl Key {
-    /// The key of these parts. Their lengths count, so that no two lists of parts are alike.
+    /// The key of these parts. Their lengths count, so that no two lists of parts are equal.
     pub fn of(parts: &[&[u8]]) -> Self {
         let (mut first, mut second) = (DefaultHasher::new(), DefaultHasher::new());
         second.write_u64(1);
@@ -30,7 +30,7 @@ impl Key {
         Self(first.finish(), second.finish())
     }
 
-    /// The key of these parts under this one.
+    /// The key of these parts in the context of this one.
     pub fn and(self, parts: &[&[u8]]) -> Self {
         let Self(first, second) = Self::of(parts);
         Self::of(&[&self.bytes(), &first.to_le_bytes(), &second.to_le_bytes()])
@@ -50,16 +50,16 @@ impl fmt::Display for Key {
     }
 }
 
-/// A folder of answers.
+/// A folder of cached outputs.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
-    /// Bytes that [`Cache::trim`] leaves.
+    /// The number of bytes that [`Cache::trim`] leaves.
     limit: u64,
 }
 
 impl Cache {
-    /// In a folder, which need not be there yet, of at most so many bytes.
+    /// In a folder, which need not exist yet, of at most this many bytes.
     pub fn new(folder: PathBuf, limit: u64) -> Self {
         Self { folder, limit }
     }
@@ -68,7 +68,7 @@ impl Cache {
         self.folder.join(key.to_string())
     }
 
-    /// The answer under a key, if it is there whole.
+    /// The output for a key, if it is there and intact.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let mut entry = fs::read(&path).ok()?;
@@ -84,10 +84,10 @@ impl Cache {
         Some(content)
     }
 
-    /// Keeps an answer. If it cannot be written, it is computed again the next time.
+    /// Stores an output. If it cannot be written, it is computed again the next time.
     pub fn put(&self, key: Key, content: &[u8]) {
         let path = self.path(key);
-        // Written under a name of its own first: somebody else may read or write the same entry now.
+        // Written under a unique name first: someone else may be reading or writing the same entry.
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let fresh = path.with_extension(format!("{}-{number}", std::process::id()));
@@ -100,7 +100,7 @@ impl Cache {
         }
     }
 
-    /// Deletes what was not used for longest, until the folder is within its limit.
+    /// Deletes the least recently used entries until the folder is within its limit.
     pub fn trim(&self) {
         let entry = |entry: fs::DirEntry| {
             let about = entry.metadata().ok()?;
@@ -121,7 +121,7 @@ impl Cache {
     }
 }
 
-/// What stands for a file that is too large to read at each build: its path, length and time.
+/// Represents a file that is too large to read at each build: its path, length and time.
 pub fn identity(path: &Path) -> Vec<u8> {
     let about = fs::metadata(path).ok();
     let time = about.as_ref().and_then(|a| a.modified().ok());
