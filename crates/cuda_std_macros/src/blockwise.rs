@@ -128,7 +128,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     }
 
     checks.extend(quote! {
-        const _: () = assert!(0 #(+ #dynamic)* <= 1, "a kernel has one dynamic shared memory, which it divides");
+        const _: () = ::core::assert!(0 #(+ #dynamic)* <= 1, "a kernel has one dynamic shared memory, which it divides");
     });
     requires.check(&names)?;
     let mut extents = quote!();

@@ -265,7 +265,8 @@ fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
             #probe
             #device_marks
             #[unsafe(export_name = #entry)]
-            unsafe fn entry #lifetimes (#(#declared),*) {
+            // Underscores, since a kernel may be named `entry`.
+            unsafe fn __entry #lifetimes (#(#declared),*) {
                 // SAFETY: the caller's promise is the kernel's own.
                 unsafe { #call }
             }
