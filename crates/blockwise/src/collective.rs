@@ -6,6 +6,32 @@ use crate::{Block, Element, PerThread};
 /// Memory for what a block makes of its threads' values, a `#[shared]` parameter: an element for each of up to 32 warps.
 ///
 /// It may be used again at once: then the block waits before it, and not after the last time.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// What of each part of 256 elements is above the part's mean.
+/// #[kernel]
+/// #[requires(x.len() == above.len())]
+/// pub fn above_the_mean(block: Block<256>, #[shared] mut scratch: Scratch<f32>, x: &[f32], mut above: SliceMut<f32>) {
+///     let first = block.x() * 256;
+///     let own = block.each(|t| x.get(first + t.x()).copied().unwrap_or(0.0));
+///     let count = block.reduce(&mut scratch, &block.each(|t| (first + t.x() < x.len()) as u32 as f32), |a, b| a + b);
+///     let mean = block.reduce(&mut scratch, &own, |a, b| a + b) / count;
+///     above.write(&block, |t, _| (own.of(t) - mean).max(0.0));
+/// }
+/// ```
+/// A thread cannot use it: the others would not leave their values there.
+///
+/// ```compile_fail,E0596
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] mut scratch: Scratch<u32>) {
+/// block.each(|t| {
+///     let mine = &mut scratch;
+///     0
+/// });
+/// # }
+/// ```
 pub struct Scratch<T> {
     first: *mut T,
     /// Whether threads may still read what was left there. The same for all of them.

@@ -41,6 +41,32 @@ pub struct Dynamic<T> {
 }
 
 /// A tile whose extents are chosen at launch, row by row, with the phases of a [`Tile`](crate::Tile).
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The sum of each column of a part as deep as the launch chooses.
+/// #[kernel]
+/// #[requires(x.cols() == sums.cols())]
+/// pub fn columns(block: Block<32, 8>, #[shared] memory: Dynamic<f32>, depth: u32, x: Matrix<f32>, mut sums: MatrixMut<f32, Tiles<1, 32>>) {
+///     let (first, depth, col) = (block.y() * depth as usize, depth as usize, block.x() * 32);
+///     let (tile, _) = memory.tile(depth, 32);
+///     let tile = block.share(tile.fill(&block, |_, (y, i)| x.get_or(first + y, col + i, 0.0)));
+///     sums.write(&block, |_, (_, i)| tile.down(i).sum());
+/// }
+/// ```
+/// The elements of a row are read while the tile is shared, and not kept for later:
+///
+/// ```compile_fail,E0505
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] memory: Dynamic<u32>) {
+/// let (tile, _) = memory.tile(1, 256);
+/// let shared = block.share(tile.fill(&block, |t, _| t.x() as u32));
+/// let row = shared.along(0);
+/// let tile = block.reuse(shared); // threads may write here from now on
+/// let sum: u32 = row.sum();
+/// # }
+/// ```
 pub struct DynamicTile<T, P = Empty> {
     first: *mut T,
     rows: u32,

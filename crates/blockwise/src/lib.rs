@@ -157,6 +157,38 @@ pub use tile::{Empty, Filled, Shared, Tile};
 pub use vectors::RowByRow;
 pub use warp::Warp;
 
-/// What the elements of tiles and outputs are: plain values, which any thread may copy.
+/// What the elements of tiles and outputs are, and what threads keep: plain values, which any thread may copy. Structs of your own
+/// are, too.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// #[derive(Clone, Copy)]
+/// struct Extremes {
+///     least: u32,
+///     most: u32,
+/// }
+///
+/// /// How far apart the elements before each are, in its part of 256, and it.
+/// #[kernel]
+/// #[requires(x.len() == apart.len())]
+/// pub fn apart(block: Block<256>, #[shared] tile: Tile<Extremes, 1, 256>, x: &[u32], mut apart: SliceMut<u32>) {
+///     let first = block.x() * 256;
+///     let own = |i| x.get(first + i).map_or(Extremes { least: u32::MAX, most: 0 }, |x| Extremes { least: *x, most: *x });
+///     let tile = block.share(tile.fill(&block, |_, (_, i)| own(i)));
+///     apart.write(&block, |t, _| {
+///         let before = || (0..t.x() + 1).map(|i| tile.at(0, i));
+///         before().map(|e| e.most).max().unwrap_or(0) - before().map(|e| e.least).min().unwrap_or(0)
+///     });
+/// }
+/// ```
+/// What changes behind a shared reference is none: each thread would write where the others read.
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # use core::cell::Cell;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] tile: Tile<&'static Cell<u32>, 1, 256>) {
+/// # }
+/// ```
 pub trait Element: Copy + Send + Sync + 'static {}
 impl<T: Copy + Send + Sync + 'static> Element for T {}

@@ -14,7 +14,41 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// Tiles that each thread has filled its part of.
+/// Tiles that each thread has filled its part of: what [`Block::share`](crate::Block::share) takes, one or a tuple, and what a
+/// function of your own may take.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// # use blockwise::{Reuse, Share};
+/// /// Shares tiles, has threads read them, and takes them back.
+/// fn read<F: Share>(block: &Block<256>, filled: F, read: impl FnOnce(&F::Shared)) -> <F::Shared as Reuse>::Empty
+/// where
+///     F::Shared: Reuse,
+/// {
+///     let shared = block.share(filled);
+///     read(&shared);
+///     block.reuse(shared)
+/// }
+///
+/// #[kernel]
+/// pub fn turns(block: Block<256>, #[shared] mut tile: Tile<u32, 1, 256>, mut to: SliceMut<u32>) {
+///     let mut own = block.each(|t| t.x() as u32);
+///     for _ in 0..3 {
+///         let filled = tile.fill(&block, |t, _| own.of(t));
+///         tile = read(&block, filled, |tile| own = block.each(|t| tile.at(0, (t.x() + 1) % 256)));
+///     }
+///     to.write(&block, |t, _| own.of(t));
+/// }
+/// ```
+/// An empty tile has nothing to share:
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<256>, #[shared] tile: Tile<u32, 1, 256>) {
+/// let shared = block.share(tile);
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "only filled tiles are shared, not `{Self}`",
     label = "not a filled tile",

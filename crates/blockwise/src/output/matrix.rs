@@ -58,6 +58,31 @@ pub enum Mirrored<const R: usize, const C: usize> {}
 pub enum Turned<const R: usize, const C: usize> {}
 /// A tile of `R` × `C` for each block, of which each thread has `M` × `N` elements, in squares of `V` × `V`: what a thread
 /// computes in its registers. The squares of neighbouring threads are neighbours.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The products of each element of a column with each of a row: a thread loads 4 + 4 numbers for 16 products.
+/// #[kernel]
+/// pub fn outer(block: Block<16, 16>, a: &[f32], b: &[f32], mut c: MatrixMut<f32, Registers<64, 64, 4, 4>>) {
+///     let (row, col) = (block.y() * 64, block.x() * 64);
+///     let get = |x: &[f32], i: usize| x.get(i).copied().unwrap_or(0.0);
+///     let own = block.each(|t| {
+///         let places = [0, 1, 2, 3].map(|i| 16 * i);
+///         (places.map(|i| get(a, row + i + t.y())), places.map(|i| get(b, col + i + t.x())))
+///     });
+///     c.write(&block, |t, (r, c)| own.of(t).0[r] * own.of(t).1[c]);
+/// }
+/// ```
+/// A thread is told the row and the column among its own elements, not a number:
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn wrong(block: Block<16, 16>, mut c: MatrixMut<f32, Registers<64, 64, 4, 4>>) {
+/// let own = block.each(|_| [0.0; 16]);
+/// c.write(&block, |t, i| own.of(t)[i]);
+/// # }
+/// ```
 pub enum Registers<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize = 1> {}
 /// A row for each block.
 pub enum Rows {}
