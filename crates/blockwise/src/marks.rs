@@ -17,3 +17,25 @@ cuda_std::__intrinsics! {
     pub(crate) fn shuffle_index(lanes: u32, value: u32, lane: u32, clamp: u32) -> u32 = "blockwise:llvm.nvvm.shfl.sync.idx.i32";
     pub(crate) fn ballot(lanes: u32, condition: bool) -> u32 = "blockwise:llvm.nvvm.vote.ballot.sync";
 }
+
+/// [`thread_x`] in 64 bits. A conversion reads the special register itself, where LLVM has a move and a conversion.
+///
+/// # Safety
+/// Reading a special register has no precondition; on the host it panics.
+#[inline(always)]
+pub(crate) unsafe fn long_thread_x() -> u64 {
+    #[cfg(target_os = "cuda")]
+    {
+        let x: u64;
+        // SAFETY: reading a special register has no precondition.
+        unsafe {
+            cuda_std::__blockwise_ptx!("cvt.u64.u32 {x}, %tid.x;", x = out(u64) x; options(pure, nomem))
+        };
+        x
+    }
+    #[cfg(not(target_os = "cuda"))]
+    // SAFETY: it panics.
+    unsafe {
+        cuda_std::__device::only_on_the_gpu("a thread's place")
+    }
+}

@@ -64,6 +64,21 @@ impl<const W: usize, const H: usize, const D: usize> Thread<'_, W, H, D> {
     pub fn index(self) -> usize {
         self.x() + W * (self.y() + H * self.z())
     }
+
+    /// The same for a sum of 64 bits: 17 instructions of a copy instead of 18. Tried besides: places counted in bytes, 18; an index
+    /// of two halves of 32 bits, 22; one of 32 bits, 18, which would wrap. Machine code has as many with and without.
+    #[inline(always)]
+    pub(crate) fn long_index(self) -> usize {
+        if H * D > 1 {
+            return self.index();
+        }
+        // SAFETY: as above.
+        unsafe {
+            let x = marks::long_thread_x() as usize;
+            assert_unchecked(x < W);
+            x
+        }
+    }
 }
 
 /// # Safety

@@ -23,6 +23,13 @@ pub fn safe_missing_lanes(block: Block<256>, mask: u32, from: &[f32], mut to: Sl
     to.write_some(&block, |t, i| (mask >> (t.index() % 32) & 1 == 1).then(|| from[i]));
 }
 
+/// 4 bytes a thread.
+#[kernel]
+#[requires(from.len() == to.len())]
+pub fn safe_copy_4_bytes(block: Block<256>, from: &[f32], mut to: SliceMut<f32>) {
+    to.write(&block, |_, i| from[i]);
+}
+
 /// 8 bytes a thread.
 #[kernel]
 #[requires(from.len() == to.len())]

@@ -151,12 +151,14 @@ pub fn patterns_of_access_move_what_they_should(device: &Device) {
     let offset = device.kernel::<safe_offset>(levels()).unwrap();
     let stride = device.kernel::<safe_stride>(levels()).unwrap();
     let missing = device.kernel::<safe_missing_lanes>(levels()).unwrap();
+    let four = device.kernel::<safe_copy_4_bytes>(levels()).unwrap();
     let eight = device.kernel::<safe_copy_8_bytes>(levels()).unwrap();
     let sixteen = device.kernel::<safe_copy_16_bytes>(levels()).unwrap();
     for len in LENGTHS {
         let x: Vec<f32> = (0..len + 5).map(|i| i as f32).collect();
         let from = on_device(&x);
         let [mut a, mut b, mut c] = [0, 0, 0].map(|_| on_device(&vec![f32::NAN; len]));
+        let (from_4, mut to_4) = (on_device(&x[..len]), on_device(&vec![f32::NAN; len]));
         let wide: Vec<u128> = (0..len as u128).map(|i| i << 100 | i).collect();
         let long: Vec<u64> = (0..len as u64).map(|i| i << 40 | i).collect();
         let (from_8, from_16) = (on_device(&long), on_device(&wide));
@@ -166,11 +168,13 @@ pub fn patterns_of_access_move_what_they_should(device: &Device) {
                 scope.launch(&offset, (5u32, &from, &mut a))?;
                 scope.launch(&stride, (3u32, &from, &mut b))?;
                 scope.launch(&missing, (0x5555_5555u32, &from, &mut c))?;
+                scope.launch(&four, (&from_4, &mut to_4))?;
                 scope.launch(&eight, (&from_8, &mut to_8))?;
                 scope.launch(&sixteen, (&from_16, &mut to_16))
             })
             .unwrap()
             .unwrap();
+        assert_eq!(to_4.as_host_vec().unwrap(), x[..len]);
         for (i, a) in a.as_host_vec().unwrap().into_iter().enumerate() {
             assert_eq!(a, x[i + 5]);
         }

@@ -47,7 +47,7 @@ unsafe impl<T: Element, M> Sync for SliceMut<T, M> {}
 
 /// One element a thread, in order.
 pub enum OneEach {}
-/// Each thread takes every so-manieth element: a loop over the grid.
+/// Each thread takes every so-manieth element: a loop over the grid, of as many blocks as the launch chooses.
 pub enum Strided {}
 /// `N` neighbouring elements a block: one for a sum, as many as threads or a multiple for a scan.
 pub enum Part<const N: usize> {}
@@ -111,7 +111,7 @@ impl<T: Element, M> SliceMut<T, M> {
 writes! {
     SliceMut:
     impl[] OneEach, usize: |block, t, _, visit| {
-        let i = block.x() * Block::<W, H, D>::THREADS + t.index();
+        let i = block.x() * Block::<W, H, D>::THREADS + t.long_index();
         visit(i, i);
     };
     impl[] Strided, usize: |block, t, len, visit| {

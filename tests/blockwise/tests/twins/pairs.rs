@@ -59,9 +59,6 @@ pub fn content(bytes: u64) -> Vec<u8> {
 }
 
 pub const AS_MANY: (u64, &str) = (103, "");
-/// One of 17 instructions: the thread's index is made 64 bits wide. Tried: places counted in bytes, which takes as many; two halves of
-/// 32 bits, which take one more; an index of 32 bits, by which an output of 2³² elements and more would have two owners an element.
-const LONG_INDEX: (u64, &str) = (106, "the index has 64 bits; the twin's wraps at 2³² elements");
 
 /// Elements of a line, and rows of a square, that are timed: within L2, about as much as it holds, and more.
 const LINES: [u32; 3] = [1 << 20, 1 << 23, 1 << 25];
@@ -91,8 +88,8 @@ pub const PAIRS: [Pair; 21] = pairs! {
     safe_transpose_swizzled transpose_swizzled [256, 4096], SQUARES, transpose, AS_MANY;
     safe_offset copy_shifted [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, Some(5), 4), AS_MANY;
     safe_missing_lanes copy_some_lanes [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, Some(0x5555_5555), 4), AS_MANY;
-    safe_copy_8_bytes copy_8_bytes [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, None, 8), LONG_INDEX;
-    safe_copy_16_bytes copy_16_bytes [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, None, 16), LONG_INDEX;
+    safe_copy_8_bytes copy_8_bytes [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, None, 8), AS_MANY;
+    safe_copy_16_bytes copy_16_bytes [1 << 16, 1 << 20], LINES, |n, safe| copy(n, safe, None, 16), AS_MANY;
     safe_sums raw_sums [1 << 16, 1 << 20], LINES, sums, AS_MANY;
     safe_scan_parts raw_scan_parts [1 << 16, 1 << 20], LINES, scan, AS_MANY;
     safe_histogram_shared raw_histogram_shared [1 << 16, 1 << 20], LINES, histogram, AS_MANY;
