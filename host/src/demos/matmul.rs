@@ -251,9 +251,11 @@ impl Demo for MatmulDemo {
     fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
         let size = stage.size_or(128, 4096);
         let (m, mut n, k) = size.product();
-        if stage.only.is_some_and(|kernel| kernel.starts_with("product_thin")) {
+        match stage.only {
             // Thin kernels multiply by no more columns than this.
-            n = n.min(WIDTH);
+            Some(kernel) if kernel.starts_with("product_thin") => n = n.min(WIDTH),
+            Some(kernel) if kernel.starts_with("product_vector") => n = n.min(1),
+            _ => {}
         }
         let flops = stage.admit_product(size, (m, n, k), VIRTUAL_OPERATIONS, "demos")?;
         let edge = match stage.dynamic_tile {
