@@ -1,9 +1,14 @@
 //! The order in which the tiles of a product are computed.
 
+use core::ops::{Add, Div, Mul, Rem, Sub};
+
 /// The tiles of a matrix, `down` × `across`, in columns of `group` tiles.
 ///
 /// In row-major order, the blocks that run together would read all of B and little of A, which costs 40 % at 4096². In
 /// columns of `group` tiles they share both, in L2.
+///
+/// Tiles are numbered by a `u32`, or by a `usize` in kernels whose other indices are 64 bits wide: there the conversion would
+/// change how the assembler allocates registers.
 ///
 /// ```
 /// let raster = tile::Raster { down: 3, across: 2, group: 2 };
@@ -12,31 +17,41 @@
 /// ```
 #[doc(alias = "threadblock swizzle")]
 #[derive(Clone, Copy)]
-pub struct Raster {
+pub struct Raster<I = u32> {
     /// Tiles in a column of the matrix.
-    pub down: u32,
+    pub down: I,
     /// Tiles in a row.
-    pub across: u32,
+    pub across: I,
     /// Tiles of a column that come before the next column's.
-    pub group: u32,
+    pub group: I,
 }
 
-impl Raster {
+impl<I> Raster<I>
+where
+    I: Copy
+        + Ord
+        + From<u8>
+        + Add<Output = I>
+        + Sub<Output = I>
+        + Mul<Output = I>
+        + Div<Output = I>
+        + Rem<Output = I>,
+{
     /// How many tiles there are.
     #[inline(always)]
-    pub fn tiles(self) -> u32 {
+    pub fn tiles(self) -> I {
         self.down * self.across
     }
 
     /// Row and column of the tile with this number.
     #[inline(always)]
-    pub fn tile(self, number: u32) -> (u32, u32) {
+    pub fn tile(self, number: I) -> (I, I) {
         // At least 1, last of all: else a division by zero is checked for, and a call in a kernel costs it registers.
-        let full = (self.group * self.across).max(1);
+        let full = (self.group * self.across).max(I::from(1u8));
         let (group, inside) = (number / full, number % full);
         let first = group * self.group;
         #[allow(clippy::manual_clamp, reason = "after `clamp`, LLVM does not see that it is not zero")]
-        let height = (self.down - first).min(self.group).max(1);
+        let height = (self.down - first).min(self.group).max(I::from(1u8));
         (first + inside % height, inside / height)
     }
 }

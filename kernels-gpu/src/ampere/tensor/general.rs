@@ -9,11 +9,11 @@ use cuda_std::ptx;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
 use half::{bf16, f16};
-use tile::SharedAddress;
 use tile::mma::{AlongK, Reader, StageTile, Sums, Tf32};
+use tile::{Raster, SharedAddress};
 
+use super::TensorGemm;
 use super::epilogue::{Stored, store_one};
-use super::{TensorGemm, place};
 #[cfg(feature = "host")]
 use crate::choice::UseKernel;
 
@@ -97,7 +97,8 @@ unsafe fn multiply<T: Stored, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = place::<8>(thread::block_idx_x() as usize, m.div_ceil(BLOCK), n.div_ceil(BLOCK));
+    let raster = Raster { down: m.div_ceil(BLOCK), across: n.div_ceil(BLOCK), group: 8 };
+    let (row, col) = raster.tile(thread::block_idx_x() as usize);
     let (row, col) = (row * BLOCK, col * BLOCK);
     // A warp computes 64 × 32 elements.
     let (warp_row, warp_col) = (warp / 4 * 64, warp % 4 * 32);

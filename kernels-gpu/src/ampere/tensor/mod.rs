@@ -32,37 +32,3 @@ pub struct TensorGemm {
     /// Not zero if C's elements are the 32-bit sums, zero if they are of the operands' 16-bit type.
     pub wide: u32,
 }
-
-/// A block's tile (row, column) of `down` × `across`: columns of `GROUP` tiles, so that the blocks that run together
-/// share rows of A and columns of B in L2. It is [`tile::Raster`] in 64 bits: in 32 these kernels become other machine code.
-#[inline(always)]
-fn place<const GROUP: usize>(id: usize, down: usize, across: usize) -> (usize, usize) {
-    // At least 1: a division by zero would be checked for, and a call in a kernel costs it registers.
-    let full = (GROUP * across).max(1);
-    let (group, inside) = (id / full, id % full);
-    let height = (down - group * GROUP).clamp(1, GROUP);
-    (group * GROUP + inside % height, inside / height)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn every_tile_has_one_block() {
-        for (down, across) in [(1, 1), (8, 3), (13, 5), (7, 9)] {
-            let mut seen = [[0; 16]; 16];
-            for id in 0..down * across {
-                let (row, col) = place::<8>(id, down, across);
-                seen[row][col] += 1;
-            }
-            for (row, col) in (0..16).flat_map(|row| (0..16).map(move |col| (row, col))) {
-                assert_eq!(
-                    seen[row][col],
-                    u8::from(row < down && col < across),
-                    "{down} × {across}: {row}, {col}"
-                );
-            }
-        }
-    }
-}

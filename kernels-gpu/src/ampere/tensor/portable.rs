@@ -12,14 +12,14 @@ use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::unroll;
 use half::{bf16, f16};
-use tile::SharedAddress;
 use tile::mma::{
     AcrossK, AlongK, ColumnFragment, Element, Filler, Matrix, Order, Reader, Ring, RowFragment, StageTile,
     Sums, Tf32,
 };
+use tile::{Raster, SharedAddress};
 
+use super::TensorGemm;
 use super::epilogue::{Patch, Stored, store};
-use super::{TensorGemm, place};
 #[cfg(feature = "host")]
 use crate::choice::{Transposed, UseKernel};
 
@@ -59,7 +59,8 @@ unsafe fn multiply<T: Stored, A: Order, B: Order, const D: usize>(
     let thread = thread::thread_idx_x() as usize;
     let (lane, warp) = (thread % 32, thread / 32);
     let (m, n, k) = (p.m as usize, p.n as usize, p.k as usize);
-    let (row, col) = place::<8>(thread::block_idx_x() as usize, m.div_ceil(BLOCK_M), n.div_ceil(BLOCK_N));
+    let raster = Raster { down: m.div_ceil(BLOCK_M), across: n.div_ceil(BLOCK_N), group: 8 };
+    let (row, col) = raster.tile(thread::block_idx_x() as usize);
     let (row, col) = (row * BLOCK_M, col * BLOCK_N);
     let (warp_row, warp_col) = (warp / 4 * WARP, warp % 4 * WARP);
     let shared = SharedAddress::of(dynamic_shared_mem::<u8>()).bits();
