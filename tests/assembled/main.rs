@@ -1,10 +1,10 @@
-//! What `ptxas` makes of every kernel, without a GPU: it assembles each module for each architecture that the module
-//! admits, and the machine code is held against a committed table: registers, spills, local memory, multiply-adds, matrix
+//! The machine code of every kernel, without a GPU: `ptxas` assembles each module for each architecture that the module
+//! supports, and the result is compared with a committed table: registers, spills, local memory, multiply-adds, matrix
 //! products, vector accesses.
 //!
 //! The numbers belong to one version of `ptxas`, which the table names. Another version's are printed and not compared;
-//! spills, local memory that the table does not know, and ptxas's warnings fail under every version.
-//! `WARPSMITH_BLESS=1` writes the table anew.
+//! spills and local memory beyond the table's, and ptxas's warnings, fail with every version.
+//! `WARPSMITH_BLESS=1` writes the table anew, with the feature `ladder`: it has the ladders' kernels, too.
 
 mod sass;
 mod table;
@@ -53,7 +53,8 @@ fn main() -> ExitCode {
         let reason = format!("there is no {name}; `warpsmith doctor` says how to get it");
         program.is_none().then_some(reason)
     };
-    let mut trials = Vec::new();
+    let mut trials =
+        vec![Trial::test("a_called_function_is_not_the_kernel", table::reads_only_what_is_the_kernels)];
     let mut add =
         |name: String, missing: Option<String>, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
             trials.push(match missing {
@@ -162,7 +163,7 @@ fn answer(wrong: Vec<String>) -> Result<(), Failed> {
         return Ok(());
     }
     Err(format!(
-        "{}\nIf this is meant: WARPSMITH_BLESS=1 cargo test -p tests --test assembled",
+        "{}\nIf this is meant: WARPSMITH_BLESS=1 cargo test --workspace --features tests/ladder --test assembled",
         wrong.join("\n")
     )
     .into())
@@ -178,6 +179,9 @@ fn version() -> Result<String, Failed> {
 
 /// Writes the table from what is assembled now.
 fn bless() -> Result<(), Failed> {
+    if cfg!(not(feature = "ladder")) {
+        return Err("the table has the ladders' kernels, too: add --features tests/ladder".into());
+    }
     let mut table = Table { ptxas: version()?, kernels: BTreeMap::new() };
     for level in LEVELS.all() {
         for &chip in chips(level) {

@@ -1,4 +1,4 @@
-//! Every demo, at sizes that are no multiple of anything: each row is right.
+//! Every demo, at sizes that are not a multiple of anything: each row is right.
 
 use host::demos::{self, Stage};
 use host::profiling::run_family;

@@ -41,7 +41,7 @@ pub use grid::sync_grid;
 pub use layout::{
     ColumnOrder, ColumnOrderPadded, Layout, Padded, PaddedGroups, Plain, Swizzled, SwizzledChunks,
 };
-pub use raster::Raster;
+pub use raster::{Raster, TileIndex};
 pub use register_transpose::RegisterTranspose;
 pub use shared::{DynamicTile, SharedTile, Walk};
 pub use vector::{Four, Straddle, VECTOR_BYTES, Vector};
