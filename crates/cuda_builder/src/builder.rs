@@ -2,7 +2,6 @@
 
 use crate::arch::NvvmArch;
 use crate::bitcode::float_modes::FloatModes;
-use crate::cache::{self, Cache, Key};
 use crate::error::CudaBuilderError;
 use crate::front_end::archive::Archive;
 use crate::front_end::cargo::{self, Request};
@@ -11,6 +10,7 @@ use crate::front_end::toolchain::{self, Toolchain};
 use crate::lower::isolate;
 use crate::options::Options;
 use crate::{llvm, lower};
+use llvm_library::cache::{self, Cache, Key};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -292,7 +292,7 @@ impl CudaBuilder {
             keep_functions: self.llvm_functions_path.is_some(),
             keep_bitcode: self.emit == Some(EmitOption::Bitcode) || final_module_is_text == Some(false),
         };
-        let cache = Cache::new(target_folder.join("lowered"));
+        let cache = Cache::new(target_folder.join("lowered"), LIMIT);
         let conditions = conditions(toolchain, &library, &options);
         let key = conditions.and(&archive.content());
         let earlier = cache.get(key).and_then(|entry| lower::Output::decode(&entry));
@@ -348,6 +348,9 @@ impl CudaBuilder {
 fn is_build_script() -> bool {
     std::env::var_os("OUT_DIR").is_some()
 }
+
+/// What was lowered before may take so many bytes: some dozens of builds of a large crate of kernels.
+const LIMIT: u64 = 512 << 20;
 
 /// All that the lowering depends on but the bitcode. This crate's own sources stand for the program: build scripts of other
 /// profiles, and of other packages, lower as this one does and find what it kept.

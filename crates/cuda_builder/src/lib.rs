@@ -13,12 +13,12 @@ mod arch;
 mod assembly;
 mod bitcode;
 mod builder;
-mod cache;
 mod error;
 mod front_end;
 mod llvm;
 mod lower;
 mod options;
+mod parcel;
 mod pass;
 
 pub use arch::{NvvmArch, UnknownArch};

@@ -5,8 +5,8 @@
 //! place in the kernel itself, then each inlined one, which names the place it was inlined at. The directive is PTX 7.2.
 
 use crate::bitcode::marks;
-use crate::cache::parcel;
 use crate::llvm::{Context, Location, Module};
+use crate::parcel;
 use std::collections::HashMap;
 use std::fmt::Write;
 

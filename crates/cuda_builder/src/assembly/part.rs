@@ -7,11 +7,11 @@ use crate::bitcode::{
     atomics, backward_steps, entry, inline_spaces, local_arrays, local_atomics, memory_ops, panic_places,
     sizes, unroll,
 };
-use crate::cache::parcel;
-use crate::cache::{Cache, Key};
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::options::Options;
+use crate::parcel;
 use crate::pass::{self, Pass, always};
+use llvm_library::cache::{Cache, Key};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -7,8 +7,8 @@
 //! seeing only its own uses: to a part it is a definition that others share, and in the end there is one of it.
 
 use crate::bitcode::{entry, panics};
-use crate::cache::Key;
 use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value, source_checksums};
+use llvm_library::cache::Key;
 use std::collections::HashSet;
 
 /// The whole module, and how to cut it.

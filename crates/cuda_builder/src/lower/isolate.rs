@@ -3,10 +3,10 @@
 //! Some of LLVM's errors abort the process, and its command-line options are global to it. In a child, the first is an
 //! error of the build like any other, and the second ends with the child.
 
-#[cfg(unix)]
-use crate::cache::parcel;
 use crate::error::CudaBuilderError;
 use crate::lower::Output;
+#[cfg(unix)]
+use crate::parcel;
 #[cfg(unix)]
 use crate::pass;
 

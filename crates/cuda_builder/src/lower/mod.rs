@@ -4,10 +4,11 @@ pub mod isolate;
 mod passes;
 
 use crate::assembly::{self, part, part::Part};
-use crate::cache::{Cache, Key, parcel};
 use crate::front_end::archive::Archive;
 use crate::llvm::{self, Context, DATA_LAYOUT, Module, TRIPLE};
 use crate::options::Options;
+use crate::parcel;
+use llvm_library::cache::{Cache, Key};
 use std::collections::BTreeSet;
 
 /// What it makes.
