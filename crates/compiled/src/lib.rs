@@ -55,9 +55,11 @@ pub enum Unavailable {
 /// A kernel is interpreted for this many times its own length before someone checks whether its code was compiled
 /// earlier: about as long as the check takes, some microseconds per operation.
 const LOOK_AFTER: u64 = 500;
-/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation.
+/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation. Kernels that hold
+/// a tile in registers take LLVM longer by far, because of its register allocation: `product_thin_rows` with 484 lines of PTX
+/// took 13 s on a busy machine. No launch waits for it.
 const COMPILE_AFTER: u64 = 50_000;
-/// Functions with more operations than this are interpreted: LLVM would take a second for them.
+/// Functions with more operations than this are interpreted: LLVM would take many seconds for them.
 const MOST_OPERATIONS: usize = 2000;
 
 /// Where code of earlier processes is looked up, and new code is stored.
