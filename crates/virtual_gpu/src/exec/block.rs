@@ -158,7 +158,7 @@ impl<O: BlockObserver> Block<O> {
             }
             round.1 += 1;
             let turn = self.order[self.next] as usize;
-            self.next = (self.next + 1) % count;
+            self.next = if self.next + 1 < count { self.next + 1 } else { 0 };
             if self.warps[turn].live == 0 {
                 idle += 1;
                 continue;
@@ -184,7 +184,9 @@ impl<O: BlockObserver> Block<O> {
                 idle = 0;
             }
             let told = std::mem::take(&mut self.state.told);
-            if stop != Stop::Quantum && self.settle(launch, turn).map_err(|r| self.fault(launch, turn, r))? {
+            if stop != Stop::Quantum
+                && self.settle(launch, turn, stop).map_err(|r| self.fault(launch, turn, r))?
+            {
                 idle = 0;
                 moved = true;
             }
@@ -217,15 +219,18 @@ impl<O: BlockObserver> Block<O> {
 
     /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if
     /// some lane may go on.
-    fn settle(&mut self, launch: &LaunchContext<'_>, turn: usize) -> Result<bool, Raised> {
+    fn settle(&mut self, launch: &LaunchContext<'_>, turn: usize, stop: Stop) -> Result<bool, Raised> {
         let mut moved = false;
+        // The barriers that may be complete now: that of the warp, or any that waited for one that has ended.
+        let mut changed = if stop == Stop::Finished { 0..16 } else { 0..0 };
         if self.warps[turn].live != 0
             && self.warps[turn].arrived.is_none()
             && let Some(id) = self.warps[turn].at_barrier()
         {
             moved |= self.arrive(launch, turn, id)?;
+            changed = id..id + 1;
         }
-        for id in 0..16 {
+        for id in changed {
             if self.barriers_complete(id) {
                 self.open(launch, id);
                 self.state.progress += 1;
@@ -249,8 +254,9 @@ impl<O: BlockObserver> Block<O> {
         let barrier = &mut self.state.barriers[id as usize];
         let mut waits = false;
         let mut passed = Vec::new();
-        for (i, group) in warp.groups.clone().iter().enumerate() {
-            let Some(op) = barrier_op(launch, group) else { continue };
+        for i in 0..warp.groups.len() {
+            let group = warp.groups[i];
+            let Some(op) = barrier_op(launch, &group) else { continue };
             let regs = warp.regs(group.frame);
             let lane = group.mask.trailing_zeros() as usize;
             if op.threads != crate::form::registers::NONE {
@@ -312,7 +318,7 @@ impl<O: BlockObserver> Block<O> {
             }
             warp.arrived = None;
             for i in 0..warp.groups.len() {
-                let group = warp.groups[i].clone();
+                let group = warp.groups[i];
                 if group.wait != Wait::Barrier(id) {
                     continue;
                 }

@@ -78,7 +78,7 @@ pub(super) fn park<O: BlockObserver>(
     }
     let done = parts.iter().fold(0, |lanes, part| lanes | part);
     let mut left = active & !done;
-    let whole = warp.groups[running].clone();
+    let whole = warp.groups[running];
     let mut places = Vec::with_capacity(2);
     if done != 0 {
         places.push((done, Wait::Nothing));
@@ -98,7 +98,7 @@ pub(super) fn park<O: BlockObserver>(
     }
     for (i, &(lanes, wait)) in places.iter().enumerate() {
         let pc = if wait == Wait::Nothing { pc + 1 } else { pc };
-        let group = Group { mask: lanes, wait, pc, ..whole.clone() };
+        let group = Group { mask: lanes, wait, pc, ..whole };
         if i == 0 {
             warp.groups[running] = group;
         } else {

@@ -43,7 +43,7 @@ pub(crate) enum Wait {
 }
 
 /// Lanes at one place.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Group {
     pub frame: u32,
     pub pc: u32,
