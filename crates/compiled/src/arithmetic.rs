@@ -119,6 +119,7 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
             put(w, t, i, value)
         }
         (ShiftLeft | ShiftRight, &[a, n]) if i.bits > 16 => shift(w, o.opcode, t, a, n, i),
+        (ShiftLeft | ShiftRight, &[a, n]) => shift_half(w, o.opcode, t, a, n, i),
         (PopulationCount, &[a]) if !i.signed && i.bits > 16 => {
             let a = read(w, a, i)?;
             let value = w.set(format_args!("call {} @llvm.ctpop.v32{}({} {a})", i.ty, i.one, i.ty));
@@ -189,6 +190,29 @@ fn shift(w: &mut Writer<'_>, opcode: Opcode, t: Slot, a: Slot, n: Slot, i: Integ
     }
     let beyond = w.set(format_args!("icmp ugt {WORDS} {n}, splat (i32 {most})"));
     let value = w.set(format_args!("select {BITS} {beyond}, {} zeroinitializer, {} {shifted}", i.ty, i.ty));
+    put(w, t, i, value)
+}
+
+/// The same of 16 bits, in 32.
+fn shift_half(
+    w: &mut Writer<'_>,
+    opcode: Opcode,
+    t: Slot,
+    a: Slot,
+    n: Slot,
+    i: Integers,
+) -> Result<bool, Misfit> {
+    let signed = opcode == Opcode::ShiftRight && i.signed;
+    let (extend, name, most) = match (opcode, signed) {
+        (Opcode::ShiftLeft, _) => ("zext", "shl", 16),
+        (_, true) => ("sext", "ashr", 15),
+        (_, false) => ("zext", "lshr", 16),
+    };
+    let (a, n) = (read(w, a, i)?, w.words(n)?);
+    let a = w.set(format_args!("{extend} {HALVES} {a} to {WORDS}"));
+    let n = w.set(format_args!("call {WORDS} @llvm.umin.v32i32({WORDS} {n}, {WORDS} splat (i32 {most}))"));
+    let shifted = w.set(format_args!("{name} {WORDS} {a}, {n}"));
+    let value = w.set(format_args!("trunc {WORDS} {shifted} to {HALVES}"));
     put(w, t, i, value)
 }
 
@@ -604,33 +628,21 @@ fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Mi
     };
     let rows = |ty: ScalarType| ty.size().div_ceil(4);
     let modified = what.ftz || what.sat || what.relu || what.satfinite;
+    let is_integer = |ty| matches!(ty, U8 | S8 | U16 | S16 | U32 | S32 | U64 | S64);
+    if is_integer(to) && is_integer(from) && !modified {
+        // A register of 16 bits holds no sign above them.
+        let fills = matches!((to, from), (U16 | S16, U32 | S32))
+            && to_register.size() == 2
+            && rows(from_register) == 1;
+        let registers = [to_register, from_register].map(|register| rows(register) == 2);
+        return convert_integer(w, (t, a), (if fills { U16 } else { to }, from), registers);
+    }
     if modified || rows(from_register) != rows(from) || rows(to_register) != rows(to) {
         return Ok(false);
     }
     let nearest = what.round == Some(Round::Nearest);
     let to_zero = what.integer == Some(Round::Zero);
     match (to, from) {
-        (U64 | S64, U32 | S32) => {
-            let (a, extend) = (w.words(a)?, if from == S32 { "sext" } else { "zext" });
-            let value = w.set(format_args!("{extend} {WORDS} {a} to {LONGS}"));
-            w.write_longs(t, value)?;
-        }
-        (U32 | S32, U64 | S64) => {
-            let a = w.longs(a)?;
-            let value = w.set(format_args!("trunc {LONGS} {a} to {WORDS}"));
-            w.write_words(t, value)?;
-        }
-        (U32 | S32, U16 | S16) => {
-            let (a, extend) = (w.words(a)?, if from == S16 { "sext" } else { "zext" });
-            let narrow = w.set(format_args!("trunc {WORDS} {a} to {HALVES}"));
-            let value = w.set(format_args!("{extend} {HALVES} {narrow} to {WORDS}"));
-            w.write_words(t, value)?;
-        }
-        (U16 | S16, U32 | S32) if to_register.size() == 2 => {
-            let a = w.words(a)?;
-            let value = w.set(format_args!("and {WORDS} {a}, splat (i32 65535)"));
-            w.write_words(t, value)?;
-        }
         (F32, S32 | U32) if nearest => {
             let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
             let value = w.set(format_args!("{name} {WORDS} {a} to {FLOATS}"));
@@ -648,6 +660,42 @@ fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Mi
             w.write_words(t, value)?;
         }
         _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// An integer's bits extended as its type says, then those of the other type as that says, in a register of 64 bits (`true`)
+/// or 32.
+fn convert_integer(
+    w: &mut Writer<'_>,
+    (t, a): (Slot, Slot),
+    (to, from): (ScalarType, ScalarType),
+    [to_long, from_long]: [bool; 2],
+) -> Result<bool, Misfit> {
+    let bits = |ty: ScalarType| 8 * ty.size();
+    let whole = if to_long { 64 } else { 32 };
+    let mut now = if from_long { 64 } else { 32 };
+    let mut value = if from_long { w.longs(a)? } else { w.words(a)? };
+    // Each type in turn: what is above its bits goes, and comes back as it says.
+    for ty in [from, to] {
+        if bits(ty) < now {
+            value = w.set(format_args!("trunc <32 x i{now}> {value} to <32 x i{}>", bits(ty)));
+            now = bits(ty);
+        }
+        if now != whole {
+            let name = match (now < whole, ty.is_signed()) {
+                (true, true) => "sext",
+                (true, false) => "zext",
+                (false, _) => "trunc",
+            };
+            value = w.set(format_args!("{name} <32 x i{now}> {value} to <32 x i{whole}>"));
+            now = whole;
+        }
+    }
+    if to_long {
+        w.write_longs(t, value)?
+    } else {
+        w.write_words(t, value)?
     }
     Ok(true)
 }

@@ -64,14 +64,17 @@ impl Block {
     pub fn behind(&self) -> u32 {
         self.start + self.body
     }
+
+    /// Its operations, the branch among them.
+    pub fn whole(&self) -> u32 {
+        self.body + u32::from(matches!(self.end, End::Branch { .. }))
+    }
 }
 
 #[derive(Debug, Default, Clone)]
 pub struct Island {
     /// Registers its blocks name.
     pub named: BTreeSet<Slot>,
-    /// Registers its blocks write.
-    pub written: BTreeSet<Slot>,
 }
 
 pub struct Blocks {
@@ -86,7 +89,7 @@ pub struct Blocks {
 pub struct Set(Box<[u64]>);
 
 impl Set {
-    fn none(rows: u32) -> Self {
+    pub fn none(rows: u32) -> Self {
         Set(vec![0; rows.div_ceil(64) as usize].into())
     }
 
@@ -94,7 +97,7 @@ impl Set {
         self.0.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
     }
 
-    fn insert(&mut self, slot: Slot) {
+    pub fn insert(&mut self, slot: Slot) {
         if let Some(word) = self.0.get_mut(slot as usize / 64) {
             *word |= 1 << (slot % 64);
         }
@@ -106,8 +109,8 @@ impl Set {
         }
     }
 
-    /// Adds others; returns whether any were new.
-    fn add(&mut self, others: &Set) -> bool {
+    /// Adds others; whether some were new.
+    pub fn add(&mut self, others: &Set) -> bool {
         let mut grown = false;
         for (word, other) in self.0.iter_mut().zip(&others.0) {
             grown |= other & !*word != 0;
@@ -125,7 +128,10 @@ fn is_compiled(kind: Kind<'_>) -> bool {
             | Kind::Load(_)
             | Kind::Store(_)
             | Kind::Parameter(_)
-            | Kind::Atomic
+            | Kind::Atomic(_)
+            | Kind::Collective(_)
+            | Kind::Fence
+            | Kind::ActiveMask { .. }
             | Kind::Nothing
     )
 }
@@ -165,12 +171,12 @@ impl Blocks {
         self.index(pc).map(|i| &self.blocks[i])
     }
 
-    fn index(&self, pc: u32) -> Option<usize> {
+    pub fn index(&self, pc: u32) -> Option<usize> {
         self.blocks.binary_search_by_key(&pc, |block| block.start).ok()
     }
 
-    /// The successors of a block, including the next one if it may fall through.
-    fn next(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+    /// Where a block leads to, and whether it may also fall through.
+    pub fn next(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
         let block = &self.blocks[i];
         let step = function.step(block.behind().min(function.range().end - 1));
         let always = step.guard.slot == NONE;
@@ -192,6 +198,18 @@ impl Blocks {
             next.push(i + 1);
         }
         next
+    }
+
+    /// Where a block leads to without the interpreter.
+    pub fn ways(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+        match self.blocks[i].end {
+            End::Interpreter => Vec::new(),
+            _ => {
+                let mut next = self.next(function, i);
+                next.retain(|&next| !matches!(self.blocks[next].end, End::Interpreter));
+                next
+            }
+        }
     }
 
     fn find_alive(&mut self, function: &Function<'_>) {
@@ -229,14 +247,9 @@ impl Blocks {
             i
         }
         for i in 0..self.blocks.len() {
-            if let End::Interpreter = self.blocks[i].end {
-                continue;
-            }
-            for next in self.next(function, i) {
-                if !matches!(self.blocks[next].end, End::Interpreter) {
-                    let (a, b) = (root(&mut of, i), root(&mut of, next));
-                    of[a] = b;
-                }
+            for next in self.ways(function, i) {
+                let (a, b) = (root(&mut of, i), root(&mut of, next));
+                of[a] = b;
             }
         }
         let mut numbers = HashMap::new();
@@ -255,7 +268,6 @@ impl Blocks {
             }
             for pc in block.start..block.behind() {
                 let step = function.step(pc);
-                island.written.extend(step.writes.iter().map(|write| write.0));
                 let guard = Some(step.guard.slot).filter(|&slot| slot != NONE);
                 island
                     .named
@@ -288,6 +300,10 @@ fn leaders(function: &Function<'_>) -> Vec<u32> {
             Kind::Table(targets) => {
                 starts.extend([pc, pc + 1]);
                 starts.extend(targets);
+            }
+            // Whether all lanes are here is asked where a block begins.
+            Kind::Collective(_) => {
+                starts.insert(pc);
             }
             kind if !is_compiled(kind) => starts.extend([pc, pc + 1]),
             _ => {}

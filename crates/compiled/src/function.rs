@@ -1,14 +1,15 @@
 //! A function as LLVM IR: entries and exits, blocks, and the branches between them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use virtual_gpu::stretch::{Function, Kind, NONE, State};
+use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 
-use crate::blocks::{Block, Blocks, End};
+use crate::blocks::{Block, Blocks, End, Set};
+use crate::crossing::{Crossing, Entry, Written};
 use crate::memory::Family;
-use crate::values::{Misfit, Writer, type_of};
-use crate::{arithmetic, memory};
+use crate::values::{BITS, Misfit, WORDS, Writer, type_of};
+use crate::{arithmetic, collective, memory};
 
 /// The IR of a function.
 pub struct Made {
@@ -18,8 +19,16 @@ pub struct Made {
     pub sites: usize,
 }
 
-/// Where code leaves for the interpreter: from which island, and to which program counter.
-type Exit = (usize, u32);
+/// Where code is left for the interpreter: the island that is left, and the program counter; what may have been written by
+/// then.
+type Exits = BTreeMap<(usize, u32), Written>;
+
+/// The blocks of a function, and what crosses between them and the frame.
+struct Plan {
+    blocks: Blocks,
+    crossing: Crossing,
+    exits: Exits,
+}
 
 /// Writes the IR of a function; `None` if there is nothing to compile, or if registers are used in unsupported ways.
 pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
@@ -27,28 +36,38 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let start = function.range().start;
     let mut entries = vec![0; function.range().len()].into_boxed_slice();
     for block in &blocks.blocks {
-        entries[(block.start - start) as usize] = block.body;
+        // What is a branch alone would be left where it was entered, if the group splits there.
+        entries[(block.start - start) as usize] = if block.body > 0 { block.whole() } else { 0 };
     }
     if entries.iter().all(|&body| body == 0) {
         return None;
     }
-    let mut writer = Writer::new(*function, &blocks.shapes);
-    let mut exits = BTreeSet::new();
-    head(&mut writer, &blocks, name, &entries);
-    for block in &blocks.blocks {
-        if !matches!(block.end, End::Interpreter) {
-            body(&mut writer, &blocks, block, &mut exits).ok()?;
+    let shapes = blocks.shapes.clone();
+    let mut writer = Writer::new(*function, &shapes, wide);
+    let crossing = Crossing::of(function, &blocks);
+    let mut plan = Plan { blocks, crossing, exits: Exits::new() };
+    head(&mut writer, &plan, name, &entries);
+    for number in 0..plan.blocks.blocks.len() {
+        if !matches!(plan.blocks.blocks[number].end, End::Interpreter) {
+            body(&mut writer, &mut plan, number).ok()?;
         }
     }
-    tail(&mut writer, &blocks, &exits, wide);
+    tail(&mut writer, &plan);
     Some(Made { text: writer.text, entries, sites: writer.sites })
 }
 
-/// The entries: live registers are loaded from the frame.
-fn head(w: &mut Writer<'_>, blocks: &Blocks, name: &str, entries: &[u32]) {
+/// The ways in: registers that are alive come from the frame.
+fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
+    let Plan { blocks, crossing, .. } = plan;
     w.line(format_args!("define i32 @{name}(ptr noalias %state, i32 %entry) #0 {{"));
     for (field, offset, ty) in [
         ("rows", offset_of!(State, rows), "ptr"),
+        ("lanes", offset_of!(State, lanes), "i32"),
+        ("live", offset_of!(State, live), "i32"),
+        ("meet", offset_of!(State, meet), "i32"),
+        ("together_word", offset_of!(State, together), "i32"),
+        ("patience_before", offset_of!(State, patience), "i32"),
+        ("params", offset_of!(State, params), "ptr"),
         ("end", offset_of!(State, end), "i64"),
         ("shared", offset_of!(State, shared), "ptr"),
         ("shared_bytes", offset_of!(State, shared_bytes), "i64"),
@@ -58,8 +77,15 @@ fn head(w: &mut Writer<'_>, blocks: &Blocks, name: &str, entries: &[u32]) {
         let place = w.field(offset);
         w.line(format_args!("%{field} = load {ty}, ptr {place}"));
     }
+    w.line(format_args!("%group = bitcast i32 %lanes to {BITS}"));
+    w.line(format_args!("%full = icmp eq i32 %lanes, -1"));
+    w.line(format_args!("%together = icmp ne i32 %together_word, 0"));
     w.line(format_args!("%steps = alloca i64"));
     w.line(format_args!("store i64 %steps_before, ptr %steps"));
+    w.line(format_args!("%patience = alloca i32"));
+    w.line(format_args!("store i32 %patience_before, ptr %patience"));
+    w.line(format_args!("%behind = alloca i1"));
+    w.line(format_args!("%table = alloca {WORDS}"));
     for (slot, &shape) in &blocks.shapes {
         w.line(format_args!("%r{slot} = alloca {}", type_of(shape)));
     }
@@ -74,9 +100,13 @@ fn head(w: &mut Writer<'_>, blocks: &Blocks, name: &str, entries: &[u32]) {
     w.line(format_args!("switch i32 %entry, label %failed [{ways} ]"));
     for block in blocks.blocks.iter().filter(number) {
         w.label(&format!("in{}", block.start));
+        let Some(number) = blocks.index(block.start) else { continue };
+        let behind = crossing.entry(number) == Entry::Behind;
+        w.line(format_args!("store i1 {behind}, ptr %behind"));
         for &slot in &blocks.islands[block.island].named {
             if let Some(shape) = w.shape(slot)
                 && block.alive.has(slot)
+                && crossing.loads(number, slot)
             {
                 let (ty, place) = (type_of(shape), w.frame(slot));
                 let value = w.set(format_args!("load {ty}, ptr {place}, align 4"));
@@ -87,77 +117,101 @@ fn head(w: &mut Writer<'_>, blocks: &Blocks, name: &str, entries: &[u32]) {
     }
 }
 
-fn body(
-    w: &mut Writer<'_>,
-    blocks: &Blocks,
-    block: &Block,
-    exits: &mut BTreeSet<Exit>,
-) -> Result<(), Misfit> {
-    w.label(&format!("b{}", block.start));
-    let mut steps = w.set(format_args!("load i64, ptr %steps"));
-    if block.body > 0 {
-        steps = w.set(format_args!("add i64 {steps}, {}", block.body));
-        let out = leave(exits, block.island, block.start);
-        let run = w.name("run");
-        let fits = w.set(format_args!("icmp ule i64 {steps}, %end"));
-        w.line(format_args!("br i1 {fits}, label %{run}, label %{out}"));
-        w.label(&run);
-        let families = memory::families(w, block.start, block.behind());
-        for pc in block.start..block.behind() {
-            operation(w, pc, families.get(&pc).copied())?;
-        }
+fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit> {
+    let Block { start, end, .. } = plan.blocks.blocks[number];
+    let (behind, whole) = (plan.blocks.blocks[number].behind(), plan.blocks.blocks[number].whole());
+    w.label(&format!("b{start}"));
+    let out = plan.leave(number, start, false);
+    let before = w.set(format_args!("load i64, ptr %steps"));
+    let steps = w.set(format_args!("add i64 {before}, {whole}"));
+    let fits = w.set(format_args!("icmp ule i64 {steps}, %end"));
+    let apart = w.set(format_args!("icmp ule i32 {}, %meet", start + whole));
+    let mut can = w.set(format_args!("and i1 {fits}, {apart}"));
+    if behind > start
+        && let step = w.function.step(start)
+        && let Kind::Collective(op) = step.kind
+        && let Some(ready) = collective::ready(w, op, step.guard)?
+    {
+        can = w.set(format_args!("and i1 {can}, {ready}"));
+    }
+    let run = w.name("run");
+    w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
+    w.label(&run);
+    let families = memory::families(w, start, behind);
+    for pc in start..behind {
+        operation(w, pc, families.get(&pc).copied())?;
+    }
+    let End::Branch { guard, target } = end else {
         w.settle()?;
         w.line(format_args!("store i64 {steps}, ptr %steps"));
-    }
-    let End::Branch { guard, target } = block.end else {
-        let next = way(blocks, block, exits, block.behind());
+        let next = plan.way(number, behind);
         w.line(format_args!("br label %{next}"));
         return Ok(());
     };
-    // The branch counts as an operation.
-    let pc = block.behind();
-    let out = leave(exits, block.island, pc);
-    let steps = w.set(format_args!("add i64 {steps}, 1"));
-    let fits = w.set(format_args!("icmp ule i64 {steps}, %end"));
-    let run = w.name("branch");
-    w.line(format_args!("br i1 {fits}, label %{run}, label %{out}"));
-    w.label(&run);
-    let to = way(blocks, block, exits, target);
-    if guard.slot == NONE {
-        w.line(format_args!("store i64 {steps}, ptr %steps"));
-        w.line(format_args!("br label %{to}"));
-        return Ok(());
-    }
+    let pc = behind;
     w.guard(guard)?;
-    let mask = w.active.take().map_or("-1".to_owned(), |active| active.mask);
+    let mask = w.mask();
+    w.active = None;
     w.settle()?;
-    let behind = way(blocks, block, exits, pc + 1);
-    let (taken, not_all, passed) = (w.name("taken"), w.name("not_all"), w.name("passed"));
-    let all = w.set(format_args!("icmp eq i32 {mask}, -1"));
-    w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
-    w.label(&not_all);
-    // Some lanes branch and some do not: the interpreter splits the warp.
-    let none = w.set(format_args!("icmp eq i32 {mask}, 0"));
-    w.line(format_args!("br i1 {none}, label %{passed}, label %{out}"));
-    for (label, to) in [(taken, to), (passed, behind)] {
-        w.label(&label);
+    w.line(format_args!("store i64 {steps}, ptr %steps"));
+    let taken = w.name("taken");
+    let passed = plan.way(number, pc + 1);
+    // Where the branch is left to the interpreter it has not been run yet.
+    let stay = w.name("stay");
+    if guard.slot == NONE {
+        w.line(format_args!("br label %{taken}"));
+    } else {
+        let not_all = w.name("not_all");
+        let all = w.set(format_args!("icmp eq i32 {mask}, %lanes"));
+        w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
+        w.label(&not_all);
+        // Some go and some do not: the interpreter makes two groups of them.
+        let none = w.set(format_args!("icmp eq i32 {mask}, 0"));
+        w.line(format_args!("br i1 {none}, label %{passed}, label %{stay}"));
+    }
+    w.label(&taken);
+    let to = plan.way(number, target);
+    if target <= pc {
+        let left = w.set(format_args!("load i32, ptr %patience"));
+        let some = w.set(format_args!("icmp ne i32 {left}, 0"));
+        let back = w.name("back");
+        w.line(format_args!("br i1 {some}, label %{back}, label %{stay}, !prof !0"));
+        w.label(&back);
+        let left = w.set(format_args!("sub i32 {left}, 1"));
+        w.line(format_args!("store i32 {left}, ptr %patience"));
+    }
+    w.line(format_args!("br label %{to}"));
+    if guard.slot != NONE || target <= pc {
+        let out = plan.leave(number, pc, true);
+        w.label(&stay);
+        let steps = w.set(format_args!("sub i64 {steps}, 1"));
         w.line(format_args!("store i64 {steps}, ptr %steps"));
-        w.line(format_args!("br label %{to}"));
+        w.line(format_args!("br label %{out}"));
     }
     Ok(())
 }
 
-/// The label of the next block, or of the exit.
-fn way(blocks: &Blocks, from: &Block, exits: &mut BTreeSet<Exit>, pc: u32) -> String {
-    match blocks.at(pc) {
-        Some(block) if !matches!(block.end, End::Interpreter) => format!("b{pc}"),
-        _ => leave(exits, from.island, pc),
+impl Plan {
+    /// The label of what comes after a block: another, or the way out.
+    fn way(&mut self, from: usize, pc: u32) -> String {
+        match self.blocks.at(pc) {
+            Some(block) if !matches!(block.end, End::Interpreter) => format!("b{pc}"),
+            _ => self.leave(from, pc, true),
+        }
     }
-}
 
-fn leave(exits: &mut BTreeSet<Exit>, island: usize, pc: u32) -> String {
-    exits.insert((island, pc));
-    format!("out{island}_{pc}")
+    /// The label of a way out, from before a block's operations or from behind them.
+    fn leave(&mut self, from: usize, pc: u32, after: bool) -> String {
+        let island = self.blocks.blocks[from].island;
+        let written = self.crossing.written(from, after);
+        match self.exits.get_mut(&(island, pc)) {
+            Some(known) => known.add(&written),
+            None => {
+                self.exits.insert((island, pc), written);
+            }
+        }
+        format!("out{island}_{pc}")
+    }
 }
 
 fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), Misfit> {
@@ -171,42 +225,78 @@ fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), 
         },
         Kind::Load(op) => memory::load(w, op, pc, family),
         Kind::Store(op) => memory::store(w, op, pc, family),
+        Kind::Parameter(op) => memory::parameter(w, op, pc),
+        Kind::Atomic(op) => memory::atomic(w, op, pc),
+        Kind::Collective(op) => collective::write(w, op, pc),
+        Kind::Fence => {
+            w.line(format_args!("fence seq_cst"));
+            Ok(())
+        }
+        Kind::ActiveMask { target } => {
+            let mask = w.mask();
+            let mask = w.splat(&mask, "i32");
+            w.write_words(target, mask)
+        }
         _ => w.perform(pc, None),
     }
 }
 
-/// The exits: written registers that are live are stored to the frame.
-fn tail(w: &mut Writer<'_>, blocks: &Blocks, exits: &BTreeSet<Exit>, wide: bool) {
-    for &(island, pc) in exits {
-        w.label(&format!("out{island}_{pc}"));
-        let written = &blocks.islands[island].written;
+/// The ways out: what was written and is alive goes back to the frame, in the group's lanes.
+fn tail(w: &mut Writer<'_>, plan: &Plan) {
+    let Plan { blocks, exits, .. } = plan;
+    let island = |number: usize| &blocks.islands[number].named;
+    for (&(number, pc), written) in exits {
+        w.label(&format!("out{number}_{pc}"));
         let at_branch = blocks.blocks.iter().find(|block| block.behind() == pc && block.start != pc);
         let alive = match (blocks.at(pc), at_branch) {
             (Some(block), _) => Some(&block.alive),
             (None, Some(block)) => Some(&block.alive_at_branch),
             (None, None) => None,
         };
-        for &slot in written {
-            if let Some(shape) = w.shape(slot)
-                && alive.is_none_or(|alive| alive.has(slot))
-            {
-                let ty = type_of(shape);
-                let value = w.set(format_args!("load {ty}, ptr %r{slot}"));
-                let place = w.frame(slot);
-                w.line(format_args!("store {ty} {value}, ptr {place}, align 4"));
-            }
+        let kept = |written: &Set| -> Vec<Slot> {
+            let is_kept = |slot: Slot| written.has(slot) && alive.is_none_or(|alive| alive.has(slot));
+            island(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
+        };
+        let anywhere = kept(&written.anywhere);
+        let behind = written.behind.as_ref().map(kept).filter(|behind| behind.len() < anywhere.len());
+        if let Some(behind) = behind {
+            let (few, all) = (w.name("few"), w.name("all"));
+            let is_behind = w.set(format_args!("load i1, ptr %behind"));
+            w.line(format_args!("br i1 {is_behind}, label %{few}, label %{all}"));
+            w.label(&few);
+            keep(w, &behind, pc);
+            w.label(&all);
         }
-        let (field, steps) = (w.field(offset_of!(State, steps)), w.set(format_args!("load i64, ptr %steps")));
-        w.line(format_args!("store i64 {steps}, ptr {field}"));
-        w.line(format_args!("ret i32 {pc}"));
+        keep(w, &anywhere, pc);
     }
     w.label("failed");
     w.line(format_args!("ret i32 0"));
     w.line(format_args!("}}"));
-    let width = if wide { 512 } else { 256 };
-    w.line(format_args!(
-        "attributes #0 = {{ nounwind \"probe-stack\"=\"inline-asm\" \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
-    ));
-    // Branch weights for the usual case.
+    for scattered in std::mem::take(&mut w.scattered) {
+        w.text += &scattered.text();
+    }
+    let width = if w.wide { 512 } else { 256 };
+    for (number, more) in [(0, "\"probe-stack\"=\"inline-asm\""), (1, "noinline")] {
+        w.line(format_args!(
+            "attributes #{number} = {{ nounwind {more} \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
+        ));
+    }
+    // What is nearly always so.
     w.line(format_args!("!0 = !{{!\"branch_weights\", i32 2000, i32 1}}"));
+}
+
+/// Writes registers to the frame, and returns.
+fn keep(w: &mut Writer<'_>, slots: &[Slot], pc: u32) {
+    for &slot in slots {
+        if let Some(shape) = w.shape(slot) {
+            let value = w.set(format_args!("load {}, ptr %r{slot}", type_of(shape)));
+            w.keep(slot, shape, &value);
+        }
+    }
+    let (field, steps) = (w.field(offset_of!(State, steps)), w.set(format_args!("load i64, ptr %steps")));
+    w.line(format_args!("store i64 {steps}, ptr {field}"));
+    let (field, patience) =
+        (w.field(offset_of!(State, patience)), w.set(format_args!("load i32, ptr %patience")));
+    w.line(format_args!("store i32 {patience}, ptr {field}"));
+    w.line(format_args!("ret i32 {pc}"));
 }

@@ -5,10 +5,14 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `blocks` | which operations run together without the interpreter, and which registers are live between them |
+//! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic` | one operation as IR |
-//! | `memory` | loads and stores as IR |
+//! | `memory` | loads, stores and atomics as IR |
+//! | `lanes` | which of them are expected to access consecutive addresses, or one |
+//! | `scattered` | functions for those that access any addresses |
+//! | `collective` | shuffles and votes as IR |
 //! | `llvm` | IR → an object file |
 //! | `link` | an object file → code in memory |
 //! | `kept` | object files of earlier processes |
@@ -21,12 +25,16 @@
 mod arithmetic;
 mod beside;
 mod blocks;
+mod collective;
+mod crossing;
 mod function;
 mod kept;
+mod lanes;
 mod link;
 mod llvm;
 mod memory;
 mod processor;
+mod scattered;
 mod values;
 
 use std::sync::Arc;

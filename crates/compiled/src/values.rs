@@ -3,8 +3,11 @@
 //! A register has a slot on the stack, which LLVM turns into a value. Within a block the names of values are known, and
 //! the slots are written at its end.
 //!
-//! A computed float need not have the hardware's NaN at once, since operations on floats treat all NaNs alike. Its NaNs
-//! are replaced when the bits are needed.
+//! The code runs for a group of lanes. What it computes in the other lanes means nothing: their values stay in the frame, which
+//! only the group's lanes are written to ([`Writer::keep`]).
+//!
+//! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
+//! other. It is done when the bits are wanted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{Arguments, Write};
@@ -13,7 +16,9 @@ use std::mem::offset_of;
 use virtual_gpu::stretch::{Function, Guard, NONE, Slot, State};
 
 use crate::blocks::Shape;
+use crate::lanes::Forms;
 use crate::memory::Tested;
+use crate::scattered::Scattered;
 
 /// The types of a register's 32 lanes.
 pub const WORDS: &str = "<32 x i32>";
@@ -34,18 +39,26 @@ pub struct Writer<'f> {
     /// Registers that no operation writes; they are read from the frame.
     fixed: BTreeSet<Slot>,
     held: BTreeMap<Slot, Held>,
-    /// The lanes in which the current operation runs; `None` for all.
+    /// What the guard leaves of the group's lanes; `None`: all.
     pub active: Option<Active>,
     /// Number of slots that remember an allocation.
     pub sites: usize,
     /// The families tested in the current block, by their first access.
     pub tested: HashMap<u32, Tested>,
+    /// How lanes are expected to differ.
+    pub forms: Forms,
+    /// Functions for accesses that go anywhere, which the code calls.
+    pub scattered: BTreeSet<Scattered>,
+    /// Whether vectors of 512 bits have permutations of words.
+    pub wide: bool,
 }
 
-/// Lanes, as an integer and as a vector of bits.
+/// What a guard says.
 #[derive(Debug, Clone)]
 pub struct Active {
+    /// Lanes of the group for which it is true.
     pub mask: String,
+    /// Lanes for which it is true, in a vector of bits; of lanes outside the group it says nothing.
     pub lanes: String,
 }
 
@@ -67,17 +80,33 @@ enum Value {
 }
 
 impl<'f> Writer<'f> {
-    pub fn new(function: Function<'f>, shapes: &'f BTreeMap<Slot, Shape>) -> Self {
+    pub fn new(function: Function<'f>, shapes: &'f BTreeMap<Slot, Shape>, wide: bool) -> Self {
         Writer {
             function,
             text: String::new(),
             names: 0,
             shapes,
-            fixed: function.fixed().collect(),
+            fixed: function.fixed().map(|fixed| fixed.0).collect(),
             held: BTreeMap::new(),
             active: None,
             sites: 0,
             tested: HashMap::new(),
+            forms: Forms::of(&function),
+            scattered: BTreeSet::new(),
+            wide,
+        }
+    }
+
+    /// The lanes that the current operation runs in.
+    pub fn mask(&self) -> String {
+        self.active.as_ref().map_or("%lanes".to_owned(), |active| active.mask.clone())
+    }
+
+    /// Whether the current operation runs in all lanes of the warp.
+    pub fn is_full(&mut self) -> String {
+        match self.active.as_ref().map(|active| active.mask.clone()) {
+            None => "%full".to_owned(),
+            Some(mask) => self.set(format_args!("icmp eq i32 {mask}, -1")),
         }
     }
 
@@ -103,7 +132,47 @@ impl<'f> Writer<'f> {
         format!("{start}{}", self.names)
     }
 
-    /// The address of a field of the state.
+    /// One value in all lanes.
+    pub fn splat(&mut self, value: &str, ty: &str) -> String {
+        let one = self.set(format_args!("insertelement <32 x {ty}> poison, {ty} {value}, i32 0"));
+        self.set(format_args!(
+            "shufflevector <32 x {ty}> {one}, <32 x {ty}> poison, <32 x i32> zeroinitializer"
+        ))
+    }
+
+    /// Ends a way at a label; the name of where it came from.
+    pub fn turn(&mut self, to: &str) -> String {
+        let from = self.name("way");
+        self.line(format_args!("br label %{from}"));
+        self.label(&from);
+        self.line(format_args!("br label %{to}"));
+        from
+    }
+
+    /// A place that remembers an allocation.
+    pub fn new_site(&mut self) -> usize {
+        self.sites += 1;
+        self.sites - 1
+    }
+
+    /// So many more stores that others could see.
+    pub fn progress(&mut self, stores: &str) {
+        let field = self.field(offset_of!(State, progress));
+        let progress = self.set(format_args!("load i64, ptr {field}"));
+        let progress = self.set(format_args!("add i64 {progress}, {stores}"));
+        self.line(format_args!("store i64 {progress}, ptr {field}"));
+    }
+
+    /// Calls the function of an access for the current operation's lanes.
+    pub fn call(&mut self, scattered: &Scattered, addresses: &str, piece: &str, values: &[String]) -> String {
+        self.scattered.insert(*scattered);
+        let values: String =
+            values.iter().map(|value| format!(", {} {value}", scattered.register())).collect();
+        let (result, name, mask) = (scattered.result(), scattered.name(), self.mask());
+        self.set(format_args!("call {result} {name}({LONGS} {addresses}, i32 {mask}, {piece}{values})"))
+    }
+
+    /// Where a field of the state is.
     pub fn field(&mut self, offset: usize) -> String {
         self.set(format_args!("getelementptr i8, ptr %state, i64 {offset}"))
     }
@@ -198,10 +267,7 @@ impl<'f> Writer<'f> {
             Some(Active { mask, lanes }) => {
                 let old = self.bits(slot, shape)?;
                 if shape == Shape::Predicate {
-                    let new = self.set(format_args!("and i32 {value}, {mask}"));
-                    let others = self.set(format_args!("xor i32 {mask}, -1"));
-                    let kept = self.set(format_args!("and i32 {old}, {others}"));
-                    self.set(format_args!("or i32 {new}, {kept}"))
+                    self.blend(&mask, &value, &old)
                 } else {
                     let ty = type_of(shape);
                     self.set(format_args!("select {BITS} {lanes}, {ty} {value}, {ty} {old}"))
@@ -210,6 +276,13 @@ impl<'f> Writer<'f> {
         };
         self.held.insert(slot, Held { value: Value::Bits(value), new: true });
         Ok(())
+    }
+
+    /// The bits of one integer where a mask has ones, and those of another elsewhere.
+    fn blend(&mut self, mask: &str, new: &str, old: &str) -> String {
+        let differ = self.set(format_args!("xor i32 {new}, {old}"));
+        let differ = self.set(format_args!("and i32 {differ}, {mask}"));
+        self.set(format_args!("xor i32 {differ}, {old}"))
     }
 
     pub fn write_words(&mut self, slot: Slot, value: String) -> Result<(), Misfit> {
@@ -247,6 +320,7 @@ impl<'f> Writer<'f> {
             _ => self.set(format_args!("xor i32 {predicate}, -1")),
         };
         let lanes = self.set(format_args!("bitcast i32 {mask} to {BITS}"));
+        let mask = self.set(format_args!("and i32 {mask}, %lanes"));
         self.active = Some(Active { mask, lanes });
         Ok(())
     }
@@ -264,18 +338,28 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// Has the interpreter do the operation at `pc`: its inputs and outputs are stored to the frame, and its outputs
-    /// loaded back.
+    /// Writes the group's lanes of a register to the frame.
+    pub fn keep(&mut self, slot: Slot, shape: Shape, bits: &str) {
+        let (ty, place) = (type_of(shape), self.frame(slot));
+        let old = self.set(format_args!("load {ty}, ptr {place}, align 4"));
+        let new = match shape {
+            Shape::Predicate => self.blend("%lanes", bits, &old),
+            _ => self.set(format_args!("select {BITS} %group, {ty} {bits}, {ty} {old}")),
+        };
+        self.line(format_args!("store {ty} {new}, ptr {place}, align 4"));
+    }
+
+    /// Has the interpreter do the operation at `pc`: what it reads and writes goes to the frame, what it writes comes back.
     pub fn perform(&mut self, pc: u32, site: Option<usize>) -> Result<(), Misfit> {
         let step = self.function.step(pc);
-        for &(slot, _) in step.reads.iter().chain(step.writes) {
+        let touched: BTreeSet<Slot> = step.reads.iter().chain(step.writes).map(|touched| touched.0).collect();
+        for slot in touched {
             if let Some(shape) = self.shape(slot) {
-                let (ty, bits) = (type_of(shape), self.bits(slot, shape)?);
-                let place = self.frame(slot);
-                self.line(format_args!("store {ty} {bits}, ptr {place}, align 4"));
+                let bits = self.bits(slot, shape)?;
+                self.keep(slot, shape, &bits);
             }
         }
-        let mask = self.active.as_ref().map_or("-1".to_owned(), |active| active.mask.clone());
+        let mask = self.mask();
         let field = self.field(offset_of!(State, perform));
         let function = self.set(format_args!("load ptr, ptr {field}"));
         let site = site.map_or(-1, |site| site as i64);
@@ -295,8 +379,8 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// On a separate path, has the interpreter do a memory operation for all lanes; `join` leads back to the other
-    /// path. Registers keep their values.
+    /// On a way of its own, has the interpreter do an operation; `join` leads back to the other way. What registers hold is
+    /// what it was before.
     pub fn aside<T>(
         &mut self,
         pc: u32,

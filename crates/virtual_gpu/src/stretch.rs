@@ -1,10 +1,11 @@
 //! The seam between the interpreter and whoever compiles its programs.
 //!
 //! A *stretch* is what of a function runs without the interpreter: blocks of operations in a row, and the branches between
-//! them, for a warp that stays together. A [`Compiler`] is shown a function ([`Function`]) and gives [`Stretches`]: machine
-//! code, and the program counters at which it may be entered. The interpreter asks for it at these, and goes on at the
-//! program counter that comes back: at an operation that is not compiled, where the warp splits, or where its share of
-//! operations is used up. So the order in which warps and blocks run is the same to the operation, compiled or not.
+//! them, for a group of lanes that stays together. A [`Compiler`] is shown a function ([`Function`]) and gives [`Stretches`]:
+//! machine code, and the program counters at which it may be entered. The interpreter asks for it at these, and goes on at the
+//! program counter that comes back: at an operation that is not compiled, where the group splits or meets another, or where
+//! the warp's share of operations is used up. So the order in which groups, warps and blocks run is the same to the operation,
+//! compiled or not.
 //!
 //! What an operation has no code for, the code asks the interpreter to do: [`State::perform`].
 
@@ -15,11 +16,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-pub use crate::form::access::{AddressOperand, SpaceOperand};
+pub use crate::form::access::{AddressOperand, AtomicFunction, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
-use crate::form::op::OpKind;
-pub use crate::form::op::{Guard, MemoryOp, ParamOp};
-use crate::form::program::{Code, FunctionCode};
+pub use crate::form::op::{AtomicOp, CollectiveKind, CollectiveOp, Guard, MemoryOp, ParamOp, ShuffleMode};
+use crate::form::op::{DynamicSpecial, OpKind};
+use crate::form::program::{Code, FunctionCode, Init};
 pub use crate::form::qualifiers::{
     Accuracy, Compare, Convert, Converted, ProductHalf, Qualifiers, Region, Relation, Tiny, Video,
 };
@@ -96,7 +97,7 @@ pub struct Stretches {
     /// The function's first program counter.
     pub start: u32,
     /// By program counter, from `start` on: how many operations the block that starts there has, 0 where there is no entry.
-    /// The number of an entry is its distance from `start`.
+    /// The number of an entry is its distance from `start`. The code runs all of them, or none and leaves at once.
     pub blocks: Box<[u32]>,
     /// How many places the code has that remember an allocation.
     pub sites: usize,
@@ -118,12 +119,25 @@ impl Stretches {
     }
 }
 
-/// What the code reaches. It runs for all 32 lanes of a warp.
+/// What the code reaches. It runs for a group of lanes of one warp.
 #[derive(Debug)]
 #[repr(C)]
 pub struct State {
-    /// The frame's rows.
+    /// The frame's rows. Only those of the group's lanes may change.
     pub rows: *mut Row,
+    /// The group's lanes.
+    pub lanes: u32,
+    /// The warp's lanes that have not exited.
+    pub live: u32,
+    /// Where the group may meet another: no operation at this program counter or behind it is run. `u32::MAX`: nowhere.
+    pub meet: u32,
+    /// Backward branches that the group may take before another has its turn; the code counts down.
+    pub patience: u32,
+    /// Not 0 if all lanes of the warp are in the group and have been together since it began, and the rows of the block are of
+    /// 16 threads or multiples of that.
+    pub together: u32,
+    /// The kernel's parameters; decoding and the launch have checked their size.
+    pub params: *const u8,
     /// Operations that the warp has executed; the code counts on.
     pub steps: u64,
     /// The code stops before `steps` passes this.
@@ -161,6 +175,16 @@ impl Site {
     pub const NONE: Site = Site { start: 0, readable: 0, writable: 0, host: std::ptr::null_mut() };
 }
 
+/// What neighbouring lanes are told in a register, most often: blocks may be narrower than a warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// The same.
+    Alike,
+    /// Numbers that follow each other.
+    InOrder,
+    Apart,
+}
+
 /// A function as a compiler sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Function<'c> {
@@ -192,8 +216,14 @@ pub enum Kind<'c> {
     Store(&'c MemoryOp),
     /// A load of a kernel's parameter.
     Parameter(&'c ParamOp),
-    /// An atomic; [`State::perform`] does it.
-    Atomic,
+    Atomic(&'c AtomicOp),
+    /// Lanes take part together. If [`CollectiveOp::members`] are not all here, with one member mask, it is the interpreter's.
+    Collective(&'c CollectiveOp),
+    Fence,
+    /// Writes which lanes run it.
+    ActiveMask {
+        target: Slot,
+    },
     Branch {
         target: u32,
     },
@@ -229,7 +259,10 @@ impl<'c> Function<'c> {
             OpKind::Load(op) => Kind::Load(op),
             OpKind::Store(op) => Kind::Store(op),
             OpKind::LoadParam(op) => Kind::Parameter(op),
-            OpKind::Atomic(_) => Kind::Atomic,
+            OpKind::Atomic(op) => Kind::Atomic(op),
+            OpKind::Collective(op) => Kind::Collective(op),
+            OpKind::Fence { .. } => Kind::Fence,
+            &OpKind::Special { target, which: DynamicSpecial::ActiveMask } => Kind::ActiveMask { target },
             &OpKind::Branch { target } | &OpKind::Jump { target } => Kind::Branch { target },
             OpKind::BranchIndexed { targets, .. } => Kind::Table(targets),
             OpKind::Nop => Kind::Nothing,
@@ -247,8 +280,15 @@ impl<'c> Function<'c> {
 
     /// Registers that are set when a frame is made and that no operation writes: what a thread is told of itself and of the
     /// launch. They are not among those that operations read.
-    pub fn fixed(&self) -> impl Iterator<Item = Slot> + 'c {
-        self.function.inits.iter().map(|init| init.0)
+    pub fn fixed(&self) -> impl Iterator<Item = (Slot, Told)> + 'c {
+        self.function.inits.iter().map(|&(slot, init)| {
+            let told = match init {
+                Init::Tid(0) | Init::LaneId => Told::InOrder,
+                Init::LaneMask(_) => Told::Apart,
+                _ => Told::Alike,
+            };
+            (slot, told)
+        })
     }
 
     /// The value of a register that no operation writes and no thread has its own of: by 32 bits, the lowest first.

@@ -1,9 +1,9 @@
 //! Enters a program's machine code, and does for it what it has no code for.
 
 use super::context::Cx;
-use super::load_store;
 use super::run::Raised;
 use super::warp::Warp;
+use super::{collective, load_store};
 use crate::form::op::OpKind;
 use crate::form::registers::Regs;
 use crate::memory::View;
@@ -23,22 +23,33 @@ pub(super) const fn is_unseen<O: BlockObserver>() -> bool {
     !O::INSTRUCTIONS && !O::MEMORY && !O::REGISTERS && !O::SYNCHRONISATION && !O::YIELDS
 }
 
-/// Runs from the entry at `pc` until the interpreter has to go on, at the program counter that it gives. All lanes of the
-/// warp are in one group, at this place.
+/// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it gives,
+/// and not beyond the place where the group may meet another.
 #[inline(never)]
 pub(super) fn enter<O: BlockObserver>(
     stretches: &Stretches,
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
     regs: Regs,
-    pc: u32,
+    At { pc, lanes, .. }: At,
+    meet: u32,
     end: u64,
 ) -> Result<u32, Raised> {
     let own = cx.cluster[cx.block.cluster_rank as usize];
     let (steps, sites) = (warp.steps, cx.device.sites(stretches.sites));
+    let (live, patience) = (warp.live, warp.patience());
+    let params = cx.launch.params.as_ptr();
+    let in_halves = cx.launch.launch.block[0].is_multiple_of(16);
+    let together = u32::from(warp.together && lanes == u32::MAX && in_halves);
     let mut back = Back { warp, cx, regs, raised: None };
     let mut state = State {
         rows: regs.rows(),
+        lanes,
+        live,
+        meet,
+        patience,
+        together,
+        params,
         steps,
         end,
         shared: own.bytes,
@@ -56,6 +67,7 @@ pub(super) fn enter<O: BlockObserver>(
         Some(raised) => Err(raised),
         None => {
             back.warp.steps = state.steps;
+            back.warp.took_backward(patience - state.patience);
             Ok(next)
         }
     }
@@ -74,6 +86,18 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
     let Back { warp, cx, regs, raised } = back;
     let launch = cx.launch;
     let at = At { pc, warp: warp.index, lanes };
+    let address = match &launch.code.ops[pc as usize].kind {
+        OpKind::Load(op) | OpKind::Store(op) => Some(op.address),
+        OpKind::Atomic(op) => Some(op.address),
+        _ => None,
+    };
+    if site != u32::MAX
+        && let Some(address) = address
+    {
+        let address = load_store::first_address(*regs, address, lanes);
+        // SAFETY: the compiler numbered so many sites as `enter` asked for.
+        unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
+    }
     let done = match &launch.code.ops[pc as usize].kind {
         OpKind::Alu(_) => {
             if let Some(evaluate) = &launch.evaluations.0[pc as usize] {
@@ -81,20 +105,16 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
             }
             Ok(())
         }
-        OpKind::Load(op) | OpKind::Store(op) if site != u32::MAX => {
-            let address = load_store::first_address(*regs, op.address, lanes);
-            // SAFETY: the compiler numbered so many sites as `enter` asked for.
-            unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
-            match &launch.code.ops[pc as usize].kind {
-                OpKind::Load(op) => load_store::load(warp, cx, op, *regs, at),
-                _ => load_store::store(warp, cx, op, *regs, at),
-            }
-        }
         OpKind::Load(op) => load_store::load(warp, cx, op, *regs, at),
         OpKind::Store(op) => load_store::store(warp, cx, op, *regs, at),
         OpKind::Atomic(op) => super::atomic::atomic(warp, cx, op, *regs, at),
         OpKind::LoadParam(op) => {
             load_store::load_param(cx, op, *regs, at);
+            Ok(())
+        }
+        OpKind::Collective(op) => {
+            let base = warp.base_of(*regs);
+            collective::execute(cx, op, *regs, base, at);
             Ok(())
         }
         // A compiler leaves all others alone.

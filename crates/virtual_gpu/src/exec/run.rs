@@ -4,7 +4,7 @@ use super::context::{Cx, Raise, Step, raise};
 use super::warp::{Group, Stop, Wait, Warp, split};
 use super::{atomic, call, collective, compiled, extension, load_store, system};
 use crate::fault::FaultKind;
-use crate::form::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
+use crate::form::op::{BarrierOp, DynamicSpecial, Guard, Op, OpKind};
 use crate::form::program::Code;
 use crate::form::registers::{NONE, Regs};
 use crate::form::values::Operands;
@@ -59,14 +59,32 @@ pub(crate) fn run<O: BlockObserver>(
                 }
                 continue 'pick;
             }
-            // With all lanes here there is no other group.
+            // Which of several groups has the next turn depends on the operation that a turn ends with.
+            let most = if alone { end } else { end - 1 };
             if let Some(stretches) = stretches
-                && mask == u32::MAX
                 && let block @ 1.. = stretches.block(pc)
-                && warp.steps + u64::from(block) <= end
+                && warp.steps + u64::from(block) <= most
+                && block <= meet - pc
             {
-                pc = compiled::enter(stretches, warp, cx, regs, pc, end)?;
-                continue;
+                let before = warp.steps;
+                let at = At { pc, warp: warp.index, lanes: mask };
+                pc = compiled::enter(stretches, warp, cx, regs, at, meet, most)?;
+                if warp.steps != before {
+                    if alone {
+                        if let Some(id) = plain_barrier(&code.ops[pc as usize], regs, mask)
+                            && warp.steps < end
+                        {
+                            warp.steps += 1;
+                            warp.groups[running].pc = pc;
+                            warp.groups[running].wait = Wait::Barrier(id);
+                            return Ok(Stop::Blocked);
+                        }
+                        continue;
+                    }
+                    // It may have passed others, or met one.
+                    warp.groups[running].pc = pc;
+                    continue 'pick;
+                }
             }
             let op = &code.ops[pc as usize];
             let active = guarded(op.guard, mask, regs);
@@ -304,6 +322,16 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
         warp.rotate(running);
     }
     Stop::Quantum
+}
+
+/// The barrier at which all lanes of a lone group would wait, if it is as plain as those in loops are: what the loop would
+/// come to in some more turns.
+#[inline]
+fn plain_barrier(op: &Op, regs: Regs, mask: u32) -> Option<u32> {
+    match &op.kind {
+        OpKind::Barrier(barrier) if op.guard.slot == NONE => barrier_id(regs, barrier, mask).ok(),
+        _ => None,
+    }
 }
 
 fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32, Box<Raise>> {

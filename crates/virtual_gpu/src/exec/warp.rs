@@ -87,6 +87,8 @@ pub(crate) struct Warp {
     pub local: Local,
     /// Most rows that its frames may take together.
     most_rows: usize,
+    /// Its lanes have not split since it began.
+    pub together: bool,
     /// Operations executed, also what its clock shows.
     pub steps: u64,
     /// Of these, operations that said "not yet".
@@ -125,6 +127,7 @@ impl Warp {
             groups: Vec::new(),
             local: Local::new(local_limit),
             most_rows,
+            together: true,
             steps: 0,
             vain: 0,
             unobtrusive: 0,
@@ -327,6 +330,7 @@ impl Warp {
     /// Chooses the group that runs next, and the program counter at which it may meet another.
     pub fn pick(&mut self, code: &Code) -> Option<(usize, u32)> {
         if self.groups.len() > 1 {
+            self.together = false;
             self.merge();
         }
         if self.groups.iter().any(|g| matches!(g.wait, Wait::Members(_))) {
@@ -355,6 +359,23 @@ impl Warp {
             .min()
             .unwrap_or(u32::MAX);
         Some((chosen, meet))
+    }
+
+    /// Backward branches that the running group may take before [`Warp::count_backward`] makes another run; none while it runs
+    /// out of turn, since then each branch may bring back the usual order.
+    pub fn patience(&self) -> u32 {
+        match (self.groups.len(), self.favoured) {
+            (1, _) => u32::MAX,
+            (_, Some(_)) => 0,
+            (_, None) => PATIENCE.saturating_sub(self.backward + 1),
+        }
+    }
+
+    /// The running group took so many of them.
+    pub fn took_backward(&mut self, branches: u32) {
+        if self.groups.len() > 1 {
+            self.backward += branches;
+        }
     }
 
     /// Counts a backward branch of the running group, and makes another run when it has had its share.

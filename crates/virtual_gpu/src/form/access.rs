@@ -84,7 +84,7 @@ pub enum SpaceOperand {
 
 /// How an atomic combines the old value with its operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AtomicFunction {
+pub enum AtomicFunction {
     And,
     Or,
     Xor,

@@ -113,7 +113,7 @@ pub struct ParamOp {
 
 /// `atom`, `red`.
 #[derive(Debug)]
-pub(crate) struct AtomicOp {
+pub struct AtomicOp {
     pub space: SpaceOperand,
     pub address: AddressOperand,
     pub function: AtomicFunction,
@@ -177,7 +177,7 @@ pub(crate) struct BarrierOp {
 
 /// What instructions with a member mask compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CollectiveKind {
+pub enum CollectiveKind {
     WarpSync,
     Shuffle(ShuffleMode),
     VoteAll,
@@ -192,7 +192,7 @@ pub(crate) enum CollectiveKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ShuffleMode {
+pub enum ShuffleMode {
     Up,
     Down,
     Butterfly,
@@ -201,7 +201,7 @@ pub(crate) enum ShuffleMode {
 
 /// `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`, `activemask`.
 #[derive(Debug)]
-pub(crate) struct CollectiveOp {
+pub struct CollectiveOp {
     pub kind: CollectiveKind,
     /// The member mask; [`NONE`] for forms without `.sync`.
     pub members: Slot,

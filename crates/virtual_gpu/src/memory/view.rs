@@ -73,9 +73,9 @@ impl View {
             let held = self.held.get_mut();
             held.found.clear();
             held.replaced.clear();
+            // Some may have been found since the view last looked, and are held no more; others may be read only by now.
+            self.sites.get_mut().found.clear();
         }
-        // Some may have been found since the view last checked, and are no longer held; others may be read-only by now.
-        self.sites.get_mut().found.clear();
     }
 
     /// Where machine code remembers what its accesses found. It forgets everything as soon as anything is freed.

@@ -1,0 +1,402 @@
+//! How the lanes of a register are expected to differ from their neighbours.
+//!
+//! An access of neighbouring words is a vector's, one of a single word a scalar's; the code for either is written where it is
+//! expected, behind a test of the lanes' addresses, so that what is told here need not be true. It is about halves of a
+//! warp, 16 lanes: blocks are often 16 threads wide.
+//!
+//! Where it is [`Trust::Sure`] it needs no test as long as the warp's lanes have gone all ways together, and rows of the block
+//! are whole halves: then a register's lanes are what one and the same chain of operations made of what threads are told.
+//! Without the first, lanes of different turns of a loop may have met, and even a loop's counter differs.
+
+use std::collections::HashMap;
+
+use ptx::ScalarType;
+use virtual_gpu::observer::MemorySpace;
+use virtual_gpu::stretch::{
+    Arithmetic, Convert, Converted, Function, Kind, NONE, Opcode, ProductHalf, Qualifiers, Slot,
+    SpaceOperand, Step, Told,
+};
+
+/// How a register's lanes differ within a half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// No way has been followed here so far.
+    Unset,
+    Same,
+    /// Each is so much more than the lane before.
+    Apart(i64),
+    Any,
+}
+
+/// How far a form can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// It is likely.
+    Guess,
+    /// It is so for a warp whose lanes have always been together.
+    Sure,
+    /// And the numbers have 16 bits at most: they go on in a row when they are made wider.
+    Small,
+}
+
+/// What is known of the lanes of a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    pub form: Form,
+    pub trust: Trust,
+}
+
+impl Lanes {
+    const UNSET: Lanes = Lanes { form: Form::Unset, trust: Trust::Small };
+    const ANY: Lanes = Lanes { form: Form::Any, trust: Trust::Guess };
+
+    fn sure(form: Form) -> Self {
+        Lanes { form, trust: Trust::Sure }
+    }
+
+    fn meet(self, other: Lanes) -> Lanes {
+        Lanes { form: self.form.meet(other.form), trust: self.trust.min(other.trust) }
+    }
+}
+
+impl Form {
+    fn meet(self, other: Form) -> Form {
+        match (self, other) {
+            (Form::Unset, form) | (form, Form::Unset) => form,
+            (a, b) if a == b => a,
+            _ => Form::Any,
+        }
+    }
+
+    /// By how much neighbours differ, if that is one number.
+    fn stride(self) -> Option<i64> {
+        match self {
+            Form::Unset | Form::Same => Some(0),
+            Form::Apart(stride) => Some(stride),
+            Form::Any => None,
+        }
+    }
+
+    fn of_stride(stride: Option<i64>) -> Form {
+        match stride {
+            Some(0) => Form::Same,
+            Some(stride) => Form::Apart(stride),
+            None => Form::Any,
+        }
+    }
+}
+
+/// The forms of addresses, by the program counters of loads, stores and atomics.
+#[derive(Debug, Default)]
+pub struct Forms(HashMap<u32, Lanes>);
+
+/// A pass over a function's ways is repeated until nothing changes; what is not settled then is anything.
+const PASSES: usize = 8;
+
+impl Forms {
+    pub fn of(function: &Function<'_>) -> Self {
+        let range = function.range();
+        let told: HashMap<Slot, Told> = function.fixed().collect();
+        let rows = function.rows() as usize;
+        let mut entering: HashMap<u32, Vec<Lanes>> = HashMap::new();
+        let mut forms = Forms::default();
+        // Where ways begin that do not just go on from the operation before.
+        let mut targets: Vec<u32> = Vec::new();
+        for pc in range.clone() {
+            match function.step(pc).kind {
+                Kind::Branch { target } => targets.push(target),
+                Kind::Table(table) => targets.extend(table),
+                _ => {}
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        for pass in 0..PASSES {
+            let mut changed = false;
+            // Registers begin as zeros.
+            let mut now = Some(vec![Lanes { form: Form::Same, trust: Trust::Small }; rows]);
+            for pc in range.clone() {
+                if targets.binary_search(&pc).is_ok() {
+                    let known = entering.entry(pc).or_insert_with(|| vec![Lanes::UNSET; rows]);
+                    if let Some(now) = &now {
+                        changed |= join(known, now);
+                    }
+                    now = Some(known.clone());
+                }
+                let Some(state) = &mut now else { continue };
+                let step = function.step(pc);
+                let address = match step.kind {
+                    Kind::Load(op) | Kind::Store(op) => Some(op.address),
+                    Kind::Atomic(op) => Some(op.address),
+                    _ => None,
+                };
+                let reader = Reader { function, told: &told, state };
+                if let Some(address) = address {
+                    forms.0.insert(pc, reader.lanes(address.base));
+                }
+                let written = reader.written(&step);
+                for (slot, lanes) in written {
+                    let old = state[slot as usize];
+                    // What a guard leaves out keeps its value, in some lanes perhaps and not in others.
+                    state[slot as usize] = match step.guard.slot {
+                        NONE => lanes,
+                        _ => Lanes { trust: Trust::Guess, ..old.meet(lanes) },
+                    };
+                }
+                let mut leads_to = |target: u32| {
+                    let known = entering.entry(target).or_insert_with(|| vec![Lanes::UNSET; rows]);
+                    changed |= join(known, state);
+                };
+                match step.kind {
+                    Kind::Branch { target } => leads_to(target),
+                    Kind::Table(table) => table.iter().for_each(|&target| leads_to(target)),
+                    _ => {}
+                }
+                let ends = matches!(step.kind, Kind::Branch { .. } | Kind::Table(_) | Kind::End);
+                if ends && step.guard.slot == NONE {
+                    now = None;
+                }
+            }
+            if !changed {
+                break;
+            }
+            if pass + 1 == PASSES {
+                return Forms::default();
+            }
+        }
+        forms
+    }
+
+    /// Of the address of the access at a program counter.
+    pub fn at(&self, pc: u32) -> Lanes {
+        self.0.get(&pc).copied().unwrap_or(Lanes::ANY)
+    }
+}
+
+/// Joins what holds on one more way; whether that says something new.
+fn join(known: &mut [Lanes], way: &[Lanes]) -> bool {
+    let mut changed = false;
+    for (known, &way) in known.iter_mut().zip(way) {
+        let met = known.meet(way);
+        changed |= met != *known;
+        *known = met;
+    }
+    changed
+}
+
+struct Reader<'r, 'c> {
+    function: &'r Function<'c>,
+    told: &'r HashMap<Slot, Told>,
+    state: &'r [Lanes],
+}
+
+impl Reader<'_, '_> {
+    fn lanes(&self, slot: Slot) -> Lanes {
+        if slot == NONE || self.constant(slot).is_some() {
+            return Lanes::sure(Form::Same);
+        }
+        match self.told.get(&slot) {
+            Some(Told::Alike) => Lanes::sure(Form::Same),
+            // Threads of a block and lanes of a warp have small numbers.
+            Some(Told::InOrder) => Lanes { form: Form::Apart(1), trust: Trust::Small },
+            Some(Told::Apart) => Lanes::ANY,
+            None => self.state.get(slot as usize).copied().unwrap_or(Lanes::ANY),
+        }
+    }
+
+    fn form(&self, slot: Slot) -> Form {
+        self.lanes(slot).form
+    }
+
+    fn constant(&self, slot: Slot) -> Option<i64> {
+        self.function.constant(slot, 1).map(|value| (value as u32 as i32).into())
+    }
+
+    /// A constant factor of a product of that type.
+    fn factor(&self, slot: Slot, ty: ScalarType) -> Option<i64> {
+        match ty.size() {
+            8 => self.function.constant(slot, 2).map(|value| value as i64),
+            4 if ty.is_signed() => self.constant(slot),
+            4 => self.constant(slot).map(|value| (value as u32).into()),
+            _ => None,
+        }
+    }
+
+    /// The lanes of what an operation writes.
+    fn written(&self, step: &Step<'_>) -> Vec<(Slot, Lanes)> {
+        let lanes = match step.kind {
+            Kind::Arithmetic(operation) => self.computed(operation),
+            Kind::Load(op) => match self.lanes(op.address.base) {
+                Lanes { form: Form::Same | Form::Unset, trust } => {
+                    // Others may write to global memory between one lane's load and the next.
+                    let own = op.space == SpaceOperand::In(MemorySpace::Shared);
+                    Lanes { form: Form::Same, trust: trust.min(if own { Trust::Sure } else { Trust::Guess }) }
+                }
+                _ => Lanes::ANY,
+            },
+            Kind::Parameter(_) | Kind::ActiveMask { .. } => Lanes::sure(Form::Same),
+            _ => Lanes::ANY,
+        };
+        step.writes.iter().map(|&(slot, _)| (slot, lanes)).collect()
+    }
+
+    fn computed(&self, o: &Arithmetic) -> Lanes {
+        let form = self.form_of(o);
+        let least = o.sources.iter().map(|&slot| self.lanes(slot).trust).min().unwrap_or(Trust::Sure);
+        let same = o.sources.iter().all(|&slot| matches!(self.form(slot), Form::Same | Form::Unset));
+        let trust = match (o.opcode, o.qualifiers) {
+            (Opcode::Move, _) if o.sources.len() == 1 && o.targets.len() == 1 => least,
+            _ if same => least.min(Trust::Sure),
+            // Numbers that go on in a row may begin anew in the middle where they are too short for it.
+            (Opcode::Convert, Qualifiers::Convert(what)) => match least {
+                Trust::Small if keeps_words(what) => Trust::Sure,
+                _ => Trust::Guess,
+            },
+            (
+                Opcode::Mul | Opcode::MultiplyAdd,
+                Qualifiers::Integer { half: Some(ProductHalf::Wide), .. },
+            ) => {
+                let mut rows = o.sources.iter().take(2).filter(|&&slot| self.form(slot) != Form::Same);
+                let small = rows.all(|&slot| self.lanes(slot).trust == Trust::Small);
+                if small { least.min(Trust::Sure) } else { Trust::Guess }
+            }
+            (
+                Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::MultiplyAdd,
+                Qualifiers::Integer { ty, saturate: false, relu: false, .. },
+            ) if ty.size() >= 4 => least.min(Trust::Sure),
+            (Opcode::ShiftLeft, Qualifiers::Type(ty)) if ty.size() >= 4 => least.min(Trust::Sure),
+            (Opcode::ConvertAddress, _) => least.min(Trust::Sure),
+            _ => Trust::Guess,
+        };
+        Lanes { form, trust }
+    }
+
+    fn form_of(&self, o: &Arithmetic) -> Form {
+        use Opcode::*;
+        let forms: Vec<Form> = o.sources.iter().map(|&slot| self.form(slot)).collect();
+        if forms.iter().all(|form| matches!(form, Form::Same | Form::Unset)) {
+            return Form::Same;
+        }
+        let stride = match (o.opcode, &o.sources[..], &forms[..], o.qualifiers) {
+            (Move | ConvertAddress, _, [a], _) => a.stride(),
+            (Convert, _, [a], Qualifiers::Convert(what)) if is_integer(what) => a.stride(),
+            (Add, _, [a, b], Qualifiers::Integer { .. }) => sum(a.stride(), b.stride(), 1),
+            // Used to add what has other bits.
+            (Or, _, [a, b], _) => sum(a.stride(), b.stride(), 1),
+            (Sub, _, [a, b], Qualifiers::Integer { .. }) => sum(a.stride(), b.stride(), -1),
+            (Mul, &[a, b], _, Qualifiers::Integer { ty, half, .. }) if half != Some(ProductHalf::High) => {
+                self.product(a, b, ty)
+            }
+            (MultiplyAdd, &[a, b, _], [_, _, c], Qualifiers::Integer { ty, half, .. })
+                if half != Some(ProductHalf::High) =>
+            {
+                sum(self.product(a, b, ty), c.stride(), 1)
+            }
+            (ShiftLeft, &[_, n], [a, _], _) => {
+                self.constant(n).and_then(|n| scaled(a.stride(), 1 << (n & 63)))
+            }
+            (ShiftRight, &[_, n], [a, _], _) => {
+                self.constant(n).and_then(|n| divided(a.stride()?, (n & 63) as u32))
+            }
+            (BitFieldExtract, &[_, position, length], [a, ..], _) => {
+                match (self.constant(position), self.constant(length)) {
+                    (Some(position), Some(length)) => divided_and_masked(a.stride(), position, length),
+                    _ => None,
+                }
+            }
+            (Div, &[_, n], [a, _], Qualifiers::Integer { .. }) => match self.constant(n) {
+                Some(n) if n > 0 && (n as u64).is_power_of_two() => {
+                    a.stride().and_then(|stride| divided(stride, n.trailing_zeros()))
+                }
+                _ => None,
+            },
+            (And, &[a, b], [of_a, of_b], _) => match (self.constant(a), self.constant(b)) {
+                (_, Some(mask)) => masked(of_a.stride(), mask),
+                (Some(mask), _) => masked(of_b.stride(), mask),
+                _ => None,
+            },
+            (Select, _, [a, b, _], _) if a == b => a.stride(),
+            (Min | Max, _, [a, b], _) if a == b => a.stride(),
+            _ => None,
+        };
+        Form::of_stride(stride)
+    }
+
+    fn product(&self, a: Slot, b: Slot, ty: ScalarType) -> Option<i64> {
+        match (self.factor(a, ty), self.factor(b, ty)) {
+            (_, Some(factor)) => scaled(self.form(a).stride(), factor),
+            (Some(factor), _) => scaled(self.form(b).stride(), factor),
+            _ => match (self.form(a).stride(), self.form(b).stride()) {
+                (Some(0), Some(0)) => Some(0),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn sum(a: Option<i64>, b: Option<i64>, sign: i64) -> Option<i64> {
+    Some(a?.wrapping_add(b?.wrapping_mul(sign)))
+}
+
+fn scaled(stride: Option<i64>, factor: i64) -> Option<i64> {
+    Some(stride?.wrapping_mul(factor))
+}
+
+/// Halves begin at multiples of 16 strides: what is shifted out is the lane's number, or there is no telling.
+fn divided(stride: i64, bits: u32) -> Option<i64> {
+    if stride <= 0 || stride.count_ones() != 1 {
+        return (stride == 0).then_some(0);
+    }
+    let of_stride = stride.trailing_zeros();
+    if bits <= of_stride { Some(stride >> bits) } else { (bits >= of_stride + 4).then_some(0) }
+}
+
+/// A mask that keeps the lane's number keeps the stride, one that leaves it out makes lanes the same.
+fn masked(stride: Option<i64>, mask: i64) -> Option<i64> {
+    let stride = stride?;
+    let number = stride.checked_mul(15)?;
+    if stride < 0 || number == 0 {
+        return (stride == 0).then_some(0);
+    }
+    let number = (1i64 << (64 - number.leading_zeros())) - 1;
+    let lowest = (1i64 << stride.trailing_zeros()) - 1;
+    if mask & number & !lowest == number & !lowest { Some(stride) } else { (mask & number == 0).then_some(0) }
+}
+
+fn divided_and_masked(stride: Option<i64>, position: i64, length: i64) -> Option<i64> {
+    let divided = divided(stride?, (position & 63) as u32);
+    masked(divided, (1i64 << (length & 31)) - 1)
+}
+
+/// Whether a conversion is between whole registers.
+fn keeps_words(what: Convert) -> bool {
+    [what.to, what.from].iter().all(|end| matches!(end, Converted::Scalar(ty, _) if ty.size() >= 4))
+}
+
+fn is_integer(what: Convert) -> bool {
+    use ScalarType::*;
+    let integer = |end: Converted| {
+        matches!(end, Converted::Scalar(U32 | S32 | U64 | S64 | B32 | B64 | U16 | S16 | U8 | S8, _))
+    };
+    integer(what.to) && integer(what.from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_lane_is_kept_or_left_out() {
+        // Of thread numbers in steps of 1: the lane in a warp, the lane in a half, the warp, every fourth.
+        assert_eq!(masked(Some(1), 31), Some(1));
+        assert_eq!(masked(Some(1), 15), Some(1));
+        assert_eq!(masked(Some(1), !15), Some(0));
+        assert_eq!(masked(Some(1), 7), None);
+        assert_eq!(masked(Some(4), !3), Some(4));
+        assert_eq!(
+            (divided(1, 5), divided(1, 2), divided(8, 2), divided(0, 3)),
+            (Some(0), None, Some(2), Some(0))
+        );
+        assert_eq!(divided_and_masked(Some(1), 4, 4), Some(0));
+    }
+}
