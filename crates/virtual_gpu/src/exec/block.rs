@@ -109,8 +109,10 @@ impl<O: BlockObserver> Block<O> {
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
             warp.live = live;
             // A kernel's own frame always fits: decoding bounded its registers, `local_limit` covers its variables.
+            let prepared = warp.is_prepared;
             if let Ok(frame) = warp.push_frame(launch.code, launch.kernel.function, None, live) {
-                frame::initialise(warp, launch, &self.state, frame);
+                frame::initialise(warp, launch, &self.state, frame, prepared);
+                warp.is_prepared = launch.rows_stay;
             }
             let pc = launch.code.functions[launch.kernel.function as usize].start;
             warp.groups.push(Group { frame: 0, pc, mask: live, wait: Wait::Nothing, last_run: 0 });

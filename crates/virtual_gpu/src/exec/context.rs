@@ -38,6 +38,9 @@ pub(crate) struct LaunchContext<'a> {
     pub epoch: u64,
     pub quota: &'a Quota,
     pub stack_limit: u32,
+    /// Whether a warp may begin with what the registers of the warp of its number hold at the end of another block: no lane reads
+    /// one that it has not written.
+    pub rows_stay: bool,
     /// Most rows that the registers of a warp's nested calls may take on this machine.
     pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.

@@ -6,8 +6,14 @@ use super::warp::Warp;
 use crate::form::program::{AddressForm, Init, LaneMask, SharedSize};
 use crate::memory::window;
 
-/// Sets them.
-pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &BlockState, frame: u32) {
+/// Sets them. Of a frame that is `prepared` only those that blocks are told apart by.
+pub(super) fn initialise(
+    warp: &mut Warp,
+    launch: &LaunchContext<'_>,
+    block: &BlockState,
+    frame: u32,
+    prepared: bool,
+) {
     let function = &launch.code.functions[warp.frames[frame as usize].function as usize];
     let local_base = i64::from(warp.frames[frame as usize].local_base);
     let first_thread = warp.index * 32;
@@ -17,6 +23,9 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
     let grid = launch.launch.grid;
     let threads = launch.launch.threads() as u32;
     for &(slot, init) in &function.inits {
+        if prepared && !is_of_block(init) {
+            continue;
+        }
         let all = |value: u32| [value; 32];
         let narrow = match init {
             Init::Shared { variable, offset, form } => {
@@ -83,6 +92,14 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
         // SAFETY: decoding gave these registers 32 bits.
         unsafe { regs.store(slot, &narrow, u32::MAX) };
     }
+}
+
+/// Whether a register may differ between warps of one number.
+fn is_of_block(init: Init) -> bool {
+    matches!(
+        init,
+        Init::Ctaid(_) | Init::SmId | Init::ClusterId(_) | Init::ClusterCtaid(_) | Init::ClusterCtaRank
+    )
 }
 
 fn shared_size(launch: &LaunchContext<'_>, which: SharedSize) -> u32 {

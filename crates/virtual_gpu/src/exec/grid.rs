@@ -13,13 +13,14 @@ use super::context::{LaunchContext, SharedMemory};
 use super::limits::{check, cluster_blocks, with_clusters};
 use super::schedule::Schedule;
 use crate::fault::{Fault, FaultKind};
-use crate::form::program::SharedVariable;
+use crate::form::op::{CollectiveKind, Op, OpKind};
+use crate::form::program::{Code, SharedVariable};
 use crate::form::registers::Row;
 use crate::job::Job;
 use crate::launch::Launch;
 use crate::memory::{AllocationKind, Lookout, View};
 use crate::module::{Kernel, SharedArray};
-use crate::observer::{BlockInfo, LaunchInfo, LaunchObserver};
+use crate::observer::{BlockInfo, BlockObserver, LaunchInfo, LaunchObserver};
 use crate::{Error, Gpu};
 
 /// Operations of a block before another resident block has its turn.
@@ -111,6 +112,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         epoch: 1 << 20,
         quota,
         stack_limit: gpu.options().stack_limit,
+        rows_stay: !<O::Block as BlockObserver>::REGISTERS
+            && reads_only_its_own(kernel.module().code(), code.function),
         most_rows: most_rows(launch, pool.threads),
         workspace: workspace.as_ref().map_or(0, |w| w.address),
     };
@@ -154,6 +157,19 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
     }
+}
+
+/// Whether each lane reads no registers but those that it has written, whatever way it goes.
+fn reads_only_its_own(code: &Code, function: u32) -> bool {
+    let function = &code.functions[function as usize];
+    let of_others = |op: &Op| match &op.kind {
+        OpKind::Collective(op) => matches!(op.kind, CollectiveKind::Shuffle(_)),
+        // Matrices lie in the registers of all lanes.
+        OpKind::Extension(_) => true,
+        _ => false,
+    };
+    function.unset.is_empty()
+        && !code.ops[function.start as usize..function.end as usize].iter().any(of_others)
 }
 
 /// Rows that a warp's registers may take, so that those of all warps that run at a time take half of the machine's memory.

@@ -80,6 +80,8 @@ pub(crate) struct Warp {
     /// Lanes that have not exited.
     pub live: u32,
     pub rows: Vec<Row>,
+    /// The rows of its first frame are those of the warp of its number in another block, and may stay.
+    pub is_prepared: bool,
     pub frames: Vec<Frame>,
     /// Frames that nobody is in, but that lie below one that somebody is in.
     empty: u32,
@@ -122,6 +124,7 @@ impl Warp {
             index,
             live,
             rows: Vec::new(),
+            is_prepared: false,
             frames: Vec::new(),
             empty: 0,
             groups: Vec::new(),
@@ -139,17 +142,18 @@ impl Warp {
         }
     }
 
-    /// Makes it a new warp, keeping its buffers.
+    /// Makes it the warp of that number in another block of the same launch, keeping its buffers.
     pub fn restart(&mut self, index: u32, local_limit: u32, most_rows: usize) {
-        let mut rows = std::mem::take(&mut self.rows);
+        let rows = std::mem::take(&mut self.rows);
+        let is_prepared = self.is_prepared;
         let mut frames = std::mem::take(&mut self.frames);
         let mut groups = std::mem::take(&mut self.groups);
         let mut local = std::mem::replace(&mut self.local, Local::new(0));
-        rows.clear();
         frames.clear();
         groups.clear();
         local.restart(local_limit);
-        *self = Warp { rows, frames, groups, local, ..Warp::new(index, 0, local_limit, most_rows) };
+        let new = Warp::new(index, 0, local_limit, most_rows);
+        *self = Warp { rows, is_prepared, frames, groups, local, ..new };
     }
 
     /// Lets the operations that said "not yet" be tried again.
@@ -227,8 +231,12 @@ impl Warp {
             self.empty -= 1;
             return Ok(index as u32);
         }
-        self.rows.truncate(base as usize);
-        self.rows.extend_from_slice(&f.image);
+        if parent.is_none() && self.is_prepared {
+            self.rows.truncate(rows);
+        } else {
+            self.rows.truncate(base as usize);
+            self.rows.extend_from_slice(&f.image);
+        }
         self.frames.push(frame);
         Ok(self.frames.len() as u32 - 1)
     }
