@@ -66,10 +66,6 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
     ("matmul", base::product::thin::KERNELS),
     ("matmul", base::product::parts::KERNELS),
     ("matmul", base::product::pack::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", base::ladder::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("matmul", ampere::ladder::KERNELS),
     ("transpose", base::transpose::KERNELS),
     ("transpose", base::transpose::vectorised::KERNELS),
     ("transpose", base::transpose::shifted::KERNELS),
@@ -84,8 +80,6 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
     ("tensor", <tile::mma::Tf32 as ampere::tensor::portable::Family>::KERNELS),
     ("tensor", <i8 as ampere::tensor::portable::Family>::KERNELS),
     ("tensor", ampere::tensor::general::KERNELS),
-    #[cfg(feature = "ladder")]
-    ("tensor", hopper::ladder::KERNELS),
     ("tensor", <half::f16 as hopper::product::Family>::KERNELS),
     ("tensor", <half::bf16 as hopper::product::Family>::KERNELS),
     ("tensor", <tile::mma::Tf32 as hopper::product::Family>::KERNELS),
@@ -94,7 +88,16 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
     // `warpsmith new` writes above this line.
 ];
 
-/// The other kernels: what a dispatcher or a test launches, and no demo by its name.
+/// The other kernels: what a dispatcher, a test or `warpsmith bench ladder` launches, and no demo by its name.
 #[cfg(feature = "host")]
-pub const OTHERS: &[&[cuda_std::Description]] =
-    &[base::records::KERNELS, ampere::tensor::lines::KERNELS, hopper::first::KERNELS];
+pub const OTHERS: &[&[cuda_std::Description]] = &[
+    base::records::KERNELS,
+    ampere::tensor::lines::KERNELS,
+    hopper::first::KERNELS,
+    #[cfg(feature = "ladder")]
+    base::ladder::KERNELS,
+    #[cfg(feature = "ladder")]
+    ampere::ladder::KERNELS,
+    #[cfg(feature = "ladder")]
+    hopper::ladder::KERNELS,
+];

@@ -1,5 +1,5 @@
 //! How long a first launch waits for each kernel of a PTX file: interpreted, compiled before it runs, from the folder of
-//! earlier code, and with the thread beside.
+//! earlier code, and by default.
 //!
 //! `cargo run --release -p compiled --example latency -- FILE.ptx`
 //!
@@ -40,14 +40,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("interpreted", None),
         ("compiled", Some((true, kept()))),
         ("kept", Some((true, kept()))),
-        ("beside", Some((false, Kept::Not))),
+        ("default", Some((false, Kept::Not))),
     ];
     let mut columns = Vec::new();
     for (title, form) in forms {
         columns.push((title, first_launches(&text, form)?));
     }
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    println!("{:>40} {:>12} {:>12} {:>12} {:>12}  (ms)", "", "interpreted", "compiled", "kept", "beside");
+    println!("{:>40} {:>12} {:>12} {:>12} {:>12}  (ms)", "", "interpreted", "compiled", "kept", "default");
     let module = Gpu::with_options(&H200, Options::default()).load(&text)?;
     for (i, kernel) in module.kernels().enumerate() {
         let times: String =

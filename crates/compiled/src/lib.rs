@@ -16,14 +16,12 @@
 //! | `llvm` | IR → an object file |
 //! | `link` | an object file → code in memory |
 //! | `kept` | object files of earlier processes |
-//! | `beside` | the thread on which all this is done while the interpreter goes on |
 //! | `processor` | what code is made for |
 //!
 //! A warp's register is a vector of 32 lanes, a predicate a 32-bit integer. Results equal the interpreter's in every
 //! bit: the code calls the interpreter's own function for any operation without IR that guarantees this.
 
 mod arithmetic;
-mod beside;
 mod blocks;
 mod collective;
 mod crossing;
@@ -63,10 +61,11 @@ pub enum Unavailable {
 /// A kernel is interpreted for this many times its own length before someone checks whether its code was compiled
 /// earlier: about as long as the check takes, some microseconds per operation.
 const LOOK_AFTER: u64 = 500;
-/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation. Kernels that hold
-/// a tile in registers take LLVM longer by far, because of its register allocation: `product_thin_rows` with 484 lines of PTX
-/// took 13 s on a busy machine. No launch waits for it.
+/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation.
 const COMPILE_AFTER: u64 = 50_000;
+/// Longer functions take LLVM more time per operation, because of its register allocation: `product_thin_rows` with 484 lines
+/// of PTX took 13 s on a busy machine. So with more operations than this, they are interpreted longer, by the square.
+const SHORT: u64 = 128;
 /// Functions with more operations than this are interpreted: LLVM would take many seconds for them.
 const MOST_OPERATIONS: usize = 2000;
 
@@ -96,8 +95,9 @@ pub fn available() -> Result<(), &'static Unavailable> {
 }
 
 /// A compiler that looks for LLVM when it is first asked; without LLVM everything is interpreted. `eager`: compiles
-/// kernels before their first run. Otherwise the interpreter begins, and another thread compiles the kernels that run
-/// for long.
+/// kernels before their first run. Otherwise the interpreter begins, and the thread that runs a kernel compiles it once it has
+/// run for long. No thread of its own does so: LLVM destroys its data when a process ends, which waits for its launches
+/// only.
 pub fn compiler(eager: bool, kept: Kept) -> Arc<dyn Compiler> {
     Arc::new(Engine { eager, kept })
 }
@@ -116,8 +116,7 @@ unsafe impl Compiler for Engine {
             debug_assert!(!matches!(made, Err(Failed::Mistake(_))), "{made:?}");
             task.answer(made.map_or(Answer::Never, Answer::Code));
         } else {
-            let kept = self.kept.clone();
-            beside::hand_over(move || make(task, &kept));
+            make(task, &self.kept);
         }
     }
 }
@@ -143,12 +142,13 @@ enum Failed {
     Mistake(#[allow(dead_code, reason = "for the message of an assertion")] String),
 }
 
-/// What is done while the interpreter continues.
+/// Finds the code compiled earlier, or compiles it if the kernel has run for long enough.
 fn make(task: Task, kept: &Kept) {
     if !task.is_wanted() {
         return;
     }
-    let compile_after = COMPILE_AFTER * task.function().range().len() as u64;
+    let length = task.function().range().len() as u64;
+    let compile_after = COMPILE_AFTER * length * (length / SHORT).max(1).pow(2);
     let answer = match made(&task, kept.cache(), task.executed() >= compile_after) {
         Ok(code) => Answer::Code(code),
         Err(Failed::NotKept) => Answer::Later(compile_after),

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use llvm_library::{Library, LlvmError};
 
-use crate::{Unavailable, beside};
+use crate::Unavailable;
 
 type Ref = *mut c_void;
 
@@ -118,7 +118,6 @@ impl Llvm {
 
     fn open(path: &Path) -> Result<Self, Unavailable> {
         let api = llvm_library::open(path, Api::of).map_err(|why| Unavailable::Library(why.to_string()))?;
-        beside::end_before_llvm();
         // SAFETY: the calls follow the C header; LLVM's strings are copied and freed.
         unsafe {
             (api.InitializeX86TargetInfo)();

@@ -82,10 +82,10 @@ fn needs_llvm() {
 fn code_that_comes_while_a_kernel_runs_changes_nothing() {
     needs_llvm();
     let expected = Turning::new(1, None).run(1 << 20);
-    let beside = Turning::new(1, Some(compiled::compiler(false, Kept::Not)));
-    assert_eq!(beside.run(1 << 20), expected, "the code comes on the way, or later");
-    assert!(beside.is_compiled_soon(1 << 20));
-    assert_eq!(beside.run(1 << 20), expected, "from the start");
+    let usual = Turning::new(1, Some(compiled::compiler(false, Kept::Not)));
+    assert_eq!(usual.run(1 << 20), expected, "the code comes on the way, or later");
+    assert!(usual.is_compiled_soon(1 << 20));
+    assert_eq!(usual.run(1 << 20), expected, "from the start");
 }
 
 /// Files of a folder.
@@ -111,7 +111,7 @@ fn what_was_made_before_is_used_before_it_would_be_made() {
         std::thread::sleep(Duration::from_millis(10));
         !second.kernel.is_compiled()
     });
-    // It is looked for on a thread beside, so not when it is found is tested here, but that nothing is compiled for it.
+    // Not when it is found is tested here, but that nothing is compiled for it.
     assert!(runs.count() < 1000);
     assert_eq!(entries(&folder).len(), 1);
 }

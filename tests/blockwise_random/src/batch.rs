@@ -41,8 +41,8 @@ pub const RULES: [Rule; 16] = [
     Rule {
         name: "an element of a slice has one owner",
         file: "output/slice.rs",
-        text: "let i = block.x() * Block::<W, H, D>::THREADS + t.index();",
-        without: "let i = block.x() * Block::<W, H, D>::THREADS + t.index() / 2;",
+        text: "let i = block.x() * Block::<W, H, D>::THREADS + t.long_index();",
+        without: "let i = block.x() * Block::<W, H, D>::THREADS + t.long_index() / 2;",
         shown_by: ("mut out: SliceMut<u32>", 1),
     },
     Rule {
