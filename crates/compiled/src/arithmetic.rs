@@ -1,17 +1,15 @@
 //! Translates one register operation to IR, if some IR gives exactly the interpreter's bits.
 
 use ptx::ScalarType;
-use virtual_gpu::alu::Round;
-use virtual_gpu::alu::compare::{BoolOp, FloatCmp, IntCmp};
-use virtual_gpu::alu::float::{MinMax, Mode};
-use virtual_gpu::stretch::{
-    Accuracy, Arithmetic, Compare, Convert, Converted, NONE, Opcode, ProductHalf, Qualifiers, Relation, Slot,
-};
+use virtual_gpu::alu::float::Mode;
+use virtual_gpu::stretch::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qualifiers, Slot};
 
-use crate::values::{BITS, FLOATS, LONGS, Misfit, WORDS, Writer};
+use crate::compare::compare;
+use crate::convert::convert;
+use crate::floats::{double, extremum, single};
+use crate::values::{BITS, LONGS, Misfit, WORDS, Writer};
 
 const HALVES: &str = "<32 x i16>";
-const DOUBLES: &str = "<32 x double>";
 
 /// Writes an operation. Returns false, and writes nothing, if it has no IR.
 pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
@@ -52,14 +50,14 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
 
 /// An integer type: its vectors, its width, and whether it is signed.
 #[derive(Clone, Copy)]
-struct Integers {
-    ty: &'static str,
+pub struct Integers {
+    pub ty: &'static str,
     one: &'static str,
     bits: u32,
-    signed: bool,
+    pub signed: bool,
 }
 
-fn integers(ty: ScalarType) -> Option<Integers> {
+pub fn integers(ty: ScalarType) -> Option<Integers> {
     use ScalarType::*;
     let (vector, one, bits) = match ty {
         U16 | S16 | B16 => (HALVES, "i16", 16),
@@ -70,7 +68,7 @@ fn integers(ty: ScalarType) -> Option<Integers> {
     Some(Integers { ty: vector, one, bits, signed: matches!(ty, S16 | S32 | S64) })
 }
 
-fn read(w: &mut Writer<'_>, slot: Slot, i: Integers) -> Result<String, Misfit> {
+pub fn read(w: &mut Writer<'_>, slot: Slot, i: Integers) -> Result<String, Misfit> {
     match i.bits {
         16 => {
             let words = w.words(slot)?;
@@ -407,295 +405,5 @@ fn by_table(w: &mut Writer<'_>, o: &Arithmetic, table: u8) -> Result<bool, Misfi
         sum = w.set(format_args!("or {WORDS} {sum}, {product}"));
     }
     w.write_words(t, sum)?;
-    Ok(true)
-}
-
-/// 32-bit floats, rounded to nearest.
-fn single(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
-    use Opcode::*;
-    let &[t] = &o.targets[..] else { return Ok(false) };
-    let value = match (o.opcode, &o.sources[..]) {
-        (Add | Sub | Mul | Div, &[a, b]) => {
-            let (a, b) = (w.floats(a)?, w.floats(b)?);
-            let name = match o.opcode {
-                Add => "fadd",
-                Sub => "fsub",
-                Mul => "fmul",
-                _ => "fdiv",
-            };
-            w.set(format_args!("{name} {FLOATS} {a}, {b}"))
-        }
-        (FusedMultiplyAdd | MultiplyAdd, &[a, b, c]) => {
-            let (a, b, c) = (w.floats(a)?, w.floats(b)?, w.floats(c)?);
-            w.set(format_args!("call {FLOATS} @llvm.fma.v32f32({FLOATS} {a}, {FLOATS} {b}, {FLOATS} {c})"))
-        }
-        (Root, &[a]) => {
-            let a = w.floats(a)?;
-            w.set(format_args!("call {FLOATS} @llvm.sqrt.v32f32({FLOATS} {a})"))
-        }
-        (Reciprocal, &[a]) => {
-            let a = w.floats(a)?;
-            w.set(format_args!("fdiv {FLOATS} splat (float 1.0), {a}"))
-        }
-        (Abs | Neg, &[a]) => {
-            let a = w.floats(a)?;
-            let bits = w.set(format_args!("bitcast {FLOATS} {a} to {WORDS}"));
-            let bits = match o.opcode {
-                Abs => w.set(format_args!("and {WORDS} {bits}, splat (i32 2147483647)")),
-                _ => w.set(format_args!("xor {WORDS} {bits}, splat (i32 -2147483648)")),
-            };
-            w.set(format_args!("bitcast {WORDS} {bits} to {FLOATS}"))
-        }
-        _ => return Ok(false),
-    };
-    w.write_floats(t, value)?;
-    Ok(true)
-}
-
-/// 64-bit floats, rounded to nearest. A NaN result is that of the first NaN operand, in the hardware's order.
-fn double(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
-    use Opcode::*;
-    let &[t] = &o.targets[..] else { return Ok(false) };
-    let mut sources = Vec::new();
-    if !matches!(
-        (o.opcode, o.sources.len()),
-        (Add | Sub | Mul | Div, 2) | (FusedMultiplyAdd | MultiplyAdd, 3)
-    ) {
-        return Ok(false);
-    }
-    for &slot in &o.sources {
-        let bits = w.longs(slot)?;
-        let value = w.set(format_args!("bitcast {LONGS} {bits} to {DOUBLES}"));
-        sources.push((bits, value));
-    }
-    let (a, b) = (&sources[0].1, &sources[1].1);
-    let (value, order): (String, &[usize]) = match o.opcode {
-        Add => (w.set(format_args!("fadd {DOUBLES} {a}, {b}")), &[1, 0]),
-        Sub => (w.set(format_args!("fsub {DOUBLES} {a}, {b}")), &[1, 0]),
-        Mul => (w.set(format_args!("fmul {DOUBLES} {a}, {b}")), &[1, 0]),
-        Div => (w.set(format_args!("fdiv {DOUBLES} {a}, {b}")), &[0, 1]),
-        _ => {
-            let c = &sources[2].1;
-            let value = w.set(format_args!(
-                "call {DOUBLES} @llvm.fma.v32f64({DOUBLES} {a}, {DOUBLES} {b}, {DOUBLES} {c})"
-            ));
-            (value, &[1, 2, 0])
-        }
-    };
-    let mut nan = "splat (i64 -2251799813685248)".to_owned();
-    for &operand in order.iter().rev() {
-        let (bits, value) = &sources[operand];
-        let is = w.set(format_args!("fcmp uno {DOUBLES} {value}, zeroinitializer"));
-        let quiet = w.set(format_args!("or {LONGS} {bits}, splat (i64 2251799813685248)"));
-        nan = w.set(format_args!("select {BITS} {is}, {LONGS} {quiet}, {LONGS} {nan}"));
-    }
-    let is = w.set(format_args!("fcmp uno {DOUBLES} {value}, zeroinitializer"));
-    let bits = w.set(format_args!("bitcast {DOUBLES} {value} to {LONGS}"));
-    let value = w.set(format_args!("select {BITS} {is}, {LONGS} {nan}, {LONGS} {bits}"));
-    w.write_longs(t, value)?;
-    Ok(true)
-}
-
-/// `min`, `max`: a number wins over NaN, and -0 is below +0.
-fn extremum(w: &mut Writer<'_>, o: &Arithmetic, ends: MinMax) -> Result<bool, Misfit> {
-    let (&[t], &[a, b]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
-    if ends != (MinMax { max: ends.max, ..MinMax::default() }) {
-        return Ok(false);
-    }
-    let (a, b) = (w.floats(a)?, w.floats(b)?);
-    let (relation, join) = if ends.max { ("ogt", "and") } else { ("olt", "or") };
-    let first = w.set(format_args!("fcmp {relation} {FLOATS} {a}, {b}"));
-    let chosen = w.set(format_args!("select {BITS} {first}, {FLOATS} {a}, {FLOATS} {b}"));
-    // Equal operands differ at most in the sign of zero.
-    let (of_a, of_b) = (
-        w.set(format_args!("bitcast {FLOATS} {a} to {WORDS}")),
-        w.set(format_args!("bitcast {FLOATS} {b} to {WORDS}")),
-    );
-    let joined = w.set(format_args!("{join} {WORDS} {of_a}, {of_b}"));
-    let joined = w.set(format_args!("bitcast {WORDS} {joined} to {FLOATS}"));
-    let equal = w.set(format_args!("fcmp oeq {FLOATS} {a}, {b}"));
-    let chosen = w.set(format_args!("select {BITS} {equal}, {FLOATS} {joined}, {FLOATS} {chosen}"));
-    let nan = w.set(format_args!("fcmp uno {FLOATS} {b}, zeroinitializer"));
-    let value = w.set(format_args!("select {BITS} {nan}, {FLOATS} {a}, {FLOATS} {chosen}"));
-    w.write_floats(t, value)?;
-    Ok(true)
-}
-
-/// `setp`
-fn compare(w: &mut Writer<'_>, o: &Arithmetic, what: Compare) -> Result<bool, Misfit> {
-    if what.result != ScalarType::Pred {
-        return Ok(false);
-    }
-    let (p, q) = match o.targets[..] {
-        [p] => (p, None),
-        [p, q] => (p, Some(q)),
-        _ => return Ok(false),
-    };
-    let (a, b, third) = match (&o.sources[..], what.join) {
-        (&[a, b], None) => (a, b, None),
-        (&[a, b, third], Some(join)) => (a, b, Some((third, join))),
-        _ => return Ok(false),
-    };
-    let Some(yes) = relation(w, a, b, what)? else { return Ok(false) };
-    let yes = w.set(format_args!("bitcast {BITS} {yes} to i32"));
-    let no = w.set(format_args!("xor i32 {yes}, -1"));
-    let third = match third {
-        Some((slot, join)) => {
-            let value = w.predicate(slot)?;
-            Some((if what.inverted { w.set(format_args!("xor i32 {value}, -1")) } else { value }, join))
-        }
-        None => None,
-    };
-    let mut joined = |value: String| match &third {
-        Some((third, join)) => {
-            let name = match join {
-                BoolOp::And => "and",
-                BoolOp::Or => "or",
-                BoolOp::Xor => "xor",
-            };
-            w.set(format_args!("{name} i32 {value}, {third}"))
-        }
-        None => value,
-    };
-    let (yes, no) = (joined(yes), joined(no));
-    w.write_predicate(p, yes)?;
-    if let Some(q) = q {
-        w.write_predicate(q, no)?;
-    }
-    Ok(true)
-}
-
-fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Option<String>, Misfit> {
-    match what.relation {
-        Relation::Float(relation) => {
-            let name = match relation {
-                FloatCmp::Eq => "oeq",
-                FloatCmp::Ne => "one",
-                FloatCmp::Lt => "olt",
-                FloatCmp::Le => "ole",
-                FloatCmp::Gt => "ogt",
-                FloatCmp::Ge => "oge",
-                FloatCmp::Equ => "ueq",
-                FloatCmp::Neu => "une",
-                FloatCmp::Ltu => "ult",
-                FloatCmp::Leu => "ule",
-                FloatCmp::Gtu => "ugt",
-                FloatCmp::Geu => "uge",
-                FloatCmp::Num => "ord",
-                FloatCmp::Nan => "uno",
-            };
-            match what.ty {
-                ScalarType::F32 if !what.ftz => {
-                    let (a, b) = (w.floats(a)?, w.floats(b)?);
-                    Ok(Some(w.set(format_args!("fcmp {name} {FLOATS} {a}, {b}"))))
-                }
-                ScalarType::F64 => {
-                    let (a, b) = (w.longs(a)?, w.longs(b)?);
-                    let a = w.set(format_args!("bitcast {LONGS} {a} to {DOUBLES}"));
-                    let b = w.set(format_args!("bitcast {LONGS} {b} to {DOUBLES}"));
-                    Ok(Some(w.set(format_args!("fcmp {name} {DOUBLES} {a}, {b}"))))
-                }
-                _ => Ok(None),
-            }
-        }
-        Relation::Integer(relation) => {
-            let Some(i) = integers(what.ty) else { return Ok(None) };
-            let name = match (relation, i.signed) {
-                (IntCmp::Eq, _) => "eq",
-                (IntCmp::Ne, _) => "ne",
-                (IntCmp::Lt, true) => "slt",
-                (IntCmp::Le, true) => "sle",
-                (IntCmp::Gt, true) => "sgt",
-                (IntCmp::Ge, true) => "sge",
-                (IntCmp::Lt, false) => "ult",
-                (IntCmp::Le, false) => "ule",
-                (IntCmp::Gt, false) => "ugt",
-                (IntCmp::Ge, false) => "uge",
-            };
-            let (a, b) = (read(w, a, i)?, read(w, b, i)?);
-            Ok(Some(w.set(format_args!("icmp {name} {} {a}, {b}", i.ty))))
-        }
-    }
-}
-
-/// `cvt`: the conversions common in loops.
-fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Misfit> {
-    use ScalarType::*;
-    let (&[t], &[a]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
-    let (Converted::Scalar(to, to_register), Converted::Scalar(from, from_register)) = (what.to, what.from)
-    else {
-        return Ok(false);
-    };
-    let rows = |ty: ScalarType| ty.size().div_ceil(4);
-    let modified = what.ftz || what.sat || what.relu || what.satfinite;
-    let is_integer = |ty| matches!(ty, U8 | S8 | U16 | S16 | U32 | S32 | U64 | S64);
-    if is_integer(to) && is_integer(from) && !modified {
-        // A register of 16 bits holds no sign above them.
-        let fills = matches!((to, from), (U16 | S16, U32 | S32))
-            && to_register.size() == 2
-            && rows(from_register) == 1;
-        let registers = [to_register, from_register].map(|register| rows(register) == 2);
-        return convert_integer(w, (t, a), (if fills { U16 } else { to }, from), registers);
-    }
-    if modified || rows(from_register) != rows(from) || rows(to_register) != rows(to) {
-        return Ok(false);
-    }
-    let nearest = what.round == Some(Round::Nearest);
-    let to_zero = what.integer == Some(Round::Zero);
-    match (to, from) {
-        (F32, S32 | U32) if nearest => {
-            let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
-            let value = w.set(format_args!("{name} {WORDS} {a} to {FLOATS}"));
-            w.write_floats(t, value)?;
-        }
-        (F64, S32 | U32) if nearest => {
-            let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
-            let value = w.set(format_args!("{name} {WORDS} {a} to {DOUBLES}"));
-            let bits = w.set(format_args!("bitcast {DOUBLES} {value} to {LONGS}"));
-            w.write_longs(t, bits)?;
-        }
-        (S32 | U32, F32) if to_zero => {
-            let (a, name) = (w.floats(a)?, if to == S32 { "fptosi" } else { "fptoui" });
-            let value = w.set(format_args!("call {WORDS} @llvm.{name}.sat.v32i32.v32f32({FLOATS} {a})"));
-            w.write_words(t, value)?;
-        }
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// An integer's bits extended as its type says, then those of the other type as that says, in a register of 64 bits (`true`)
-/// or 32.
-fn convert_integer(
-    w: &mut Writer<'_>,
-    (t, a): (Slot, Slot),
-    (to, from): (ScalarType, ScalarType),
-    [to_long, from_long]: [bool; 2],
-) -> Result<bool, Misfit> {
-    let bits = |ty: ScalarType| 8 * ty.size();
-    let whole = if to_long { 64 } else { 32 };
-    let mut now = if from_long { 64 } else { 32 };
-    let mut value = if from_long { w.longs(a)? } else { w.words(a)? };
-    // Each type in turn: what is above its bits goes, and comes back as it says.
-    for ty in [from, to] {
-        if bits(ty) < now {
-            value = w.set(format_args!("trunc <32 x i{now}> {value} to <32 x i{}>", bits(ty)));
-            now = bits(ty);
-        }
-        if now != whole {
-            let name = match (now < whole, ty.is_signed()) {
-                (true, true) => "sext",
-                (true, false) => "zext",
-                (false, _) => "trunc",
-            };
-            value = w.set(format_args!("{name} <32 x i{now}> {value} to <32 x i{whole}>"));
-            now = whole;
-        }
-    }
-    if to_long {
-        w.write_longs(t, value)?
-    } else {
-        w.write_words(t, value)?
-    }
     Ok(true)
 }

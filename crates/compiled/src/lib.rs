@@ -8,7 +8,7 @@
 //! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
-//! | `arithmetic` | one operation as IR |
+//! | `arithmetic`, `floats`, `compare`, `convert` | one operation as IR |
 //! | `memory` | loads, stores and atomics as IR |
 //! | `lanes` | which of them are expected to access consecutive addresses, or one |
 //! | `scattered` | functions for those that access any addresses |
@@ -24,7 +24,10 @@
 mod arithmetic;
 mod blocks;
 mod collective;
+mod compare;
+mod convert;
 mod crossing;
+mod floats;
 mod function;
 mod kept;
 mod lanes;
@@ -38,7 +41,7 @@ mod values;
 use std::sync::Arc;
 
 use llvm_library::cache::{Cache, Key};
-use virtual_gpu::stretch::{Answer, Compiler, Function, State, Stretches, Task};
+use virtual_gpu::stretch::{Answer, Compiler, Function, State, Stretches};
 
 use link::Unlinked;
 use llvm::Llvm;
@@ -109,14 +112,15 @@ unsafe impl Compiler for Engine {
         if self.eager { 0 } else { LOOK_AFTER * function.range().len() as u64 }
     }
 
-    fn compile(&self, task: Task) {
-        if self.eager {
-            let made = made(&task, self.kept.cache(), true);
-            // The interpreter does as well, but tests must not pass without compiled code.
-            debug_assert!(!matches!(made, Err(Failed::Mistake(_))), "{made:?}");
-            task.answer(made.map_or(Answer::Never, Answer::Code));
-        } else {
-            make(task, &self.kept);
+    fn compile(&self, function: &Function<'_>, executed: u64) -> Answer {
+        let compile_after = if self.eager { 0 } else { compile_after(function) };
+        let made = made(function, self.kept.cache(), executed >= compile_after);
+        // The interpreter does as well, but tests must not pass without compiled code.
+        debug_assert!(!self.eager || !matches!(made, Err(Failed::Mistake(_))), "{made:?}");
+        match made {
+            Ok(code) => Answer::Code(code),
+            Err(Failed::NotKept) => Answer::Later(compile_after),
+            Err(Failed::Left | Failed::Mistake(_)) => Answer::Never,
         }
     }
 }
@@ -142,29 +146,19 @@ enum Failed {
     Mistake(#[allow(dead_code, reason = "for the message of an assertion")] String),
 }
 
-/// Finds the code compiled earlier, or compiles it if the kernel has run for long enough.
-fn make(task: Task, kept: &Kept) {
-    if !task.is_wanted() {
-        return;
-    }
-    let length = task.function().range().len() as u64;
-    let compile_after = COMPILE_AFTER * length * (length / SHORT).max(1).pow(2);
-    let answer = match made(&task, kept.cache(), task.executed() >= compile_after) {
-        Ok(code) => Answer::Code(code),
-        Err(Failed::NotKept) => Answer::Later(compile_after),
-        Err(Failed::Left | Failed::Mistake(_)) => Answer::Never,
-    };
-    task.answer(answer);
+/// How many operations of a function are interpreted before it is compiled.
+fn compile_after(function: &Function<'_>) -> u64 {
+    let length = function.range().len() as u64;
+    COMPILE_AFTER * length * (length / SHORT).max(1).pow(2)
 }
 
 /// The code of a function: stored code, or new code if it is to be `compiled`.
-fn made(task: &Task, cache: Option<&Cache>, compiled: bool) -> Result<Stretches, Failed> {
-    let function = task.function();
+fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Result<Stretches, Failed> {
     if function.range().len() > MOST_OPERATIONS || !processor::is_known() {
         return Err(Failed::Left);
     }
     let library = llvm::library().map_err(|_| Failed::Left)?;
-    let made = function::write(&function, link::ENTRY, processor::is_wide()).ok_or(Failed::Left)?;
+    let made = function::write(function, link::ENTRY, processor::is_wide()).ok_or(Failed::Left)?;
     let key = Key::of(&[made.text.as_bytes(), &llvm::conditions(library), &processor::identity()]);
     let kept = cache.and_then(|cache| cache.get(key)).and_then(|object| link::place(&object).ok());
     let placed = match kept {

@@ -23,6 +23,7 @@ use crate::scattered::Scattered;
 /// The types of a register's 32 lanes.
 pub const WORDS: &str = "<32 x i32>";
 pub const LONGS: &str = "<32 x i64>";
+pub const DOUBLES: &str = "<32 x double>";
 pub const FLOATS: &str = "<32 x float>";
 pub const BITS: &str = "<32 x i1>";
 

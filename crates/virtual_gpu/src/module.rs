@@ -18,7 +18,7 @@ pub struct Module(pub(crate) Arc<ModuleData>);
 pub(crate) struct ModuleData {
     pub code: Arc<Code>,
     pub evaluations: Evaluations,
-    pub compiled: Arc<Compiled>,
+    pub compiled: Compiled,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
     /// Handles of texture and surface references, by name.

@@ -13,8 +13,8 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 pub use crate::form::access::{AddressOperand, AtomicFunction, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
@@ -35,59 +35,20 @@ pub unsafe trait Compiler: fmt::Debug + Send + Sync {
     /// How many operations of a kernel the interpreter runs before the compiler is asked for it.
     fn patience(&self, function: &Function<'_>) -> u64;
 
-    /// Compiles what a task asks for: at once, or on a thread of its own while the interpreter goes on. When the code is there
-    /// makes no difference to results and counters.
-    fn compile(&self, task: Task);
+    /// Compiles a function of which the interpreter has run so many operations. When there is code makes no difference to
+    /// results and counters.
+    fn compile(&self, function: &Function<'_>, executed: u64) -> Answer;
 }
 
-/// A function that is to be compiled.
-#[derive(Debug)]
-pub struct Task {
-    code: Arc<Code>,
-    compiled: Arc<Compiled>,
-    function: u32,
-    executed: u64,
-}
-
-/// What came of a [`Task`].
+/// What a [`Compiler`] says of a function.
 #[derive(Debug)]
 pub enum Answer {
     /// The code.
     Code(Stretches),
-    /// Nothing yet: the task comes again when so many operations of the function have run in all.
+    /// Nothing yet: it is to be asked again when so many operations of the function have run in all.
     Later(u64),
     /// The function stays with the interpreter.
     Never,
-}
-
-impl Task {
-    /// What is to be compiled.
-    pub fn function(&self) -> Function<'_> {
-        Function::new(&self.code, self.function)
-    }
-
-    /// How many operations of it have run.
-    pub fn executed(&self) -> u64 {
-        self.executed
-    }
-
-    /// Whether its module is still there.
-    pub fn is_wanted(&self) -> bool {
-        Arc::strong_count(&self.compiled) > 1
-    }
-
-    /// Ends the task. One that is dropped leaves the function with the interpreter.
-    pub fn answer(self, answer: Answer) {
-        let progress = &self.compiled.0[self.function as usize];
-        match answer {
-            Answer::Code(stretches) => {
-                // The task is the only one of its function.
-                let _ = progress.made.set(stretches);
-            }
-            Answer::Later(operations) => progress.asked_after.store(operations, Ordering::Relaxed),
-            Answer::Never => {}
-        }
-    }
 }
 
 /// The machine code of a function.
@@ -322,8 +283,8 @@ const ASKED: u64 = u64::MAX;
 
 impl Compiled {
     /// Nothing yet, of so many functions.
-    pub fn none(functions: usize) -> Arc<Self> {
-        Arc::new(Compiled((0..functions).map(|_| Progress::default()).collect()))
+    pub fn none(functions: usize) -> Self {
+        Compiled((0..functions).map(|_| Progress::default()).collect())
     }
 
     /// The machine code of a function, if it is there.
@@ -332,7 +293,7 @@ impl Compiled {
     }
 
     /// Launches of a function have run so many more operations: the compiler is asked for it if that is worth it.
-    pub fn count(self: &Arc<Self>, compiler: &dyn Compiler, code: &Arc<Code>, function: u32, executed: u64) {
+    pub fn count(&self, compiler: &dyn Compiler, code: &Code, function: u32, executed: u64) {
         let progress = &self.0[function as usize];
         let asked_after = progress.asked_after.load(Ordering::Relaxed);
         if asked_after == ASKED {
@@ -350,8 +311,14 @@ impl Compiled {
         let order = Ordering::Relaxed;
         let first = progress.asked_after.compare_exchange(asked_after, becomes, order, order).is_ok();
         if first && becomes == ASKED {
-            let (code, compiled) = (code.clone(), self.clone());
-            compiler.compile(Task { code, compiled, function, executed });
+            match compiler.compile(&Function::new(code, function), executed) {
+                Answer::Code(stretches) => {
+                    // Nobody else is asked for it.
+                    let _ = progress.made.set(stretches);
+                }
+                Answer::Later(operations) => progress.asked_after.store(operations, Ordering::Relaxed),
+                Answer::Never => {}
+            }
         }
     }
 }

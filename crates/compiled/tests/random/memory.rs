@@ -173,25 +173,23 @@ fn suffix(space: &str) -> String {
 }
 
 fn load(s: &mut Source, space: &str, width: u32, place: &str) -> String {
-    let form = s.random.of(by(&LOADS, width));
-    let order = match space {
-        "shared" | "global" | "generic" if s.random.one_in(8) => {
-            s.random.of(&[".volatile", ".relaxed.gpu", ".acquire.cta"])
-        }
-        _ => "",
-    };
-    s.form(&format!("ld{order}{}.{}", suffix(space), form.replace('@', place)))
+    access(s, ("ld", ".acquire.cta"), space, by(&LOADS, width), place)
 }
 
 fn store(s: &mut Source, space: &str, width: u32, place: &str) -> String {
-    let form = s.random.of(by(&STORES, width));
+    access(s, ("st", ".release.cta"), space, by(&STORES, width), place)
+}
+
+/// A load or a store, now and then a volatile or an ordered one.
+fn access(s: &mut Source, (name, ordered): (&str, &str), space: &str, forms: &[&str], place: &str) -> String {
+    let form = s.random.of(forms);
     let order = match space {
         "shared" | "global" | "generic" if s.random.one_in(8) => {
-            s.random.of(&[".volatile", ".relaxed.gpu", ".release.cta"])
+            s.random.of(&[".volatile", ".relaxed.gpu", ordered])
         }
         _ => "",
     };
-    s.form(&format!("st{order}{}.{}", suffix(space), form.replace('@', place)))
+    s.form(&format!("{name}{order}{}.{}", suffix(space), form.replace('@', place)))
 }
 
 fn atomic(s: &mut Source, space: &str, width: u32, place: &str) -> String {

@@ -1,0 +1,105 @@
+//! Comparisons as IR.
+
+use ptx::ScalarType;
+use virtual_gpu::alu::compare::{BoolOp, FloatCmp, IntCmp};
+use virtual_gpu::stretch::{Arithmetic, Compare, Relation, Slot};
+
+use crate::arithmetic::{integers, read};
+use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit, Writer};
+
+/// `setp`
+pub fn compare(w: &mut Writer<'_>, o: &Arithmetic, what: Compare) -> Result<bool, Misfit> {
+    if what.result != ScalarType::Pred {
+        return Ok(false);
+    }
+    let (p, q) = match o.targets[..] {
+        [p] => (p, None),
+        [p, q] => (p, Some(q)),
+        _ => return Ok(false),
+    };
+    let (a, b, third) = match (&o.sources[..], what.join) {
+        (&[a, b], None) => (a, b, None),
+        (&[a, b, third], Some(join)) => (a, b, Some((third, join))),
+        _ => return Ok(false),
+    };
+    let Some(yes) = relation(w, a, b, what)? else { return Ok(false) };
+    let yes = w.set(format_args!("bitcast {BITS} {yes} to i32"));
+    let no = w.set(format_args!("xor i32 {yes}, -1"));
+    let third = match third {
+        Some((slot, join)) => {
+            let value = w.predicate(slot)?;
+            Some((if what.inverted { w.set(format_args!("xor i32 {value}, -1")) } else { value }, join))
+        }
+        None => None,
+    };
+    let mut joined = |value: String| match &third {
+        Some((third, join)) => {
+            let name = match join {
+                BoolOp::And => "and",
+                BoolOp::Or => "or",
+                BoolOp::Xor => "xor",
+            };
+            w.set(format_args!("{name} i32 {value}, {third}"))
+        }
+        None => value,
+    };
+    let (yes, no) = (joined(yes), joined(no));
+    w.write_predicate(p, yes)?;
+    if let Some(q) = q {
+        w.write_predicate(q, no)?;
+    }
+    Ok(true)
+}
+
+fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Option<String>, Misfit> {
+    match what.relation {
+        Relation::Float(relation) => {
+            let name = match relation {
+                FloatCmp::Eq => "oeq",
+                FloatCmp::Ne => "one",
+                FloatCmp::Lt => "olt",
+                FloatCmp::Le => "ole",
+                FloatCmp::Gt => "ogt",
+                FloatCmp::Ge => "oge",
+                FloatCmp::Equ => "ueq",
+                FloatCmp::Neu => "une",
+                FloatCmp::Ltu => "ult",
+                FloatCmp::Leu => "ule",
+                FloatCmp::Gtu => "ugt",
+                FloatCmp::Geu => "uge",
+                FloatCmp::Num => "ord",
+                FloatCmp::Nan => "uno",
+            };
+            match what.ty {
+                ScalarType::F32 if !what.ftz => {
+                    let (a, b) = (w.floats(a)?, w.floats(b)?);
+                    Ok(Some(w.set(format_args!("fcmp {name} {FLOATS} {a}, {b}"))))
+                }
+                ScalarType::F64 => {
+                    let (a, b) = (w.longs(a)?, w.longs(b)?);
+                    let a = w.set(format_args!("bitcast {LONGS} {a} to {DOUBLES}"));
+                    let b = w.set(format_args!("bitcast {LONGS} {b} to {DOUBLES}"));
+                    Ok(Some(w.set(format_args!("fcmp {name} {DOUBLES} {a}, {b}"))))
+                }
+                _ => Ok(None),
+            }
+        }
+        Relation::Integer(relation) => {
+            let Some(i) = integers(what.ty) else { return Ok(None) };
+            let name = match (relation, i.signed) {
+                (IntCmp::Eq, _) => "eq",
+                (IntCmp::Ne, _) => "ne",
+                (IntCmp::Lt, true) => "slt",
+                (IntCmp::Le, true) => "sle",
+                (IntCmp::Gt, true) => "sgt",
+                (IntCmp::Ge, true) => "sge",
+                (IntCmp::Lt, false) => "ult",
+                (IntCmp::Le, false) => "ule",
+                (IntCmp::Gt, false) => "ugt",
+                (IntCmp::Ge, false) => "uge",
+            };
+            let (a, b) = (read(w, a, i)?, read(w, b, i)?);
+            Ok(Some(w.set(format_args!("icmp {name} {} {a}, {b}", i.ty))))
+        }
+    }
+}

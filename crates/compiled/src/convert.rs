@@ -1,0 +1,89 @@
+//! Conversions as IR.
+
+use ptx::ScalarType;
+use virtual_gpu::alu::Round;
+use virtual_gpu::stretch::{Arithmetic, Convert, Converted, Slot};
+
+use crate::values::{DOUBLES, FLOATS, LONGS, Misfit, WORDS, Writer};
+
+/// `cvt`: the conversions common in loops.
+pub fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Misfit> {
+    use ScalarType::*;
+    let (&[t], &[a]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
+    let (Converted::Scalar(to, to_register), Converted::Scalar(from, from_register)) = (what.to, what.from)
+    else {
+        return Ok(false);
+    };
+    let rows = |ty: ScalarType| ty.size().div_ceil(4);
+    let modified = what.ftz || what.sat || what.relu || what.satfinite;
+    let is_integer = |ty| matches!(ty, U8 | S8 | U16 | S16 | U32 | S32 | U64 | S64);
+    if is_integer(to) && is_integer(from) && !modified {
+        // A register of 16 bits holds no sign above them.
+        let fills = matches!((to, from), (U16 | S16, U32 | S32))
+            && to_register.size() == 2
+            && rows(from_register) == 1;
+        let registers = [to_register, from_register].map(|register| rows(register) == 2);
+        return convert_integer(w, (t, a), (if fills { U16 } else { to }, from), registers);
+    }
+    if modified || rows(from_register) != rows(from) || rows(to_register) != rows(to) {
+        return Ok(false);
+    }
+    let nearest = what.round == Some(Round::Nearest);
+    let to_zero = what.integer == Some(Round::Zero);
+    match (to, from) {
+        (F32, S32 | U32) if nearest => {
+            let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
+            let value = w.set(format_args!("{name} {WORDS} {a} to {FLOATS}"));
+            w.write_floats(t, value)?;
+        }
+        (F64, S32 | U32) if nearest => {
+            let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
+            let value = w.set(format_args!("{name} {WORDS} {a} to {DOUBLES}"));
+            let bits = w.set(format_args!("bitcast {DOUBLES} {value} to {LONGS}"));
+            w.write_longs(t, bits)?;
+        }
+        (S32 | U32, F32) if to_zero => {
+            let (a, name) = (w.floats(a)?, if to == S32 { "fptosi" } else { "fptoui" });
+            let value = w.set(format_args!("call {WORDS} @llvm.{name}.sat.v32i32.v32f32({FLOATS} {a})"));
+            w.write_words(t, value)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// An integer's bits extended as its type says, then those of the other type as that says, in a register of 64 bits (`true`)
+/// or 32.
+fn convert_integer(
+    w: &mut Writer<'_>,
+    (t, a): (Slot, Slot),
+    (to, from): (ScalarType, ScalarType),
+    [to_long, from_long]: [bool; 2],
+) -> Result<bool, Misfit> {
+    let bits = |ty: ScalarType| 8 * ty.size();
+    let whole = if to_long { 64 } else { 32 };
+    let mut now = if from_long { 64 } else { 32 };
+    let mut value = if from_long { w.longs(a)? } else { w.words(a)? };
+    // Each type in turn: what is above its bits goes, and comes back as it says.
+    for ty in [from, to] {
+        if bits(ty) < now {
+            value = w.set(format_args!("trunc <32 x i{now}> {value} to <32 x i{}>", bits(ty)));
+            now = bits(ty);
+        }
+        if now != whole {
+            let name = match (now < whole, ty.is_signed()) {
+                (true, true) => "sext",
+                (true, false) => "zext",
+                (false, _) => "trunc",
+            };
+            value = w.set(format_args!("{name} <32 x i{now}> {value} to <32 x i{whole}>"));
+            now = whole;
+        }
+    }
+    if to_long {
+        w.write_longs(t, value)?
+    } else {
+        w.write_words(t, value)?
+    }
+    Ok(true)
+}
