@@ -56,7 +56,7 @@ enum Way {
 }
 
 /// Where an access may go: the first address, how many bytes follow, and their host address.
-struct Piece {
+struct Span {
     start: String,
     bytes: String,
     host: String,
@@ -144,8 +144,8 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
         found.push((values, w.turn(&done)));
         w.label(&long);
     }
-    let piece = piece(w, family.site, false);
-    let result = w.call(&scattered, &addresses, &piece_text(&piece), &[]);
+    let span = span(w, family.site, false);
+    let result = w.call(&scattered, &addresses, &span_text(&span), &[]);
     let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
     let (went, lost) = (w.name("went"), w.name("lost"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
@@ -205,8 +205,8 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
         w.turn(&done);
         w.label(&long);
     }
-    let piece = piece(w, family.site, true);
-    let result = w.call(&scattered, &addresses, &piece_text(&piece), &values);
+    let span = span(w, family.site, true);
+    let result = w.call(&scattered, &addresses, &span_text(&span), &values);
     let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
     let (went, lost) = (w.name("went"), w.name("lost"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
@@ -238,8 +238,8 @@ pub fn atomic(w: &mut Writer<'_>, op: &AtomicOp, pc: u32) -> Result<(), Misfit> 
     };
     let addresses = addresses(w, op.address)?;
     let site = (!shared).then(|| w.new_site());
-    let piece = piece(w, site, true);
-    let result = w.call(&scattered, &addresses, &piece_text(&piece), &values);
+    let span = span(w, site, true);
+    let result = w.call(&scattered, &addresses, &span_text(&span), &values);
     let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
     let (went, lost, done) = (w.name("went"), w.name("lost"), w.name("updated"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
@@ -350,7 +350,7 @@ fn test(
     way: Way,
     writes: bool,
 ) -> Result<Tested, Misfit> {
-    let piece = piece(w, family.site, writes);
+    let span = span(w, family.site, writes);
     let bytes = bytes(op);
     let (base, vector, one) = match op.address.wide {
         true => (w.longs(op.address.base)?, LONGS, "i64"),
@@ -359,8 +359,8 @@ fn test(
     let step = if way == Way::Row { bytes } else { 0 };
     let mut all = expected(w, family, &base, vector, one, step);
     let reach = family.span.saturating_add((bytes + step * (HALF - 1)).into());
-    let enough = w.set(format_args!("icmp uge i64 {}, {reach}", piece.bytes));
-    let room = w.set(format_args!("sub i64 {}, {reach}", piece.bytes));
+    let enough = w.set(format_args!("icmp uge i64 {}, {reach}", span.bytes));
+    let room = w.set(format_args!("sub i64 {}, {reach}", span.bytes));
     all = w.set(format_args!("and i1 {all}, {enough}"));
     let mut places = Vec::new();
     for half in 0..2 {
@@ -371,7 +371,7 @@ fn test(
             let narrow = w.set(format_args!("add i32 {first}, {}", family.low as i32));
             w.set(format_args!("zext i32 {narrow} to i64"))
         };
-        let within = w.set(format_args!("sub i64 {address}, {}", piece.start));
+        let within = w.set(format_args!("sub i64 {address}, {}", span.start));
         let inside = w.set(format_args!("icmp ule i64 {within}, {room}"));
         all = w.set(format_args!("and i1 {all}, {inside}"));
         if bytes > 1 {
@@ -379,7 +379,7 @@ fn test(
             let aligned = w.set(format_args!("icmp eq i64 {low}, 0"));
             all = w.set(format_args!("and i1 {all}, {aligned}"));
         }
-        places.push(w.set(format_args!("getelementptr i8, ptr {}, i64 {within}", piece.host)));
+        places.push(w.set(format_args!("getelementptr i8, ptr {}, i64 {within}", span.host)));
     }
     let places = places.try_into().map_err(|_| Misfit)?;
     Ok(Tested { all, places })
@@ -413,9 +413,9 @@ fn expected(w: &mut Writer<'_>, family: &Family, base: &str, vector: &str, one: 
     w.set(format_args!("phi i1 [ true, %{before} ], [ {looked}, %{from} ]"))
 }
 
-fn piece(w: &mut Writer<'_>, site: Option<usize>, writes: bool) -> Piece {
+fn span(w: &mut Writer<'_>, site: Option<usize>, writes: bool) -> Span {
     let Some(site) = site else {
-        return Piece { start: "0".into(), bytes: "%shared_bytes".into(), host: "%shared".into() };
+        return Span { start: "0".into(), bytes: "%shared_bytes".into(), host: "%shared".into() };
     };
     let mut field = |offset: usize, ty: &str| {
         let offset = site * size_of::<Site>() + offset;
@@ -423,15 +423,15 @@ fn piece(w: &mut Writer<'_>, site: Option<usize>, writes: bool) -> Piece {
         w.set(format_args!("load {ty}, ptr {place}"))
     };
     let bytes = if writes { offset_of!(Site, writable) } else { offset_of!(Site, readable) };
-    Piece {
+    Span {
         start: field(offset_of!(Site, start), "i64"),
         bytes: field(bytes, "i64"),
         host: field(offset_of!(Site, host), "ptr"),
     }
 }
 
-fn piece_text(piece: &Piece) -> String {
-    format!("i64 {}, i64 {}, ptr {}", piece.start, piece.bytes, piece.host)
+fn span_text(span: &Span) -> String {
+    format!("i64 {}, i64 {}, ptr {}", span.start, span.bytes, span.host)
 }
 
 /// An element, in all lanes.

@@ -1,6 +1,6 @@
 //! Races between blocks: nothing orders them but atomics and fences of a scope that reaches.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{block_index, global_index, thread_index};
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::thread_index;
 use cuda_std::async_copy::*;
 use cuda_std::atomic::mid::atomic_fetch_add_u32_device;

@@ -1,6 +1,6 @@
 //! Barriers that some threads miss, masks that name the wrong lanes, and waits without end.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{block_index, thread_index};
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

@@ -1,6 +1,6 @@
 //! Races within a block: shared memory, and barriers that are missing, misplaced or of too few threads.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{block_index, global_index, thread_index};
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

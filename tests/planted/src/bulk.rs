@@ -1,7 +1,7 @@
 //! Bulk copies and the products of warpgroups: hardware that goes its own way, sees plain stores behind a fence between the
 //! proxies only, and has to be waited for.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::phases::{make, wait};
 use crate::thread_index;
 use cuda_std::thread::sync_threads;

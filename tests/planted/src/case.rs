@@ -58,7 +58,7 @@ pub struct Data {
 }
 
 /// Elements by index, without bounds checks: what these kernels get wrong is what the checks would stop.
-pub trait Place<T> {
+pub trait Unchecked<T> {
     /// Reads element `i`.
     ///
     /// # Safety
@@ -67,11 +67,11 @@ pub trait Place<T> {
     /// Reads element `i` as `volatile`.
     ///
     /// # Safety
-    /// As [`Place::at`].
+    /// As [`Unchecked::at`].
     unsafe fn peek(self, i: usize) -> T;
 }
 
-impl<T: Copy> Place<T> for *const T {
+impl<T: Copy> Unchecked<T> for *const T {
     #[inline(always)]
     unsafe fn at(self, i: usize) -> T {
         // SAFETY: the caller's.
@@ -84,7 +84,7 @@ impl<T: Copy> Place<T> for *const T {
     }
 }
 
-impl<T: Copy> Place<T> for *mut T {
+impl<T: Copy> Unchecked<T> for *mut T {
     #[inline(always)]
     unsafe fn at(self, i: usize) -> T {
         // SAFETY: the caller's.

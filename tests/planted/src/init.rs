@@ -1,6 +1,6 @@
 //! Values that were never written, where they decide an address, a branch or an atomic, or reach the host.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{global_index, thread_index};
 use core::sync::atomic::{AtomicU32, Ordering::*};
 use cuda_std::atomic::mid::*;

@@ -20,7 +20,7 @@ pub mod phases;
 pub mod tutorials;
 pub mod warp;
 
-pub use case::{Case, Check, Data, Place, block_index, global_index, thread_index};
+pub use case::{Case, Check, Data, Unchecked, block_index, global_index, thread_index};
 
 /// Every planted bug, family by family: the file's name and its cases.
 pub const CASES: &[(&str, &str, &[Case])] = &[

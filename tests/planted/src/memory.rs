@@ -1,6 +1,6 @@
 //! Accesses outside their object: global memory, each shared array on its own, stacks, parameters; alignment; spaces.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{global_index, thread_index};
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

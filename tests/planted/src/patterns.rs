@@ -1,6 +1,6 @@
 //! Bugs in the patterns that larger kernels are made of: compaction, sorting networks, stages of a ring, sums by warp.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::{block_index, thread_index};
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

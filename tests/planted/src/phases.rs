@@ -1,7 +1,7 @@
 //! `mbarrier`s: a phase is complete when all who are expected have arrived, and only who has seen that knows of what
 //! came before the arrivals.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::thread_index;
 use cuda_std::async_copy::*;
 use cuda_std::thread::sync_threads;

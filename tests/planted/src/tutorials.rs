@@ -1,7 +1,7 @@
 //! Mistakes that classic tutorials teach, each beside what is right: tiled products and transposes, tails, dynamic
 //! shared memory.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::thread_index;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::shared_array;

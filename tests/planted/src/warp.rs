@@ -1,6 +1,6 @@
 //! Races within a warp: lanes need not run together, and only `sync_warp` orders them.
 
-use crate::case::{Place, twins};
+use crate::case::{Unchecked, twins};
 use crate::thread_index;
 use core::sync::atomic::Ordering::*;
 use cuda_std::atomic::mid::*;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anyhow::Context as _;
 use virtual_gpu::profiler::is_library;
 
-use super::Place;
+use super::FileLine;
 use super::sass::{self, Machine};
 use crate::{merging, source};
 
@@ -22,7 +22,7 @@ struct Became {
 
 /// The lines in the order of the source. Without `ptxas`, which is said, they have their PTX alone.
 pub(super) fn lines(kernel: &str, ptx: &str, arch: Option<&str>) -> anyhow::Result<String> {
-    let mut all: BTreeMap<Place, Became> = BTreeMap::new();
+    let mut all: BTreeMap<FileLine, Became> = BTreeMap::new();
     for (place, text) in instructions(kernel, ptx)? {
         all.entry(place).or_default().ptx.push(text);
     }
@@ -55,7 +55,7 @@ pub(super) fn lines(kernel: &str, ptx: &str, arch: Option<&str>) -> anyhow::Resu
 }
 
 /// A kernel's instructions, each with its line outside of libraries.
-fn instructions(kernel: &str, text: &str) -> anyhow::Result<Vec<(Place, String)>> {
+fn instructions(kernel: &str, text: &str) -> anyhow::Result<Vec<(FileLine, String)>> {
     let module = ptx::parse(text)?;
     let function = module.functions.iter().find(|function| function.name.as_str() == kernel);
     let body = function.and_then(|function| function.body.as_ref());
@@ -64,7 +64,7 @@ fn instructions(kernel: &str, text: &str) -> anyhow::Result<Vec<(Place, String)>
     merging::flatten(&body.statements, &mut code);
     let lines = ptx::SourceLines::new(&module);
     let written: Vec<&str> = text.lines().collect();
-    let mut last = Place::default();
+    let mut last = FileLine::default();
     let found = code.into_iter().flatten().map(|instruction| {
         let frames = instruction.loc.map(|loc| lines.frames(loc)).unwrap_or_default();
         // Line 0 is the compiler's word for several.

@@ -56,7 +56,7 @@ struct Form {
 }
 
 /// A file, as the compiler named it, and a line.
-type Place = (String, u32);
+type FileLine = (String, u32);
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Context as _;
 use virtual_gpu::profiler::is_library;
 
-use super::Place;
+use super::FileLine;
 use crate::programs;
 
 /// A kernel as `ptxas` compiles it.
@@ -20,7 +20,7 @@ pub(super) struct Machine {
 /// An instruction or a label.
 pub(super) struct Step {
     /// The line of the kernel that it came from, outside of libraries if there is one.
-    pub place: Option<Place>,
+    pub place: Option<FileLine>,
     pub text: String,
 }
 
@@ -59,7 +59,7 @@ fn wanted(ptx: &str) -> &str {
 fn steps(text: &str, kernel: &str) -> Vec<Step> {
     let begin = format!(".text.{kernel}:");
     let body = text.lines().skip_while(|line| line.trim() != begin).skip(1);
-    let (mut steps, mut frames, mut told): (Vec<Step>, Vec<Place>, bool) = Default::default();
+    let (mut steps, mut frames, mut told): (Vec<Step>, Vec<FileLine>, bool) = Default::default();
     for line in body.take_while(|line| !line.starts_with("//--")) {
         let trimmed = line.trim();
         if let Some(frame) = frame(trimmed) {
@@ -77,7 +77,7 @@ fn steps(text: &str, kernel: &str) -> Vec<Step> {
 }
 
 /// The place in `//## File "lib.rs", line 7 inlined at …`.
-fn frame(comment: &str) -> Option<Place> {
+fn frame(comment: &str) -> Option<FileLine> {
     let (file, rest) = comment.strip_prefix("//## File \"")?.split_once("\", line ")?;
     Some((file.to_owned(), rest.split(' ').next()?.parse().ok()?))
 }
