@@ -54,7 +54,8 @@ fn main() {
             inline_ptx_effects_stay;
         libraries: core_and_alloc_link_on_demand, copies_do_not_multiply, mathematics_is_the_devices_own, lines_have_their_callers;
         options: fma_contraction, fast_division_and_square_root, flush_to_zero, line_info, optimisation, other_outputs,
-            constant_statics, override_libm, gates, optix, build_args, debug_profile;
+            constant_statics, override_libm, gates, optix, build_args, debug_profile,
+            tested_bounds_cost_nothing_in_release;
         surroundings: variables_do_not_reach_the_device_build, paths_with_blanks_and_letters_of_all_kinds,
             configuration_files_do_not_reach_the_device_build, source_trees_stay_as_they_are;
         parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;

@@ -1,8 +1,8 @@
 //! Each option of the builder makes the difference that its name says.
 
-use crate::compile::{build, builder, count, function, kernels, scratch, with};
+use crate::compile::{build, builder, count, function, kernels, scratch, texts, with};
 use cuda_builder::DebugInfo;
-use cuda_builder::NvvmArch::{Compute75, Compute90a};
+use cuda_builder::NvvmArch::{Compute75, Compute80, Compute90a};
 
 pub fn fma_contraction() {
     assert_eq!(count(&kernels(Compute75), "multiply_add", "fma.rn.f32"), 1);
@@ -93,6 +93,23 @@ pub fn optix() {
 pub fn build_args() {
     let with_feature = build("feature", "gates", Compute75, |b| b.build_args(&["--features", "extra"]));
     assert!(with_feature.unwrap_or_else(|error| panic!("{error}")).contains(".entry with_feature("));
+}
+
+/// What a tile's element costs in a release build: the same instructions as by a pointer. A debug build tests its place.
+pub fn tested_bounds_cost_nothing_in_release() {
+    let built = |label, release| {
+        build(label, "blockwise", Compute80, |b| b.release(release)).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let opcodes = |ptx: &str, name: &str| -> Vec<String> {
+        let lines = function(ptx, name).into_iter().filter(|line| line.ends_with(';'));
+        lines.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
+    };
+    let release = built("accepted", true);
+    let of_tile = opcodes(&release, "element_of_a_tile");
+    assert!(of_tile.iter().any(|opcode| opcode == "bar.sync"), "{of_tile:?}");
+    assert_eq!(of_tile, opcodes(&release, "element_by_pointer"));
+    let says = |ptx: &str| texts(ptx).iter().any(|text| text.contains("is outside of a tile of"));
+    assert!(says(&built("accepted-debug", false)) && !says(&release));
 }
 
 pub fn debug_profile() {
