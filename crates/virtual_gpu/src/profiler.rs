@@ -8,6 +8,7 @@ mod footprint;
 mod operations;
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_model::banks::{self, shared_wavefronts};
@@ -506,20 +507,25 @@ pub fn is_library(file: &str) -> bool {
 }
 
 /// The kernel's line: the innermost frame outside the standard libraries and the building blocks (`tile`, `blockwise`),
-/// which would otherwise put all their users on one line. An instruction without a line belongs to the previous one
-/// that has one, or, at the start of its function, to the next.
+/// which would otherwise put all their users on one line. An instruction without such a line belongs to the previous one
+/// that has one, or, at the start of its function, to the next. A library function that is not inlined keeps its own lines.
 fn line_of(code: &Code, pc: u32) -> (&str, u32) {
     /// How far to search for a line.
     const NEAR: u32 = 64;
-    let own = |frame: &&SourceFrame| !is_library(&frame.file);
-    let line = |pc: u32| {
-        let frames = code.frames(pc);
-        frames.iter().find(own).or(frames.first()).map(|frame| (frame.file.as_str(), frame.line))
+    // The compiler gives line 0 to what it moved or merged.
+    let line = |pc: u32, wanted: fn(&SourceFrame) -> bool| {
+        let frame = code.frames(pc).iter().find(|frame| frame.line > 0 && wanted(frame))?;
+        Some((frame.file.as_str(), frame.line))
     };
     let function = code.function(pc);
-    let before = (pc.saturating_sub(NEAR)..pc).rev();
-    let after = pc + 1..(pc + NEAR).min(code.len() as u32);
-    let mut near = before.chain(after).filter(|&other| code.function(other) == function);
-    let found = if code.has_lines() { line(pc).or_else(|| near.find_map(line)) } else { None };
+    let near = || {
+        let before = (pc.saturating_sub(NEAR)..pc).rev();
+        let after = pc + 1..(pc + NEAR).min(code.len() as u32);
+        let here = iter::once(pc).chain(before).chain(after);
+        here.filter(|&other| code.function(other) == function)
+    };
+    let of = |wanted: fn(&SourceFrame) -> bool| near().find_map(|pc| line(pc, wanted));
+    let found =
+        if code.has_lines() { of(|frame| !is_library(&frame.file)).or_else(|| of(|_| true)) } else { None };
     found.unwrap_or_else(|| ("", code.ptx_line(pc)))
 }

@@ -153,6 +153,39 @@ fn what_is_read_again_is_told_from_what_is_distinct() {
     assert_eq!(first.work.fetches(), Some((6 * 9 * 32) as f64 / 780.0));
 }
 
+/// What the compiler moved has line 0, and what it took from a library whole only that library's lines.
+#[test]
+fn what_has_no_line_of_the_kernel_belongs_to_the_line_before() {
+    let gpu = Gpu::new(&gpu_model::chips::H200);
+    let module = gpu
+        .load(
+            ".version 7.0 .target sm_75 .address_size 64
+            .file 1 \"own.rs\"
+            .file 2 \"/rustc/1234/library/core/src/bool.rs\"
+            .visible .entry mixed() {
+                .reg .b32 %r<5>;
+                .loc 2 9 1
+                mov.u32 %r0, %tid.x;
+                .loc 1 3 1
+                add.u32 %r1, %r0, 1;
+                .loc 2 0 0
+                add.u32 %r2, %r1, 1;
+                .loc 1 0 0
+                add.u32 %r3, %r2, 1;
+                .loc 1 4 1
+                add.u32 %r4, %r3, 1;
+                ret;
+            }",
+        )
+        .unwrap();
+    let mut profiler = Profiler::new();
+    gpu.launch(&module.kernel("mixed").unwrap(), &Launch::new(1, 32), &[], &mut profiler).unwrap();
+    let profile = profiler.finish();
+    let lines: Vec<_> =
+        profile.lines.iter().map(|l| (l.file.as_str(), l.line, l.work.warp_instructions)).collect();
+    assert_eq!(lines, [("own.rs", 3, 4), ("own.rs", 4, 2)]);
+}
+
 #[test]
 fn instructions_are_counted_by_the_memory_that_they_reach() {
     let gpu = Gpu::new(&gpu_model::chips::H200);
