@@ -118,9 +118,20 @@ impl Roofline {
         let mut outcome = Outcome::Well;
         if self.intensity.is_none() {
             let recording = self.subject.recording(self.size)?;
+            let mut without = Vec::new();
             for name in recording.kernels() {
                 let launches = recording.of(&name).map(|launch| &launch.profile);
-                kernels.push(counted(&name, launches, self.model)?);
+                match counted(&name, launches, self.model) {
+                    Ok(kernel) => kernels.push(kernel),
+                    Err(reason) => without.push(reason),
+                }
+            }
+            // One kernel that computes nothing is no reason to lose the others.
+            match (kernels.is_empty(), without) {
+                (true, without) => without.into_iter().next().map_or(Ok(()), Err)?,
+                (false, without) => {
+                    without.iter().for_each(|reason| eprintln!("warpsmith: left out: {reason}"))
+                }
             }
             outcome = recording.outcome;
         }
