@@ -1,4 +1,4 @@
-//! Sums of a register and a number as operands, and array elements: their values.
+//! Sums of a register and a number as operands, elements of arrays, and variables whose space no instruction names.
 
 mod harness;
 
@@ -11,7 +11,7 @@ fn run(body: &str, words: usize) -> Vec<u32> {
     let device = Device::new(&format!(
         ".version 8.5\n.target sm_90\n.address_size 64\n\
          .global .u32 words[4] = {{10, 11, 12, 13}}; .const .u64 longs[4] = {{20, 21, 22, 23}};\n\
-         .global .u16 rows[2][3] = {{{{30, 31, 32}}, {{33, 34, 35}}}}; .shared .u32 before; .shared .u32 shared[4];\n\
+         .global .u16 rows[2][3] = {{{{30, 31, 32}}, {{33, 34, 35}}}}; .shared .u32 before; .shared .u32 shared[4]; .shared .b64 gate;\n\
          .func (.reg .u32 sum) third(.param .u32 x[4], .reg .u32 i)\n\
          {{ .reg .u32 a, b; ld.param.u32 a, x[i]; ld.param.u32 b, x[3]; add.u32 sum, a, b; ret; }}\n\
          .visible .entry k(.param .u64 out, .param .u32 given[4], .param .u32 two) {{\n\
@@ -168,5 +168,23 @@ fn a_register_of_another_width() {
     ] {
         let body = format!("setp.ne.u32 %p1, %two, 0; {body}");
         assert_eq!(long(&body), expected, "{body}");
+    }
+}
+
+/// A variable is where it was declared, also under an instruction that names no space.
+#[test]
+fn variables_of_a_space_that_is_not_named() {
+    for (body, expected) in [
+        ("atom.add.u32 %r2, [shared], 5; ld.shared.u32 %r1, [shared];", 45),
+        ("red.add.u32 [shared+4], 7; ld.shared.u32 %r1, [shared+4];", 48),
+        ("red.add.u32 [words+4], 7; ld.global.u32 %r1, [words+4];", 18),
+        ("atom.cas.b32 %r1, [shared+8], 42, 1; ld.shared.u32 %r2, [shared+8]; add.u32 %r1, %r1, %r2;", 43),
+        (
+            "mbarrier.init.b64 [gate], 1; mbarrier.arrive.b64 %rd1, [gate]; mbarrier.test_wait.b64 %p1, [gate], %rd1; \
+             selp.u32 %r1, 1, 0, %p1;",
+            1,
+        ),
+    ] {
+        assert_eq!(word(body), expected, "{body}");
     }
 }

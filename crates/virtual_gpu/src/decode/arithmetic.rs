@@ -143,6 +143,19 @@ fn bits(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     };
     let target = if matches!(f.name, "popc" | "clz" | "bfind" | "bmsk" | "szext") { U32 } else { ty };
     let name = f.name;
+    // The bits of a field are named by a byte.
+    let fields = match name {
+        "bfe" => 2,
+        "bfi" => 3,
+        _ => f.operands.len(),
+    };
+    let too_large = |operand: &Operand| match operand {
+        Operand::Constant(constant) => constant.integer().is_some_and(|bits| bits > 0xff),
+        _ => false,
+    };
+    if f.operands.iter().skip(fields).any(too_large) {
+        return Err(Refusal::new("a field's place and length are at most 255"));
+    }
     registers(d, f, qualifiers, target, |at| match (name, at) {
         ("shl" | "shr" | "bfe", 1) | ("bfe" | "bfi" | "shf", 2) | ("bfi", 3) => Wanted::Number(U32),
         ("bmsk", _) | ("szext", 1) => Wanted::Number(U32),
@@ -191,12 +204,12 @@ fn lop3(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let (a, b, c) = (d.source(a, ty)?, d.source(b, ty)?, d.source(c, ty)?);
     if join.is_none() {
         let qualifiers = Qualifiers::Table { table, join, inverted: false };
-        return f.arithmetic(qualifiers, &[d.real_target(t, ty)?], &[a, b, c]);
+        return f.arithmetic(qualifiers, &[d.kept_target(t, ty)?], &[a, b, c]);
     }
     // `lop3.BoolOp.b32 d|p, a, b, c, table, q`
     let (t, p) = match t {
-        Operand::Pair(pair) => (d.real_target(&pair[0], ty)?, d.real_target(&pair[1], ScalarType::Pred)?),
-        other => (d.real_target(other, ty)?, d.scratch(0)?),
+        Operand::Pair(pair) => (d.kept_target(&pair[0], ty)?, d.real_target(&pair[1], ScalarType::Pred)?),
+        _ => return Err(Refusal::new("it gives a predicate, too: `d|p`")),
     };
     let [q] = rest else { return Err(Refusal::new("the predicate operand is missing")) };
     let (q, inverted) = d.predicate_source(q)?;

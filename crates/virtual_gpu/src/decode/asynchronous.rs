@@ -3,6 +3,7 @@
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
+use super::data;
 use super::function::{Decoder, Symbol, rows_of};
 use super::modifiers::{Form, Modifiers};
 use crate::form::access::{AddressOperand, SpaceOperand};
@@ -44,10 +45,18 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
     let none = |action| Update { action, space, address: AddressOperand::NOWHERE, state: NONE, count: NONE };
     let made = if m.take("init") {
         let [place, count] = form.operands()?;
-        Update { address: address(d, place)?, count: d.number(count, ScalarType::U32)?, ..none(Action::Init) }
+        let most = 0xfffff;
+        if let Operand::Constant(count) = count
+            && count.integer().is_none_or(|count| !(1..=most).contains(&count))
+        {
+            return Err(Refusal(format!("it counts from 1 to {most} arrivals")));
+        }
+        let (address, space) = barrier(d, place, space)?;
+        Update { address, space, count: d.number(count, ScalarType::U32)?, ..none(Action::Init) }
     } else if m.take("inval") {
         let [place] = form.operands()?;
-        Update { address: address(d, place)?, ..none(Action::Invalidate) }
+        let (address, space) = barrier(d, place, space)?;
+        Update { address, space, ..none(Action::Invalidate) }
     } else if m.take("pending_count") {
         let [target, state] = form.operands()?;
         let state = d.number(state, ScalarType::B64)?;
@@ -76,10 +85,22 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
     Ok(OpKind::extension(made))
 }
 
+/// Where an `mbarrier` is.
+fn barrier(
+    d: &mut Decoder<'_>,
+    place: &Operand,
+    space: SpaceOperand,
+) -> Result<(AddressOperand, SpaceOperand), Refusal> {
+    let (address, space) = data::bracketed(d, place, space)?;
+    data::wide_enough(address, space)?;
+    Ok((address, space))
+}
+
 /// `[place], bytes`
 fn bytes(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update, Refusal> {
     let [place, count] = form.operands()?;
-    Ok(Update { address: address(d, place)?, count: d.number(count, ScalarType::U32)?, ..update })
+    let (address, space) = barrier(d, place, update.space)?;
+    Ok(Update { address, space, count: d.number(count, ScalarType::U32)?, ..update })
 }
 
 /// `state, [place]{, count}`, or without a state.
@@ -98,7 +119,8 @@ fn arrival(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Updat
     if takes_bytes && count == NONE {
         return Err(Refusal::new("it takes the bytes to expect"));
     }
-    Ok(Update { address: address(d, place)?, state, count, ..update })
+    let (address, space) = barrier(d, place, update.space)?;
+    Ok(Update { address, space, state, count, ..update })
 }
 
 /// `complete, [place], state or parity{, time}`
@@ -107,7 +129,7 @@ fn test(d: &mut Decoder<'_>, form: &mut Form<'_>, space: SpaceOperand) -> Result
     let [target, place, phase, ..] = form.operands else {
         return Err(Refusal::new("it takes a predicate, an address and a phase"));
     };
-    let address = address(d, place)?;
+    let (address, space) = barrier(d, place, space)?;
     let phase = match parity {
         true => Phase::Parity(d.number(phase, ScalarType::U32)?),
         false => Phase::State(d.number(phase, ScalarType::B64)?),
@@ -148,7 +170,8 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         if !known {
             return Err(Refusal::new("there is no such form"));
         }
-        return Ok(OpKind::extension(ArriveOn { space, address: address(d, place)?, one_more }));
+        let (address, space) = data::bracketed(d, place, space)?;
+        return Ok(OpKind::extension(ArriveOn { space, address, one_more }));
     }
     m.cache_hints();
     let spaces = (m.take("shared") || m.take("shared::cta")) && m.take("global");
@@ -175,7 +198,8 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| rows_of(ty) == 2) => Source::Whole,
         Some(size) => Source::Size(d.number(size, ScalarType::U32)?),
     };
-    let (target, source) = (address(d, target)?, address(d, source)?);
+    let (target, _) = data::bracketed(d, target, SpaceOperand::In(MemorySpace::Shared))?;
+    let (source, _) = data::bracketed(d, source, SpaceOperand::In(MemorySpace::Global))?;
     Ok(OpKind::extension(CopyAsync { target, source, bytes: bytes as u32, read }))
 }
 

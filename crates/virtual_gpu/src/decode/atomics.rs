@@ -47,7 +47,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     let function = function(operation, ty)?;
     let mut operands = f.operands;
     if policy && let [rest @ .., last] = operands {
-        d.number(last, ScalarType::B64)?;
+        d.number(last, ScalarType::U64)?;
         operands = rest;
     }
     let reduction = f.name == "red";
@@ -56,13 +56,16 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         (false, [target, rest @ ..]) => (Some(target), rest),
         (false, []) => return Err(Refusal::new("its operands are missing")),
     };
-    let (address, values, swap) = match operands {
-        [Operand::Address(address), b] if function != F::CompareAndSwap => (address, b, None),
-        [Operand::Address(address), b, c] if function == F::CompareAndSwap => (address, b, Some(c)),
+    let (place, values, swap) = match operands {
+        [place, b] if function != F::CompareAndSwap => (place, b, None),
+        [place, b, c] if function == F::CompareAndSwap => (place, b, Some(c)),
         _ => return Err(Refusal::new("its operands do not fit")),
     };
-    let (address, _) = d.address(address)?;
+    let (address, space) = data::bracketed(d, place, space)?;
     data::wide_enough(address, space)?;
+    if matches!(space, SpaceOperand::In(MemorySpace::Local | MemorySpace::Param)) {
+        return Err(Refusal::new("atomics reach global and shared memory"));
+    }
     let list = |operand: &Operand| match operand {
         Operand::Vector(parts) => parts.to_vec(),
         one => vec![one.clone()],

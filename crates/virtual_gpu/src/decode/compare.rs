@@ -110,10 +110,11 @@ fn compare(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
             return Err(Refusal::new("a comparison of 16-bit floats gives one predicate"));
         }
         Operand::Pair(pair) if f.name == "setp" => {
-            vec![d.real_target(&pair[0], result)?, d.real_target(&pair[1], result)?]
+            vec![d.kept_target(&pair[0], result)?, d.kept_target(&pair[1], result)?]
         }
-        target if f.name == "setp" && pairs => vec![d.real_target(target, result)?, d.scratch(0)?],
+        target if f.name == "setp" && pairs => vec![d.kept_target(target, result)?, d.scratch(0)?],
         target if f.name == "set" && !pairs => vec![d.real_target(target, result)?, d.scratch(0)?],
+        target if f.name == "setp" => vec![d.kept_target(target, result)?],
         target => vec![d.real_target(target, result)?],
     };
     let compare = Compare { ty, relation, ftz, join, inverted, result };

@@ -1,12 +1,12 @@
-//! Control flow, fences, and instructions that only hint.
+//! Control flow and fences.
 
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
 use super::function::{Decoder, Symbol};
+use super::hint;
 use super::modifiers::Form;
 use crate::form::op::OpKind;
-use crate::form::qualifiers::Qualifiers;
 use crate::observer::{Order, Scope};
 
 /// Decodes one.
@@ -27,47 +27,47 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             };
             OpKind::BranchIndexed { index: d.number(index, ScalarType::U32)?, targets }
         }
-        "ret" => OpKind::Return,
-        "exit" => OpKind::Exit,
-        "trap" => OpKind::Trap,
-        "brkpt" => OpKind::Breakpoint,
+        "ret" | "exit" | "trap" | "brkpt" => {
+            f.operands::<0>()?;
+            match f.name {
+                "ret" => OpKind::Return,
+                "exit" => OpKind::Exit,
+                "trap" => OpKind::Trap,
+                _ => OpKind::Breakpoint,
+            }
+        }
         "nanosleep" => {
             f.modifiers.take("u32");
             let [time] = f.operands()?;
             d.number(time, ScalarType::U32)?;
             OpKind::Yield
         }
-        "membar" | "fence" => fence(f)?,
-        "createpolicy" => {
-            f.modifiers.take_map(|_| None::<()>);
-            let Some(target) = f.operands.first() else { return Err(Refusal::new("it gives a policy")) };
-            while f.modifiers.take_map(|_| Some(())).is_some() {}
-            // A policy changes when things move, not what they are.
-            let zero = d.constant(0, 2)?;
-            let target = d.real_target(target, ScalarType::B64)?;
-            f.arithmetic(Qualifiers::Type(ScalarType::B64), &[target], &[zero])?
-        }
-        "prefetch" | "prefetchu" | "discard" | "applypriority"
-            if !matches!(f.operands.first(), Some(Operand::Address(_))) =>
-        {
-            return Err(Refusal::new("it takes an address in brackets"));
-        }
-        // Hints, and what counts registers that the virtual GPU does not run short of.
-        _ => {
-            while f.modifiers.take_map(|_| Some(())).is_some() {}
-            OpKind::Nop
-        }
+        "membar" | "fence" => fence(d, f)?,
+        _ => return hint::decode(d, f),
     })
 }
 
-fn fence(f: &mut Form<'_>) -> Result<OpKind, Refusal> {
+fn fence(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let m = &mut f.modifiers;
     if m.take_map(|w| (w.starts_with("proxy") || w == "mbarrier_init").then_some(())).is_some() {
         // Between proxies: memory here is one. The order that it also gives is that of the rest of its name.
         let proxies = m.take_map(|w| w.starts_with("async").then_some(())).is_some();
         let order = m.order().unwrap_or(Order::AcquireRelease);
         let scope = m.scope().unwrap_or(Scope::Block);
-        while m.take_map(|_| Some(())).is_some() {}
+        let acquires_map = order == Order::Acquire && m.has(|w| w.starts_with("tensormap"));
+        m.take_all();
+        match f.operands {
+            [Operand::Address(map), bytes] if acquires_map => {
+                d.address(map)?;
+                hint::whole_line(bytes)?;
+            }
+            [] if !acquires_map => {}
+            _ => {
+                return Err(Refusal::new(
+                    "it takes the address of a map and 128 where it acquires one, else nothing",
+                ));
+            }
+        }
         return Ok(OpKind::Fence { order, scope, proxies });
     }
     let order = m.order().unwrap_or(if f.name == "fence" {

@@ -3,7 +3,7 @@
 use ptx::{Constant, Operand, ScalarType};
 
 use super::Refusal;
-use super::function::{Decoder, rows_of};
+use super::function::Decoder;
 use super::modifiers::{Form, Modifiers};
 use crate::alu::Round;
 use crate::alu::convert::Narrow;
@@ -121,7 +121,9 @@ fn scalar(
             "a conversion from `{from}` to `{to}` takes registers of just these sizes"
         )));
     }
-    let t = if t == NONE { d.scratch(rows_of(to))? } else { t };
+    if t == NONE {
+        return Err(Refusal::new("what it gives goes to a register"));
+    }
     let (to, from) = (Converted::Scalar(to, to_register), Converted::Scalar(from, from_register));
     f.arithmetic(Qualifiers::Convert(Convert { to, from, ..convert }), &[t], &[a])
 }
@@ -154,10 +156,13 @@ fn pack(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     ]);
     let (width, signed) = to.ok_or_else(|| Refusal::new("its destination type is missing"))?;
     let from = f.modifiers.ty()?;
-    f.modifiers.take("b32");
+    let packs_more = f.modifiers.take("b32");
     let [t, a, b, rest @ ..] = f.operands else {
         return Err(Refusal::new("it takes three or four operands"));
     };
+    if rest.len() != usize::from(packs_more) {
+        return Err(Refusal::new("a fourth operand goes with `.b32`"));
+    }
     let (a, b) = (d.source(a, from)?, d.source(b, from)?);
     let c = rest.first().unwrap_or(&Operand::Constant(Constant::Integer { bits: 0, unsigned: true }));
     let c = d.source(c, ScalarType::B32)?;

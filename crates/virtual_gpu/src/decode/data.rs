@@ -58,7 +58,9 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         Operand::Symbol(symbol) if d.symbol(&symbol.name).is_none() => {
             return Err(Refusal(format!("`{source}`: `{}` is no variable", symbol.name)));
         }
-        Operand::Symbol(symbol) => address_of(d, &symbol.name, symbol.offset, symbol.generic, rows)?,
+        Operand::Symbol(symbol) if rows == 2 || symbol.generic => {
+            address_of(d, &symbol.name, symbol.offset, symbol.generic, rows)?
+        }
         Operand::Element(name, index) if index.base.is_none() => {
             address_of(d, name, index.offset, false, rows)?
         }
@@ -90,7 +92,7 @@ fn copy_parts(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, count: usize) -
     let (mut targets, mut sources) = (Vec::new(), Vec::new());
     for (to, from) in parts(target)?.iter().zip(parts(source)?) {
         sources.push(d.source(&from, part_of_vector(ty, &from))?);
-        targets.push(d.real_target(to, part_of_vector(ty, to))?);
+        targets.push(d.kept_target(to, part_of_vector(ty, to))?);
     }
     f.arithmetic(Qualifiers::Type(ty), &targets, &sources)
 }
@@ -245,8 +247,19 @@ fn access(f: &mut Form<'_>) -> Result<Access, Refusal> {
     Ok(Access { space, order, scope, non_coherent, elements, ty, policy, of_kernel })
 }
 
+/// Where an access goes, by an address as wide as the space asks for.
+pub(super) fn place(
+    d: &mut Decoder<'_>,
+    operand: &Operand,
+    space: SpaceOperand,
+) -> Result<(AddressOperand, SpaceOperand, Option<Symbol>), Refusal> {
+    let (address, space, symbol) = reached(d, operand, space)?;
+    wide_enough(address, space)?;
+    Ok((address, space, symbol))
+}
+
 /// Where an access goes: the space may turn out narrower than the modifier says.
-fn place(
+fn reached(
     d: &mut Decoder<'_>,
     operand: &Operand,
     space: SpaceOperand,
@@ -282,10 +295,26 @@ fn place(
         (SpaceOperand::In(named), Some(own)) if named != own => {
             return Err(Refusal::new("the variable lies in another space"));
         }
+        (SpaceOperand::In(MemorySpace::Shared | MemorySpace::Local), None)
+            if matches!(symbol, Some(Symbol::Device(_))) =>
+        {
+            return Err(Refusal::new("the variable lies in another space"));
+        }
         (space, _) => space,
     };
-    wide_enough(address, space)?;
     Ok((address, space, symbol))
+}
+
+/// Where an instruction goes that takes no elements of arrays. Some take 32 bits for an address of any space.
+pub(super) fn bracketed(
+    d: &mut Decoder<'_>,
+    operand: &Operand,
+    space: SpaceOperand,
+) -> Result<(AddressOperand, SpaceOperand), Refusal> {
+    match operand {
+        Operand::Address(_) => reached(d, operand, space).map(|(address, space, _)| (address, space)),
+        other => Err(Refusal(format!("`{other}` is no address"))),
+    }
 }
 
 /// Addresses of shared memory, constants, parameters and the stack may have 32 bits; others have 64.
@@ -314,7 +343,7 @@ fn elements(operand: &Operand, count: usize) -> Result<&[Operand], Refusal> {
 fn without_policy<'a>(d: &mut Decoder<'_>, f: &Form<'a>, policy: bool) -> Result<&'a [Operand], Refusal> {
     match (f.operands, policy) {
         ([rest @ .., last], true) if rest.len() >= 2 => {
-            d.number(last, ScalarType::B64)?;
+            d.number(last, ScalarType::U64)?;
             Ok(rest)
         }
         (all, _) => Ok(all),

@@ -3,6 +3,7 @@
 use ptx::{Operand, ScalarType};
 
 use super::Refusal;
+use super::data;
 use super::function::Decoder;
 use super::modifiers::Form;
 use crate::form::access::SpaceOperand;
@@ -18,7 +19,7 @@ use crate::matrix::wgmma::Wgmma;
 use crate::matrix::wmma::{Fragment, Wmma};
 use crate::observer::MemorySpace;
 
-/// `{%r1, %r2}`, or one register, `count` of them.
+/// `{%r1, %r2}`, `count` of them.
 fn registers(
     d: &mut Decoder<'_>,
     operand: &Operand,
@@ -26,14 +27,13 @@ fn registers(
     ty: ScalarType,
     write: bool,
 ) -> Result<Box<[Slot]>, Refusal> {
-    let items = match operand {
-        Operand::Vector(items) => &items[..],
-        other => std::slice::from_ref(other),
+    let Operand::Vector(items) = operand else {
+        return Err(Refusal(format!("`{operand}`: its registers stand in braces")));
     };
     if items.len() != count {
         return Err(Refusal(format!("`{operand}` has {} registers, this form takes {count}", items.len())));
     }
-    items.iter().map(|item| if write { d.real_target(item, ty) } else { d.source(item, ty) }).collect()
+    items.iter().map(|item| if write { d.kept_target(item, ty) } else { d.source(item, ty) }).collect()
 }
 
 fn operands(
@@ -121,10 +121,7 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         _ => return Err(Refusal::new("it takes two or three operands")),
     };
     let (memory, data) = if store { (first, second) } else { (second, first) };
-    let Operand::Address(address) = memory else {
-        return Err(Refusal(format!("`{memory}` is not an address")));
-    };
-    let (address, _) = d.address(address)?;
+    let (address, space) = data::bracketed(d, memory, space)?;
     let wide = fragment.format.bits() == 64;
     let ty = if wide { ScalarType::B64 } else { ScalarType::B32 };
     let data = registers(d, data, fragment.registers(), ty, !store)?;
@@ -223,12 +220,9 @@ pub(super) fn matrix_access(
     let shared = modifiers.take("shared") || modifiers.take("shared::cta");
     let [first, second] = form.operands::<2>()?;
     let (memory, data) = if store { (first, second) } else { (second, first) };
-    let Operand::Address(address) = memory else {
-        return Err(Refusal(format!("`{memory}` is not an address")));
-    };
-    let (address, _) = d.address(address)?;
-    let data = registers(d, data, count, ScalarType::B32, !store)?;
     let space = if shared { SpaceOperand::In(MemorySpace::Shared) } else { SpaceOperand::Generic };
+    let (address, space) = data::bracketed(d, memory, space)?;
+    let data = registers(d, data, count, ScalarType::B32, !store)?;
     Ok(OpKind::extension(MatrixAccess { space, address, data, transposed, store }))
 }
 

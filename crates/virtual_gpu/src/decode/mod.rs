@@ -21,6 +21,7 @@ mod flow;
 mod forms;
 mod function;
 mod half;
+mod hint;
 mod instruction;
 mod liveness;
 mod matrix;

@@ -83,7 +83,7 @@ fn source(d: &mut Decoder<'_>, operand: &Operand) -> Result<(Slot, Part), Refusa
         return Err(Refusal(format!("`{operand}` is a sum, where a register or a part of one is wanted")));
     }
     let (register, selector) = selected(operand);
-    Ok((d.source(&register, ScalarType::B32)?, part(selector)?))
+    Ok((d.source(&register, ScalarType::U32)?, part(selector)?))
 }
 
 /// `vadd` and its likes, `vshl`, `vshr`, `vset`.
@@ -104,14 +104,14 @@ fn scalar(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let to = part(selector)?;
     let c = match rest {
         [] if second.is_none() && to == Part::Word => a,
-        [c] if second.is_some() || to != Part::Word => d.number(c, ScalarType::B32)?,
+        [c] if second.is_some() || to != Part::Word => d.number(c, ScalarType::U32)?,
         _ => {
             return Err(Refusal::new(
                 "a fourth operand goes with a second operation or a part of the target",
             ));
         }
     };
-    let t = d.real_target(&target, ScalarType::B32)?;
+    let t = d.real_target(&target, ScalarType::U32)?;
     let parts = [(a_part, a_signed), (b_part, b_signed)];
     let video = Video { parts, to: (to, to_signed), saturate, wrap, compare, second };
     f.arithmetic(Qualifiers::Video(video), &[t], &[a, b, c])
@@ -135,8 +135,8 @@ fn mad(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Err(Refusal::new("`.po` does not go with a negated operand"));
     }
     let ((a, a_part), (b, b_part)) = (source(d, a)?, source(d, b)?);
-    let c = d.source(c, ScalarType::B32)?;
-    let t = d.real_target(t, ScalarType::B32)?;
+    let c = d.source(c, ScalarType::U32)?;
+    let t = d.real_target(t, ScalarType::U32)?;
     let negate_product = minus_a != minus_b;
     let mode = Mad {
         signed: a_signed || b_signed || negate_product || minus_c,
@@ -203,8 +203,11 @@ fn packed(d: &mut Decoder<'_>, f: &mut Form<'_>, count: u8) -> Result<OpKind, Re
         saturate,
         accumulate,
     };
-    let b32 = ScalarType::B32;
-    let (a, b, c) = (d.source(&a, b32)?, d.source(&b, b32)?, d.source(c, b32)?);
-    let t = d.real_target(&t, b32)?;
+    if let Some(other) = [&a, &b, c].into_iter().find(|operand| !matches!(operand, Operand::Name(_))) {
+        return Err(Refusal(format!("`{other}` is no register")));
+    }
+    let word = ScalarType::U32;
+    let (a, b, c) = (d.source(&a, word)?, d.source(&b, word)?, d.source(c, word)?);
+    let t = d.real_target(&t, word)?;
     f.arithmetic(Qualifiers::VideoPacked(form), &[t], &[a, b, c])
 }

@@ -50,6 +50,16 @@ pub(super) fn barrier(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, R
     if kind == BarrierKind::Arrive && threads.is_none() {
         return Err(Refusal::new("`.arrive` needs the number of threads"));
     }
+    let constant = |operand: &Operand| match operand {
+        Operand::Constant(constant) => constant.integer(),
+        _ => None,
+    };
+    if constant(id).is_some_and(|id| id > 15) {
+        return Err(Refusal::new("a block has barriers 0 to 15"));
+    }
+    if threads.and_then(constant).is_some_and(|threads| threads % 32 != 0) {
+        return Err(Refusal::new("whole warps of 32 threads meet"));
+    }
     let id = d.number(id, ScalarType::U32)?;
     let threads = threads.map_or(Ok(NONE), |t| d.number(t, ScalarType::U32))?;
     Ok(OpKind::Barrier(Box::new(BarrierOp { kind, id, threads, aligned, target, predicate, invert })))
@@ -76,7 +86,7 @@ fn empty(kind: K, members: u32) -> CollectiveOp {
 fn targets(d: &mut Decoder<'_>, operand: &Operand, ty: ScalarType) -> Result<(u32, u32), Refusal> {
     Ok(match operand {
         Operand::Pair(pair) => (d.target(&pair[0], ty)?, d.target(&pair[1], ScalarType::Pred)?),
-        other => (d.target(other, ty)?, NONE),
+        other => (d.real_target(other, ty)?, NONE),
     })
 }
 
@@ -112,6 +122,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
                 return Err(unsupported_type(ty));
             }
             let (target, target_predicate) = targets(d, t, ty)?;
+            if target == NONE {
+                return Err(Refusal::new("what it gives goes to a register"));
+            }
             CollectiveOp { target, target_predicate, a, b, c, ..empty(K::Shuffle(mode), members) }
         }
         "vote" => {
@@ -180,6 +193,9 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
             let [t, members] = f.operands()?;
             let members = d.number(members, ScalarType::B32)?;
             let (target, target_predicate) = targets(d, t, ScalarType::U32)?;
+            if target_predicate == NONE {
+                return Err(Refusal::new("it gives a predicate: `d|p`"));
+            }
             CollectiveOp { target, target_predicate, ..empty(K::Elect, members) }
         }
     };

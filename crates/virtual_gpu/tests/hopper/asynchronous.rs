@@ -91,7 +91,7 @@ fn misuse_is_a_fault() {
     assert!(illegal("mbarrier.arrive.shared.b64 _, [bar];").contains("never initialised"));
     let once = "setp.eq.u32 %p, %r1, 0; @%p mbarrier.init.shared.b64 [bar], 31; bar.warp.sync -1;";
     assert!(illegal(&format!("{once} mbarrier.arrive.shared.b64 _, [bar], 40;")).contains("waits for 31"));
-    assert!(illegal("mbarrier.init.shared.b64 [bar], 0;").contains("not 0"));
+    assert!(illegal("mov.u32 %r1, 0; mbarrier.init.shared.b64 [bar], %r1;").contains("not 0"));
     let bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
     assert!(illegal(&format!("{once} {bulk} [tile], [%rd1], 24, [bar];")).contains("multiple of 16"));
     assert!(matches!(

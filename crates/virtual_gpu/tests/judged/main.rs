@@ -17,6 +17,8 @@ fn main() -> std::process::ExitCode {
         ("declarations", include_str!("declarations.txt")),
         ("desktop", include_str!("desktop.txt")),
         ("sums", include_str!("sums.txt")),
+        ("hints", include_str!("hints.txt")),
+        ("operands", include_str!("operands.txt")),
         ("surfaces", include_str!("surfaces.txt")),
         ("widths", include_str!("widths.txt")),
     ] {

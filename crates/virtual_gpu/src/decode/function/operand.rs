@@ -13,7 +13,7 @@ impl Decoder<'_> {
     pub fn bits(constant: Constant, ty: ScalarType) -> Result<u128, Refusal> {
         use ScalarType::*;
         Ok(match (ty, constant) {
-            (F32 | F64 | Tf32, Constant::Integer { .. }) => {
+            (F32 | F64 | Tf32 | F16 | Bf16 | F16x2 | Bf16x2 | U16x2 | S16x2, Constant::Integer { .. }) => {
                 return Err(Refusal(format!("a whole number where `{ty}` is wanted")));
             }
             (F32 | Tf32, c) => c.to_f32_bits().into(),
@@ -137,9 +137,10 @@ impl Decoder<'_> {
             return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
         }
         self.check_width(name, rows_of(has), rows_of(wants))?;
-        // Sixteen bits lie in a row as thirty-two do.
+        // Sixteen bits lie in a row as thirty-two do, and eight, which only loads, stores, `cvt` and `mov` in parts know.
+        let byte = |ty: ScalarType| ty != ScalarType::Pred && ty.size() == 1;
         let narrow = |ty: ScalarType| ty != ScalarType::Pred && ty.size() == 2;
-        if narrow(has) != narrow(wants) && has.size() > 1 && wants.size() > 1 || !same_kind(has, wants) {
+        if narrow(has) != narrow(wants) || byte(has) != byte(wants) || !same_kind(has, wants) {
             return Err(Refusal(format!("`{name}` is `{has}`, the instruction takes `{wants}`")));
         }
         Ok(())
@@ -183,8 +184,16 @@ impl Decoder<'_> {
         Ok(slot)
     }
 
-    /// A destination that must exist: a scratch register for `_`.
+    /// A destination that must exist.
     pub fn real_target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
+        match self.target(operand, ty)? {
+            NONE => Err(Refusal::new("what it gives goes to a register")),
+            slot => Ok(slot),
+        }
+    }
+
+    /// A destination, for `_` a scratch register.
+    pub fn kept_target(&mut self, operand: &Operand, ty: ScalarType) -> Result<Slot, Refusal> {
         match self.target(operand, ty)? {
             NONE => self.take_rows(rows_of(ty)),
             slot => Ok(slot),
@@ -287,8 +296,9 @@ impl Decoder<'_> {
                     rows,
                 )
             }
-            Symbol::Device(address) if wide || generic => {
-                self.constant(u128::from(address.wrapping_add(offset as u64)), 2)
+            Symbol::Device(address) => {
+                let place = address.wrapping_add(offset as u64);
+                self.constant(if rows == 2 { place.into() } else { (place as u32).into() }, rows)
             }
             _ => Err(Refusal::new("this name has no address of that width")),
         }
