@@ -7,7 +7,8 @@ use virtual_gpu::stretch::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qual
 use crate::compare::compare;
 use crate::convert::convert;
 use crate::floats::{double, extremum, single};
-use crate::values::{BITS, LONGS, Misfit, WORDS, Writer};
+use crate::values::{BITS, LONGS, Misfit, WORDS};
+use crate::writer::Writer;
 
 const HALVES: &str = "<32 x i16>";
 

@@ -3,7 +3,8 @@
 
 use virtual_gpu::stretch::{CollectiveKind, CollectiveOp, Guard, NONE, ShuffleMode};
 
-use crate::values::{BITS, Misfit, WORDS, Writer};
+use crate::values::{BITS, Misfit, WORDS};
+use crate::writer::Writer;
 
 /// Whether the operation can go on: its lanes that have not exited are all here, and all name the same member mask.
 pub fn ready(w: &mut Writer<'_>, op: &CollectiveOp, guard: Guard) -> Result<Option<String>, Misfit> {

@@ -5,7 +5,8 @@ use virtual_gpu::alu::compare::{BoolOp, FloatCmp, IntCmp};
 use virtual_gpu::stretch::{Arithmetic, Compare, Relation, Slot};
 
 use crate::arithmetic::{integers, read};
-use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit, Writer};
+use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit};
+use crate::writer::Writer;
 
 /// `setp`
 pub fn compare(w: &mut Writer<'_>, o: &Arithmetic, what: Compare) -> Result<bool, Misfit> {

@@ -4,7 +4,8 @@ use ptx::ScalarType;
 use virtual_gpu::alu::Round;
 use virtual_gpu::stretch::{Arithmetic, Convert, Converted, Slot};
 
-use crate::values::{DOUBLES, FLOATS, LONGS, Misfit, WORDS, Writer};
+use crate::values::{DOUBLES, FLOATS, LONGS, Misfit, WORDS};
+use crate::writer::Writer;
 
 /// `cvt`: the conversions common in loops.
 pub fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Misfit> {

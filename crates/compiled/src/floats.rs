@@ -3,7 +3,8 @@
 use virtual_gpu::alu::float::MinMax;
 use virtual_gpu::stretch::{Arithmetic, Opcode};
 
-use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit, WORDS, Writer};
+use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit, WORDS};
+use crate::writer::Writer;
 
 /// 32-bit floats, rounded to nearest.
 pub fn single(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {

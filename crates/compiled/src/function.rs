@@ -7,8 +7,9 @@ use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 
 use crate::blocks::{Block, Blocks, End, Set};
 use crate::crossing::{Crossing, Entry, Written};
-use crate::memory::Family;
-use crate::values::{BITS, Misfit, WORDS, Writer, type_of};
+use crate::families::{self, Family};
+use crate::values::{BITS, Misfit, WORDS, type_of};
+use crate::writer::Writer;
 use crate::{arithmetic, collective, memory};
 
 /// The IR of a function.
@@ -137,7 +138,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     let run = w.name("run");
     w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
     w.label(&run);
-    let families = memory::families(w, start, behind);
+    let families = families::families(w, start, behind);
     for pc in start..behind {
         operation(w, pc, families.get(&pc).copied())?;
     }

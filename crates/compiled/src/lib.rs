@@ -7,9 +7,12 @@
 //! | `blocks` | which operations run together without the interpreter, and which registers are live between them |
 //! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
+//! | `writer` | the text in progress |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic`, `floats`, `compare`, `convert` | one operation as IR |
 //! | `memory` | loads, stores and atomics as IR |
+//! | `families` | which of them are tested together, and the memory that they may reach |
+//! | `vectors` | those that access consecutive addresses, or one |
 //! | `lanes` | which of them are expected to access consecutive addresses, or one |
 //! | `scattered` | functions for those that access any addresses |
 //! | `collective` | shuffles and votes as IR |
@@ -27,6 +30,7 @@ mod collective;
 mod compare;
 mod convert;
 mod crossing;
+mod families;
 mod floats;
 mod function;
 mod kept;
@@ -37,6 +41,8 @@ mod memory;
 mod processor;
 mod scattered;
 mod values;
+mod vectors;
+mod writer;
 
 use std::sync::Arc;
 

@@ -9,16 +9,13 @@
 //! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
 //! other. It is done when the bits are wanted.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt::{Arguments, Write};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 
-use virtual_gpu::stretch::{Function, Guard, NONE, Slot, State};
+use virtual_gpu::stretch::{Guard, NONE, Slot, State};
 
 use crate::blocks::Shape;
-use crate::lanes::Forms;
-use crate::memory::Tested;
-use crate::scattered::Scattered;
+use crate::writer::{Active, Writer};
 
 /// The types of a register's 32 lanes.
 pub const WORDS: &str = "<32 x i32>";
@@ -31,40 +28,8 @@ pub const BITS: &str = "<32 x i1>";
 #[derive(Debug)]
 pub struct Misfit;
 
-/// The text of a function in progress.
-pub struct Writer<'f> {
-    pub function: Function<'f>,
-    pub text: String,
-    names: u32,
-    shapes: &'f BTreeMap<Slot, Shape>,
-    /// Registers that no operation writes; they are read from the frame.
-    fixed: BTreeSet<Slot>,
-    held: BTreeMap<Slot, Held>,
-    /// What the guard leaves of the group's lanes; `None`: all.
-    pub active: Option<Active>,
-    /// Number of slots that remember an allocation.
-    pub sites: usize,
-    /// The families tested in the current block, by their first access.
-    pub tested: HashMap<u32, Tested>,
-    /// How lanes are expected to differ.
-    pub forms: Forms,
-    /// Functions for accesses that go anywhere, which the code calls.
-    pub scattered: BTreeSet<Scattered>,
-    /// Whether vectors of 512 bits have permutations of words.
-    pub wide: bool,
-}
-
-/// What a guard says.
 #[derive(Debug, Clone)]
-pub struct Active {
-    /// Lanes of the group for which it is true.
-    pub mask: String,
-    /// Lanes for which it is true, in a vector of bits; of lanes outside the group it says nothing.
-    pub lanes: String,
-}
-
-#[derive(Debug, Clone)]
-struct Held {
+pub struct Held {
     value: Value,
     /// Not yet written to its slot.
     new: bool,
@@ -80,113 +45,7 @@ enum Value {
     },
 }
 
-impl<'f> Writer<'f> {
-    pub fn new(function: Function<'f>, shapes: &'f BTreeMap<Slot, Shape>, wide: bool) -> Self {
-        Writer {
-            function,
-            text: String::new(),
-            names: 0,
-            shapes,
-            fixed: function.fixed().map(|fixed| fixed.0).collect(),
-            held: BTreeMap::new(),
-            active: None,
-            sites: 0,
-            tested: HashMap::new(),
-            forms: Forms::of(&function),
-            scattered: BTreeSet::new(),
-            wide,
-        }
-    }
-
-    /// The lanes that the current operation runs in.
-    pub fn mask(&self) -> String {
-        self.active.as_ref().map_or("%lanes".to_owned(), |active| active.mask.clone())
-    }
-
-    /// Whether the current operation runs in all lanes of the warp.
-    pub fn is_full(&mut self) -> String {
-        match self.active.as_ref().map(|active| active.mask.clone()) {
-            None => "%full".to_owned(),
-            Some(mask) => self.set(format_args!("icmp eq i32 {mask}, -1")),
-        }
-    }
-
-    pub fn line(&mut self, line: Arguments<'_>) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "  {line}");
-    }
-
-    pub fn label(&mut self, label: &str) {
-        let _ = writeln!(self.text, "{label}:");
-    }
-
-    /// A value, named.
-    pub fn set(&mut self, value: Arguments<'_>) -> String {
-        let name = self.name("%v");
-        self.line(format_args!("{name} = {value}"));
-        name
-    }
-
-    /// A new name.
-    pub fn name(&mut self, start: &str) -> String {
-        self.names += 1;
-        format!("{start}{}", self.names)
-    }
-
-    /// One value in all lanes.
-    pub fn splat(&mut self, value: &str, ty: &str) -> String {
-        let one = self.set(format_args!("insertelement <32 x {ty}> poison, {ty} {value}, i32 0"));
-        self.set(format_args!(
-            "shufflevector <32 x {ty}> {one}, <32 x {ty}> poison, <32 x i32> zeroinitializer"
-        ))
-    }
-
-    /// Ends a way at a label; the name of where it came from.
-    pub fn turn(&mut self, to: &str) -> String {
-        let from = self.name("way");
-        self.line(format_args!("br label %{from}"));
-        self.label(&from);
-        self.line(format_args!("br label %{to}"));
-        from
-    }
-
-    /// A place that remembers an allocation.
-    pub fn new_site(&mut self) -> usize {
-        self.sites += 1;
-        self.sites - 1
-    }
-
-    /// So many more stores that others could see.
-    pub fn progress(&mut self, stores: &str) {
-        let field = self.field(offset_of!(State, progress));
-        let progress = self.set(format_args!("load i64, ptr {field}"));
-        let progress = self.set(format_args!("add i64 {progress}, {stores}"));
-        self.line(format_args!("store i64 {progress}, ptr {field}"));
-    }
-
-    /// Calls the function of an access for the current operation's lanes.
-    pub fn call(&mut self, scattered: &Scattered, addresses: &str, piece: &str, values: &[String]) -> String {
-        self.scattered.insert(*scattered);
-        let values: String =
-            values.iter().map(|value| format!(", {} {value}", scattered.register())).collect();
-        let (result, name, mask) = (scattered.result(), scattered.name(), self.mask());
-        self.set(format_args!("call {result} {name}({LONGS} {addresses}, i32 {mask}, {piece}{values})"))
-    }
-
-    /// Where a field of the state is.
-    pub fn field(&mut self, offset: usize) -> String {
-        self.set(format_args!("getelementptr i8, ptr %state, i64 {offset}"))
-    }
-
-    /// A register's rows in the frame.
-    pub fn frame(&mut self, slot: Slot) -> String {
-        self.set(format_args!("getelementptr i8, ptr %rows, i64 {}", u64::from(slot) * 128))
-    }
-
-    pub fn shape(&self, slot: Slot) -> Option<Shape> {
-        self.shapes.get(&slot).copied()
-    }
-
+impl Writer<'_> {
     fn has(&self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
         if self.shape(slot) == Some(shape) || self.fixed.contains(&slot) { Ok(()) } else { Err(Misfit) }
     }
