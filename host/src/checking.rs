@@ -98,6 +98,11 @@ impl Search {
             .env("WARPSMITH_SEED", schedule.to_string());
     }
 
+    /// Whether what a program's processes found fails the command, also if the last of them ended well.
+    fn fails(&self, findings: &[Finding]) -> bool {
+        self.denies(findings) || findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+
     /// Whether findings that are not errors fail the command, too.
     pub fn denies(&self, findings: &[Finding]) -> bool {
         self.deny == Some(Deny::Warnings)
@@ -160,7 +165,7 @@ pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow:
         }
     }
     match answer.exit_code {
-        Some(0) if search.denies(&answer.findings) => Ok(Outcome::NotWell),
+        Some(0) if search.fails(&answer.findings) => Ok(Outcome::NotWell),
         Some(0) => Ok(Outcome::Well),
         Some(code) => Ok(Outcome::Ended(code)),
         None => Ok(Outcome::NotWell),
@@ -197,7 +202,7 @@ fn watched(
             }
         }
         let mut command = program.command();
-        search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}.json")));
+        search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}-{{n}}.json")));
         if run > 0 {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         } else if for_programs {
@@ -299,8 +304,15 @@ mod tests {
         for (options, denied) in [("", false), ("--deny warnings", true)] {
             let (search, answer) = run(options, SCRIPT);
             let answer = answer.unwrap();
-            assert_eq!((answer.exit_code, search.denies(&answer.findings)), (Some(0), denied));
+            assert_eq!((answer.exit_code, search.fails(&answer.findings)), (Some(0), denied));
         }
+    }
+
+    #[test]
+    fn an_error_that_the_program_makes_nothing_of_fails_it() {
+        let (search, answer) = run("--schedules 1 --seed 6", &format!("trap 'exit 0' EXIT; {SCRIPT}"));
+        let answer = answer.unwrap();
+        assert_eq!((answer.exit_code, search.fails(&answer.findings)), (Some(0), true));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The sanitizer for any program on the virtual device: `WARPSMITH_CHECK=memory,race,init,barrier,api[:FILE]`.
 //!
 //! When the process ends, findings go to stderr or to the file, and the process ends with a failure. If the file's name
-//! ends in `.json` or `.sarif`, it has that format. `{pid}` in the name becomes the process id.
+//! ends in `.json` or `.sarif`, it has that format. `{pid}` in the name becomes the process id, `{n}` the first number of
+//! which there is no file.
+//!
+//! A file is also written whenever there is something new: a process may be killed, or go on as another program (`exec`).
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use sanitizer::{Checks, Format, Sanitizer, Severity, UnknownCheck, render};
+use sanitizer::{Checks, Finding, Format, Sanitizer, Severity, UnknownCheck, render};
 
 use virtual_gpu::Options;
 
@@ -17,6 +20,14 @@ struct Running {
     sanitizer: Sanitizer,
     file: Option<PathBuf>,
     reports: bool,
+    /// Whether the file tells of a launch, and of how many findings.
+    kept: Mutex<(bool, usize)>,
+}
+
+impl Running {
+    fn new(checks: Checks, file: Option<PathBuf>, reports: bool) -> Self {
+        Self { sanitizer: Sanitizer::new(checks), file, reports, kept: Mutex::default() }
+    }
 }
 
 static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
@@ -40,14 +51,14 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
         unsafe {
             libc::atexit(at_exit)
         };
-        Some(Running { sanitizer: Sanitizer::new(checks), file, reports: true })
+        Some(Running::new(checks, file, true))
     });
     Ok(())
 }
 
 /// Starts the sanitizer for [`crate::checked`], which reports by itself, unless the device was chosen before.
 pub(crate) fn start_in_tests(checks: Checks) {
-    RUNNING.get_or_init(|| Some(Running { sanitizer: Sanitizer::new(checks), file: None, reports: false }));
+    RUNNING.get_or_init(|| Some(Running::new(checks, None, false)));
 }
 
 pub(crate) fn sanitizer() -> Option<&'static Sanitizer> {
@@ -59,6 +70,21 @@ pub(crate) fn tell(what: impl FnOnce(&Sanitizer)) {
     if let Some(sanitizer) = sanitizer() {
         what(sanitizer);
     }
+}
+
+/// Writes the file if there is something new. A call of the driver's has ended: what was waited for has been checked.
+pub(crate) fn keep() {
+    if let Some(Some(running)) = RUNNING.get()
+        && let Some(file) = &running.file
+        && !fork::is_child()
+    {
+        running.keep(file);
+    }
+}
+
+/// Whether a file can be written time and again: not a pipe, a terminal, or the standard output of the program.
+fn is_rewritable(file: &Path) -> bool {
+    file.symlink_metadata().map_or(true, |found| found.is_file())
 }
 
 /// Runs after everything registered with `atexit`: by then, static C++ objects have freed their buffers.
@@ -88,11 +114,15 @@ impl Running {
     /// Reports the findings, and returns whether one of them is an error.
     fn report(&self) -> bool {
         self.sanitizer.program_ends();
-        let mut findings = self.sanitizer.findings();
-        let seed = Options::from_env().seed;
-        findings.iter_mut().for_each(|finding| finding.seed = seed);
+        let findings = self.findings();
         match &self.file {
-            Some(file) => self.write(file, &render(&findings, format_of(file))),
+            Some(file) => {
+                let _no_other = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let text = render(&findings, format_of(file));
+                if let Err(error) = std::fs::write(file, &text) {
+                    eprintln!("warpsmith: WARPSMITH_CHECK: cannot write {}: {error}\n{text}", file.display());
+                }
+            }
             None => {
                 let (launches, tools) = (self.sanitizer.launches(), self.sanitizer.checks());
                 let several = if launches == 1 { "" } else { "es" };
@@ -105,9 +135,20 @@ impl Running {
         findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 
-    fn write(&self, file: &Path, text: &str) {
-        if let Err(error) = std::fs::write(file, text) {
-            eprintln!("warpsmith: WARPSMITH_CHECK: cannot write {}: {error}\n{text}", file.display());
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.sanitizer.findings();
+        let seed = Options::from_env().seed;
+        findings.iter_mut().for_each(|finding| finding.seed = seed);
+        findings
+    }
+
+    fn keep(&self, file: &Path) {
+        let now = (self.sanitizer.launches() > 0, self.sanitizer.found());
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept != now && is_rewritable(file) {
+            *kept = now;
+            // Where it cannot be written, the end of the process says so.
+            let _ = std::fs::write(file, render(&self.findings(), format_of(file)));
         }
     }
 }

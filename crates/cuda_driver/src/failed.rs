@@ -26,6 +26,7 @@ impl Before {
         {
             sanitizer.host_call_failed(severity, plain(name), &answer.to_string(), explain::why().as_deref());
         }
+        check::keep();
         answer
     }
 }

@@ -43,6 +43,20 @@ fn child() {
     // SAFETY: the buffer outlives the launch; whether the threads are too many is what the sanitizer has to say.
     unsafe { launch!(function<<<1, threads, 0, stream>>>(buffer.as_device_ptr())) }.unwrap();
     let _ = stream.synchronize();
+    // SAFETY: these end the process, or make another of it, as a program may at any time.
+    unsafe {
+        match std::env::var("CHECK_TEST_END").as_deref() {
+            Ok("_exit") => libc::_exit(0),
+            Ok("abort") => std::process::abort(),
+            Ok("signal") => drop(libc::raise(libc::SIGKILL)),
+            Ok("exec") => {
+                use std::os::unix::process::CommandExt as _;
+                let failed = command("child", "64").env_remove("CHECK_TEST_END").exec();
+                panic!("{failed}");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Another such program: it gives its buffer back only when the process ends, as static objects of C++ do.
@@ -89,17 +103,18 @@ fn careless_child() {
     unsafe { cuMemFree_v2(0x7) };
 }
 
+fn command(child: &str, threads: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", child, "--ignored", "--nocapture"]).env("CHECK_TEST_THREADS", threads);
+    command
+}
+
 fn run(check: &str, threads: &str) -> (Output, String) {
     run_child("child", check, threads)
 }
 
 fn run_child(child: &str, check: &str, threads: &str) -> (Output, String) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", child, "--ignored", "--nocapture"])
-        .env("WARPSMITH_CHECK", check)
-        .env("CHECK_TEST_THREADS", threads)
-        .output()
-        .unwrap();
+    let output = command(child, threads).env("WARPSMITH_CHECK", check).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output, said)
 }
@@ -134,6 +149,32 @@ fn a_finding_is_told_and_fails_the_program() {
     assert!(allocated["file"].as_str().unwrap().ends_with("tests/check.rs"), "{findings}");
     assert!(allocated["function"].as_str().unwrap().contains("child"), "{findings}");
     assert_eq!(findings["findings"][0]["object"]["size"], 256, "{findings}");
+}
+
+/// The findings in each file that a program left which ended in this way, each file's after the process' number.
+fn left(end: &str) -> Vec<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("{pid}-{n}.json");
+    let mut program = command("child", "65");
+    program.env("WARPSMITH_CHECK", format!("memory:{}", file.display())).env("CHECK_TEST_END", end);
+    program.output().unwrap();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let findings = |file: std::path::PathBuf| {
+        let report = std::fs::read_to_string(file).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        report["findings"].as_array().unwrap().len()
+    };
+    files.into_iter().map(findings).collect()
+}
+
+#[test]
+fn what_was_found_is_kept_however_the_process_ends() {
+    for end in ["_exit", "abort", "signal"] {
+        assert_eq!(left(end), [2], "{end}: the load and the store");
+    }
+    assert_eq!(left("exec"), [2, 0], "the first program's, and none of the second");
 }
 
 #[test]

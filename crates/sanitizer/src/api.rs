@@ -18,7 +18,12 @@ impl Sanitizer {
 
     /// Whether something was found so far.
     pub fn has_found(&self) -> bool {
-        !self.report().is_empty()
+        self.found() > 0
+    }
+
+    /// How many findings there are so far.
+    pub fn found(&self) -> usize {
+        self.report().len()
     }
 
     /// A call of the driver failed. `answer` is the driver's name for the error, `why` what is known of its cause.
