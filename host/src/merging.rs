@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ptx::{Instruction, Operand, SourceLines, Statement};
-use virtual_gpu::profiler;
+use virtual_gpu::is_library;
 use warpsmith_launch::Error;
 
 use crate::modules::LEVELS;
@@ -53,7 +53,7 @@ pub fn merges(module: &ptx::Module, function: &ptx::Function) -> Vec<Merge> {
             for group in groups(&loads.keys().copied().collect(), width, aligned) {
                 let Some(first) = loads.get(&group[0]).and_then(|load| load.loc) else { continue };
                 let frames = lines.frames(first);
-                let own = frames.iter().find(|frame| !profiler::is_library(&frame.file));
+                let own = frames.iter().find(|frame| !is_library(&frame.file));
                 let Some(frame) = own.or(frames.first()) else { continue };
                 let (before, after) = found.entry((frame.file.to_string(), frame.line)).or_default();
                 *before += group.len();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use virtual_gpu::{Location, SourceFrame, profiler};
+use virtual_gpu::{Location, SourceFrame};
 
 use crate::checks::Check;
 use crate::mend::Mend;
@@ -84,9 +84,8 @@ pub(crate) fn user_frame(frames: &[SourceFrame]) -> Option<&SourceFrame> {
 
 /// Whether a file is of our own libraries, of the languages', or of those that come with CUDA.
 fn is_library(file: &str) -> bool {
-    const FOLDERS: [&str; 14] = [
+    const FOLDERS: [&str; 13] = [
         "crates/blockwise/src/",
-        "/registry/src/",
         "/include/cub/",
         "/include/cuda/",
         "/include/cooperative_groups",
@@ -100,7 +99,7 @@ fn is_library(file: &str) -> bool {
         "/include/texture_",
         "/cccl/",
     ];
-    profiler::is_library(file) || FOLDERS.iter().any(|folder| file.contains(folder))
+    virtual_gpu::is_library(file) || FOLDERS.iter().any(|folder| file.contains(folder))
 }
 
 /// The object that was touched.

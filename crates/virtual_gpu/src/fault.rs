@@ -268,6 +268,21 @@ pub struct SourceFrame {
     pub function: Option<String>,
 }
 
+/// Whether a file belongs to the standard libraries, to the building blocks, or to a package of the registry.
+pub fn is_library(file: &str) -> bool {
+    [
+        "/library/core/",
+        "/library/alloc/",
+        "/library/std/",
+        "/cuda_std/",
+        "/crates/tile/",
+        "/crates/blockwise/",
+        "/registry/src/",
+    ]
+    .iter()
+    .any(|library| file.contains(library))
+}
+
 impl From<ptx::Frame> for SourceFrame {
     fn from(frame: ptx::Frame) -> Self {
         SourceFrame {

@@ -41,7 +41,7 @@ pub mod stretch;
 pub mod tensor_map;
 pub mod texture;
 
-pub use fault::{Error, Fault, FaultKind, Location, SourceFrame};
+pub use fault::{Error, Fault, FaultKind, Location, SourceFrame, is_library};
 pub use form::print::Shown;
 pub use form::program::Code;
 pub use form::program::Param;

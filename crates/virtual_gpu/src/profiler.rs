@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_model::banks::{self, shared_wavefronts};
 use gpu_model::coalescing::{atomic_sectors, copied_sectors, sectors};
 
-use crate::fault::{Fault, SourceFrame};
+use crate::fault::{Fault, SourceFrame, is_library};
 use crate::form::access::AtomicFunction;
 use crate::form::op::{AtomicOp, OpKind};
 use crate::form::program::Code;
@@ -490,20 +490,6 @@ fn add(to: &mut Counters, count: &Count) {
         }
         Count::NotCounted(..) | Count::Copies => {}
     }
-}
-
-/// Whether a file belongs to the standard libraries or to the building blocks.
-pub fn is_library(file: &str) -> bool {
-    [
-        "/library/core/",
-        "/library/alloc/",
-        "/library/std/",
-        "/cuda_std/",
-        "/crates/tile/",
-        "/crates/blockwise/",
-    ]
-    .iter()
-    .any(|library| file.contains(library))
 }
 
 /// The kernel's line: the innermost frame outside the standard libraries and the building blocks (`tile`, `blockwise`),

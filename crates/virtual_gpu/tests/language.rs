@@ -247,6 +247,21 @@ fn fault(device: &Device, name: &str, n: i32) -> virtual_gpu::Fault {
 }
 
 #[test]
+fn a_fault_in_a_library_names_the_call() {
+    let device = Device::new(
+        ".version 8.0\n.target sm_75\n.address_size 64\n\
+         .func deepest() {\n.loc 2 7 1\ntrap;\nret;\n}\n\
+         .func library() {\n.loc 2 5 1\ncall deepest;\nret;\n}\n\
+         .func own() {\n.loc 1 9 5\ncall library;\nret;\n}\n\
+         .visible .entry kernel(.param .u32 n) {\n.loc 1 3 5\ncall own;\nret;\n}\n\
+         .file 1 \"/home/user/kernel.rs\"\n.file 2 \"/rust/library/core/src/check.rs\"\n",
+    );
+    let lines: Vec<u32> =
+        fault(&device, "kernel", 0).location.frames.iter().map(|frame| frame.line).collect();
+    assert_eq!(lines, [7, 5, 9], "up to the first line that is no library's");
+}
+
+#[test]
 fn assertions_and_traps_end_the_launch() {
     let device = Device::new(PTX);
     device.launch("assertion", Launch::new(1, 32), &[Arg::Int(3)]);

@@ -7,7 +7,7 @@ use super::frame;
 use super::run::{self, Raised};
 use super::schedule::Schedule;
 use super::warp::{Group, Stop, Wait, Warp};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, is_library};
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
 use crate::form::registers::lanes_of;
 use crate::memory::View;
@@ -216,7 +216,18 @@ impl<O: BlockObserver> Block<O> {
 
     /// Says of a fault where it was.
     fn fault(&self, launch: &LaunchContext<'_>, turn: usize, raised: Raised) -> Box<Fault> {
-        Box::new(launch.fault(self.state.index, self.warps[turn].index, raised.pc, *raised.raise))
+        let warp = &self.warps[turn];
+        let lane = raised.raise.lane;
+        let mut fault = launch.fault(self.state.index, warp.index, raised.pc, *raised.raise);
+        // A library's function that is not inlined, such as one that reports panics: who called it is worth knowing.
+        let frames = &mut fault.location.frames;
+        let mut calls = warp.calls(lane);
+        while frames.iter().all(|frame| is_library(&frame.file))
+            && let Some(pc) = calls.next()
+        {
+            frames.extend_from_slice(launch.code.frames(pc));
+        }
+        Box::new(fault)
     }
 
     /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if

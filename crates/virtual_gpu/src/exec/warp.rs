@@ -258,6 +258,16 @@ impl Warp {
         }
     }
 
+    /// The calls that a lane is in, the innermost first.
+    pub fn calls(&self, lane: u32) -> impl Iterator<Item = u32> {
+        let of_lane = self.groups.iter().find(|group| group.mask >> lane & 1 != 0);
+        let innermost = of_lane.map(|group| &self.frames[group.frame as usize]);
+        let all = std::iter::successors(innermost, |frame| {
+            (frame.depth > 0).then(|| &self.frames[frame.parent as usize])
+        });
+        all.filter(|frame| frame.depth > 0).map(|frame| frame.call_pc)
+    }
+
     /// Whether two frames are of one function, called from the same places.
     pub fn called_alike(&self, a: u32, b: u32) -> bool {
         let (mut a, mut b) = (a, b);

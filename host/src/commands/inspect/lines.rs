@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Context as _;
-use virtual_gpu::profiler::is_library;
+use virtual_gpu::is_library;
 
 use super::FileLine;
 use super::sass::{self, Machine};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
-use virtual_gpu::profiler::is_library;
+use virtual_gpu::is_library;
 
 use super::FileLine;
 use crate::programs;
