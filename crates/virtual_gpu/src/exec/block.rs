@@ -2,6 +2,7 @@
 
 use super::block_state::{Barrier, BlockState};
 use super::cluster::ClusterState;
+use super::compiled::Door;
 use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::frame;
 use super::run::{self, Raised};
@@ -25,6 +26,8 @@ pub(crate) struct Block<O> {
     pub warps: Vec<Warp>,
     pub shared: Vec<Line>,
     pub observer: Option<O>,
+    /// Operations that the launch has counted.
+    pub counted: u64,
     finished: u32,
     next: usize,
     /// The warps in the order of their turns.
@@ -56,6 +59,7 @@ impl<O: BlockObserver> Block<O> {
             warps: Vec::new(),
             shared: Vec::new(),
             observer: None,
+            counted: 0,
             finished: 0,
             next: 0,
             order: Vec::new(),
@@ -79,9 +83,13 @@ impl<O: BlockObserver> Block<O> {
         self.state.watch = None;
         self.state.output.clear();
         self.state.extensions.clear();
-        self.state.barriers = [Barrier::default(); 16];
+        if self.state.awaited != 0 {
+            self.state.barriers = [Barrier::default(); 16];
+            self.state.awaited = 0;
+        }
         self.state.skipped = None;
         self.observer = Some(observer);
+        self.counted = 0;
         self.finished = 0;
         self.next = 0;
         let schedule = Schedule::of(launch.gpu.options().seed);
@@ -93,29 +101,31 @@ impl<O: BlockObserver> Block<O> {
         let warps = threads.div_ceil(32);
         self.state.one_warp = warps == 1;
         self.state.changes = schedule.changes(linear, warps);
-        self.order.clear();
-        self.order
-            .extend((0..u64::from(warps)).map(|place| schedule.order(place, warps.into(), !linear) as u32));
-        let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
-        self.warps.truncate(warps as usize);
-        for (i, warp) in self.warps.iter_mut().enumerate() {
-            warp.restart(i as u32, local_limit, launch.most_rows);
+        if self.order.is_empty() || !schedule.is_calm() {
+            self.order.clear();
+            let at = |place| schedule.order(place, warps.into(), !linear) as u32;
+            self.order.extend((0..u64::from(warps)).map(at));
         }
+        let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
         for i in self.warps.len() as u32..warps {
             self.warps.push(Warp::new(i, 0, local_limit, launch.most_rows));
         }
+        let function = &launch.code.functions[launch.kernel.function as usize];
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
-            let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
-            warp.live = live;
+            let lanes = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+            warp.restart();
             // A kernel's own frame always fits: decoding bounded its registers, `local_limit` covers its variables.
-            let prepared = warp.is_prepared;
-            if let Ok(frame) = warp.push_frame(launch.code, launch.kernel.function, None, live) {
-                frame::initialise(warp, launch, &self.state, frame, prepared);
-                warp.is_prepared = launch.rows_stay;
+            if !warp.is_prepared
+                && let Ok(frame) = warp.push_frame(launch.code, launch.kernel.function, None, lanes)
+            {
+                frame::initialise(warp, launch, &self.state, frame);
+                warp.is_prepared = launch.renewed.is_some();
             }
-            let pc = launch.code.functions[launch.kernel.function as usize].start;
-            warp.groups.push(Group { frame: 0, pc, mask: live, wait: Wait::Nothing, last_run: 0 });
+            warp.begin(function, lanes);
+        }
+        if let Some(renewed) = &launch.renewed {
+            renewed.renew(&mut self.warps, launch, &self.state);
         }
     }
 
@@ -134,6 +144,7 @@ impl<O: BlockObserver> Block<O> {
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
         let count = self.warps.len();
+        let mut door = Door::of::<O>(launch, &self.state, cluster[self.state.cluster_rank as usize], device);
         let mut spent = 0;
         // Warps in a row that could not go on.
         let mut idle = 0;
@@ -168,7 +179,7 @@ impl<O: BlockObserver> Block<O> {
             let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
             let (before, vain) = (self.warps[turn].steps, self.warps[turn].vain);
             self.warps[turn].retry();
-            let stop = self.run_warp(turn, launch, cluster, team, device, quantum)?;
+            let stop = self.run_warp(turn, launch, cluster, team, device, &mut door, quantum)?;
             team.live[self.state.cluster_rank as usize][turn] = self.warps[turn].live;
             let steps = self.warps[turn].steps - before;
             if let Some(watch) = &mut self.state.watch {
@@ -207,11 +218,23 @@ impl<O: BlockObserver> Block<O> {
         cluster: &[SharedMemory],
         team: &mut ClusterState,
         device: &View,
+        door: &mut Option<Door<'_>>,
         quantum: u32,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
         let mut cx = Cx { launch, block: &mut self.state, cluster, team, observer, device };
-        run::run(&mut self.warps[turn], &mut cx, quantum).map_err(|raised| self.fault(launch, turn, raised))
+        let warp = &mut self.warps[turn];
+        let end = warp.steps + u64::from(quantum);
+        let mut stop = Ok(None);
+        if let Some(door) = door {
+            stop = run::together(warp, &mut cx, door, end);
+        }
+        let stop = match stop {
+            Ok(Some(stop)) => Ok(stop),
+            Ok(None) => run::run(warp, &mut cx, door, end),
+            Err(raised) => Err(raised),
+        };
+        stop.map_err(|raised| self.fault(launch, turn, raised))
     }
 
     /// Says of a fault where it was.
@@ -235,15 +258,15 @@ impl<O: BlockObserver> Block<O> {
     fn settle(&mut self, launch: &LaunchContext<'_>, turn: usize, stop: Stop) -> Result<bool, Raised> {
         let mut moved = false;
         // The barriers that may be complete now: that of the warp, or any that waited for one that has ended.
-        let mut changed = if stop == Stop::Finished { 0..16 } else { 0..0 };
+        let mut changed = if stop == Stop::Finished { self.state.awaited } else { 0 };
         if self.warps[turn].live != 0
             && self.warps[turn].arrived.is_none()
             && let Some(id) = self.warps[turn].at_barrier()
         {
             moved |= self.arrive(launch, turn, id)?;
-            changed = id..id + 1;
+            changed = 1 << id;
         }
-        for id in changed {
+        for id in lanes_of(changed).map(|id| id as u32) {
             if self.barriers_complete(id) {
                 self.open(launch, id);
                 self.state.progress += 1;
@@ -311,6 +334,7 @@ impl<O: BlockObserver> Block<O> {
             }
         }
         barrier.arrived += 32;
+        self.state.awaited |= 1 << id;
         if waits {
             warp.arrived = Some(id);
         }
@@ -325,6 +349,7 @@ impl<O: BlockObserver> Block<O> {
     /// Lets the warps that wait at a barrier go on.
     fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
         let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
+        self.state.awaited &= !(1 << id);
         for warp in &mut self.warps {
             if warp.arrived != Some(id) {
                 continue;

@@ -34,6 +34,8 @@ pub(crate) struct BlockState {
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
     pub barriers: [Barrier; 16],
+    /// Those at which some threads have arrived, a bit each.
+    pub awaited: u32,
     /// The first access that went wrong and that its lane went on without.
     pub skipped: Option<Box<Fault>>,
 }

@@ -58,7 +58,7 @@ pub(super) fn call<O: BlockObserver>(
         Ok(callee) => callee,
         Err(overflow) => return Err(raise(overflow_kind(overflow, cx.launch), lanes)),
     };
-    frame::initialise(warp, cx.launch, cx.block, callee, false);
+    frame::initialise(warp, cx.launch, cx.block, callee);
     if O::SYNCHRONISATION || O::REGISTERS {
         let f = &warp.frames[callee as usize];
         let local = f.local_base..f.local_base + code.functions[function as usize].local_size;

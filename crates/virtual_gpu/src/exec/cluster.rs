@@ -16,9 +16,13 @@ pub(crate) struct ClusterState {
 
 impl ClusterState {
     /// For new blocks: the lanes of each warp of each.
-    pub fn restart(&mut self, live: Vec<Vec<u32>>) {
+    pub fn restart(&mut self, live: impl ExactSizeIterator<Item = impl Iterator<Item = u32>>) {
         self.extensions.clear();
-        self.live = live;
+        self.live.resize(live.len(), Vec::new());
+        for (kept, live) in self.live.iter_mut().zip(live) {
+            kept.clear();
+            kept.extend(live);
+        }
     }
 }
 

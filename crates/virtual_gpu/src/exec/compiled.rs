@@ -1,6 +1,7 @@
 //! Enters a program's machine code, and does for it what it has no code for.
 
-use super::context::Cx;
+use super::block_state::BlockState;
+use super::context::{Cx, LaunchContext, SharedMemory};
 use super::run::Raised;
 use super::warp::Warp;
 use super::{collective, load_store};
@@ -23,52 +24,97 @@ pub(super) const fn is_unseen<O: BlockObserver>() -> bool {
     !O::INSTRUCTIONS && !O::MEMORY && !O::REGISTERS && !O::SYNCHRONISATION && !O::YIELDS
 }
 
-/// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it gives,
-/// and not beyond the place where the group may meet another.
-#[inline(never)]
-pub(super) fn enter<O: BlockObserver>(
-    stretches: &Stretches,
-    warp: &mut Warp,
-    cx: &mut Cx<'_, O>,
-    regs: Regs,
-    At { pc, lanes, .. }: At,
-    meet: u32,
-    end: u64,
-) -> Result<u32, Raised> {
-    let own = cx.cluster[cx.block.cluster_rank as usize];
-    let (steps, sites) = (warp.steps, cx.device.sites(stretches.sites));
-    let (live, patience) = (warp.live, warp.patience());
-    let params = cx.launch.params.as_ptr();
-    let in_halves = cx.launch.launch.block[0].is_multiple_of(16);
-    let together = u32::from(warp.together && lanes == u32::MAX && in_halves);
-    let mut back = Back { warp, cx, regs, raised: None };
-    let mut state = State {
-        rows: regs.rows(),
-        lanes,
-        live,
-        meet,
-        patience,
-        together,
-        params,
-        steps,
-        end,
-        shared: own.bytes,
-        shared_bytes: own.size.into(),
-        progress: 0,
-        sites,
-        perform: perform::<O>,
-        back: (&raw mut back).cast(),
-    };
-    // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
-    // promises what the code does.
-    let next = unsafe { (stretches.run)(&mut state, pc - stretches.start) };
-    back.cx.block.progress += state.progress;
-    match back.raised {
-        Some(raised) => Err(raised),
-        None => {
-            back.warp.steps = state.steps;
-            back.warp.took_backward(patience - state.patience);
-            Ok(next)
+/// The way into a kernel's code for the warps of a block that has its turn: what is the same for all of them is told once.
+pub(super) struct Door<'s> {
+    stretches: &'s Stretches,
+    state: State,
+    /// Whether a row of the block is whole halves of warps.
+    in_halves: bool,
+    /// When the sites were last asked for.
+    frees: u64,
+}
+
+impl<'s> Door<'s> {
+    /// The way into the kernel's code, if there is some and nobody has to see what becomes of each operation.
+    pub fn of<O: BlockObserver>(
+        launch: &LaunchContext<'s>,
+        block: &BlockState,
+        shared: SharedMemory,
+        device: &View,
+    ) -> Option<Self> {
+        let (_, module) = launch.compiled?;
+        if block.changes.is_some() || block.watch.is_some() {
+            return None;
+        }
+        let stretches = module.compiled.of(launch.kernel.function)?;
+        // Before the sites: what is freed meanwhile is noticed.
+        let frees = device.frees();
+        let state = State {
+            rows: std::ptr::null_mut(),
+            lanes: 0,
+            live: 0,
+            meet: 0,
+            patience: 0,
+            together: 0,
+            params: launch.params.as_ptr(),
+            steps: 0,
+            end: 0,
+            shared: shared.bytes,
+            shared_bytes: shared.size.into(),
+            progress: 0,
+            sites: device.sites(stretches.sites),
+            perform: perform::<O>,
+            back: std::ptr::null_mut(),
+        };
+        let in_halves = launch.launch.block[0].is_multiple_of(16);
+        Some(Door { stretches, state, in_halves, frees })
+    }
+
+    /// Operations of the block that may be entered at `pc`; 0 if none may.
+    #[inline]
+    pub fn block(&self, pc: u32) -> u32 {
+        self.stretches.block(pc)
+    }
+
+    /// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it
+    /// gives, and not beyond the place where the group may meet another.
+    #[inline]
+    pub fn enter<O: BlockObserver>(
+        &mut self,
+        warp: &mut Warp,
+        cx: &mut Cx<'_, O>,
+        regs: Regs,
+        At { pc, lanes, .. }: At,
+        meet: u32,
+        end: u64,
+    ) -> Result<u32, Raised> {
+        let frees = cx.device.frees();
+        if frees != self.frees {
+            self.frees = frees;
+            self.state.sites = cx.device.sites(self.stretches.sites);
+        }
+        let (steps, patience, live) = (warp.steps, warp.patience(), warp.live);
+        let together = warp.together && lanes == u32::MAX && self.in_halves;
+        let mut back = Back { warp, cx, regs, raised: None };
+        let state = &mut self.state;
+        state.rows = regs.rows();
+        (state.lanes, state.live) = (lanes, live);
+        (state.meet, state.patience) = (meet, patience);
+        state.together = together.into();
+        (state.steps, state.end) = (steps, end);
+        state.progress = 0;
+        state.back = (&raw mut back).cast();
+        // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
+        // promises what the code does.
+        let next = unsafe { (self.stretches.run)(state, pc - self.stretches.start) };
+        back.cx.block.progress += state.progress;
+        match back.raised {
+            Some(raised) => Err(raised),
+            None => {
+                back.warp.steps = state.steps;
+                back.warp.took_backward(patience - state.patience);
+                Ok(next)
+            }
         }
     }
 }
@@ -76,12 +122,12 @@ pub(super) fn enter<O: BlockObserver>(
 /// [`State::perform`].
 ///
 /// # Safety
-/// `state` is the one that `enter` made, and the code that was given it calls this.
+/// `state` is that of a [`Door`], and the code that was given it calls this.
 unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes: u32, site: u32) -> u32 {
     if lanes == 0 {
         return 0;
     }
-    // SAFETY: `enter` made both, keeps them alive, and touches neither while the code runs.
+    // SAFETY: [`Door::enter`] made both, keeps them alive, and touches neither while the code runs.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
     let Back { warp, cx, regs, raised } = back;
     let launch = cx.launch;
@@ -95,7 +141,7 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
         && let Some(address) = address
     {
         let address = load_store::first_address(*regs, address, lanes);
-        // SAFETY: the compiler numbered so many sites as `enter` asked for.
+        // SAFETY: the compiler numbered so many sites as the door asked for.
         unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
     }
     let done = match &launch.code.ops[pc as usize].kind {

@@ -3,6 +3,7 @@
 use super::block_state::BlockState;
 use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
+use super::frame::Renewed;
 use super::warp::Warp;
 use crate::evaluate::Evaluations;
 use crate::fault::{Fault, FaultKind};
@@ -12,7 +13,7 @@ use crate::launch::Launch;
 use crate::memory::View;
 use crate::module::ModuleData;
 use crate::observer::BlockObserver;
-use crate::stretch::{Compiler, Stretches};
+use crate::stretch::Compiler;
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -38,9 +39,9 @@ pub(crate) struct LaunchContext<'a> {
     pub epoch: u64,
     pub quota: &'a Quota,
     pub stack_limit: u32,
-    /// Whether a warp may begin with what the registers of the warp of its number hold at the end of another block: no lane reads
-    /// one that it has not written.
-    pub rows_stay: bool,
+    /// What of a warp's registers is set anew for each block, if the rest may stay as the warp of its number in another block
+    /// left it.
+    pub renewed: Option<Renewed>,
     /// Most rows that the registers of a warp's nested calls may take on this machine.
     pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
@@ -116,16 +117,7 @@ impl LaunchContext<'_> {
 }
 
 impl<'a, O: BlockObserver> Cx<'a, O> {
-    /// The kernel's machine code, if it is there and nobody has to see what becomes of each operation.
-    pub fn stretches(&self) -> Option<&'a Stretches> {
-        let (_, module) = self.launch.compiled?;
-        if self.block.changes.is_some() || self.block.watch.is_some() {
-            return None;
-        }
-        module.compiled.of(self.launch.kernel.function)
-    }
-
-    /// The same without the observer's type, for operations that are not generic over it.
+    /// This without the observer's type, for operations that are not generic over it.
     pub fn machine<'m>(&'m mut self, warp: &'m mut Warp, regs: Regs, frame: u32) -> Machine<'m> {
         let local_base = warp.frames[frame as usize].local_base;
         Machine {

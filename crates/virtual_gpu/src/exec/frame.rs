@@ -3,17 +3,66 @@
 use super::block_state::BlockState;
 use super::context::LaunchContext;
 use super::warp::Warp;
-use crate::form::program::{AddressForm, Init, LaneMask, SharedSize};
+use crate::form::op::{CollectiveKind, OpKind};
+use crate::form::program::{AddressForm, Code, Init, LaneMask, SharedSize};
+use crate::form::registers::{Row, Slot};
 use crate::memory::window;
 
-/// Sets them. Of a frame that is `prepared` only those that blocks are told apart by.
-pub(super) fn initialise(
-    warp: &mut Warp,
-    launch: &LaunchContext<'_>,
-    block: &BlockState,
-    frame: u32,
-    prepared: bool,
-) {
+/// What of the registers of a kernel's frame must be set anew for each block. All others may stay as the warp of the same
+/// number in another block left them: no lane reads one that it has not written.
+#[derive(Debug)]
+pub(crate) struct Renewed {
+    /// Rows that one lane may read in place of another that has not written them.
+    shuffled: Box<[Slot]>,
+    /// Registers that blocks are told apart by.
+    of_block: Box<[(Slot, Init)]>,
+}
+
+impl Renewed {
+    /// `None` if all must be set anew.
+    pub fn of(code: &Code, function: u32) -> Option<Self> {
+        let function = &code.functions[function as usize];
+        if !function.unset.is_empty() {
+            return None;
+        }
+        let mut shuffled = Vec::new();
+        for op in &code.ops[function.start as usize..function.end as usize] {
+            match &op.kind {
+                OpKind::Collective(op) if matches!(op.kind, CollectiveKind::Shuffle(_)) => {
+                    shuffled.push(op.a)
+                }
+                // Matrices lie in the registers of all lanes.
+                OpKind::Extension(_) => return None,
+                _ => {}
+            }
+        }
+        shuffled.sort_unstable();
+        shuffled.dedup();
+        // What is set when a frame is made nobody writes.
+        shuffled.retain(|slot| function.inits.iter().all(|init| init.0 != *slot));
+        let differs = |init: &&(Slot, Init)| {
+            use Init::*;
+            matches!(init.1, Ctaid(_) | SmId | ClusterId(_) | ClusterCtaid(_) | ClusterCtaRank)
+        };
+        let of_block = function.inits.iter().filter(differs).copied().collect();
+        Some(Renewed { shuffled: shuffled.into(), of_block })
+    }
+
+    /// Makes of the first frames of a block's warps, used by another block before, those of warps that begin.
+    pub fn renew(&self, warps: &mut [Warp], launch: &LaunchContext<'_>, block: &BlockState) {
+        let mut set = |slot: Slot, row: Row| warps.iter_mut().for_each(|warp| warp.rows[slot as usize] = row);
+        let function = &launch.code.functions[launch.kernel.function as usize];
+        self.shuffled.iter().for_each(|&slot| set(slot, function.image[slot as usize]));
+        for &(slot, init) in &self.of_block {
+            if let Some(value) = of_block(init, launch, block) {
+                set(slot, Row([value; 32]));
+            }
+        }
+    }
+}
+
+/// Sets them.
+pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &BlockState, frame: u32) {
     let function = &launch.code.functions[warp.frames[frame as usize].function as usize];
     let local_base = i64::from(warp.frames[frame as usize].local_base);
     let first_thread = warp.index * 32;
@@ -23,9 +72,6 @@ pub(super) fn initialise(
     let grid = launch.launch.grid;
     let threads = launch.launch.threads() as u32;
     for &(slot, init) in &function.inits {
-        if prepared && !is_of_block(init) {
-            continue;
-        }
         let all = |value: u32| [value; 32];
         let narrow = match init {
             Init::Shared { variable, offset, form } => {
@@ -54,12 +100,15 @@ pub(super) fn initialise(
                 }
             }),
             Init::Ntid(d) => all(launch.launch.block[d as usize]),
-            Init::Ctaid(d) => all(block.index[d as usize]),
+            Init::Ctaid(_)
+            | Init::SmId
+            | Init::ClusterId(_)
+            | Init::ClusterCtaid(_)
+            | Init::ClusterCtaRank => all(of_block(init, launch, block).unwrap_or_default()),
             Init::Nctaid(d) => all(grid[d as usize]),
             Init::LaneId => std::array::from_fn(|i| i as u32),
             Init::WarpId => all(warp.index),
             Init::NWarpId => all(threads.div_ceil(32)),
-            Init::SmId => all((block.linear % u64::from(launch.gpu.chip().sms)) as u32),
             Init::NSmId => all(launch.gpu.chip().sms),
             Init::LaneMask(which) => std::array::from_fn(|i| {
                 let own = 1u32 << i;
@@ -73,11 +122,8 @@ pub(super) fn initialise(
             }),
             Init::DynamicSharedSize => all(launch.launch.dynamic_shared),
             Init::SharedSize(which) => all(shared_size(launch, which)),
-            Init::ClusterId(d) => all(block.index[d as usize] / cluster[d as usize]),
             Init::NClusterId(d) => all(grid[d as usize] / cluster[d as usize]),
-            Init::ClusterCtaid(d) => all(block.index[d as usize] % cluster[d as usize]),
             Init::ClusterNctaid(d) => all(cluster[d as usize]),
-            Init::ClusterCtaRank => all(block.cluster_rank),
             Init::ClusterNctaRank => all(cluster.iter().product()),
             Init::Workspace { high } => {
                 all((if high { launch.workspace >> 32 } else { launch.workspace }) as u32)
@@ -94,12 +140,17 @@ pub(super) fn initialise(
     }
 }
 
-/// Whether a register may differ between warps of one number.
-fn is_of_block(init: Init) -> bool {
-    matches!(
-        init,
-        Init::Ctaid(_) | Init::SmId | Init::ClusterId(_) | Init::ClusterCtaid(_) | Init::ClusterCtaRank
-    )
+/// The value of a register that blocks are told apart by; `None` of any other.
+fn of_block(init: Init, launch: &LaunchContext<'_>, block: &BlockState) -> Option<u32> {
+    let cluster = launch.launch.cluster;
+    Some(match init {
+        Init::Ctaid(d) => block.index[d as usize],
+        Init::SmId => (block.linear % u64::from(launch.gpu.chip().sms)) as u32,
+        Init::ClusterId(d) => block.index[d as usize] / cluster[d as usize],
+        Init::ClusterCtaid(d) => block.index[d as usize] % cluster[d as usize],
+        Init::ClusterCtaRank => block.cluster_rank,
+        _ => return None,
+    })
 }
 
 fn shared_size(launch: &LaunchContext<'_>, which: SharedSize) -> u32 {

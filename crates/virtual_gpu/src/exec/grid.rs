@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Write};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -10,11 +11,11 @@ use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
 use super::compiled;
 use super::context::{LaunchContext, SharedMemory};
+use super::frame::Renewed;
 use super::limits::{check, cluster_blocks, with_clusters};
 use super::schedule::Schedule;
 use crate::fault::{Fault, FaultKind};
-use crate::form::op::{CollectiveKind, Op, OpKind};
-use crate::form::program::{Code, SharedVariable};
+use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
 use crate::job::Job;
 use crate::launch::Launch;
@@ -33,6 +34,8 @@ const SHORT_QUANTUM: u64 = 1 << 12;
 const MAX_RESIDENT: usize = 256;
 /// Turns that blocks before a faulted one may take to end, or to fault themselves.
 const GRACE: u32 = 256;
+/// Blocks that a thread takes at a time: what it writes for others then costs them little.
+const MOST_TAKEN: u64 = 16;
 /// When a launch that runs on is mentioned.
 const NOTICE_AFTER: Duration = Duration::from_secs(10);
 
@@ -112,8 +115,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         epoch: 1 << 20,
         quota,
         stack_limit: gpu.options().stack_limit,
-        rows_stay: !<O::Block as BlockObserver>::REGISTERS
-            && reads_only_its_own(kernel.module().code(), code.function),
+        renewed: Renewed::of(kernel.module().code(), code.function)
+            .filter(|_| !<O::Block as BlockObserver>::REGISTERS),
         most_rows: most_rows(launch, pool.threads),
         workspace: workspace.as_ref().map_or(0, |w| w.address),
     };
@@ -136,6 +139,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
     let grid = Grid {
         context: &context,
         schedule: Schedule::of(gpu.options().seed),
+        threads: threads as u64,
+        keeps_tallies: keeps_tallies(gpu, launch),
         observer: RwLock::new(observer),
         next: AtomicU64::new(0),
         clusters,
@@ -157,19 +162,6 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         Some(fault) => Err(Error::Fault(fault)),
         None => Ok(()),
     }
-}
-
-/// Whether each lane reads no registers but those that it has written, whatever way it goes.
-fn reads_only_its_own(code: &Code, function: u32) -> bool {
-    let function = &code.functions[function as usize];
-    let of_others = |op: &Op| match &op.kind {
-        OpKind::Collective(op) => matches!(op.kind, CollectiveKind::Shuffle(_)),
-        // Matrices lie in the registers of all lanes.
-        OpKind::Extension(_) => true,
-        _ => false,
-    };
-    function.unset.is_empty()
-        && !code.ops[function.start as usize..function.end as usize].iter().any(of_others)
 }
 
 /// Rows that a warp's registers may take, so that those of all warps that run at a time take half of the machine's memory.
@@ -247,6 +239,9 @@ impl AlignedParams {
 struct Grid<'a, O: LaunchObserver> {
     context: &'a LaunchContext<'a>,
     schedule: Schedule,
+    threads: u64,
+    /// Whether threads may count for themselves for a while: no limit is looked at after each block.
+    keeps_tallies: bool,
     /// Read to make a block's observer, written to take it back.
     observer: RwLock<&'a mut O>,
     /// The place of the next cluster to start, in the order of the schedule.
@@ -274,6 +269,7 @@ struct Merge<B> {
     next: u64,
     /// How many have ended, in any order.
     ended: u64,
+    /// Runs of them, by their first places.
     waiting: BTreeMap<u64, Ended<B>>,
     /// Bytes of output among them.
     output: usize,
@@ -281,10 +277,49 @@ struct Merge<B> {
     skipped: Option<Box<Fault>>,
 }
 
+/// Clusters in a row that have ended.
 struct Ended<B> {
+    places: Range<u64>,
     observers: Vec<B>,
     output: Vec<u8>,
     skipped: Option<Box<Fault>>,
+}
+
+/// What a thread keeps for itself until it has enough for a look at what all threads share. What waits for nobody is short:
+/// starting it costs no more than a few words that others write as well.
+struct Tally<B> {
+    /// The places of clusters that it has taken, and not begun.
+    taken: Range<u64>,
+    /// Operations of clusters that ended in their first turn.
+    instructions: u64,
+    /// These clusters, as far as they follow each other.
+    ended: Ended<B>,
+}
+
+impl<B> Tally<B> {
+    fn new() -> Self {
+        Tally { taken: 0..0, instructions: 0, ended: Ended::none() }
+    }
+}
+
+impl<B> Ended<B> {
+    fn none() -> Self {
+        Ended { places: 0..0, observers: Vec::new(), output: Vec::new(), skipped: None }
+    }
+}
+
+/// Whether a thread may take several blocks and count for them together. Not if limits are looked at after each block, or blocks
+/// wait for each other by design.
+fn keeps_tallies(gpu: &Gpu, launch: &Launch) -> bool {
+    let options = gpu.options();
+    let limited = options.watchdog.is_some() || options.spin_limit.is_some();
+    let alone = !launch.cooperative && cluster_blocks(launch) == 1;
+    alone && !limited && Schedule::of(options.seed).is_calm()
+}
+
+/// Whether another team may be kept going beside those that a thread has.
+fn has_room<B: BlockObserver>(resident: &VecDeque<Box<Team<B>>>) -> bool {
+    resident.len() < MAX_RESIDENT && resident.iter().map(|team| team.bytes()).sum::<u64>() < 1 << 30
 }
 
 /// Blocks that run together on one thread: a cluster.
@@ -292,6 +327,8 @@ struct Team<B> {
     /// Its place in the order of the schedule.
     place: u64,
     blocks: Vec<Block<B>>,
+    /// Their shared memory.
+    shared: Vec<SharedMemory>,
     done: Vec<bool>,
     /// Whether the schedule put it behind all others, those that have not started among them.
     behind: bool,
@@ -304,53 +341,56 @@ impl<O: LaunchObserver> Grid<'_, O> {
     /// What each thread does until no block is left.
     fn work(&self) {
         let mut device = View::new(self.context.quota.memory().clone());
-        let mut resident: VecDeque<Team<O::Block>> = VecDeque::new();
-        let mut spare: Vec<Team<O::Block>> = Vec::new();
+        // Boxed: they go from one list to the other.
+        let mut resident: VecDeque<Box<Team<O::Block>>> = VecDeque::new();
+        let mut spare: Vec<Box<Team<O::Block>>> = Vec::new();
         let cooperative = self.context.launch.cooperative;
-        let mut memory = 0u64;
         let mut unfinished = false;
+        let mut tally = Tally::new();
         // How many of the resident ones are behind all others.
         let mut behind = 0;
         loop {
             // Another block is taken on when none is here, or when the last turn did not end its block: it may wait
             // for one that has not started, or have been interrupted to come behind it.
-            let room =
-                resident.is_empty() || cooperative || (resident.len() < MAX_RESIDENT && memory < 1 << 30);
-            if room && (resident.is_empty() || cooperative || unfinished || behind > 0) {
+            let wanted = resident.is_empty() || cooperative || unfinished || behind > 0;
+            if wanted && (resident.is_empty() || cooperative || has_room(&resident)) {
                 unfinished = false;
-                let place = self.next.fetch_add(1, Ordering::Relaxed);
-                if place < self.clusters && !self.cut_short(place) {
-                    let mut team = spare.pop().unwrap_or_else(|| Team::new(self.context));
-                    self.last_progress.store(self.instructions.load(Ordering::Relaxed), Ordering::Relaxed);
-                    self.start(&mut team, place);
-                    memory += team.bytes();
-                    resident.push_front(team);
-                } else if place < self.clusters {
-                    // No later one will run either, and a grid may have 2^63 of them.
-                    self.next.store(self.clusters, Ordering::Relaxed);
-                    continue;
-                } else {
-                    self.next.fetch_sub(1, Ordering::Relaxed);
-                    if resident.is_empty() {
-                        return;
+                match self.take(&mut tally) {
+                    Some(place) if self.cut_short(place) => {
+                        // No later one will run either, and a grid may have 2^63 of them.
+                        self.next.store(self.clusters, Ordering::Relaxed);
+                        tally.taken = 0..0;
+                        continue;
                     }
+                    Some(place) => {
+                        let mut team = spare.pop().unwrap_or_else(|| Box::new(Team::new(self.context)));
+                        if !resident.is_empty() {
+                            let now = self.instructions.load(Ordering::Relaxed);
+                            self.last_progress.store(now, Ordering::Relaxed);
+                        }
+                        self.start(&mut team, place);
+                        resident.push_front(team);
+                    }
+                    None if resident.is_empty() => return self.give_out(&mut tally),
+                    None => {}
                 }
             }
             let Some(mut team) = resident.pop_front() else { continue };
             behind -= usize::from(std::mem::take(&mut team.behind));
             if self.cut_short(team.place) {
-                self.end(&mut team);
-                memory = memory.saturating_sub(team.bytes());
+                self.end(&mut team, &mut tally);
                 continue;
             }
             device.release();
-            match self.turn(&mut team, &device) {
+            match self.turn(&mut team, &device, &mut tally) {
                 Ok(false) => {
                     unfinished = true;
+                    // What it waits for may be among what was kept back.
+                    self.give_out(&mut tally);
                     let faulted = self.first_fault.load(Ordering::Relaxed) != u64::MAX;
                     team.grace -= u32::from(faulted);
                     if team.grace == 0 {
-                        self.end(&mut team);
+                        self.end(&mut team, &mut tally);
                         continue;
                     }
                     let interrupted = |block: &mut Block<_>| std::mem::take(&mut block.state.behind);
@@ -359,16 +399,32 @@ impl<O: LaunchObserver> Grid<'_, O> {
                     resident.push_back(team);
                 }
                 Ok(true) => {
-                    self.end(&mut team);
-                    memory = memory.saturating_sub(team.bytes());
+                    self.end(&mut team, &mut tally);
                     spare.push(team);
                 }
                 Err(fault) => {
                     self.report(team.place, fault);
-                    self.end(&mut team);
+                    self.end(&mut team, &mut tally);
                 }
             }
         }
+    }
+
+    /// The place of the next cluster to start: one of some in a row that the thread has taken.
+    fn take(&self, tally: &mut Tally<O::Block>) -> Option<u64> {
+        if tally.taken.is_empty() {
+            let next = self.next.load(Ordering::Relaxed);
+            if next >= self.clusters {
+                return None;
+            }
+            // The last ones are given out one by one, so that all threads end at about the same time.
+            let share = (self.clusters - next) / (4 * self.threads);
+            let many = if self.keeps_tallies { share.clamp(1, MOST_TAKEN) } else { 1 };
+            let first = self.next.fetch_add(many, Ordering::Relaxed);
+            self.last_progress.store(self.instructions.load(Ordering::Relaxed), Ordering::Relaxed);
+            tally.taken = first.min(self.clusters)..(first + many).min(self.clusters);
+        }
+        tally.taken.next()
     }
 
     /// Whether a block before this one has faulted.
@@ -407,23 +463,31 @@ impl<O: LaunchObserver> Grid<'_, O> {
             });
             block.start(self.context, block_index, linear, rank, observer);
         }
-        team.state.restart(team.blocks.iter().map(|b| b.warps.iter().map(|w| w.live).collect()).collect());
+        team.state.restart(team.blocks.iter().map(|b| b.warps.iter().map(|w| w.live)));
     }
 
     /// Runs a cluster's blocks for a while. True if all have ended.
-    fn turn(&self, team: &mut Team<O::Block>, device: &View) -> Result<bool, Box<Fault>> {
+    fn turn(
+        &self,
+        team: &mut Team<O::Block>,
+        device: &View,
+        tally: &mut Tally<O::Block>,
+    ) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
         let quantum = match self.context.launch.cooperative || several {
             true => COOPERATIVE_QUANTUM,
             false if self.schedule.is_calm() => BLOCK_QUANTUM,
             false => SHORT_QUANTUM,
         };
-        let cluster: Vec<SharedMemory> =
-            team.blocks.iter_mut().map(|b| b.shared_memory(self.context)).collect();
+        team.shared.clear();
+        team.shared.extend(team.blocks.iter_mut().map(|b| b.shared_memory(self.context)));
         let mut stuck = 0;
         let running = team.done.iter().filter(|d| !**d).count();
         for place in 0..team.blocks.len() {
-            let i = self.schedule.order(place as u64, team.blocks.len() as u64, team.place) as usize;
+            let i = match several {
+                true => self.schedule.order(place as u64, team.blocks.len() as u64, team.place) as usize,
+                false => 0,
+            };
             if team.done[i] {
                 continue;
             }
@@ -431,16 +495,23 @@ impl<O: LaunchObserver> Grid<'_, O> {
             if self.is_suspicious() {
                 block.state.watch.get_or_insert_default();
             }
-            let (before, progress) = (block.steps(), block.state.progress);
-            let stop = block.run(self.context, &cluster, &mut team.state, device, quantum)?;
-            let total = self.instructions.fetch_add(block.steps() - before, Ordering::Relaxed)
-                + block.steps()
-                - before;
-            self.context.count(block.steps() - before);
+            let (before, progress) = (block.counted, block.state.progress);
+            let stop = block.run(self.context, &team.shared, &mut team.state, device, quantum)?;
+            block.counted = block.steps();
+            let steps = block.counted - before;
+            if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
+                tally.instructions += steps;
+                team.done[i] = true;
+                if tally.instructions >= BLOCK_QUANTUM {
+                    let total = self.count(tally);
+                    self.watch(block, total)?;
+                }
+                continue;
+            }
+            let total = self.instructions.fetch_add(steps, Ordering::Relaxed) + steps;
+            self.context.count(steps);
             if block.state.progress != progress {
-                self.last_progress.store(total, Ordering::Relaxed);
-                let writes = self.context.quota.memory().writes().fetch_add(1, Ordering::Relaxed) + 1;
-                self.seen_writes.store(writes, Ordering::Relaxed);
+                self.progressed(total);
             }
             match stop {
                 BlockStop::Finished => team.done[i] = true,
@@ -456,6 +527,25 @@ impl<O: LaunchObserver> Grid<'_, O> {
             return Err(block.deadlock(self.context));
         }
         Ok(team.done.iter().all(|&d| d))
+    }
+
+    /// Adds a thread's operations to those of all; how many there are then.
+    fn count(&self, tally: &mut Tally<O::Block>) -> u64 {
+        let steps = std::mem::take(&mut tally.instructions);
+        let total = self.instructions.fetch_add(steps, Ordering::Relaxed) + steps;
+        if steps > 0 {
+            self.context.count(steps);
+            // A block has ended.
+            self.progressed(total);
+        }
+        total
+    }
+
+    /// Something was written that others may wait for.
+    fn progressed(&self, total: u64) {
+        self.last_progress.store(total, Ordering::Relaxed);
+        let writes = self.context.quota.memory().writes().fetch_add(1, Ordering::Relaxed) + 1;
+        self.seen_writes.store(writes, Ordering::Relaxed);
     }
 
     /// Operations in which nothing was written.
@@ -523,25 +613,41 @@ impl<O: LaunchObserver> Grid<'_, O> {
         hottest.map_or_else(String::new, |location| format!(", now at {location}"))
     }
 
-    /// Gives out what an ended cluster printed and observed, when all before it have ended.
-    fn end(&self, team: &mut Team<O::Block>) {
-        let mut output = Vec::new();
-        let mut observers = Vec::new();
-        let mut skipped = None;
+    /// Takes note of an ended cluster.
+    fn end(&self, team: &mut Team<O::Block>, tally: &mut Tally<O::Block>) {
+        if tally.ended.places.end != team.place {
+            self.give_out(tally);
+            tally.ended.places = team.place..team.place;
+        }
+        let ended = &mut tally.ended;
+        ended.places.end += 1;
         for block in &mut team.blocks {
-            output.append(&mut block.state.output);
-            observers.extend(block.observer.take());
-            skipped = skipped.or(block.state.skipped.take());
+            ended.output.append(&mut block.state.output);
+            ended.observers.extend(block.observer.take());
+            ended.skipped = ended.skipped.take().or(block.state.skipped.take());
+        }
+        let many = ended.places.end - ended.places.start >= MOST_TAKEN;
+        if many || !self.keeps_tallies || !ended.output.is_empty() || ended.skipped.is_some() {
+            self.give_out(tally);
+        }
+    }
+
+    /// Gives out what ended clusters printed and observed, when all before them have ended, and counts their operations.
+    fn give_out(&self, tally: &mut Tally<O::Block>) {
+        self.count(tally);
+        let ended = std::mem::replace(&mut tally.ended, Ended::none());
+        if ended.places.is_empty() {
+            return;
         }
         let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
-        merge.ended += 1;
-        merge.output += output.len();
-        merge.waiting.insert(team.place, Ended { observers, output, skipped });
+        merge.ended += ended.places.end - ended.places.start;
+        merge.output += ended.output.len();
+        merge.waiting.insert(ended.places.start, ended);
         while let Some(ended) = {
             let next = merge.next;
             merge.waiting.remove(&next)
         } {
-            merge.next += 1;
+            merge.next = ended.places.end;
             merge.output -= ended.output.len();
             merge.skipped = merge.skipped.take().or(ended.skipped);
             self.take_back(ended.observers);
@@ -587,6 +693,7 @@ impl<B: crate::BlockObserver> Team<B> {
         Team {
             place: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
+            shared: Vec::new(),
             done: vec![false; size],
             behind: false,
             state: ClusterState::default(),

@@ -21,9 +21,8 @@ impl Local {
     }
 
     /// Zeroes the stacks for another warp.
-    pub fn restart(&mut self, limit: u32) {
+    pub fn restart(&mut self) {
         self.bytes.fill(Chunk([0; 16]));
-        self.limit = limit;
     }
 
     /// Makes each lane's stack at least `bytes` long. False if that is beyond the limit.

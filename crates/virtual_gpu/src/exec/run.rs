@@ -1,8 +1,9 @@
 //! The interpreter's loop: runs a warp's groups, one operation after the other.
 
+use super::compiled::Door;
 use super::context::{Cx, Raise, Step, raise};
 use super::warp::{Group, Stop, Wait, Warp, split};
-use super::{atomic, call, collective, compiled, extension, load_store, system};
+use super::{atomic, call, collective, extension, load_store, system};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierOp, DynamicSpecial, Guard, Op, OpKind};
 use crate::form::program::Code;
@@ -25,16 +26,50 @@ fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
     mask & (unsafe { regs.predicate(guard.slot) } ^ guard.invert)
 }
 
-/// Runs a warp for at most `quantum` operations.
+/// Runs a warp's code if its lanes are together, up to the barrier or the exit where its turn ends: what [`run`] does, without
+/// what it does for all else. `None`: `run` goes on from there, to the same `end`.
+#[inline]
+pub(crate) fn together<O: BlockObserver>(
+    warp: &mut Warp,
+    cx: &mut Cx<'_, O>,
+    door: &mut Door<'_>,
+    end: u64,
+) -> Result<Option<Stop>, Raised> {
+    let [Group { frame: 0, pc, mask, wait: Wait::Nothing, .. }] = warp.groups[..] else { return Ok(None) };
+    let (before, regs, block) = (warp.steps, warp.regs(0), door.block(pc));
+    if block == 0 || before + u64::from(block) > end {
+        return Ok(None);
+    }
+    let at = At { pc, warp: warp.index, lanes: mask };
+    let pc = door.enter(warp, cx, regs, at, u32::MAX, end)?;
+    warp.groups[0].pc = pc;
+    if warp.steps == before || warp.steps >= end {
+        return Ok(None);
+    }
+    Ok(match ends(&cx.launch.code.ops[pc as usize], regs, mask) {
+        Ends::No => None,
+        Ends::Barrier(id) => {
+            warp.steps += 1;
+            warp.groups[0].wait = Wait::Barrier(id);
+            Some(Stop::Blocked)
+        }
+        Ends::Exit => {
+            warp.steps += 1;
+            warp.finish();
+            Some(Stop::Finished)
+        }
+    })
+}
+
+/// Runs a warp until it has executed `end` operations, or cannot go on.
 pub(crate) fn run<O: BlockObserver>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
-    quantum: u32,
+    door: &mut Option<Door<'_>>,
+    end: u64,
 ) -> Result<Stop, Raised> {
     let code = cx.launch.code;
     let evaluations = &cx.launch.evaluations.0;
-    let end = warp.steps + u64::from(quantum);
-    let stretches = cx.stretches();
     'pick: loop {
         let picked = warp.pick(code);
         for (pc, members, lanes) in warp.met.drain(..) {
@@ -61,18 +96,18 @@ pub(crate) fn run<O: BlockObserver>(
             }
             // Which of several groups has the next turn depends on the operation that a turn ends with.
             let most = if alone { end } else { end - 1 };
-            if let Some(stretches) = stretches
-                && let block @ 1.. = stretches.block(pc)
+            if let Some(door) = door
+                && let block @ 1.. = door.block(pc)
                 && warp.steps + u64::from(block) <= most
                 && block <= meet - pc
             {
                 let before = warp.steps;
                 let at = At { pc, warp: warp.index, lanes: mask };
-                pc = compiled::enter(stretches, warp, cx, regs, at, meet, most)?;
+                pc = door.enter(warp, cx, regs, at, meet, most)?;
                 if warp.steps != before {
                     if alone {
-                        if let Some(id) = plain_barrier(&code.ops[pc as usize], regs, mask)
-                            && warp.steps < end
+                        if warp.steps < end
+                            && let Ends::Barrier(id) = ends(&code.ops[pc as usize], regs, mask)
                         {
                             warp.steps += 1;
                             warp.groups[running].pc = pc;
@@ -324,13 +359,24 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
     Stop::Quantum
 }
 
-/// The barrier at which all lanes of a lone group would wait, if it is as plain as those in loops are: what the loop would
-/// come to in some more turns.
+/// What the turn of a lone group ends with.
+enum Ends {
+    /// All its lanes wait at this barrier.
+    Barrier(u32),
+    /// All its lanes exit, or return.
+    Exit,
+    No,
+}
+
+/// What an operation behind compiled ones ends the turn with, if it is as plain as most: what the interpreter's loop would come
+/// to in some more turns.
 #[inline]
-fn plain_barrier(op: &Op, regs: Regs, mask: u32) -> Option<u32> {
+fn ends(op: &Op, regs: Regs, mask: u32) -> Ends {
     match &op.kind {
-        OpKind::Barrier(barrier) if op.guard.slot == NONE => barrier_id(regs, barrier, mask).ok(),
-        _ => None,
+        _ if op.guard.slot != NONE => Ends::No,
+        OpKind::Return | OpKind::Exit => Ends::Exit,
+        OpKind::Barrier(barrier) => barrier_id(regs, barrier, mask).map_or(Ends::No, Ends::Barrier),
+        _ => Ends::No,
     }
 }
 

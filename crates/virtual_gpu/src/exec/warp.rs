@@ -8,7 +8,7 @@
 
 use super::local::Local;
 use crate::form::op::CollectiveKind;
-use crate::form::program::Code;
+use crate::form::program::{Code, FunctionCode};
 use crate::form::registers::{Regs, Row};
 
 /// An activation of a function, shared by the lanes that called it together.
@@ -80,7 +80,9 @@ pub(crate) struct Warp {
     /// Lanes that have not exited.
     pub live: u32,
     pub rows: Vec<Row>,
-    /// The rows of its first frame are those of the warp of its number in another block, and may stay.
+    /// Its first frame may stay for the warp of its number in another block, but for what [`Renewed`] sets.
+    ///
+    /// [`Renewed`]: super::frame::Renewed
     pub is_prepared: bool,
     pub frames: Vec<Frame>,
     /// Frames that nobody is in, but that lie below one that somebody is in.
@@ -142,18 +144,45 @@ impl Warp {
         }
     }
 
-    /// Makes it the warp of that number in another block of the same launch, keeping its buffers.
-    pub fn restart(&mut self, index: u32, local_limit: u32, most_rows: usize) {
-        let rows = std::mem::take(&mut self.rows);
-        let is_prepared = self.is_prepared;
-        let mut frames = std::mem::take(&mut self.frames);
-        let mut groups = std::mem::take(&mut self.groups);
-        let mut local = std::mem::replace(&mut self.local, Local::new(0));
-        frames.clear();
-        groups.clear();
-        local.restart(local_limit);
-        let new = Warp::new(index, 0, local_limit, most_rows);
-        *self = Warp { rows, is_prepared, frames, groups, local, ..new };
+    /// Makes it a warp that begins, with what it had as the warp of that number in another block of the same launch. Its first
+    /// frame stays if it has one that fits any block.
+    pub fn restart(&mut self) {
+        self.frames.truncate(usize::from(self.is_prepared));
+        self.groups.clear();
+        self.local.restart();
+        self.empty = 0;
+        self.together = true;
+        self.steps = 0;
+        self.vain = 0;
+        self.unobtrusive = 0;
+        self.arrived = None;
+        self.met.clear();
+        self.favoured = None;
+        self.turns = 0;
+        self.backward = 0;
+    }
+
+    /// Puts all lanes at the beginning of a kernel, in its first frame.
+    pub fn begin(&mut self, function: &FunctionCode, lanes: u32) {
+        self.live = lanes;
+        if let Some(frame) = self.frames.first_mut() {
+            frame.live = lanes;
+            frame.local_size = function.local_size;
+            self.rows.truncate(frame.rows as usize);
+        }
+        self.groups.push(Group {
+            frame: 0,
+            pc: function.start,
+            mask: lanes,
+            wait: Wait::Nothing,
+            last_run: 0,
+        });
+    }
+
+    /// All its lanes exit, together and from their first frame.
+    pub fn finish(&mut self) {
+        self.live = 0;
+        self.groups.clear();
     }
 
     /// Lets the operations that said "not yet" be tried again.
@@ -231,12 +260,8 @@ impl Warp {
             self.empty -= 1;
             return Ok(index as u32);
         }
-        if parent.is_none() && self.is_prepared {
-            self.rows.truncate(rows);
-        } else {
-            self.rows.truncate(base as usize);
-            self.rows.extend_from_slice(&f.image);
-        }
+        self.rows.truncate(base as usize);
+        self.rows.extend_from_slice(&f.image);
         self.frames.push(frame);
         Ok(self.frames.len() as u32 - 1)
     }
@@ -454,7 +479,6 @@ pub(super) fn split(warp: &mut Warp, running: usize, active: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::program::FunctionCode;
 
     /// Two lanes of different ways call in turn, each before the other returns, so no frame is ever the last one.
     #[test]

@@ -78,6 +78,12 @@ impl View {
         }
     }
 
+    /// Changes when anything is freed.
+    #[inline]
+    pub fn frees(&self) -> u64 {
+        self.memory.frees()
+    }
+
     /// Where machine code remembers what its accesses found. It forgets everything as soon as anything is freed.
     pub fn sites(&self, count: usize) -> *mut Site {
         let mut sites = self.sites.borrow_mut();
