@@ -1,5 +1,6 @@
 //! How freely floating-point operations may be rounded: the builder's `fma_contraction`, `fast_sqrt`, `fast_div`, `ftz`.
 
+use crate::bitcode::packages::package_of;
 use crate::bitcode::{marks, names};
 use crate::llvm::{At, Module, Opcode, TypeKind, Value};
 
@@ -80,12 +81,7 @@ fn is_from_a_library(instruction: Value) -> bool {
 
 /// `…/cuda_std/src/math/…`, or from the registry `…/libm-0.2.16/src/…`.
 fn is_library(file: &str) -> bool {
-    file.split(['/', '\\']).rev().skip(1).any(|folder| match folder.split_once('-') {
-        Some((name, version)) => {
-            version.starts_with(|c: char| c.is_ascii_digit()) && matches!(name, "cuda_std" | "libm")
-        }
-        None => matches!(folder, "cuda_std" | "libm"),
-    })
+    file.split(['/', '\\']).rev().skip(1).any(|folder| matches!(package_of(folder), "cuda_std" | "libm"))
 }
 
 /// By LLVM's name, or that by which `cuda_std` still knows it.

@@ -22,6 +22,7 @@ pub mod marks;
 pub mod mathematics;
 pub mod memory_ops;
 pub mod names;
+pub mod packages;
 pub mod panic_places;
 pub mod panics;
 pub mod printing;

@@ -1,6 +1,7 @@
 //! What a kernel reaches, and where its author stands on the way there.
 
 use super::uses::{self, Use};
+use crate::bitcode::packages::package_of;
 use crate::bitcode::{entry, marks, names};
 use crate::llvm::{Context, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -24,7 +25,8 @@ impl Frame {
         let is_ours = || {
             let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
             let path = crates.and_then(|crates| Path::new(&self.file).strip_prefix(crates).ok());
-            path.is_some_and(|path| OURS.iter().any(|name| path.starts_with(name)))
+            let folder = path.and_then(|path| path.iter().next()?.to_str());
+            folder.is_some_and(|folder| OURS.contains(&package_of(folder)))
         };
         !self.file.is_empty() && !RUSTS.iter().any(|part| self.file.contains(part)) && !is_ours()
     }
