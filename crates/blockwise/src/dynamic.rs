@@ -138,26 +138,77 @@ impl<T: Element> DynamicTile<T, Empty> {
         block: &Block<W, H, D>,
         element: impl for<'t> Fn(Thread<'t, W, H, D>, (usize, usize)) -> T + Sync,
     ) -> DynamicTile<T, Filled> {
-        let (t, rows, cols) = (block.thread(), self.rows(), self.cols());
-        let fill = |row, col| {
-            let value = element(t, (row, col));
-            // SAFETY: the element is inside the tile, and this thread's alone until the next barrier.
-            unsafe { *self.first.add(row * cols + col) = value };
-        };
-        if cols == W && D == 1 {
-            let mut row = t.y();
-            while row < rows {
-                fill(row, t.x());
-                row += H;
-            }
-        } else {
-            let mut i = t.index();
-            while i < rows * cols {
-                fill(i / cols, i % cols);
-                i += Block::<W, H, D>::THREADS;
+        let t = block.thread();
+        for turn in 0..self.turns::<W, H, D>() {
+            if let Some((i, place)) = self.own(t, turn) {
+                let value = element(t, place);
+                // SAFETY: the element is inside the tile, and this thread's alone until the next barrier.
+                unsafe { *self.first.add(i as usize) = value };
             }
         }
         self.in_phase()
+    }
+
+    /// Fills two tiles, as [`fill`](Self::fill) does each: a thread asks for an element of either before it stores one, so that
+    /// memory is waited for once, not twice.
+    ///
+    /// ```
+    /// # use blockwise::prelude::*;
+    /// # #[kernel]
+    /// # pub fn example(block: Block<256>, #[shared] memory: Dynamic<f32>, a: &[f32], b: &[f32]) {
+    /// let (first, rest) = memory.tile(1, 512);
+    /// let (second, _) = rest.tile(2, 256);
+    /// let filled = first.fill_both(second, &block, |_, (_, i)| a[i], |_, (y, x)| b[256 * y + x]);
+    /// let (first, second) = block.share(filled);
+    /// # }
+    /// ```
+    #[inline(always)]
+    pub fn fill_both<U: Element, const W: usize, const H: usize, const D: usize>(
+        self,
+        other: DynamicTile<U, Empty>,
+        block: &Block<W, H, D>,
+        element: impl for<'t> Fn(Thread<'t, W, H, D>, (usize, usize)) -> T + Sync,
+        other_element: impl for<'t> Fn(Thread<'t, W, H, D>, (usize, usize)) -> U + Sync,
+    ) -> (DynamicTile<T, Filled>, DynamicTile<U, Filled>) {
+        let t = block.thread();
+        for turn in 0..self.turns::<W, H, D>().max(other.turns::<W, H, D>()) {
+            let one = self.own(t, turn).map(|(i, place)| (i, element(t, place)));
+            let another = other.own(t, turn).map(|(i, place)| (i, other_element(t, place)));
+            if let Some((i, value)) = one {
+                // SAFETY: as in `fill`.
+                unsafe { *self.first.add(i as usize) = value };
+            }
+            if let Some((i, value)) = another {
+                // SAFETY: as in `fill`.
+                unsafe { *other.first.add(i as usize) = value };
+            }
+        }
+        (self.in_phase(), other.in_phase())
+    }
+
+    /// How many elements the first thread owns, which has most.
+    #[inline(always)]
+    fn turns<const W: usize, const H: usize, const D: usize>(&self) -> u32 {
+        (self.rows * self.cols).div_ceil(Block::<W, H, D>::THREADS as u32)
+    }
+
+    /// The element that is this thread's own at a turn: its number, and its row and column. Element i is thread
+    /// (i mod the number of threads)'s.
+    #[inline(always)]
+    fn own<const W: usize, const H: usize, const D: usize>(
+        &self,
+        t: Thread<'_, W, H, D>,
+        turn: u32,
+    ) -> Option<(u32, (usize, usize))> {
+        let i = t.index() as u32 + turn * Block::<W, H, D>::THREADS as u32;
+        // Where the block is as wide as the tile there is no need to divide. A tile without columns has no elements either.
+        let place = if self.cols == W as u32 && D == 1 {
+            (t.y() + turn as usize * H, t.x())
+        } else {
+            let cols = self.cols.max(1);
+            ((i / cols) as usize, (i % cols) as usize)
+        };
+        (i < self.rows * self.cols).then_some((i, place))
     }
 }
 

@@ -85,9 +85,11 @@ pub fn safe_matmul_dynamic(
     let mut sum = block.each(|_| 0.0);
     let mut first = 0;
     while first < a.cols() {
-        let filled = (
-            tile_a.fill(&block, |_, (y, x)| a.get_or(row + y, first + x, 0.0)),
-            tile_b.fill(&block, |_, (y, x)| b.get_or(first + y, col + x, 0.0)),
+        let filled = tile_a.fill_both(
+            tile_b,
+            &block,
+            |_, (y, x)| a.get_or(row + y, first + x, 0.0),
+            |_, (y, x)| b.get_or(first + y, col + x, 0.0),
         );
         let shared = block.share(filled);
         let (from_a, from_b) = &shared;

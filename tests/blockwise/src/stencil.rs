@@ -26,3 +26,20 @@ pub fn safe_stencil(
             / 5.0
     });
 }
+
+/// Sums over windows whose length the launch chooses, as long as the part of a block and the window after it.
+#[kernel]
+#[requires(x.len() == sums.len())]
+pub fn safe_windows(
+    block: Block<256>,
+    #[shared] memory: Dynamic<f32>,
+    window: u32,
+    x: &[f32],
+    mut sums: SliceMut<f32>,
+) {
+    let (first, window) = (block.x() * 256, window as usize);
+    let (tile, _) = memory.tile(1, 256 + window);
+    let filled = tile.fill(&block, |_, (_, i)| x.get(first + i).copied().unwrap_or(0.0));
+    let tile = block.share(filled);
+    sums.write(&block, |t, _| tile.along(0).skip(t.x()).take(window).sum());
+}

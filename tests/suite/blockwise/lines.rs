@@ -6,6 +6,7 @@ use blockwise_kernels::records::{safe_arrays_to_points, safe_points_to_arrays};
 use blockwise_kernels::reduction::safe_sums;
 use blockwise_kernels::scan::{safe_add_before, safe_scan_parts};
 use blockwise_kernels::sort::{safe_radix_pass, safe_sort_parts};
+use blockwise_kernels::stencil::safe_windows;
 use blockwise_kernels::vecadd::safe_vecadd;
 use warpsmith_launch::cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_launch::{Choice, Device};
@@ -28,6 +29,24 @@ pub fn vectors_are_added(device: &Device) {
         device.scope(|scope| scope.launch(&kernel, (&from[0], &from[1], &mut sum))).unwrap().unwrap();
         let expected: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
         assert_eq!(sum.as_host_vec().unwrap(), expected, "{len}");
+    }
+}
+
+pub fn windows_are_as_long_as_the_launch_says(device: &Device) {
+    let kernel = device.kernel::<safe_windows>(levels()).unwrap();
+    for len in LENGTHS {
+        let x = numbers(len, 4);
+        for window in [0, 1, 100, 256, 300] {
+            let (from, mut sums) = (on_device(&x), on_device(&vec![f32::NAN; len]));
+            let choice = Choice { shared: 4 * (256 + window), ..Choice::default() };
+            device
+                .scope(|scope| scope.launch_with(&kernel, choice, (window, &from, &mut sums)))
+                .unwrap()
+                .unwrap();
+            let sum = |i: usize| x[i..len.min(i + window as usize)].iter().sum();
+            let expected: Vec<f32> = (0..len).map(sum).collect();
+            assert_eq!(sums.as_host_vec().unwrap(), expected, "{len}, windows of {window}");
+        }
     }
 }
 

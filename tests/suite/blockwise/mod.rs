@@ -61,6 +61,7 @@ pub fn cases() -> Vec<Case> {
             conflicts_are_known_before_a_kernel_runs;
         lines:
             vectors_are_added
+            windows_are_as_long_as_the_launch_says
             blocks_add_up_what_strides_of_the_grid_find
             scans_are_right_at_any_length
             histograms_count_every_byte
