@@ -1,6 +1,8 @@
 //! Matrices that are read.
 
-use ::tile::Four;
+use core::mem::transmute_copy;
+
+use ::tile::Vector;
 
 /// A row-major matrix in global memory that nobody writes while the kernel runs. On the host it is a `&DeviceMatrix<T>`.
 ///
@@ -69,15 +71,21 @@ impl<T: Copy> Matrix<T> {
     /// where the rows are whole fours.
     #[inline(always)]
     pub fn four_or(&self, row: usize, four: usize, outside: T) -> [T; 4] {
-        if !self.has_fours() {
-            return [0, 1, 2, 3].map(|i| self.get_or(row, four.saturating_mul(4).saturating_add(i), outside));
+        let (row, four) = (short(row), short(four));
+        if !((row < self.rows) & (four < self.cols.div_ceil(4))) {
+            return [outside; 4];
         }
-        if (row < self.rows()) & (four < self.cols() / 4) {
-            // SAFETY: all four are inside, and the first one's place is a multiple of four elements, 16 bytes.
-            unsafe { (*self.elements.as_ptr().add(row * self.cols() + 4 * four).cast::<Four<T>>()).0 }
-        } else {
-            [outside; 4]
+        // SAFETY: the first of the four is inside.
+        let first = unsafe { self.inside(row as usize, 4 * four as usize) };
+        if self.has_fours() {
+            // SAFETY: then all four are, at a multiple of 16 bytes.
+            let words = unsafe { Vector::load(first) }.words();
+            // SAFETY: elements of 4 bytes, as they lie in memory. Not all at once: the compiler would load them apart.
+            return words.map(|word| unsafe { transmute_copy(&word) });
         }
+        let left = self.cols - 4 * four;
+        // SAFETY: so many neighbours the row has left.
+        [0, 1, 2, 3].map(|i| if i < left { unsafe { *first.add(i as usize) } } else { outside })
     }
 
     /// Where an element that is inside lies. By the bytes of a row, which a loop over rows computes once: of elements it would
@@ -101,7 +109,7 @@ impl<T: Copy> Matrix<T> {
     #[inline(always)]
     pub(crate) fn place(&self, row: usize, col: usize) -> (*const T, bool) {
         let place = self.elements.as_ptr().wrapping_add(row.wrapping_mul(self.cols()).wrapping_add(col));
-        (place, (row < self.rows()) & (col < self.cols()))
+        (place, (short(row) < self.rows) & (short(col) < self.cols))
     }
 
     /// The element at a row and a column. Outside of the matrix it panics.
@@ -112,4 +120,11 @@ impl<T: Copy> Matrix<T> {
         // SAFETY: as above.
         unsafe { *self.inside(row, col) }
     }
+}
+
+/// A row or a column in 32 bits, as extents are, or one that no matrix has. In 64 bits a comparison keeps two registers more through
+/// the loop around it: 124 of a product in registers, now 120.
+#[inline(always)]
+fn short(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }

@@ -26,9 +26,14 @@ pub fn safe_matmul_registers(
     let mut sums = block.each(|_| [[0.0; 8]; 8]);
     let (mut first, depth) = (0, a.cols());
     while first < depth {
+        // Each thread asks for both of its fours before it stores either: fours are dealt in order.
+        let fours = block.each(|t| {
+            let i = t.index();
+            (a.four_or(row + i / 2, first / 4 + i % 2, 0.0), b.four_or(first + i / 32, col / 4 + i % 32, 0.0))
+        });
         let filled = (
-            tile_a.fill_fours_down(&block, |_, (x, four)| a.four_or(row + x, first / 4 + four, 0.0)),
-            tile_b.fill_fours(&block, |_, (y, four)| b.four_or(first + y, col / 4 + four, 0.0)),
+            tile_a.fill_fours_down(&block, |t, _| fours.of(t).0),
+            tile_b.fill_fours(&block, |t, _| fours.of(t).1),
         );
         let full = block.share(filled);
         multiply(&block, &mut sums, &full);
