@@ -112,6 +112,27 @@ impl<T: Copy> Matrix<T> {
         (place, (short(row) < self.rows) & (short(col) < self.cols))
     }
 
+    /// The elements of a row. Outside of the matrix it panics: at the level of the block once, instead of for each element.
+    ///
+    /// ```
+    /// # use blockwise::prelude::*;
+    /// /// The sum of each row, a block for each.
+    /// #[kernel]
+    /// pub fn sums(block: Block<128>, #[shared] mut scratch: Scratch<f32>, x: Matrix<f32>, mut sums: SliceMut<f32, Part<1>>) {
+    ///     let row = x.row(block.x());
+    ///     let own = block.each(|t| row.iter().skip(t.x()).step_by(128).sum());
+    ///     let sum = block.reduce(&mut scratch, &own, |a, b| a + b);
+    ///     sums.write(&block, |_, _| sum);
+    /// }
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &'static [T] {
+        assert!(row < self.rows(), "there is no such row in the matrix");
+        // SAFETY: the row is inside.
+        unsafe { core::slice::from_raw_parts(self.elements.as_ptr().add(row * self.cols()), self.cols()) }
+    }
+
     /// The element at a row and a column. Outside of the matrix it panics.
     #[inline(always)]
     #[track_caller]
