@@ -219,8 +219,9 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
             }
             // SAFETY: both are inside, and this thread's alone until the next barrier.
             unsafe {
-                let (a, b) = pair(t, low, (*first.add(low), *first.add(high)));
-                (*first.add(low), *first.add(high)) = (a, b);
+                let first = first.byte_add(low * size_of::<T>());
+                let second = first.add(distance);
+                (*first, *second) = pair(t, low, (*first, *second));
             }
             i += W * H * D;
         }
