@@ -3,11 +3,54 @@
 use crate::{Element, marks};
 
 /// A value of 4 bytes, which shuffles move.
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// /// The column of each row's greatest element, or the first of them: the greatest of all, then the least column that has it.
+/// #[kernel]
+/// pub fn greatest(
+///     block: Block<128>,
+///     #[shared] mut of_values: Scratch<f32>,
+///     #[shared] mut of_cols: Scratch<u32>,
+///     x: Matrix<f32>,
+///     mut cols: SliceMut<u32, Part<1>>,
+/// ) {
+///     let row = x.row(block.x());
+///     let own = block.each(|t| row.iter().skip(t.x()).step_by(128).fold(f32::NEG_INFINITY, |a, b| a.max(*b)));
+///     let most = block.reduce(&mut of_values, &own, f32::max);
+///     let has = block.each(|t| (t.x()..row.len()).step_by(128).find(|i| row[*i] == most).map_or(u32::MAX, |i| i as u32));
+///     let col = block.reduce(&mut of_cols, &has, u32::min);
+///     cols.write(&block, |_, _| col);
+/// }
+/// ```
+/// A struct of both is no such value:
+///
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// #[derive(Clone, Copy)]
+/// struct Best(f32, u32);
+///
+/// # #[kernel]
+/// # pub fn wrong(block: Block<128>, #[shared] mut scratch: Scratch<Best>) {
+/// let own = block.each(|t| Best(0.0, t.x() as u32));
+/// let best = block.reduce(&mut scratch, &own, |a, b| if b.0 > a.0 { b } else { a });
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "lanes exchange values of 4 bytes, `u32`, `i32` or `f32`, not `{Self}`",
+    label = "no value that lanes exchange",
+    note = "the fields of a struct are exchanged one after the other; other values go through a tile"
+)]
 pub trait Lane: Element + sealed::Bits {}
 impl<T: Element + sealed::Bits> Lane for T {}
 
 mod sealed {
     /// Values that are 32 bits.
+    #[diagnostic::on_unimplemented(
+        message = "lanes exchange values of 4 bytes, `u32`, `i32` or `f32`, not `{Self}`",
+        label = "no value that lanes exchange",
+        note = "the fields of a struct are exchanged one after the other; other values go through a tile"
+    )]
     pub trait Bits: Copy {
         fn bits(self) -> u32;
         fn of_bits(bits: u32) -> Self;

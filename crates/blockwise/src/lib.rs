@@ -86,6 +86,7 @@
 //! | [`Counters`], [`Counting`] | places that many threads add to |
 //! | [`Scan`] | what a block makes of its threads' values |
 //! | [`Warp`] | 32 threads that exchange values without memory |
+//! | [`Lane`] | the values that warps exchange and blocks combine |
 //!
 //! # Outputs
 //! [`SliceMut`] and [`MatrixMut`] have a map in their type that gives each element one owner. The host computes the grid from it.

@@ -25,6 +25,17 @@ use crate::{Block, Element, Thread};
 /// }
 /// # }
 /// ```
+/// What all threads' values make together is the same for all, and the block may go by it:
+///
+/// ```
+/// # use blockwise::prelude::*;
+/// # #[kernel]
+/// # pub fn example(block: Block<16, 16>, #[shared] mut scratch: Scratch<u32>) {
+/// let left = block.each(|t| u32::from(t.x() < 8));
+/// if block.reduce(&mut scratch, &left, |a, b| a | b) == 1 { // any of them
+/// }
+/// # }
+/// ```
 pub struct PerThread<T> {
     value: T,
 }
