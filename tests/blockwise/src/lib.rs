@@ -1,5 +1,5 @@
 //! Kernels without the word `unsafe`, for the suite to compare with plain loops: one file an idea. Each file forbids the word, but
-//! for `raw`, the twins of those that have none elsewhere.
+//! for `raw` and `raw_registers`, the twins of those that have none elsewhere.
 #![no_std]
 
 pub mod attention;
@@ -12,6 +12,7 @@ pub mod otherwise;
 pub mod product;
 pub mod public;
 pub mod raw;
+pub mod raw_registers;
 pub mod records;
 pub mod reduction;
 pub mod registers;

@@ -13,19 +13,42 @@ use twins::pairs::{PAIRS, Pair};
 
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_90a"];
 
-/// A kernel that takes more, where, and why. A multiprocessor's registers are enough for as many of its blocks as of the twin's.
-const EXCEPTIONS: [(&str, &[&str], &str); 4] = [
-    ("safe_matmul_tiled_16", &["sm_80"], "each matrix has its own extents, the twin has m, n and k"),
-    ("safe_matmul_naive", &["sm_75"], "the loop is unrolled four times, and each matrix has its own extents"),
+/// A kernel that takes more than a twin, where, and why. A multiprocessor's registers are enough for as many of its blocks as of the
+/// twin's.
+const EXCEPTIONS: [(&str, &str, &[&str], &str); 5] = [
+    (
+        "safe_matmul_tiled_16",
+        "matmul_tiled_16",
+        &["sm_80"],
+        "each matrix has its own extents, the twin has m, n and k. Required to be equal, as many, and 44 for 40 on sm_75; comparisons in \
+         32 bits, as many; a thread's only element visited without a loop 30, and branches around the loads, 71 instructions a step for 66",
+    ),
+    (
+        "safe_matmul_naive",
+        "matmul_naive",
+        &["sm_75"],
+        "each matrix has its own extents. With B's place by elements, not bytes, 48, and transposes 5 % more instructions; with A's row as \
+         a slice 24 to 36, and twice the instructions; with C's place after the loop as many",
+    ),
     (
         "safe_transpose_naive",
+        "transpose_naive",
         &["sm_75"],
-        "each matrix has its own extents; and ptxas keeps the four rows' places, the twin steps from one to the next",
+        "each matrix has its own extents; and ptxas keeps the four rows' places, the twin steps from one to the next. As many with \
+         places by elements, with those of the output computed last, with comparisons in 32 bits",
     ),
     (
         "safe_matmul_registers",
+        "matmul_vectors",
         &["sm_75", "sm_80", "sm_90", "sm_90a"],
-        "edges are guarded: the twin takes whole tiles only, and three pointers instead of nine extents",
+        "edges and rows that are no whole fours are guarded: this twin takes whole tiles only, raw_matmul_registers what the kernel does",
+    ),
+    (
+        "safe_matmul_ahead",
+        "raw_matmul_ahead",
+        &["sm_75", "sm_80"],
+        "128 for 125, and no more than 128 on sm_90, where the twin has 140: each matrix has its own extents. Comparisons in 64 bits 129, \
+         and 140 on sm_90; places in 32 bits 136 and 143; places by bytes, and fours told apart first, as many",
     ),
 ];
 
@@ -49,8 +72,9 @@ fn registers_are_the_twins_and_local_memory_is_none() {
         for Pair { safe: safe_name, raw: raw_name, .. } in PAIRS {
             let (own, twin) = (own[safe_name], twins[raw_name]);
             println!("{chip} {safe_name}: {own} registers, {raw_name}: {twin}");
-            let is_excepted =
-                EXCEPTIONS.iter().any(|(name, chips, _)| *name == safe_name && chips.contains(&chip));
+            let is_excepted = EXCEPTIONS
+                .iter()
+                .any(|(safe, raw, chips, _)| (*safe, *raw) == (safe_name, raw_name) && chips.contains(&chip));
             let threads = threads(safe, safe_name);
             let problem = match (own <= twin + 2, is_excepted) {
                 (true, false) => continue,

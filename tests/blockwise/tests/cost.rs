@@ -146,16 +146,24 @@ fn kernels_cost_what_their_twins_cost_at_a_middle_size() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What has not been counted on hardware yet.
+const NOT_MEASURED: [&str; 4] =
+    ["raw_matmul_registers", "safe_matmul_ahead", "raw_matmul_ahead", "safe_copy_4_bytes"];
+
 /// `h100-counters.csv` is what Nsight Compute 2025.3.1 counted on an H100 (driver 580.159.04) for `blockwise --once`: the PTX compiled
 /// without optimisation. Instructions and requests, and their wavefronts (`smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_*`)
 /// and sectors (`l1tex__t_sectors_pipe_lsu_mem_global_op_*`).
 #[test]
 fn counters_are_those_of_hardware() {
     let measured: Vec<&str> = include_str!("h100-counters.csv").lines().skip(1).collect();
-    let all = counted();
-    assert_eq!(measured.len(), all.len());
+    let (all, mut unmeasured) = (counted(), Vec::new());
+    assert_eq!(measured.len() + NOT_MEASURED.len(), all.len());
     let mut wrong = Vec::new();
-    for (line, (kernel, launch)) in measured.into_iter().zip(all) {
+    for (kernel, launch) in all {
+        let Some(line) = measured.iter().find(|line| line.split(',').next() == Some(kernel)) else {
+            unmeasured.push(kernel);
+            continue;
+        };
         let counters = run(&twins::modules()[0], kernel, launch).profile.counters;
         let shared = [counters.shared_load, counters.shared_store, counters.shared_atomic]
             .map(|counters| [counters.instructions, counters.wavefronts]);
@@ -165,12 +173,11 @@ fn counters_are_those_of_hardware() {
         let [from, to, added] = global;
         let own = [load, store, from, to, atomic, added].concat();
         let own: Vec<String> = own.iter().map(u64::to_string).collect();
-        let mut fields = line.split(',');
-        assert_eq!(fields.next(), Some(kernel));
-        let expected: Vec<&str> = fields.collect();
+        let expected: Vec<&str> = line.split(',').skip(1).collect();
         if own != expected {
             wrong.push(format!("{kernel}: {own:?}, Nsight Compute {expected:?}"));
         }
     }
+    assert_eq!(unmeasured, NOT_MEASURED);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
