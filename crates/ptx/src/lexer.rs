@@ -244,7 +244,7 @@ impl<'s> Lexer<'s> {
         let digits = self.at;
         self.words();
         let text = &self.source[digits..self.at];
-        let (text, unsigned) = match text.strip_suffix(['U', 'u']) {
+        let (text, unsigned) = match text.strip_suffix('U') {
             Some(text) => (text, true),
             None => (text, false),
         };

@@ -210,7 +210,7 @@ fn wild_addresses_fault() {
         ("ld.global.u32 %r1, [%rd1+-4];", 700),
         ("ld.global.v2.u64 {%rd2, %rd3}, [%rd1+56];", 716),
         ("ld.global.u32 %r1, [%rd1+2];", 716),
-        ("ld.u32 %r1, [0];", 700),
+        ("mov.u64 %rd2, 0; ld.u32 %r1, [%rd2];", 700),
         ("mov.u64 %rd2, -4; st.u32 [%rd2], 1;", 700),
         ("mov.u64 %rd2, 0x7fffffffffff; st.global.u8 [%rd2], 1;", 700),
         ("ld.shared.u32 %r1, [s+128];", 700),

@@ -77,6 +77,13 @@ fn integer(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         (Some(ProductHalf::Wide), other) => return Err(unsupported_type(other)),
         _ => ty,
     };
+    // ptxas makes a function of them, whose text it writes with the operands as they are.
+    let divides = matches!(f.name, "div" | "rem") && ty.size() == 8;
+    if divides && let Some(sum) = f.operands.iter().find(|operand| matches!(operand, Operand::Symbol(_))) {
+        return Err(Refusal(format!(
+            "`{sum}` is a sum, and ptxas divides only registers and constants of 64 bits"
+        )));
+    }
     let qualifiers = Qualifiers::Integer { ty, half, saturate, relu };
     registers(d, f, qualifiers, result, |at| Wanted::Value(if at == 2 { result } else { ty }))
 }

@@ -1,10 +1,10 @@
 //! `cp.async` and its bulk forms, `mbarrier`, `barrier.cluster`, `st.async`, `red.async`.
 
-use ptx::{Operand, ScalarType};
+use ptx::{Constant, Operand, ScalarType};
 
 use super::Refusal;
 use super::data;
-use super::function::{Decoder, Symbol, rows_of};
+use super::function::Decoder;
 use super::modifiers::{Form, Modifiers};
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::asynchronous::BarrierCluster;
@@ -18,11 +18,14 @@ use crate::form::op::OpKind;
 use crate::form::registers::{NONE, Slot};
 use crate::observer::{MemorySpace, Order};
 
-pub(super) fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
-    match operand {
-        Operand::Address(address) => Ok(d.address(address)?.0),
-        other => Err(Refusal(format!("`{other}` is not an address"))),
-    }
+/// A place in shared memory, by an address of 32 or 64 bits.
+pub(super) fn in_shared(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
+    Ok(data::bracketed(d, operand, SpaceOperand::In(MemorySpace::Shared))?.0)
+}
+
+/// The same in global memory.
+fn in_global(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
+    Ok(data::bracketed(d, operand, SpaceOperand::In(MemorySpace::Global))?.0)
 }
 
 /// The space that an instruction on shared memory names, or none.
@@ -38,6 +41,7 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
     // Order and scope: memory is sequentially consistent here.
     m.order();
     m.scope();
+    let anywhere = m.has(|word| word == "shared::cluster");
     let space = shared_space(m);
     if !m.take("b64") {
         return Err(Refusal::new("its type is `.b64`"));
@@ -59,12 +63,12 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
         Update { address, space, ..none(Action::Invalidate) }
     } else if m.take("pending_count") {
         let [target, state] = form.operands()?;
-        let state = d.number(state, ScalarType::B64)?;
+        let state = d.number(state, ScalarType::U64)?;
         return Ok(OpKind::extension(PendingCount {
             state,
-            target: d.real_target(target, ScalarType::B32)?,
+            target: d.real_target(target, ScalarType::U32)?,
         }));
-    } else if m.take("test_wait") || m.take("try_wait") {
+    } else if m.has(|word| matches!(word, "test_wait" | "try_wait")) {
         return test(d, form, space);
     } else if m.take("complete_tx") {
         bytes(d, form, none(Action::Complete))?
@@ -72,7 +76,13 @@ pub(super) fn mbarrier(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKin
         let drop = m.take("arrive_drop");
         let arrive = m.take("arrive") || drop;
         let expect = m.take("expect_tx");
-        m.take("noComplete");
+        let counted = m.take("noComplete");
+        if counted && form.operands.len() < 3 {
+            return Err(Refusal::new("it takes the number of arrivals"));
+        }
+        if anywhere && arrive && !matches!(form.operands, [Operand::Sink, ..]) {
+            return Err(Refusal::new("a barrier of another block gives no state: `_`"));
+        }
         match (arrive, drop, expect) {
             (false, _, true) => bytes(d, form, none(Action::Expect))?,
             (true, false, false) => arrival(d, form, none(Action::Arrive))?,
@@ -103,12 +113,13 @@ fn bytes(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update,
     Ok(Update { address, space, count: d.number(count, ScalarType::U32)?, ..update })
 }
 
-/// `state, [place]{, count}`, or without a state.
+/// `state, [place]{, count}`
 fn arrival(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Update, Refusal> {
     let (state, rest) = match form.operands {
-        rest @ [Operand::Address(_), ..] => (NONE, rest),
-        [state, rest @ ..] => (d.target(state, ScalarType::B64)?, rest),
-        [] => return Err(Refusal::new("it takes an address")),
+        [Operand::Address(_), ..] | [] => {
+            return Err(Refusal::new("it gives a state, to a register or to `_`, and takes an address"));
+        }
+        [state, rest @ ..] => (d.target(state, ScalarType::U64)?, rest),
     };
     let (place, count) = match rest {
         [place] => (place, NONE),
@@ -126,15 +137,20 @@ fn arrival(d: &mut Decoder<'_>, form: &Form<'_>, update: Update) -> Result<Updat
 /// `complete, [place], state or parity{, time}`
 fn test(d: &mut Decoder<'_>, form: &mut Form<'_>, space: SpaceOperand) -> Result<OpKind, Refusal> {
     let parity = form.modifiers.take("parity");
-    let [target, place, phase, ..] = form.operands else {
+    let timed = form.modifiers.take("try_wait");
+    form.modifiers.take("test_wait");
+    let [target, place, phase, rest @ ..] = form.operands else {
         return Err(Refusal::new("it takes a predicate, an address and a phase"));
     };
+    if rest.len() > usize::from(timed) {
+        return Err(Refusal::new("only `.try_wait` takes a time, as its last operand"));
+    }
     let (address, space) = barrier(d, place, space)?;
     let phase = match parity {
         true => Phase::Parity(d.number(phase, ScalarType::U32)?),
-        false => Phase::State(d.number(phase, ScalarType::B64)?),
+        false => Phase::State(d.number(phase, ScalarType::U64)?),
     };
-    if let Some(time) = form.operands.get(3) {
+    if let Some(time) = rest.first() {
         d.number(time, ScalarType::U32)?;
     }
     let target = d.real_target(target, ScalarType::Pred)?;
@@ -173,10 +189,20 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         let (address, space) = data::bracketed(d, place, space)?;
         return Ok(OpKind::extension(ArriveOn { space, address, one_more }));
     }
-    m.cache_hints();
-    let spaces = (m.take("shared") || m.take("shared::cta")) && m.take("global");
+    let whole_line = m.has(|word| word == "cg");
+    let hinted = m.cache_hints();
+    let space = |word: &str| matches!(word, "shared" | "shared::cta" | "global").then_some(word == "global");
+    let spaces = m.take_map(space) == Some(false) && m.take_map(space) == Some(true);
     let [target, source, size, rest @ ..] = form.operands else {
         return Err(Refusal::new("it takes a target, a source and a size"));
+    };
+    let rest = match (hinted, rest) {
+        (true, [rest @ .., policy]) => {
+            d.number(policy, ScalarType::U64)?;
+            rest
+        }
+        (true, []) => return Err(Refusal::new("`.L2::cache_hint` takes the policy as a last operand")),
+        (false, rest) => rest,
     };
     let bytes = match size {
         Operand::Constant(constant) => constant.integer(),
@@ -185,21 +211,25 @@ pub(super) fn copy(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
     let Some(bytes @ (4 | 8 | 16)) = bytes.filter(|_| spaces) else {
         return Err(Refusal::new("it copies 4, 8 or 16 bytes from global to shared memory"));
     };
-    let read = match rest.first() {
-        None => Source::Whole,
-        Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| ty == ScalarType::Pred) => {
+    if whole_line && bytes != 16 {
+        return Err(Refusal::new("past the first cache it copies 16 bytes"));
+    }
+    let read = match rest {
+        [] => Source::Whole,
+        [Operand::Name(name)] if d.register(name).is_ok_and(|(_, ty)| ty == ScalarType::Pred) => {
             Source::Ignore(d.predicate(name)?, false)
         }
-        Some(negated @ Operand::Not(_)) => {
+        [negated @ Operand::Not(_)] => {
             let (slot, negated) = d.predicate_source(negated)?;
             Source::Ignore(slot, negated)
         }
-        // A policy of caches stands in the same place, with 64 bits.
-        Some(Operand::Name(name)) if d.register(name).is_ok_and(|(_, ty)| rows_of(ty) == 2) => Source::Whole,
-        Some(size) => Source::Size(d.number(size, ScalarType::U32)?),
+        [Operand::Constant(size)] if size.integer().is_some_and(|size| size > bytes) => {
+            return Err(Refusal(format!("it reads at most {bytes} bytes")));
+        }
+        [size] => Source::Size(d.number(size, ScalarType::U32)?),
+        _ => return Err(Refusal::new("it takes one thing that says what is read")),
     };
-    let (target, _) = data::bracketed(d, target, SpaceOperand::In(MemorySpace::Shared))?;
-    let (source, _) = data::bracketed(d, source, SpaceOperand::In(MemorySpace::Global))?;
+    let (target, source) = (in_shared(d, target)?, in_global(d, source)?);
     Ok(OpKind::extension(CopyAsync { target, source, bytes: bytes as u32, read }))
 }
 
@@ -226,8 +256,7 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
         return Ok(OpKind::extension(BulkGroup::Wait { pending: group_count(form)?, written }));
     }
     if m.take("prefetch") {
-        m.take_all();
-        return Ok(OpKind::Nop);
+        return prefetch(d, form);
     }
     m.cache_hints();
     let tensor = m.take("tensor");
@@ -259,6 +288,34 @@ fn bulk(d: &mut Decoder<'_>, form: &mut Form<'_>, reduce: bool) -> Result<OpKind
     linear_copy(d, form, multicast, on_barrier, in_group, masked, reduction)
 }
 
+/// `[place], bytes` or `[map, {x, y}]`: what a cache is to hold.
+fn prefetch(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
+    let m = &mut form.modifiers;
+    let hinted = m.has(|word| word == "L2::cache_hint");
+    let tensor = m.take("tensor");
+    let dims = m.take_any(&[("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)]);
+    m.take_all();
+    let operands = match (hinted, form.operands) {
+        (true, [rest @ .., policy]) => {
+            d.number(policy, ScalarType::U64)?;
+            rest
+        }
+        (_, all) => all,
+    };
+    match (tensor, operands) {
+        // The offsets of pixels may follow.
+        (true, [place, ..]) => {
+            tensor_box(d, place, dims.unwrap_or_default())?;
+        }
+        (false, [place, bytes]) => {
+            in_global(d, place)?;
+            d.number(bytes, ScalarType::U32)?;
+        }
+        _ => return Err(Refusal::new("its operands do not fit")),
+    }
+    Ok(OpKind::Nop)
+}
+
 /// From shared memory to global memory, or to shared memory.
 fn linear_copy(
     d: &mut Decoder<'_>,
@@ -273,15 +330,28 @@ fn linear_copy(
     let [target, source, size, rest @ ..] = form.operands else {
         return Err(Refusal::new("it takes a target, a source and a size"));
     };
+    let whole = |size: &Constant| size.integer().is_some_and(|size| size % 16 == 0);
+    if matches!(size, Operand::Constant(size) if !whole(size)) {
+        return Err(Refusal::new("it copies a multiple of 16 bytes"));
+    }
     let bytes = d.number(size, ScalarType::U32)?;
-    let source = address(d, source)?;
-    let target = address(d, target)?;
+    let source = match words.as_slice() {
+        [.., "global"] => in_global(d, source)?,
+        _ => in_shared(d, source)?,
+    };
+    let target = match words.as_slice() {
+        ["global", ..] => in_global(d, target)?,
+        _ => in_shared(d, target)?,
+    };
     let to = match (words.as_slice(), on_barrier, in_group) {
         (["shared::cluster" | "shared::cta", from @ ("global" | "shared::cta")], true, false) => {
             let from = if *from == "global" { MemorySpace::Global } else { MemorySpace::Shared };
             let [barrier, rest @ ..] = rest else { return Err(Refusal::new("it takes an mbarrier")) };
             let blocks = mask(d, rest, multicast)?;
-            LinearTarget::Shared { landing: Landing { target, barrier: address(d, barrier)?, blocks }, from }
+            LinearTarget::Shared {
+                landing: Landing { target, barrier: in_shared(d, barrier)?, blocks },
+                from,
+            }
         }
         (["global", "shared::cta"], false, true) => {
             // The mask of bytes is the last operand, behind a policy.
@@ -335,14 +405,14 @@ fn tensor_copy(
                     offsets.iter().map(|o| d.source(o, ScalarType::B16)).collect::<Result<_, _>>()?;
                 (source.im2col, rest) = (Some(offsets), after);
             }
-            let (target, barrier) = (address(d, target)?, address(d, barrier)?);
+            let (target, barrier) = (in_shared(d, target)?, in_shared(d, barrier)?);
             let blocks = mask(d, rest, multicast)?;
             Ok(OpKind::extension(TensorLoad { source, landing: Landing { target, barrier, blocks } }))
         }
         (["global", "shared::cta"], false, true, [target, source, ..]) => {
             let mut target = tensor_box(d, target, dims)?;
             target.im2col = im2col.then(Box::default);
-            Ok(OpKind::extension(TensorStore { target, source: address(d, source)?, reduction }))
+            Ok(OpKind::extension(TensorStore { target, source: in_shared(d, source)?, reduction }))
         }
         _ => Err(Refusal::new(
             "tensor copies go between global and shared memory, by tiles or pixels (`.im2col`)",
@@ -362,12 +432,12 @@ fn tensor_box(d: &mut Decoder<'_>, operand: &Operand, dims: usize) -> Result<Ten
     if coordinates.len() != dims {
         return Err(Refusal(format!("`{operand}` has {} coordinates, not {dims}", coordinates.len())));
     }
-    let (map, symbol) = d.address(map)?;
-    let space = match symbol {
-        Some(Symbol::KernelParam { .. }) => SpaceOperand::In(MemorySpace::Param),
-        Some(Symbol::Device(_)) => SpaceOperand::In(MemorySpace::Global),
-        _ => SpaceOperand::Generic,
-    };
+    let (map, space) = data::bracketed(d, &Operand::Address(map.clone()), SpaceOperand::Generic)?;
+    if let SpaceOperand::In(other) = space
+        && other != MemorySpace::Global
+    {
+        return Err(Refusal(format!("`{operand}`: the map's variable is not in global memory")));
+    }
     let coordinates = coordinates.iter().map(|c| d.source(c, ScalarType::S32)).collect::<Result<_, _>>()?;
     Ok(TensorBox { space, map, coordinates, im2col: None })
 }
@@ -377,21 +447,25 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
     let m = &mut form.modifiers;
     if m.take("cp_fenceproxy") {
         m.take_all();
-        let [target, source, _] = form.operands()?;
-        return Ok(OpKind::extension(Publish { target: address(d, target)?, source: address(d, source)? }));
+        let [target, source, bytes] = form.operands()?;
+        super::hint::whole_line(bytes)?;
+        let (target, source) = (in_global(d, target)?, in_shared(d, source)?);
+        return Ok(OpKind::extension(Publish { target, source }));
     }
     let known = m.take("replace") && m.take("tile") && m.take("b1024");
     let space = match m.take_any(&[("global", MemorySpace::Global), ("shared::cta", MemorySpace::Shared)]) {
         Some(space) => SpaceOperand::In(space),
         None => SpaceOperand::Generic,
     };
-    let (map, number, value) = match form.operands {
-        [map, value] => (map, 0, value),
-        [map, Operand::Constant(number), value] => {
-            (map, number.integer().unwrap_or(u64::MAX) as usize, value)
-        }
+    let (map, dimension, value) = match form.operands {
+        [map, value] => (map, None, value),
+        [map, Operand::Constant(number), value] => (map, Some(number.integer().unwrap_or(u64::MAX)), value),
         _ => return Err(Refusal::new("it takes a map, perhaps the number of a dimension, and a value")),
     };
+    if dimension.is_some_and(|dimension| dimension > 4) {
+        return Err(Refusal::new("its dimensions are 0 to 4"));
+    }
+    let number = dimension.unwrap_or_default() as usize;
     let field = form.modifiers.take_any(&[
         ("global_address", Field::Address),
         ("rank", Field::Rank),
@@ -405,9 +479,19 @@ pub(super) fn tensormap(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKi
         ("fill_mode", Field::Fill),
     ]);
     let Some(field) = field.filter(|_| known) else { return Err(Refusal::new("there is no such field")) };
+    let of_dimension =
+        matches!(field, Field::BoxDim(_) | Field::Dim(_) | Field::Stride(_) | Field::ElementStride(_));
+    if of_dimension != dimension.is_some() {
+        return Err(Refusal::new("the number of a dimension goes with what each dimension has"));
+    }
+    let is_choice = matches!(field, Field::ElementType | Field::Interleave | Field::Swizzle | Field::Fill);
+    if is_choice && !matches!(value, Operand::Constant(_)) {
+        return Err(Refusal::new("its value is a constant"));
+    }
     form.modifiers.take_any(&[("b32", ()), ("b64", ())]);
     let value = d.source(value, if field.is_wide() { ScalarType::B64 } else { ScalarType::B32 })?;
-    Ok(OpKind::extension(Replace { space, map: address(d, map)?, field, value }))
+    let (map, space) = data::bracketed(d, map, space)?;
+    Ok(OpKind::extension(Replace { space, map, field, value }))
 }
 
 /// `st.async`, `red.async`
@@ -436,7 +520,7 @@ pub(super) fn store(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
         return Err(Refusal::new("there is no such form"));
     }
     let data = items.iter().map(|item| d.source(item, ty)).collect::<Result<_, _>>()?;
-    let landing = Landing { target: address(d, target)?, barrier: address(d, barrier)?, blocks: None };
+    let landing = Landing { target: in_shared(d, target)?, barrier: in_shared(d, barrier)?, blocks: None };
     Ok(OpKind::extension(StoreAsync { landing, data, width, reduction: reduction.transpose()? }))
 }
 

@@ -74,12 +74,15 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     if values.len() != elements {
         return Err(Refusal(format!("it takes {elements} elements")));
     }
-    let operands = values.iter().map(|v| d.source(v, ty)).collect::<Result<Vec<_>, _>>()?;
+    let held_in = |part: &Operand| if elements > 1 { data::part_of_vector(ty, part) } else { ty };
+    let operands = values.iter().map(|v| d.source(v, held_in(v))).collect::<Result<Vec<_>, _>>()?;
     let swap = swap.map_or(Ok(NONE), |c| d.source(c, ty))?;
     let targets = match target {
         None => Vec::new(),
         Some(Operand::Sink) => vec![NONE; elements],
-        Some(target) => list(target).iter().map(|t| d.target(t, ty)).collect::<Result<Vec<_>, _>>()?,
+        Some(target) => {
+            list(target).iter().map(|t| d.target(t, held_in(t))).collect::<Result<Vec<_>, _>>()?
+        }
     };
     if !reduction && targets.len() != elements {
         return Err(Refusal(format!("it gives {elements} elements")));

@@ -31,9 +31,9 @@ impl Tiny {
         })
     }
 
-    /// The register of a pair.
+    /// The register of a pair: untyped, as `.bf16` has it.
     fn register(self) -> ScalarType {
-        if matches!(self, Tiny::Nibble(_)) { ScalarType::B8 } else { ScalarType::B16 }
+        if matches!(self, Tiny::Nibble(_)) { ScalarType::B8 } else { ScalarType::Bf16 }
     }
 }
 
@@ -166,7 +166,7 @@ fn pack(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let (a, b) = (d.source(a, from)?, d.source(b, from)?);
     let c = rest.first().unwrap_or(&Operand::Constant(Constant::Integer { bits: 0, unsigned: true }));
     let c = d.source(c, ScalarType::B32)?;
-    let t = d.real_target(t, ScalarType::B32)?;
+    let t = d.real_target(t, ScalarType::U32)?;
     f.arithmetic(Qualifiers::ConvertPack { width, signed }, &[t], &[a, b, c])
 }
 

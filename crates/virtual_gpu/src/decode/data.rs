@@ -1,6 +1,6 @@
-//! What moves data: `mov`, `ld`, `st`, `cvta`, `isspacep`, `mapa`.
+//! What moves data: `mov`, `ld`, `st`.
 
-use ptx::{Operand, ScalarType};
+use ptx::{Constant, Operand, ScalarType};
 
 use super::Refusal;
 use super::call::DYNAMIC_PARALLELISM;
@@ -10,9 +10,8 @@ use super::special;
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::op::{MemoryOp, OpKind, ParamOp};
 use crate::form::program::code_address;
-use crate::form::qualifiers::{Qualifiers, Region};
+use crate::form::qualifiers::Qualifiers;
 use crate::form::registers::{NONE, Slot};
-use crate::memory::window;
 use crate::observer::{MemorySpace, Order, Scope};
 
 /// Decodes one.
@@ -20,11 +19,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     match f.name {
         "mov" => mov(d, f),
         "ld" | "ldu" => load(d, f),
-        "st" => store(d, f),
-        "cvta" => cvta(d, f),
-        "isspacep" => isspacep(d, f),
-        "mapa" => mapa(d, f),
-        _ => getctarank(d, f),
+        _ => store(d, f),
     }
 }
 
@@ -43,6 +38,13 @@ fn mov(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         (Operand::Vector(parts), source) => return unpack(d, f, ty, parts, source),
         (target, Operand::Vector(parts)) => return pack(d, f, ty, target, parts),
         _ => {}
+    }
+    let variable = match source {
+        Operand::Name(name) | Operand::Element(name, _) => d.symbol(name),
+        _ => None,
+    };
+    if ty.size() == 4 && matches!(variable, Some(Symbol::Global(_) | Symbol::Image(_))) {
+        return Err(Refusal(format!("`{source}`: the address of what lies in global memory has 64 bits")));
     }
     let address = match source {
         Operand::Name(name) => {
@@ -98,7 +100,7 @@ fn copy_parts(d: &mut Decoder<'_>, f: &Form<'_>, ty: ScalarType, count: usize) -
 }
 
 /// The address of a variable or function as a register; `None` if the name is something else.
-fn address_of(
+pub(super) fn address_of(
     d: &mut Decoder<'_>,
     name: &ptx::Name,
     offset: i64,
@@ -111,8 +113,13 @@ fn address_of(
             symbol @ (Symbol::Shared(_)
             | Symbol::Local { .. }
             | Symbol::KernelParam { .. }
-            | Symbol::Device(_)),
+            | Symbol::Global(_)
+            | Symbol::Const(_)
+            | Symbol::Image(_)),
         ) => {
+            if rows == 0 {
+                return Err(Refusal(format!("`{name}` is no predicate")));
+            }
             if generic && rows != 2 {
                 return Err(Refusal::new("a generic address has 64 bits"));
             }
@@ -137,7 +144,9 @@ fn pack(
     parts: &[Operand],
 ) -> Result<OpKind, Refusal> {
     let part = part_type(ty, parts.len())?;
-    let sources = parts.iter().map(|p| d.source(p, part)).collect::<Result<Vec<_>, _>>()?;
+    wide_alone(parts, part)?;
+    let sources = parts.iter().map(|p| d.source(p, part_of_vector(part, p)));
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
     f.arithmetic(Qualifiers::Type(ty), &[d.real_target(target, ty)?], &sources)
 }
 
@@ -213,11 +222,25 @@ impl Access {
 /// What a register in a vector of a type must be able to hold: a float may lie in a register of whole numbers.
 pub(super) fn part_of_vector(ty: ScalarType, part: &Operand) -> ScalarType {
     match (ty, part) {
+        // A constant is as wide as the registers beside it.
+        (ScalarType::B32, Operand::Constant(c)) if c.integer().is_none() => ScalarType::F32,
+        (ScalarType::B64, Operand::Constant(c)) if c.integer().is_none() => ScalarType::F64,
         (ty, Operand::Constant(_)) => ty,
         (ScalarType::F32, _) => ScalarType::B32,
         (ScalarType::F64, _) => ScalarType::B64,
+        (ScalarType::F16, _) => ScalarType::B16,
         (ty, _) => ty,
     }
+}
+
+/// Refuses decimals that have no register beside them: they are 64 bits wide.
+pub(super) fn wide_alone(parts: &[Operand], ty: ScalarType) -> Result<(), Refusal> {
+    let alone = parts.iter().all(|part| matches!(part, Operand::Constant(_)));
+    let decimal = |part: &Operand| matches!(part, Operand::Constant(Constant::Double(_)));
+    if alone && ty.size() < 8 && parts.iter().any(decimal) {
+        return Err(Refusal::new("decimals alone have 64 bits each: write `0f…`, or a register beside them"));
+    }
+    Ok(())
 }
 
 fn access(f: &mut Form<'_>) -> Result<Access, Refusal> {
@@ -276,8 +299,14 @@ fn reached(
         Some(Symbol::Shared(_)) => Some(MemorySpace::Shared),
         Some(Symbol::Local { .. }) => Some(MemorySpace::Local),
         Some(Symbol::KernelParam { .. }) => Some(MemorySpace::Param),
+        Some(Symbol::Global(_)) => Some(MemorySpace::Global),
+        Some(Symbol::Const(_)) => Some(MemorySpace::Const),
         _ => None,
     };
+    let is_number = matches!(operand, Operand::Address(address) if address.base.is_none());
+    if is_number && space != SpaceOperand::In(MemorySpace::Local) {
+        return Err(Refusal(format!("`{operand}`: only addresses in `.local` may be numbers")));
+    }
     let is_param = matches!(symbol, Some(Symbol::KernelParam { .. } | Symbol::Local { param: true, .. }));
     let says_param = space == SpaceOperand::In(MemorySpace::Param);
     if symbol.is_some() && is_param != says_param {
@@ -285,6 +314,10 @@ fn reached(
         return Err(Refusal(format!("what it names {own} in `.param`")));
     }
     let space = match (space, own) {
+        (SpaceOperand::Generic, Some(MemorySpace::Const)) => {
+            return Err(Refusal::new("constants are read by `ld.const`"));
+        }
+        (SpaceOperand::Generic, Some(MemorySpace::Global)) => SpaceOperand::Generic,
         // A variable's own address under a generic instruction.
         (SpaceOperand::Generic, Some(own)) => SpaceOperand::In(own),
         // `.param` of device functions, and what is passed to them, lies on the stack.
@@ -293,11 +326,6 @@ fn reached(
         }
         (SpaceOperand::In(MemorySpace::Param), None) if !d.kernel => SpaceOperand::In(MemorySpace::Local),
         (SpaceOperand::In(named), Some(own)) if named != own => {
-            return Err(Refusal::new("the variable lies in another space"));
-        }
-        (SpaceOperand::In(MemorySpace::Shared | MemorySpace::Local), None)
-            if matches!(symbol, Some(Symbol::Device(_))) =>
-        {
             return Err(Refusal::new("the variable lies in another space"));
         }
         (space, _) => space,
@@ -443,111 +471,4 @@ fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         non_coherent: false,
         multimem: false,
     })))
-}
-
-fn window_of(f: &mut Form<'_>) -> Result<Option<u64>, Refusal> {
-    let windows = [
-        ("global", None),
-        ("const", None),
-        ("shared", Some(window::SHARED)),
-        ("shared::cta", Some(window::SHARED)),
-        ("shared::cluster", Some(window::SHARED)),
-        ("local", Some(window::LOCAL)),
-        ("param", Some(window::PARAM)),
-        ("param::entry", Some(window::PARAM)),
-    ];
-    f.modifiers.take_any(&windows).ok_or_else(|| Refusal::new("it names no space"))
-}
-
-fn cvta(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let back = f.modifiers.take("to");
-    let window = window_of(f)?;
-    let ty = f.modifiers.ty()?;
-    if rows_of(ty) != 2 {
-        return Err(Refusal::new("addresses have 64 bits"));
-    }
-    let [t, a] = f.operands()?;
-    let symbol = match a {
-        Operand::Name(name) => d.symbol(name).cloned().map(|s| (s, 0)),
-        Operand::Symbol(address) => d.symbol(&address.name).cloned().map(|s| (s, address.offset)),
-        Operand::Element(..) if back => return Err(Refusal::new("it takes a generic address back")),
-        Operand::Element(name, index) if index.base.is_none() => {
-            d.symbol(name).cloned().map(|s| (s, index.offset))
-        }
-        _ => None,
-    };
-    let a = match (symbol, a) {
-        (_, Operand::Element(_, ptx::Address { base: Some(place), .. })) => {
-            d.source(&Operand::Name(place.clone()), ty)?
-        }
-        (Some((Symbol::Register { .. }, _)) | None, a) => d.source(a, ty)?,
-        (Some((symbol, offset)), _) => d.symbol_address(&symbol, offset, true, false)?,
-    };
-    f.arithmetic(Qualifiers::Address { window, back }, &[d.real_target(t, ty)?], &[a])
-}
-
-fn isspacep(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let (global, constant) = (f.modifiers.take("global"), f.modifiers.take("const"));
-    let own_block = f.modifiers.take("shared::cta") || f.modifiers.take("shared");
-    let space = match (own_block, constant) {
-        (true, _) => Region::OwnShared,
-        (_, true) => Region::Constant,
-        _ if global => Region::Global,
-        _ => window_of(f)?.map_or(Region::Global, Region::Window),
-    };
-    let [t, a] = f.operands()?;
-    let sum = d.sum(a, ScalarType::U64, Fit::Exact).or_else(|_| d.sum(a, ScalarType::U32, Fit::Exact))?;
-    let a = sum.as_ref().unwrap_or(a);
-    let variable = match a {
-        Operand::Symbol(place) => address_of(d, &place.name, place.offset, place.generic, 2)?,
-        Operand::Name(name) => address_of(d, name, 0, false, 2)?,
-        a => Some(d.source(a, ScalarType::U64)?),
-    };
-    let (a, ty) = match variable {
-        Some(slot) => (slot, ScalarType::U64),
-        None => d.wide_register(a, ScalarType::U32, false)?,
-    };
-    if !matches!(ty.size(), 4 | 8) {
-        return Err(Refusal::new("an address has 32 or 64 bits"));
-    }
-    let t = d.real_target(t, ScalarType::Pred)?;
-    f.arithmetic(Qualifiers::IsSpace { wide: rows_of(ty) == 2, space }, &[t], &[a])
-}
-
-/// `mapa d, a, rank`: the address of the same place in another block of the cluster.
-fn mapa(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let generic = f.modifiers.take_any(&[("shared::cluster", ()), ("shared::cta", ())]).is_none();
-    let ty = f.modifiers.ty()?;
-    let [t, a, rank] = f.operands()?;
-    let symbol = match a {
-        Operand::Name(name) => d.symbol(name).cloned().map(|s| (s, 0)),
-        Operand::Symbol(address) => d.symbol(&address.name).cloned().map(|s| (s, address.offset)),
-        _ => None,
-    };
-    let a = match symbol {
-        Some((Symbol::Register { .. }, _)) | None => d.source(a, ty)?,
-        Some((symbol, offset)) => d.symbol_address(&symbol, offset, rows_of(ty) == 2, generic)?,
-    };
-    let rank = d.number(rank, ScalarType::U32)?;
-    let t = d.real_target(t, ty)?;
-    f.arithmetic(Qualifiers::MapAddress { ty, generic }, &[t], &[a, rank])
-}
-
-/// `getctarank d, a`: which block of the cluster an address belongs to.
-fn getctarank(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    f.modifiers.take("shared::cluster");
-    let ty = f.modifiers.ty()?;
-    let [t, a] = f.operands()?;
-    let variable = match a {
-        Operand::Name(name) => address_of(d, name, 0, false, rows_of(ty))?,
-        Operand::Symbol(symbol) => address_of(d, &symbol.name, symbol.offset, symbol.generic, rows_of(ty))?,
-        _ => None,
-    };
-    let a = match variable {
-        Some(slot) => slot,
-        None => d.source(a, ty)?,
-    };
-    let own = d.init(crate::form::program::Init::ClusterCtaRank, 1)?;
-    let t = d.real_target(t, ScalarType::U32)?;
-    f.arithmetic(Qualifiers::Type(ty), &[t], &[a, own])
 }

@@ -12,16 +12,18 @@ use ptx::{Opcode, ScalarType};
 use super::Refusal;
 
 /// One modifier: the words that may stand there, and whether none may.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slot {
     words: Vec<&'static str>,
     optional: bool,
 }
 
-/// One syntax line, less the instruction's name.
-#[derive(Debug)]
+/// One syntax line, less the instruction's first word.
+#[derive(Debug, Clone, Default)]
 struct Form {
     text: String,
+    /// Words that belong to the instruction's name: first, and in order.
+    name: Vec<Slot>,
     /// Types, in order.
     types: Vec<Slot>,
     /// Other words, in any order.
@@ -43,15 +45,20 @@ pub(super) fn check(opcode: &Opcode) -> Result<(), Refusal> {
 /// What is wrong: a word too few or too many, if that is all.
 fn describe(name: &str, forms: &[Form], words: &[&str]) -> String {
     let missing = forms.iter().find_map(|form| {
-        form.types.iter().chain(&form.others).filter(|slot| !slot.optional).find(|slot| {
-            slot.words.iter().any(|&word| {
-                let more: Vec<&str> = words.iter().copied().chain([word]).collect();
-                form.admits(&more)
-            })
-        })
+        let with =
+            |at: usize, word: &&'static str| form.admits(&[&words[..at], &[*word], &words[at..]].concat());
+        let last = |slot: &&Slot| !slot.optional && slot.words.iter().any(|word| with(words.len(), word));
+        let first = |slot: &&Slot| {
+            let fits = |word| (0..=words.len().min(form.name.len())).any(|at| with(at, word));
+            !slot.optional && slot.words.iter().any(fits)
+        };
+        form.name.iter().find(first).or_else(|| form.types.iter().chain(&form.others).find(last))
     });
     if let Some(slot) = missing {
         return format!("it needs `.{}`", slot.words.join("` or `."));
+    }
+    if let Some(form) = forms.iter().find(|form| form.in_any_order().admits(words)) {
+        return format!("its words stand in this order: `{name}{}`", form.text);
     }
     for (i, word) in words.iter().enumerate() {
         let rest: Vec<&str> = words.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, w)| *w).collect();
@@ -69,6 +76,14 @@ fn describe(name: &str, forms: &[Form], words: &[&str]) -> String {
 
 impl Form {
     fn admits(&self, words: &[&str]) -> bool {
+        let mut words = words;
+        for slot in &self.name {
+            match words {
+                [first, rest @ ..] if slot.words.contains(first) => words = rest,
+                _ if slot.optional => {}
+                _ => return false,
+            }
+        }
         let mut types = self.types.iter();
         let mut taken = 0u64;
         for word in words {
@@ -90,6 +105,12 @@ impl Form {
         }
         types.all(|slot| slot.optional)
             && self.others.iter().enumerate().all(|(k, slot)| slot.optional || taken >> k & 1 != 0)
+    }
+
+    /// The same words, of which none belongs to the name.
+    fn in_any_order(&self) -> Form {
+        let others = [&self.name[..], &self.others[..]].concat();
+        Form { name: Vec::new(), others, ..self.clone() }
     }
 }
 
@@ -114,45 +135,47 @@ fn parse(text: &'static str) -> Table {
             continue;
         }
         let (opcodes, rest) = head(line);
-        let mut form = Form { text: String::new(), types: Vec::new(), others: Vec::new() };
+        let mut form = Form::default();
         pieces(rest, &names, &mut form);
         for opcode in opcodes {
-            let form =
-                Form { text: form.text.clone(), types: copies(&form.types), others: copies(&form.others) };
-            table.entry(opcode).or_default().push(form);
+            table.entry(opcode).or_default().push(form.clone());
         }
     }
     table
 }
 
-fn copies(slots: &[Slot]) -> Vec<Slot> {
-    slots.iter().map(|slot| Slot { words: slot.words.clone(), optional: slot.optional }).collect()
-}
+/// What a word ends at.
+const ENDS: [char; 4] = ['.', '{', '$', '|'];
 
 /// The names that a line begins with, and the rest.
 fn head(line: &'static str) -> (Vec<&'static str>, &'static str) {
     if let Some((names, rest)) = line.strip_prefix('{').and_then(|line| line.split_once('}')) {
         return (names.split(',').collect(), rest);
     }
-    let end = line.find(['.', '{', '$']).unwrap_or(line.len());
+    let end = line.find(ENDS).unwrap_or(line.len());
     (vec![&line[..end]], &line[end..])
 }
 
-/// Reads `.word`, `.{a,b}`, `{,.a,.b}` and `$name`, one after the other.
+/// Reads `.word`, `.{a,b}`, `{,.a,.b}` and `$name`, one after the other. What stands before a `|` belongs to the name.
 fn pieces(mut rest: &'static str, names: &[(&'static str, &'static str)], form: &mut Form) {
     while !rest.is_empty() {
         if let Some(name) = rest.strip_prefix('$') {
-            let end = name.find(['.', '{', '$']).unwrap_or(name.len());
+            let end = name.find(ENDS).unwrap_or(name.len());
             let meaning = names.iter().find(|(known, _)| known[1..] == name[..end]);
             pieces(meaning.map_or("", |(_, meaning)| meaning), names, form);
             rest = &name[end..];
+            continue;
+        }
+        if let Some(behind) = rest.strip_prefix('|') {
+            form.name = std::mem::take(&mut form.others);
+            rest = behind;
             continue;
         }
         let group = rest.strip_prefix('.').unwrap_or(rest).strip_prefix('{');
         let (words, end): (Vec<&str>, usize) = match group.and_then(|group| group.split_once('}')) {
             Some((words, behind)) => (words.split(',').collect(), rest.len() - behind.len()),
             None => {
-                let end = rest[1..].find(['.', '{', '$']).map_or(rest.len(), |end| end + 1);
+                let end = rest[1..].find(ENDS).map_or(rest.len(), |end| end + 1);
                 (vec![&rest[..end]], end)
             }
         };
@@ -284,6 +307,12 @@ mod tests {
             ("mbarrier.inval.shared::cluster.b64", "`.shared::cluster` is not possible"),
             ("tensormap.replace.tile.rank.b1024.b64", "no such form"),
             ("setmaxnreg.inc.aligned.u32", "it needs `.sync`"),
+            ("membar.alias.proxy", "in this order: `membar.proxy.{alias,async}`"),
+            ("mbarrier.shared.test_wait.b64", "in this order: `mbarrier.{test_wait,try_wait}"),
+            ("cp.bulk.async.commit_group", "in this order: `cp.async.bulk.commit_group`"),
+            ("shf.wrap.l.b32", "in this order: `shf.{l,r}"),
+            ("mbarrier.try_wait", "it needs `.b64`"),
+            ("cp.async.commit_grp", "no such form"),
             ("red.acquire.gpu.global.add.u32", "`.acquire` is not possible"),
             ("fma.rz.bf16", "no such form"),
             ("cp.async.shared.global", "it needs `.ca` or `.cg`"),

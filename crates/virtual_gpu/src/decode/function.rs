@@ -52,8 +52,12 @@ pub(super) enum Symbol {
     },
     /// A shared variable.
     Shared(u32),
-    /// A variable in device memory.
-    Device(u64),
+    /// A variable in global memory.
+    Global(u64),
+    /// A variable in constant memory.
+    Const(u64),
+    /// An image or a sampler, which the host binds: its handle.
+    Image(u64),
     /// A table of labels for `brx.idx`, one for all that use it.
     Targets(Arc<[u32]>),
     Prototype(Arc<Signature>),

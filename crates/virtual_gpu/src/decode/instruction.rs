@@ -5,8 +5,8 @@ use ptx::{Instruction, Operand};
 use super::function::Decoder;
 use super::modifiers::{Form, Modifiers};
 use super::{
-    Refusal, asynchronous, atomics, call, compare, control, convert, data, extension, float, forms, half,
-    multimem, video, warp,
+    Refusal, address, asynchronous, atomics, call, compare, control, convert, data, elements, extension,
+    float, forms, half, multimem, video, warp,
 };
 use crate::evaluate::{self, Evaluate};
 use crate::form::arithmetic::Opcode;
@@ -22,7 +22,11 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<(OpKind, Op
     let f = &mut form;
     // In a vector ptxas reads them first.
     let vector = f.operands.iter().any(|o| matches!(o, Operand::Vector(_) | Operand::Indexed(..)));
-    d.reads_special = vector || f.name == "mov" || f.name == "cvt" && !float && !packed_or_half;
+    d.reads_special =
+        vector || f.name == "mov" || f.name == "cvt" && !float && !packed_or_half && !i.opcode.has("pack");
+    if vector {
+        elements::check(d, i)?;
+    }
     let kind = match f.name {
         "add" | "sub" | "mul" | "fma" if packed_or_half && float => half::mixed(d, f)?,
         "add" | "sub" | "mul" | "fma" | "mad" | "min" | "max" | "abs" | "neg" | "ex2" | "tanh"
@@ -41,7 +45,8 @@ pub(super) fn decode(d: &mut Decoder<'_>, i: &Instruction) -> Result<(OpKind, Op
         "st" | "red" if i.opcode.has("async") && i.opcode.has("release") => multimem::released(d, f)?,
         "st" | "red" if i.opcode.has("async") => asynchronous::store(d, f)?,
         "st" if i.opcode.has("bulk") => return Err(Refusal::new(BULK)),
-        "mov" | "ld" | "ldu" | "st" | "cvta" | "isspacep" | "mapa" | "getctarank" => data::decode(d, f)?,
+        "mov" | "ld" | "ldu" | "st" => data::decode(d, f)?,
+        "cvta" | "isspacep" | "mapa" | "getctarank" => address::decode(d, f)?,
         "atom" | "red" => atomics::decode(d, f)?,
         "call" => call::decode(d, f)?,
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "membar" | "fence" | "prefetch"

@@ -33,7 +33,49 @@ fn registers(
     if items.len() != count {
         return Err(Refusal(format!("`{operand}` has {} registers, this form takes {count}", items.len())));
     }
-    items.iter().map(|item| if write { d.kept_target(item, ty) } else { d.source(item, ty) }).collect()
+    data::wide_alone(items, ty)?;
+    let one = |item: &Operand| match write {
+        true => d.kept_target(item, ty),
+        false => d.source(item, data::part_of_vector(ty, item)),
+    };
+    items.iter().map(one).collect()
+}
+
+/// What a modifier of a matrix instruction says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Sparse,
+    Sync,
+    Aligned,
+    Shape,
+    Layout,
+    /// What joins and counts bits: `.xor.popc`.
+    Bits,
+    /// A type, or what stands beside the types.
+    Type,
+}
+
+impl Says {
+    fn of(word: &str) -> Self {
+        let is_shape = |word: &str| {
+            word.strip_prefix('m').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        match word {
+            "sp" | "sp::ordered_metadata" => Says::Sparse,
+            "sync" => Says::Sync,
+            "aligned" => Says::Aligned,
+            "row" | "col" => Says::Layout,
+            "and" | "xor" | "popc" => Says::Bits,
+            word if is_shape(word) => Says::Shape,
+            _ => Says::Type,
+        }
+    }
+}
+
+/// Puts modifiers into the manual's order: ptxas takes them in any, but for those of the instruction's name, and two that say
+/// the same kind of thing.
+fn in_order(words: &mut [&str], order: &[Says]) {
+    words.sort_by_key(|word| order.iter().position(|says| *says == Says::of(word)));
 }
 
 fn operands(
@@ -54,7 +96,9 @@ fn operands(
 
 /// `mma.sync`
 pub(super) fn mma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let words = form.modifiers.take_all();
+    let mut words = form.modifiers.take_all();
+    use Says::{Aligned, Bits, Layout, Shape, Sparse, Sync, Type};
+    in_order(&mut words, &[Sparse, Sync, Aligned, Shape, Layout, Type, Bits]);
     if words.first().is_some_and(|word| word.starts_with("sp")) {
         return sparse(d, form, &words);
     }
@@ -96,7 +140,9 @@ fn selector(operand: &Operand, sparse: Sparse) -> Result<u32, Refusal> {
 /// `wmma.load`, `wmma.store`, `wmma.mma`
 pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
     let mut words = form.modifiers.take_all();
+    use Says::{Aligned, Bits, Layout, Shape, Sparse, Sync, Type};
     if words.first() == Some(&"mma") {
+        in_order(&mut words[1..], &[Sparse, Bits, Sync, Aligned, Layout, Shape, Type]);
         let made = Wmma::parse(&words).map_err(Refusal)?;
         let operands = operands(d, form, made.counts(), made.is_double())?;
         return Ok(OpKind::extension(FragmentMultiply { form: made, operands }));
@@ -113,8 +159,14 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
         }
         _ => true,
     });
+    let store = match words.as_mut_slice() {
+        [name @ ("load" | "store"), _, rest @ ..] => {
+            in_order(rest, &[Sparse, Bits, Sync, Aligned, Layout, Shape, Type]);
+            *name == "store"
+        }
+        _ => return Err(Refusal::new("it is `.load`, `.store` or `.mma`")),
+    };
     let fragment = Fragment::parse(&words).map_err(Refusal)?;
-    let store = words.first() == Some(&"store");
     let (first, second, stride) = match form.operands {
         [first, second] => (first, second, None),
         [first, second, stride] => (first, second, Some(stride)),
@@ -131,7 +183,11 @@ pub(super) fn wmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, R
 
 /// `wgmma.mma_async`, and what orders it
 pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let words = form.modifiers.take_all();
+    let mut words = form.modifiers.take_all();
+    use Says::{Aligned, Bits, Layout, Shape, Sparse, Sync, Type};
+    if let [_, rest @ ..] = words.as_mut_slice() {
+        in_order(rest, &[Sparse, Sync, Aligned, Shape, Layout, Type, Bits]);
+    }
     match words.as_slice() {
         [which @ ("fence" | "commit_group"), "sync", "aligned"] => {
             form.operands::<0>()?;
@@ -159,9 +215,9 @@ pub(super) fn wgmma(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, 
     };
     let a = match oa {
         Operand::Vector(_) => GroupSource::Registers(registers(d, oa, count_a, ScalarType::B32, false)?),
-        descriptor => GroupSource::Shared(d.source(descriptor, ScalarType::B64)?),
+        descriptor => GroupSource::Shared(d.source(descriptor, ScalarType::U64)?),
     };
-    let b = d.source(ob, ScalarType::B64)?;
+    let b = d.source(ob, ScalarType::U64)?;
     let accumulate = d.predicate_source(scale)?;
     let (transposes, negates) = made.operands();
     let mut rest = rest.iter();
@@ -227,11 +283,14 @@ pub(super) fn matrix_access(
 }
 
 pub(super) fn movmatrix(d: &mut Decoder<'_>, form: &mut Form<'_>) -> Result<OpKind, Refusal> {
-    let words = form.modifiers.take_all();
-    if words != ["sync", "aligned", "m8n8", "trans", "b16"] {
+    let known = ["sync", "aligned", "m8n8", "trans", "b16"].iter().all(|word| form.modifiers.take(word));
+    if !known {
         return Err(Refusal::new("the only form is `.sync.aligned.m8n8.trans.b16`"));
     }
     let [target, source] = form.operands::<2>()?;
+    if matches!(source, Operand::Constant(_)) {
+        return Err(Refusal::new("it moves what a register holds"));
+    }
     let source = d.number(source, ScalarType::B32)?;
     let target = d.real_target(target, ScalarType::B32)?;
     Ok(OpKind::extension(Transpose { source, target }))

@@ -3,6 +3,7 @@
 //! [`module`] places variables and collects names, [`function`] decodes a function's statements into operations,
 //! [`instruction`] finds the decoder of an opcode, [`flow`] orders basic blocks.
 
+mod address;
 mod allocation;
 mod arithmetic;
 mod asynchronous;
@@ -15,6 +16,7 @@ mod convert;
 mod data;
 mod declaration;
 mod draft;
+mod elements;
 pub(crate) mod extension;
 mod float;
 mod flow;

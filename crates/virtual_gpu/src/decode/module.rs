@@ -208,7 +208,7 @@ impl Loader<'_> {
                 None => self.textures.reserve(),
             };
             self.references.insert(name.to_string(), handle);
-            return Ok(Some(Symbol::Device(handle)));
+            return Ok(Some(Symbol::Image(handle)));
         }
         let size = variable.size().ok_or_else(|| self.refuse_variable("it is too large", variable))?;
         let align = variable.alignment();
@@ -255,7 +255,7 @@ impl Loader<'_> {
                 if variable.initializer.is_some() {
                     self.pending.push((address, variable.clone()));
                 }
-                Ok(Some(Symbol::Device(address)))
+                Ok(Some(if constant { Symbol::Const(address) } else { Symbol::Global(address) }))
             }
             _ => Err(self.refuse_variable("variables of this space are not supported here", variable)),
         }

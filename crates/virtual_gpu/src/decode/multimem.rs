@@ -88,6 +88,7 @@ fn access(
     if ty.size() == 1 && parts.iter().any(&mut wide) {
         return Err(Refusal::new("its registers are of 8 bits"));
     }
+    let held_in = |part: &Operand| if count > 1 { data::part_of_vector(ty, part) } else { ty };
     let address = address(d, place)?;
     let width = ty.size() as u32;
     let memory = |data: Vec<Slot>| {
@@ -99,10 +100,10 @@ fn access(
         if matches!(values, Operand::Sink) {
             return Err(Refusal::new("its result needs a register"));
         }
-        let targets = parts.iter().map(|part| d.target(part, ty)).collect::<Result<_, _>>()?;
+        let targets = parts.iter().map(|part| d.target(part, held_in(part))).collect::<Result<_, _>>()?;
         return Ok(OpKind::Load(memory(targets)));
     }
-    let operands = parts.iter().map(|part| d.source(part, ty)).collect::<Result<Vec<_>, _>>()?;
+    let operands = parts.iter().map(|part| d.source(part, held_in(part))).collect::<Result<Vec<_>, _>>()?;
     match operation {
         None if kind == AccessKind::Store => Ok(OpKind::Store(memory(operands))),
         Some(operation) if kind == AccessKind::Reduction => Ok(OpKind::Atomic(Box::new(AtomicOp {
@@ -124,7 +125,7 @@ fn access(
 }
 
 fn address(d: &mut Decoder<'_>, operand: &Operand) -> Result<AddressOperand, Refusal> {
-    let address = asynchronous::address(d, operand)?;
+    let (address, _) = data::bracketed(d, operand, GLOBAL)?;
     data::wide_enough(address, GLOBAL)?;
     Ok(address)
 }
@@ -151,7 +152,7 @@ fn bulk(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         return Err(Refusal::new("it takes a target, a source and a size"));
     };
     let target = address(d, target)?;
-    let source = asynchronous::address(d, source)?;
+    let source = asynchronous::in_shared(d, source)?;
     let bytes = d.number(bytes, ScalarType::U32)?;
     let to = LinearTarget::Global { target, mask, multimem: true };
     Ok(OpKind::extension(Linear { to, source, bytes, reduction }))

@@ -8,7 +8,7 @@ use ptx::{Operand, ScalarType};
 use super::Refusal;
 use super::arithmetic::unsupported_type;
 use super::data::part_of_vector;
-use super::function::Decoder;
+use super::function::{Decoder, Symbol};
 use super::modifiers::{Form, Modifiers};
 use crate::form::access::AddressOperand;
 use crate::form::op::OpKind;
@@ -58,6 +58,20 @@ fn list(operand: &Operand) -> &[Operand] {
     }
 }
 
+/// `handle` in brackets: an image that the host binds, or a register that holds its handle.
+fn image(d: &mut Decoder<'_>, place: &ptx::Address) -> Result<AddressOperand, Refusal> {
+    let (address, symbol) = d.address(place)?;
+    let is_handle = match symbol {
+        Some(Symbol::Image(_) | Symbol::KernelParam { .. }) => true,
+        Some(_) => false,
+        None => address.base != NONE && address.wide,
+    };
+    if is_handle && place.offset == 0 {
+        return Ok(address);
+    }
+    Err(Refusal(format!("`[{place}]` is neither an image nor a register of 64 bits with its handle")))
+}
+
 /// `[handle, {x, y}]`: the handle, the layer, the coordinates.
 fn place(
     d: &mut Decoder<'_>,
@@ -77,7 +91,7 @@ fn place(
         }
         _ => return Err(Refusal::new("its coordinates are missing")),
     };
-    let (handle, _) = d.address(handle)?;
+    let handle = image(d, handle)?;
     let (layer, coordinates) = match (geometry.layered, coordinates) {
         (true, [layer, rest @ ..]) => (d.source(layer, ScalarType::U32)?, rest),
         (true, []) => return Err(Refusal::new("its layer is missing")),
@@ -207,10 +221,10 @@ fn query(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     if !m.take("b32") {
         return Err(Refusal::new("its type is `.b32`"));
     }
-    let [target, Operand::Address(handle), rest @ ..] = f.operands else {
+    let [target, Operand::Address(place), rest @ ..] = f.operands else {
         return Err(Refusal::new("it takes a target and an image in brackets"));
     };
-    let (handle, _) = d.address(handle)?;
+    let handle = image(d, place)?;
     let level = match (at_level, rest) {
         (false, []) => NONE,
         (true, [level]) => d.source(level, ScalarType::U32)?,
@@ -264,6 +278,8 @@ fn surface(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         B64 | U64 | S64 => (8, B64),
         other => return Err(unsupported_type(other)),
     };
+    // What is added and compared is of the instruction's type.
+    let register = if f.name == "sured" { ty } else { register };
     let (action, place_operand, data) = match (f.name, f.operands) {
         ("suld", [data, place]) => (SurfaceAction::Load, place, data),
         ("sust", [place, data]) if by_element => (SurfaceAction::StoreFormatted, place, data),

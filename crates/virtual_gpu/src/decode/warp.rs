@@ -16,7 +16,7 @@ pub(super) fn barrier(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, R
     if m.take("warp") {
         m.take("sync");
         let [mask] = f.operands()?;
-        let members = d.number(mask, ScalarType::B32)?;
+        let members = d.number(mask, ScalarType::U32)?;
         return Ok(collective(K::WarpSync, members));
     }
     m.take("cta");
@@ -191,7 +191,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
         }
         _ => {
             let [t, members] = f.operands()?;
-            let members = d.number(members, ScalarType::B32)?;
+            let members = d.number(members, ScalarType::U32)?;
             let (target, target_predicate) = targets(d, t, ScalarType::U32)?;
             if target_predicate == NONE {
                 return Err(Refusal::new("it gives a predicate: `d|p`"));
@@ -205,7 +205,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
 /// The member mask of a `.sync` form; none for the old forms.
 fn member_mask(d: &mut Decoder<'_>, sync: bool, rest: &[Operand]) -> Result<u32, Refusal> {
     match (sync, rest) {
-        (true, [members]) => d.number(members, ScalarType::B32),
+        (true, [members]) => d.number(members, ScalarType::U32),
         (false, []) if d.module.requirements.lockstep() => Ok(NONE),
         (false, []) => {
             Err(Refusal::new("from PTX 6.4 on it needs `.sync` and a member mask on sm_70 or higher"))

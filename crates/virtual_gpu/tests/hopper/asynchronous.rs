@@ -93,7 +93,10 @@ fn misuse_is_a_fault() {
     assert!(illegal(&format!("{once} mbarrier.arrive.shared.b64 _, [bar], 40;")).contains("waits for 31"));
     assert!(illegal("mov.u32 %r1, 0; mbarrier.init.shared.b64 [bar], %r1;").contains("not 0"));
     let bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
-    assert!(illegal(&format!("{once} {bulk} [tile], [%rd1], 24, [bar];")).contains("multiple of 16"));
+    assert!(
+        illegal(&format!("{once} mov.u32 %r2, 24; {bulk} [tile], [%rd1], %r2, [bar];"))
+            .contains("multiple of 16")
+    );
     assert!(matches!(
         fault(&format!("{once} {bulk} [tile+8], [%rd1], 16, [bar];")),
         FaultKind::MisalignedAddress { .. }

@@ -17,8 +17,11 @@ fn main() -> std::process::ExitCode {
         ("declarations", include_str!("declarations.txt")),
         ("desktop", include_str!("desktop.txt")),
         ("sums", include_str!("sums.txt")),
+        ("elements", include_str!("elements.txt")),
         ("hints", include_str!("hints.txt")),
+        ("order", include_str!("order.txt")),
         ("operands", include_str!("operands.txt")),
+        ("spaces", include_str!("spaces.txt")),
         ("surfaces", include_str!("surfaces.txt")),
         ("widths", include_str!("widths.txt")),
     ] {

@@ -64,7 +64,9 @@ impl Decoder<'_> {
         match operand {
             Operand::Constant(constant) => {
                 if ty == ScalarType::Pred {
-                    let set = constant.integer().is_some_and(|b| b != 0);
+                    let Some(set) = constant.integer().map(|bits| bits != 0) else {
+                        return Err(Refusal(format!("`{operand}` where a predicate is wanted")));
+                    };
                     return self.constant(if set { u32::MAX.into() } else { 0 }, 0);
                 }
                 let bits = Self::bits(*constant, ty)?;
@@ -296,7 +298,7 @@ impl Decoder<'_> {
                     rows,
                 )
             }
-            Symbol::Device(address) => {
+            Symbol::Global(address) | Symbol::Const(address) | Symbol::Image(address) => {
                 let place = address.wrapping_add(offset as u64);
                 self.constant(if rows == 2 { place.into() } else { (place as u32).into() }, rows)
             }
@@ -332,7 +334,7 @@ impl Decoder<'_> {
                 AddressOperand { base: NONE, wide: true, offset: i64::from(start).wrapping_add(offset) },
                 symbol,
             )),
-            Some(Symbol::Device(at)) => {
+            Some(Symbol::Global(at) | Symbol::Const(at) | Symbol::Image(at)) => {
                 let offset = (at as i64).wrapping_add(offset);
                 Ok((AddressOperand { base: NONE, wide: true, offset }, symbol))
             }

@@ -94,7 +94,9 @@ impl Loader<'_> {
             return Ok(code_address(*index));
         }
         match self.names.names.get(&address.name) {
-            Some(Symbol::Device(at)) => Ok(at.wrapping_add(address.offset as u64)),
+            Some(Symbol::Global(at) | Symbol::Const(at) | Symbol::Image(at)) => {
+                Ok(at.wrapping_add(address.offset as u64))
+            }
             _ => Err(Refusal(format!(
                 "`{}` has no address that is known when the module is loaded",
                 address.name
