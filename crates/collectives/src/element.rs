@@ -42,14 +42,32 @@ impl Type {
     }
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// An element of the buffers that ranks exchange.
-pub trait Element: DeviceCopy {
+///
+/// Calls move as many bytes as its type says, because this trait says that they may: it is sealed.
+///
+/// ```compile_fail,E0277
+/// use warpsmith_collectives::{Element, Type};
+///
+/// #[derive(Clone, Copy)]
+/// struct Byte(u8);
+/// unsafe impl cust::memory::DeviceCopy for Byte {}
+/// impl Element for Byte {
+///     const TYPE: Type = Type::F32; // four bytes where one is
+/// }
+/// ```
+pub trait Element: DeviceCopy + sealed::Sealed {
     /// Its type.
     const TYPE: Type;
 }
 
 macro_rules! elements {
     ($($element:ty: $kind:ident,)*) => {$(
+        impl sealed::Sealed for $element {}
         impl Element for $element {
             const TYPE: Type = Type::$kind;
         }
