@@ -82,9 +82,9 @@ pub const PAIRS: [Pair; 24] = pairs! {
     safe_matmul_column_order_16 matmul_column_16 [128, 512], PRODUCTS, |n, safe| product(n, safe, (16, 16), 16), AS_MANY;
     safe_matmul_column_order_padded_16 matmul_column_16_padded [128, 512], PRODUCTS, |n, safe| product(n, safe, (16, 16), 16), AS_MANY;
     safe_matmul_dynamic matmul_dynamic [128, 512], PRODUCTS, dynamic, AS_MANY;
-    // The ladder's step takes whole tiles only. The other twins guard edges and rows that are no whole fours, as these kernels do.
-    safe_matmul_registers matmul_vectors [256, 512], REGISTERS, registers, AS_MANY;
+    // These twins guard edges and rows that are no whole fours, as the kernels do; the ladder's step takes whole tiles only.
     safe_matmul_registers raw_matmul_registers [256, 512], REGISTERS, guarded_registers, AS_MANY;
+    safe_matmul_registers matmul_vectors [512, 512], REGISTERS, registers, (104, "the twin takes whole tiles only, and guards nothing");
     safe_matmul_ahead raw_matmul_ahead [256, 512], REGISTERS, guarded_registers, AS_MANY;
     safe_transpose_naive transpose_naive [256, 4096], SQUARES, transpose, AS_MANY;
     safe_transpose_tile transpose_tile [256, 4096], SQUARES, transpose, AS_MANY;
