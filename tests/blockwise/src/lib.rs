@@ -22,4 +22,5 @@ pub mod sort;
 pub mod stencil;
 pub mod suites;
 pub mod transpose;
+pub mod unusual;
 pub mod vecadd;

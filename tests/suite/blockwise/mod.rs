@@ -8,6 +8,7 @@ mod matrices;
 mod public;
 mod refused;
 mod suites;
+mod unusual;
 
 use warpsmith_launch::{Level, Levels};
 
@@ -106,5 +107,10 @@ pub fn cases() -> Vec<Case> {
             layers_and_sparse_matrices_multiply
             options_are_priced
             sorted_lists_are_merged;
+        unusual:
+            futures_wait_for_all
+            iterators_wait_for_all
+            functions_that_call_themselves_wait_for_all
+            what_is_dropped_waits_for_all;
     }
 }
