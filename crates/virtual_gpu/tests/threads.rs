@@ -137,6 +137,45 @@ fn warps_hand_over_through_named_barriers() {
     }
 }
 
+/// Odd lanes of odd blocks end before they write the register that their neighbours ask them for.
+const UNWRITTEN: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry unwritten(.param .u64 out) {
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    and.b32 %r3, %r1, %r2;
+    and.b32 %r3, %r3, 1;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra end;
+    mad.lo.u32 %r4, %r2, 100, 7;
+    shfl.sync.down.b32 %r5, %r4, 1, 31, -1;
+    setp.ne.u32 %p2, %r1, 0;
+    @%p2 bra end;
+    mul.wide.u32 %rd2, %r2, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r5;
+end:
+    ret;
+}";
+
+#[test]
+fn what_a_lane_has_not_written_is_not_what_another_block_left() {
+    for threads in [1, 2] {
+        let device = Device::with(UNWRITTEN, Options { threads, ..Options::default() });
+        let out = device.upload(&[-1i32; 64]);
+        device.launch("unwritten", Launch::new(64, 32), &[Arg::Pointer(out)]);
+        let found = device.download::<i32>(out, 64);
+        assert!((0..64).step_by(2).all(|block| found[block] == 100 * block as i32 + 7), "{found:?}");
+        assert!((1..64).step_by(2).all(|block| found[block] == found[1]), "{found:?}");
+    }
+}
+
 #[test]
 fn threads_that_ended_are_not_waited_for() {
     for device in schedules() {
