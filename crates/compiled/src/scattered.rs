@@ -169,13 +169,30 @@ impl Scattered {
     fn gather(&self, line: &mut impl FnMut(String)) {
         let (ty, one) = self.memory();
         line(format!("  %lanes = bitcast i32 %mask to {BITS}"));
+        let is_row = self.row(line);
         for e in 0..self.elements {
             line(format!("  %host{e} = getelementptr i8, ptr %host, i64 {}", e * self.width));
             line(format!("  %places{e} = getelementptr i8, ptr %host{e}, {WORDS} %index"));
             line(format!(
-                "  %found{e} = call {ty} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> align {} %places{e}, {BITS} %lanes, {ty} zeroinitializer)",
+                "  %gathered{e} = call {ty} @llvm.masked.gather.v32{one}.v32p0(<32 x ptr> align {} %places{e}, {BITS} %lanes, {ty} zeroinitializer)",
                 self.width
             ));
+        }
+        if is_row {
+            line("  br label %found".into());
+            line("row:".into());
+            line(format!(
+                "  %loaded0 = call {ty} @llvm.masked.load.v32{one}.p0(ptr align {} %place, {BITS} %lanes, {ty} zeroinitializer)",
+                self.width
+            ));
+            line("  br label %found".into());
+            line("found:".into());
+            line(format!("  %found0 = phi {ty} [ %loaded0, %row ], [ %gathered0, %apart ]"));
+        }
+        for e in 0..self.elements {
+            if !is_row {
+                line(format!("  %found{e} = bitcast {ty} %gathered{e} to {ty}"));
+            }
             self.extend(line, e, &ty);
         }
         self.give(line);
@@ -185,20 +202,51 @@ impl Scattered {
         let (ty, one) = self.memory();
         line(format!("  %lanes = bitcast i32 %mask to {BITS}"));
         for e in 0..self.elements {
-            let mut value = format!("%operand{e}");
-            if ty != self.register() {
-                line(format!("  %narrow{e} = trunc {} {value} to {ty}", self.register()));
-                value = format!("%narrow{e}");
-            }
+            let (operand, register) = (format!("%operand{e}"), self.register());
+            let narrow = if ty == register { "bitcast" } else { "trunc" };
+            line(format!("  %value{e} = {narrow} {register} {operand} to {ty}"));
+        }
+        let is_row = self.row(line);
+        for e in 0..self.elements {
             line(format!("  %host{e} = getelementptr i8, ptr %host, i64 {}", e * self.width));
             line(format!("  %places{e} = getelementptr i8, ptr %host{e}, {WORDS} %index"));
             // Of several lanes at one place the last one's value stays.
             line(format!(
-                "  call void @llvm.masked.scatter.v32{one}.v32p0({ty} {value}, <32 x ptr> align {} %places{e}, {BITS} %lanes)",
+                "  call void @llvm.masked.scatter.v32{one}.v32p0({ty} %value{e}, <32 x ptr> align {} %places{e}, {BITS} %lanes)",
                 self.width
             ));
         }
         line(format!("  ret {} {{ i1 true }}", self.result()));
+        if is_row {
+            line("row:".into());
+            line(format!(
+                "  call void @llvm.masked.store.v32{one}.p0({ty} %value0, ptr align {} %place, {BITS} %lanes)",
+                self.width
+            ));
+            line(format!("  ret {} {{ i1 true }}", self.result()));
+        }
+    }
+
+    /// Whether single elements may lie side by side after all, in the order of the lanes, is tested: goes to `row` with their
+    /// `%place`, as seen from the first lane, or on to `apart`. A processor takes much longer to gather and scatter.
+    fn row(&self, line: &mut impl FnMut(String)) -> bool {
+        if self.elements != 1 {
+            return false;
+        }
+        let distances: Vec<String> = (0..32).map(|lane| format!("i32 {}", lane * self.width)).collect();
+        line(format!("  %from = sub {WORDS} %index, <{}>", distances.join(", ")));
+        line(format!("  %firsts = shufflevector {WORDS} %from, {WORDS} poison, {WORDS} zeroinitializer"));
+        line(format!("  %alike = icmp eq {WORDS} %from, %firsts"));
+        line(format!("  %alikes = bitcast {BITS} %alike to i32"));
+        line("  %in_row = and i32 %alikes, %mask".into());
+        line("  %is_row = icmp eq i32 %in_row, %mask".into());
+        line(format!("  %first = extractelement {WORDS} %from, i32 0"));
+        line("  %distance = sext i32 %first to i64".into());
+        // The first lane may stay away, and its place lie outside.
+        line("  %place = getelementptr i8, ptr %host, i64 %distance".into());
+        line("  br i1 %is_row, label %row, label %apart".into());
+        line("apart:".into());
+        true
     }
 
     /// A loop over the lanes.
