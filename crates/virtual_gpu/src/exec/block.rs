@@ -7,6 +7,7 @@ use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::frame;
 use super::run::{self, Raised};
 use super::schedule::Schedule;
+use super::steady::{Place, Stage, Turn};
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind, is_library};
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
@@ -26,12 +27,21 @@ pub(crate) struct Block<O> {
     pub warps: Vec<Warp>,
     pub shared: Vec<Line>,
     pub observer: Option<O>,
-    /// Operations that the launch has counted.
+    /// Operations that its warps have executed, and those of them that the launch has counted.
+    pub executed: u64,
     pub counted: u64,
-    finished: u32,
+    pub(super) finished: u32,
     next: usize,
     /// The warps in the order of their turns.
     order: Vec<u32>,
+    /// Where the warps are, while the block runs in its kernel's code.
+    pub(super) places: Vec<Place>,
+    /// Where they are when a block begins.
+    firsts: Vec<Place>,
+    /// Nothing of it has run.
+    is_new: bool,
+    /// Its warps are what they are when a block begins, but for their registers: [`Place`]s were all that its turns needed.
+    untouched: bool,
 }
 
 /// Keeps shared memory aligned as bulk copies want it.
@@ -59,10 +69,15 @@ impl<O: BlockObserver> Block<O> {
             warps: Vec::new(),
             shared: Vec::new(),
             observer: None,
+            executed: 0,
             counted: 0,
             finished: 0,
             next: 0,
             order: Vec::new(),
+            places: Vec::new(),
+            firsts: Vec::new(),
+            is_new: false,
+            untouched: false,
         }
     }
 
@@ -89,7 +104,7 @@ impl<O: BlockObserver> Block<O> {
         }
         self.state.skipped = None;
         self.observer = Some(observer);
-        self.counted = 0;
+        (self.executed, self.counted) = (0, 0);
         self.finished = 0;
         self.next = 0;
         let schedule = Schedule::of(launch.gpu.options().seed);
@@ -110,6 +125,17 @@ impl<O: BlockObserver> Block<O> {
         for i in self.warps.len() as u32..warps {
             self.warps.push(Warp::new(i, 0, local_limit, launch.most_rows));
         }
+        if !std::mem::replace(&mut self.untouched, true) {
+            self.begin_warps(launch, threads);
+        }
+        if let Some(renewed) = &launch.renewed {
+            renewed.renew(&mut self.warps, launch, &self.state);
+        }
+        self.is_new = true;
+    }
+
+    /// Makes its warps those of a block that begins.
+    fn begin_warps(&mut self, launch: &LaunchContext<'_>, threads: u32) {
         let function = &launch.code.functions[launch.kernel.function as usize];
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
@@ -124,9 +150,8 @@ impl<O: BlockObserver> Block<O> {
             }
             warp.begin(function, lanes);
         }
-        if let Some(renewed) = &launch.renewed {
-            renewed.renew(&mut self.warps, launch, &self.state);
-        }
+        self.gather(launch);
+        self.firsts.clone_from(&self.places);
     }
 
     /// Its shared memory, for the cluster.
@@ -143,8 +168,35 @@ impl<O: BlockObserver> Block<O> {
         device: &View,
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
+        let own = cluster[self.state.cluster_rank as usize];
+        let mut door = Door::of::<O>(launch, &self.state, own, device);
+        let is_new = std::mem::take(&mut self.is_new);
+        match door {
+            Some(_) if is_new => self.places.clone_from(&self.firsts),
+            Some(_) => self.gather(launch),
+            None => self.places.clear(),
+        }
+        let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget);
+        // Of a block that has ended nobody asks where its warps are, and the next one finds them where a block begins.
+        let has_ended = matches!(stop, Ok(BlockStop::Finished));
+        let function = &launch.code.functions[launch.kernel.function as usize];
+        // Local memory begins with zeros.
+        let may_stay = launch.renewed.is_some() && function.local_size == 0;
+        if self.places.is_empty() || !has_ended || !may_stay {
+            self.untouched = false;
+            (0..self.places.len()).for_each(|turn| self.tell(turn));
+        }
+        stop
+    }
+
+    fn run_turns(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
+        door: &mut Option<Door<'_>>,
+        budget: u64,
+    ) -> Result<BlockStop, Box<Fault>> {
         let count = self.warps.len();
-        let mut door = Door::of::<O>(launch, &self.state, cluster[self.state.cluster_rank as usize], device);
         let mut spent = 0;
         // Warps in a row that could not go on.
         let mut idle = 0;
@@ -172,20 +224,51 @@ impl<O: BlockObserver> Block<O> {
             round.1 += 1;
             let turn = self.order[self.next] as usize;
             self.next = if self.next + 1 < count { self.next + 1 } else { 0 };
+            let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
+            let mut begun = None;
+            match (self.places.get(turn).copied(), &mut *door) {
+                (Some(Place { stage: Stage::Gone, .. }), _) => {
+                    idle += 1;
+                    continue;
+                }
+                (Some(Place { stage: Stage::Waits(_), .. }), _) => {
+                    spent += 1;
+                    idle += 1;
+                    continue;
+                }
+                (Some(Place { stage: Stage::Ready, steps: before, .. }), Some(door)) => {
+                    let end = before + u64::from(quantum);
+                    let went = self.steady_turn(turn, launch, (cluster, team, device), door, end);
+                    if went.map_err(|raised| self.fault(launch, turn, raised))? == Turn::Over {
+                        let steps = self.places[turn].steps - before;
+                        self.executed += steps;
+                        spent += steps;
+                        idle = 0;
+                        moved = true;
+                        continue;
+                    }
+                    self.untouched = false;
+                    self.tell(turn);
+                    self.places[turn].stage = Stage::Odd;
+                    begun = Some(before);
+                }
+                _ => {}
+            }
             if self.warps[turn].live == 0 {
                 idle += 1;
                 continue;
             }
-            let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
-            let (before, vain) = (self.warps[turn].steps, self.warps[turn].vain);
+            let (before, vain) = (begun.unwrap_or(self.warps[turn].steps), self.warps[turn].vain);
             self.warps[turn].retry();
-            let stop = self.run_warp(turn, launch, cluster, team, device, &mut door, quantum)?;
+            let end = before + u64::from(quantum);
+            let stop = self.run_warp(turn, launch, (cluster, team, device), door, end)?;
             team.live[self.state.cluster_rank as usize][turn] = self.warps[turn].live;
             let steps = self.warps[turn].steps - before;
             if let Some(watch) = &mut self.state.watch {
                 let computes = watch.computes(&mut self.warps[turn].unobtrusive, steps);
                 self.state.progress += u64::from(computes);
             }
+            self.executed += steps;
             // A warp that only asked again, in vain, has made no progress.
             let progress = steps > self.warps[turn].vain - vain;
             spent += steps.max(1);
@@ -203,6 +286,9 @@ impl<O: BlockObserver> Block<O> {
                 idle = 0;
                 moved = true;
             }
+            if !self.places.is_empty() {
+                self.places[turn] = self.look(launch, turn);
+            }
             if told {
                 self.state.age += spent / count as u64;
                 return Ok(BlockStop::Quantum);
@@ -215,26 +301,13 @@ impl<O: BlockObserver> Block<O> {
         &mut self,
         turn: usize,
         launch: &LaunchContext<'_>,
-        cluster: &[SharedMemory],
-        team: &mut ClusterState,
-        device: &View,
+        (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
         door: &mut Option<Door<'_>>,
-        quantum: u32,
+        end: u64,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
         let mut cx = Cx { launch, block: &mut self.state, cluster, team, observer, device };
-        let warp = &mut self.warps[turn];
-        let end = warp.steps + u64::from(quantum);
-        let mut stop = Ok(None);
-        if let Some(door) = door {
-            stop = run::together(warp, &mut cx, door, end);
-        }
-        let stop = match stop {
-            Ok(Some(stop)) => Ok(stop),
-            Ok(None) => run::run(warp, &mut cx, door, end),
-            Err(raised) => Err(raised),
-        };
-        stop.map_err(|raised| self.fault(launch, turn, raised))
+        run::run(&mut self.warps[turn], &mut cx, door, end).map_err(|raised| self.fault(launch, turn, raised))
     }
 
     /// Says of a fault where it was.
@@ -266,6 +339,12 @@ impl<O: BlockObserver> Block<O> {
             moved |= self.arrive(launch, turn, id)?;
             changed = 1 << id;
         }
+        Ok(self.open_complete(launch, changed) | moved)
+    }
+
+    /// Opens those of some barriers, a bit each, that are complete. Whether there were any.
+    pub(super) fn open_complete(&mut self, launch: &LaunchContext<'_>, changed: u32) -> bool {
+        let mut moved = false;
         for id in lanes_of(changed).map(|id| id as u32) {
             if self.barriers_complete(id) {
                 self.open(launch, id);
@@ -273,7 +352,7 @@ impl<O: BlockObserver> Block<O> {
                 moved = true;
             }
         }
-        Ok(moved)
+        moved
     }
 
     fn barriers_complete(&self, id: u32) -> bool {
@@ -350,8 +429,15 @@ impl<O: BlockObserver> Block<O> {
     fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
         let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
         self.state.awaited &= !(1 << id);
-        for warp in &mut self.warps {
-            if warp.arrived != Some(id) {
+        for place in &mut self.places {
+            if place.stage == Stage::Waits(id) {
+                place.stage = Stage::Ready;
+                place.pc += 1;
+            }
+        }
+        for (turn, warp) in self.warps.iter_mut().enumerate() {
+            let is_odd = self.places.get(turn).is_none_or(|place| place.stage == Stage::Odd);
+            if !is_odd || warp.arrived != Some(id) {
                 continue;
             }
             warp.arrived = None;
@@ -439,14 +525,16 @@ impl<O: BlockObserver> Block<O> {
 
     /// A fault that is no operation's own, at the place where the block is now.
     pub fn stopped(&self, launch: &LaunchContext<'_>, kind: FaultKind) -> Box<Fault> {
-        let at = self.warps.iter().enumerate().find_map(|(i, w)| w.groups.first().map(|g| (i, g.pc, g.mask)));
+        let at = self.groups().next().map(|(turn, group)| (turn, group.pc, group.mask));
         let (turn, pc, mask) = at.unwrap_or((0, 0, 1));
         self.fault(launch, turn, Raised { raise: raise(kind, mask), pc })
     }
 
-    /// Operations that its warps have executed.
-    pub fn steps(&self) -> u64 {
-        self.warps.iter().map(|w| w.steps).sum()
+    /// The groups of its warps that have not exited, each with the warp's place.
+    fn groups(&self) -> impl Iterator<Item = (usize, &Group)> {
+        let has_ended = self.finished as usize == self.warps.len();
+        let warps = if has_ended { &[] } else { self.warps.as_slice() };
+        warps.iter().enumerate().flat_map(|(turn, warp)| warp.groups.iter().map(move |group| (turn, group)))
     }
 
     /// About how much memory it takes on the host.
@@ -458,7 +546,7 @@ impl<O: BlockObserver> Block<O> {
 
     /// Where its warps are now.
     pub fn counters(&self) -> impl Iterator<Item = u32> + '_ {
-        self.warps.iter().flat_map(|w| w.groups.iter().map(|g| g.pc))
+        self.groups().map(|(_, group)| group.pc)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::block_state::BlockState;
 use super::context::{Cx, LaunchContext, SharedMemory};
 use super::run::Raised;
+use super::steady::Place;
 use super::warp::Warp;
 use super::{collective, load_store};
 use crate::form::op::OpKind;
@@ -78,7 +79,6 @@ impl<'s> Door<'s> {
 
     /// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it
     /// gives, and not beyond the place where the group may meet another.
-    #[inline]
     pub fn enter<O: BlockObserver>(
         &mut self,
         warp: &mut Warp,
@@ -88,21 +88,60 @@ impl<'s> Door<'s> {
         meet: u32,
         end: u64,
     ) -> Result<u32, Raised> {
+        let patience = warp.patience();
+        let state = &mut self.state;
+        (state.lanes, state.live) = (lanes, warp.live);
+        (state.meet, state.patience) = (meet, patience);
+        state.together = (warp.together && lanes == u32::MAX && self.in_halves).into();
+        (state.steps, state.end) = (warp.steps, end);
+        let next = self.go(warp, cx, regs, pc)?;
+        warp.steps = self.state.steps;
+        warp.took_backward(patience - self.state.patience);
+        Ok(next)
+    }
+
+    /// The same for a warp whose lanes are together, if there is an entry where it is.
+    #[inline]
+    pub fn pass<O: BlockObserver>(
+        &mut self,
+        place: &mut Place,
+        warp: &mut Warp,
+        cx: &mut Cx<'_, O>,
+        end: u64,
+    ) -> Result<(), Raised> {
+        let block = self.block(place.pc);
+        if block == 0 || place.steps + u64::from(block) > end {
+            return Ok(());
+        }
+        let state = &mut self.state;
+        (state.lanes, state.live) = (place.lanes, place.lanes);
+        (state.meet, state.patience) = (u32::MAX, u32::MAX);
+        state.together = (place.together && place.lanes == u32::MAX && self.in_halves).into();
+        (state.steps, state.end) = (place.steps, end);
+        // SAFETY: the rows are those of the warp's first frame.
+        let regs = unsafe { Regs::new(place.rows) };
+        place.pc = self.go(warp, cx, regs, place.pc)?;
+        place.steps = self.state.steps;
+        Ok(())
+    }
+
+    /// Runs the code from the entry at `pc`, with the state that the caller has set.
+    #[inline]
+    fn go<O: BlockObserver>(
+        &mut self,
+        warp: &mut Warp,
+        cx: &mut Cx<'_, O>,
+        regs: Regs,
+        pc: u32,
+    ) -> Result<u32, Raised> {
         let frees = cx.device.frees();
         if frees != self.frees {
             self.frees = frees;
             self.state.sites = cx.device.sites(self.stretches.sites);
         }
-        let (steps, patience, live) = (warp.steps, warp.patience(), warp.live);
-        let together = warp.together && lanes == u32::MAX && self.in_halves;
         let mut back = Back { warp, cx, regs, raised: None };
         let state = &mut self.state;
-        state.rows = regs.rows();
-        (state.lanes, state.live) = (lanes, live);
-        (state.meet, state.patience) = (meet, patience);
-        state.together = together.into();
-        (state.steps, state.end) = (steps, end);
-        state.progress = 0;
+        (state.rows, state.progress) = (regs.rows(), 0);
         state.back = (&raw mut back).cast();
         // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
         // promises what the code does.
@@ -110,11 +149,7 @@ impl<'s> Door<'s> {
         back.cx.block.progress += state.progress;
         match back.raised {
             Some(raised) => Err(raised),
-            None => {
-                back.warp.steps = state.steps;
-                back.warp.took_backward(patience - state.patience);
-                Ok(next)
-            }
+            None => Ok(next),
         }
     }
 }

@@ -497,7 +497,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             }
             let (before, progress) = (block.counted, block.state.progress);
             let stop = block.run(self.context, &team.shared, &mut team.state, device, quantum)?;
-            block.counted = block.steps();
+            block.counted = block.executed;
             let steps = block.counted - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
                 tally.instructions += steps;

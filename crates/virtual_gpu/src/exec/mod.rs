@@ -30,6 +30,7 @@ mod run;
 mod schedule;
 mod spin;
 pub(crate) mod stack;
+mod steady;
 mod system;
 pub(crate) mod tensormap;
 pub(crate) mod texture;

@@ -26,41 +26,6 @@ fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
     mask & (unsafe { regs.predicate(guard.slot) } ^ guard.invert)
 }
 
-/// Runs a warp's code if its lanes are together, up to the barrier or the exit where its turn ends: what [`run`] does, without
-/// what it does for all else. `None`: `run` goes on from there, to the same `end`.
-#[inline]
-pub(crate) fn together<O: BlockObserver>(
-    warp: &mut Warp,
-    cx: &mut Cx<'_, O>,
-    door: &mut Door<'_>,
-    end: u64,
-) -> Result<Option<Stop>, Raised> {
-    let [Group { frame: 0, pc, mask, wait: Wait::Nothing, .. }] = warp.groups[..] else { return Ok(None) };
-    let (before, regs, block) = (warp.steps, warp.regs(0), door.block(pc));
-    if block == 0 || before + u64::from(block) > end {
-        return Ok(None);
-    }
-    let at = At { pc, warp: warp.index, lanes: mask };
-    let pc = door.enter(warp, cx, regs, at, u32::MAX, end)?;
-    warp.groups[0].pc = pc;
-    if warp.steps == before || warp.steps >= end {
-        return Ok(None);
-    }
-    Ok(match ends(&cx.launch.code.ops[pc as usize], regs, mask) {
-        Ends::No => None,
-        Ends::Barrier(id) => {
-            warp.steps += 1;
-            warp.groups[0].wait = Wait::Barrier(id);
-            Some(Stop::Blocked)
-        }
-        Ends::Exit => {
-            warp.steps += 1;
-            warp.finish();
-            Some(Stop::Finished)
-        }
-    })
-}
-
 /// Runs a warp until it has executed `end` operations, or cannot go on.
 pub(crate) fn run<O: BlockObserver>(
     warp: &mut Warp,
@@ -360,7 +325,7 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
 }
 
 /// What the turn of a lone group ends with.
-enum Ends {
+pub(super) enum Ends {
     /// All its lanes wait at this barrier.
     Barrier(u32),
     /// All its lanes exit, or return.
@@ -371,7 +336,7 @@ enum Ends {
 /// What an operation behind compiled ones ends the turn with, if it is as plain as most: what the interpreter's loop would come
 /// to in some more turns.
 #[inline]
-fn ends(op: &Op, regs: Regs, mask: u32) -> Ends {
+pub(super) fn ends(op: &Op, regs: Regs, mask: u32) -> Ends {
     match &op.kind {
         _ if op.guard.slot != NONE => Ends::No,
         OpKind::Return | OpKind::Exit => Ends::Exit,
