@@ -19,9 +19,16 @@ pub struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Prepares the stand-in driver for it.
+    /// Prepares the stand-in driver for it, which takes a minute the first time; what cargo builds with Warpsmith's driver in it
+    /// does without.
     pub fn new(program: &'a [OsString]) -> anyhow::Result<Self> {
-        match stand_in::directory() {
+        let here = std::env::current_dir().unwrap_or_default();
+        let directory = match program.first().filter(|name| is_cargo(name)) {
+            Some(_) if is_linked_with_driver(&here) => stand_in::directory_as_it_is()
+                .context("what cargo builds here is linked with Warpsmith's, by Cargo.lock"),
+            _ => stand_in::directory(),
+        };
+        match directory {
             Ok(directory) => Self::within(program, directory.environment()),
             Err(missing) => {
                 let mut this = Self::within(program, vec![("WARPSMITH_DEVICE", "virtual".into())])?;
@@ -62,6 +69,17 @@ impl<'a> Program<'a> {
     }
 }
 
+fn is_cargo(program: &OsStr) -> bool {
+    Path::new(program).file_stem().is_some_and(|stem| stem == "cargo")
+}
+
+/// Whether the lock file of the project around a folder has Warpsmith's driver.
+fn is_linked_with_driver(folder: &Path) -> bool {
+    let lock = folder.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file());
+    let lock = lock.and_then(|lock| std::fs::read_to_string(lock).ok());
+    lock.is_some_and(|lock| lock.lines().any(|line| line == "name = \"cuda_driver\""))
+}
+
 /// The exit code after Ctrl-C, as shells have it.
 const INTERRUPTED: i32 = 130;
 
@@ -87,4 +105,26 @@ pub fn left(folder: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|found| found == extension));
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_of_warpsmith_s_needs_no_stand_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let below = folder.path().join("host/src");
+        std::fs::create_dir_all(&below).unwrap();
+        for (package, linked) in [("cuda_driver", true), ("cuda_driver_sys", false)] {
+            std::fs::write(folder.path().join("Cargo.lock"), format!("[[package]]\nname = \"{package}\"\n"))
+                .unwrap();
+            assert_eq!(is_linked_with_driver(&below), linked, "{package}");
+        }
+        for (program, cargo) in
+            [("cargo", true), ("/root/.cargo/bin/cargo", true), ("cargo-nextest", false), ("python3", false)]
+        {
+            assert_eq!(is_cargo(OsStr::new(program)), cargo, "{program}");
+        }
+    }
 }

@@ -22,6 +22,15 @@ pub fn directory() -> anyhow::Result<DriverDirectory> {
     }
 }
 
+/// The same, if nothing has to be built for it.
+pub fn directory_as_it_is() -> Option<DriverDirectory> {
+    let kept = || {
+        let (library, executable) = place_of_library().ok()?;
+        is_newer(&library, &executable).then_some(library)
+    };
+    DriverDirectory::prepare().ok().or_else(|| DriverDirectory::prepare_for(&kept()?).ok())
+}
+
 fn executable() -> anyhow::Result<PathBuf> {
     let path = std::env::current_exe().and_then(|path| path.canonicalize());
     path.context("cannot tell where this program is")
@@ -32,21 +41,27 @@ fn is_in_target(executable: &Path) -> bool {
     executable.ancestors().skip(1).take(2).any(|folder| folder.join(".cargo-lock").exists())
 }
 
-/// The library of an installed tool, built unless it was since the tool was installed.
-fn built() -> anyhow::Result<PathBuf> {
+/// Where the library of an installed tool is kept, and the tool.
+fn place_of_library() -> anyhow::Result<(PathBuf, PathBuf)> {
     let executable = executable()?;
     let folder = cache(|name| std::env::var_os(name)).join(place(&executable));
-    let library = folder.join(LIBRARY);
+    Ok((folder.join(LIBRARY), executable))
+}
+
+/// The library of an installed tool, built unless it was since the tool was installed.
+fn built() -> anyhow::Result<PathBuf> {
+    let (library, executable) = place_of_library()?;
     if is_newer(&library, &executable) {
         return Ok(library);
     }
+    let folder = library.parent().context("the user has no folder for what is kept")?;
     let sources = source::built_from().context(
         "the stand-in driver is built from the sources that this tool was installed from, and they are gone: install it again",
     )?;
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     eprintln!("warpsmith: builds the stand-in driver, once, into {} …", folder.display());
     // Of this process alone, and gone with it.
-    let target = tempfile::tempdir_in(&folder)?;
+    let target = tempfile::tempdir_in(folder)?;
     let mut cargo = Command::new("cargo");
     cargo
         .args(["build", "--release", "--package", "cuda_driver", "--lib", "--target-dir"])
