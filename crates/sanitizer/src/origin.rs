@@ -31,7 +31,7 @@ impl fmt::Display for HostSite {
 
 impl HostSite {
     /// A backtrace names files from the folder that the process is in, such as a package's; who reads the report is in another.
-    fn from_anywhere(mut self) -> Self {
+    fn with_whole_path(mut self) -> Self {
         if let Some(file) = &mut self.file
             && let Some(below) = file.strip_prefix("./")
             && let Ok(folder) = std::env::current_dir()
@@ -54,7 +54,7 @@ impl Calls {
 
     /// The program's own place among them.
     pub fn site(&self) -> Option<HostSite> {
-        own_place(&self.0.to_string()).map(HostSite::from_anywhere)
+        own_place(&self.0.to_string()).map(HostSite::with_whole_path)
     }
 }
 
