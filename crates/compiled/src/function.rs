@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
+use virtual_gpu::counting::Counter;
 use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 
 use crate::blocks::{Block, Blocks, End, Set};
@@ -18,6 +19,7 @@ pub struct Made {
     /// The number of operations in the block that may be entered at each program counter.
     pub entries: Box<[u32]>,
     pub sites: usize,
+    pub counters: Vec<Counter>,
 }
 
 /// Where code is left for the interpreter: the island that is left, and the program counter; what may have been written by
@@ -54,7 +56,7 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
         }
     }
     tail(&mut writer, &plan);
-    Some(Made { text: writer.text, entries, sites: writer.sites })
+    Some(Made { text: writer.text, entries, sites: writer.sites, counters: writer.counters })
 }
 
 /// The ways in: registers that are alive come from the frame.
@@ -87,6 +89,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("store i32 %patience_before, ptr %patience"));
     w.line(format_args!("%behind = alloca i1"));
     w.line(format_args!("%table = alloca {WORDS}"));
+    w.begin_counting();
     for (slot, &shape) in &blocks.shapes {
         w.line(format_args!("%r{slot} = alloca {}", type_of(shape)));
     }
@@ -139,12 +142,14 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
     w.label(&run);
     let families = families::families(w, start, behind);
+    w.make_room(families.len())?;
     for pc in start..behind {
         operation(w, pc, families.get(&pc).copied())?;
     }
     let End::Branch { guard, target } = end else {
         w.settle()?;
         w.line(format_args!("store i64 {steps}, ptr %steps"));
+        w.count_run(start..behind);
         let next = plan.way(number, behind);
         w.line(format_args!("br label %{next}"));
         return Ok(());
@@ -155,6 +160,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.active = None;
     w.settle()?;
     w.line(format_args!("store i64 {steps}, ptr %steps"));
+    let counted = w.count_run(start..start + whole);
     let taken = w.name("taken");
     let passed = plan.way(number, pc + 1);
     // Where the branch is left to the interpreter it has not been run yet.
@@ -187,6 +193,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         w.label(&stay);
         let steps = w.set(format_args!("sub i64 {steps}, 1"));
         w.line(format_args!("store i64 {steps}, ptr %steps"));
+        w.recount(counted, start..behind);
         w.line(format_args!("br label %{out}"));
     }
     Ok(())
@@ -218,6 +225,7 @@ impl Plan {
 fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), Misfit> {
     let step = w.function.step(pc);
     w.guard(step.guard)?;
+    w.count_guarded(pc);
     match step.kind {
         Kind::Nothing => Ok(()),
         Kind::Arithmetic(operation) => match arithmetic::write(w, operation)? {
@@ -282,8 +290,9 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
             "attributes #{number} = {{ nounwind {more} \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
         ));
     }
-    // What is nearly always so.
+    // What is nearly always so, and what hardly ever.
     w.line(format_args!("!0 = !{{!\"branch_weights\", i32 2000, i32 1}}"));
+    w.line(format_args!("!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"));
 }
 
 /// Writes registers to the frame, and returns.

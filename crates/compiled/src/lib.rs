@@ -16,6 +16,7 @@
 //! | `lanes` | which of them are expected to access consecutive addresses, or one |
 //! | `scattered` | functions for those that access any addresses |
 //! | `collective` | shuffles and votes as IR |
+//! | `counting` | what code counts for an observer |
 //! | `llvm` | IR → an object file |
 //! | `link` | an object file → code in memory |
 //! | `kept` | object files of earlier processes |
@@ -29,6 +30,7 @@ mod blocks;
 mod collective;
 mod compare;
 mod convert;
+mod counting;
 mod crossing;
 mod families;
 mod floats;
@@ -193,6 +195,7 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
         start: function.range().start,
         blocks: made.entries,
         sites: made.sites,
+        counters: made.counters.into(),
         code: Box::new(placed),
     })
 }

@@ -42,6 +42,7 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
     let (went, lost) = (w.name("went"), w.name("lost"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
     w.label(&went);
+    w.show_access(pc, &addresses);
     let mut values = Vec::new();
     for (e, before) in before.iter().enumerate() {
         let value = w.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1));
@@ -103,6 +104,7 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
     let (went, lost) = (w.name("went"), w.name("lost"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
     w.label(&went);
+    w.show_access(pc, &addresses);
     w.progress("1");
     w.turn(&done);
     w.label(&lost);
@@ -136,6 +138,7 @@ pub fn atomic(w: &mut Writer<'_>, op: &AtomicOp, pc: u32) -> Result<(), Misfit> 
     let (went, lost, done) = (w.name("went"), w.name("lost"), w.name("updated"));
     w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
     w.label(&went);
+    w.show_access(pc, &addresses);
     let mut old = w.set(format_args!("extractvalue {} {result}, 1", scattered.result()));
     let changed = w.set(format_args!("extractvalue {} {result}, 2", scattered.result()));
     w.progress(&changed);

@@ -16,6 +16,10 @@ pub struct Tested {
     all: String,
     /// Where the first lane of each half finds the least offset on the host.
     places: [String; 2],
+    /// The same as addresses.
+    first: [String; 2],
+    /// The counter of the distance of the halves, where that says what accesses cost.
+    distance: Option<u32>,
 }
 
 /// How the lanes of a half go to memory.
@@ -55,12 +59,16 @@ pub fn short(
     w.line(format_args!("br i1 {}, label %{short}, label %{long}, !prof !0", tested.all));
     w.label(&short);
     let further = op.address.offset.wrapping_sub(family.low);
-    let mut places = tested.places;
+    let (mut places, mut first) = (tested.places, tested.first);
     if further != 0 {
         for place in &mut places {
             *place = w.set(format_args!("getelementptr i8, ptr {place}, i64 {further}"));
         }
+        if w.function.is_counted() {
+            first = first.map(|first| w.set(format_args!("add i64 {first}, {further}")));
+        }
     }
+    w.count_halves(op, pc, way, tested.distance, &first);
     Ok(Some((way, places, long)))
 }
 
@@ -84,7 +92,7 @@ fn test(
     let enough = w.set(format_args!("icmp uge i64 {}, {reach}", span.bytes));
     let room = w.set(format_args!("sub i64 {}, {reach}", span.bytes));
     all = w.set(format_args!("and i1 {all}, {enough}"));
-    let mut places = Vec::new();
+    let (mut places, mut addresses) = (Vec::new(), Vec::new());
     for half in 0..2 {
         let first = w.set(format_args!("extractelement {vector} {base}, i32 {}", HALF * half));
         let address = if op.address.wide {
@@ -102,9 +110,12 @@ fn test(
             all = w.set(format_args!("and i1 {all}, {aligned}"));
         }
         places.push(w.set(format_args!("getelementptr i8, ptr {}, i64 {within}", span.host)));
+        addresses.push(address);
     }
-    let places = places.try_into().map_err(|_| Misfit)?;
-    Ok(Tested { all, places })
+    let [places, first] = [places, addresses].map(|both| both.try_into().map_err(|_| Misfit));
+    let first = first?;
+    let distance = w.compare_distance(family, bytes, &all, &first);
+    Ok(Tested { all, places: places?, first, distance })
 }
 
 /// Whether all lanes run an access, and those of each half are so many bytes apart.

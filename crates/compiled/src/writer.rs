@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{Arguments, Write};
 use std::mem::offset_of;
 
+use virtual_gpu::counting::Counter;
 use virtual_gpu::stretch::{Function, Slot, State};
 
 use crate::blocks::Shape;
@@ -31,6 +32,8 @@ pub struct Writer<'f> {
     pub forms: Forms,
     /// Functions for accesses that go anywhere, which the code calls.
     pub scattered: BTreeSet<Scattered>,
+    /// What is counted, by the place in the table.
+    pub counters: Vec<Counter>,
     /// Whether vectors of 512 bits have permutations of words.
     pub wide: bool,
 }
@@ -58,6 +61,7 @@ impl<'f> Writer<'f> {
             tested: HashMap::new(),
             forms: Forms::of(&function),
             scattered: BTreeSet::new(),
+            counters: Vec::new(),
             wide,
         }
     }

@@ -10,11 +10,13 @@ pub mod banks;
 pub mod cache;
 pub mod chips;
 pub mod coalescing;
+mod halves;
 pub mod occupancy;
 pub mod profile;
 pub mod roofline;
 
 pub use chips::{Capability, Chip, SmLimits, UnknownCapability};
+pub use halves::Halves;
 
 /// Lanes of a warp, on every chip so far.
 pub const WARP_LANES: usize = 32;

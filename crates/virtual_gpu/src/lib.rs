@@ -14,7 +14,7 @@
 //! | `decode` | parsed PTX → that form, analyses at load; what cannot run is refused here |
 //! | [`observer`], [`profiler`] | what is seen of a launch; counts of wavefronts and sectors, by source line |
 //! | `exec` | warps, blocks, launches: the interpreter of the form |
-//! | [`stretch`] | the seam to a compiler of programs |
+//! | [`stretch`], [`counting`] | the seam to a compiler of programs, and what its code counts for an observer |
 //! | [`Gpu`] | the device: memory, loading, launching |
 //!
 //! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix operations,
@@ -23,6 +23,7 @@
 //! answers `Step::Retry` parks its lanes and is tried again when other warps have run.
 
 pub mod alu;
+pub mod counting;
 mod decode;
 mod evaluate;
 mod exec;

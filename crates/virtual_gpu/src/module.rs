@@ -128,9 +128,11 @@ impl Kernel {
         &self.code().params
     }
 
-    /// Whether there is machine code for it, which unobserved launches run.
+    /// Whether there is machine code for it, for launches of which nobody or only a profiler sees something.
     pub fn is_compiled(&self) -> bool {
-        self.module.0.compiled.of(self.code().function).is_some()
+        [false, true]
+            .iter()
+            .any(|&counted| self.module.0.compiled.of(self.code().function, counted).is_some())
     }
 
     /// The size of the parameter block for [`crate::Gpu::launch`].

@@ -19,6 +19,7 @@ mod both;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::counting::Counts;
 use crate::fault::Fault;
 pub use crate::form::access::{AccessKind, MemorySpace, Order, Scope};
 use crate::form::program::Code;
@@ -220,6 +221,9 @@ pub trait BlockObserver: Send {
     const INSTRUCTIONS: bool = false;
     /// Whether [`BlockObserver::access`] is wanted.
     const MEMORY: bool = false;
+    /// Whether counts are as good as [`BlockObserver::instruction`], and as [`BlockObserver::access`] in the cases that
+    /// [`BlockObserver::counts`] knows. Values are not wanted then.
+    const COUNTS: bool = false;
     /// Whether [`BlockObserver::registers`] is wanted.
     const REGISTERS: bool = false;
     /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
@@ -331,6 +335,16 @@ pub trait BlockObserver: Send {
     /// An event that only some instructions have, such as the steps of an asynchronous copy.
     #[inline]
     fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
+
+    /// The block has ended. Unlike [`LaunchObserver::merge`] this is called at once, by the thread that ran the block.
+    #[inline]
+    fn ended(&mut self) {}
+
+    /// Where machine code counts in the place of the interpreter's hooks. Used with [`BlockObserver::COUNTS`].
+    #[inline]
+    fn counts(&mut self) -> Option<&mut dyn Counts> {
+        None
+    }
 
     /// Its record of undefined bits, if it keeps one. Used with [`BlockObserver::REGISTERS`].
     #[inline]

@@ -7,15 +7,18 @@
 //! the warp's share of operations is used up. So the order in which groups, warps and blocks run is the same to the operation,
 //! compiled or not.
 //!
-//! What an operation has no code for, the code asks the interpreter to do: [`State::perform`].
+//! What an operation has no code for, the code asks the interpreter to do: [`State::perform`]. For launches of which an observer
+//! wants counts there is other code, which counts ([`crate::counting`]).
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use crate::counting::{Counter, Logged, Numbers};
 pub use crate::form::access::{AddressOperand, AtomicFunction, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
 pub use crate::form::op::{AtomicOp, CollectiveKind, CollectiveOp, Guard, MemoryOp, ParamOp, ShuffleMode};
@@ -62,6 +65,8 @@ pub struct Stretches {
     pub blocks: Box<[u32]>,
     /// How many places the code has that remember an allocation.
     pub sites: usize,
+    /// What the code counts, if [`Function::is_counted`]; else nothing.
+    pub counters: Arc<[Counter]>,
     /// What keeps the code in memory.
     pub code: Box<dyn Any + Send + Sync>,
 }
@@ -113,6 +118,17 @@ pub struct State {
     /// Has the interpreter do the operation at a program counter, in these lanes, on the frame's rows. Fills the site of
     /// that number, if it is one. Gives 0, or 1 if the operation faulted: the code then returns at once.
     pub perform: unsafe extern "C" fn(*mut State, u32, u32, u32) -> u32,
+    /// From here on the state of code that counts ([`Function::is_counted`]). By number: its counters.
+    pub numbers: *const Numbers,
+    /// Where the next access is logged, and the end of the log.
+    pub log: *const Cell<Logged>,
+    pub log_end: *const Cell<Logged>,
+    /// Empties the log.
+    pub full: unsafe extern "C" fn(*mut State),
+    /// Sets a [`Counter::Distance`], by its number.
+    pub set_distance: unsafe extern "C" fn(*mut State, u32, u64),
+    /// Shows an access, which was done: its program counter, its lanes, and the address of each lane.
+    pub accessed: unsafe extern "C" fn(*mut State, u32, u32, *const [u64; 32]),
     /// The interpreter's own.
     pub back: *mut c_void,
 }
@@ -151,6 +167,7 @@ pub enum Told {
 pub struct Function<'c> {
     code: &'c Code,
     function: &'c FunctionCode,
+    counted: bool,
 }
 
 /// An operation as a compiler sees it.
@@ -198,8 +215,13 @@ pub enum Kind<'c> {
 }
 
 impl<'c> Function<'c> {
-    pub(crate) fn new(code: &'c Code, index: u32) -> Self {
-        Function { code, function: &code.functions[index as usize] }
+    pub(crate) fn new(code: &'c Code, index: u32, counted: bool) -> Self {
+        Function { code, function: &code.functions[index as usize], counted }
+    }
+
+    /// Whether the code has to count what it does.
+    pub fn is_counted(&self) -> bool {
+        self.counted
     }
 
     /// Its program counters.
@@ -264,9 +286,9 @@ impl<'c> Function<'c> {
     }
 }
 
-/// What of a module is compiled, by function.
+/// What of a module is compiled, by function: without counters, and with them.
 #[derive(Debug)]
-pub(crate) struct Compiled(Box<[Progress]>);
+pub(crate) struct Compiled(Box<[[Progress; 2]]>);
 
 #[derive(Debug, Default)]
 struct Progress {
@@ -284,24 +306,24 @@ const ASKED: u64 = u64::MAX;
 impl Compiled {
     /// Nothing yet, of so many functions.
     pub fn none(functions: usize) -> Self {
-        Compiled((0..functions).map(|_| Progress::default()).collect())
+        Compiled((0..functions).map(|_| Default::default()).collect())
     }
 
     /// The machine code of a function, if it is there.
-    pub fn of(&self, function: u32) -> Option<&Stretches> {
-        self.0[function as usize].made.get()
+    pub fn of(&self, function: u32, counted: bool) -> Option<&Stretches> {
+        self.0[function as usize][usize::from(counted)].made.get()
     }
 
     /// Launches of a function have run so many more operations: the compiler is asked for it if that is worth it.
-    pub fn count(&self, compiler: &dyn Compiler, code: &Code, function: u32, executed: u64) {
-        let progress = &self.0[function as usize];
+    pub fn count(&self, compiler: &dyn Compiler, function: &Function<'_>, index: u32, executed: u64) {
+        let progress = &self.0[index as usize][usize::from(function.counted)];
         let asked_after = progress.asked_after.load(Ordering::Relaxed);
         if asked_after == ASKED {
             return;
         }
         let executed = progress.executed.fetch_add(executed, Ordering::Relaxed) + executed;
         let patience = match asked_after {
-            UNKNOWN => compiler.patience(&Function::new(code, function)),
+            UNKNOWN => compiler.patience(function),
             known => known,
         };
         let becomes = if executed < patience { patience } else { ASKED };
@@ -311,7 +333,7 @@ impl Compiled {
         let order = Ordering::Relaxed;
         let first = progress.asked_after.compare_exchange(asked_after, becomes, order, order).is_ok();
         if first && becomes == ASKED {
-            match compiler.compile(&Function::new(code, function), executed) {
+            match compiler.compile(function, executed) {
                 Answer::Code(stretches) => {
                     // Nobody else is asked for it.
                     let _ = progress.made.set(stretches);

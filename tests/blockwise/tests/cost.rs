@@ -9,7 +9,7 @@ use std::fmt::Write;
 use gpu_model::chips::H200;
 use virtual_gpu::observer::{At, BarrierStep, BlockInfo, BlockObserver, LaunchObserver};
 use virtual_gpu::profiler::{LaunchProfile, Profiler};
-use virtual_gpu::{Error, Gpu, Job, Launch, Module, Options, Watch};
+use virtual_gpu::{Error, Gpu, Job, Kernel, Launch, Module, Options, Watch};
 
 use twins::pairs::{AS_MANY, PAIRS, Parameter, Shape, content, counted};
 
@@ -51,8 +51,28 @@ struct Run {
     contents: Vec<Vec<u8>>,
 }
 
-fn run(ptx: &str, kernel: &str, (shape, made): (Shape, Vec<Parameter>)) -> Run {
+fn run(ptx: &str, kernel: &str, parameters: (Shape, Vec<Parameter>)) -> Run {
     let gpu = Gpu::with_options(&H200, Options::default());
+    let (kernel, launch, parameters, memory) = prepare(&gpu, ptx, kernel, parameters);
+    let (mut profiler, mut barriers) = (Profiler::new(), Barriers::default());
+    gpu.launch(&kernel, &launch, &parameters, &mut profiler).unwrap();
+    let read = |(address, bytes): (u64, u64)| {
+        let mut content = vec![0; bytes as usize];
+        gpu.memory().read(address, &mut content).unwrap();
+        content
+    };
+    let contents = memory.into_iter().map(read).collect();
+    gpu.launch(&kernel, &launch, &parameters, &mut barriers).unwrap();
+    Run { profile: profiler.finish(), barriers: barriers.0, contents }
+}
+
+/// A kernel with all that its launch needs, and its memory: addresses and bytes.
+fn prepare(
+    gpu: &Gpu,
+    ptx: &str,
+    kernel: &str,
+    (shape, made): (Shape, Vec<Parameter>),
+) -> (Kernel, Launch, Vec<u8>, Vec<(u64, u64)>) {
     let module: Module = gpu.load(ptx).unwrap();
     let kernel = module.kernel(kernel).unwrap_or_else(|| panic!("{kernel} is not in the PTX"));
     assert_eq!(kernel.params().len(), made.len(), "{}", kernel.name());
@@ -72,16 +92,7 @@ fn run(ptx: &str, kernel: &str, (shape, made): (Shape, Vec<Parameter>)) -> Run {
         parameters[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
     }
     let launch = Launch::new(shape.grid, shape.block).dynamic_shared(shape.shared);
-    let (mut profiler, mut barriers) = (Profiler::new(), Barriers::default());
-    gpu.launch(&kernel, &launch, &parameters, &mut profiler).unwrap();
-    let read = |(address, bytes): (u64, u64)| {
-        let mut content = vec![0; bytes as usize];
-        gpu.memory().read(address, &mut content).unwrap();
-        content
-    };
-    let contents = memory.into_iter().map(read).collect();
-    gpu.launch(&kernel, &launch, &parameters, &mut barriers).unwrap();
-    Run { profile: profiler.finish(), barriers: barriers.0, contents }
+    (kernel, launch, parameters, memory)
 }
 
 /// The table at one size of each pair, and what is wrong with it.
@@ -144,6 +155,37 @@ fn kernels_cost_what_their_twins_cost_at_a_middle_size() {
     let (table, wrong) = table(1);
     println!("{table}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Each counter of each line, of the kernels and of their twins.
+#[test]
+fn machine_code_counts_what_the_interpreter_counts() {
+    let compiler = match compiled::available() {
+        Ok(()) => compiled::compiler(true, compiled::Kept::AsUsual),
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let [safe_ptx, raw_ptx] = twins::modules();
+    let profile = |ptx: &str, kernel: &str, parameters, compiler: Option<_>| {
+        let gpu = Gpu::with_options(&H200, Options { compiler, ..Options::default() });
+        let (kernel, launch, parameters, _) = prepare(&gpu, ptx, kernel, parameters);
+        let mut profiler = Profiler::new();
+        gpu.launch(&kernel, &launch, &parameters, &mut profiler).unwrap();
+        (profiler.finish(), kernel.is_compiled())
+    };
+    let mut kernels: Vec<_> = PAIRS.iter().flat_map(|pair| [(pair, pair.safe), (pair, pair.raw)]).collect();
+    kernels.sort_by_key(|kernel| kernel.1);
+    kernels.dedup_by_key(|kernel| kernel.1);
+    let mut compiled = 0;
+    for (pair, kernel) in &kernels {
+        let ptx = if *kernel == pair.safe || kernel.starts_with("raw_") { safe_ptx } else { raw_ptx };
+        let launch = || pair.launch(kernel, pair.counted[0]);
+        let (expected, _) = profile(ptx, kernel, launch(), None);
+        let (found, is_compiled) = profile(ptx, kernel, launch(), Some(compiler.clone()));
+        assert_eq!(expected, found, "{kernel}");
+        compiled += usize::from(is_compiled);
+    }
+    // Some use more stack than machine code may, or are too long.
+    assert!(compiled * 10 >= kernels.len() * 9, "{compiled} of {} are compiled", kernels.len());
 }
 
 /// What has not been counted on hardware yet.

@@ -1,6 +1,6 @@
 //! How far neighbouring lanes are apart, where that costs something: it says which remedy fits.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Mul};
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,15 @@ impl Strides {
     /// Whether the stride changes from access to access, as it does on the way up or down a tree.
     pub fn varies(&self) -> bool {
         self.regular > self.irregular && self.least < self.most
+    }
+}
+
+/// Those of so many accesses that are alike.
+impl Mul<u64> for Strides {
+    type Output = Self;
+
+    fn mul(self, times: u64) -> Self {
+        Self { regular: self.regular * times, irregular: self.irregular * times, ..self }
     }
 }
 

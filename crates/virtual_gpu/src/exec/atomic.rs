@@ -30,15 +30,7 @@ pub(super) fn atomic<O: BlockObserver>(
         cx.block.progress += u64::from(looks);
     }
     let mut addresses = generic;
-    let shape = Shape {
-        kind: op.kind,
-        width: op.width,
-        elements: op.operands.len() as u32,
-        order: op.order,
-        scope: op.scope,
-        non_coherent: false,
-        swap: op.swap,
-    };
+    let shape = shape_of(op);
     if op.multimem {
         access::replicas(cx, &mut addresses, shape, at)?;
     }
@@ -134,6 +126,18 @@ pub(super) fn atomic<O: BlockObserver>(
         }
     }
     Ok(())
+}
+
+pub(super) fn shape_of(op: &AtomicOp) -> Shape {
+    Shape {
+        kind: op.kind,
+        width: op.width,
+        elements: op.operands.len() as u32,
+        order: op.order,
+        scope: op.scope,
+        non_coherent: false,
+        swap: op.swap,
+    }
 }
 
 /// # Safety

@@ -169,7 +169,8 @@ impl<O: BlockObserver> Block<O> {
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
         let own = cluster[self.state.cluster_rank as usize];
-        let mut door = Door::of::<O>(launch, &self.state, own, device);
+        let mut door =
+            self.observer.as_mut().and_then(|observer| Door::of(launch, &self.state, own, device, observer));
         let is_new = std::mem::take(&mut self.is_new);
         match door {
             Some(_) if is_new => self.places.clone_from(&self.firsts),

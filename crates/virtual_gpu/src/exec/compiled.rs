@@ -1,28 +1,41 @@
-//! Enters a program's machine code, and does for it what it has no code for.
+//! Enters a program's machine code, and does for it what it has no code for. Tells the observer what code has counted.
+
+use std::cell::Cell;
 
 use super::block_state::BlockState;
-use super::context::{Cx, LaunchContext, SharedMemory};
+use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
 use super::run::Raised;
 use super::steady::Place;
 use super::warp::Warp;
-use super::{collective, load_store};
-use crate::form::op::OpKind;
-use crate::form::registers::Regs;
+use super::{access, atomic, collective, load_store};
+use crate::counting::{Logged, Tables};
+use crate::form::access::SpaceOperand;
+use crate::form::op::{Op, OpKind};
+use crate::form::registers::{NONE, Regs};
 use crate::memory::View;
-use crate::observer::{At, BlockObserver};
+use crate::observer::{AccessKind, At, BlockObserver, MemorySpace};
 use crate::stretch::{Site, State, Stretches};
 
 /// What [`perform`] finds behind [`State::back`].
 struct Back<'b, 'a, O> {
+    stretches: &'b Stretches,
     warp: &'b mut Warp,
     cx: &'b mut Cx<'a, O>,
     regs: Regs,
     raised: Option<Raised>,
+    /// Where the log begins.
+    log: *const Cell<Logged>,
 }
 
-/// Whether an observer sees nothing of what a warp does, so that machine code may run in the interpreter's place.
-pub(super) const fn is_unseen<O: BlockObserver>() -> bool {
-    !O::INSTRUCTIONS && !O::MEMORY && !O::REGISTERS && !O::SYNCHRONISATION && !O::YIELDS
+/// Whether machine code may run in the interpreter's place as far as an observer is concerned; and if so, whether it has to
+/// count.
+pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
+    match O::REGISTERS || O::SYNCHRONISATION || O::YIELDS || O::GOES_ON {
+        true => None,
+        false if O::COUNTS => Some(true),
+        false if O::INSTRUCTIONS || O::MEMORY => None,
+        false => Some(false),
+    }
 }
 
 /// The way into a kernel's code for the warps of a block that has its turn: what is the same for all of them is told once.
@@ -33,6 +46,8 @@ pub(super) struct Door<'s> {
     in_halves: bool,
     /// When the sites were last asked for.
     frees: u64,
+    /// Where the log begins.
+    log: *const Cell<Logged>,
 }
 
 impl<'s> Door<'s> {
@@ -42,12 +57,15 @@ impl<'s> Door<'s> {
         block: &BlockState,
         shared: SharedMemory,
         device: &View,
+        observer: &mut O,
     ) -> Option<Self> {
-        let (_, module) = launch.compiled?;
+        let Compiles { module, counted, .. } = launch.compiled?;
         if block.changes.is_some() || block.watch.is_some() {
             return None;
         }
-        let stretches = module.compiled.of(launch.kernel.function)?;
+        let stretches = module.compiled.of(launch.kernel.function, counted)?;
+        let nowhere = Tables { numbers: std::ptr::null(), log: std::ptr::null()..std::ptr::null() };
+        let tables = observer.counts().map_or(nowhere, |counts| counts.tables(&stretches.counters));
         // Before the sites: what is freed meanwhile is noticed.
         let frees = device.frees();
         let state = State {
@@ -65,10 +83,16 @@ impl<'s> Door<'s> {
             progress: 0,
             sites: device.sites(stretches.sites),
             perform: perform::<O>,
+            numbers: tables.numbers,
+            log: tables.log.start,
+            log_end: tables.log.end,
+            full: full::<O>,
+            set_distance: set_distance::<O>,
+            accessed: accessed::<O>,
             back: std::ptr::null_mut(),
         };
         let in_halves = launch.launch.block[0].is_multiple_of(16);
-        Some(Door { stretches, state, in_halves, frees })
+        Some(Door { stretches, state, in_halves, frees, log: tables.log.start })
     }
 
     /// Operations of the block that may be entered at `pc`; 0 if none may.
@@ -139,7 +163,7 @@ impl<'s> Door<'s> {
             self.frees = frees;
             self.state.sites = cx.device.sites(self.stretches.sites);
         }
-        let mut back = Back { warp, cx, regs, raised: None };
+        let mut back = Back { stretches: self.stretches, warp, cx, regs, raised: None, log: self.log };
         let state = &mut self.state;
         (state.rows, state.progress) = (regs.rows(), 0);
         state.back = (&raw mut back).cast();
@@ -147,6 +171,9 @@ impl<'s> Door<'s> {
         // promises what the code does.
         let next = unsafe { (self.stretches.run)(state, pc - self.stretches.start) };
         back.cx.block.progress += state.progress;
+        if O::COUNTS {
+            back.empty(state);
+        }
         match back.raised {
             Some(raised) => Err(raised),
             None => Ok(next),
@@ -164,7 +191,7 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
     }
     // SAFETY: [`Door::enter`] made both, keeps them alive, and touches neither while the code runs.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    let Back { warp, cx, regs, raised } = back;
+    let Back { stretches, warp, cx, regs, raised, .. } = back;
     let launch = cx.launch;
     let at = At { pc, warp: warp.index, lanes };
     let address = match &launch.code.ops[pc as usize].kind {
@@ -188,7 +215,7 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
         }
         OpKind::Load(op) => load_store::load(warp, cx, op, *regs, at),
         OpKind::Store(op) => load_store::store(warp, cx, op, *regs, at),
-        OpKind::Atomic(op) => super::atomic::atomic(warp, cx, op, *regs, at),
+        OpKind::Atomic(op) => atomic::atomic(warp, cx, op, *regs, at),
         OpKind::LoadParam(op) => {
             load_store::load_param(cx, op, *regs, at);
             Ok(())
@@ -204,10 +231,92 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
     match done {
         Ok(()) => 0,
         Err(raise) => {
+            if O::COUNTS {
+                let group = At { lanes: state.lanes, ..at };
+                begun(stretches, &launch.code.ops, group, |at| cx.observer.instruction(at));
+            }
             *raised = Some(Raised { raise, pc });
             1
         }
     }
+}
+
+/// The operations of a block up to the one at a program counter, of which the code has counted the lanes with guards only: it
+/// counts a block when all of it has run.
+fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
+    let start = (stretches.start..=at.pc).rev().find(|&pc| stretches.block(pc) != 0).unwrap_or(at.pc);
+    for pc in start..=at.pc {
+        let lanes = if ops[pc as usize].guard.slot == NONE { at.lanes } else { 0 };
+        count(At { pc, lanes, ..at });
+    }
+}
+
+impl<O: BlockObserver> Back<'_, '_, O> {
+    /// Gives the observer what was logged.
+    fn empty(&mut self, state: &mut State) {
+        // SAFETY: the code has logged from the beginning on, and not beyond the end.
+        let accesses = unsafe { state.log.offset_from(self.log) };
+        if accesses > 0
+            && let Some(counts) = self.cx.observer.counts()
+        {
+            counts.logged(accesses as usize);
+        }
+        state.log = self.log;
+    }
+}
+
+/// [`State::full`].
+///
+/// # Safety
+/// As [`perform`].
+unsafe extern "C" fn full<O: BlockObserver>(state: *mut State) {
+    // SAFETY: as in `perform`.
+    let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
+    back.empty(state);
+}
+
+/// [`State::set_distance`].
+///
+/// # Safety
+/// As [`perform`].
+unsafe extern "C" fn set_distance<O: BlockObserver>(state: *mut State, counter: u32, distance: u64) {
+    // SAFETY: as in `perform`.
+    let back = unsafe { &mut *(*state).back.cast::<Back<'_, '_, O>>() };
+    if let Some(counts) = back.cx.observer.counts() {
+        counts.set_distance(counter, distance);
+    }
+}
+
+/// [`State::accessed`].
+///
+/// # Safety
+/// As [`perform`]; `addresses` are there.
+unsafe extern "C" fn accessed<O: BlockObserver>(
+    state: *mut State,
+    pc: u32,
+    lanes: u32,
+    addresses: *const [u64; 32],
+) {
+    // SAFETY: as in `perform`.
+    let back = unsafe { &mut *(*state).back.cast::<Back<'_, '_, O>>() };
+    let at = At { pc, warp: back.warp.index, lanes };
+    // SAFETY: the caller's.
+    let addresses = unsafe { &*addresses };
+    let (space, shape) = match &back.cx.launch.code.ops[pc as usize].kind {
+        OpKind::Load(op) => (op.space, load_store::shape_of(op, AccessKind::Load)),
+        OpKind::Store(op) => (op.space, load_store::shape_of(op, AccessKind::Store)),
+        OpKind::Atomic(op) => (op.space, atomic::shape_of(op)),
+        // A compiler has no code for others.
+        _ => std::process::abort(),
+    };
+    let (space, generic) = match space {
+        SpaceOperand::In(space) => (space, false),
+        // Code reaches others by their own instructions only.
+        SpaceOperand::Generic => (MemorySpace::Global, true),
+    };
+    let (registers, base) = (&[], 0);
+    let view = access::View { space, generic, registers, rows: 1, base, regs: back.regs };
+    access::notify(back.cx, view, addresses, shape, at);
 }
 
 fn found(device: &View, address: u64) -> Site {

@@ -13,7 +13,7 @@ use crate::launch::Launch;
 use crate::memory::View;
 use crate::module::ModuleData;
 use crate::observer::BlockObserver;
-use crate::stretch::Compiler;
+use crate::stretch::{Compiler, Function};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -21,8 +21,8 @@ pub(crate) struct LaunchContext<'a> {
     pub gpu: &'a Gpu,
     pub code: &'a Code,
     pub evaluations: &'a Evaluations,
-    /// What compiles the module, and what of it is compiled, if launches like this one run that.
-    pub compiled: Option<(&'a dyn Compiler, &'a ModuleData)>,
+    /// What compiles the module, if launches like this one run machine code.
+    pub compiled: Option<Compiles<'a>>,
     pub kernel: &'a KernelCode,
     pub launch: Launch,
     pub params: &'a [u8],
@@ -46,6 +46,15 @@ pub(crate) struct LaunchContext<'a> {
     pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
     pub workspace: u64,
+}
+
+/// What compiles a module, and what of it is compiled.
+#[derive(Clone, Copy)]
+pub(crate) struct Compiles<'a> {
+    pub compiler: &'a dyn Compiler,
+    pub module: &'a ModuleData,
+    /// Whether the code has to count.
+    pub counted: bool,
 }
 
 impl LaunchContext<'_> {
@@ -110,8 +119,9 @@ pub(crate) struct Cx<'a, O> {
 impl LaunchContext<'_> {
     /// So many more operations were executed.
     pub fn count(&self, executed: u64) {
-        if let Some((compiler, module)) = self.compiled {
-            module.compiled.count(compiler, &module.code, self.kernel.function, executed);
+        if let Some(Compiles { compiler, module, counted }) = self.compiled {
+            let index = self.kernel.function;
+            module.compiled.count(compiler, &Function::new(&module.code, index, counted), index, executed);
         }
     }
 }

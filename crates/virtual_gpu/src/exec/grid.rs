@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
 use super::compiled;
-use super::context::{LaunchContext, SharedMemory};
+use super::context::{Compiles, LaunchContext, SharedMemory};
 use super::frame::Renewed;
 use super::limits::{check, cluster_blocks, with_clusters};
 use super::schedule::Schedule;
@@ -97,12 +97,15 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         true => Some(Workspace::new(gpu)?),
         false => None,
     };
-    let compiler = gpu.options().compiler.as_deref().filter(|_| compiled::is_unseen::<O::Block>());
+    let compiled = compiled::counted::<O::Block>().and_then(|counted| {
+        let compiler = gpu.options().compiler.as_deref()?;
+        Some(Compiles { compiler, module: &kernel.module().0, counted })
+    });
     let context = LaunchContext {
         gpu,
         code: kernel.module().code(),
         evaluations: &kernel.module().0.evaluations,
-        compiled: compiler.map(|compiler| (compiler, &*kernel.module().0)),
+        compiled,
         kernel: code,
         launch: *launch,
         params: params.bytes(),
@@ -623,7 +626,10 @@ impl<O: LaunchObserver> Grid<'_, O> {
         ended.places.end += 1;
         for block in &mut team.blocks {
             ended.output.append(&mut block.state.output);
-            ended.observers.extend(block.observer.take());
+            if let Some(mut observer) = block.observer.take() {
+                observer.ended();
+                ended.observers.push(observer);
+            }
             ended.skipped = ended.skipped.take().or(block.state.skipped.take());
         }
         let many = ended.places.end - ended.places.start >= MOST_TAKEN;

@@ -166,7 +166,7 @@ pub(super) fn first_address(regs: Regs, operand: AddressOperand, lanes: u32) -> 
     }
 }
 
-fn shape_of(op: &MemoryOp, kind: AccessKind) -> Shape {
+pub(super) fn shape_of(op: &MemoryOp, kind: AccessKind) -> Shape {
     Shape {
         kind,
         width: op.width,

@@ -74,7 +74,7 @@ pub(crate) fn run<O: BlockObserver>(
                         if warp.steps < end
                             && let Ends::Barrier(id) = ends(&code.ops[pc as usize], regs, mask)
                         {
-                            warp.steps += 1;
+                            count_end(warp, cx, At { pc, ..at });
                             warp.groups[running].pc = pc;
                             warp.groups[running].wait = Wait::Barrier(id);
                             return Ok(Stop::Blocked);
@@ -322,6 +322,15 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
         warp.rotate(running);
     }
     Stop::Quantum
+}
+
+/// Counts the operation that the turn of a lone group ends with.
+#[inline]
+fn count_end<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, at: At) {
+    if O::INSTRUCTIONS {
+        cx.observer.instruction(at);
+    }
+    warp.steps += 1;
 }
 
 /// What the turn of a lone group ends with.

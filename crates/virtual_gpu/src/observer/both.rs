@@ -84,6 +84,14 @@ impl<A: BlockObserver, B: BlockObserver> BlockObserver for (A, Option<B>) {
         }
     }
 
+    #[inline]
+    fn ended(&mut self) {
+        self.0.ended();
+        if let Some(second) = &mut self.1 {
+            second.ended();
+        }
+    }
+
     /// The first decides.
     #[inline]
     fn meaningless(&self, at: At, address: Register) -> u32 {
