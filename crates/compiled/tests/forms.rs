@@ -1,5 +1,7 @@
 //! Every form of instruction, and random chains of them: compiled against interpreted, bit for bit.
 
+mod trials;
+
 use differential::program::{self, Program};
 use gpu_model::chips::H200;
 use virtual_gpu::{Error, Gpu, Launch, Options};
@@ -22,11 +24,7 @@ fn run(gpu: &Gpu, program: &Program) -> Result<(Vec<u8>, bool), Error> {
     Ok((output, kernel.is_compiled()))
 }
 
-#[test]
 fn every_form_gives_the_interpreters_bits() {
-    if let Err(why) = compiled::available() {
-        panic!("{why}");
-    }
     let interpreted = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
     let options = Options {
         threads: 1,
@@ -58,4 +56,8 @@ fn every_form_gives_the_interpreters_bits() {
         assert!(columns.all(|(expected, found)| expected == found), "{}: memory differs", program.name);
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+trials! {
+    fn every_form_gives_the_interpreters_bits;
 }

@@ -13,6 +13,7 @@ mod memory;
 mod program;
 #[path = "random/source.rs"]
 mod source;
+mod trials;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,11 +87,7 @@ fn damaged(first: u64, mut ends: impl FnMut(u64) -> bool) -> u64 {
     ran
 }
 
-#[test]
 fn damaged_programs_do_the_same_compiled() {
-    if let Err(why) = compiled::available() {
-        panic!("{why}");
-    }
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
     let (seed, count) = (number("HOSTILE_SEED").unwrap_or(1), number("HOSTILE").unwrap_or(60));
     let ran = damaged(seed << 32, |i| i == count);
@@ -99,16 +96,17 @@ fn damaged_programs_do_the_same_compiled() {
     println!("{ran} of {count} ran compiled");
 }
 
-#[test]
-#[ignore = "runs for a quarter of a minute"]
+/// Not by default: it takes as long as its name says.
 fn damaged_for_a_quarter_of_a_minute() {
-    if let Err(why) = compiled::available() {
-        panic!("{why}");
-    }
     let started = Instant::now();
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let first = since.map_or(1, |since| since.as_nanos() as u64);
     println!("from {first} on");
     let ran = damaged(first, |_| started.elapsed() > Duration::from_secs(15));
     assert!(ran > 0);
+}
+
+trials! {
+    fn damaged_programs_do_the_same_compiled;
+    fn damaged_for_a_quarter_of_a_minute, ignored;
 }

@@ -1,5 +1,7 @@
 //! Where machine code comes from, where it lies, and when it goes.
 
+mod trials;
+
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,15 +74,7 @@ impl Turning {
     }
 }
 
-fn needs_llvm() {
-    if let Err(why) = compiled::available() {
-        panic!("{why}");
-    }
-}
-
-#[test]
 fn code_that_comes_while_a_kernel_runs_changes_nothing() {
-    needs_llvm();
     let expected = Turning::new(1, None).run(1 << 20);
     let usual = Turning::new(1, Some(compiled::compiler(false, Kept::Not)));
     assert_eq!(usual.run(1 << 20), expected, "the code comes on the way, or later");
@@ -93,9 +87,7 @@ fn entries(folder: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-#[test]
 fn what_was_made_before_is_used_before_it_would_be_made() {
-    needs_llvm();
     let folder = tempfile::tempdir().unwrap();
     let kept = || Kept::In(Cache::new(folder.path().into(), 1 << 20));
     // Too short to be worth compiling, long enough to be worth a look.
@@ -116,9 +108,7 @@ fn what_was_made_before_is_used_before_it_would_be_made() {
     assert_eq!(entries(&folder).len(), 1);
 }
 
-#[test]
 fn a_damaged_entry_is_made_anew() {
-    needs_llvm();
     let folder = tempfile::tempdir().unwrap();
     let run = || {
         let turning = Turning::new(
@@ -141,9 +131,7 @@ fn a_damaged_entry_is_made_anew() {
     }
 }
 
-#[test]
 fn a_folder_that_cannot_be_written_is_no_failure() {
-    needs_llvm();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
@@ -195,9 +183,7 @@ fn holding(vectors: u32) -> String {
     )
 }
 
-#[test]
 fn code_that_wants_much_stack_is_left_to_the_interpreter() {
-    needs_llvm();
     for (vectors, is_compiled) in [(16, true), (160, false)] {
         let run = |compiler| {
             let gpu = Gpu::with_options(&H200, Options { threads: 2, compiler, ..Options::default() });
@@ -216,8 +202,8 @@ fn code_that_wants_much_stack_is_left_to_the_interpreter() {
     }
 }
 
-/// How the process's memory is mapped: rights, and whether it is of no file.
 #[cfg(target_os = "linux")]
+/// How the process's memory is mapped: rights, and whether it is of no file.
 fn mapped() -> Vec<(String, bool)> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let fields = maps.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -225,9 +211,7 @@ fn mapped() -> Vec<(String, bool)> {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
 fn nothing_is_writable_and_executable_while_code_is_made_and_runs() {
-    needs_llvm();
     let done = AtomicBool::new(false);
     let mut seen = 0;
     std::thread::scope(|scope| {
@@ -249,20 +233,16 @@ fn nothing_is_writable_and_executable_while_code_is_made_and_runs() {
     assert!(seen > 0, "the code was there to be looked at");
 }
 
-/// Bytes that the process has in memory.
 #[cfg(target_os = "linux")]
+/// Bytes that the process has in memory.
 fn resident() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").unwrap();
     4096 * pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
 }
 
-/// `COMPILED_MODULES=10000 cargo test -p compiled --test machine_code modules -- --nocapture` says how much it is after so
-/// many.
+/// Compiles and drops so many modules; bytes that the process has grown by since a quarter of them.
 #[cfg(target_os = "linux")]
-#[test]
-fn modules_that_are_gone_leave_no_memory_behind() {
-    needs_llvm();
-    let modules = std::env::var("COMPILED_MODULES").ok().and_then(|n| n.parse().ok()).unwrap_or(120);
+fn grown_by(modules: u32) -> u64 {
     let mut after_some = 0;
     for salt in 0..modules {
         let turning = Turning::new(100 + salt, Some(compiled::compiler(true, Kept::Not)));
@@ -276,7 +256,33 @@ fn modules_that_are_gone_leave_no_memory_behind() {
             println!("{:6.1} MiB after {} modules", resident() as f64 / f64::from(1 << 20), salt + 1);
         }
     }
-    let grown = resident().saturating_sub(after_some);
+    resident().saturating_sub(after_some)
+}
+
+#[cfg(target_os = "linux")]
+fn modules_that_are_gone_leave_no_memory_behind() {
+    let grown = grown_by(120);
     // Other tests of this file run beside it.
-    assert!(grown < 64 << 20, "{grown} bytes more after {modules} modules than after a quarter of them");
+    assert!(grown < 64 << 20, "{grown} bytes more after 120 modules than after a quarter of them");
+}
+
+/// Takes minutes.
+#[cfg(target_os = "linux")]
+fn ten_thousand_modules_leave_no_memory_behind() {
+    let grown = grown_by(10_000);
+    assert!(grown < 8 << 20, "{grown} bytes more after 10,000 modules than after a quarter of them");
+}
+
+trials! {
+    fn code_that_comes_while_a_kernel_runs_changes_nothing;
+    fn what_was_made_before_is_used_before_it_would_be_made;
+    fn a_damaged_entry_is_made_anew;
+    fn a_folder_that_cannot_be_written_is_no_failure;
+    fn code_that_wants_much_stack_is_left_to_the_interpreter;
+    #[cfg(target_os = "linux")]
+    fn nothing_is_writable_and_executable_while_code_is_made_and_runs;
+    #[cfg(target_os = "linux")]
+    fn modules_that_are_gone_leave_no_memory_behind;
+    #[cfg(target_os = "linux")]
+    fn ten_thousand_modules_leave_no_memory_behind, ignored;
 }

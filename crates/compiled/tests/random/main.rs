@@ -4,13 +4,16 @@
 //! that its warp had run, how it faulted, and what a profiler counted of it. Warps race on shared memory, so the order of
 //! their turns shows, too.
 //!
-//! `COMPILED_PROGRAMS=100000 cargo test -p compiled --test random` runs so many, from `COMPILED_FIRST` on.
+//! `COMPILED_PROGRAMS=100000 cargo test --release -p compiled --test random -- --ignored` runs so many.
 
 mod memory;
 mod program;
 mod source;
+#[path = "../trials/mod.rs"]
+mod trials;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use gpu_model::chips::H200;
 use virtual_gpu::profiler::{LaunchProfile, Profiler};
@@ -69,30 +72,63 @@ fn compare(seed: u64, program: &Program, expected: &Left, found: &Left) {
     }
 }
 
-#[test]
-fn random_programs_do_what_the_interpreter_does() {
-    if let Err(why) = compiled::available() {
-        panic!("{why}");
-    }
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
-    let (first, count) = (number("COMPILED_FIRST").unwrap_or(0), number("COMPILED_PROGRAMS").unwrap_or(30));
+/// Compares a program's forms; whether it faulted.
+fn judge(seed: u64) -> bool {
+    let program = program::of(seed);
     let compiler = compiled::compiler(true, compiled::Kept::Not);
-    let mut faulted = 0;
+    let expected = left_by(None, &program, &mut ());
+    let found = left_by(Some(compiler.clone()), &program, &mut ());
+    assert!(found.compiled, "program {seed} is compiled\n{}", program.ptx);
+    compare(seed, &program, &expected, &found);
+    // Code that counts is other code.
+    let counted = profiled(None, &program);
+    let found = profiled(Some(compiler), &program);
+    assert!(found.0.compiled, "program {seed} is compiled\n{}", program.ptx);
+    compare(seed, &program, &expected, &counted.0);
+    compare(seed, &program, &expected, &found.0);
+    assert_eq!(counted.1, found.1, "program {seed}\n{}", program.ptx);
+    expected.fault.is_some()
+}
+
+fn random_programs_do_what_the_interpreter_does() {
+    let count = 30;
+    let faulted = (0..count).filter(|&seed| judge(seed)).count();
+    assert!(faulted <= 8, "{faulted} of {count} fault");
+}
+
+/// `COMPILED_PROGRAMS` of them from `COMPILED_FIRST` on. It goes on after one that differs. The number of the program under
+/// way is in the file that `COMPILED_AT` names, should a program take the process with it.
+fn as_many_as_are_asked_for() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let (first, count) = (number("COMPILED_FIRST").unwrap_or(0), number("COMPILED_PROGRAMS").unwrap_or(1000));
+    let at = std::env::var("COMPILED_AT").ok();
+    let (mut different, mut faulted) = (Vec::new(), 0);
+    let mut said = Instant::now();
     for seed in first..first + count {
-        let program = program::of(seed);
-        let expected = left_by(None, &program, &mut ());
-        let found = left_by(Some(compiler.clone()), &program, &mut ());
-        assert!(found.compiled, "program {seed} is compiled\n{}", program.ptx);
-        compare(seed, &program, &expected, &found);
-        faulted += u64::from(expected.fault.is_some());
-        // Code that counts is other code.
-        let counted = profiled(None, &program);
-        let found = profiled(Some(compiler.clone()), &program);
-        assert!(found.0.compiled, "program {seed} is compiled\n{}", program.ptx);
-        compare(seed, &program, &expected, &counted.0);
-        compare(seed, &program, &expected, &found.0);
-        assert_eq!(counted.1, found.1, "program {seed}\n{}", program.ptx);
+        if let Some(file) = &at {
+            std::fs::write(file, seed.to_string()).expect("COMPILED_AT can be written");
+        }
+        match std::panic::catch_unwind(|| judge(seed)) {
+            Ok(fault) => faulted += u64::from(fault),
+            // What differs has been printed.
+            Err(_) => {
+                println!("program {seed} differs");
+                different.push(seed);
+            }
+        }
+        let ran = seed + 1 - first;
+        if said.elapsed() > Duration::from_secs(10) || ran == count {
+            println!(
+                "{ran} of {count} programs from {first} on: {faulted} fault, {} differ",
+                different.len()
+            );
+            said = Instant::now();
+        }
     }
-    assert!(faulted <= 1 + count / 4, "{faulted} of {count} fault");
-    println!("programs {first} to {}, {faulted} of which fault", first + count - 1);
+    assert!(different.is_empty(), "these programs differ: {different:?}");
+}
+
+trials! {
+    fn random_programs_do_what_the_interpreter_does;
+    fn as_many_as_are_asked_for, ignored;
 }
