@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use virtual_gpu::stretch::{Function, Guard, Kind, NONE, Slot, Step};
+use virtual_gpu::stretch::{CollectiveKind, Function, Guard, Kind, NONE, Slot, Step};
 
 /// Maximum operations per block, so that it fits into a warp's share of operations.
 const LONGEST: u32 = 128;
@@ -215,11 +215,12 @@ impl Blocks {
     fn find_alive(&mut self, function: &Function<'_>) {
         let count = self.blocks.len();
         let next: Vec<Vec<usize>> = (0..count).map(|i| self.next(function, i)).collect();
+        let everywhere = shuffled(function);
         let mut changed = true;
         while changed {
             changed = false;
             for i in (0..count).rev() {
-                let mut alive = Set::none(function.rows());
+                let mut alive = everywhere.clone();
                 for &next in &next[i] {
                     alive.add(&self.blocks[next].alive);
                 }
@@ -232,6 +233,7 @@ impl Blocks {
                 for pc in (block.start..last).rev() {
                     pass(&function.step(pc), &mut alive);
                 }
+                alive.add(&everywhere);
                 changed |= block.alive.add(&alive);
             }
         }
@@ -287,6 +289,19 @@ fn pass(step: &Step<'_>, alive: &mut Set) {
     }
     step.reads.iter().for_each(|read| alive.insert(read.0));
     step.mentioned.iter().for_each(|&slot| alive.insert(slot));
+}
+
+/// What lanes hand each other. A shuffle may name a lane that is elsewhere, and gets what that lane's register holds.
+fn shuffled(function: &Function<'_>) -> Set {
+    let mut found = Set::none(function.rows());
+    for pc in function.range() {
+        if let Kind::Collective(op) = function.step(pc).kind
+            && let CollectiveKind::Shuffle(_) = op.kind
+        {
+            found.insert(op.a);
+        }
+    }
+    found
 }
 
 /// Where blocks start, in ascending order.

@@ -90,6 +90,40 @@ fn judge(seed: u64) -> bool {
     expected.fault.is_some()
 }
 
+/// A lane is handed what one holds that has gone another way, and that does not use it any more itself.
+fn what_is_handed_over_is_kept() {
+    let ptx = ".version 8.6
+        .target sm_90
+        .address_size 64
+        .visible .entry program(.param .u64 outputs, .param .u64 everybodys, .param .u32 number)
+        {
+            .reg .b32 %thread, %held, %got, %members;
+            .reg .b64 %out;
+            .reg .pred %p;
+            ld.param.u64 %out, [outputs];
+            mov.u32 %thread, %tid.x;
+            mad.wide.u32 %out, %thread, 160, %out;
+            mov.u32 %got, 0;
+            mad.lo.u32 %held, %thread, 3, 1000;
+            setp.lt.u32 %p, %thread, 2;
+            @%p bra $behind;
+            mul.lo.u32 %held, %thread, 5;
+            activemask.b32 %members;
+            shfl.sync.bfly.b32 %got, %held, 2, 31, %members;
+        $behind:
+            mov.u32 %held, %thread;
+            st.global.v2.u32 [%out], {%got, %held};
+            ret;
+        }";
+    let program = Program { ptx: ptx.into(), blocks: 1, threads: 32 };
+    let expected = left_by(None, &program, &mut ());
+    let handed: Vec<u8> =
+        (2..4).flat_map(|lane| expected.outputs[lane * OUTPUT as usize..][..4].to_vec()).collect();
+    assert_eq!(handed, [1000u32, 1003].map(u32::to_le_bytes).concat());
+    let found = left_by(Some(compiled::compiler(true, compiled::Kept::Not)), &program, &mut ());
+    compare(0, &program, &expected, &found);
+}
+
 fn random_programs_do_what_the_interpreter_does() {
     let count = 30;
     let faulted = (0..count).filter(|&seed| judge(seed)).count();
@@ -129,6 +163,7 @@ fn as_many_as_are_asked_for() {
 }
 
 trials! {
+    fn what_is_handed_over_is_kept;
     fn random_programs_do_what_the_interpreter_does;
     fn as_many_as_are_asked_for, ignored;
 }
