@@ -93,19 +93,21 @@ impl Crossing {
             }
         }
         // Whoever leaves at a place brings all that may have been written by any who leave there.
-        let mut leaving: HashMap<u32, Set> = HashMap::new();
+        let mut leaving: HashMap<(usize, u32), Set> = HashMap::new();
         let exits: Vec<Vec<(u32, Set)>> = (0..count)
             .map(|i| match &known[i].before[Entry::Behind as usize] {
                 Some(before) => exits(function, blocks, i, before, &known[i].written),
                 None => Vec::new(),
             })
             .collect();
-        for (pc, written) in exits.iter().flatten() {
-            leaving.entry(*pc).or_insert_with(|| Set::none(rows)).add(written);
+        for (block, exits) in blocks.blocks.iter().zip(&exits) {
+            for (pc, written) in exits {
+                leaving.entry((block.island, *pc)).or_insert_with(|| Set::none(rows)).add(written);
+            }
         }
-        for (known, exits) in known.iter_mut().zip(&exits) {
+        for ((block, known), exits) in blocks.blocks.iter().zip(&mut known).zip(&exits) {
             for (pc, _) in exits {
-                known.needed.add(&leaving[pc]);
+                known.needed.add(&leaving[&(block.island, *pc)]);
             }
         }
         changed = true;

@@ -102,9 +102,11 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
         .map(|block| format!(" i32 {}, label %in{}", block.start - first, block.start))
         .collect();
     w.line(format_args!("switch i32 %entry, label %failed [{ways} ]"));
-    for block in blocks.blocks.iter().filter(number) {
+    for (number, block) in blocks.blocks.iter().enumerate() {
+        if matches!(block.end, End::Interpreter) {
+            continue;
+        }
         w.label(&format!("in{}", block.start));
-        let Some(number) = blocks.index(block.start) else { continue };
         let behind = crossing.entry(number) == Entry::Behind;
         w.line(format_args!("store i1 {behind}, ptr %behind"));
         for &slot in &blocks.islands[block.island].named {
@@ -147,7 +149,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         operation(w, pc, families.get(&pc).copied())?;
     }
     let End::Branch { guard, target } = end else {
-        w.settle()?;
+        plan.settle(w, number)?;
         w.line(format_args!("store i64 {steps}, ptr %steps"));
         w.count_run(start..behind);
         let next = plan.way(number, behind);
@@ -158,7 +160,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.guard(guard)?;
     let mask = w.mask();
     w.active = None;
-    w.settle()?;
+    plan.settle(w, number)?;
     w.line(format_args!("store i64 {steps}, ptr %steps"));
     let counted = w.count_run(start..start + whole);
     let taken = w.name("taken");
@@ -200,18 +202,31 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
 }
 
 impl Plan {
-    /// The label of what comes after a block: another, or the way out.
+    /// The label of what comes after a block: another of its island, or the way out.
     fn way(&mut self, from: usize, pc: u32) -> String {
+        let island = self.blocks.blocks[from].island;
         match self.blocks.at(pc) {
-            Some(block) if !matches!(block.end, End::Interpreter) => format!("b{pc}"),
+            Some(block) if !matches!(block.end, End::Interpreter) && block.island == island => {
+                format!("b{pc}")
+            }
             _ => self.leave(from, pc, true),
+        }
+    }
+
+    /// Has the registers that a block wrote where the next one finds them. If that is the frame, they go there once for all
+    /// ways out.
+    fn settle(&self, w: &mut Writer<'_>, number: usize) -> Result<(), Misfit> {
+        match self.blocks.is_alone(number) {
+            true => w.settle_in_frame(&self.blocks.alive_after(&w.function, number)),
+            false => w.settle(),
         }
     }
 
     /// The label of a way out, from before a block's operations or from behind them.
     fn leave(&mut self, from: usize, pc: u32, after: bool) -> String {
         let island = self.blocks.blocks[from].island;
-        let written = self.crossing.written(from, after);
+        // What a block that is alone wrote has gone back already.
+        let written = self.crossing.written(from, after && !self.blocks.is_alone(from));
         match self.exits.get_mut(&(island, pc)) {
             Some(known) => known.add(&written),
             None => {
@@ -266,6 +281,12 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
             let is_kept = |slot: Slot| written.has(slot) && alive.is_none_or(|alive| alive.has(slot));
             island(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
         };
+        let next = match blocks.at(pc) {
+            Some(block) if block.island != number && !matches!(block.end, End::Interpreter) => {
+                Next::Island(pc)
+            }
+            _ => Next::Interpreter(pc),
+        };
         let anywhere = kept(&written.anywhere);
         let behind = written.behind.as_ref().map(kept).filter(|behind| behind.len() < anywhere.len());
         if let Some(behind) = behind {
@@ -273,10 +294,10 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
             let is_behind = w.set(format_args!("load i1, ptr %behind"));
             w.line(format_args!("br i1 {is_behind}, label %{few}, label %{all}"));
             w.label(&few);
-            keep(w, &behind, pc);
+            keep(w, &behind, &next);
             w.label(&all);
         }
-        keep(w, &anywhere, pc);
+        keep(w, &anywhere, &next);
     }
     w.label("failed");
     w.line(format_args!("ret i32 0"));
@@ -295,14 +316,24 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
     w.line(format_args!("!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"));
 }
 
-/// Writes registers to the frame, and returns.
-fn keep(w: &mut Writer<'_>, slots: &[Slot], pc: u32) {
+/// What runs on where an island is left.
+enum Next {
+    Island(u32),
+    Interpreter(u32),
+}
+
+/// Writes registers to the frame, and goes on.
+fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) {
     for &slot in slots {
         if let Some(shape) = w.shape(slot) {
             let value = w.set(format_args!("load {}, ptr %r{slot}", type_of(shape)));
             w.keep(slot, shape, &value);
         }
     }
+    let pc = match next {
+        Next::Island(pc) => return w.line(format_args!("br label %in{pc}")),
+        Next::Interpreter(pc) => pc,
+    };
     let (field, steps) = (w.field(offset_of!(State, steps)), w.set(format_args!("load i64, ptr %steps")));
     w.line(format_args!("store i64 {steps}, ptr {field}"));
     let (field, patience) =

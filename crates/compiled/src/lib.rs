@@ -52,7 +52,7 @@ use llvm_library::cache::{Cache, Key};
 use virtual_gpu::stretch::{Answer, Compiler, Function, State, Stretches};
 
 use link::Unlinked;
-use llvm::Llvm;
+use llvm::{Effort, Llvm};
 
 /// Why programs cannot be compiled here.
 #[derive(Debug, thiserror::Error)]
@@ -72,12 +72,13 @@ pub enum Unavailable {
 /// A kernel is interpreted for this many times its own length before someone checks whether its code was compiled
 /// earlier: about as long as the check takes, some microseconds per operation.
 const LOOK_AFTER: u64 = 500;
-/// For this many times before it is compiled: about as long as that takes, half a millisecond per operation.
-const COMPILE_AFTER: u64 = 50_000;
-/// Longer functions take LLVM more time per operation, because of its register allocation: `product_thin_rows` with 484 lines
-/// of PTX took 13 s on a busy machine. So with more operations than this, they are interpreted longer, by the square.
-const SHORT: u64 = 128;
-/// Functions with more operations than this are interpreted: LLVM would take many seconds for them.
+/// For this many operations for each of its own before it is compiled: about as long as that takes, 0.4 ms for each.
+const COMPILE_AFTER: u64 = 40_000;
+/// What LLVM takes for each grows with their number, because of its register allocation: with so many it is twice as long.
+const TWICE_AT: u64 = 500;
+/// Functions with more operations than this get fewer optimisations, which then take a third to half of the time.
+const SHORT: usize = 128;
+/// Functions with more operations than this are interpreted: LLVM would take seconds for them.
 const MOST_OPERATIONS: usize = 2000;
 
 /// Where code of earlier processes is looked up, and new code is stored.
@@ -157,7 +158,7 @@ enum Failed {
 /// How many operations of a function are interpreted before it is compiled.
 fn compile_after(function: &Function<'_>) -> u64 {
     let length = function.range().len() as u64;
-    COMPILE_AFTER * length * (length / SHORT).max(1).pow(2)
+    COMPILE_AFTER * (length + length * length / TWICE_AT)
 }
 
 /// The code of a function: stored code, or new code if it is to be `compiled`.
@@ -167,7 +168,8 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
     }
     let library = llvm::library().map_err(|_| Failed::Left)?;
     let made = function::write(function, link::ENTRY, processor::is_wide()).ok_or(Failed::Left)?;
-    let key = Key::of(&[made.text.as_bytes(), &llvm::conditions(library), &processor::identity()]);
+    let effort = if function.range().len() > SHORT { Effort::Quick } else { Effort::Usual };
+    let key = Key::of(&[made.text.as_bytes(), &llvm::conditions(library, effort), &processor::identity()]);
     let kept = cache.and_then(|cache| cache.get(key)).and_then(|object| link::place(&object).ok());
     let placed = match kept {
         Some(placed) => placed,
@@ -175,7 +177,7 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
         None => {
             let llvm = Llvm::get().map_err(|_| Failed::Left)?;
             let mistake = |why: String| Failed::Mistake(format!("{why}\n{}", made.text));
-            let object = llvm.object(&made.text).map_err(|why| mistake(why.to_string()))?;
+            let object = llvm.object(&made.text, effort).map_err(|why| mistake(why.to_string()))?;
             let placed = link::place(&object).map_err(|why| match why {
                 Unlinked::Stack(_) => Failed::Left,
                 why => mistake(why.to_string()),

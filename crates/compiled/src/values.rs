@@ -14,7 +14,7 @@ use std::mem::offset_of;
 
 use virtual_gpu::stretch::{Guard, NONE, Slot, State};
 
-use crate::blocks::Shape;
+use crate::blocks::{Set, Shape};
 use crate::writer::{Active, Writer};
 
 /// The types of a register's 32 lanes.
@@ -192,6 +192,18 @@ impl Writer<'_> {
             let shape = self.shape(slot).ok_or(Misfit)?;
             let bits = self.bits(slot, shape)?;
             self.line(format_args!("store {} {bits}, ptr %r{slot}", type_of(shape)));
+        }
+        self.held.clear();
+        self.tested.clear();
+        Ok(())
+    }
+
+    /// Writes the new values among these registers to the frame, and forgets the names of all.
+    pub fn settle_in_frame(&mut self, alive: &Set) -> Result<(), Misfit> {
+        let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
+        for slot in new.into_iter().filter(|&slot| alive.has(slot)) {
+            let (shape, bits) = (self.shape(slot).ok_or(Misfit)?, self.current(slot)?.1);
+            self.keep(slot, shape, &bits);
         }
         self.held.clear();
         self.tested.clear();
