@@ -1,0 +1,34 @@
+//! Kernels with all that their launches need.
+
+use virtual_gpu::{Gpu, Kernel, Launch, Module};
+
+use crate::twins::pairs::{Parameter, Shape, content};
+
+/// A kernel with all that its launch needs, and its memory: addresses and bytes.
+pub fn prepare(
+    gpu: &Gpu,
+    ptx: &str,
+    kernel: &str,
+    (shape, made): (Shape, Vec<Parameter>),
+) -> (Kernel, Launch, Vec<u8>, Vec<(u64, u64)>) {
+    let module: Module = gpu.load(ptx).unwrap();
+    let kernel = module.kernel(kernel).unwrap_or_else(|| panic!("{kernel} is not in the PTX"));
+    assert_eq!(kernel.params().len(), made.len(), "{}", kernel.name());
+    let mut parameters = vec![0; kernel.param_bytes()];
+    let mut memory = Vec::new();
+    for (parameter, made) in kernel.params().iter().zip(made) {
+        let value = match made {
+            Parameter::Value(value) => value,
+            Parameter::Memory(bytes) => {
+                let address = gpu.memory().alloc(bytes).unwrap();
+                gpu.memory().write(address, &content(bytes)).unwrap();
+                memory.push((address, bytes));
+                address.to_le_bytes().to_vec()
+            }
+        };
+        assert_eq!(parameter.size as usize, value.len(), "{}", kernel.name());
+        parameters[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
+    }
+    let launch = Launch::new(shape.grid, shape.block).dynamic_shared(shape.shared);
+    (kernel, launch, parameters, memory)
+}
