@@ -249,7 +249,7 @@ impl Demo for MatmulDemo {
     }
 
     fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
-        let size = stage.size_or(128, 4096);
+        let size = stage.size_or(256, 4096);
         let (m, mut n, k) = size.product();
         match stage.only {
             // Thin kernels multiply by no more columns than this.

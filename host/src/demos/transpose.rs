@@ -231,7 +231,7 @@ impl Demo for TransposeDemo {
     }
 
     fn run(&self, stage: &Stage) -> Result<Vec<Row>, Error> {
-        let size = stage.size_or(256, 8192);
+        let size = stage.size_or(512, 8192);
         let extents = match size {
             Size::One(n) => (n, n),
             Size::Two(rows, cols) => (rows, cols),

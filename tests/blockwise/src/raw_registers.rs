@@ -192,7 +192,7 @@ unsafe fn copy_four(to: *mut f32, from: *const f32, inside: bool) {
 /// The same with two stages: the copies of the next step run while this one is multiplied.
 ///
 /// # Safety
-/// As of [`raw_matmul_registers`].
+/// As of [`raw_matmul_registers()`].
 #[kernel]
 #[block_dim(256)]
 pub unsafe fn raw_matmul_ahead(m: u32, n: u32, k: u32, a: *const f32, b: *const f32, c: *mut f32) {
