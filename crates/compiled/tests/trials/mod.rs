@@ -29,7 +29,11 @@ pub fn run(tests: &[Test]) -> ExitCode {
             Trial::test(name, move || Err(format!("WARPSMITH_REQUIRE asks for compiled code: {why}").into()))
                 .with_ignored_flag(ignored)
         }
-        Err(why) => Trial::test(format!("{name}: {why}"), || Ok(())).with_ignored_flag(true),
+        Err(why) => {
+            let why = why.to_string();
+            let reason = why.lines().next().unwrap_or_default();
+            Trial::test(format!("{name}: {reason}"), || Ok(())).with_ignored_flag(true)
+        }
     };
     libtest_mimic::run(&Arguments::from_args(), tests.iter().map(trial).collect()).exit_code()
 }
