@@ -8,21 +8,19 @@
 
 #[path = "../blockwise/tests/twins/pairs.rs"]
 mod pairs;
+#[path = "ready/mod.rs"]
+mod ready;
 
-use std::ffi::c_void;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use cust::error::CudaResult;
-use cust::function::Function;
-use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::{Module, ModuleJitOption, OptLevel};
 use host::bench::{Enqueue, PairTimes, Plan};
 use host::modules::LEVELS;
 use serde::Serialize;
 use warpsmith_launch::{Device, Level, Levels, Wish};
 
-use pairs::{PAIRS, Pair, Parameter, Shape, content, counted};
+use pairs::{PAIRS, Pair, counted};
+use ready::Ready;
 
 static BLOCKWISE: Levels =
     Levels::new(&[Level::new(include_str!(concat!(env!("OUT_DIR"), "/blockwise_75.ptx")))]);
@@ -117,49 +115,4 @@ fn row(device: &Device, pair: &Pair, extent: u32) -> anyhow::Result<Row> {
     let ours: Enqueue<'_> = Box::new(|_| safe.enqueue(device));
     let times = PLAN.pair(device.stream(), ours, Box::new(|_| raw.enqueue(device)))?;
     Ok(Row { kernel: pair.safe, twin: pair.raw, extent, times, same })
-}
-
-/// A kernel with its parameters.
-struct Ready<'d> {
-    function: Function<'d>,
-    shape: Shape,
-    parameters: Vec<Vec<u8>>,
-    memory: Vec<DeviceBuffer<u8>>,
-}
-
-impl<'d> Ready<'d> {
-    fn new(module: &'d Module, kernel: &str, (shape, made): (Shape, Vec<Parameter>)) -> anyhow::Result<Self> {
-        let function = module.get_function(kernel).context("find the kernel")?;
-        let (mut parameters, mut memory) = (Vec::new(), Vec::new());
-        for parameter in made {
-            parameters.push(match parameter {
-                Parameter::Value(value) => value,
-                Parameter::Memory(bytes) => {
-                    let buffer = DeviceBuffer::from_slice(&content(bytes)).context("make the memory")?;
-                    let address = buffer.as_device_ptr().as_raw().to_le_bytes().to_vec();
-                    memory.push(buffer);
-                    address
-                }
-            });
-        }
-        Ok(Self { function, shape, parameters, memory })
-    }
-
-    fn enqueue(&self, device: &Device) -> CudaResult<()> {
-        let pointers: Vec<*mut c_void> =
-            self.parameters.iter().map(|value| value.as_ptr().cast_mut().cast()).collect();
-        let Shape { grid, block, shared } = self.shape;
-        // SAFETY: `pairs.rs` makes the parameters that this kernel has, and memory as long as it asks for.
-        unsafe { device.stream().launch(&self.function, grid, block, shared, &pointers) }
-    }
-
-    /// What the memory holds.
-    fn left(&self) -> CudaResult<Vec<Vec<u8>>> {
-        let read = |buffer: &DeviceBuffer<u8>| {
-            let mut content = vec![0; buffer.len()];
-            buffer.copy_to(&mut content)?;
-            Ok(content)
-        };
-        self.memory.iter().map(read).collect()
-    }
 }

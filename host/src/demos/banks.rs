@@ -201,9 +201,12 @@ fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
     let expected: Vec<T> = pattern.index.iter().map(|&i| T::content(i)).collect();
     let verdict = exact(&stage.download("the results", &out)?, &expected);
     let mut row = Row::new("banks", T::KERNEL, pattern.name.clone(), 32, device.kind()).checked(verdict);
-    if !device.is_virtual() {
-        // SAFETY: as above.
-        unsafe { T::launch(device, TIMED_ROUNDS, &index, &mut out, &mut cycles)? };
+    // SAFETY: as above.
+    let mut timed = || unsafe { T::launch(device, TIMED_ROUNDS, &index, &mut out, &mut cycles) };
+    if device.is_virtual() {
+        stage.time(timed)?;
+    } else {
+        timed()?;
         device.synchronize()?;
         let cycles = cycles.as_host_vec().doing("read the clock")?;
         row.cycles = cycles.first().map(|&cycles| cycles as f64 / f64::from(TIMED_ROUNDS));

@@ -18,7 +18,7 @@ pub mod transpose;
 
 pub use demo::Demo;
 pub use row::{Link, Row, Workload};
-pub use stage::Stage;
+pub use stage::{Stage, Stopwatch};
 pub use target::{Fill, Target};
 
 /// The demos, in the order in which they are shown.

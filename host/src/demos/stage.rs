@@ -23,6 +23,9 @@ const TIMING: Duration = Duration::from_millis(100);
 /// The most bytes that a demo moves through the virtual GPU: a person waits for it.
 const VIRTUAL_BYTES: u64 = 1 << 30;
 
+/// Times a launch of the kernel of that name, as often as it likes; each call waits for the launch's end.
+pub type Stopwatch<'a> = dyn Fn(&str, &mut dyn FnMut() -> Result<(), Error>) -> Result<(), Error> + 'a;
+
 /// What a demo runs on.
 pub struct Stage<'a> {
     pub device: &'a Device,
@@ -36,6 +39,10 @@ pub struct Stage<'a> {
     pub only: Option<&'a str>,
     /// The profiles of what was launched on the virtual GPU.
     pub profiles: RefCell<Vec<LaunchProfile>>,
+    /// Who times the launches instead of counting what they do.
+    pub stopwatch: Option<&'a Stopwatch<'a>>,
+    /// The kernel that came to its turn last.
+    pub launched: RefCell<String>,
     /// The demo whose duration is to be announced at its first launch, if it is long.
     pub forecast: Cell<Option<&'static dyn Demo>>,
 }
@@ -43,8 +50,9 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// A stage for everything, at the default sizes.
     pub fn new(device: &'a Device, progress: &'a Progress) -> Self {
-        let (profiles, forecast) = Default::default();
-        Self { device, size: None, dynamic_tile: None, progress, only: None, profiles, forecast }
+        let (profiles, launched, forecast) = Default::default();
+        let (size, dynamic_tile, only, stopwatch) = (None, None, None, None);
+        Self { device, size, dynamic_tile, progress, only, profiles, stopwatch, launched, forecast }
     }
 
     /// Whether this kernel is wanted.
@@ -113,6 +121,7 @@ impl<'a> Stage<'a> {
     where
         Error: From<E>,
     {
+        kernel.clone_into(&mut self.launched.borrow_mut());
         if !self.wants(kernel) {
             return Ok(None);
         }
@@ -120,19 +129,32 @@ impl<'a> Stage<'a> {
             forecast::announce(demo, self)?;
         }
         self.progress.step(kernel);
+        if self.stopwatch.is_some() {
+            launch()?;
+            return Ok(None);
+        }
         let profiles = counters::profiled(self.device, || Ok(launch()?))?;
         let counted = Counted::of(&profiles);
         self.profiles.borrow_mut().extend(profiles);
         Ok(self.device.is_virtual().then_some(counted))
     }
 
-    /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's.
+    /// The median time of `launch` in milliseconds, by events; nothing on the virtual GPU, whose time is not a GPU's but may be
+    /// a stopwatch's.
     ///
     /// [`once`](Self::once) was the warm-up: it loaded the code and woke the clocks.
     pub fn time<E>(&self, mut launch: impl FnMut() -> Result<(), E>) -> Result<Option<f64>, Error>
     where
         Error: From<E>,
     {
+        let kernel = self.launched.borrow();
+        if let Some(stopwatch) = self.stopwatch.filter(|_| self.wants(&kernel)) {
+            let mut whole = || {
+                launch()?;
+                Ok(self.device.synchronize()?)
+            };
+            stopwatch(&kernel, &mut whole)?;
+        }
         if self.device.is_virtual() {
             return Ok(None);
         }

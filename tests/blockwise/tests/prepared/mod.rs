@@ -2,7 +2,7 @@
 
 use virtual_gpu::{Gpu, Kernel, Launch, Module};
 
-use crate::twins::pairs::{Parameter, Shape, content};
+use crate::twins::pairs::{Parameter, Shape};
 
 /// A kernel with all that its launch needs, and its memory: addresses and bytes.
 pub fn prepare(
@@ -17,15 +17,12 @@ pub fn prepare(
     let mut parameters = vec![0; kernel.param_bytes()];
     let mut memory = Vec::new();
     for (parameter, made) in kernel.params().iter().zip(made) {
-        let value = match made {
-            Parameter::Value(value) => value,
-            Parameter::Memory(bytes) => {
-                let address = gpu.memory().alloc(bytes).unwrap();
-                gpu.memory().write(address, &content(bytes)).unwrap();
-                memory.push((address, bytes));
-                address.to_le_bytes().to_vec()
-            }
-        };
+        let value = made.made().unwrap_or_else(|content| {
+            let address = gpu.memory().alloc(content.len() as u64).unwrap();
+            gpu.memory().write(address, &content).unwrap();
+            memory.push((address, content.len() as u64));
+            address.to_le_bytes().to_vec()
+        });
         assert_eq!(parameter.size as usize, value.len(), "{}", kernel.name());
         parameters[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
     }

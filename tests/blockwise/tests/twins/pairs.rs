@@ -43,6 +43,19 @@ pub enum Parameter {
     Value(Vec<u8>),
     /// The address of so many bytes of [`content`].
     Memory(u64),
+    /// The address of these bytes.
+    Holding(Vec<u8>),
+}
+
+impl Parameter {
+    /// The value, or what the memory holds whose address it is.
+    pub fn made(self) -> Result<Vec<u8>, Vec<u8>> {
+        match self {
+            Parameter::Value(value) => Ok(value),
+            Parameter::Memory(bytes) => Err(content(bytes)),
+            Parameter::Holding(content) => Err(content),
+        }
+    }
 }
 
 /// What memory holds before the launch: small whole numbers as `f32`, whose sums and products are exact.
@@ -171,6 +184,13 @@ impl Parameters {
     pub fn memory(mut self, bytes: u64) -> Self {
         self.0.push(Parameter::Memory(bytes));
         self
+    }
+    pub fn holding(mut self, content: Vec<u8>) -> Self {
+        self.0.push(Parameter::Holding(content));
+        self
+    }
+    pub fn made(self) -> Vec<Parameter> {
+        self.0
     }
     pub fn slice(self, len: u64, size: u64) -> Self {
         self.memory(len * size).long(len)
