@@ -125,7 +125,7 @@ impl Set {
 }
 
 /// Whether an operation is compiled, or left to the interpreter but called from the code.
-fn is_compiled(kind: Kind<'_>) -> bool {
+pub fn is_compiled(kind: Kind<'_>) -> bool {
     matches!(
         kind,
         Kind::Arithmetic(_)

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use virtual_gpu::counting::{Counter, LOG, Logged};
 use virtual_gpu::observer::MemorySpace;
-use virtual_gpu::stretch::{MemoryOp, SpaceOperand, State};
+use virtual_gpu::stretch::{MemoryOp, NONE, SpaceOperand, State};
 
 use crate::families::{Family, bytes};
 use crate::values::{LONGS, Misfit};
@@ -86,8 +86,12 @@ impl Writer<'_> {
             return None;
         }
         let counter = self.counter(Counter::Run(run));
+        let lanes = match self.region.clone() {
+            None => "%lanes_in_sum".to_owned(),
+            Some(region) => self.count_of(&region.mask),
+        };
         self.change("add", counter, 0, "1");
-        self.change("add", counter, 1, "%lanes_in_sum");
+        self.change("add", counter, 1, &lanes);
         Some(counter)
     }
 
@@ -102,14 +106,28 @@ impl Writer<'_> {
         }
     }
 
+    /// How many lanes a mask has.
+    fn count_of(&mut self, mask: &str) -> String {
+        let lanes = self.set(format_args!("call i32 @llvm.ctpop.i32(i32 {mask})"));
+        self.set(format_args!("zext i32 {lanes} to i64"))
+    }
+
+    /// An operation that faults is counted, and those before it in its block: with these lanes.
+    pub fn tell_lanes(&mut self, lanes: &str) {
+        if self.function.is_counted() {
+            let place = self.field(offset_of!(State, lanes));
+            self.line(format_args!("store i32 {lanes}, ptr {place}"));
+        }
+    }
+
     /// An operation runs in the lanes of a guard.
     pub fn count_guarded(&mut self, pc: u32) {
         if self.function.is_counted()
+            && self.function.step(pc).guard.slot != NONE
             && let Some(active) = self.active.clone()
         {
             let counter = self.counter(Counter::Guarded(pc));
-            let lanes = self.set(format_args!("call i32 @llvm.ctpop.i32(i32 {})", active.mask));
-            let lanes = self.set(format_args!("zext i32 {lanes} to i64"));
+            let lanes = self.count_of(&active.mask);
             self.change("add", counter, 1, &lanes);
         }
     }

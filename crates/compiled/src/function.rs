@@ -9,9 +9,10 @@ use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 use crate::blocks::{Block, Blocks, End, Set};
 use crate::crossing::{Crossing, Entry, Written};
 use crate::families::{self, Family};
+use crate::regions::Region;
 use crate::values::{BITS, Misfit, WORDS, type_of};
 use crate::writer::Writer;
-use crate::{arithmetic, collective, memory};
+use crate::{arithmetic, collective, memory, regions};
 
 /// The IR of a function.
 pub struct Made {
@@ -40,7 +41,8 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let mut entries = vec![0; function.range().len()].into_boxed_slice();
     for block in &blocks.blocks {
         // What is a branch alone would be left where it was entered, if the group splits there.
-        entries[(block.start - start) as usize] = if block.body > 0 { block.whole() } else { 0 };
+        let goes_on = block.body > 0 || regions::end_of(function, block.start).is_some();
+        entries[(block.start - start) as usize] = if goes_on { block.whole() } else { 0 };
     }
     if entries.iter().all(|&body| body == 0) {
         return None;
@@ -90,6 +92,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("%behind = alloca i1"));
     w.line(format_args!("%table = alloca {WORDS}"));
     w.begin_counting();
+    regions::begin(w, blocks);
     for (slot, &shape) in &blocks.shapes {
         w.line(format_args!("%r{slot} = alloca {}", type_of(shape)));
     }
@@ -174,9 +177,19 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         let all = w.set(format_args!("icmp eq i32 {mask}, %lanes"));
         w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
         w.label(&not_all);
-        // Some go and some do not: the interpreter makes two groups of them.
         let none = w.set(format_args!("icmp eq i32 {mask}, 0"));
-        w.line(format_args!("br i1 {none}, label %{passed}, label %{stay}"));
+        match Region::behind(&w.function, &plan.blocks, number) {
+            Some(region) => {
+                let split = w.name("split");
+                w.line(format_args!("br i1 {none}, label %{passed}, label %{split}"));
+                w.label(&split);
+                region.write(w, &plan.blocks, number, &mask, &stay)?;
+                let end = plan.way(number, region.end);
+                w.line(format_args!("br label %{end}"));
+            }
+            // Some go and some do not: the interpreter makes two groups of them.
+            None => w.line(format_args!("br i1 {none}, label %{passed}, label %{stay}")),
+        }
     }
     w.label(&taken);
     let to = plan.way(number, target);
@@ -237,7 +250,7 @@ impl Plan {
     }
 }
 
-fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), Misfit> {
+pub fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<(), Misfit> {
     let step = w.function.step(pc);
     w.guard(step.guard)?;
     w.count_guarded(pc);

@@ -8,7 +8,7 @@
 //! are whole halves: then a register's lanes are what one and the same chain of operations made of what threads are told.
 //! Without the first, lanes of different turns of a loop may have met, and even a loop's counter differs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx::ScalarType;
 use virtual_gpu::observer::MemorySpace;
@@ -16,6 +16,8 @@ use virtual_gpu::stretch::{
     Arithmetic, Convert, Converted, Function, Kind, NONE, Opcode, ProductHalf, Qualifiers, Slot,
     SpaceOperand, Step, Told,
 };
+
+use crate::regions;
 
 /// How a register's lanes differ within a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +113,9 @@ impl Forms {
         }
         targets.sort_unstable();
         targets.dedup();
+        let regions: Vec<(u32, u32)> =
+            range.clone().filter_map(|pc| Some((pc, regions::end_of(function, pc)?))).collect();
+        let mut parting = HashSet::new();
         for pass in 0..PASSES {
             let mut changed = false;
             // Registers begin as zeros.
@@ -120,6 +125,12 @@ impl Forms {
                     let known = entering.entry(pc).or_insert_with(|| vec![Lanes::UNSET; rows]);
                     if let Some(now) = &now {
                         changed |= join(known, now);
+                    }
+                    // Lanes of a warp may have gone different ways.
+                    for between in regions.iter().filter(|r| r.1 == pc && parting.contains(&r.0)) {
+                        for (slot, _) in (between.0..pc).flat_map(|pc| function.step(pc).writes) {
+                            known[*slot as usize].trust = Trust::Guess;
+                        }
                     }
                     now = Some(known.clone());
                 }
@@ -142,6 +153,12 @@ impl Forms {
                         NONE => lanes,
                         _ => Lanes { trust: Trust::Guess, ..old.meet(lanes) },
                     };
+                }
+                // Halves of a warp that go different ways do not mix.
+                let decides = Reader { function, told: &told, state }.lanes(step.guard.slot);
+                let is_one = decides.trust >= Trust::Sure && matches!(decides.form, Form::Same | Form::Unset);
+                if !is_one && regions.binary_search_by_key(&pc, |region| region.0).is_ok() {
+                    changed |= parting.insert(pc);
                 }
                 let mut leads_to = |target: u32| {
                     let known = entering.entry(target).or_insert_with(|| vec![Lanes::UNSET; rows]);

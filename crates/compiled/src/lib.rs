@@ -7,6 +7,7 @@
 //! | `blocks` | which operations run together without the interpreter, and which registers are live between them |
 //! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
+//! | `regions` | short parts over which a group may split and meet again, under a mask |
 //! | `writer` | the text in progress |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic`, `floats`, `compare`, `convert` | one operation as IR |
@@ -41,6 +42,7 @@ mod link;
 mod llvm;
 mod memory;
 mod processor;
+mod regions;
 mod scattered;
 mod values;
 mod vectors;

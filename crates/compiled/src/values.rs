@@ -170,7 +170,7 @@ impl Writer<'_> {
 
     /// From here on the operation runs in the lanes that a guard selects.
     pub fn guard(&mut self, guard: Guard) -> Result<(), Misfit> {
-        self.active = None;
+        self.active = self.region.clone();
         if guard.slot == NONE {
             return Ok(());
         }
@@ -179,9 +179,16 @@ impl Writer<'_> {
             0 => predicate,
             _ => self.set(format_args!("xor i32 {predicate}, -1")),
         };
-        let lanes = self.set(format_args!("bitcast i32 {mask} to {BITS}"));
-        let mask = self.set(format_args!("and i32 {mask}, %lanes"));
-        self.active = Some(Active { mask, lanes });
+        self.active = Some(match self.region.clone() {
+            None => Active {
+                lanes: self.set(format_args!("bitcast i32 {mask} to {BITS}")),
+                mask: self.set(format_args!("and i32 {mask}, %lanes")),
+            },
+            Some(region) => {
+                let mask = self.set(format_args!("and i32 {mask}, {}", region.mask));
+                Active { lanes: self.set(format_args!("bitcast i32 {mask} to {BITS}")), mask }
+            }
+        });
         Ok(())
     }
 

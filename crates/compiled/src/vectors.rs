@@ -41,7 +41,7 @@ pub fn short(
     writes: bool,
 ) -> Result<Option<(Way, [String; 2], String)>, Misfit> {
     let way = match w.forms.at(family.first).form {
-        _ if op.address.base == NONE => return Ok(None),
+        _ if op.address.base == NONE || w.region.is_some() => return Ok(None),
         Form::Same | Form::Unset => Way::One,
         Form::Apart(stride) if stride == bytes(op).into() => Way::Row,
         _ => return Ok(None),

@@ -24,6 +24,8 @@ pub struct Writer<'f> {
     pub held: BTreeMap<Slot, Held>,
     /// What the guard leaves of the group's lanes; `None`: all.
     pub active: Option<Active>,
+    /// The lanes of a block of a region, of which the guard leaves some; `None`: all of the group.
+    pub region: Option<Active>,
     /// Number of slots that remember an allocation.
     pub sites: usize,
     /// The families tested in the current block, by their first access.
@@ -57,6 +59,7 @@ impl<'f> Writer<'f> {
             fixed: function.fixed().map(|fixed| fixed.0).collect(),
             held: BTreeMap::new(),
             active: None,
+            region: None,
             sites: 0,
             tested: HashMap::new(),
             forms: Forms::of(&function),
@@ -77,6 +80,20 @@ impl<'f> Writer<'f> {
             None => "%full".to_owned(),
             Some(mask) => self.set(format_args!("icmp eq i32 {mask}, -1")),
         }
+    }
+
+    /// From here on operations run in some of the group's lanes.
+    pub fn enter_region(&mut self, lanes: Active) {
+        self.tell_lanes(&lanes.mask);
+        self.active = Some(lanes.clone());
+        self.region = Some(lanes);
+    }
+
+    /// From here on operations run in all of the group's lanes.
+    pub fn leave_region(&mut self) {
+        self.tell_lanes("%lanes");
+        self.active = None;
+        self.region = None;
     }
 
     pub fn line(&mut self, line: Arguments<'_>) {

@@ -102,6 +102,8 @@ pub struct State {
     /// Not 0 if all lanes of the warp are in the group and have been together since it began, and the rows of the block are of
     /// 16 threads or multiples of that.
     pub together: u32,
+    /// Not 0 if of groups that split the one at the lowest program counter would run first.
+    pub may_split: u32,
     /// The kernel's parameters; decoding and the launch have checked their size.
     pub params: *const u8,
     /// Operations that the warp has executed; the code counts on.

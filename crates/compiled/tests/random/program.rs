@@ -181,6 +181,36 @@ impl Writing {
         }
     }
 
+    /// What code runs under a mask: a few operations and accesses, for some lanes.
+    fn region(&mut self, deep: u32) {
+        let guard = self.s.form("@<|!>$p");
+        let (other, end) = (self.s.label(), self.s.label());
+        let has_other = self.s.random.one_in(3);
+        self.s.line(&format!("{guard} bra {};", if has_other { &other } else { &end }));
+        self.ways(deep);
+        if has_other {
+            self.s.line(&format!("bra {end};"));
+            self.s.line(&format!("{other}:"));
+            self.ways(deep);
+        }
+        self.s.line(&format!("{end}:"));
+    }
+
+    fn ways(&mut self, deep: u32) {
+        for _ in 0..1 + self.s.random.below(3) {
+            match self.s.random.below(12) {
+                0..=1 if deep < 2 => self.region(deep + 1),
+                2..=4 => memory::accesses(&mut self.s),
+                5 => self.s.line("activemask.b32 %r1;"),
+                6 => {
+                    let compare = self.s.form("setp.<lt|ge|eq|ne>.u32 $p, $w, $r;");
+                    self.s.line(&compare);
+                }
+                _ => self.operation(),
+            }
+        }
+    }
+
     fn turns(&mut self) {
         self.loops += 1;
         let (head, end) = (self.s.label(), self.s.label());
@@ -232,6 +262,7 @@ impl Writing {
                 let guard = self.s.form("@$p");
                 self.s.line(&format!("{guard} bra {end};"));
             }
+            31..=33 if self.kind != Kind::Straight => self.region(0),
             // A thread ends, or the program.
             30 if self.s.random.one_in(60) => {
                 let text = self.s.form("@$p <ret|exit|ret|trap>;");

@@ -75,6 +75,7 @@ impl<'s> Door<'s> {
             meet: 0,
             patience: 0,
             together: 0,
+            may_split: 0,
             params: launch.params.as_ptr(),
             steps: 0,
             end: 0,
@@ -117,6 +118,7 @@ impl<'s> Door<'s> {
         (state.lanes, state.live) = (lanes, warp.live);
         (state.meet, state.patience) = (meet, patience);
         state.together = (warp.together && lanes == u32::MAX && self.in_halves).into();
+        state.may_split = warp.is_in_order().into();
         (state.steps, state.end) = (warp.steps, end);
         let next = self.go(warp, cx, regs, pc)?;
         warp.steps = self.state.steps;
@@ -141,6 +143,7 @@ impl<'s> Door<'s> {
         (state.lanes, state.live) = (place.lanes, place.lanes);
         (state.meet, state.patience) = (u32::MAX, u32::MAX);
         state.together = (place.together && place.lanes == u32::MAX && self.in_halves).into();
+        state.may_split = (place.together || warp.is_in_order()).into();
         (state.steps, state.end) = (place.steps, end);
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };

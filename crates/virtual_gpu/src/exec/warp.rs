@@ -414,6 +414,13 @@ impl Warp {
         }
     }
 
+    /// Whether no group runs out of turn, also of those that a group that is alone may split into. If its lanes have been together
+    /// since it began, none does.
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        self.favoured.is_none()
+    }
+
     /// The running group took so many of them.
     pub fn took_backward(&mut self, branches: u32) {
         if self.groups.len() > 1 {

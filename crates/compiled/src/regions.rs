@@ -1,0 +1,226 @@
+//! Short parts of a program over which a group may split and meet again, as code that runs under a mask.
+//!
+//! A branch goes forward, some lanes of the group with it and some not. Of several groups the one at the lowest program
+//! counter runs first, up to the next one, where they merge. If all ways between the branch and the end of the part go forward
+//! and stay inside, the lanes of a block are therefore those that come from the block before and all that ever jump to it, each
+//! block runs once at most, and at the end all are together again. So the blocks run in their order, each in its lanes,
+//! or not at all if it has none.
+//!
+//! What is left of such a split in a warp: it has not been together (`Warp::together`, which code alone looks at, and which
+//! [`crate::lanes`] allows for), and nothing else. Groups that split off stand behind the others, and merge into the one that
+//! they come from; no turn ends, since the part is entered only if it ends before the share of operations and before the place
+//! where another group is met; forward branches take no patience.
+
+use std::mem::offset_of;
+use std::ops::Range;
+
+use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
+
+use crate::blocks::{Blocks, End, Set, is_compiled};
+use crate::families;
+use crate::function::operation;
+use crate::values::{BITS, Misfit, type_of};
+use crate::writer::{Active, Writer};
+
+/// Operations of a region, at most: all of them are compiled once more.
+const LONGEST: u32 = 40;
+
+/// The blocks over which the branch of another one may split a group.
+#[derive(Debug)]
+pub struct Region {
+    /// Those that lie between the branch and the end.
+    blocks: Range<usize>,
+    /// Where all lanes are together again.
+    pub end: u32,
+}
+
+/// Registers that blocks of a region name, by what becomes of them.
+struct Named {
+    all: Vec<Slot>,
+    written: Vec<Slot>,
+}
+
+/// Where all lanes of a group are together again which the branch at `pc` has split, if nothing before that is left to the
+/// interpreter.
+pub fn end_of(function: &Function<'_>, pc: u32) -> Option<u32> {
+    let step = function.step(pc);
+    let Kind::Branch { target: mut end } = step.kind else { return None };
+    if step.guard.slot == NONE || end <= pc {
+        return None;
+    }
+    let mut at = pc + 1;
+    while at < end {
+        if end - at > LONGEST {
+            return None;
+        }
+        match function.step(at).kind {
+            Kind::Branch { target } if target > at => end = end.max(target),
+            Kind::Collective(_) | Kind::Branch { .. } => return None,
+            kind if is_compiled(kind) => {}
+            _ => return None,
+        }
+        at += 1;
+    }
+    (end - pc - 1 <= LONGEST).then_some(end)
+}
+
+impl Region {
+    /// Of the branch that a block ends with.
+    pub fn behind(function: &Function<'_>, blocks: &Blocks, number: usize) -> Option<Region> {
+        let block = &blocks.blocks[number];
+        let End::Branch { .. } = block.end else { return None };
+        let end = end_of(function, block.behind())?;
+        let last = blocks.index(end)?;
+        let region = Region { blocks: number + 1..last, end };
+        // Of a loop, all ways from the branch lead to the end, so the end is in the loop, too.
+        let island = |i: usize| blocks.blocks[i].island;
+        let stays = blocks.is_alone(number) || (number + 1..=last).all(|i| island(i) == island(number));
+        stays.then_some(region)
+    }
+
+    /// Operations, at most.
+    fn length(&self, blocks: &Blocks) -> u32 {
+        self.blocks.clone().map(|i| blocks.blocks[i].whole()).sum()
+    }
+
+    fn named(&self, w: &Writer<'_>, blocks: &Blocks) -> Named {
+        let (mut all, mut written) = (Vec::new(), Vec::new());
+        for i in self.blocks.clone() {
+            let block = &blocks.blocks[i];
+            for pc in block.start..block.start + block.whole() {
+                let step = w.function.step(pc);
+                all.extend(step.reads.iter().map(|read| read.0));
+                all.extend(Some(step.guard.slot).filter(|&slot| slot != NONE));
+                written.extend(step.writes.iter().map(|write| write.0));
+            }
+        }
+        all.extend(&written);
+        for slots in [&mut all, &mut written] {
+            slots.sort_unstable();
+            slots.dedup();
+            slots.retain(|&slot| w.shape(slot).is_some());
+        }
+        Named { all, written }
+    }
+
+    /// Writes the code under a mask, from the branch of the block that the region is behind to its end; `taken` are the group's
+    /// lanes that branch, some and not all. All registers are settled. Where the region may not be entered, `stay` goes on.
+    pub fn write(
+        &self,
+        w: &mut Writer<'_>,
+        blocks: &Blocks,
+        number: usize,
+        taken: &str,
+        stay: &str,
+    ) -> Result<(), Misfit> {
+        let End::Branch { target, .. } = blocks.blocks[number].end else { return Err(Misfit) };
+        let label = |start: u32| format!("m{number}_{start}");
+        let enter = w.name("enter");
+        let steps = w.set(format_args!("load i64, ptr %steps"));
+        let last = w.set(format_args!("add i64 {steps}, {}", self.length(blocks)));
+        // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
+        let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
+        let apart = w.set(format_args!("icmp ule i32 {}, %meet", self.end));
+        let can = w.set(format_args!("and i1 {fits}, {apart}"));
+        let can = w.set(format_args!("and i1 {can}, %may_split"));
+        w.line(format_args!("br i1 {can}, label %{enter}, label %{stay}, !prof !0"));
+        w.label(&enter);
+        let alive = blocks.alive_after(&w.function, number);
+        let named = self.named(w, blocks);
+        self.fetch(w, &named, &alive, blocks.is_alone(number));
+        for i in self.blocks.clone().skip(1) {
+            w.line(format_args!("store i32 0, ptr %waiting{i}"));
+        }
+        let passed = w.set(format_args!("xor i32 {taken}, %lanes"));
+        w.line(format_args!("store i32 {passed}, ptr %passing"));
+        let send = |w: &mut Writer<'_>, to: u32, lanes: &str| {
+            if to != self.end
+                && let Some(i) = blocks.index(to)
+            {
+                let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
+                let waiting = w.set(format_args!("or i32 {waiting}, {lanes}"));
+                w.line(format_args!("store i32 {waiting}, ptr %waiting{i}"));
+            }
+        };
+        send(w, target, taken);
+        for i in self.blocks.clone() {
+            let block = &blocks.blocks[i];
+            let mut mask = w.set(format_args!("load i32, ptr %passing"));
+            if i != self.blocks.start {
+                let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
+                mask = w.set(format_args!("or i32 {mask}, {waiting}"));
+            }
+            let (run, next) = (w.name("run"), label(block.start + block.whole()));
+            let some = w.set(format_args!("icmp ne i32 {mask}, 0"));
+            w.line(format_args!("br i1 {some}, label %{run}, label %{next}"));
+            w.label(&run);
+            let lanes = w.set(format_args!("bitcast i32 {mask} to {BITS}"));
+            w.enter_region(Active { mask: mask.clone(), lanes });
+            let steps = w.set(format_args!("load i64, ptr %steps"));
+            let steps = w.set(format_args!("add i64 {steps}, {}", block.whole()));
+            w.line(format_args!("store i64 {steps}, ptr %steps"));
+            let families = families::families(w, block.start, block.behind());
+            for pc in block.start..block.behind() {
+                operation(w, pc, families.get(&pc).copied())?;
+            }
+            if let End::Branch { guard, target } = block.end {
+                w.guard(guard)?;
+                let jumps = w.mask();
+                let passes = w.set(format_args!("xor i32 {jumps}, {mask}"));
+                w.line(format_args!("store i32 {passes}, ptr %passing"));
+                send(w, target, &jumps);
+            } else {
+                w.line(format_args!("store i32 {mask}, ptr %passing"));
+            }
+            w.settle()?;
+            w.count_run(block.start..block.start + block.whole());
+            w.line(format_args!("br label %{next}"));
+            w.label(&next);
+        }
+        w.leave_region();
+        if blocks.is_alone(number) {
+            for &slot in named.written.iter().filter(|&&slot| self.is_alive(blocks, slot)) {
+                if let Some(shape) = w.shape(slot) {
+                    let value = w.set(format_args!("load {}, ptr %r{slot}", type_of(shape)));
+                    w.keep(slot, shape, &value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a register is alive at the end.
+    fn is_alive(&self, blocks: &Blocks, slot: Slot) -> bool {
+        blocks.at(self.end).is_none_or(|block| block.alive.has(slot))
+    }
+
+    /// Has registers where the region's blocks find them. Those that mean nothing yet are zero: what is written in some lanes
+    /// leaves the others as they were.
+    fn fetch(&self, w: &mut Writer<'_>, named: &Named, alive: &Set, from_frame: bool) {
+        for &slot in &named.all {
+            let Some(shape) = w.shape(slot).filter(|_| !w.fixed.contains(&slot)) else { continue };
+            let ty = type_of(shape);
+            let value = match alive.has(slot) {
+                true if !from_frame => continue,
+                true => {
+                    let place = w.frame(slot);
+                    w.set(format_args!("load {ty}, ptr {place}, align 4"))
+                }
+                false if ty == "i32" => "0".to_owned(),
+                false => "zeroinitializer".to_owned(),
+            };
+            w.line(format_args!("store {ty} {value}, ptr %r{slot}"));
+        }
+    }
+}
+
+/// What regions need where code begins.
+pub fn begin(w: &mut Writer<'_>, blocks: &Blocks) {
+    let place = w.field(offset_of!(State, may_split));
+    let may_split = w.set(format_args!("load i32, ptr {place}"));
+    w.line(format_args!("%may_split = icmp ne i32 {may_split}, 0"));
+    w.line(format_args!("%passing = alloca i32"));
+    for i in 0..blocks.blocks.len() {
+        w.line(format_args!("%waiting{i} = alloca i32"));
+    }
+}
