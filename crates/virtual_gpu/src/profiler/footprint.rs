@@ -21,9 +21,23 @@ pub(super) struct Footprint {
     pages: Vec<Page>,
     /// By page and line: what lines have read of a page that several have read.
     shared: HashMap<(u32, u32), Read, BuildHasherDefault<Spread>>,
-    /// Bytes that each line has read, each counted once per block.
-    of_line: Vec<u64>,
+    lines: Vec<Line>,
+    /// Bytes that all lines have read, each counted once per block.
     of_all: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Line {
+    /// Bytes that it has read, each counted once per block.
+    bytes: u64,
+    /// The number of the page that it has read last, and where that is among the pages.
+    last: (u64, u32),
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Line { bytes: 0, last: (u64::MAX, 0) }
+    }
 }
 
 #[derive(Debug)]
@@ -68,21 +82,26 @@ impl Footprint {
 
     #[inline]
     fn add_in(&mut self, number: u64, line: u32, block: u64, bytes: Range<u64>) {
-        let next = self.pages.len() as u32;
-        let at = *self.index.entry(number).or_insert(next);
-        if at == next {
-            self.pages.push(Page { number, line: Some(line), read: Read::default() });
+        if line as usize >= self.lines.len() {
+            self.lines.resize(line as usize + 1, Line::default());
         }
-        if line as usize >= self.of_line.len() {
-            self.of_line.resize(line as usize + 1, 0);
+        let by = &mut self.lines[line as usize];
+        if by.last.0 != number {
+            let next = self.pages.len() as u32;
+            let at = *self.index.entry(number).or_insert(next);
+            if at == next {
+                self.pages.push(Page { number, line: Some(line), read: Read::default() });
+            }
+            by.last = (number, at);
         }
+        let at = by.last.1;
         let Page { line: only, read, .. } = &mut self.pages[at as usize];
         if *only != Some(line) {
             if let Some(before) = only.take() {
                 self.shared.insert((at, before), read.clone());
             }
             let own = self.shared.entry((at, line)).or_default().add(block, bytes.clone());
-            self.of_line[line as usize] += own;
+            by.bytes += own;
             // What the line has read before in this block, all lines have.
             if own > 0 {
                 self.of_all += read.add(block, bytes);
@@ -90,14 +109,14 @@ impl Footprint {
             return;
         }
         let new = read.add(block, bytes);
-        self.of_line[line as usize] += new;
+        by.bytes += new;
         self.of_all += new;
     }
 
     /// How many bytes a line has read, or all have, each counted once per block.
     pub fn by_block(&self, line: Option<u32>) -> u64 {
         match line {
-            Some(line) => self.of_line.get(line as usize).copied().unwrap_or_default(),
+            Some(line) => self.lines.get(line as usize).map_or(0, |line| line.bytes),
             None => self.of_all,
         }
     }

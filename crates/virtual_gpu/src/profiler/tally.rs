@@ -103,9 +103,19 @@ impl Tally {
                 }
             }
             Lanes::Any(lanes, addresses) => {
+                // Neighbours most often read the same, or what lies side by side.
+                let (mut first, mut length) = (0u64, 0u64);
+                let bytes = u64::from(bytes);
                 for lane in gpu_model::active_lanes(*lanes) {
-                    reads.add(line, *block, addresses[lane], bytes.into());
+                    let within = addresses[lane].wrapping_sub(first);
+                    if within == length {
+                        length += bytes;
+                    } else if within > length || within + bytes > length {
+                        reads.add(line, *block, first, length);
+                        (first, length) = (addresses[lane], bytes);
+                    }
                 }
+                reads.add(line, *block, first, length);
             }
         }
     }
