@@ -3,7 +3,7 @@
 //! What is the same for each run of a block of operations is counted once for the block, in a table: how often it ran, and with
 //! how many lanes. So are accesses to shared memory of which the cost follows from how far the two halves of the warp are apart.
 //! Other accesses whose halves go to one place or side by side are logged, by two addresses; the observer is given the log when
-//! it is full and when the code is left. All others are shown to [`BlockObserver::access`].
+//! it is full and when the block's turn is over. All others are shown to [`BlockObserver::access`].
 //!
 //! [`BlockObserver::counts`]: crate::BlockObserver::counts
 //! [`BlockObserver::access`]: crate::BlockObserver::access

@@ -47,7 +47,8 @@ pub trait LaunchObserver: Send + Sync {
     /// A block is about to start.
     fn block(&self, block: &BlockInfo) -> Self::Block;
 
-    /// A block has ended (or was cut short by a fault). Called in block order, or in the schedule's order.
+    /// A block has ended (or was cut short by a fault). Called in block order, or in the schedule's order; for observers that
+    /// [add up](BlockObserver::ADDS_UP) when all blocks have ended.
     fn merge(&mut self, _block: Self::Block) {}
 
     /// The launch has ended, with or without a fault.
@@ -224,6 +225,9 @@ pub trait BlockObserver: Send {
     /// Whether counts are as good as [`BlockObserver::instruction`], and as [`BlockObserver::access`] in the cases that
     /// [`BlockObserver::counts`] knows. Values are not wanted then.
     const COUNTS: bool = false;
+    /// Whether it adds up what it observes of one block after the other, in any order ([`BlockObserver::next`]); it is told
+    /// once, at the end, that its block [has ended](BlockObserver::ended).
+    const ADDS_UP: bool = false;
     /// Whether [`BlockObserver::registers`] is wanted.
     const REGISTERS: bool = false;
     /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
@@ -335,6 +339,10 @@ pub trait BlockObserver: Send {
     /// An event that only some instructions have, such as the steps of an asynchronous copy.
     #[inline]
     fn asynchronous(&mut self, _at: At, _event: &AsyncEvent<'_>) {}
+
+    /// Another block begins, and the one before has ended. Used with [`BlockObserver::ADDS_UP`].
+    #[inline]
+    fn next(&mut self, _block: &BlockInfo) {}
 
     /// The block has ended. Unlike [`LaunchObserver::merge`] this is called at once, by the thread that ran the block.
     #[inline]
@@ -493,7 +501,9 @@ pub enum AsyncEvent<'a> {
     },
 }
 
-impl BlockObserver for () {}
+impl BlockObserver for () {
+    const ADDS_UP: bool = true;
+}
 
 impl LaunchObserver for () {
     type Block = ();

@@ -101,6 +101,7 @@ impl BlockObserver for BlockProfiler {
     const INSTRUCTIONS: bool = true;
     const MEMORY: bool = true;
     const COUNTS: bool = true;
+    const ADDS_UP: bool = true;
 
     #[inline]
     fn instruction(&mut self, at: At) {
@@ -117,6 +118,10 @@ impl BlockObserver for BlockProfiler {
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
         self.tally.asynchronous(&self.code, &mut self.owners, at, event);
+    }
+
+    fn next(&mut self, _: &BlockInfo) {
+        self.tally.begin_block();
     }
 
     fn ended(&mut self) {

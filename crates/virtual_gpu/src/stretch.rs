@@ -99,8 +99,8 @@ pub struct State {
     pub meet: u32,
     /// Backward branches that the group may take before another has its turn; the code counts down.
     pub patience: u32,
-    /// Not 0 if all lanes of the warp are in the group and have been together since it began, and the rows of the block are of
-    /// 16 threads or multiples of that.
+    /// Not 0 if all lanes of the warp are in the group and have been together since it began, and the threads of each half of it
+    /// are neighbours in one row of the block.
     pub together: u32,
     /// Not 0 if of groups that split the one at the lowest program counter would run first.
     pub may_split: u32,

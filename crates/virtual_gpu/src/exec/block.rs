@@ -7,18 +7,18 @@ use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
 use super::frame;
 use super::run::{self, Raised};
 use super::schedule::Schedule;
-use super::steady::{Place, Stage, Turn};
+use super::steady::{Next, Place, Stage, Turns};
 use super::warp::{Group, Stop, Wait, Warp};
 use crate::fault::{Fault, FaultKind, is_library};
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
 use crate::form::registers::lanes_of;
 use crate::memory::View;
-use crate::observer::{At, BarrierStep, BlockObserver};
+use crate::observer::{At, BarrierStep, BlockInfo, BlockObserver};
 
 /// Operations that a warp runs before the next has its turn.
-const WARP_QUANTUM: u32 = 2048;
+pub(super) const WARP_QUANTUM: u64 = 2048;
 /// The same where somebody may have been interrupted for whom all others wait.
-const SHORT_QUANTUM: u32 = 128;
+const SHORT_QUANTUM: u64 = 128;
 
 /// One block with all that it owns.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ pub(crate) struct Block<O> {
     pub executed: u64,
     pub counted: u64,
     pub(super) finished: u32,
-    next: usize,
+    pub(super) next: usize,
     /// The warps in the order of their turns.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// Where the warps are, while the block runs in its kernel's code.
     pub(super) places: Vec<Place>,
     /// Where they are when a block begins.
@@ -41,7 +41,7 @@ pub(crate) struct Block<O> {
     /// Nothing of it has run.
     is_new: bool,
     /// Its warps are what they are when a block begins, but for their registers: [`Place`]s were all that its turns needed.
-    untouched: bool,
+    pub(super) untouched: bool,
 }
 
 /// Keeps shared memory aligned as bulk copies want it.
@@ -82,15 +82,9 @@ impl<O: BlockObserver> Block<O> {
     }
 
     /// Makes it the block of that index at its beginning.
-    pub fn start(
-        &mut self,
-        launch: &LaunchContext<'_>,
-        index: [u32; 3],
-        linear: u64,
-        rank: u32,
-        observer: O,
-    ) {
-        self.state.index = index;
+    pub fn start(&mut self, launch: &LaunchContext<'_>, block: &BlockInfo, rank: u32) {
+        let linear = block.linear;
+        self.state.index = block.index;
         self.state.linear = linear;
         self.state.cluster_rank = rank;
         self.state.age = 0;
@@ -103,16 +97,15 @@ impl<O: BlockObserver> Block<O> {
             self.state.awaited = 0;
         }
         self.state.skipped = None;
-        self.observer = Some(observer);
         (self.executed, self.counted) = (0, 0);
         self.finished = 0;
         self.next = 0;
         let schedule = Schedule::of(launch.gpu.options().seed);
         // Blocks that do the same are not to keep in step.
         self.state.tellings = schedule.is_calm().then_some((linear as u32).wrapping_mul(5));
-        self.shared.clear();
+        self.shared.iter_mut().for_each(|line| line.0 = [0; 128]);
         self.shared.resize(launch.shared_end.div_ceil(128) as usize, Line([0; 128]));
-        let threads = launch.launch.threads() as u32;
+        let threads = block.threads;
         let warps = threads.div_ceil(32);
         self.state.one_warp = warps == 1;
         self.state.changes = schedule.changes(linear, warps);
@@ -129,7 +122,9 @@ impl<O: BlockObserver> Block<O> {
             self.begin_warps(launch, threads);
         }
         if let Some(renewed) = &launch.renewed {
-            renewed.renew(&mut self.warps, launch, &self.state);
+            // SAFETY: `begin_warps` gave the warps frames of the kernel's function and looked where they are; if that was for a
+            // block before this one, nothing has touched them since.
+            unsafe { renewed.renew(&self.firsts, launch, &self.state) };
         }
         self.is_new = true;
     }
@@ -154,23 +149,37 @@ impl<O: BlockObserver> Block<O> {
         self.firsts.clone_from(&self.places);
     }
 
+    /// The lanes that its warps begin with.
+    pub fn lanes(&self) -> impl Iterator<Item = u32> {
+        self.firsts.iter().map(|first| first.lanes)
+    }
+
+    /// Its observer, which has seen the end of it.
+    pub fn take_observer(&mut self) -> Option<O> {
+        let mut observer = self.observer.take()?;
+        observer.ended();
+        Some(observer)
+    }
+
     /// Its shared memory, for the cluster.
     pub fn shared_memory(&mut self, launch: &LaunchContext<'_>) -> SharedMemory {
         SharedMemory { bytes: self.shared.as_mut_ptr().cast(), size: launch.shared_end }
     }
 
     /// Runs its warps in turn, for about `budget` operations.
-    pub fn run(
+    pub fn run<'l>(
         &mut self,
-        launch: &LaunchContext<'_>,
+        launch: &LaunchContext<'l>,
         cluster: &[SharedMemory],
         team: &mut ClusterState,
-        device: &View,
+        (device, door): (&View, &mut Option<Door<'l>>),
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
         let own = cluster[self.state.cluster_rank as usize];
-        let mut door =
-            self.observer.as_mut().and_then(|observer| Door::of(launch, &self.state, own, device, observer));
+        let mut door = match &mut self.observer {
+            Some(observer) => Door::open(door, launch, &self.state, own, device, observer),
+            None => None,
+        };
         let is_new = std::mem::take(&mut self.is_new);
         match door {
             Some(_) if is_new => self.places.clone_from(&self.firsts),
@@ -178,6 +187,9 @@ impl<O: BlockObserver> Block<O> {
             None => self.places.clear(),
         }
         let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget);
+        if let (Some(door), Some(observer)) = (door, &mut self.observer) {
+            door.close(observer);
+        }
         // Of a block that has ended nobody asks where its warps are, and the next one finds them where a block begins.
         let has_ended = matches!(stop, Ok(BlockStop::Finished));
         let function = &launch.code.functions[launch.kernel.function as usize];
@@ -194,76 +206,44 @@ impl<O: BlockObserver> Block<O> {
         &mut self,
         launch: &LaunchContext<'_>,
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
-        door: &mut Option<Door<'_>>,
+        door: &mut Option<&mut Door<'_>>,
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
-        let count = self.warps.len();
-        let mut spent = 0;
-        // Warps in a row that could not go on.
-        let mut idle = 0;
-        let mut moved = false;
         // Turns of all warps after which a block that wrote nothing gives way: at once where blocks wait for each other
         // by design, later where it more likely just computes.
         let patience = if launch.launch.cooperative || cluster.len() > 1 { 1 } else { 8 };
-        let mut round = (self.state.progress, 0);
-        while (self.finished as usize) < count {
-            if spent >= budget {
-                self.state.age += spent / count as u64;
-                return Ok(BlockStop::Quantum);
+        let mut turns = Turns::new(self.warps.len(), patience, budget, self.state.progress);
+        let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
+        loop {
+            let next = match door {
+                Some(door) => self.steady_turns(&mut turns, launch, (cluster, team, device), door),
+                None => Ok(turns.next(self.finished, self.state.progress, &mut self.next, &self.order)),
+            };
+            // Whoever asks which warps have ended is an operation of the interpreter's, or of another block's.
+            let is_alone = cluster.len() == 1 && matches!(next, Ok(Next::Stop(BlockStop::Finished)));
+            if std::mem::take(&mut turns.exited) && !is_alone {
+                let gone = self.places.iter().enumerate().filter(|(_, place)| place.stage == Stage::Gone);
+                gone.for_each(|(turn, _)| team.set(self.state.cluster_rank, turn, 0));
             }
-            if idle >= count {
-                return Ok(BlockStop::Stuck { moved });
-            }
-            if round.1 == count * patience {
-                // All warps only looked: perhaps for what another block is to write.
-                if self.state.progress == round.0 {
-                    self.state.age += spent / count as u64;
-                    return Ok(BlockStop::Quantum);
-                }
-                round = (self.state.progress, 0);
-            }
-            round.1 += 1;
-            let turn = self.order[self.next] as usize;
-            self.next = if self.next + 1 < count { self.next + 1 } else { 0 };
-            let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
-            let mut begun = None;
-            match (self.places.get(turn).copied(), &mut *door) {
-                (Some(Place { stage: Stage::Gone, .. }), _) => {
-                    idle += 1;
-                    continue;
-                }
-                (Some(Place { stage: Stage::Waits(_), .. }), _) => {
-                    spent += 1;
-                    idle += 1;
-                    continue;
-                }
-                (Some(Place { stage: Stage::Ready, steps: before, .. }), Some(door)) => {
-                    let end = before + u64::from(quantum);
-                    let went = self.steady_turn(turn, launch, (cluster, team, device), door, end);
-                    if went.map_err(|raised| self.fault(launch, turn, raised))? == Turn::Over {
-                        let steps = self.places[turn].steps - before;
-                        self.executed += steps;
-                        spent += steps;
-                        idle = 0;
-                        moved = true;
-                        continue;
+            let (turn, begun) = match next.map_err(|(turn, raised)| self.fault(launch, turn, raised))? {
+                Next::Turn(turn) => (turn, None),
+                Next::Rest(turn, begun) => (turn, Some(begun)),
+                Next::Stop(stop) => {
+                    if stop == BlockStop::Quantum {
+                        self.state.age += turns.spent / self.warps.len() as u64;
                     }
-                    self.untouched = false;
-                    self.tell(turn);
-                    self.places[turn].stage = Stage::Odd;
-                    begun = Some(before);
+                    return Ok(stop);
                 }
-                _ => {}
-            }
+            };
             if self.warps[turn].live == 0 {
-                idle += 1;
+                turns.idle += 1;
                 continue;
             }
             let (before, vain) = (begun.unwrap_or(self.warps[turn].steps), self.warps[turn].vain);
             self.warps[turn].retry();
-            let end = before + u64::from(quantum);
+            let end = before + quantum;
             let stop = self.run_warp(turn, launch, (cluster, team, device), door, end)?;
-            team.live[self.state.cluster_rank as usize][turn] = self.warps[turn].live;
+            team.set(self.state.cluster_rank, turn, self.warps[turn].live);
             let steps = self.warps[turn].steps - before;
             if let Some(watch) = &mut self.state.watch {
                 let computes = watch.computes(&mut self.warps[turn].unobtrusive, steps);
@@ -272,30 +252,29 @@ impl<O: BlockObserver> Block<O> {
             self.executed += steps;
             // A warp that only asked again, in vain, has made no progress.
             let progress = steps > self.warps[turn].vain - vain;
-            spent += steps.max(1);
-            idle = if progress { 0 } else { idle + 1 };
-            moved |= progress;
+            turns.spent += steps.max(1);
+            turns.idle = if progress { 0 } else { turns.idle + 1 };
+            turns.moved |= progress;
             if stop == Stop::Finished {
                 self.finished += 1;
                 self.state.progress += 1;
-                idle = 0;
+                turns.idle = 0;
             }
             let told = std::mem::take(&mut self.state.told);
             if stop != Stop::Quantum
                 && self.settle(launch, turn, stop).map_err(|r| self.fault(launch, turn, r))?
             {
-                idle = 0;
-                moved = true;
+                turns.idle = 0;
+                turns.moved = true;
             }
             if !self.places.is_empty() {
                 self.places[turn] = self.look(launch, turn);
             }
             if told {
-                self.state.age += spent / count as u64;
+                self.state.age += turns.spent / self.warps.len() as u64;
                 return Ok(BlockStop::Quantum);
             }
         }
-        Ok(BlockStop::Finished)
     }
 
     fn run_warp(
@@ -303,7 +282,7 @@ impl<O: BlockObserver> Block<O> {
         turn: usize,
         launch: &LaunchContext<'_>,
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
-        door: &mut Option<Door<'_>>,
+        door: &mut Option<&mut Door<'_>>,
         end: u64,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
@@ -357,12 +336,7 @@ impl<O: BlockObserver> Block<O> {
     }
 
     fn barriers_complete(&self, id: u32) -> bool {
-        let barrier = &self.state.barriers[id as usize];
-        let expected = match barrier.threads {
-            0 => (self.warps.len() as u32 - self.finished) * 32,
-            threads => threads,
-        };
-        barrier.arrived > 0 && barrier.arrived >= expected
+        self.state.barriers[id as usize].is_complete(self.warps.len() as u32 - self.finished)
     }
 
     fn arrive(&mut self, launch: &LaunchContext<'_>, turn: usize, id: u32) -> Result<bool, Raised> {

@@ -79,3 +79,15 @@ pub(crate) struct Barrier {
     pub asked: u32,
     pub yes: u32,
 }
+
+impl Barrier {
+    /// Threads that it waits for, in a block of which so many warps have not ended.
+    pub fn expected(&self, warps: u32) -> u32 {
+        if self.threads == 0 { warps * 32 } else { self.threads }
+    }
+
+    /// Whether all have arrived.
+    pub fn is_complete(&self, warps: u32) -> bool {
+        self.arrived > 0 && self.arrived >= self.expected(warps)
+    }
+}

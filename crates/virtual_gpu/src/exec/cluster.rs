@@ -11,18 +11,35 @@ use crate::observer::{AsyncEvent, At};
 pub(crate) struct ClusterState {
     pub extensions: ExtensionState,
     /// Lanes that have not exited, of each warp of each block.
-    pub live: Vec<Vec<u32>>,
+    live: Vec<Vec<u32>>,
+    /// They are those that the blocks began with.
+    is_whole: bool,
 }
 
 impl ClusterState {
     /// For new blocks: the lanes of each warp of each.
     pub fn restart(&mut self, live: impl ExactSizeIterator<Item = impl Iterator<Item = u32>>) {
         self.extensions.clear();
+        if std::mem::replace(&mut self.is_whole, true) {
+            return;
+        }
         self.live.resize(live.len(), Vec::new());
         for (kept, live) in self.live.iter_mut().zip(live) {
             kept.clear();
             kept.extend(live);
         }
+    }
+
+    /// Lanes of each warp of a block that have not exited.
+    pub fn of(&self, block: u32) -> &[u32] {
+        &self.live[block as usize]
+    }
+
+    /// Only these lanes of a warp have not exited.
+    pub fn set(&mut self, block: u32, warp: usize, lanes: u32) {
+        let live = &mut self.live[block as usize][warp];
+        self.is_whole &= *live == lanes;
+        *live = lanes;
     }
 }
 
@@ -60,7 +77,7 @@ impl ClusterBarrier {
 impl Execute for BarrierCluster {
     fn execute(&self, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
         let (block, warp) = (machine.block.cluster_rank as usize, at.warp as usize);
-        let ClusterState { extensions, live } = &mut *machine.team;
+        let ClusterState { extensions, live, .. } = &mut *machine.team;
         let barrier = extensions.get::<ClusterBarrier>();
         barrier.fit(live);
         if !self.wait {

@@ -5,10 +5,10 @@ use std::cell::Cell;
 use super::block_state::BlockState;
 use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
 use super::run::Raised;
-use super::steady::Place;
+use super::steady::{Place, in_halves};
 use super::warp::Warp;
 use super::{access, atomic, collective, load_store};
-use crate::counting::{Logged, Tables};
+use crate::counting::Logged;
 use crate::form::access::SpaceOperand;
 use crate::form::op::{Op, OpKind};
 use crate::form::registers::{NONE, Regs};
@@ -38,11 +38,12 @@ pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     }
 }
 
-/// The way into a kernel's code for the warps of a block that has its turn: what is the same for all of them is told once.
+/// The way into a kernel's code for the warps of the block that has its turn: what is the same for all of them is told once, and
+/// what is the same for all blocks of a thread when there is code.
 pub(super) struct Door<'s> {
     stretches: &'s Stretches,
     state: State,
-    /// Whether a row of the block is whole halves of warps.
+    /// Whether the threads of half a warp are always of one row of the block.
     in_halves: bool,
     /// When the sites were last asked for.
     frees: u64,
@@ -51,23 +52,41 @@ pub(super) struct Door<'s> {
 }
 
 impl<'s> Door<'s> {
-    /// The way into the kernel's code, if there is some and nobody has to see what becomes of each operation.
-    pub fn of<O: BlockObserver>(
+    /// Leads it into the kernel's code, if there is some and nobody has to see what becomes of each operation.
+    pub fn open<'d, O: BlockObserver>(
+        door: &'d mut Option<Self>,
         launch: &LaunchContext<'s>,
         block: &BlockState,
         shared: SharedMemory,
         device: &View,
         observer: &mut O,
-    ) -> Option<Self> {
-        let Compiles { module, counted, .. } = launch.compiled?;
+    ) -> Option<&'d mut Self> {
         if block.changes.is_some() || block.watch.is_some() {
             return None;
         }
-        let stretches = module.compiled.of(launch.kernel.function, counted)?;
-        let nowhere = Tables { numbers: std::ptr::null(), log: std::ptr::null()..std::ptr::null() };
-        let tables = observer.counts().map_or(nowhere, |counts| counts.tables(&stretches.counters));
+        if door.is_none() {
+            *door = Some(Self::of::<O>(launch)?);
+        }
+        let door = door.as_mut()?;
         // Before the sites: what is freed meanwhile is noticed.
-        let frees = device.frees();
+        door.frees = device.frees();
+        let state = &mut door.state;
+        state.sites = device.sites(door.stretches.sites);
+        (state.shared, state.shared_bytes) = (shared.bytes, shared.size.into());
+        if O::COUNTS
+            && let Some(counts) = observer.counts()
+        {
+            let tables = counts.tables(&door.stretches.counters);
+            state.numbers = tables.numbers;
+            (state.log, state.log_end) = (tables.log.start, tables.log.end);
+            door.log = tables.log.start;
+        }
+        Some(door)
+    }
+
+    fn of<O: BlockObserver>(launch: &LaunchContext<'s>) -> Option<Self> {
+        let Compiles { module, counted, .. } = launch.compiled?;
+        let stretches = module.compiled.of(launch.kernel.function, counted)?;
         let state = State {
             rows: std::ptr::null_mut(),
             lanes: 0,
@@ -79,21 +98,28 @@ impl<'s> Door<'s> {
             params: launch.params.as_ptr(),
             steps: 0,
             end: 0,
-            shared: shared.bytes,
-            shared_bytes: shared.size.into(),
+            shared: std::ptr::null_mut(),
+            shared_bytes: 0,
             progress: 0,
-            sites: device.sites(stretches.sites),
+            sites: std::ptr::null_mut(),
             perform: perform::<O>,
-            numbers: tables.numbers,
-            log: tables.log.start,
-            log_end: tables.log.end,
+            numbers: std::ptr::null(),
+            log: std::ptr::null(),
+            log_end: std::ptr::null(),
             full: full::<O>,
             set_distance: set_distance::<O>,
             accessed: accessed::<O>,
             back: std::ptr::null_mut(),
         };
-        let in_halves = launch.launch.block[0].is_multiple_of(16);
-        Some(Door { stretches, state, in_halves, frees, log: tables.log.start })
+        let in_halves = in_halves(launch);
+        Some(Door { stretches, state, in_halves, frees: 0, log: std::ptr::null() })
+    }
+
+    /// Tells the observer what is left to tell when the block's turn is over.
+    pub fn close<O: BlockObserver>(&mut self, observer: &mut O) {
+        if O::COUNTS {
+            empty(&mut self.state, self.log, observer);
+        }
     }
 
     /// Operations of the block that may be entered at `pc`; 0 if none may.
@@ -142,8 +168,7 @@ impl<'s> Door<'s> {
         let state = &mut self.state;
         (state.lanes, state.live) = (place.lanes, place.lanes);
         (state.meet, state.patience) = (u32::MAX, u32::MAX);
-        state.together = (place.together && place.lanes == u32::MAX && self.in_halves).into();
-        state.may_split = (place.together || warp.is_in_order()).into();
+        (state.together, state.may_split) = (place.together, place.may_split);
         (state.steps, state.end) = (place.steps, end);
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };
@@ -174,9 +199,6 @@ impl<'s> Door<'s> {
         // promises what the code does.
         let next = unsafe { (self.stretches.run)(state, pc - self.stretches.start) };
         back.cx.block.progress += state.progress;
-        if O::COUNTS {
-            back.empty(state);
-        }
         match back.raised {
             Some(raised) => Err(raised),
             None => Ok(next),
@@ -254,18 +276,16 @@ fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
     }
 }
 
-impl<O: BlockObserver> Back<'_, '_, O> {
-    /// Gives the observer what was logged.
-    fn empty(&mut self, state: &mut State) {
-        // SAFETY: the code has logged from the beginning on, and not beyond the end.
-        let accesses = unsafe { state.log.offset_from(self.log) };
-        if accesses > 0
-            && let Some(counts) = self.cx.observer.counts()
-        {
-            counts.logged(accesses as usize);
-        }
-        state.log = self.log;
+/// Gives the observer what was logged from `log` on.
+fn empty<O: BlockObserver>(state: &mut State, log: *const Cell<Logged>, observer: &mut O) {
+    // SAFETY: the code has logged from the beginning on, and not beyond the end.
+    let accesses = unsafe { state.log.offset_from(log) };
+    if accesses > 0
+        && let Some(counts) = observer.counts()
+    {
+        counts.logged(accesses as usize);
     }
+    state.log = log;
 }
 
 /// [`State::full`].
@@ -275,7 +295,7 @@ impl<O: BlockObserver> Back<'_, '_, O> {
 unsafe extern "C" fn full<O: BlockObserver>(state: *mut State) {
     // SAFETY: as in `perform`.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    back.empty(state);
+    empty(state, back.log, back.cx.observer);
 }
 
 /// [`State::set_distance`].

@@ -46,7 +46,9 @@ impl ExtensionState {
 
     /// Forgets everything, for the next block.
     pub fn clear(&mut self) {
-        self.0.clear();
+        if !self.0.is_empty() {
+            self.0.clear();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::block_state::BlockState;
 use super::context::LaunchContext;
+use super::steady::Place;
 use super::warp::Warp;
 use crate::form::op::{CollectiveKind, OpKind};
 use crate::form::program::{AddressForm, Code, Init, LaneMask, SharedSize};
@@ -49,8 +50,16 @@ impl Renewed {
     }
 
     /// Makes of the first frames of a block's warps, used by another block before, those of warps that begin.
-    pub fn renew(&self, warps: &mut [Warp], launch: &LaunchContext<'_>, block: &BlockState) {
-        let mut set = |slot: Slot, row: Row| warps.iter_mut().for_each(|warp| warp.rows[slot as usize] = row);
+    ///
+    /// # Safety
+    /// The warps are at these places, in frames of the kernel's function.
+    pub(super) unsafe fn renew(&self, places: &[Place], launch: &LaunchContext<'_>, block: &BlockState) {
+        let set = |slot: Slot, row: Row| {
+            for place in places {
+                // SAFETY: a frame has all rows of its function; the caller promises the rest.
+                unsafe { *place.rows.add(slot as usize) = row };
+            }
+        };
         let function = &launch.code.functions[launch.kernel.function as usize];
         self.shuffled.iter().for_each(|&slot| set(slot, function.image[slot as usize]));
         for &(slot, init) in &self.of_block {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, BlockStop};
 use super::cluster::ClusterState;
-use super::compiled;
+use super::compiled::{self, Door};
 use super::context::{Compiles, LaunchContext, SharedMemory};
 use super::frame::Renewed;
 use super::limits::{check, cluster_blocks, with_clusters};
@@ -35,7 +35,9 @@ const MAX_RESIDENT: usize = 256;
 /// Turns that blocks before a faulted one may take to end, or to fault themselves.
 const GRACE: u32 = 256;
 /// Blocks that a thread takes at a time: what it writes for others then costs them little.
-const MOST_TAKEN: u64 = 16;
+const MOST_TAKEN: u64 = 64;
+/// Observers of ended blocks that it keeps.
+const MOST_KEPT: usize = 16;
 /// When a launch that runs on is mentioned.
 const NOTICE_AFTER: Duration = Duration::from_secs(10);
 
@@ -147,6 +149,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         observer: RwLock::new(observer),
         next: AtomicU64::new(0),
         clusters,
+        shape: std::array::from_fn(|d| launch.grid[d] / launch.cluster[d].max(1)),
         first_fault: AtomicU64::new(u64::MAX),
         fault: Mutex::new(None),
         merge: Mutex::new(Merge { next: 0, ended: 0, waiting: BTreeMap::new(), output: 0, skipped: None }),
@@ -250,6 +253,8 @@ struct Grid<'a, O: LaunchObserver> {
     /// The place of the next cluster to start, in the order of the schedule.
     next: AtomicU64,
     clusters: u64,
+    /// How many there are in each direction.
+    shape: [u32; 3],
     /// The first place whose block faulted: later blocks are cut short.
     first_fault: AtomicU64,
     fault: Mutex<Option<Box<Fault>>>,
@@ -340,10 +345,11 @@ struct Team<B> {
     grace: u32,
 }
 
-impl<O: LaunchObserver> Grid<'_, O> {
+impl<'a, O: LaunchObserver> Grid<'a, O> {
     /// What each thread does until no block is left.
     fn work(&self) {
         let mut device = View::new(self.context.quota.memory().clone());
+        let mut door = None;
         // Boxed: they go from one list to the other.
         let mut resident: VecDeque<Box<Team<O::Block>>> = VecDeque::new();
         let mut spare: Vec<Box<Team<O::Block>>> = Vec::new();
@@ -374,7 +380,10 @@ impl<O: LaunchObserver> Grid<'_, O> {
                         self.start(&mut team, place);
                         resident.push_front(team);
                     }
-                    None if resident.is_empty() => return self.give_out(&mut tally),
+                    None if resident.is_empty() => {
+                        self.give_out(&mut tally);
+                        return self.retire(spare);
+                    }
                     None => {}
                 }
             }
@@ -382,10 +391,11 @@ impl<O: LaunchObserver> Grid<'_, O> {
             behind -= usize::from(std::mem::take(&mut team.behind));
             if self.cut_short(team.place) {
                 self.end(&mut team, &mut tally);
+                spare.push(team);
                 continue;
             }
             device.release();
-            match self.turn(&mut team, &device, &mut tally) {
+            match self.turn(&mut team, (&device, &mut door), &mut tally) {
                 Ok(false) => {
                     unfinished = true;
                     // What it waits for may be among what was kept back.
@@ -394,6 +404,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                     team.grace -= u32::from(faulted);
                     if team.grace == 0 {
                         self.end(&mut team, &mut tally);
+                        spare.push(team);
                         continue;
                     }
                     let interrupted = |block: &mut Block<_>| std::mem::take(&mut block.state.behind);
@@ -408,6 +419,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
                 Err(fault) => {
                     self.report(team.place, fault);
                     self.end(&mut team, &mut tally);
+                    spare.push(team);
                 }
             }
         }
@@ -446,34 +458,35 @@ impl<O: LaunchObserver> Grid<'_, O> {
     fn start(&self, team: &mut Team<O::Block>, place: u64) {
         let index = self.schedule.order(place, self.clusters, 0);
         let launch = &self.context.launch;
-        let size = launch.cluster.map(|d| d.max(1));
-        let clusters: [u64; 3] = std::array::from_fn(|d| u64::from(launch.grid[d] / size[d]));
-        let at = [index % clusters[0], index / clusters[0] % clusters[1], index / clusters[0] / clusters[1]];
+        let at = place_in(index, self.shape);
         team.place = place;
         team.grace = GRACE;
         team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
+        let size = launch.cluster.map(|d| d.max(1));
         for (rank, block) in team.blocks.iter_mut().enumerate() {
-            let rank = rank as u32;
-            let within = [rank % size[0], rank / size[0] % size[1], rank / size[0] / size[1]];
-            let block_index: [u32; 3] = std::array::from_fn(|d| at[d] as u32 * size[d] + within[d]);
-            let [x, y, z] = block_index.map(u64::from);
+            let within = place_in(rank as u64, size);
+            let index: [u32; 3] = std::array::from_fn(|d| at[d] * size[d] + within[d]);
+            let [x, y, z] = index.map(u64::from);
             let linear = x + u64::from(launch.grid[0]) * (y + u64::from(launch.grid[1]) * z);
-            let observer = self.observer.read().unwrap_or_else(PoisonError::into_inner).block(&BlockInfo {
-                index: block_index,
-                linear,
-                threads,
-            });
-            block.start(self.context, block_index, linear, rank, observer);
+            let info = BlockInfo { index, linear, threads };
+            match &mut block.observer {
+                Some(observer) => observer.next(&info),
+                none => {
+                    let observer = self.observer.read().unwrap_or_else(PoisonError::into_inner);
+                    *none = Some(observer.block(&info));
+                }
+            }
+            block.start(self.context, &info, rank as u32);
         }
-        team.state.restart(team.blocks.iter().map(|b| b.warps.iter().map(|w| w.live)));
+        team.state.restart(team.blocks.iter().map(Block::lanes));
     }
 
     /// Runs a cluster's blocks for a while. True if all have ended.
     fn turn(
         &self,
         team: &mut Team<O::Block>,
-        device: &View,
+        (device, door): (&View, &mut Option<Door<'a>>),
         tally: &mut Tally<O::Block>,
     ) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
@@ -485,7 +498,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         team.shared.clear();
         team.shared.extend(team.blocks.iter_mut().map(|b| b.shared_memory(self.context)));
         let mut stuck = 0;
-        let running = team.done.iter().filter(|d| !**d).count();
+        let mut running = 0;
         for place in 0..team.blocks.len() {
             let i = match several {
                 true => self.schedule.order(place as u64, team.blocks.len() as u64, team.place) as usize,
@@ -494,12 +507,13 @@ impl<O: LaunchObserver> Grid<'_, O> {
             if team.done[i] {
                 continue;
             }
+            running += 1;
             let block = &mut team.blocks[i];
             if self.is_suspicious() {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.counted, block.state.progress);
-            let stop = block.run(self.context, &team.shared, &mut team.state, device, quantum)?;
+            let stop = block.run(self.context, &team.shared, &mut team.state, (device, door), quantum)?;
             block.counted = block.executed;
             let steps = block.counted - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
@@ -626,13 +640,12 @@ impl<O: LaunchObserver> Grid<'_, O> {
         ended.places.end += 1;
         for block in &mut team.blocks {
             ended.output.append(&mut block.state.output);
-            if let Some(mut observer) = block.observer.take() {
-                observer.ended();
-                ended.observers.push(observer);
+            if !<O::Block as BlockObserver>::ADDS_UP {
+                ended.observers.extend(block.take_observer());
             }
             ended.skipped = ended.skipped.take().or(block.state.skipped.take());
         }
-        let many = ended.places.end - ended.places.start >= MOST_TAKEN;
+        let many = ended.places.end - ended.places.start >= MOST_TAKEN || ended.observers.len() >= MOST_KEPT;
         if many || !self.keeps_tallies || !ended.output.is_empty() || ended.skipped.is_some() {
             self.give_out(tally);
         }
@@ -666,7 +679,16 @@ impl<O: LaunchObserver> Grid<'_, O> {
         }
     }
 
+    /// Ends the observers that have added up what all blocks of a thread did.
+    fn retire(&self, spare: impl IntoIterator<Item = Box<Team<O::Block>>>) {
+        let blocks = spare.into_iter().flat_map(|team| team.blocks);
+        self.take_back(blocks.filter_map(|mut block| block.take_observer()).collect());
+    }
+
     fn take_back(&self, observers: Vec<O::Block>) {
+        if observers.is_empty() {
+            return;
+        }
         let mut observer = self.observer.write().unwrap_or_else(PoisonError::into_inner);
         observers.into_iter().for_each(|b| observer.merge(b));
     }
@@ -684,6 +706,17 @@ impl<O: LaunchObserver> Grid<'_, O> {
         }
         (self.fault.into_inner().unwrap_or_else(PoisonError::into_inner), skipped)
     }
+}
+
+/// Where the one of that number is among so many in each direction.
+fn place_in(index: u64, [x, y, z]: [u32; 3]) -> [u32; 3] {
+    if y == 1 && z == 1 {
+        return [index as u32, 0, 0];
+    }
+    let (x, y) = (u64::from(x), u64::from(y));
+    let row = index / x;
+    let layer = row / y;
+    [(index - row * x) as u32, (row - layer * y) as u32, layer as u32]
 }
 
 fn print(output: &[u8]) {

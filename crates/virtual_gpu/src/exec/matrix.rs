@@ -233,7 +233,7 @@ impl Execute for Together {
         if !together(machine, at) {
             return Ok(Step::Retry);
         }
-        let live = &machine.team.live[machine.block.cluster_rank as usize];
+        let live = machine.team.of(machine.block.cluster_rank);
         let warpgroups = machine.block.extensions.get::<Warpgroups>();
         match *self {
             Together::Fence => {

@@ -30,7 +30,7 @@ fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
 pub(crate) fn run<O: BlockObserver>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
-    door: &mut Option<Door<'_>>,
+    door: &mut Option<&mut Door<'_>>,
     end: u64,
 ) -> Result<Stop, Raised> {
     let code = cx.launch.code;
@@ -74,7 +74,10 @@ pub(crate) fn run<O: BlockObserver>(
                         if warp.steps < end
                             && let Ends::Barrier(id) = ends(&code.ops[pc as usize], regs, mask)
                         {
-                            count_end(warp, cx, At { pc, ..at });
+                            if O::INSTRUCTIONS {
+                                cx.observer.instruction(At { pc, ..at });
+                            }
+                            warp.steps += 1;
                             warp.groups[running].pc = pc;
                             warp.groups[running].wait = Wait::Barrier(id);
                             return Ok(Stop::Blocked);
@@ -324,16 +327,8 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
     Stop::Quantum
 }
 
-/// Counts the operation that the turn of a lone group ends with.
-#[inline]
-fn count_end<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, at: At) {
-    if O::INSTRUCTIONS {
-        cx.observer.instruction(at);
-    }
-    warp.steps += 1;
-}
-
 /// What the turn of a lone group ends with.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Ends {
     /// All its lanes wait at this barrier.
     Barrier(u32),

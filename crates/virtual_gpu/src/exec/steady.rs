@@ -4,7 +4,7 @@
 //! of eight warps has their registers in tens of kilobytes, so whatever else a turn looks at is no longer near. While a block
 //! runs, what such turns need of a warp is kept in few words, a [`Place`]; the [`Warp`] learns of it when something else needs it.
 
-use super::block::Block;
+use super::block::{Block, BlockStop, WARP_QUANTUM};
 use super::cluster::ClusterState;
 use super::compiled::Door;
 use super::context::{Cx, LaunchContext, SharedMemory};
@@ -14,6 +14,7 @@ use crate::form::op::{BarrierKind, OpKind};
 use crate::form::registers::{NONE, Regs, Row};
 use crate::memory::View;
 use crate::observer::{At, BlockObserver};
+use crate::stretch::Function;
 
 /// Where a warp is.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +22,14 @@ pub(super) struct Place {
     pub stage: Stage,
     pub pc: u32,
     pub lanes: u32,
-    /// Its lanes have not split since it began.
-    pub together: bool,
+    /// [`State::together`] of code that runs it.
+    ///
+    /// [`State::together`]: crate::stretch::State::together
+    pub together: u32,
+    /// [`State::may_split`].
+    ///
+    /// [`State::may_split`]: crate::stretch::State::may_split
+    pub may_split: u32,
     pub steps: u64,
     /// The rows of its first frame.
     pub rows: *mut Row,
@@ -39,13 +46,75 @@ pub(super) enum Stage {
     Odd,
 }
 
-/// What became of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// It is over.
-    Over,
-    /// Nothing was run, or not all: the interpreter goes on.
-    GoesOn,
+/// What is to be done next.
+pub(super) enum Next {
+    /// The turn of this warp.
+    Turn(usize),
+    /// The rest of its turn, which began when it had executed so many operations.
+    Rest(usize, u64),
+    Stop(BlockStop),
+}
+
+/// The turns of a block's warps, as far as they have come.
+pub(super) struct Turns {
+    warps: usize,
+    patience: usize,
+    budget: u64,
+    pub spent: u64,
+    /// Warps in a row that could not go on.
+    pub idle: usize,
+    pub moved: bool,
+    /// Some warp has ended in a steady turn.
+    pub exited: bool,
+    /// What the block's progress was when a round began, and turns since.
+    round: (u64, usize),
+}
+
+impl Turns {
+    pub fn new(warps: usize, patience: usize, budget: u64, progress: u64) -> Self {
+        Turns {
+            warps,
+            patience,
+            budget,
+            spent: 0,
+            idle: 0,
+            moved: false,
+            exited: false,
+            round: (progress, 0),
+        }
+    }
+
+    /// Whose turn it is, unless the block has ended or is to stop.
+    #[inline(always)]
+    pub fn next(&mut self, finished: u32, progress: u64, next: &mut usize, order: &[u32]) -> Next {
+        if finished as usize == self.warps {
+            return Next::Stop(BlockStop::Finished);
+        }
+        if self.spent >= self.budget {
+            return Next::Stop(BlockStop::Quantum);
+        }
+        if self.idle >= self.warps {
+            return Next::Stop(BlockStop::Stuck { moved: self.moved });
+        }
+        if self.round.1 == self.warps * self.patience {
+            // All warps only looked: perhaps for what another block is to write.
+            if progress == self.round.0 {
+                return Next::Stop(BlockStop::Quantum);
+            }
+            self.round = (progress, 0);
+        }
+        self.round.1 += 1;
+        let turn = order[*next] as usize;
+        *next = if *next + 1 < self.warps { *next + 1 } else { 0 };
+        Next::Turn(turn)
+    }
+
+    /// A warp that cannot go on has had its turn.
+    #[inline(never)]
+    fn rest(&mut self, stage: Stage) {
+        self.spent += u64::from(matches!(stage, Stage::Waits(_)));
+        self.idle += 1;
+    }
 }
 
 impl<O: BlockObserver> Block<O> {
@@ -61,8 +130,11 @@ impl<O: BlockObserver> Block<O> {
     /// Where a warp is.
     pub(super) fn look(&mut self, launch: &LaunchContext<'_>, turn: usize) -> Place {
         let warp = &mut self.warps[turn];
-        let (together, steps, rows) = (warp.together, warp.steps, warp.rows.as_mut_ptr());
-        let place = |stage: Stage, pc: u32, lanes: u32| Place { stage, pc, lanes, together, steps, rows };
+        let (steps, rows) = (warp.steps, warp.rows.as_mut_ptr());
+        let whole = warp.together && warp.live == u32::MAX && in_halves(launch);
+        let (together, may_split) = (whole.into(), (warp.together || warp.is_in_order()).into());
+        let place =
+            |stage: Stage, pc: u32, lanes: u32| Place { stage, pc, lanes, together, may_split, steps, rows };
         match warp.groups[..] {
             _ if warp.live == 0 => place(Stage::Gone, 0, 0),
             [Group { frame: 0, wait: Wait::Nothing, pc, mask, .. }] => place(Stage::Ready, pc, mask),
@@ -92,50 +164,118 @@ impl<O: BlockObserver> Block<O> {
         (warp.groups[0].pc, warp.groups[0].wait) = (pc, wait);
     }
 
-    /// The turn of a warp that is ready: runs it to a barrier or its exit, if it gets there before it has executed `end`
-    /// operations.
-    #[inline]
-    pub(super) fn steady_turn(
+    /// Turns, as long as they end at barriers and exits.
+    #[inline(never)]
+    pub(super) fn steady_turns(
         &mut self,
-        turn: usize,
+        turns: &mut Turns,
         launch: &LaunchContext<'_>,
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
         door: &mut Door<'_>,
-        end: u64,
-    ) -> Result<Turn, Raised> {
-        let (place, warp) = (&mut self.places[turn], &mut self.warps[turn]);
-        let Some(observer) = &mut self.observer else { return Ok(Turn::GoesOn) };
-        let mut cx = Cx { launch, block: &mut self.state, cluster, team, observer, device };
-        let before = place.steps;
-        door.pass(place, warp, &mut cx, end)?;
-        if place.steps == before || place.steps >= end {
-            return Ok(Turn::GoesOn);
+    ) -> Result<Next, (usize, Raised)> {
+        let mut known = Known { pc: u32::MAX, ends: Ends::No, differs: false };
+        loop {
+            let Block { state, warps, places, observer, finished, next, order, executed, .. } = self;
+            let Some(observer) = observer else { return Ok(Next::Stop(BlockStop::Finished)) };
+            let mut cx = Cx { launch, block: state, cluster, team, observer, device };
+            // Barriers that may be complete.
+            let changed = loop {
+                let turn = match turns.next(*finished, cx.block.progress, next, order) {
+                    Next::Turn(turn) => turn,
+                    stop => return Ok(stop),
+                };
+                let (place, warp) = (&mut places[turn], &mut warps[turn]);
+                if place.stage != Stage::Ready {
+                    if place.stage == Stage::Odd {
+                        return Ok(Next::Turn(turn));
+                    }
+                    turns.rest(place.stage);
+                    continue;
+                }
+                let begun = place.steps;
+                let end = begun + WARP_QUANTUM;
+                door.pass(place, warp, &mut cx, end).map_err(|raised| (turn, raised))?;
+                let ends = if place.steps < end { known.ends(launch, place) } else { Ends::No };
+                let changed = match ends {
+                    Ends::Barrier(id) => {
+                        place.stage = Stage::Waits(id);
+                        cx.block.awaited |= 1 << id;
+                        let barrier = &mut cx.block.barriers[id as usize];
+                        barrier.arrived += 32;
+                        if barrier.is_complete(turns.warps as u32 - *finished) { 1 << id } else { 0 }
+                    }
+                    Ends::Exit => {
+                        place.stage = Stage::Gone;
+                        *finished += 1;
+                        cx.block.progress += 1;
+                        turns.exited = true;
+                        cx.block.awaited
+                    }
+                    Ends::No => {
+                        self.untouched = false;
+                        self.tell(turn);
+                        self.places[turn].stage = Stage::Odd;
+                        return Ok(Next::Rest(turn, begun));
+                    }
+                };
+                if O::INSTRUCTIONS {
+                    cx.observer.instruction(At { pc: place.pc, warp: warp.index, lanes: place.lanes });
+                }
+                place.steps += 1;
+                let steps = place.steps - begun;
+                *executed += steps;
+                turns.spent += steps;
+                turns.idle = 0;
+                turns.moved = true;
+                if changed != 0 {
+                    break changed;
+                }
+            };
+            self.open_complete(launch, changed);
         }
-        // SAFETY: the rows are those of the frame of the kernel's function, which `look` found.
-        let regs = unsafe { Regs::new(place.rows) };
-        let opened = match ends(&launch.code.ops[place.pc as usize], regs, place.lanes) {
-            Ends::Barrier(id) if is_plain(launch, place.pc) => {
-                place.stage = Stage::Waits(id);
-                self.state.barriers[id as usize].arrived += 32;
-                self.state.awaited |= 1 << id;
-                1 << id
-            }
-            Ends::Exit => {
-                place.stage = Stage::Gone;
-                self.finished += 1;
-                self.state.progress += 1;
-                team.live[self.state.cluster_rank as usize][turn] = 0;
-                self.state.awaited
-            }
-            _ => return Ok(Turn::GoesOn),
-        };
-        if O::INSTRUCTIONS {
-            observer.instruction(At { pc: place.pc, warp: warp.index, lanes: place.lanes });
-        }
-        place.steps += 1;
-        self.open_complete(launch, opened);
-        Ok(Turn::Over)
     }
+}
+
+/// What turns end with at a program counter, if that is the same for all warps.
+struct Known {
+    pc: u32,
+    ends: Ends,
+    /// It is not.
+    differs: bool,
+}
+
+impl Known {
+    /// What the turn of a warp ends with that has come so far.
+    #[inline(always)]
+    fn ends(&mut self, launch: &LaunchContext<'_>, place: &Place) -> Ends {
+        if self.pc != place.pc || self.differs {
+            *self = Self::of(launch, place);
+        }
+        self.ends
+    }
+
+    #[inline(never)]
+    fn of(launch: &LaunchContext<'_>, &Place { pc, lanes, rows, .. }: &Place) -> Self {
+        let op = &launch.code.ops[pc as usize];
+        // SAFETY: the rows are those of the frame of the kernel's function, which `look` found.
+        let ends = match ends(op, unsafe { Regs::new(rows) }, lanes) {
+            Ends::Barrier(_) if !is_plain(launch, pc) => Ends::No,
+            ends => ends,
+        };
+        let differs = match &op.kind {
+            OpKind::Barrier(barrier) => {
+                Function::new(launch.code, launch.kernel.function, false).constant(barrier.id, 1).is_none()
+            }
+            _ => false,
+        };
+        Known { pc, ends, differs }
+    }
+}
+
+/// Whether the threads of half a warp are always neighbours in one row of the block.
+pub(super) fn in_halves(launch: &LaunchContext<'_>) -> bool {
+    let [x, y, z] = launch.launch.block;
+    x.is_multiple_of(16) || y == 1 && z == 1
 }
 
 /// Whether all threads of a block are to come to a barrier, and nothing is said there.
