@@ -1,19 +1,20 @@
 //! A block: its warps take turns, meet at barriers, and share memory.
 
+mod barriers;
+mod report;
+
 use super::block_state::{Barrier, BlockState};
 use super::cluster::ClusterState;
 use super::compiled::Door;
-use super::context::{Cx, LaunchContext, Raise, SharedMemory, raise};
+use super::context::{Cx, LaunchContext, SharedMemory};
 use super::frame;
-use super::run::{self, Raised};
+use super::run;
 use super::schedule::Schedule;
 use super::steady::{Next, Place, Stage, Turns};
-use super::warp::{Group, Stop, Wait, Warp};
-use crate::fault::{Fault, FaultKind, is_library};
-use crate::form::op::{BarrierKind, BarrierOp, OpKind};
-use crate::form::registers::lanes_of;
+use super::warp::{Group, Stop, Warp};
+use crate::fault::Fault;
 use crate::memory::View;
-use crate::observer::{At, BarrierStep, BlockInfo, BlockObserver};
+use crate::observer::{BlockInfo, BlockObserver};
 
 /// Operations that a warp runs before the next has its turn.
 pub(super) const WARP_QUANTUM: u64 = 2048;
@@ -290,221 +291,6 @@ impl<O: BlockObserver> Block<O> {
         run::run(&mut self.warps[turn], &mut cx, door, end).map_err(|raised| self.fault(launch, turn, raised))
     }
 
-    /// Says of a fault where it was.
-    fn fault(&self, launch: &LaunchContext<'_>, turn: usize, raised: Raised) -> Box<Fault> {
-        let warp = &self.warps[turn];
-        let lane = raised.raise.lane;
-        let mut fault = launch.fault(self.state.index, warp.index, raised.pc, *raised.raise);
-        // A library's function that is not inlined, such as one that reports panics: who called it is worth knowing.
-        let frames = &mut fault.location.frames;
-        let mut calls = warp.calls(lane);
-        while frames.iter().all(|frame| is_library(&frame.file))
-            && let Some(pc) = calls.next()
-        {
-            frames.extend_from_slice(launch.code.frames(pc));
-        }
-        Box::new(fault)
-    }
-
-    /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if
-    /// some lane may go on.
-    fn settle(&mut self, launch: &LaunchContext<'_>, turn: usize, stop: Stop) -> Result<bool, Raised> {
-        let mut moved = false;
-        // The barriers that may be complete now: that of the warp, or any that waited for one that has ended.
-        let mut changed = if stop == Stop::Finished { self.state.awaited } else { 0 };
-        if self.warps[turn].live != 0
-            && self.warps[turn].arrived.is_none()
-            && let Some(id) = self.warps[turn].at_barrier()
-        {
-            moved |= self.arrive(launch, turn, id)?;
-            changed = 1 << id;
-        }
-        Ok(self.open_complete(launch, changed) | moved)
-    }
-
-    /// Opens those of some barriers, a bit each, that are complete. Whether there were any.
-    pub(super) fn open_complete(&mut self, launch: &LaunchContext<'_>, changed: u32) -> bool {
-        let mut moved = false;
-        for id in lanes_of(changed).map(|id| id as u32) {
-            if self.barriers_complete(id) {
-                self.open(launch, id);
-                self.state.progress += 1;
-                moved = true;
-            }
-        }
-        moved
-    }
-
-    fn barriers_complete(&self, id: u32) -> bool {
-        self.state.barriers[id as usize].is_complete(self.warps.len() as u32 - self.finished)
-    }
-
-    fn arrive(&mut self, launch: &LaunchContext<'_>, turn: usize, id: u32) -> Result<bool, Raised> {
-        let warp = &mut self.warps[turn];
-        let barrier = &mut self.state.barriers[id as usize];
-        let mut waits = false;
-        let mut passed = Vec::new();
-        for i in 0..warp.groups.len() {
-            let group = warp.groups[i];
-            let Some(op) = barrier_op(launch, &group) else { continue };
-            let regs = warp.regs(group.frame);
-            let lane = group.mask.trailing_zeros() as usize;
-            if op.threads != crate::form::registers::NONE {
-                // SAFETY: decoding gave the operand a 32-bit register.
-                let threads: u32 = unsafe { regs.get(op.threads, lane) };
-                if threads == 0 || !threads.is_multiple_of(32) {
-                    return Err(Raised { raise: bad_count(threads, group.mask), pc: group.pc });
-                }
-                barrier.threads = threads;
-            }
-            if op.predicate != crate::form::registers::NONE {
-                // SAFETY: decoding gave the operand a predicate.
-                let yes = unsafe { regs.predicate(op.predicate) } ^ if op.invert { u32::MAX } else { 0 };
-                barrier.asked += group.mask.count_ones();
-                barrier.yes += (yes & group.mask).count_ones();
-            }
-            if op.kind == BarrierKind::Arrive {
-                passed.push(i);
-            } else {
-                waits = true;
-            }
-            if O::SYNCHRONISATION
-                && let Some(observer) = &mut self.observer
-            {
-                let step = if op.kind == BarrierKind::Arrive {
-                    BarrierStep::Arrive
-                } else {
-                    BarrierStep::ArriveAndWait
-                };
-                // Lanes that called the same functions in turns are at one barrier, each with a frame of its own.
-                let same =
-                    |other: &&Group| other.pc == group.pc && warp.called_alike(other.frame, group.frame);
-                let mut alike = warp.groups.iter().filter(same);
-                let lanes = alike.clone().fold(0, |lanes, other| lanes | other.mask);
-                if alike.next().is_some_and(|first| first.frame == group.frame) {
-                    let at = At { pc: group.pc, warp: warp.index, lanes };
-                    observer.barrier(at, id, barrier.threads, step, op.aligned);
-                }
-            }
-        }
-        barrier.arrived += 32;
-        self.state.awaited |= 1 << id;
-        if waits {
-            warp.arrived = Some(id);
-        }
-        let moved = !passed.is_empty();
-        for i in passed {
-            warp.groups[i].pc += 1;
-            warp.groups[i].wait = Wait::Nothing;
-        }
-        Ok(moved)
-    }
-
-    /// Lets the warps that wait at a barrier go on.
-    fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
-        let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
-        self.state.awaited &= !(1 << id);
-        for place in &mut self.places {
-            if place.stage == Stage::Waits(id) {
-                place.stage = Stage::Ready;
-                place.pc += 1;
-            }
-        }
-        for (turn, warp) in self.warps.iter_mut().enumerate() {
-            let is_odd = self.places.get(turn).is_none_or(|place| place.stage == Stage::Odd);
-            if !is_odd || warp.arrived != Some(id) {
-                continue;
-            }
-            warp.arrived = None;
-            for i in 0..warp.groups.len() {
-                let group = warp.groups[i];
-                if group.wait != Wait::Barrier(id) {
-                    continue;
-                }
-                if let Some(op) = barrier_op(launch, &group) {
-                    let regs = warp.regs(group.frame);
-                    let all = |yes: bool| if yes { u32::MAX } else { 0 };
-                    // SAFETY: decoding gave the target a 32-bit register, or a predicate for `.and` and `.or`.
-                    unsafe {
-                        match op.kind {
-                            BarrierKind::ReducePopc => regs.store(op.target, &[barrier.yes; 32], group.mask),
-                            BarrierKind::ReduceAnd => {
-                                regs.set_predicate(op.target, all(barrier.yes == barrier.asked), group.mask)
-                            }
-                            BarrierKind::ReduceOr => {
-                                regs.set_predicate(op.target, all(barrier.yes > 0), group.mask)
-                            }
-                            BarrierKind::Sync | BarrierKind::Arrive => {}
-                        }
-                    }
-                    if O::SYNCHRONISATION
-                        && let Some(observer) = &mut self.observer
-                    {
-                        let at = At { pc: group.pc, warp: warp.index, lanes: group.mask };
-                        observer.barrier(at, id, barrier.threads, BarrierStep::Leave, op.aligned);
-                    }
-                }
-                warp.groups[i].pc += 1;
-                warp.groups[i].wait = Wait::Nothing;
-            }
-        }
-    }
-
-    /// The fault of a block in which nothing can go on: who waits where.
-    pub fn deadlock(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
-        // Warps that wait alike share a line: a block has up to 32 of them, and most often one place.
-        let mut waits: Vec<(String, Vec<u32>)> = Vec::new();
-        let mut first = None;
-        for (turn, warp) in self.warps.iter().enumerate() {
-            for group in &warp.groups {
-                first.get_or_insert((turn, group.pc, group.mask));
-                let what = match group.wait {
-                    Wait::Barrier(id) => format!("for barrier {id}"),
-                    Wait::Members(mask) => {
-                        let missing = mask & warp.live & !group.mask;
-                        format!("for lanes {missing:#010x} of the member mask {mask:#010x}")
-                    }
-                    Wait::Retry | Wait::Nothing => "in a loop for something that never comes".into(),
-                };
-                let exited = !warp.live & self.born(launch, warp.index);
-                let note =
-                    if exited != 0 { format!("; lanes {exited:#010x} have exited") } else { String::new() };
-                let place = launch.code.location(group.pc);
-                let wait = format!("lanes {:#010x}, wait {what}, {place}{note}", group.mask);
-                match waits.iter_mut().find(|(known, _)| *known == wait) {
-                    Some((_, warps)) => warps.push(warp.index),
-                    None => waits.push((wait, vec![warp.index])),
-                }
-            }
-        }
-        let mut report = String::new();
-        for (wait, warps) in waits {
-            report += &format!("  {}, {wait}\n", named(&warps));
-        }
-        for (id, barrier) in self.state.barriers.iter().enumerate().filter(|(_, b)| b.arrived > 0) {
-            let expected = if barrier.threads == 0 {
-                (self.warps.len() as u32 - self.finished) * 32
-            } else {
-                barrier.threads
-            };
-            report += &format!("  barrier {id}: {} of {expected} threads have arrived\n", barrier.arrived);
-        }
-        let (turn, pc, mask) = first.unwrap_or((0, 0, 1));
-        self.fault(launch, turn, Raised { raise: raise(FaultKind::Deadlock(report), mask), pc })
-    }
-
-    fn born(&self, launch: &LaunchContext<'_>, warp: u32) -> u32 {
-        let lanes = (launch.launch.threads() as u32 - warp * 32).min(32);
-        if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 }
-    }
-
-    /// A fault that is no operation's own, at the place where the block is now.
-    pub fn stopped(&self, launch: &LaunchContext<'_>, kind: FaultKind) -> Box<Fault> {
-        let at = self.groups().next().map(|(turn, group)| (turn, group.pc, group.mask));
-        let (turn, pc, mask) = at.unwrap_or((0, 0, 1));
-        self.fault(launch, turn, Raised { raise: raise(kind, mask), pc })
-    }
-
     /// The groups of its warps that have not exited, each with the warp's place.
     fn groups(&self) -> impl Iterator<Item = (usize, &Group)> {
         let has_ended = self.finished as usize == self.warps.len();
@@ -522,39 +308,5 @@ impl<O: BlockObserver> Block<O> {
     /// Where its warps are now.
     pub fn counters(&self) -> impl Iterator<Item = u32> + '_ {
         self.groups().map(|(_, group)| group.pc)
-    }
-}
-
-fn barrier_op<'a>(launch: &LaunchContext<'a>, group: &Group) -> Option<&'a BarrierOp> {
-    match &launch.code.ops[group.pc as usize].kind {
-        OpKind::Barrier(op) => Some(op),
-        _ => None,
-    }
-}
-
-fn bad_count(threads: u32, lanes: u32) -> Box<Raise> {
-    let why = format!("a barrier for {threads} threads: the number must be a multiple of 32");
-    raise(FaultKind::IllegalInstruction(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
-}
-
-/// Warps by their numbers, which rise: `warp 3`, `warps 0 to 7, 9`.
-fn named(warps: &[u32]) -> String {
-    let runs = warps.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [first, .., last] => format!("{first} to {last}"),
-        run => run.iter().map(u32::to_string).collect(),
-    });
-    let runs: Vec<String> = runs.collect();
-    format!("warp{} {}", if warps.len() == 1 { "" } else { "s" }, runs.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::named;
-
-    #[test]
-    fn warps_that_follow_each_other_are_named_together() {
-        assert_eq!(named(&[3]), "warp 3");
-        assert_eq!(named(&[0, 1]), "warps 0 to 1");
-        assert_eq!(named(&[0, 2, 3, 4, 9]), "warps 0, 2 to 4, 9");
     }
 }

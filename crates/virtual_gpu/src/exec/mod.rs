@@ -1,6 +1,6 @@
 //! Running a decoded program.
 //!
-//! [`launch`] checks the launch and hands its blocks to worker threads; [`block`] runs a block's warps in turn;
+//! [`launch`] checks the launch; the threads of the [`pool`] take its blocks from the [`grid`]; [`block`] runs a block's warps in turn;
 //! [`warp`] keeps a warp's groups of lanes; [`run`] is the interpreter's loop.
 
 mod access;
@@ -19,11 +19,13 @@ pub(crate) mod extension;
 pub(crate) mod fragments;
 mod frame;
 mod grid;
+mod launch;
 mod limits;
 mod load_store;
 mod local;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+mod pool;
 mod printf;
 mod reach;
 mod run;
@@ -38,4 +40,5 @@ mod undefined;
 mod warp;
 mod without;
 
-pub(crate) use grid::{Pool, launch};
+pub(crate) use launch::launch;
+pub(crate) use pool::Pool;

@@ -1,0 +1,174 @@
+//! The barriers at which a block's warps meet.
+
+use super::Block;
+use crate::exec::context::{LaunchContext, Raise, raise};
+use crate::exec::run::Raised;
+use crate::exec::steady::Stage;
+use crate::exec::warp::{Group, Stop, Wait};
+use crate::fault::FaultKind;
+use crate::form::op::{BarrierKind, BarrierOp, OpKind};
+use crate::form::registers::lanes_of;
+use crate::observer::{At, BarrierStep, BlockObserver};
+
+impl<O: BlockObserver> Block<O> {
+    /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if
+    /// some lane may go on.
+    pub(super) fn settle(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        turn: usize,
+        stop: Stop,
+    ) -> Result<bool, Raised> {
+        let mut moved = false;
+        // The barriers that may be complete now: that of the warp, or any that waited for one that has ended.
+        let mut changed = if stop == Stop::Finished { self.state.awaited } else { 0 };
+        if self.warps[turn].live != 0
+            && self.warps[turn].arrived.is_none()
+            && let Some(id) = self.warps[turn].at_barrier()
+        {
+            moved |= self.arrive(launch, turn, id)?;
+            changed = 1 << id;
+        }
+        Ok(self.open_complete(launch, changed) | moved)
+    }
+
+    /// Opens those of some barriers, a bit each, that are complete. Whether there were any.
+    pub(in crate::exec) fn open_complete(&mut self, launch: &LaunchContext<'_>, changed: u32) -> bool {
+        let mut moved = false;
+        for id in lanes_of(changed).map(|id| id as u32) {
+            if self.barriers_complete(id) {
+                self.open(launch, id);
+                self.state.progress += 1;
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    fn barriers_complete(&self, id: u32) -> bool {
+        self.state.barriers[id as usize].is_complete(self.warps.len() as u32 - self.finished)
+    }
+
+    fn arrive(&mut self, launch: &LaunchContext<'_>, turn: usize, id: u32) -> Result<bool, Raised> {
+        let warp = &mut self.warps[turn];
+        let barrier = &mut self.state.barriers[id as usize];
+        let mut waits = false;
+        let mut passed = Vec::new();
+        for i in 0..warp.groups.len() {
+            let group = warp.groups[i];
+            let Some(op) = barrier_op(launch, &group) else { continue };
+            let regs = warp.regs(group.frame);
+            let lane = group.mask.trailing_zeros() as usize;
+            if op.threads != crate::form::registers::NONE {
+                // SAFETY: decoding gave the operand a 32-bit register.
+                let threads: u32 = unsafe { regs.get(op.threads, lane) };
+                if threads == 0 || !threads.is_multiple_of(32) {
+                    return Err(Raised { raise: bad_count(threads, group.mask), pc: group.pc });
+                }
+                barrier.threads = threads;
+            }
+            if op.predicate != crate::form::registers::NONE {
+                // SAFETY: decoding gave the operand a predicate.
+                let yes = unsafe { regs.predicate(op.predicate) } ^ if op.invert { u32::MAX } else { 0 };
+                barrier.asked += group.mask.count_ones();
+                barrier.yes += (yes & group.mask).count_ones();
+            }
+            if op.kind == BarrierKind::Arrive {
+                passed.push(i);
+            } else {
+                waits = true;
+            }
+            if O::SYNCHRONISATION
+                && let Some(observer) = &mut self.observer
+            {
+                let step = if op.kind == BarrierKind::Arrive {
+                    BarrierStep::Arrive
+                } else {
+                    BarrierStep::ArriveAndWait
+                };
+                // Lanes that called the same functions in turns are at one barrier, each with a frame of its own.
+                let same =
+                    |other: &&Group| other.pc == group.pc && warp.called_alike(other.frame, group.frame);
+                let mut alike = warp.groups.iter().filter(same);
+                let lanes = alike.clone().fold(0, |lanes, other| lanes | other.mask);
+                if alike.next().is_some_and(|first| first.frame == group.frame) {
+                    let at = At { pc: group.pc, warp: warp.index, lanes };
+                    observer.barrier(at, id, barrier.threads, step, op.aligned);
+                }
+            }
+        }
+        barrier.arrived += 32;
+        self.state.awaited |= 1 << id;
+        if waits {
+            warp.arrived = Some(id);
+        }
+        let moved = !passed.is_empty();
+        for i in passed {
+            warp.groups[i].pc += 1;
+            warp.groups[i].wait = Wait::Nothing;
+        }
+        Ok(moved)
+    }
+
+    /// Lets the warps that wait at a barrier go on.
+    fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
+        let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
+        self.state.awaited &= !(1 << id);
+        for place in &mut self.places {
+            if place.stage == Stage::Waits(id) {
+                place.stage = Stage::Ready;
+                place.pc += 1;
+            }
+        }
+        for (turn, warp) in self.warps.iter_mut().enumerate() {
+            let is_odd = self.places.get(turn).is_none_or(|place| place.stage == Stage::Odd);
+            if !is_odd || warp.arrived != Some(id) {
+                continue;
+            }
+            warp.arrived = None;
+            for i in 0..warp.groups.len() {
+                let group = warp.groups[i];
+                if group.wait != Wait::Barrier(id) {
+                    continue;
+                }
+                if let Some(op) = barrier_op(launch, &group) {
+                    let regs = warp.regs(group.frame);
+                    let all = |yes: bool| if yes { u32::MAX } else { 0 };
+                    // SAFETY: decoding gave the target a 32-bit register, or a predicate for `.and` and `.or`.
+                    unsafe {
+                        match op.kind {
+                            BarrierKind::ReducePopc => regs.store(op.target, &[barrier.yes; 32], group.mask),
+                            BarrierKind::ReduceAnd => {
+                                regs.set_predicate(op.target, all(barrier.yes == barrier.asked), group.mask)
+                            }
+                            BarrierKind::ReduceOr => {
+                                regs.set_predicate(op.target, all(barrier.yes > 0), group.mask)
+                            }
+                            BarrierKind::Sync | BarrierKind::Arrive => {}
+                        }
+                    }
+                    if O::SYNCHRONISATION
+                        && let Some(observer) = &mut self.observer
+                    {
+                        let at = At { pc: group.pc, warp: warp.index, lanes: group.mask };
+                        observer.barrier(at, id, barrier.threads, BarrierStep::Leave, op.aligned);
+                    }
+                }
+                warp.groups[i].pc += 1;
+                warp.groups[i].wait = Wait::Nothing;
+            }
+        }
+    }
+}
+
+fn barrier_op<'a>(launch: &LaunchContext<'a>, group: &Group) -> Option<&'a BarrierOp> {
+    match &launch.code.ops[group.pc as usize].kind {
+        OpKind::Barrier(op) => Some(op),
+        _ => None,
+    }
+}
+
+fn bad_count(threads: u32, lanes: u32) -> Box<Raise> {
+    let why = format!("a barrier for {threads} threads: the number must be a multiple of 32");
+    raise(FaultKind::IllegalInstruction(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
+}
