@@ -122,7 +122,10 @@ impl Region {
         let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
         let apart = w.set(format_args!("icmp ule i32 {}, %meet", self.end));
         let can = w.set(format_args!("and i1 {fits}, {apart}"));
-        let can = w.set(format_args!("and i1 {can}, %may_split"));
+        let place = w.field(offset_of!(State, may_split));
+        let may_split = w.set(format_args!("load i32, ptr {place}"));
+        let may_split = w.set(format_args!("icmp ne i32 {may_split}, 0"));
+        let can = w.set(format_args!("and i1 {can}, {may_split}"));
         w.line(format_args!("br i1 {can}, label %{enter}, label %{stay}, !prof !0"));
         w.label(&enter);
         let alive = blocks.alive_after(&w.function, number);
@@ -216,9 +219,6 @@ impl Region {
 
 /// What regions need where code begins.
 pub fn begin(w: &mut Writer<'_>, blocks: &Blocks) {
-    let place = w.field(offset_of!(State, may_split));
-    let may_split = w.set(format_args!("load i32, ptr {place}"));
-    w.line(format_args!("%may_split = icmp ne i32 {may_split}, 0"));
     w.line(format_args!("%passing = alloca i32"));
     for i in 0..blocks.blocks.len() {
         w.line(format_args!("%waiting{i} = alloca i32"));

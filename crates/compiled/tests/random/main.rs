@@ -124,6 +124,48 @@ fn what_is_handed_over_is_kept() {
     compare(0, &program, &expected, &found);
 }
 
+/// A group has waited and runs out of turn, until it meets all others; where they split next, it is the first to run.
+fn who_runs_out_of_turn_is_the_first_where_all_split() {
+    let ptx = ".version 8.6
+        .target sm_90
+        .address_size 64
+        .visible .entry program(.param .u64 outputs, .param .u64 everybodys, .param .u32 number)
+        {
+            .reg .b32 %thread, %turn, %got, %mixed;
+            .reg .b64 %out;
+            .reg .pred %high, %again, %new;
+            .shared .b32 cell;
+            ld.param.u64 %out, [outputs];
+            mov.u32 %thread, %tid.x;
+            mad.wide.u32 %out, %thread, 160, %out;
+            mov.u32 %turn, 0;
+            mov.u32 %mixed, 0;
+            setp.ge.u32 %high, %thread, 16;
+            @!%high bra $head;
+            bra $ahead;
+        $head:
+            add.u32 %turn, %turn, 1;
+            @%high bra $behind;
+            atom.shared.add.u32 %got, [cell], 1;
+            mad.lo.u32 %mixed, %mixed, 31, %got;
+        $behind:
+            atom.shared.add.u32 %got, [cell], 1;
+            mad.lo.u32 %mixed, %mixed, 37, %got;
+            setp.lt.u32 %again, %turn, 100;
+            @%again bra $head;
+        $ahead:
+            setp.eq.u32 %new, %turn, 0;
+            @%new bra $head;
+            mov.u32 %got, %clock;
+            st.global.v2.u32 [%out], {%mixed, %got};
+            ret;
+        }";
+    let program = Program { ptx: ptx.into(), blocks: 1, threads: 32 };
+    let expected = left_by(None, &program, &mut ());
+    let found = left_by(Some(compiled::compiler(true, compiled::Kept::Not)), &program, &mut ());
+    compare(0, &program, &expected, &found);
+}
+
 fn random_programs_do_what_the_interpreter_does() {
     let count = 30;
     let faulted = (0..count).filter(|&seed| judge(seed)).count();
@@ -164,6 +206,7 @@ fn as_many_as_are_asked_for() {
 
 trials! {
     fn what_is_handed_over_is_kept;
+    fn who_runs_out_of_turn_is_the_first_where_all_split;
     fn random_programs_do_what_the_interpreter_does;
     fn as_many_as_are_asked_for, ignored;
 }
