@@ -131,6 +131,7 @@ impl<'a> Stage<'a> {
         self.progress.step(kernel);
         if self.stopwatch.is_some() {
             launch()?;
+            self.device.synchronize()?;
             return Ok(None);
         }
         let profiles = counters::profiled(self.device, || Ok(launch()?))?;
