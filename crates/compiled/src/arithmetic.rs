@@ -7,13 +7,13 @@ use virtual_gpu::stretch::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qual
 use crate::compare::compare;
 use crate::convert::convert;
 use crate::floats::{double, extremum, single};
-use crate::values::{BITS, LONGS, Misfit, WORDS};
+use crate::values::Misfit;
+use crate::widths::Types;
 use crate::writer::Writer;
-
-const HALVES: &str = "<32 x i16>";
 
 /// Writes an operation. Returns false, and writes nothing, if it has no IR.
 pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
+    let &Types { longs, .. } = w.types();
     if o.sources.contains(&NONE) || o.targets.is_empty() {
         return Ok(false);
     }
@@ -41,7 +41,7 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
             let a = w.longs(a)?;
             let start = window.unwrap_or(0) as i64;
             let start = if back { start.wrapping_neg() } else { start };
-            let value = w.set(format_args!("add {LONGS} {a}, splat (i64 {start})"));
+            let value = w.set(format_args!("add {longs} {a}, splat (i64 {start})"));
             w.write_longs(t, value)?;
             Ok(true)
         }
@@ -54,26 +54,39 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
 pub struct Integers {
     pub ty: &'static str,
     one: &'static str,
-    bits: u32,
+    pub bits: u32,
     pub signed: bool,
 }
 
-pub fn integers(ty: ScalarType) -> Option<Integers> {
+pub fn integers(w: &Writer<'_>, ty: ScalarType) -> Option<Integers> {
     use ScalarType::*;
-    let (vector, one, bits) = match ty {
-        U16 | S16 | B16 => (HALVES, "i16", 16),
-        U32 | S32 | B32 => (WORDS, "i32", 32),
-        U64 | S64 | B64 => (LONGS, "i64", 64),
+    let bits = match ty {
+        U16 | S16 | B16 => 16,
+        U32 | S32 | B32 => 32,
+        U64 | S64 | B64 => 64,
         _ => return None,
     };
-    Some(Integers { ty: vector, one, bits, signed: matches!(ty, S16 | S32 | S64) })
+    let (ty, one, signed) = ("", "", matches!(ty, S16 | S32 | S64));
+    Some(integers_of(w, Integers { ty, one, bits, signed }))
+}
+
+/// The same integers in the lanes that the current operation computes.
+pub fn integers_of(w: &Writer<'_>, i: Integers) -> Integers {
+    let &Types { halves, words, longs, .. } = w.types();
+    let (ty, one) = match i.bits {
+        16 => (halves, "i16"),
+        32 => (words, "i32"),
+        _ => (longs, "i64"),
+    };
+    Integers { ty, one, ..i }
 }
 
 pub fn read(w: &mut Writer<'_>, slot: Slot, i: Integers) -> Result<String, Misfit> {
+    let &Types { halves, words, .. } = w.types();
     match i.bits {
         16 => {
-            let words = w.words(slot)?;
-            Ok(w.set(format_args!("trunc {WORDS} {words} to {HALVES}")))
+            let value = w.words(slot)?;
+            Ok(w.set(format_args!("trunc {words} {value} to {halves}")))
         }
         32 => w.words(slot),
         _ => w.longs(slot),
@@ -81,9 +94,10 @@ pub fn read(w: &mut Writer<'_>, slot: Slot, i: Integers) -> Result<String, Misfi
 }
 
 fn put(w: &mut Writer<'_>, slot: Slot, i: Integers, value: String) -> Result<bool, Misfit> {
+    let &Types { halves, words, .. } = w.types();
     match i.bits {
         16 => {
-            let words = w.set(format_args!("zext {HALVES} {value} to {WORDS}"));
+            let words = w.set(format_args!("zext {halves} {value} to {words}"));
             w.write_words(slot, words)?;
         }
         32 => w.write_words(slot, value)?,
@@ -94,13 +108,14 @@ fn put(w: &mut Writer<'_>, slot: Slot, i: Integers, value: String) -> Result<boo
 
 /// Operations whose only qualifier is a type.
 fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
+    let &Types { words, lanes, .. } = w.types();
     use Opcode::*;
     match o.opcode {
         Move => return copy(w, o, ty),
         Select => return select(w, o, ty),
         _ => {}
     }
-    let (Some(i), &[t]) = (integers(ty), &o.targets[..]) else { return Ok(false) };
+    let (Some(i), &[t]) = (integers(w, ty), &o.targets[..]) else { return Ok(false) };
     match (o.opcode, &o.sources[..]) {
         (And | Or | Xor, &[a, b]) => {
             let (a, b) = (read(w, a, i)?, read(w, b, i)?);
@@ -121,17 +136,18 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
         (ShiftLeft | ShiftRight, &[a, n]) => shift_half(w, o.opcode, t, a, n, i),
         (PopulationCount, &[a]) if !i.signed && i.bits > 16 => {
             let a = read(w, a, i)?;
-            let value = w.set(format_args!("call {} @llvm.ctpop.v32{}({} {a})", i.ty, i.one, i.ty));
+            let value = w.set(format_args!("call {} @llvm.ctpop.v{lanes}{}({} {a})", i.ty, i.one, i.ty));
             counted(w, t, i, value)
         }
         (CountLeadingZeros, &[a]) if !i.signed && i.bits > 16 => {
             let a = read(w, a, i)?;
-            let value = w.set(format_args!("call {} @llvm.ctlz.v32{}({} {a}, i1 false)", i.ty, i.one, i.ty));
+            let value =
+                w.set(format_args!("call {} @llvm.ctlz.v{lanes}{}({} {a}, i1 false)", i.ty, i.one, i.ty));
             counted(w, t, i, value)
         }
         (BitReverse, &[a]) if !i.signed && i.bits > 16 => {
             let a = read(w, a, i)?;
-            let value = w.set(format_args!("call {} @llvm.bitreverse.v32{}({} {a})", i.ty, i.one, i.ty));
+            let value = w.set(format_args!("call {} @llvm.bitreverse.v{lanes}{}({} {a})", i.ty, i.one, i.ty));
             put(w, t, i, value)
         }
         (BitFieldExtract, &[a, position, length]) if i.bits == 32 => {
@@ -144,9 +160,9 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
                 return Ok(false);
             }
             let a = read(w, a, i)?;
-            let left = w.set(format_args!("shl {WORDS} {a}, splat (i32 {})", 32 - position - length));
+            let left = w.set(format_args!("shl {words} {a}, splat (i32 {})", 32 - position - length));
             let right = if i.signed { "ashr" } else { "lshr" };
-            let value = w.set(format_args!("{right} {WORDS} {left}, splat (i32 {})", 32 - length));
+            let value = w.set(format_args!("{right} {words} {left}, splat (i32 {})", 32 - length));
             put(w, t, i, value)
         }
         _ => Ok(false),
@@ -155,8 +171,9 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
 
 /// A bit count is a word.
 fn counted(w: &mut Writer<'_>, t: Slot, i: Integers, count: String) -> Result<bool, Misfit> {
+    let &Types { longs, words, .. } = w.types();
     let words = match i.bits {
-        64 => w.set(format_args!("trunc {LONGS} {count} to {WORDS}")),
+        64 => w.set(format_args!("trunc {longs} {count} to {words}")),
         _ => count,
     };
     w.write_words(t, words)?;
@@ -165,17 +182,18 @@ fn counted(w: &mut Writer<'_>, t: Slot, i: Integers, count: String) -> Result<bo
 
 /// Shifting by the width or more leaves nothing, or the sign.
 fn shift(w: &mut Writer<'_>, opcode: Opcode, t: Slot, a: Slot, n: Slot, i: Integers) -> Result<bool, Misfit> {
+    let &Types { bits, longs, words, lanes, .. } = w.types();
     let (a, n) = (read(w, a, i)?, w.words(n)?);
     let most = i.bits - 1;
     let signed = opcode == Opcode::ShiftRight && i.signed;
     let n = match signed {
-        true => {
-            w.set(format_args!("call {WORDS} @llvm.umin.v32i32({WORDS} {n}, {WORDS} splat (i32 {most}))"))
-        }
+        true => w.set(format_args!(
+            "call {words} @llvm.umin.v{lanes}i32({words} {n}, {words} splat (i32 {most}))"
+        )),
         false => n,
     };
     let amount = match i.bits {
-        64 => w.set(format_args!("zext {WORDS} {n} to {LONGS}")),
+        64 => w.set(format_args!("zext {words} {n} to {longs}")),
         _ => n.clone(),
     };
     let name = match (opcode, signed) {
@@ -187,8 +205,8 @@ fn shift(w: &mut Writer<'_>, opcode: Opcode, t: Slot, a: Slot, n: Slot, i: Integ
     if signed {
         return put(w, t, i, shifted);
     }
-    let beyond = w.set(format_args!("icmp ugt {WORDS} {n}, splat (i32 {most})"));
-    let value = w.set(format_args!("select {BITS} {beyond}, {} zeroinitializer, {} {shifted}", i.ty, i.ty));
+    let beyond = w.set(format_args!("icmp ugt {words} {n}, splat (i32 {most})"));
+    let value = w.set(format_args!("select {bits} {beyond}, {} zeroinitializer, {} {shifted}", i.ty, i.ty));
     put(w, t, i, value)
 }
 
@@ -201,6 +219,7 @@ fn shift_half(
     n: Slot,
     i: Integers,
 ) -> Result<bool, Misfit> {
+    let &Types { halves, words, lanes, .. } = w.types();
     let signed = opcode == Opcode::ShiftRight && i.signed;
     let (extend, name, most) = match (opcode, signed) {
         (Opcode::ShiftLeft, _) => ("zext", "shl", 16),
@@ -208,14 +227,16 @@ fn shift_half(
         (_, false) => ("zext", "lshr", 16),
     };
     let (a, n) = (read(w, a, i)?, w.words(n)?);
-    let a = w.set(format_args!("{extend} {HALVES} {a} to {WORDS}"));
-    let n = w.set(format_args!("call {WORDS} @llvm.umin.v32i32({WORDS} {n}, {WORDS} splat (i32 {most}))"));
-    let shifted = w.set(format_args!("{name} {WORDS} {a}, {n}"));
-    let value = w.set(format_args!("trunc {WORDS} {shifted} to {HALVES}"));
+    let a = w.set(format_args!("{extend} {halves} {a} to {words}"));
+    let n =
+        w.set(format_args!("call {words} @llvm.umin.v{lanes}i32({words} {n}, {words} splat (i32 {most}))"));
+    let shifted = w.set(format_args!("{name} {words} {a}, {n}"));
+    let value = w.set(format_args!("trunc {words} {shifted} to {halves}"));
     put(w, t, i, value)
 }
 
 fn copy(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
+    let &Types { longs, words, .. } = w.types();
     match (&o.targets[..], &o.sources[..]) {
         (&[t], &[a]) if t != NONE => match (ty, ty.size()) {
             (ScalarType::Pred, _) => {
@@ -234,21 +255,21 @@ fn copy(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
         },
         (&[t], &[low, high]) if t != NONE && ty.size() == 8 => {
             let (low, high) = (w.words(low)?, w.words(high)?);
-            let low = w.set(format_args!("zext {WORDS} {low} to {LONGS}"));
-            let high = w.set(format_args!("zext {WORDS} {high} to {LONGS}"));
-            let high = w.set(format_args!("shl {LONGS} {high}, splat (i64 32)"));
-            let value = w.set(format_args!("or {LONGS} {high}, {low}"));
+            let low = w.set(format_args!("zext {words} {low} to {longs}"));
+            let high = w.set(format_args!("zext {words} {high} to {longs}"));
+            let high = w.set(format_args!("shl {longs} {high}, splat (i64 32)"));
+            let value = w.set(format_args!("or {longs} {high}, {low}"));
             w.write_longs(t, value)?;
         }
         (&[low, high], &[a]) if ty.size() == 8 => {
             let a = w.longs(a)?;
             if low != NONE {
-                let value = w.set(format_args!("trunc {LONGS} {a} to {WORDS}"));
+                let value = w.set(format_args!("trunc {longs} {a} to {words}"));
                 w.write_words(low, value)?;
             }
             if high != NONE {
-                let value = w.set(format_args!("lshr {LONGS} {a}, splat (i64 32)"));
-                let value = w.set(format_args!("trunc {LONGS} {value} to {WORDS}"));
+                let value = w.set(format_args!("lshr {longs} {a}, splat (i64 32)"));
+                let value = w.set(format_args!("trunc {longs} {value} to {words}"));
                 w.write_words(high, value)?;
             }
         }
@@ -258,19 +279,20 @@ fn copy(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
 }
 
 fn select(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
+    let &Types { bits, longs, words, .. } = w.types();
     let (&[t], &[a, b, p]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     if ty == ScalarType::Pred || ty.size() > 8 {
         return Ok(false);
     }
     let p = w.predicate(p)?;
-    let lanes = w.set(format_args!("bitcast i32 {p} to {BITS}"));
+    let lanes = w.bits_of(&p);
     if ty.size() == 8 {
         let (a, b) = (w.longs(a)?, w.longs(b)?);
-        let value = w.set(format_args!("select {BITS} {lanes}, {LONGS} {a}, {LONGS} {b}"));
+        let value = w.set(format_args!("select {bits} {lanes}, {longs} {a}, {longs} {b}"));
         w.write_longs(t, value)?;
     } else {
         let (a, b) = (w.words(a)?, w.words(b)?);
-        let value = w.set(format_args!("select {BITS} {lanes}, {WORDS} {a}, {WORDS} {b}"));
+        let value = w.set(format_args!("select {bits} {lanes}, {words} {a}, {words} {b}"));
         w.write_words(t, value)?;
     }
     Ok(true)
@@ -295,8 +317,9 @@ fn predicates(w: &mut Writer<'_>, o: &Arithmetic, inverted: [bool; 2]) -> Result
 }
 
 fn integer(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
+    let &Types { lanes, .. } = w.types();
     use Opcode::{Abs, Add, Div, Max, Min, Neg, Rem, Sub};
-    let (Some(i), &[t]) = (integers(ty), &o.targets[..]) else { return Ok(false) };
+    let (Some(i), &[t]) = (integers(w, ty), &o.targets[..]) else { return Ok(false) };
     let sign = if i.signed { "s" } else { "u" };
     let value = match (o.opcode, &o.sources[..]) {
         (Add | Sub, &[a, b]) => {
@@ -307,7 +330,11 @@ fn integer(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, M
         (Min | Max, &[a, b]) => {
             let (a, b) = (read(w, a, i)?, read(w, b, i)?);
             let name = if o.opcode == Min { "min" } else { "max" };
-            w.set(format_args!("call {ty} @llvm.{sign}{name}.v32{}({ty} {a}, {ty} {b})", i.one, ty = i.ty))
+            w.set(format_args!(
+                "call {ty} @llvm.{sign}{name}.v{lanes}{}({ty} {a}, {ty} {b})",
+                i.one,
+                ty = i.ty
+            ))
         }
         (Neg, &[a]) => {
             let a = read(w, a, i)?;
@@ -315,7 +342,7 @@ fn integer(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, M
         }
         (Abs, &[a]) if i.signed => {
             let a = read(w, a, i)?;
-            w.set(format_args!("call {ty} @llvm.abs.v32{}({ty} {a}, i1 false)", i.one, ty = i.ty))
+            w.set(format_args!("call {ty} @llvm.abs.v{lanes}{}({ty} {a}, i1 false)", i.one, ty = i.ty))
         }
         // Division by a constant other than 0 and -1 has no special case.
         (Div | Rem, &[a, b]) if i.bits > 16 => {
@@ -335,7 +362,7 @@ fn integer(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, M
 
 /// `mul`, `mad`
 fn product(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType, half: ProductHalf) -> Result<bool, Misfit> {
-    let (Some(i), &[t]) = (integers(ty), &o.targets[..]) else { return Ok(false) };
+    let (Some(i), &[t]) = (integers(w, ty), &o.targets[..]) else { return Ok(false) };
     let (a, b, c) = match (o.opcode, &o.sources[..]) {
         (Opcode::Mul, &[a, b]) => (a, b, None),
         (Opcode::MultiplyAdd, &[a, b, c]) => (a, b, Some(c)),
@@ -348,8 +375,8 @@ fn product(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType, half: ProductHalf
         }
         (ProductHalf::Wide | ProductHalf::High, 16 | 32) => {
             let twice = match i.bits {
-                16 => Integers { ty: WORDS, one: "i32", bits: 32, ..i },
-                _ => Integers { ty: LONGS, one: "i64", bits: 64, ..i },
+                16 => integers_of(w, Integers { bits: 32, ..i }),
+                _ => integers_of(w, Integers { bits: 64, ..i }),
             };
             let extend = if i.signed { "sext" } else { "zext" };
             let (a, b) = (read(w, a, i)?, read(w, b, i)?);
@@ -376,6 +403,7 @@ fn product(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType, half: ProductHalf
 }
 
 fn funnel_shift(w: &mut Writer<'_>, o: &Arithmetic, left: bool, wrap: bool) -> Result<bool, Misfit> {
+    let &Types { words, lanes, .. } = w.types();
     let (&[t], &[a, b, n]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     // Amounts of 32 and more are clamped, unless they wrap around.
     if !wrap && w.function.constant(n, 1).is_none_or(|n| n > 31) {
@@ -384,26 +412,27 @@ fn funnel_shift(w: &mut Writer<'_>, o: &Arithmetic, left: bool, wrap: bool) -> R
     let (a, b, n) = (w.words(a)?, w.words(b)?, w.words(n)?);
     let name = if left { "fshl" } else { "fshr" };
     let value =
-        w.set(format_args!("call {WORDS} @llvm.{name}.v32i32({WORDS} {b}, {WORDS} {a}, {WORDS} {n})"));
+        w.set(format_args!("call {words} @llvm.{name}.v{lanes}i32({words} {b}, {words} {a}, {words} {n})"));
     w.write_words(t, value)?;
     Ok(true)
 }
 
 /// `lop3`: the OR of the products in the table.
 fn by_table(w: &mut Writer<'_>, o: &Arithmetic, table: u8) -> Result<bool, Misfit> {
+    let &Types { words, .. } = w.types();
     let (&[t], &[a, b, c]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     let mut plain = Vec::new();
     for slot in [a, b, c] {
         let value = w.words(slot)?;
-        let not = w.set(format_args!("xor {WORDS} {value}, splat (i32 -1)"));
+        let not = w.set(format_args!("xor {words} {value}, splat (i32 -1)"));
         plain.push([not, value]);
     }
     let mut sum = "zeroinitializer".to_owned();
     for entry in (0..8usize).filter(|entry| table >> entry & 1 != 0) {
         let [a, b, c] = [&plain[0][entry >> 2 & 1], &plain[1][entry >> 1 & 1], &plain[2][entry & 1]];
-        let product = w.set(format_args!("and {WORDS} {a}, {b}"));
-        let product = w.set(format_args!("and {WORDS} {product}, {c}"));
-        sum = w.set(format_args!("or {WORDS} {sum}, {product}"));
+        let product = w.set(format_args!("and {words} {a}, {b}"));
+        let product = w.set(format_args!("and {words} {product}, {c}"));
+        sum = w.set(format_args!("or {words} {sum}, {product}"));
     }
     w.write_words(t, sum)?;
     Ok(true)

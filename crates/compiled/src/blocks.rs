@@ -6,6 +6,10 @@
 //! it is an island by itself. What it reads and writes goes through the frame, which costs a few accesses; larger islands,
 //! of all blocks that lead into each other, would have each of their registers loaded and stored at each of their entries
 //! and exits. They took LLVM up to six times as long, for kernels that were no faster.
+//!
+//! Code for warps whose lanes are together has larger ones all the same, with one entry and no way back: a block joins the island
+//! that all ways to it come from. Whoever enters it has room for all of its operations, so it is left at its end only, or where
+//! the group splits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,6 +17,8 @@ use virtual_gpu::stretch::{CollectiveKind, Function, Guard, Kind, NONE, Slot, St
 
 /// Maximum operations per block, so that it fits into a warp's share of operations.
 const LONGEST: u32 = 128;
+/// The same of an island that blocks have joined.
+const LONGEST_JOINED: u32 = 256;
 
 /// How a register is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +83,12 @@ impl Block {
 pub struct Island {
     /// Registers its blocks name.
     pub named: BTreeSet<Slot>,
-    /// Whether it is one block, to which no way leads back.
-    alone: bool,
+    /// Whether no way leads back to a block of it.
+    straight: bool,
+    /// Its first block, the others, and the operations of all.
+    head: usize,
+    joined: usize,
+    length: u32,
 }
 
 pub struct Blocks {
@@ -167,6 +177,9 @@ impl Blocks {
         let mut made = Blocks { blocks, islands: Vec::new(), shapes: shapes(function, &starts)? };
         made.find_alive(function);
         made.find_islands(function);
+        if function.is_together() {
+            made.join_islands(function);
+        }
         Some(made)
     }
 
@@ -225,7 +238,24 @@ impl Blocks {
 
     /// Whether a block is an island by itself, and no way leads back to it there.
     pub fn is_alone(&self, i: usize) -> bool {
-        self.islands[self.blocks[i].island].alone
+        self.is_straight(i) && self.islands[self.blocks[i].island].joined == 0
+    }
+
+    /// Whether no way leads back to a block of the same island.
+    pub fn is_straight(&self, i: usize) -> bool {
+        self.islands[self.blocks[i].island].straight
+    }
+
+    /// Whether an island may be entered at a block of it.
+    pub fn is_entry(&self, i: usize) -> bool {
+        let island = &self.islands[self.blocks[i].island];
+        !island.straight || island.head == i
+    }
+
+    /// Operations for which whoever enters at a block must have room.
+    pub fn room(&self, i: usize) -> u32 {
+        let island = &self.islands[self.blocks[i].island];
+        if island.straight { island.length } else { self.blocks[i].whole() }
     }
 
     /// Registers live behind a block's operations.
@@ -271,10 +301,12 @@ impl Blocks {
         for (i, first) in loops(&onwards).into_iter().enumerate() {
             let next = numbers.len();
             let number = *numbers.entry(first).or_insert(next);
-            self.islands.resize(numbers.len(), Island { named: BTreeSet::new(), alone: true });
+            let new = Island { named: BTreeSet::new(), straight: true, head: i, joined: 0, length: 0 };
+            self.islands.resize(numbers.len(), new);
             let (block, island) = (&mut self.blocks[i], &mut self.islands[number]);
             block.island = number;
-            island.alone &= first == i && !onwards[i].contains(&i);
+            island.straight &= first == i && !onwards[i].contains(&i);
+            island.length += block.whole();
             if let End::Branch { guard, .. } = block.end
                 && guard.slot != NONE
             {
@@ -286,6 +318,33 @@ impl Blocks {
                 island
                     .named
                     .extend(step.reads.iter().chain(step.writes).map(|touched| touched.0).chain(guard));
+            }
+        }
+    }
+
+    /// Has straight blocks join the island that all ways to them come from.
+    fn join_islands(&mut self, function: &Function<'_>) {
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
+        for i in 0..self.blocks.len() {
+            self.next(function, i).into_iter().for_each(|next| before[next].push(i));
+        }
+        for i in 1..self.blocks.len() {
+            let (own, whole) = (self.blocks[i].island, self.blocks[i].whole());
+            let goes_on = |from: usize| from < i && !matches!(self.blocks[from].end, End::Interpreter);
+            let Some(&first) = before[i].first() else { continue };
+            let other = self.blocks[first].island;
+            let joins = !matches!(self.blocks[i].end, End::Interpreter)
+                && self.is_alone(i)
+                && self.is_straight(first)
+                && before[i].iter().all(|&from| goes_on(from) && self.blocks[from].island == other)
+                && self.islands[other].length + whole <= LONGEST_JOINED;
+            if joins {
+                let named = std::mem::take(&mut self.islands[own].named);
+                let island = &mut self.islands[other];
+                island.named.extend(named);
+                island.joined += 1;
+                island.length += whole;
+                self.blocks[i].island = other;
             }
         }
     }

@@ -5,7 +5,9 @@ use virtual_gpu::alu::compare::{BoolOp, FloatCmp, IntCmp};
 use virtual_gpu::stretch::{Arithmetic, Compare, Relation, Slot};
 
 use crate::arithmetic::{integers, read};
-use crate::values::{BITS, DOUBLES, FLOATS, LONGS, Misfit};
+use crate::rows;
+use crate::values::Misfit;
+use crate::widths::Types;
 use crate::writer::Writer;
 
 /// `setp`
@@ -24,7 +26,6 @@ pub fn compare(w: &mut Writer<'_>, o: &Arithmetic, what: Compare) -> Result<bool
         _ => return Ok(false),
     };
     let Some(yes) = relation(w, a, b, what)? else { return Ok(false) };
-    let yes = w.set(format_args!("bitcast {BITS} {yes} to i32"));
     let no = w.set(format_args!("xor i32 {yes}, -1"));
     let third = match third {
         Some((slot, join)) => {
@@ -52,7 +53,9 @@ pub fn compare(w: &mut Writer<'_>, o: &Arithmetic, what: Compare) -> Result<bool
     Ok(true)
 }
 
+/// The mask of the lanes for which it is true.
 fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Option<String>, Misfit> {
+    let &Types { doubles, floats, longs, .. } = w.types();
     match what.relation {
         Relation::Float(relation) => {
             let name = match relation {
@@ -74,19 +77,21 @@ fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Optio
             match what.ty {
                 ScalarType::F32 if !what.ftz => {
                     let (a, b) = (w.floats(a)?, w.floats(b)?);
-                    Ok(Some(w.set(format_args!("fcmp {name} {FLOATS} {a}, {b}"))))
+                    let yes = w.set(format_args!("fcmp {name} {floats} {a}, {b}"));
+                    Ok(Some(w.mask_of(&yes)))
                 }
                 ScalarType::F64 => {
                     let (a, b) = (w.longs(a)?, w.longs(b)?);
-                    let a = w.set(format_args!("bitcast {LONGS} {a} to {DOUBLES}"));
-                    let b = w.set(format_args!("bitcast {LONGS} {b} to {DOUBLES}"));
-                    Ok(Some(w.set(format_args!("fcmp {name} {DOUBLES} {a}, {b}"))))
+                    let a = w.set(format_args!("bitcast {longs} {a} to {doubles}"));
+                    let b = w.set(format_args!("bitcast {longs} {b} to {doubles}"));
+                    let yes = w.set(format_args!("fcmp {name} {doubles} {a}, {b}"));
+                    Ok(Some(w.mask_of(&yes)))
                 }
                 _ => Ok(None),
             }
         }
         Relation::Integer(relation) => {
-            let Some(i) = integers(what.ty) else { return Ok(None) };
+            let Some(i) = integers(w, what.ty) else { return Ok(None) };
             let name = match (relation, i.signed) {
                 (IntCmp::Eq, _) => "eq",
                 (IntCmp::Ne, _) => "ne",
@@ -99,8 +104,14 @@ fn relation(w: &mut Writer<'_>, a: Slot, b: Slot, what: Compare) -> Result<Optio
                 (IntCmp::Gt, false) => "ugt",
                 (IntCmp::Ge, false) => "uge",
             };
+            if !matches!(relation, IntCmp::Eq | IntCmp::Ne)
+                && let Some(mask) = rows::order(w, (a, b), i, name)?
+            {
+                return Ok(Some(mask));
+            }
             let (a, b) = (read(w, a, i)?, read(w, b, i)?);
-            Ok(Some(w.set(format_args!("icmp {name} {} {a}, {b}", i.ty))))
+            let yes = w.set(format_args!("icmp {name} {} {a}, {b}", i.ty));
+            Ok(Some(w.mask_of(&yes)))
         }
     }
 }

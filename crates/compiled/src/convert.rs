@@ -4,11 +4,13 @@ use ptx::ScalarType;
 use virtual_gpu::alu::Round;
 use virtual_gpu::stretch::{Arithmetic, Convert, Converted, Slot};
 
-use crate::values::{DOUBLES, FLOATS, LONGS, Misfit, WORDS};
+use crate::values::Misfit;
+use crate::widths::Types;
 use crate::writer::Writer;
 
 /// `cvt`: the conversions common in loops.
 pub fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool, Misfit> {
+    let &Types { doubles, floats, longs, words, lanes, .. } = w.types();
     use ScalarType::*;
     let (&[t], &[a]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
     let (Converted::Scalar(to, to_register), Converted::Scalar(from, from_register)) = (what.to, what.from)
@@ -34,18 +36,19 @@ pub fn convert(w: &mut Writer<'_>, o: &Arithmetic, what: Convert) -> Result<bool
     match (to, from) {
         (F32, S32 | U32) if nearest => {
             let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
-            let value = w.set(format_args!("{name} {WORDS} {a} to {FLOATS}"));
+            let value = w.set(format_args!("{name} {words} {a} to {floats}"));
             w.write_floats(t, value)?;
         }
         (F64, S32 | U32) if nearest => {
             let (a, name) = (w.words(a)?, if from == S32 { "sitofp" } else { "uitofp" });
-            let value = w.set(format_args!("{name} {WORDS} {a} to {DOUBLES}"));
-            let bits = w.set(format_args!("bitcast {DOUBLES} {value} to {LONGS}"));
+            let value = w.set(format_args!("{name} {words} {a} to {doubles}"));
+            let bits = w.set(format_args!("bitcast {doubles} {value} to {longs}"));
             w.write_longs(t, bits)?;
         }
         (S32 | U32, F32) if to_zero => {
             let (a, name) = (w.floats(a)?, if to == S32 { "fptosi" } else { "fptoui" });
-            let value = w.set(format_args!("call {WORDS} @llvm.{name}.sat.v32i32.v32f32({FLOATS} {a})"));
+            let value =
+                w.set(format_args!("call {words} @llvm.{name}.sat.v{lanes}i32.v{lanes}f32({floats} {a})"));
             w.write_words(t, value)?;
         }
         _ => return Ok(false),
@@ -61,6 +64,7 @@ fn convert_integer(
     (to, from): (ScalarType, ScalarType),
     [to_long, from_long]: [bool; 2],
 ) -> Result<bool, Misfit> {
+    let lanes = w.types().lanes;
     let bits = |ty: ScalarType| 8 * ty.size();
     let whole = if to_long { 64 } else { 32 };
     let mut now = if from_long { 64 } else { 32 };
@@ -68,7 +72,7 @@ fn convert_integer(
     // Each type in turn: what is above its bits goes, and comes back as it says.
     for ty in [from, to] {
         if bits(ty) < now {
-            value = w.set(format_args!("trunc <32 x i{now}> {value} to <32 x i{}>", bits(ty)));
+            value = w.set(format_args!("trunc <{lanes} x i{now}> {value} to <{lanes} x i{}>", bits(ty)));
             now = bits(ty);
         }
         if now != whole {
@@ -77,7 +81,7 @@ fn convert_integer(
                 (true, false) => "zext",
                 (false, _) => "trunc",
             };
-            value = w.set(format_args!("{name} <32 x i{now}> {value} to <32 x i{whole}>"));
+            value = w.set(format_args!("{name} <{lanes} x i{now}> {value} to <{lanes} x i{whole}>"));
             now = whole;
         }
     }

@@ -9,16 +9,20 @@ use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 use crate::blocks::{Block, Blocks, End, Set};
 use crate::crossing::{Crossing, Entry, Written};
 use crate::families::{self, Family};
+use crate::lanes::{Lanes, NoWrap};
 use crate::regions::Region;
-use crate::values::{BITS, Misfit, WORDS, type_of};
+use crate::values::{BITS, Misfit, WORDS};
+use crate::widths::Width;
 use crate::writer::Writer;
-use crate::{arithmetic, collective, memory, regions};
+use crate::{arithmetic, collective, memory, regions, rows};
 
 /// The IR of a function.
 pub struct Made {
     pub text: String,
-    /// The number of operations in the block that may be entered at each program counter.
+    /// By program counter: for how many operations whoever enters there must have room.
     pub entries: Box<[u32]>,
+    /// Where blocks start.
+    pub starts: Box<[u32]>,
     pub sites: usize,
     pub counters: Vec<Counter>,
 }
@@ -39,10 +43,12 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let blocks = Blocks::of(function)?;
     let start = function.range().start;
     let mut entries = vec![0; function.range().len()].into_boxed_slice();
-    for block in &blocks.blocks {
+    for (number, block) in blocks.blocks.iter().enumerate() {
         // What is a branch alone would be left where it was entered, if the group splits there.
         let goes_on = block.body > 0 || regions::end_of(function, block.start).is_some();
-        entries[(block.start - start) as usize] = if goes_on { block.whole() } else { 0 };
+        if goes_on && blocks.is_entry(number) {
+            entries[(block.start - start) as usize] = blocks.room(number);
+        }
     }
     if entries.iter().all(|&body| body == 0) {
         return None;
@@ -57,20 +63,23 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
             body(&mut writer, &mut plan, number).ok()?;
         }
     }
-    tail(&mut writer, &plan);
-    Some(Made { text: writer.text, entries, sites: writer.sites, counters: writer.counters })
+    tail(&mut writer, &plan).ok()?;
+    let starts = plan.blocks.blocks.iter().map(|block| block.start).collect();
+    Some(Made { text: writer.text, entries, starts, sites: writer.sites, counters: writer.counters })
 }
 
 /// The ways in: registers that are alive come from the frame.
 fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     let Plan { blocks, crossing, .. } = plan;
     w.line(format_args!("define i32 @{name}(ptr noalias %state, i32 %entry) #0 {{"));
-    for (field, offset, ty) in [
-        ("rows", offset_of!(State, rows), "ptr"),
+    let of_group = [
         ("lanes", offset_of!(State, lanes), "i32"),
         ("live", offset_of!(State, live), "i32"),
         ("meet", offset_of!(State, meet), "i32"),
-        ("together_word", offset_of!(State, together), "i32"),
+    ];
+    let of_group = if w.function.is_together() { &[][..] } else { &of_group };
+    for &(field, offset, ty) in of_group.iter().chain(&[
+        ("rows", offset_of!(State, rows), "ptr"),
         ("patience_before", offset_of!(State, patience), "i32"),
         ("params", offset_of!(State, params), "ptr"),
         ("end", offset_of!(State, end), "i64"),
@@ -78,13 +87,18 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
         ("shared_bytes", offset_of!(State, shared_bytes), "i64"),
         ("sites", offset_of!(State, sites), "ptr"),
         ("steps_before", offset_of!(State, steps), "i64"),
-    ] {
+    ]) {
         let place = w.field(offset);
         w.line(format_args!("%{field} = load {ty}, ptr {place}"));
     }
+    if w.function.is_together() {
+        // All lanes are here, and there is no other group.
+        for (name, value) in [("lanes", -1), ("live", -1), ("meet", -1)] {
+            w.line(format_args!("%{name} = add i32 0, {value}"));
+        }
+    }
     w.line(format_args!("%group = bitcast i32 %lanes to {BITS}"));
     w.line(format_args!("%full = icmp eq i32 %lanes, -1"));
-    w.line(format_args!("%together = icmp ne i32 %together_word, 0"));
     w.line(format_args!("%steps = alloca i64"));
     w.line(format_args!("store i64 %steps_before, ptr %steps"));
     w.line(format_args!("%patience = alloca i32"));
@@ -93,8 +107,9 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("%table = alloca {WORDS}"));
     w.begin_counting();
     regions::begin(w, blocks);
-    for (slot, &shape) in &blocks.shapes {
-        w.line(format_args!("%r{slot} = alloca {}", type_of(shape)));
+    for (&slot, &shape) in &blocks.shapes {
+        let ty = w.kept_type(slot, shape);
+        w.line(format_args!("%r{slot} = alloca {ty}"));
     }
     let first = blocks.blocks.first().map_or(0, |block| block.start);
     let number = |block: &&Block| entries[(block.start - first) as usize] != 0;
@@ -106,7 +121,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
         .collect();
     w.line(format_args!("switch i32 %entry, label %failed [{ways} ]"));
     for (number, block) in blocks.blocks.iter().enumerate() {
-        if matches!(block.end, End::Interpreter) {
+        if matches!(block.end, End::Interpreter) || !blocks.is_entry(number) {
             continue;
         }
         w.label(&format!("in{}", block.start));
@@ -117,8 +132,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
                 && block.alive.has(slot)
                 && crossing.loads(number, slot)
             {
-                let (ty, place) = (type_of(shape), w.frame(slot));
-                let value = w.set(format_args!("load {ty}, ptr {place}, align 4"));
+                let (ty, value) = (w.kept_type(slot, shape), w.load_from_frame(slot, shape));
                 w.line(format_args!("store {ty} {value}, ptr %r{slot}"));
             }
         }
@@ -130,27 +144,41 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     let Block { start, end, .. } = plan.blocks.blocks[number];
     let (behind, whole) = (plan.blocks.blocks[number].behind(), plan.blocks.blocks[number].whole());
     w.label(&format!("b{start}"));
-    let out = plan.leave(number, start, false);
     let before = w.set(format_args!("load i64, ptr %steps"));
     let steps = w.set(format_args!("add i64 {before}, {whole}"));
-    let fits = w.set(format_args!("icmp ule i64 {steps}, %end"));
-    let apart = w.set(format_args!("icmp ule i32 {}, %meet", start + whole));
-    let mut can = w.set(format_args!("and i1 {fits}, {apart}"));
+    let mut can = None;
+    if plan.blocks.is_entry(number) {
+        let all = w.set(format_args!("add i64 {before}, {}", plan.blocks.room(number)));
+        let fits = w.set(format_args!("icmp ule i64 {all}, %end"));
+        let apart = w.set(format_args!("icmp ule i32 {}, %meet", start + whole));
+        can = Some(w.set(format_args!("and i1 {fits}, {apart}")));
+    }
     if behind > start
         && let step = w.function.step(start)
         && let Kind::Collective(op) = step.kind
         && let Some(ready) = collective::ready(w, op, step.guard)?
     {
-        can = w.set(format_args!("and i1 {can}, {ready}"));
+        can = Some(match can {
+            Some(can) => w.set(format_args!("and i1 {can}, {ready}")),
+            None => ready,
+        });
     }
-    let run = w.name("run");
-    w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
-    w.label(&run);
+    if let Some(can) = can {
+        let (run, out) = (w.name("run"), plan.leave(number, start, false));
+        w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
+        w.label(&run);
+    }
     let families = families::families(w, start, behind);
     w.make_room(families.len())?;
     for pc in start..behind {
+        if w.function.is_together()
+            && let Some(condition) = w.forms.condition(pc)
+        {
+            leave_unless(w, plan, number, pc, condition, &before)?;
+        }
         operation(w, pc, families.get(&pc).copied())?;
     }
+    w.in_all_lanes();
     let End::Branch { guard, target } = end else {
         plan.settle(w, number)?;
         w.line(format_args!("store i64 {steps}, ptr %steps"));
@@ -184,7 +212,13 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
                 w.line(format_args!("br i1 {none}, label %{passed}, label %{split}"));
                 w.label(&split);
                 region.write(w, &plan.blocks, number, &mask, &stay)?;
-                let end = plan.way(number, region.end);
+                let mut end = plan.way(number, region.end);
+                if !plan.blocks.is_alone(number) {
+                    // Whatever any of its blocks has written.
+                    for inner in region.blocks.clone() {
+                        end = plan.way(inner, region.end);
+                    }
+                }
                 w.line(format_args!("br label %{end}"));
             }
             // Some go and some do not: the interpreter makes two groups of them.
@@ -193,7 +227,9 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     }
     w.label(&taken);
     let to = plan.way(number, target);
-    if target <= pc {
+    // A lone group may go back as often as it likes.
+    let is_counted = target <= pc && !w.function.is_together();
+    if is_counted {
         let left = w.set(format_args!("load i32, ptr %patience"));
         let some = w.set(format_args!("icmp ne i32 {left}, 0"));
         let back = w.name("back");
@@ -203,7 +239,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         w.line(format_args!("store i32 {left}, ptr %patience"));
     }
     w.line(format_args!("br label %{to}"));
-    if guard.slot != NONE || target <= pc {
+    if guard.slot != NONE || is_counted {
         let out = plan.leave(number, pc, true);
         w.label(&stay);
         let steps = w.set(format_args!("sub i64 {steps}, 1"));
@@ -211,6 +247,42 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         w.recount(counted, start..behind);
         w.line(format_args!("br label %{out}"));
     }
+    Ok(())
+}
+
+/// Leaves before an operation whose result is not what it is expected to be, for the code that expects nothing.
+fn leave_unless(
+    w: &mut Writer<'_>,
+    plan: &mut Plan,
+    number: usize,
+    pc: u32,
+    NoWrap { slot, signed, stride }: NoWrap,
+    before: &str,
+) -> Result<(), Misfit> {
+    let start = plan.blocks.blocks[number].start;
+    w.width = Width::Two;
+    let first = w.words(slot)?;
+    let goes_on = rows::go_on(w, &first, (stride.into(), signed, 32));
+    let goes_on = rows::both(w, &goes_on);
+    let (fine, odd) = (w.name("fine"), w.name("odd"));
+    w.line(format_args!("br i1 {goes_on}, label %{fine}, label %{odd}, !prof !0"));
+    w.label(&odd);
+    let known = w.known();
+    match plan.blocks.is_alone(number) {
+        true => w.settle_in_frame(None)?,
+        false => w.settle()?,
+    }
+    let steps = w.set(format_args!("add i64 {before}, {}", pc - start));
+    w.line(format_args!("store i64 {steps}, ptr %steps"));
+    if pc > start {
+        w.count_run(start..pc);
+    }
+    let together = w.field(offset_of!(State, together));
+    w.line(format_args!("store i32 0, ptr {together}"));
+    let out = plan.leave(number, pc, true);
+    w.line(format_args!("br label %{out}"));
+    w.label(&fine);
+    w.recall(known);
     Ok(())
 }
 
@@ -230,7 +302,7 @@ impl Plan {
     /// ways out.
     fn settle(&self, w: &mut Writer<'_>, number: usize) -> Result<(), Misfit> {
         match self.blocks.is_alone(number) {
-            true => w.settle_in_frame(&self.blocks.alive_after(&w.function, number)),
+            true => w.settle_in_frame(Some(&self.blocks.alive_after(&w.function, number))),
             false => w.settle(),
         }
     }
@@ -254,6 +326,11 @@ pub fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<
     let step = w.function.step(pc);
     w.guard(step.guard)?;
     w.count_guarded(pc);
+    let lanes = match w.function.is_together() && w.active.is_none() {
+        true => w.forms.result(pc),
+        false => Lanes::ANY,
+    };
+    (w.width, w.stride) = (lanes.width(), lanes.stride());
     match step.kind {
         Kind::Nothing => Ok(()),
         Kind::Arithmetic(operation) => match arithmetic::write(w, operation)? {
@@ -279,7 +356,7 @@ pub fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<
 }
 
 /// The ways out: what was written and is alive goes back to the frame, in the group's lanes.
-fn tail(w: &mut Writer<'_>, plan: &Plan) {
+fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
     let Plan { blocks, exits, .. } = plan;
     let island = |number: usize| &blocks.islands[number].named;
     for (&(number, pc), written) in exits {
@@ -307,10 +384,10 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
             let is_behind = w.set(format_args!("load i1, ptr %behind"));
             w.line(format_args!("br i1 {is_behind}, label %{few}, label %{all}"));
             w.label(&few);
-            keep(w, &behind, &next);
+            keep(w, &behind, &next)?;
             w.label(&all);
         }
-        keep(w, &anywhere, &next);
+        keep(w, &anywhere, &next)?;
     }
     w.label("failed");
     w.line(format_args!("ret i32 0"));
@@ -327,6 +404,7 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) {
     // What is nearly always so, and what hardly ever.
     w.line(format_args!("!0 = !{{!\"branch_weights\", i32 2000, i32 1}}"));
     w.line(format_args!("!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"));
+    Ok(())
 }
 
 /// What runs on where an island is left.
@@ -336,15 +414,17 @@ enum Next {
 }
 
 /// Writes registers to the frame, and goes on.
-fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) {
+fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) -> Result<(), Misfit> {
     for &slot in slots {
         if let Some(shape) = w.shape(slot) {
-            let value = w.set(format_args!("load {}, ptr %r{slot}", type_of(shape)));
-            w.keep(slot, shape, &value);
+            w.keep_slot(slot, shape)?;
         }
     }
     let pc = match next {
-        Next::Island(pc) => return w.line(format_args!("br label %in{pc}")),
+        Next::Island(pc) => {
+            w.line(format_args!("br label %in{pc}"));
+            return Ok(());
+        }
         Next::Interpreter(pc) => pc,
     };
     let (field, steps) = (w.field(offset_of!(State, steps)), w.set(format_args!("load i64, ptr %steps")));
@@ -353,4 +433,5 @@ fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) {
         (w.field(offset_of!(State, patience)), w.set(format_args!("load i32, ptr %patience")));
     w.line(format_args!("store i32 {patience}, ptr {field}"));
     w.line(format_args!("ret i32 {pc}"));
+    Ok(())
 }

@@ -18,12 +18,15 @@ use virtual_gpu::stretch::{
 };
 
 use crate::regions;
+use crate::widths::Width;
 
 /// How a register's lanes differ within a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// No way has been followed here so far.
     Unset,
+    /// In both halves, too.
+    One,
     Same,
     /// Each is so much more than the lane before.
     Apart(i64),
@@ -50,7 +53,36 @@ pub struct Lanes {
 
 impl Lanes {
     const UNSET: Lanes = Lanes { form: Form::Unset, trust: Trust::Small };
-    const ANY: Lanes = Lanes { form: Form::Any, trust: Trust::Guess };
+    pub const ANY: Lanes = Lanes { form: Form::Any, trust: Trust::Guess };
+
+    /// The lanes that tell all others, if they surely do.
+    pub fn width(self) -> Width {
+        match self.form {
+            _ if self.trust < Trust::Sure => Width::All,
+            Form::One => Width::One,
+            Form::Same | Form::Apart(_) => Width::Two,
+            Form::Unset | Form::Any => Width::All,
+        }
+    }
+
+    /// By how much lanes differ from the one before in their half, if that is sure.
+    pub fn stride(self) -> i64 {
+        match self.form {
+            Form::Apart(stride) => stride,
+            _ => 0,
+        }
+    }
+
+    /// Of a register that tells a thread something.
+    pub fn told(told: Told) -> Self {
+        match told {
+            Told::Alike => Lanes::sure(Form::One),
+            Told::AlikeInRow => Lanes::sure(Form::Same),
+            // Threads of a block and lanes of a warp have small numbers.
+            Told::InOrder => Lanes { form: Form::Apart(1), trust: Trust::Small },
+            Told::Apart => Lanes::ANY,
+        }
+    }
 
     fn sure(form: Form) -> Self {
         Lanes { form, trust: Trust::Sure }
@@ -66,6 +98,7 @@ impl Form {
         match (self, other) {
             (Form::Unset, form) | (form, Form::Unset) => form,
             (a, b) if a == b => a,
+            (Form::One, Form::Same) | (Form::Same, Form::One) => Form::Same,
             _ => Form::Any,
         }
     }
@@ -73,10 +106,14 @@ impl Form {
     /// By how much neighbours differ, if that is one number.
     fn stride(self) -> Option<i64> {
         match self {
-            Form::Unset | Form::Same => Some(0),
+            Form::Unset | Form::One | Form::Same => Some(0),
             Form::Apart(stride) => Some(stride),
             Form::Any => None,
         }
+    }
+
+    fn is_same(self) -> bool {
+        self.stride() == Some(0)
     }
 
     fn of_stride(stride: Option<i64>) -> Form {
@@ -88,9 +125,26 @@ impl Form {
     }
 }
 
-/// The forms of addresses, by the program counters of loads, stores and atomics.
+/// What lanes of registers are expected to be, by program counters and registers.
 #[derive(Debug, Default)]
-pub struct Forms(HashMap<u32, Lanes>);
+pub struct Forms {
+    /// Of the addresses of loads, stores and atomics.
+    addresses: HashMap<u32, Lanes>,
+    /// Of what operations without a guard write.
+    results: HashMap<u32, Lanes>,
+    /// Of registers wherever they were written.
+    registers: HashMap<Slot, Lanes>,
+    /// What has to be true for results to be what they are expected to be.
+    conditions: HashMap<u32, NoWrap>,
+}
+
+/// The words of a register in each half go on in a row, without beginning anew after the largest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoWrap {
+    pub slot: Slot,
+    pub signed: bool,
+    pub stride: i32,
+}
 
 /// A pass over a function's ways is repeated until nothing changes; what is not settled then is anything.
 const PASSES: usize = 8;
@@ -101,7 +155,6 @@ impl Forms {
         let told: HashMap<Slot, Told> = function.fixed().collect();
         let rows = function.rows() as usize;
         let mut entering: HashMap<u32, Vec<Lanes>> = HashMap::new();
-        let mut forms = Forms::default();
         // Where ways begin that do not just go on from the operation before.
         let mut targets: Vec<u32> = Vec::new();
         for pc in range.clone() {
@@ -116,10 +169,17 @@ impl Forms {
         let regions: Vec<(u32, u32)> =
             range.clone().filter_map(|pc| Some((pc, regions::end_of(function, pc)?))).collect();
         let mut parting = HashSet::new();
-        for pass in 0..PASSES {
+        for _ in 0..PASSES {
             let mut changed = false;
-            // Registers begin as zeros.
-            let mut now = Some(vec![Lanes { form: Form::Same, trust: Trust::Small }; rows]);
+            let mut forms = Forms::default();
+            // What may be read before it is written begins as zeros.
+            forms.registers.extend(function.unset().iter().map(|&slot| (slot, Lanes::ANY)));
+            // So may what only some lanes write.
+            for &(start, end) in regions.iter().filter(|region| parting.contains(&region.0)) {
+                let written = (start..end).flat_map(|pc| function.step(pc).writes);
+                forms.registers.extend(written.map(|write| (write.0, Lanes::ANY)));
+            }
+            let mut now = Some(vec![Lanes { form: Form::One, trust: Trust::Small }; rows]);
             for pc in range.clone() {
                 if targets.binary_search(&pc).is_ok() {
                     let known = entering.entry(pc).or_insert_with(|| vec![Lanes::UNSET; rows]);
@@ -136,28 +196,21 @@ impl Forms {
                 }
                 let Some(state) = &mut now else { continue };
                 let step = function.step(pc);
-                let address = match step.kind {
-                    Kind::Load(op) | Kind::Store(op) => Some(op.address),
-                    Kind::Atomic(op) => Some(op.address),
-                    _ => None,
-                };
-                let reader = Reader { function, told: &told, state };
-                if let Some(address) = address {
-                    forms.0.insert(pc, reader.lanes(address.base));
+                forms.pass(&Reader { function, told: &told, state }, pc, &step);
+                for &(slot, _) in step.writes {
+                    state[slot as usize] = forms.written(pc, &step, state[slot as usize]);
+                    let lanes = state[slot as usize];
+                    forms
+                        .registers
+                        .entry(slot)
+                        .and_modify(|known| *known = known.meet(lanes))
+                        .or_insert(lanes);
                 }
-                let written = reader.written(&step);
-                for (slot, lanes) in written {
-                    let old = state[slot as usize];
-                    // What a guard leaves out keeps its value, in some lanes perhaps and not in others.
-                    state[slot as usize] = match step.guard.slot {
-                        NONE => lanes,
-                        _ => Lanes { trust: Trust::Guess, ..old.meet(lanes) },
-                    };
-                }
-                // Halves of a warp that go different ways do not mix.
                 let decides = Reader { function, told: &told, state }.lanes(step.guard.slot);
-                let is_one = decides.trust >= Trust::Sure && matches!(decides.form, Form::Same | Form::Unset);
-                if !is_one && regions.binary_search_by_key(&pc, |region| region.0).is_ok() {
+                if decides.form != Form::Unset
+                    && decides.width() != Width::One
+                    && regions.binary_search_by_key(&pc, |region| region.0).is_ok()
+                {
                     changed |= parting.insert(pc);
                 }
                 let mut leads_to = |target: u32| {
@@ -175,18 +228,60 @@ impl Forms {
                 }
             }
             if !changed {
-                break;
-            }
-            if pass + 1 == PASSES {
-                return Forms::default();
+                return forms;
             }
         }
-        forms
+        Forms::default()
+    }
+
+    /// Takes note of an operation.
+    fn pass(&mut self, reader: &Reader<'_, '_>, pc: u32, step: &Step<'_>) {
+        let address = match step.kind {
+            Kind::Load(op) | Kind::Store(op) => Some(op.address),
+            Kind::Atomic(op) => Some(op.address),
+            _ => None,
+        };
+        if let Some(address) = address {
+            self.addresses.insert(pc, reader.lanes(address.base));
+        }
+        let (lanes, condition) = reader.written(step);
+        self.results.insert(pc, lanes);
+        if let Some(condition) = condition
+            && lanes.width() != Width::All
+            && step.guard.slot == NONE
+        {
+            self.conditions.insert(pc, condition);
+        }
+    }
+
+    /// What a register that an operation writes holds afterwards.
+    fn written(&self, pc: u32, step: &Step<'_>, old: Lanes) -> Lanes {
+        let lanes = self.results.get(&pc).copied().unwrap_or(Lanes::ANY);
+        // What a guard leaves out keeps its value, in some lanes perhaps and not in others.
+        match step.guard.slot {
+            NONE => lanes,
+            _ => Lanes { trust: Trust::Guess, ..old.meet(lanes) },
+        }
     }
 
     /// Of the address of the access at a program counter.
     pub fn at(&self, pc: u32) -> Lanes {
-        self.0.get(&pc).copied().unwrap_or(Lanes::ANY)
+        self.addresses.get(&pc).copied().unwrap_or(Lanes::ANY)
+    }
+
+    /// Of what the operation at a program counter writes, if it has no guard.
+    pub fn result(&self, pc: u32) -> Lanes {
+        self.results.get(&pc).copied().unwrap_or(Lanes::ANY)
+    }
+
+    /// What has to be true for that.
+    pub fn condition(&self, pc: u32) -> Option<NoWrap> {
+        self.conditions.get(&pc).copied()
+    }
+
+    /// Of a register, wherever it was written.
+    pub fn register(&self, slot: Slot) -> Lanes {
+        self.registers.get(&slot).copied().unwrap_or(Lanes::ANY)
     }
 }
 
@@ -210,13 +305,10 @@ struct Reader<'r, 'c> {
 impl Reader<'_, '_> {
     fn lanes(&self, slot: Slot) -> Lanes {
         if slot == NONE || self.constant(slot).is_some() {
-            return Lanes::sure(Form::Same);
+            return Lanes::sure(Form::One);
         }
         match self.told.get(&slot) {
-            Some(Told::Alike) => Lanes::sure(Form::Same),
-            // Threads of a block and lanes of a warp have small numbers.
-            Some(Told::InOrder) => Lanes { form: Form::Apart(1), trust: Trust::Small },
-            Some(Told::Apart) => Lanes::ANY,
+            Some(&told) => Lanes::told(told),
             None => self.state.get(slot as usize).copied().unwrap_or(Lanes::ANY),
         }
     }
@@ -239,63 +331,90 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The lanes of what an operation writes.
-    fn written(&self, step: &Step<'_>) -> Vec<(Slot, Lanes)> {
+    /// The lanes of what an operation writes, and what has to be true for that.
+    fn written(&self, step: &Step<'_>) -> (Lanes, Option<NoWrap>) {
         let lanes = match step.kind {
-            Kind::Arithmetic(operation) => self.computed(operation),
+            Kind::Arithmetic(operation) => return self.computed(operation),
             Kind::Load(op) => match self.lanes(op.address.base) {
-                Lanes { form: Form::Same | Form::Unset, trust } => {
-                    // Others may write to global memory between one lane's load and the next.
-                    let own = op.space == SpaceOperand::In(MemorySpace::Shared);
-                    Lanes { form: Form::Same, trust: trust.min(if own { Trust::Sure } else { Trust::Guess }) }
+                Lanes { form: form @ (Form::One | Form::Same), trust } => {
+                    // Each lane has its own local memory.
+                    let everybodys =
+                        matches!(op.space, SpaceOperand::In(space) if space != MemorySpace::Local);
+                    Lanes { form, trust: trust.min(if everybodys { Trust::Sure } else { Trust::Guess }) }
                 }
+                Lanes { form: Form::Unset, .. } => Lanes { form: Form::One, trust: Trust::Guess },
                 _ => Lanes::ANY,
             },
-            Kind::Parameter(_) | Kind::ActiveMask { .. } => Lanes::sure(Form::Same),
+            Kind::Parameter(_) | Kind::ActiveMask { .. } => Lanes::sure(Form::One),
             _ => Lanes::ANY,
         };
-        step.writes.iter().map(|&(slot, _)| (slot, lanes)).collect()
+        (lanes, None)
     }
 
-    fn computed(&self, o: &Arithmetic) -> Lanes {
+    fn computed(&self, o: &Arithmetic) -> (Lanes, Option<NoWrap>) {
+        use Opcode::*;
         let form = self.form_of(o);
         let least = o.sources.iter().map(|&slot| self.lanes(slot).trust).min().unwrap_or(Trust::Sure);
-        let same = o.sources.iter().all(|&slot| matches!(self.form(slot), Form::Same | Form::Unset));
+        let same = o.sources.iter().all(|&slot| self.form(slot).is_same());
+        let sure = least.min(Trust::Sure);
+        let mut rows = o.sources.iter().filter(|&&slot| !self.form(slot).is_same());
+        let mut condition = None;
         let trust = match (o.opcode, o.qualifiers) {
-            (Opcode::Move, _) if o.sources.len() == 1 && o.targets.len() == 1 => least,
-            _ if same => least.min(Trust::Sure),
-            // Numbers that go on in a row may begin anew in the middle where they are too short for it.
-            (Opcode::Convert, Qualifiers::Convert(what)) => match least {
-                Trust::Small if keeps_words(what) => Trust::Sure,
-                _ => Trust::Guess,
-            },
-            (
-                Opcode::Mul | Opcode::MultiplyAdd,
-                Qualifiers::Integer { half: Some(ProductHalf::Wide), .. },
-            ) => {
-                let mut rows = o.sources.iter().take(2).filter(|&&slot| self.form(slot) != Form::Same);
-                let small = rows.all(|&slot| self.lanes(slot).trust == Trust::Small);
-                if small { least.min(Trust::Sure) } else { Trust::Guess }
+            (Move, _) if o.sources.len() == 1 && o.targets.len() == 1 => least,
+            _ if same => sure,
+            (Convert, Qualifiers::Convert(what)) if keeps_words(what) => {
+                // Numbers that go on in a row may begin anew in the middle where they are too short for it.
+                let may_wrap = least == Trust::Sure && widens(what);
+                condition = self.no_wrap(o.sources[0], is_signed(what.from)).filter(|_| may_wrap);
+                if may_wrap && condition.is_none() { Trust::Guess } else { least }
             }
-            (
-                Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::MultiplyAdd,
-                Qualifiers::Integer { ty, saturate: false, relu: false, .. },
-            ) if ty.size() >= 4 => least.min(Trust::Sure),
-            (Opcode::ShiftLeft, Qualifiers::Type(ty)) if ty.size() >= 4 => least.min(Trust::Sure),
-            (Opcode::ConvertAddress, _) => least.min(Trust::Sure),
+            (Convert, _) => Trust::Guess,
+            (Mul | MultiplyAdd, Qualifiers::Integer { ty, half: Some(ProductHalf::Wide), .. }) => {
+                // The last source has twice the bits.
+                let may_wrap =
+                    |slot: &&Slot| Some(*slot) != o.sources.get(2) && self.lanes(**slot).trust < Trust::Small;
+                let factor = rows.next().filter(may_wrap);
+                let condition_of =
+                    |&slot: &Slot| self.no_wrap(slot, ty.is_signed()).filter(|_| ty.size() == 4);
+                condition = factor.and_then(condition_of);
+                if factor.is_some() && condition.is_none() { Trust::Guess } else { sure }
+            }
+            (Add | Sub | Mul | MultiplyAdd, Qualifiers::Integer { ty, saturate: false, relu: false, .. })
+                if ty.size() >= 4 =>
+            {
+                sure
+            }
+            (ShiftLeft, Qualifiers::Type(ty)) if ty.size() >= 4 => sure,
+            // Small numbers that are apart begin at multiples of 16.
+            (And | ShiftRight | BitFieldExtract, Qualifiers::Type(ty))
+                if ty.size() >= 4 && !ty.is_signed() =>
+            {
+                let small = rows.all(|&slot| self.lanes(slot).trust == Trust::Small);
+                if small && least >= Trust::Sure { Trust::Small } else { Trust::Guess }
+            }
+            (ConvertAddress, _) => sure,
             _ => Trust::Guess,
         };
-        Lanes { form, trust }
+        (Lanes { form, trust }, condition)
+    }
+
+    fn no_wrap(&self, slot: Slot, signed: bool) -> Option<NoWrap> {
+        let stride = self.form(slot).stride()? as i32;
+        (stride.unsigned_abs() < 1 << 27).then_some(NoWrap { slot, signed, stride })
     }
 
     fn form_of(&self, o: &Arithmetic) -> Form {
         use Opcode::*;
         let forms: Vec<Form> = o.sources.iter().map(|&slot| self.form(slot)).collect();
-        if forms.iter().all(|form| matches!(form, Form::Same | Form::Unset)) {
-            return Form::Same;
+        if forms.iter().all(|form| form.is_same()) {
+            let one = forms.iter().all(|form| *form != Form::Same);
+            return if one { Form::One } else { Form::Same };
         }
         let stride = match (o.opcode, &o.sources[..], &forms[..], o.qualifiers) {
             (Move | ConvertAddress, _, [a], _) => a.stride(),
+            (Convert, _, [a], Qualifiers::Convert(what)) if is_integer(what) && widens(what) => {
+                a.stride().map(|stride| (stride as i32).into())
+            }
             (Convert, _, [a], Qualifiers::Convert(what)) if is_integer(what) => a.stride(),
             (Add, _, [a, b], Qualifiers::Integer { .. }) => sum(a.stride(), b.stride(), 1),
             // Used to add what has other bits.
@@ -309,12 +428,10 @@ impl Reader<'_, '_> {
             {
                 sum(self.product(a, b, ty), c.stride(), 1)
             }
-            (ShiftLeft, &[_, n], [a, _], _) => {
-                self.constant(n).and_then(|n| scaled(a.stride(), 1 << (n & 63)))
-            }
-            (ShiftRight, &[_, n], [a, _], _) => {
-                self.constant(n).and_then(|n| divided(a.stride()?, (n & 63) as u32))
-            }
+            (ShiftLeft, &[_, n], [a, _], _) => self
+                .constant(n)
+                .and_then(|n| scaled(a.stride(), if (0..64).contains(&n) { 1 << n } else { 0 })),
+            (ShiftRight, &[_, n], [a, _], _) => self.constant(n).and_then(|n| divided(a.stride()?, n)),
             (BitFieldExtract, &[_, position, length], [a, ..], _) => {
                 match (self.constant(position), self.constant(length)) {
                     (Some(position), Some(length)) => divided_and_masked(a.stride(), position, length),
@@ -323,7 +440,7 @@ impl Reader<'_, '_> {
             }
             (Div, &[_, n], [a, _], Qualifiers::Integer { .. }) => match self.constant(n) {
                 Some(n) if n > 0 && (n as u64).is_power_of_two() => {
-                    a.stride().and_then(|stride| divided(stride, n.trailing_zeros()))
+                    a.stride().and_then(|stride| divided(stride, n.trailing_zeros().into()))
                 }
                 _ => None,
             },
@@ -340,10 +457,14 @@ impl Reader<'_, '_> {
     }
 
     fn product(&self, a: Slot, b: Slot, ty: ScalarType) -> Option<i64> {
+        let stride = |slot| {
+            let stride = self.form(slot).stride()?;
+            Some(if ty.size() == 8 { stride } else { (stride as i32).into() })
+        };
         match (self.factor(a, ty), self.factor(b, ty)) {
-            (_, Some(factor)) => scaled(self.form(a).stride(), factor),
-            (Some(factor), _) => scaled(self.form(b).stride(), factor),
-            _ => match (self.form(a).stride(), self.form(b).stride()) {
+            (_, Some(factor)) => scaled(stride(a), factor),
+            (Some(factor), _) => scaled(stride(b), factor),
+            _ => match (stride(a), stride(b)) {
                 (Some(0), Some(0)) => Some(0),
                 _ => None,
             },
@@ -359,13 +480,18 @@ fn scaled(stride: Option<i64>, factor: i64) -> Option<i64> {
     Some(stride?.wrapping_mul(factor))
 }
 
-/// Halves begin at multiples of 16 strides: what is shifted out is the lane's number, or there is no telling.
-fn divided(stride: i64, bits: u32) -> Option<i64> {
+/// Halves begin at multiples of 16 strides: what is shifted out is the lane's number, or there is no telling. A shift by the
+/// width or more leaves nothing.
+fn divided(stride: i64, bits: i64) -> Option<i64> {
     if stride <= 0 || stride.count_ones() != 1 {
         return (stride == 0).then_some(0);
     }
-    let of_stride = stride.trailing_zeros();
-    if bits <= of_stride { Some(stride >> bits) } else { (bits >= of_stride + 4).then_some(0) }
+    let of_stride: i64 = stride.trailing_zeros().into();
+    match bits {
+        0.. if bits <= of_stride => Some(stride >> bits),
+        0.. if bits < of_stride + 4 => None,
+        _ => Some(0),
+    }
 }
 
 /// A mask that keeps the lane's number keeps the stride, one that leaves it out makes lanes the same.
@@ -381,13 +507,25 @@ fn masked(stride: Option<i64>, mask: i64) -> Option<i64> {
 }
 
 fn divided_and_masked(stride: Option<i64>, position: i64, length: i64) -> Option<i64> {
-    let divided = divided(stride?, (position & 63) as u32);
-    masked(divided, (1i64 << (length & 31)) - 1)
+    let (position, length) = (position & 0xff, length & 0xff);
+    let divided = divided(stride?, position);
+    masked(divided, if length < 32 { (1i64 << length) - 1 } else { -1 })
 }
 
-/// Whether a conversion is between whole registers.
+/// Whether a conversion is between whole registers, and changes no number that both can hold.
 fn keeps_words(what: Convert) -> bool {
-    [what.to, what.from].iter().all(|end| matches!(end, Converted::Scalar(ty, _) if ty.size() >= 4))
+    let words = |end: Converted| matches!(end, Converted::Scalar(ty, _) if ty.size() >= 4);
+    words(what.to) && words(what.from) && !what.sat
+}
+
+/// Whether it makes words longer.
+fn widens(what: Convert) -> bool {
+    let bytes = |end: Converted| if let Converted::Scalar(ty, _) = end { ty.size() } else { 0 };
+    bytes(what.to) > bytes(what.from)
+}
+
+fn is_signed(end: Converted) -> bool {
+    matches!(end, Converted::Scalar(ty, _) if ty.is_signed())
 }
 
 fn is_integer(what: Convert) -> bool {

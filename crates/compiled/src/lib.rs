@@ -14,6 +14,8 @@
 //! | `memory` | loads, stores and atomics as IR |
 //! | `families` | which of them are tested together, and the memory that they may reach |
 //! | `vectors` | those that access consecutive addresses, or one |
+//! | `widths` | registers of which one or two lanes tell all others |
+//! | `rows` | registers that rise from lane to lane |
 //! | `lanes` | which of them are expected to access consecutive addresses, or one |
 //! | `scattered` | functions for those that access any addresses |
 //! | `collective` | shuffles and votes as IR |
@@ -43,9 +45,11 @@ mod llvm;
 mod memory;
 mod processor;
 mod regions;
+mod rows;
 mod scattered;
 mod values;
 mod vectors;
+mod widths;
 mod writer;
 
 use std::sync::Arc;
@@ -198,6 +202,7 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
         run,
         start: function.range().start,
         blocks: made.entries,
+        starts: made.starts,
         sites: made.sites,
         counters: made.counters.into(),
         code: Box::new(placed),

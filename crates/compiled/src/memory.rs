@@ -12,6 +12,7 @@ use crate::families::{Family, is_near, span};
 use crate::scattered::Scattered;
 use crate::values::{LONGS, Misfit, WORDS};
 use crate::vectors::{self, element};
+use crate::widths::Width;
 use crate::writer::Writer;
 
 /// `ld`
@@ -19,13 +20,15 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
     let (Some(family), Some(scattered)) = (family, Scattered::access(op, false)) else {
         return w.perform(pc, None);
     };
-    let register = scattered.register();
+    let (width, stride) = (w.width, w.stride);
+    let register = if op.rows == 1 { w.types().words } else { w.types().longs };
     // What the registers hold for the lanes that stay away must be there before the ways part.
     let mut before = Vec::new();
-    for &slot in &op.data {
+    let kept = if w.active.is_some() { &op.data[..] } else { &[] };
+    for &slot in kept {
         before.push(if slot == NONE { "poison".to_owned() } else { w.current(slot)?.1 });
     }
-    let addresses = addresses(w, op.address)?;
+    let is_sure = vectors::known_by(w, &family) != Width::All;
     let done = w.name("loaded");
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     if let Some((way, places, long)) = vectors::short(w, op, pc, &family, false)? {
@@ -36,27 +39,31 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
         found.push((values, w.turn(&done)));
         w.label(&long);
     }
-    let span = span(w, family.site, false);
-    let result = w.call(&scattered, &addresses, &span.text(), &[]);
-    let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
-    let (went, lost) = (w.name("went"), w.name("lost"));
-    w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
-    w.label(&went);
-    w.show_access(pc, &addresses);
-    let mut values = Vec::new();
-    for (e, before) in before.iter().enumerate() {
-        let value = w.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1));
-        values.push(match w.active.clone() {
-            Some(active) => w.set(format_args!(
-                "select <32 x i1> {}, {register} {value}, {register} {before}",
-                active.lanes
-            )),
-            None => value,
-        });
+    if !is_sure || found.is_empty() {
+        let addresses = addresses(w, op.address)?;
+        let span = span(w, family.site, false);
+        let result = w.call(&scattered, &addresses, &span.text(), &[]);
+        let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
+        let (went, lost) = (w.name("went"), w.name("lost"));
+        w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
+        w.label(&went);
+        w.show_access(pc, &addresses);
+        let mut values = Vec::new();
+        for e in 0..op.data.len() {
+            let value = w.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1));
+            values.push(match (w.active.clone(), before.get(e)) {
+                (Some(active), Some(before)) => w.set(format_args!(
+                    "select <32 x i1> {}, {register} {value}, {register} {before}",
+                    active.lanes
+                )),
+                _ => value,
+            });
+        }
+        found.push((values, w.turn(&done)));
+        w.label(&lost);
     }
-    found.push((values, w.turn(&done)));
-    w.label(&lost);
     let joined = w.aside(pc, family.site, |w| {
+        (w.width, w.stride) = (width, stride);
         let mut values = Vec::new();
         for &slot in &op.data {
             values.push(if slot == NONE { "poison".to_owned() } else { w.current(slot)?.1 });
@@ -88,8 +95,9 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
     for &slot in &op.data {
         values.push(if op.rows == 1 { w.words(slot)? } else { w.longs(slot)? });
     }
-    let addresses = addresses(w, op.address)?;
+    let is_sure = vectors::known_by(w, &family) != Width::All;
     let done = w.name("stored");
+    let mut is_written = false;
     if let Some((way, places, long)) = vectors::short(w, op, pc, &family, true)? {
         for half in 0..2 {
             vectors::store_half(w, op, way, &places[half as usize], &values, half);
@@ -97,17 +105,21 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
         w.progress("1");
         w.turn(&done);
         w.label(&long);
+        is_written = is_sure;
     }
-    let span = span(w, family.site, true);
-    let result = w.call(&scattered, &addresses, &span.text(), &values);
-    let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
-    let (went, lost) = (w.name("went"), w.name("lost"));
-    w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
-    w.label(&went);
-    w.show_access(pc, &addresses);
-    w.progress("1");
-    w.turn(&done);
-    w.label(&lost);
+    if !is_written {
+        let addresses = addresses(w, op.address)?;
+        let span = span(w, family.site, true);
+        let result = w.call(&scattered, &addresses, &span.text(), &values);
+        let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
+        let (went, lost) = (w.name("went"), w.name("lost"));
+        w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
+        w.label(&went);
+        w.show_access(pc, &addresses);
+        w.progress("1");
+        w.turn(&done);
+        w.label(&lost);
+    }
     w.aside(pc, family.site, |w| {
         w.turn(&done);
         w.label(&done);

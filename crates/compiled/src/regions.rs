@@ -19,7 +19,7 @@ use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
 use crate::blocks::{Blocks, End, Set, is_compiled};
 use crate::families;
 use crate::function::operation;
-use crate::values::{BITS, Misfit, type_of};
+use crate::values::{BITS, Misfit};
 use crate::writer::{Active, Writer};
 
 /// Operations of a region, at most: all of them are compiled once more.
@@ -29,7 +29,7 @@ const LONGEST: u32 = 40;
 #[derive(Debug)]
 pub struct Region {
     /// Those that lie between the branch and the end.
-    blocks: Range<usize>,
+    pub blocks: Range<usize>,
     /// Where all lanes are together again.
     pub end: u32,
 }
@@ -73,9 +73,13 @@ impl Region {
         let last = blocks.index(end)?;
         let region = Region { blocks: number + 1..last, end };
         // Of a loop, all ways from the branch lead to the end, so the end is in the loop, too.
-        let island = |i: usize| blocks.blocks[i].island;
-        let stays = blocks.is_alone(number) || (number + 1..=last).all(|i| island(i) == island(number));
-        stays.then_some(region)
+        let stays = |mut blocks_: Range<usize>| {
+            blocks_.all(|i| blocks.blocks[i].island == blocks.blocks[number].island)
+        };
+        let may_end_elsewhere = blocks.is_straight(number);
+        let fits = blocks.is_alone(number)
+            || stays(region.blocks.clone()) && (may_end_elsewhere || stays(last..last + 1));
+        fits.then_some(region)
     }
 
     /// Operations, at most.
@@ -121,11 +125,13 @@ impl Region {
         // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
         let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
         let apart = w.set(format_args!("icmp ule i32 {}, %meet", self.end));
-        let can = w.set(format_args!("and i1 {fits}, {apart}"));
-        let place = w.field(offset_of!(State, may_split));
-        let may_split = w.set(format_args!("load i32, ptr {place}"));
-        let may_split = w.set(format_args!("icmp ne i32 {may_split}, 0"));
-        let can = w.set(format_args!("and i1 {can}, {may_split}"));
+        let mut can = w.set(format_args!("and i1 {fits}, {apart}"));
+        if !w.function.is_together() {
+            let place = w.field(offset_of!(State, may_split));
+            let may_split = w.set(format_args!("load i32, ptr {place}"));
+            let may_split = w.set(format_args!("icmp ne i32 {may_split}, 0"));
+            can = w.set(format_args!("and i1 {can}, {may_split}"));
+        }
         w.line(format_args!("br i1 {can}, label %{enter}, label %{stay}, !prof !0"));
         w.label(&enter);
         let alive = blocks.alive_after(&w.function, number);
@@ -184,8 +190,7 @@ impl Region {
         if blocks.is_alone(number) {
             for &slot in named.written.iter().filter(|&&slot| self.is_alive(blocks, slot)) {
                 if let Some(shape) = w.shape(slot) {
-                    let value = w.set(format_args!("load {}, ptr %r{slot}", type_of(shape)));
-                    w.keep(slot, shape, &value);
+                    w.keep_slot(slot, shape)?;
                 }
             }
         }
@@ -201,14 +206,11 @@ impl Region {
     /// leaves the others as they were.
     fn fetch(&self, w: &mut Writer<'_>, named: &Named, alive: &Set, from_frame: bool) {
         for &slot in &named.all {
-            let Some(shape) = w.shape(slot).filter(|_| !w.fixed.contains(&slot)) else { continue };
-            let ty = type_of(shape);
+            let Some(shape) = w.shape(slot).filter(|_| !w.fixed.contains_key(&slot)) else { continue };
+            let ty = w.kept_type(slot, shape);
             let value = match alive.has(slot) {
                 true if !from_frame => continue,
-                true => {
-                    let place = w.frame(slot);
-                    w.set(format_args!("load {ty}, ptr {place}, align 4"))
-                }
+                true => w.load_from_frame(slot, shape),
                 false if ty == "i32" => "0".to_owned(),
                 false => "zeroinitializer".to_owned(),
             };

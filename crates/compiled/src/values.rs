@@ -4,84 +4,179 @@
 //! the slots are written at its end.
 //!
 //! The code runs for a group of lanes. What it computes in the other lanes means nothing: their values stay in the frame, which
-//! only the group's lanes are written to ([`Writer::keep`]).
+//! only the group's lanes are written to ([`Writer::keep`]). In code for warps whose lanes are together some lanes of a register
+//! may tell all others: then these alone are computed ([`crate::widths`]).
 //!
 //! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
 //! other. It is done when the bits are wanted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
 use virtual_gpu::stretch::{Guard, NONE, Slot, State};
 
 use crate::blocks::{Set, Shape};
+use crate::lanes::Lanes;
+use crate::vectors::Tested;
+use crate::widths::{Types, Width};
 use crate::writer::{Active, Writer};
 
-/// The types of a register's 32 lanes.
-pub const WORDS: &str = "<32 x i32>";
-pub const LONGS: &str = "<32 x i64>";
-pub const DOUBLES: &str = "<32 x double>";
-pub const FLOATS: &str = "<32 x float>";
-pub const BITS: &str = "<32 x i1>";
+/// The types of all 32 lanes of a register.
+pub const WORDS: &str = Width::All.types().words;
+pub const LONGS: &str = Width::All.types().longs;
+pub const BITS: &str = Width::All.types().bits;
 
 /// A block uses a register in an unexpected way: the function stays with the interpreter.
 #[derive(Debug)]
 pub struct Misfit;
 
-#[derive(Debug, Clone)]
+/// What is known of a register's current value.
+#[derive(Debug, Clone, Default)]
 pub struct Held {
-    value: Value,
+    /// Its bits, by width. A predicate has those of all lanes.
+    bits: [Option<String>; 3],
+    /// A float whose NaNs may have any bits.
+    raw: Option<(Width, String)>,
+    /// By how much lanes differ from the one before in their half, where some tell all others.
+    stride: Option<i64>,
     /// Not yet written to its slot.
     new: bool,
 }
 
-#[derive(Debug, Clone)]
-enum Value {
-    Bits(String),
-    /// A float whose NaNs may have any bits.
-    Float {
-        raw: String,
-        bits: Option<String>,
-    },
-}
+type Known = (BTreeMap<Slot, Held>, HashMap<u32, Tested>);
 
 impl Writer<'_> {
     fn has(&self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
-        if self.shape(slot) == Some(shape) || self.fixed.contains(&slot) { Ok(()) } else { Err(Misfit) }
+        if self.shape(slot) == Some(shape) || self.fixed.contains_key(&slot) { Ok(()) } else { Err(Misfit) }
     }
 
-    /// The bits of a register.
+    /// The bits of a register, in the lanes that the current operation computes.
     fn bits(&mut self, slot: Slot, shape: Shape) -> Result<String, Misfit> {
         self.has(slot, shape)?;
-        match self.held.get(&slot).map(|held| held.value.clone()) {
-            Some(Value::Bits(bits)) => Ok(bits),
-            Some(Value::Float { bits: Some(bits), .. }) => Ok(bits),
-            Some(Value::Float { raw, bits: None }) => {
-                let bits = self.canonical(&raw);
-                if let Some(held) = self.held.get_mut(&slot) {
-                    held.value = Value::Float { raw, bits: Some(bits.clone()) };
-                }
-                Ok(bits)
-            }
-            None => {
-                let ty = type_of(shape);
-                let bits = if self.fixed.contains(&slot) {
-                    let place = self.frame(slot);
-                    self.set(format_args!("load {ty}, ptr {place}, align 4"))
-                } else {
-                    self.set(format_args!("load {ty}, ptr %r{slot}"))
-                };
-                self.held.insert(slot, Held { value: Value::Bits(bits.clone()), new: false });
-                Ok(bits)
-            }
+        let width = if shape == Shape::Predicate { Width::All } else { self.width };
+        let mut held = match self.held.get(&slot) {
+            Some(held) => held.clone(),
+            None => self.load(slot, shape),
+        };
+        if let (Some((width, raw)), [None, None, None]) = (&held.raw, &held.bits) {
+            held.bits[*width as usize] = Some(self.canonical(*width, raw));
+        }
+        let bits = match &held.bits {
+            bits if let Some(bits) = &bits[width as usize] => bits.clone(),
+            [_, _, Some(bits)] => self.resize(shape, bits, (Width::All, width), 0),
+            [_, Some(bits), _] => self.resize(shape, bits, (Width::Two, width), held.stride.unwrap_or(0)),
+            [Some(bits), ..] => self.resize(shape, bits, (Width::One, width), 0),
+            [None, None, None] => return Err(Misfit),
+        };
+        held.bits[width as usize] = Some(bits.clone());
+        self.held.insert(slot, held);
+        Ok(bits)
+    }
+
+    /// A register's value where a block begins.
+    fn load(&mut self, slot: Slot, shape: Shape) -> Held {
+        let lanes = self.kept(slot, shape);
+        let value = match self.fixed.contains_key(&slot) {
+            true => self.load_from_frame(slot, shape),
+            false => self.set(format_args!("load {}, ptr %r{slot}", type_of(shape, lanes.width()))),
+        };
+        let stride = (lanes.width() != Width::All).then_some(lanes.stride());
+        let mut held = Held { stride, ..Held::default() };
+        held.bits[lanes.width() as usize] = Some(value);
+        held
+    }
+
+    /// How a register is kept between blocks.
+    fn kept(&self, slot: Slot, shape: Shape) -> Lanes {
+        match self.fixed.get(&slot) {
+            _ if shape == Shape::Predicate || !self.function.is_together() => Lanes::ANY,
+            Some(&told) => Lanes::told(told),
+            None => self.forms.register(slot),
         }
     }
 
+    /// The type of what is kept of it.
+    pub fn kept_type(&self, slot: Slot, shape: Shape) -> &'static str {
+        type_of(shape, self.kept(slot, shape).width())
+    }
+
+    /// What is kept of a register, from its rows in the frame.
+    pub fn load_from_frame(&mut self, slot: Slot, shape: Shape) -> String {
+        let (width, place) = (self.kept(slot, shape).width(), self.frame(slot));
+        let ty = type_of(shape, width);
+        if width == Width::All {
+            return self.set(format_args!("load {ty}, ptr {place}, align 4"));
+        }
+        let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
+        let mut whole = "poison".to_owned();
+        for (i, lane) in width.lanes().iter().enumerate() {
+            let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
+            let value = self.set(format_args!("load {one}, ptr {place}, align 4"));
+            whole = self.set(format_args!("insertelement {ty} {whole}, {one} {value}, i32 {i}"));
+        }
+        whole
+    }
+
+    /// The lanes of one width made of those of another.
+    fn resize(&mut self, shape: Shape, bits: &str, (from, to): (Width, Width), stride: i64) -> String {
+        let lane = |lane: &u32| match from {
+            Width::One => 0,
+            Width::Two => lane / 16,
+            Width::All => *lane,
+        };
+        let numbers: Vec<String> = to.lanes().iter().map(|of| format!("i32 {}", lane(of))).collect();
+        let (ty, numbers, count) = (type_of(shape, from), numbers.join(", "), numbers.len());
+        let value =
+            self.set(format_args!("shufflevector {ty} {bits}, {ty} poison, <{count} x i32> <{numbers}>"));
+        if stride == 0 || to != Width::All {
+            return value;
+        }
+        let distance = |lane: &u32| match shape {
+            Shape::Pair => format!("i64 {}", stride.wrapping_mul((lane % 16).into())),
+            _ => format!("i32 {}", stride.wrapping_mul((lane % 16).into()) as i32),
+        };
+        let distances: Vec<String> = to.lanes().iter().map(distance).collect();
+        self.set(format_args!("add {} {value}, <{}>", type_of(shape, to), distances.join(", ")))
+    }
+
     /// The bits of floats, with the hardware's NaN.
-    fn canonical(&mut self, raw: &str) -> String {
-        let nan = self.set(format_args!("fcmp uno {FLOATS} {raw}, zeroinitializer"));
-        let bits = self.set(format_args!("bitcast {FLOATS} {raw} to {WORDS}"));
-        self.set(format_args!("select {BITS} {nan}, {WORDS} splat (i32 2147483647), {WORDS} {bits}"))
+    fn canonical(&mut self, width: Width, raw: &str) -> String {
+        let &Types { floats, words, bits, .. } = width.types();
+        let nan = self.set(format_args!("fcmp uno {floats} {raw}, zeroinitializer"));
+        let value = self.set(format_args!("bitcast {floats} {raw} to {words}"));
+        self.set(format_args!("select {bits} {nan}, {words} splat (i32 2147483647), {words} {value}"))
+    }
+
+    /// The mask of the lanes for which the current operation's condition is true.
+    pub fn mask_of(&mut self, condition: &str) -> String {
+        let bits = self.types().bits;
+        match self.width {
+            Width::One => {
+                let one = self.set(format_args!("bitcast {bits} {condition} to i1"));
+                self.set(format_args!("sext i1 {one} to i32"))
+            }
+            Width::Two => {
+                let halves = self.set(format_args!("sext {bits} {condition} to <2 x i16>"));
+                self.set(format_args!("bitcast <2 x i16> {halves} to i32"))
+            }
+            Width::All => self.set(format_args!("bitcast {bits} {condition} to i32")),
+        }
+    }
+
+    /// The bits of a mask in the lanes that the current operation computes.
+    pub fn bits_of(&mut self, mask: &str) -> String {
+        let bits = self.types().bits;
+        match self.width {
+            Width::One => {
+                let one = self.set(format_args!("trunc i32 {mask} to i1"));
+                self.set(format_args!("bitcast i1 {one} to {bits}"))
+            }
+            Width::Two => {
+                let halves = self.set(format_args!("bitcast i32 {mask} to <2 x i16>"));
+                self.set(format_args!("trunc <2 x i16> {halves} to {bits}"))
+            }
+            Width::All => self.set(format_args!("bitcast i32 {mask} to {bits}")),
+        }
     }
 
     /// A 32-bit register.
@@ -103,12 +198,28 @@ impl Writer<'_> {
     /// A 32-bit register as floats, for operations that treat all NaNs alike.
     pub fn floats(&mut self, slot: Slot) -> Result<String, Misfit> {
         if self.function.constant(slot, 1).is_none()
-            && let Some(Held { value: Value::Float { raw, .. }, .. }) = self.held.get(&slot)
+            && let Some(Held { raw: Some((width, raw)), .. }) = self.held.get(&slot)
+            && *width == self.width
         {
             return Ok(raw.clone());
         }
-        let words = self.words(slot)?;
-        Ok(self.set(format_args!("bitcast {WORDS} {words} to {FLOATS}")))
+        let value = self.words(slot)?;
+        let &Types { words, floats, .. } = self.types();
+        Ok(self.set(format_args!("bitcast {words} {value} to {floats}")))
+    }
+
+    /// By how much a register's lanes differ from the one before in their half, if few tell all others.
+    pub fn stride_of(&mut self, slot: Slot) -> Option<i64> {
+        if self.function.constant(slot, 1).is_some() {
+            return Some(0);
+        }
+        if !self.held.contains_key(&slot)
+            && let Some(shape @ (Shape::Row | Shape::Pair)) = self.shape(slot)
+        {
+            let held = self.load(slot, shape);
+            self.held.insert(slot, held);
+        }
+        self.held.get(&slot)?.stride
     }
 
     /// A predicate.
@@ -129,13 +240,22 @@ impl Writer<'_> {
                 if shape == Shape::Predicate {
                     self.blend(&mask, &value, &old)
                 } else {
-                    let ty = type_of(shape);
+                    let ty = type_of(shape, Width::All);
                     self.set(format_args!("select {BITS} {lanes}, {ty} {value}, {ty} {old}"))
                 }
             }
         };
-        self.held.insert(slot, Held { value: Value::Bits(value), new: true });
+        let width = if shape == Shape::Predicate { Width::All } else { self.width };
+        self.hold(slot, width, value);
         Ok(())
+    }
+
+    /// A register has a new value.
+    fn hold(&mut self, slot: Slot, width: Width, value: String) {
+        let stride = (width != Width::All).then_some(self.stride);
+        let mut held = Held { stride, new: true, ..Held::default() };
+        held.bits[width as usize] = Some(value);
+        self.held.insert(slot, held);
     }
 
     /// The bits of one integer where a mask has ones, and those of another elsewhere.
@@ -160,11 +280,12 @@ impl Writer<'_> {
     /// Writes computed floats; any NaN among them stands for the hardware's.
     pub fn write_floats(&mut self, slot: Slot, raw: String) -> Result<(), Misfit> {
         if self.active.is_some() {
-            let bits = self.canonical(&raw);
+            let bits = self.canonical(self.width, &raw);
             return self.write(slot, Shape::Row, bits);
         }
         self.has(slot, Shape::Row)?;
-        self.held.insert(slot, Held { value: Value::Float { raw, bits: None }, new: true });
+        let stride = (self.width != Width::All).then_some(0);
+        self.held.insert(slot, Held { raw: Some((self.width, raw)), stride, new: true, ..Held::default() });
         Ok(())
     }
 
@@ -197,29 +318,55 @@ impl Writer<'_> {
         let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
         for slot in new {
             let shape = self.shape(slot).ok_or(Misfit)?;
-            let bits = self.bits(slot, shape)?;
-            self.line(format_args!("store {} {bits}, ptr %r{slot}", type_of(shape)));
+            self.width = self.kept(slot, shape).width();
+            let (ty, bits) = (self.kept_type(slot, shape), self.bits(slot, shape)?);
+            self.line(format_args!("store {ty} {bits}, ptr %r{slot}"));
         }
-        self.held.clear();
-        self.tested.clear();
+        self.forget();
         Ok(())
     }
 
-    /// Writes the new values among these registers to the frame, and forgets the names of all.
-    pub fn settle_in_frame(&mut self, alive: &Set) -> Result<(), Misfit> {
+    /// Writes the new values among these registers to the frame, or of all, and forgets the names of all.
+    pub fn settle_in_frame(&mut self, alive: Option<&Set>) -> Result<(), Misfit> {
         let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
-        for slot in new.into_iter().filter(|&slot| alive.has(slot)) {
+        self.in_all_lanes();
+        for slot in new.into_iter().filter(|&slot| alive.is_none_or(|alive| alive.has(slot))) {
             let (shape, bits) = (self.shape(slot).ok_or(Misfit)?, self.current(slot)?.1);
             self.keep(slot, shape, &bits);
         }
+        self.forget();
+        Ok(())
+    }
+
+    /// What is known of registers, for [`Writer::recall`] on another way.
+    pub fn known(&self) -> Known {
+        (self.held.clone(), self.tested.clone())
+    }
+
+    pub fn recall(&mut self, known: Known) {
+        (self.held, self.tested) = known;
+    }
+
+    fn forget(&mut self) {
+        self.in_all_lanes();
         self.held.clear();
         self.tested.clear();
+    }
+
+    /// What is kept of a register goes back to the frame.
+    pub fn keep_slot(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
+        let held = self.load(slot, shape);
+        self.in_all_lanes();
+        self.held.insert(slot, held);
+        let bits = self.bits(slot, shape)?;
+        self.held.remove(&slot);
+        self.keep(slot, shape, &bits);
         Ok(())
     }
 
     /// Writes the group's lanes of a register to the frame.
     pub fn keep(&mut self, slot: Slot, shape: Shape, bits: &str) {
-        let (ty, place) = (type_of(shape), self.frame(slot));
+        let (ty, place) = (type_of(shape, Width::All), self.frame(slot));
         let old = self.set(format_args!("load {ty}, ptr {place}, align 4"));
         let new = match shape {
             Shape::Predicate => self.blend("%lanes", bits, &old),
@@ -230,6 +377,7 @@ impl Writer<'_> {
 
     /// Has the interpreter do the operation at `pc`: what it reads and writes goes to the frame, what it writes comes back.
     pub fn perform(&mut self, pc: u32, site: Option<usize>) -> Result<(), Misfit> {
+        self.in_all_lanes();
         let step = self.function.step(pc);
         let touched: BTreeSet<Slot> = step.reads.iter().chain(step.writes).map(|touched| touched.0).collect();
         for slot in touched {
@@ -251,8 +399,9 @@ impl Writer<'_> {
         for &(slot, _) in step.writes {
             if let Some(shape) = self.shape(slot) {
                 let place = self.frame(slot);
-                let bits = self.set(format_args!("load {}, ptr {place}, align 4", type_of(shape)));
-                self.held.insert(slot, Held { value: Value::Bits(bits), new: true });
+                let ty = type_of(shape, Width::All);
+                let bits = self.set(format_args!("load {ty}, ptr {place}, align 4"));
+                self.hold(slot, Width::All, bits);
             }
         }
         Ok(())
@@ -276,20 +425,21 @@ impl Writer<'_> {
     /// The bits a register holds now, for joining two paths.
     pub fn current(&mut self, slot: Slot) -> Result<(&'static str, String), Misfit> {
         let shape = self.shape(slot).ok_or(Misfit)?;
-        Ok((type_of(shape), self.bits(slot, shape)?))
+        Ok((type_of(shape, self.width), self.bits(slot, shape)?))
     }
 
     /// Replaces a register's value, in all lanes.
     pub fn replace(&mut self, slot: Slot, bits: String) {
-        self.held.insert(slot, Held { value: Value::Bits(bits), new: true });
+        let is_predicate = self.shape(slot) == Some(Shape::Predicate);
+        self.hold(slot, if is_predicate { Width::All } else { self.width }, bits);
     }
 }
 
-/// The type of a register's bits.
-pub fn type_of(shape: Shape) -> &'static str {
+/// The type of so many lanes of a register's bits.
+fn type_of(shape: Shape, width: Width) -> &'static str {
     match shape {
         Shape::Predicate => "i32",
-        Shape::Row => WORDS,
-        Shape::Pair => LONGS,
+        Shape::Row => width.types().words,
+        Shape::Pair => width.types().longs,
     }
 }

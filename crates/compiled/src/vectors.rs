@@ -3,8 +3,9 @@
 use virtual_gpu::stretch::{MemoryOp, NONE};
 
 use crate::families::{Family, bytes, span};
-use crate::lanes::{Form, Trust};
+use crate::lanes::Form;
 use crate::values::{LONGS, Misfit, WORDS};
+use crate::widths::Width;
 use crate::writer::Writer;
 
 /// Lanes in a half.
@@ -42,7 +43,7 @@ pub fn short(
 ) -> Result<Option<(Way, [String; 2], String)>, Misfit> {
     let way = match w.forms.at(family.first).form {
         _ if op.address.base == NONE || w.region.is_some() => return Ok(None),
-        Form::Same | Form::Unset => Way::One,
+        Form::One | Form::Same | Form::Unset => Way::One,
         Form::Apart(stride) if stride == bytes(op).into() => Way::Row,
         _ => return Ok(None),
     };
@@ -82,19 +83,34 @@ fn test(
 ) -> Result<Tested, Misfit> {
     let span = span(w, family.site, writes);
     let bytes = bytes(op);
-    let (base, vector, one) = match op.address.wide {
-        true => (w.longs(op.address.base)?, LONGS, "i64"),
-        false => (w.words(op.address.base)?, WORDS, "i32"),
-    };
     let step = if way == Way::Row { bytes } else { 0 };
-    let mut all = expected(w, family, &base, vector, one, step);
+    let width = known_by(w, family);
+    let before = std::mem::replace(&mut w.width, width);
+    let (base, vector, one) = match op.address.wide {
+        true => (w.longs(op.address.base)?, width.types().longs, "i64"),
+        false => (w.words(op.address.base)?, width.types().words, "i32"),
+    };
+    w.width = before;
+    let mut all = match width {
+        Width::All => expected(w, &base, vector, one, step),
+        _ => "true".to_owned(),
+    };
     let reach = family.span.saturating_add((bytes + step * (HALF - 1)).into());
     let enough = w.set(format_args!("icmp uge i64 {}, {reach}", span.bytes));
     let room = w.set(format_args!("sub i64 {}, {reach}", span.bytes));
     all = w.set(format_args!("and i1 {all}, {enough}"));
-    let (mut places, mut addresses) = (Vec::new(), Vec::new());
+    let (mut places, mut addresses): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for half in 0..2 {
-        let first = w.set(format_args!("extractelement {vector} {base}, i32 {}", HALF * half));
+        let lane = match width {
+            Width::One if half == 1 => {
+                places.push(places[0].clone());
+                addresses.push(addresses[0].clone());
+                break;
+            }
+            Width::One | Width::Two => half,
+            Width::All => HALF * half,
+        };
+        let first = w.set(format_args!("extractelement {vector} {base}, i32 {lane}"));
         let address = if op.address.wide {
             w.set(format_args!("add i64 {first}, {}", family.low))
         } else {
@@ -118,16 +134,16 @@ fn test(
     Ok(Tested { all, places: places?, first, distance })
 }
 
-/// Whether all lanes run an access, and those of each half are so many bytes apart.
-fn expected(w: &mut Writer<'_>, family: &Family, base: &str, vector: &str, one: &str, step: u32) -> String {
-    let is_sure = w.active.is_none() && w.forms.at(family.first).trust >= Trust::Sure;
-    let (before, look, known) = (w.name("sure"), w.name("look"), w.name("known"));
-    if is_sure {
-        w.line(format_args!("br label %{before}"));
-        w.label(&before);
-        w.line(format_args!("br i1 %together, label %{known}, label %{look}, !prof !0"));
-        w.label(&look);
+/// The lanes that surely tell where all others go.
+pub fn known_by(w: &Writer<'_>, family: &Family) -> Width {
+    match w.function.is_together() && w.active.is_none() {
+        true => w.forms.at(family.first).width(),
+        false => Width::All,
     }
+}
+
+/// Whether all lanes run an access, and those of each half are so many bytes apart.
+fn expected(w: &mut Writer<'_>, base: &str, vector: &str, one: &str, step: u32) -> String {
     let full = w.is_full();
     let firsts: Vec<String> = (0..2 * HALF).map(|lane| format!("i32 {}", lane / HALF * HALF)).collect();
     let firsts = w
@@ -137,17 +153,14 @@ fn expected(w: &mut Writer<'_>, family: &Family, base: &str, vector: &str, one: 
     let equal = w.set(format_args!("icmp eq {vector} {apart}, <{}>", distances.join(", ")));
     let equal = w.set(format_args!("bitcast <32 x i1> {equal} to i32"));
     let equal = w.set(format_args!("icmp eq i32 {equal}, -1"));
-    let looked = w.set(format_args!("and i1 {full}, {equal}"));
-    if !is_sure {
-        return looked;
-    }
-    let from = w.turn(&known);
-    w.label(&known);
-    w.set(format_args!("phi i1 [ true, %{before} ], [ {looked}, %{from} ]"))
+    w.set(format_args!("and i1 {full}, {equal}"))
 }
 
-/// An element, in all lanes.
+/// An element, in the lanes that the current operation computes.
 pub fn load_element(w: &mut Writer<'_>, op: &MemoryOp, way: Way, places: &[String; 2], e: u32) -> String {
+    if w.width != Width::All {
+        return load_few(w, op, places, e);
+    }
     let (element, align, count) = (element(op.width), op.width, op.data.len() as u32);
     let mut halves = Vec::new();
     for place in places {
@@ -184,6 +197,24 @@ pub fn load_element(w: &mut Writer<'_>, op: &MemoryOp, way: Way, places: &[Strin
     let (extend, register) =
         (if op.signed { "sext" } else { "zext" }, if op.rows == 1 { WORDS } else { LONGS });
     w.set(format_args!("{extend} {} {whole} to {register}", vector(op, 2 * HALF)))
+}
+
+/// An element that all lanes of a half load, in one lane for each.
+fn load_few(w: &mut Writer<'_>, op: &MemoryOp, places: &[String; 2], e: u32) -> String {
+    let (element, register) = (element(op.width), if op.rows == 1 { "i32" } else { "i64" });
+    let mut whole = "poison".to_owned();
+    let count = w.types().lanes;
+    for (i, place) in places.iter().enumerate().take(count as usize) {
+        let place = w.set(format_args!("getelementptr i8, ptr {place}, i64 {}", e * op.width));
+        let mut value = w.set(format_args!("load {element}, ptr {place}, align {}", op.width));
+        if element != register {
+            let extend = if op.signed { "sext" } else { "zext" };
+            value = w.set(format_args!("{extend} {element} {value} to {register}"));
+        }
+        whole =
+            w.set(format_args!("insertelement <{count} x {register}> {whole}, {register} {value}, i32 {i}"));
+    }
+    whole
 }
 
 pub fn store_half(w: &mut Writer<'_>, op: &MemoryOp, way: Way, place: &str, values: &[String], half: u32) {

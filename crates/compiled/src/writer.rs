@@ -5,13 +5,14 @@ use std::fmt::{Arguments, Write};
 use std::mem::offset_of;
 
 use virtual_gpu::counting::Counter;
-use virtual_gpu::stretch::{Function, Slot, State};
+use virtual_gpu::stretch::{Function, Slot, State, Told};
 
 use crate::blocks::Shape;
 use crate::lanes::Forms;
 use crate::scattered::Scattered;
 use crate::values::{Held, LONGS};
 use crate::vectors::Tested;
+use crate::widths::{Types, Width};
 
 /// The text of a function in progress.
 pub struct Writer<'f> {
@@ -20,8 +21,11 @@ pub struct Writer<'f> {
     names: u32,
     pub shapes: &'f BTreeMap<Slot, Shape>,
     /// Registers that no operation writes; they are read from the frame.
-    pub fixed: BTreeSet<Slot>,
+    pub fixed: BTreeMap<Slot, Told>,
     pub held: BTreeMap<Slot, Held>,
+    /// The lanes that the current operation computes, and by how much those of its result differ from the ones before.
+    pub width: Width,
+    pub stride: i64,
     /// What the guard leaves of the group's lanes; `None`: all.
     pub active: Option<Active>,
     /// The lanes of a block of a region, of which the guard leaves some; `None`: all of the group.
@@ -56,8 +60,10 @@ impl<'f> Writer<'f> {
             text: String::new(),
             names: 0,
             shapes,
-            fixed: function.fixed().map(|fixed| fixed.0).collect(),
+            fixed: function.fixed().collect(),
             held: BTreeMap::new(),
+            width: Width::All,
+            stride: 0,
             active: None,
             region: None,
             sites: 0,
@@ -96,6 +102,16 @@ impl<'f> Writer<'f> {
         self.region = None;
     }
 
+    /// The types of what the current operation computes.
+    pub fn types(&self) -> &'static Types {
+        self.width.types()
+    }
+
+    /// From here on all lanes are computed.
+    pub fn in_all_lanes(&mut self) {
+        (self.width, self.stride) = (Width::All, 0);
+    }
+
     pub fn line(&mut self, line: Arguments<'_>) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "  {line}");
@@ -118,11 +134,12 @@ impl<'f> Writer<'f> {
         format!("{start}{}", self.names)
     }
 
-    /// One value in all lanes.
+    /// One value in all lanes that the current operation computes.
     pub fn splat(&mut self, value: &str, ty: &str) -> String {
-        let one = self.set(format_args!("insertelement <32 x {ty}> poison, {ty} {value}, i32 0"));
+        let &Types { lanes, words, .. } = self.types();
+        let one = self.set(format_args!("insertelement <{lanes} x {ty}> poison, {ty} {value}, i32 0"));
         self.set(format_args!(
-            "shufflevector <32 x {ty}> {one}, <32 x {ty}> poison, <32 x i32> zeroinitializer"
+            "shufflevector <{lanes} x {ty}> {one}, <{lanes} x {ty}> poison, {words} zeroinitializer"
         ))
     }
 

@@ -56,15 +56,15 @@ pub struct Tables {
 /// How many accesses a log has room for. Code makes sure of that where a block begins, so a block has no more.
 pub const LOG: usize = 256;
 
-/// An observer that counts.
+/// An observer that counts. There is code for warps whose lanes are `together`, and code for all others; each has its tables.
 pub trait Counts {
     /// Code that counts is about to run: code with the same counters in all blocks of the launch. The tables are there and
     /// nobody else reaches them until it has run.
-    fn tables(&mut self, counters: &Arc<[Counter]>) -> Tables;
+    fn tables(&mut self, together: bool, counters: &Arc<[Counter]>) -> Tables;
 
     /// The code has logged so many accesses. The log is empty again afterwards.
-    fn logged(&mut self, accesses: usize);
+    fn logged(&mut self, together: bool, accesses: usize);
 
     /// Sets the number of a [`Counter::Distance`]. What was counted with the one before is to be accounted for.
-    fn set_distance(&mut self, counter: u32, distance: u64);
+    fn set_distance(&mut self, together: bool, counter: u32, distance: u64);
 }

@@ -130,9 +130,7 @@ impl Kernel {
 
     /// Whether there is machine code for it, for launches of which nobody or only a profiler sees something.
     pub fn is_compiled(&self) -> bool {
-        [false, true]
-            .iter()
-            .any(|&counted| self.module.0.compiled.of(self.code().function, counted).is_some())
+        self.module.0.compiled.has(self.code().function)
     }
 
     /// The size of the parameter block for [`crate::Gpu::launch`].

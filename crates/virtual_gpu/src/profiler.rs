@@ -135,16 +135,16 @@ impl BlockObserver for BlockProfiler {
 }
 
 impl Counts for BlockProfiler {
-    fn tables(&mut self, counters: &Arc<[Counter]>) -> Tables {
-        self.tally.tables(counters)
+    fn tables(&mut self, together: bool, counters: &Arc<[Counter]>) -> Tables {
+        self.tally.tables(together, counters)
     }
 
-    fn logged(&mut self, accesses: usize) {
-        self.tally.logged(&self.code, &mut self.owners, accesses);
+    fn logged(&mut self, together: bool, accesses: usize) {
+        self.tally.logged(&self.code, &mut self.owners, together, accesses);
     }
 
-    fn set_distance(&mut self, counter: u32, distance: u64) {
-        self.tally.set_distance(&self.code, counter, distance);
+    fn set_distance(&mut self, together: bool, counter: u32, distance: u64) {
+        self.tally.set_distance(&self.code, together, counter, distance);
     }
 }
 

@@ -60,9 +60,11 @@ pub struct Stretches {
     pub run: unsafe extern "C" fn(*mut State, u32) -> u32,
     /// The function's first program counter.
     pub start: u32,
-    /// By program counter, from `start` on: how many operations the block that starts there has, 0 where there is no entry.
-    /// The number of an entry is its distance from `start`. The code runs all of them, or none and leaves at once.
+    /// By program counter, from `start` on: for how many operations whoever enters there must have room, 0 where there is no
+    /// entry. The number of an entry is its distance from `start`. Without that room the code leaves at once.
     pub blocks: Box<[u32]>,
+    /// Where blocks start, in ascending order: operations that are counted when all of them have run.
+    pub starts: Box<[u32]>,
     /// How many places the code has that remember an allocation.
     pub sites: usize,
     /// What the code counts, if [`Function::is_counted`]; else nothing.
@@ -78,7 +80,7 @@ impl fmt::Debug for Stretches {
 }
 
 impl Stretches {
-    /// Operations of the block that may be entered at `pc`; 0 if none may.
+    /// Operations for which there must be room to enter at `pc`; 0 if there is no entry.
     #[inline]
     pub(crate) fn block(&self, pc: u32) -> u32 {
         self.blocks.get(pc.wrapping_sub(self.start) as usize).copied().unwrap_or(0)
@@ -99,8 +101,7 @@ pub struct State {
     pub meet: u32,
     /// Backward branches that the group may take before another has its turn; the code counts down.
     pub patience: u32,
-    /// Not 0 if all lanes of the warp are in the group and have been together since it began, and the threads of each half of it
-    /// are neighbours in one row of the block.
+    /// Not 0 where [`Variant::together`] is true. The code sets it to 0 if a register is not what it should be then.
     pub together: u32,
     /// Not 0 if of groups that split the one at the lowest program counter would run first.
     pub may_split: u32,
@@ -159,9 +160,21 @@ impl Site {
 pub enum Told {
     /// The same.
     Alike,
+    /// The same in a row of the block.
+    AlikeInRow,
     /// Numbers that follow each other.
     InOrder,
     Apart,
+}
+
+/// For which runs of a function code is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant {
+    /// It has to count what it does.
+    pub counted: bool,
+    /// It runs for warps only whose lanes are all there and have gone all ways together, and the threads of each half of which
+    /// are neighbours in one row of the block. So lanes of a register differ only by what threads are told.
+    pub together: bool,
 }
 
 /// A function as a compiler sees it.
@@ -169,7 +182,7 @@ pub enum Told {
 pub struct Function<'c> {
     code: &'c Code,
     function: &'c FunctionCode,
-    counted: bool,
+    variant: Variant,
 }
 
 /// An operation as a compiler sees it.
@@ -217,13 +230,23 @@ pub enum Kind<'c> {
 }
 
 impl<'c> Function<'c> {
-    pub(crate) fn new(code: &'c Code, index: u32, counted: bool) -> Self {
-        Function { code, function: &code.functions[index as usize], counted }
+    pub(crate) fn new(code: &'c Code, index: u32, variant: Variant) -> Self {
+        Function { code, function: &code.functions[index as usize], variant }
     }
 
-    /// Whether the code has to count what it does.
+    /// See [`Variant::counted`].
     pub fn is_counted(&self) -> bool {
-        self.counted
+        self.variant.counted
+    }
+
+    /// See [`Variant::together`].
+    pub fn is_together(&self) -> bool {
+        self.variant.together
+    }
+
+    /// Registers that may be read before they are written.
+    pub fn unset(&self) -> &'c [Slot] {
+        &self.function.unset
     }
 
     /// Its program counters.
@@ -270,6 +293,7 @@ impl<'c> Function<'c> {
             let told = match init {
                 Init::Tid(0) | Init::LaneId => Told::InOrder,
                 Init::LaneMask(_) => Told::Apart,
+                Init::Tid(_) => Told::AlikeInRow,
                 _ => Told::Alike,
             };
             (slot, told)
@@ -288,9 +312,15 @@ impl<'c> Function<'c> {
     }
 }
 
-/// What of a module is compiled, by function: without counters, and with them.
+/// What of a module is compiled, by function and variant.
 #[derive(Debug)]
-pub(crate) struct Compiled(Box<[[Progress; 2]]>);
+pub(crate) struct Compiled(Box<[[Progress; 4]]>);
+
+impl Variant {
+    fn index(self) -> usize {
+        usize::from(self.counted) + 2 * usize::from(self.together)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Progress {
@@ -312,13 +342,18 @@ impl Compiled {
     }
 
     /// The machine code of a function, if it is there.
-    pub fn of(&self, function: u32, counted: bool) -> Option<&Stretches> {
-        self.0[function as usize][usize::from(counted)].made.get()
+    pub fn of(&self, function: u32, variant: Variant) -> Option<&Stretches> {
+        self.0[function as usize][variant.index()].made.get()
+    }
+
+    /// Whether a function has machine code.
+    pub fn has(&self, function: u32) -> bool {
+        self.0[function as usize].iter().any(|progress| progress.made.get().is_some())
     }
 
     /// Launches of a function have run so many more operations: the compiler is asked for it if that is worth it.
     pub fn count(&self, compiler: &dyn Compiler, function: &Function<'_>, index: u32, executed: u64) {
-        let progress = &self.0[index as usize][usize::from(function.counted)];
+        let progress = &self.0[index as usize][function.variant.index()];
         let asked_after = progress.asked_after.load(Ordering::Relaxed);
         if asked_after == ASKED {
             return;

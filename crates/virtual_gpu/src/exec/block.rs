@@ -190,6 +190,9 @@ impl<O: BlockObserver> Block<O> {
         let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget);
         if let (Some(door), Some(observer)) = (door, &mut self.observer) {
             door.close(observer);
+            if door.missed > 0 {
+                launch.count_for(false, door.missed);
+            }
         }
         // Of a block that has ended nobody asks where its warps are, and the next one finds them where a block begins.
         let has_ended = matches!(stop, Ok(BlockStop::Finished));
@@ -246,6 +249,9 @@ impl<O: BlockObserver> Block<O> {
             let stop = self.run_warp(turn, launch, (cluster, team, device), door, end)?;
             team.set(self.state.cluster_rank, turn, self.warps[turn].live);
             let steps = self.warps[turn].steps - before;
+            if let Some(door) = door {
+                door.count(&self.warps[turn], steps);
+            }
             if let Some(watch) = &mut self.state.watch {
                 let computes = watch.computes(&mut self.warps[turn].unobtrusive, steps);
                 self.state.progress += u64::from(computes);

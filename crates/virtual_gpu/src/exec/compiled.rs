@@ -8,23 +8,21 @@ use super::run::Raised;
 use super::steady::{Place, in_halves};
 use super::warp::Warp;
 use super::{access, atomic, collective, load_store};
-use crate::counting::Logged;
+use crate::counting::{LOG, Logged, Numbers};
 use crate::form::access::SpaceOperand;
 use crate::form::op::{Op, OpKind};
 use crate::form::registers::{NONE, Regs};
 use crate::memory::View;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace};
-use crate::stretch::{Site, State, Stretches};
+use crate::stretch::{Site, State, Stretches, Variant};
 
 /// What [`perform`] finds behind [`State::back`].
 struct Back<'b, 'a, O> {
-    stretches: &'b Stretches,
+    way: Way<'b>,
     warp: &'b mut Warp,
     cx: &'b mut Cx<'a, O>,
     regs: Regs,
     raised: Option<Raised>,
-    /// Where the log begins.
-    log: *const Cell<Logged>,
 }
 
 /// Whether machine code may run in the interpreter's place as far as an observer is concerned; and if so, whether it has to
@@ -38,17 +36,30 @@ pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     }
 }
 
+/// A kernel's code, for warps whose lanes are together or for others, and where it counts.
+#[derive(Clone, Copy)]
+struct Way<'s> {
+    stretches: &'s Stretches,
+    together: bool,
+    numbers: *const Numbers,
+    log: *const Cell<Logged>,
+}
+
 /// The way into a kernel's code for the warps of the block that has its turn: what is the same for all of them is told once, and
 /// what is the same for all blocks of a thread when there is code.
 pub(super) struct Door<'s> {
-    stretches: &'s Stretches,
+    /// For warps whose lanes are together, and for others.
+    together: Option<Way<'s>>,
+    apart: Option<Way<'s>>,
+    /// The one of them that has logged last.
+    last: Option<Way<'s>>,
     state: State,
     /// Whether the threads of half a warp are always of one row of the block.
     in_halves: bool,
     /// When the sites were last asked for.
     frees: u64,
-    /// Where the log begins.
-    log: *const Cell<Logged>,
+    /// Operations of warps that were interpreted because there is no code for them yet.
+    pub missed: u64,
 }
 
 impl<'s> Door<'s> {
@@ -64,29 +75,36 @@ impl<'s> Door<'s> {
         if block.changes.is_some() || block.watch.is_some() {
             return None;
         }
-        if door.is_none() {
+        if door.as_ref().is_none_or(|door| door.missed > 0) {
             *door = Some(Self::of::<O>(launch)?);
         }
         let door = door.as_mut()?;
         // Before the sites: what is freed meanwhile is noticed.
         door.frees = device.frees();
-        let state = &mut door.state;
-        state.sites = device.sites(door.stretches.sites);
-        (state.shared, state.shared_bytes) = (shared.bytes, shared.size.into());
+        door.state.sites = device.sites(door.sites());
+        (door.state.shared, door.state.shared_bytes) = (shared.bytes, shared.size.into());
         if O::COUNTS
             && let Some(counts) = observer.counts()
         {
-            let tables = counts.tables(&door.stretches.counters);
-            state.numbers = tables.numbers;
-            (state.log, state.log_end) = (tables.log.start, tables.log.end);
-            door.log = tables.log.start;
+            for way in [&mut door.together, &mut door.apart].into_iter().flatten() {
+                let tables = counts.tables(way.together, &way.stretches.counters);
+                (way.numbers, way.log) = (tables.numbers, tables.log.start);
+            }
+            door.last = None;
         }
         Some(door)
     }
 
     fn of<O: BlockObserver>(launch: &LaunchContext<'s>) -> Option<Self> {
-        let Compiles { module, counted, .. } = launch.compiled?;
-        let stretches = module.compiled.of(launch.kernel.function, counted)?;
+        let Compiles { module, counted, together: may_be_together, .. } = launch.compiled?;
+        let way = |together: bool| {
+            let stretches = module.compiled.of(launch.kernel.function, Variant { counted, together })?;
+            Some(Way { stretches, together, numbers: std::ptr::null(), log: std::ptr::null() })
+        };
+        let apart = way(false);
+        // One does for both.
+        let together = way(true).filter(|_| may_be_together).or(apart);
+        together?;
         let state = State {
             rows: std::ptr::null_mut(),
             lanes: 0,
@@ -111,21 +129,47 @@ impl<'s> Door<'s> {
             accessed: accessed::<O>,
             back: std::ptr::null_mut(),
         };
-        let in_halves = in_halves(launch);
-        Some(Door { stretches, state, in_halves, frees: 0, log: std::ptr::null() })
+        let in_halves = in_halves(launch.launch.block);
+        Some(Door { together, apart, last: None, state, in_halves, frees: 0, missed: 0 })
     }
 
     /// Tells the observer what is left to tell when the block's turn is over.
     pub fn close<O: BlockObserver>(&mut self, observer: &mut O) {
-        if O::COUNTS {
-            empty(&mut self.state, self.log, observer);
+        if O::COUNTS
+            && let Some(way) = self.last
+        {
+            empty(&mut self.state, way, observer);
         }
     }
 
-    /// Operations of the block that may be entered at `pc`; 0 if none may.
+    /// How many places the code has that remember an allocation.
+    fn sites(&self) -> usize {
+        [&self.together, &self.apart].into_iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
+    }
+
+    /// Whether code for warps whose lanes are together may run these lanes.
     #[inline]
-    pub fn block(&self, pc: u32) -> u32 {
-        self.stretches.block(pc)
+    fn is_together(&self, warp: &Warp, lanes: u32) -> bool {
+        warp.together && lanes == u32::MAX && self.in_halves
+    }
+
+    /// The code for such warps, or for others.
+    #[inline]
+    fn way(&self, together: bool) -> Option<Way<'s>> {
+        if together { self.together } else { self.apart }
+    }
+
+    /// Operations of the block that lanes of a warp may enter at `pc`; 0 if there is none.
+    #[inline]
+    pub fn block(&self, warp: &Warp, At { pc, lanes, .. }: At) -> u32 {
+        self.way(self.is_together(warp, lanes)).map_or(0, |way| way.stretches.block(pc))
+    }
+
+    /// A warp has executed so many operations.
+    pub fn count(&mut self, warp: &Warp, executed: u64) {
+        if self.apart.is_none() && !self.is_together(warp, warp.live) {
+            self.missed += executed;
+        }
     }
 
     /// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it
@@ -139,14 +183,19 @@ impl<'s> Door<'s> {
         meet: u32,
         end: u64,
     ) -> Result<u32, Raised> {
+        let together = self.is_together(warp, lanes);
+        let Some(way) = self.way(together) else { return Ok(pc) };
         let patience = warp.patience();
         let state = &mut self.state;
         (state.lanes, state.live) = (lanes, warp.live);
         (state.meet, state.patience) = (meet, patience);
-        state.together = (warp.together && lanes == u32::MAX && self.in_halves).into();
+        state.together = together.into();
         state.may_split = warp.is_in_order().into();
         (state.steps, state.end) = (warp.steps, end);
-        let next = self.go(warp, cx, regs, pc)?;
+        let next = self.go(way, warp, cx, regs, pc)?;
+        if together {
+            warp.together = self.state.together != 0;
+        }
         warp.steps = self.state.steps;
         warp.took_backward(patience - self.state.patience);
         Ok(next)
@@ -161,7 +210,8 @@ impl<'s> Door<'s> {
         cx: &mut Cx<'_, O>,
         end: u64,
     ) -> Result<(), Raised> {
-        let block = self.block(place.pc);
+        let Some(way) = self.way(place.together != 0) else { return Ok(()) };
+        let block = way.stretches.block(place.pc);
         if block == 0 || place.steps + u64::from(block) > end {
             return Ok(());
         }
@@ -172,7 +222,8 @@ impl<'s> Door<'s> {
         (state.steps, state.end) = (place.steps, end);
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };
-        place.pc = self.go(warp, cx, regs, place.pc)?;
+        place.pc = self.go(way, warp, cx, regs, place.pc)?;
+        place.together = self.state.together;
         place.steps = self.state.steps;
         Ok(())
     }
@@ -181,6 +232,7 @@ impl<'s> Door<'s> {
     #[inline]
     fn go<O: BlockObserver>(
         &mut self,
+        way: Way<'s>,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
         regs: Regs,
@@ -189,20 +241,36 @@ impl<'s> Door<'s> {
         let frees = cx.device.frees();
         if frees != self.frees {
             self.frees = frees;
-            self.state.sites = cx.device.sites(self.stretches.sites);
+            self.state.sites = cx.device.sites(self.sites());
         }
-        let mut back = Back { stretches: self.stretches, warp, cx, regs, raised: None, log: self.log };
+        if O::COUNTS {
+            self.count_by(way, cx.observer);
+        }
+        let mut back = Back { way, warp, cx, regs, raised: None };
         let state = &mut self.state;
         (state.rows, state.progress) = (regs.rows(), 0);
         state.back = (&raw mut back).cast();
         // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
         // promises what the code does.
-        let next = unsafe { (self.stretches.run)(state, pc - self.stretches.start) };
+        let next = unsafe { (way.stretches.run)(state, pc - way.stretches.start) };
         back.cx.block.progress += state.progress;
         match back.raised {
             Some(raised) => Err(raised),
             None => Ok(next),
         }
+    }
+
+    /// Has the code that runs next count in its tables.
+    fn count_by<O: BlockObserver>(&mut self, way: Way<'s>, observer: &mut O) {
+        match self.last {
+            Some(last) if last.together == way.together => return,
+            Some(last) => empty(&mut self.state, last, observer),
+            None => {}
+        }
+        self.last = Some(way);
+        let state = &mut self.state;
+        // SAFETY: a log has so many entries.
+        (state.numbers, state.log, state.log_end) = (way.numbers, way.log, unsafe { way.log.add(LOG) });
     }
 }
 
@@ -216,7 +284,7 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
     }
     // SAFETY: [`Door::enter`] made both, keeps them alive, and touches neither while the code runs.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    let Back { stretches, warp, cx, regs, raised, .. } = back;
+    let Back { way, warp, cx, regs, raised } = back;
     let launch = cx.launch;
     let at = At { pc, warp: warp.index, lanes };
     let address = match &launch.code.ops[pc as usize].kind {
@@ -258,7 +326,7 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
         Err(raise) => {
             if O::COUNTS {
                 let group = At { lanes: state.lanes, ..at };
-                begun(stretches, &launch.code.ops, group, |at| cx.observer.instruction(at));
+                begun(way.stretches, &launch.code.ops, group, |at| cx.observer.instruction(at));
             }
             *raised = Some(Raised { raise, pc });
             1
@@ -269,23 +337,24 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
 /// The operations of a block up to the one at a program counter, of which the code has counted the lanes with guards only: it
 /// counts a block when all of it has run.
 fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
-    let start = (stretches.start..=at.pc).rev().find(|&pc| stretches.block(pc) != 0).unwrap_or(at.pc);
+    let behind = stretches.starts.partition_point(|&start| start <= at.pc);
+    let start = behind.checked_sub(1).map_or(at.pc, |block| stretches.starts[block]);
     for pc in start..=at.pc {
         let lanes = if ops[pc as usize].guard.slot == NONE { at.lanes } else { 0 };
         count(At { pc, lanes, ..at });
     }
 }
 
-/// Gives the observer what was logged from `log` on.
-fn empty<O: BlockObserver>(state: &mut State, log: *const Cell<Logged>, observer: &mut O) {
+/// Gives the observer what code has logged.
+fn empty<O: BlockObserver>(state: &mut State, way: Way<'_>, observer: &mut O) {
     // SAFETY: the code has logged from the beginning on, and not beyond the end.
-    let accesses = unsafe { state.log.offset_from(log) };
+    let accesses = unsafe { state.log.offset_from(way.log) };
     if accesses > 0
         && let Some(counts) = observer.counts()
     {
-        counts.logged(accesses as usize);
+        counts.logged(way.together, accesses as usize);
     }
-    state.log = log;
+    state.log = way.log;
 }
 
 /// [`State::full`].
@@ -295,7 +364,7 @@ fn empty<O: BlockObserver>(state: &mut State, log: *const Cell<Logged>, observer
 unsafe extern "C" fn full<O: BlockObserver>(state: *mut State) {
     // SAFETY: as in `perform`.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    empty(state, back.log, back.cx.observer);
+    empty(state, back.way, back.cx.observer);
 }
 
 /// [`State::set_distance`].
@@ -306,7 +375,7 @@ unsafe extern "C" fn set_distance<O: BlockObserver>(state: *mut State, counter: 
     // SAFETY: as in `perform`.
     let back = unsafe { &mut *(*state).back.cast::<Back<'_, '_, O>>() };
     if let Some(counts) = back.cx.observer.counts() {
-        counts.set_distance(counter, distance);
+        counts.set_distance(back.way.together, counter, distance);
     }
 }
 

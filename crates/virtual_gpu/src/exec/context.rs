@@ -13,7 +13,7 @@ use crate::launch::Launch;
 use crate::memory::View;
 use crate::module::ModuleData;
 use crate::observer::BlockObserver;
-use crate::stretch::{Compiler, Function};
+use crate::stretch::{Compiler, Function, Variant};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -55,6 +55,8 @@ pub(crate) struct Compiles<'a> {
     pub module: &'a ModuleData,
     /// Whether the code has to count.
     pub counted: bool,
+    /// Whether lanes can be together as [`Variant::together`] says.
+    pub together: bool,
 }
 
 impl LaunchContext<'_> {
@@ -119,9 +121,17 @@ pub(crate) struct Cx<'a, O> {
 impl LaunchContext<'_> {
     /// So many more operations were executed.
     pub fn count(&self, executed: u64) {
-        if let Some(Compiles { compiler, module, counted }) = self.compiled {
+        if let Some(Compiles { together, .. }) = self.compiled {
+            self.count_for(together, executed);
+        }
+    }
+
+    /// So many of them by warps whose lanes are `together`, or by others.
+    pub fn count_for(&self, together: bool, executed: u64) {
+        if let Some(Compiles { compiler, module, counted, .. }) = self.compiled {
             let index = self.kernel.function;
-            module.compiled.count(compiler, &Function::new(&module.code, index, counted), index, executed);
+            let function = Function::new(&module.code, index, Variant { counted, together });
+            module.compiled.count(compiler, &function, index, executed);
         }
     }
 }

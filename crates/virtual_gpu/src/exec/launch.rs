@@ -8,6 +8,7 @@ use super::context::{Compiles, LaunchContext};
 use super::frame::Renewed;
 use super::grid::Grid;
 use super::limits::{check, cluster_blocks, with_clusters};
+use super::steady::in_halves;
 use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
 use crate::job::Job;
@@ -41,7 +42,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
     };
     let compiled = compiled::counted::<O::Block>().and_then(|counted| {
         let compiler = gpu.options().compiler.as_deref()?;
-        Some(Compiles { compiler, module: &kernel.module().0, counted })
+        let together = in_halves(launch.block) && launch.threads() >= 32;
+        Some(Compiles { compiler, module: &kernel.module().0, counted, together })
     });
     let context = LaunchContext {
         gpu,
@@ -79,7 +81,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
     observer.begin(&info);
     let threads = if observer.serial() { 1 } else { pool.threads() };
     let grid = Grid::new(&context, observer, threads);
-    context.count(0);
+    context.count_for(true, 0);
+    context.count_for(false, 0);
     pool.run(grid.threads(), || grid.work());
     let (fault, skipped) = grid.finish();
     observer.end(&info, fault.as_deref());

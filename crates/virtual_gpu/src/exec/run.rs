@@ -62,12 +62,12 @@ pub(crate) fn run<O: BlockObserver>(
             // Which of several groups has the next turn depends on the operation that a turn ends with.
             let most = if alone { end } else { end - 1 };
             if let Some(door) = door
-                && let block @ 1.. = door.block(pc)
+                && let at = (At { pc, warp: warp.index, lanes: mask })
+                && let block @ 1.. = door.block(warp, at)
                 && warp.steps + u64::from(block) <= most
                 && block <= meet - pc
             {
                 let before = warp.steps;
-                let at = At { pc, warp: warp.index, lanes: mask };
                 pc = door.enter(warp, cx, regs, at, meet, most)?;
                 if warp.steps != before {
                     if alone {

@@ -14,7 +14,7 @@ use crate::form::op::{BarrierKind, OpKind};
 use crate::form::registers::{NONE, Regs, Row};
 use crate::memory::View;
 use crate::observer::{At, BlockObserver};
-use crate::stretch::Function;
+use crate::stretch::{Function, Variant};
 
 /// Where a warp is.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,7 @@ impl<O: BlockObserver> Block<O> {
     pub(super) fn look(&mut self, launch: &LaunchContext<'_>, turn: usize) -> Place {
         let warp = &mut self.warps[turn];
         let (steps, rows) = (warp.steps, warp.rows.as_mut_ptr());
-        let whole = warp.together && warp.live == u32::MAX && in_halves(launch);
+        let whole = warp.together && warp.live == u32::MAX && in_halves(launch.launch.block);
         let (together, may_split) = (whole.into(), (warp.together || warp.is_in_order()).into());
         let place =
             |stage: Stage, pc: u32, lanes: u32| Place { stage, pc, lanes, together, may_split, steps, rows };
@@ -149,8 +149,9 @@ impl<O: BlockObserver> Block<O> {
 
     /// Tells a warp where it is.
     pub(super) fn tell(&mut self, turn: usize) {
-        let Place { stage, pc, steps, .. } = self.places[turn];
+        let Place { stage, pc, steps, together, .. } = self.places[turn];
         let warp = &mut self.warps[turn];
+        warp.together &= together != 0;
         let (wait, arrived) = match stage {
             Stage::Odd => return,
             Stage::Ready => (Wait::Nothing, None),
@@ -264,7 +265,8 @@ impl Known {
         };
         let differs = match &op.kind {
             OpKind::Barrier(barrier) => {
-                Function::new(launch.code, launch.kernel.function, false).constant(barrier.id, 1).is_none()
+                let any = Variant { counted: false, together: false };
+                Function::new(launch.code, launch.kernel.function, any).constant(barrier.id, 1).is_none()
             }
             _ => false,
         };
@@ -273,8 +275,7 @@ impl Known {
 }
 
 /// Whether the threads of half a warp are always neighbours in one row of the block.
-pub(super) fn in_halves(launch: &LaunchContext<'_>) -> bool {
-    let [x, y, z] = launch.launch.block;
+pub(super) fn in_halves([x, y, z]: [u32; 3]) -> bool {
     x.is_multiple_of(16) || y == 1 && z == 1
 }
 

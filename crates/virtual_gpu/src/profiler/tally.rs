@@ -54,7 +54,8 @@ pub(super) struct Tally {
     pub reads: Footprint,
     /// The number of the block, counted from 1 for the first for which this was used.
     block: u64,
-    coded: Option<Coded>,
+    /// By whether the code is for warps whose lanes are together.
+    coded: [Option<Coded>; 2],
 }
 
 /// What machine code counts.
@@ -281,8 +282,8 @@ impl Tally {
     }
 
     /// Where machine code counts.
-    pub fn tables(&mut self, counters: &Arc<[Counter]>) -> Tables {
-        let coded = self.coded.get_or_insert_with(|| Coded {
+    pub fn tables(&mut self, together: bool, counters: &Arc<[Counter]>) -> Tables {
+        let coded = self.coded[usize::from(together)].get_or_insert_with(|| Coded {
             counters: counters.clone(),
             numbers: counters.iter().map(|_| Numbers::default()).collect(),
             log: (0..LOG).map(|_| Cell::default()).collect(),
@@ -292,9 +293,9 @@ impl Tally {
     }
 
     /// Machine code has logged so many accesses.
-    pub fn logged(&mut self, code: &Code, owners: &mut Option<Owners>, accesses: usize) {
+    pub fn logged(&mut self, code: &Code, owners: &mut Option<Owners>, together: bool, accesses: usize) {
         for i in 0..accesses {
-            let Some(coded) = &self.coded else { return };
+            let Some(coded) = &self.coded[usize::from(together)] else { return };
             let Logged { pc, step, first } = coded.log[i].get();
             let Some(asked) = Asked::by(code, pc) else { continue };
             let at = self.site(code, pc, &asked);
@@ -303,16 +304,16 @@ impl Tally {
     }
 
     /// The halves of accesses to shared memory are so far apart from here on.
-    pub fn set_distance(&mut self, code: &Code, number: u32, distance: u64) {
-        self.account(code, Some(number));
-        if let Some(coded) = &self.coded {
+    pub fn set_distance(&mut self, code: &Code, together: bool, number: u32, distance: u64) {
+        self.account(code, together, Some(number));
+        if let Some(coded) = &self.coded[usize::from(together)] {
             coded.numbers[number as usize].set([distance, 0]);
         }
     }
 
     /// Accounts for accesses to shared memory that machine code has counted: those of one distance, or of all.
-    fn account(&mut self, code: &Code, of: Option<u32>) {
-        let Some(coded) = self.coded.take() else { return };
+    fn account(&mut self, code: &Code, together: bool, of: Option<u32>) {
+        let Some(coded) = self.coded[usize::from(together)].take() else { return };
         for (counter, numbers) in coded.counters.iter().zip(&coded.numbers) {
             if let Counter::Halves { pc, step, distance } = *counter
                 && of.is_none_or(|of| of == distance)
@@ -328,14 +329,16 @@ impl Tally {
                 self.count(code, &mut None, at, Lanes::Halves(halves), asked.bytes, times);
             }
         }
-        self.coded = Some(coded);
+        self.coded[usize::from(together)] = Some(coded);
     }
 
     /// Adds what machine code has counted to all else.
     pub fn settle(&mut self, code: &Code) {
-        self.account(code, None);
-        let Some(coded) = self.coded.take() else { return };
-        for (counter, numbers) in coded.counters.iter().zip(&coded.numbers) {
+        self.account(code, false, None);
+        self.account(code, true, None);
+        let coded = std::mem::take(&mut self.coded);
+        let counted = coded.iter().flatten().flat_map(|coded| coded.counters.iter().zip(&coded.numbers));
+        for (counter, numbers) in counted {
             let [times, lanes] = numbers.get();
             match counter {
                 Counter::Run(run) => {
