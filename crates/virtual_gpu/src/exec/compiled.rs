@@ -18,7 +18,7 @@ use crate::stretch::{Site, State, Stretches, Variant};
 
 /// What [`perform`] finds behind [`State::back`].
 struct Back<'b, 'a, O> {
-    way: Way<'b>,
+    way: &'b Way<'b>,
     warp: &'b mut Warp,
     cx: &'b mut Cx<'a, O>,
     regs: Regs,
@@ -37,7 +37,6 @@ pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
 }
 
 /// A kernel's code, for warps whose lanes are together or for others, and where it counts.
-#[derive(Clone, Copy)]
 struct Way<'s> {
     stretches: &'s Stretches,
     together: bool,
@@ -48,11 +47,10 @@ struct Way<'s> {
 /// The way into a kernel's code for the warps of the block that has its turn: what is the same for all of them is told once, and
 /// what is the same for all blocks of a thread when there is code.
 pub(super) struct Door<'s> {
-    /// For warps whose lanes are together, and for others.
-    together: Option<Way<'s>>,
-    apart: Option<Way<'s>>,
-    /// The one of them that has logged last.
-    last: Option<Way<'s>>,
+    /// For warps whose lanes are apart, and for those whose lanes are together.
+    ways: [Option<Way<'s>>; 2],
+    /// Which of them has logged last.
+    last: Option<usize>,
     state: State,
     /// Whether the threads of half a warp are always of one row of the block.
     in_halves: bool,
@@ -86,7 +84,7 @@ impl<'s> Door<'s> {
         if O::COUNTS
             && let Some(counts) = observer.counts()
         {
-            for way in [&mut door.together, &mut door.apart].into_iter().flatten() {
+            for way in door.ways.iter_mut().flatten() {
                 let tables = counts.tables(way.together, &way.stretches.counters);
                 (way.numbers, way.log) = (tables.numbers, tables.log.start);
             }
@@ -101,10 +99,9 @@ impl<'s> Door<'s> {
             let stretches = module.compiled.of(launch.kernel.function, Variant { counted, together })?;
             Some(Way { stretches, together, numbers: std::ptr::null(), log: std::ptr::null() })
         };
-        let apart = way(false);
-        // One does for both.
-        let together = way(true).filter(|_| may_be_together).or(apart);
-        together?;
+        // The first does for both.
+        let ways = [way(false), way(true).filter(|_| may_be_together).or_else(|| way(false))];
+        ways[1].as_ref()?;
         let state = State {
             rows: std::ptr::null_mut(),
             lanes: 0,
@@ -130,13 +127,14 @@ impl<'s> Door<'s> {
             back: std::ptr::null_mut(),
         };
         let in_halves = in_halves(launch.launch.block);
-        Some(Door { together, apart, last: None, state, in_halves, frees: 0, missed: 0 })
+        Some(Door { ways, last: None, state, in_halves, frees: 0, missed: 0 })
     }
 
     /// Tells the observer what is left to tell when the block's turn is over.
     pub fn close<O: BlockObserver>(&mut self, observer: &mut O) {
         if O::COUNTS
-            && let Some(way) = self.last
+            && let Some(last) = self.last
+            && let Some(way) = &self.ways[last]
         {
             empty(&mut self.state, way, observer);
         }
@@ -144,7 +142,7 @@ impl<'s> Door<'s> {
 
     /// How many places the code has that remember an allocation.
     fn sites(&self) -> usize {
-        [&self.together, &self.apart].into_iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
+        self.ways.iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
     }
 
     /// Whether code for warps whose lanes are together may run these lanes.
@@ -153,21 +151,16 @@ impl<'s> Door<'s> {
         warp.together && lanes == u32::MAX && self.in_halves
     }
 
-    /// The code for such warps, or for others.
-    #[inline]
-    fn way(&self, together: bool) -> Option<Way<'s>> {
-        if together { self.together } else { self.apart }
-    }
-
     /// Operations of the block that lanes of a warp may enter at `pc`; 0 if there is none.
     #[inline]
     pub fn block(&self, warp: &Warp, At { pc, lanes, .. }: At) -> u32 {
-        self.way(self.is_together(warp, lanes)).map_or(0, |way| way.stretches.block(pc))
+        let way = &self.ways[usize::from(self.is_together(warp, lanes))];
+        way.as_ref().map_or(0, |way| way.stretches.block(pc))
     }
 
     /// A warp has executed so many operations.
     pub fn count(&mut self, warp: &Warp, executed: u64) {
-        if self.apart.is_none() && !self.is_together(warp, warp.live) {
+        if self.ways[0].is_none() && !self.is_together(warp, warp.live) {
             self.missed += executed;
         }
     }
@@ -184,7 +177,6 @@ impl<'s> Door<'s> {
         end: u64,
     ) -> Result<u32, Raised> {
         let together = self.is_together(warp, lanes);
-        let Some(way) = self.way(together) else { return Ok(pc) };
         let patience = warp.patience();
         let state = &mut self.state;
         (state.lanes, state.live) = (lanes, warp.live);
@@ -192,7 +184,7 @@ impl<'s> Door<'s> {
         state.together = together.into();
         state.may_split = warp.is_in_order().into();
         (state.steps, state.end) = (warp.steps, end);
-        let next = self.go(way, warp, cx, regs, pc)?;
+        let next = self.go(together.into(), warp, cx, regs, pc)?;
         if together {
             warp.together = self.state.together != 0;
         }
@@ -210,8 +202,8 @@ impl<'s> Door<'s> {
         cx: &mut Cx<'_, O>,
         end: u64,
     ) -> Result<(), Raised> {
-        let Some(way) = self.way(place.together != 0) else { return Ok(()) };
-        let block = way.stretches.block(place.pc);
+        let which = usize::from(place.together != 0);
+        let block = self.ways[which].as_ref().map_or(0, |way| way.stretches.block(place.pc));
         if block == 0 || place.steps + u64::from(block) > end {
             return Ok(());
         }
@@ -222,7 +214,7 @@ impl<'s> Door<'s> {
         (state.steps, state.end) = (place.steps, end);
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };
-        place.pc = self.go(way, warp, cx, regs, place.pc)?;
+        place.pc = self.go(which, warp, cx, regs, place.pc)?;
         place.together = self.state.together;
         place.steps = self.state.steps;
         Ok(())
@@ -232,7 +224,7 @@ impl<'s> Door<'s> {
     #[inline]
     fn go<O: BlockObserver>(
         &mut self,
-        way: Way<'s>,
+        which: usize,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
         regs: Regs,
@@ -244,8 +236,9 @@ impl<'s> Door<'s> {
             self.state.sites = cx.device.sites(self.sites());
         }
         if O::COUNTS {
-            self.count_by(way, cx.observer);
+            self.count_by(which, cx.observer);
         }
+        let Some(way) = &self.ways[which] else { return Ok(pc) };
         let mut back = Back { way, warp, cx, regs, raised: None };
         let state = &mut self.state;
         (state.rows, state.progress) = (regs.rows(), 0);
@@ -261,13 +254,13 @@ impl<'s> Door<'s> {
     }
 
     /// Has the code that runs next count in its tables.
-    fn count_by<O: BlockObserver>(&mut self, way: Way<'s>, observer: &mut O) {
-        match self.last {
-            Some(last) if last.together == way.together => return,
-            Some(last) => empty(&mut self.state, last, observer),
-            None => {}
+    fn count_by<O: BlockObserver>(&mut self, which: usize, observer: &mut O) {
+        if self.last == Some(which) {
+            return;
         }
-        self.last = Some(way);
+        self.close(observer);
+        let Some(way) = &self.ways[which] else { return };
+        self.last = Some(which);
         let state = &mut self.state;
         // SAFETY: a log has so many entries.
         (state.numbers, state.log, state.log_end) = (way.numbers, way.log, unsafe { way.log.add(LOG) });
@@ -346,7 +339,7 @@ fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
 }
 
 /// Gives the observer what code has logged.
-fn empty<O: BlockObserver>(state: &mut State, way: Way<'_>, observer: &mut O) {
+fn empty<O: BlockObserver>(state: &mut State, way: &Way<'_>, observer: &mut O) {
     // SAFETY: the code has logged from the beginning on, and not beyond the end.
     let accesses = unsafe { state.log.offset_from(way.log) };
     if accesses > 0
