@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use virtual_gpu::counting::Counter;
-use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
+use virtual_gpu::stretch::{Function, Kind, NONE, Narrow, Slot, State};
 
 use crate::blocks::{Block, Blocks, End, Set};
 use crate::crossing::{Crossing, Entry, Written};
@@ -23,6 +23,8 @@ pub struct Made {
     pub entries: Box<[u32]>,
     /// Where blocks start.
     pub starts: Box<[u32]>,
+    /// Registers of which only some lanes are in the frame where code is left.
+    pub narrow: Box<[Narrow]>,
     pub sites: usize,
     pub counters: Vec<Counter>,
 }
@@ -65,7 +67,8 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     }
     tail(&mut writer, &plan).ok()?;
     let starts = plan.blocks.blocks.iter().map(|block| block.start).collect();
-    Some(Made { text: writer.text, entries, starts, sites: writer.sites, counters: writer.counters })
+    let narrow = writer.narrow();
+    Some(Made { text: writer.text, entries, starts, narrow, sites: writer.sites, counters: writer.counters })
 }
 
 /// The ways in: registers that are alive come from the frame.

@@ -203,6 +203,7 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
         start: function.range().start,
         blocks: made.entries,
         starts: made.starts,
+        narrow: made.narrow,
         sites: made.sites,
         counters: made.counters.into(),
         code: Box::new(placed),

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
-use virtual_gpu::stretch::{Guard, NONE, Slot, State};
+use virtual_gpu::stretch::{Guard, NONE, Narrow, Slot, State};
 
 use crate::blocks::{Set, Shape};
 use crate::lanes::Lanes;
@@ -329,10 +329,9 @@ impl Writer<'_> {
     /// Writes the new values among these registers to the frame, or of all, and forgets the names of all.
     pub fn settle_in_frame(&mut self, alive: Option<&Set>) -> Result<(), Misfit> {
         let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
-        self.in_all_lanes();
         for slot in new.into_iter().filter(|&slot| alive.is_none_or(|alive| alive.has(slot))) {
-            let (shape, bits) = (self.shape(slot).ok_or(Misfit)?, self.current(slot)?.1);
-            self.keep(slot, shape, &bits);
+            let shape = self.shape(slot).ok_or(Misfit)?;
+            self.keep_as_kept(slot, shape)?;
         }
         self.forget();
         Ok(())
@@ -356,12 +355,43 @@ impl Writer<'_> {
     /// What is kept of a register goes back to the frame.
     pub fn keep_slot(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
         let held = self.load(slot, shape);
-        self.in_all_lanes();
         self.held.insert(slot, held);
-        let bits = self.bits(slot, shape)?;
+        self.keep_as_kept(slot, shape)?;
         self.held.remove(&slot);
-        self.keep(slot, shape, &bits);
         Ok(())
+    }
+
+    /// Writes the lanes of a register that tell all others to the frame: [`virtual_gpu::stretch::Stretches::narrow`] says which these are.
+    fn keep_as_kept(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
+        self.width = self.kept(slot, shape).width();
+        let bits = self.bits(slot, shape)?;
+        let (ty, lanes) = (type_of(shape, self.width), self.width.lanes());
+        if self.width == Width::All {
+            self.keep(slot, shape, &bits);
+            return Ok(());
+        }
+        self.in_all_lanes();
+        let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
+        let place = self.frame(slot);
+        for (i, lane) in lanes.iter().enumerate() {
+            let value = self.set(format_args!("extractelement {ty} {bits}, i32 {i}"));
+            let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
+            self.line(format_args!("store {one} {value}, ptr {place}, align 4"));
+        }
+        Ok(())
+    }
+
+    /// The registers of which the code writes some lanes to the frame, which tell all others.
+    pub fn narrow(&self) -> Box<[Narrow]> {
+        let mut narrow = Vec::new();
+        for (&slot, &shape) in self.shapes {
+            let lanes = self.kept(slot, shape);
+            if lanes.width() != Width::All && !self.fixed.contains_key(&slot) {
+                let (is_long, halves) = (shape == Shape::Pair, lanes.width() == Width::Two);
+                narrow.push(Narrow { slot, is_long, halves, stride: lanes.stride() });
+            }
+        }
+        narrow.into()
     }
 
     /// Writes the group's lanes of a register to the frame.

@@ -27,6 +27,7 @@ use crate::form::program::{Code, FunctionCode, Init};
 pub use crate::form::qualifiers::{
     Accuracy, Compare, Convert, Converted, ProductHalf, Qualifiers, Region, Relation, Tiny, Video,
 };
+use crate::form::registers::Regs;
 pub use crate::form::registers::{NONE, Row, Slot};
 
 /// Makes machine code of functions.
@@ -65,12 +66,52 @@ pub struct Stretches {
     pub blocks: Box<[u32]>,
     /// Where blocks start, in ascending order: operations that are counted when all of them have run.
     pub starts: Box<[u32]>,
+    /// Registers that the code leaves in the frame by some of their lanes only.
+    pub narrow: Box<[Narrow]>,
     /// How many places the code has that remember an allocation.
     pub sites: usize,
     /// What the code counts, if [`Function::is_counted`]; else nothing.
     pub counters: Arc<[Counter]>,
     /// What keeps the code in memory.
     pub code: Box<dyn Any + Send + Sync>,
+}
+
+/// A register of which one lane tells all others, or that of each half those of the half.
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow {
+    pub slot: Slot,
+    /// It has 64 bits.
+    pub is_long: bool,
+    /// The first lane of each half tells those of that half.
+    pub halves: bool,
+    /// By how much a lane differs from the one before in its half.
+    pub stride: i64,
+}
+
+impl Narrow {
+    /// Writes all of its lanes.
+    ///
+    /// # Safety
+    /// The registers are those of the function for which the code was made.
+    unsafe fn widen(self, regs: Regs) {
+        let Narrow { slot, is_long, halves, stride } = self;
+        let first = |lane: usize| if halves { lane / 16 * 16 } else { 0 };
+        let distance = |lane: usize| stride.wrapping_mul(lane as i64 % 16);
+        // SAFETY: the register has 64 bits or 32 of the function, as `is_long` says.
+        unsafe {
+            if is_long {
+                let of = [regs.get::<u64>(slot, 0), regs.get(slot, first(16))];
+                let all: [u64; 32] =
+                    std::array::from_fn(|lane| of[lane / 16].wrapping_add_signed(distance(lane)));
+                regs.store(slot, &all, u32::MAX);
+            } else {
+                let of = [regs.get::<u32>(slot, 0), regs.get(slot, first(16))];
+                let all: [u32; 32] =
+                    std::array::from_fn(|lane| of[lane / 16].wrapping_add(distance(lane) as u32));
+                regs.store(slot, &all, u32::MAX);
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Stretches {
@@ -80,6 +121,15 @@ impl fmt::Debug for Stretches {
 }
 
 impl Stretches {
+    /// Writes all lanes of the registers of which the code has left some in the frame.
+    ///
+    /// # Safety
+    /// As [`Narrow::widen`].
+    pub(crate) unsafe fn widen(&self, regs: Regs) {
+        // SAFETY: the caller's.
+        self.narrow.iter().for_each(|narrow| unsafe { narrow.widen(regs) });
+    }
+
     /// Operations for which there must be room to enter at `pc`; 0 if there is no entry.
     #[inline]
     pub(crate) fn block(&self, pc: u32) -> u32 {

@@ -188,7 +188,7 @@ impl<O: BlockObserver> Block<O> {
             None => self.places.clear(),
         }
         let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget);
-        if let (Some(door), Some(observer)) = (door, &mut self.observer) {
+        if let (Some(door), Some(observer)) = (&mut door, &mut self.observer) {
             door.close(observer);
             if door.missed > 0 {
                 launch.count_for(false, door.missed);
@@ -201,7 +201,9 @@ impl<O: BlockObserver> Block<O> {
         let may_stay = launch.renewed.is_some() && function.local_size == 0;
         if self.places.is_empty() || !has_ended || !may_stay {
             self.untouched = false;
-            (0..self.places.len()).for_each(|turn| self.tell(turn));
+            if let Some(door) = &door {
+                (0..self.places.len()).for_each(|turn| self.tell(turn, door));
+            }
         }
         stop
     }

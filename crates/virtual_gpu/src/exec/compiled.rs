@@ -187,6 +187,7 @@ impl<'s> Door<'s> {
         let next = self.go(together.into(), warp, cx, regs, pc)?;
         if together {
             warp.together = self.state.together != 0;
+            self.widen(regs);
         }
         warp.steps = self.state.steps;
         warp.took_backward(patience - self.state.patience);
@@ -215,9 +216,18 @@ impl<'s> Door<'s> {
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };
         place.pc = self.go(which, warp, cx, regs, place.pc)?;
+        place.narrow |= which == 1;
         place.together = self.state.together;
         place.steps = self.state.steps;
         Ok(())
+    }
+
+    /// Writes all lanes of registers of which code for warps whose lanes are together has left some.
+    pub fn widen(&self, regs: Regs) {
+        if let Some(way) = &self.ways[1] {
+            // SAFETY: they are of a frame of the function for which the code was made.
+            unsafe { way.stretches.widen(regs) };
+        }
     }
 
     /// Runs the code from the entry at `pc`, with the state that the caller has set.

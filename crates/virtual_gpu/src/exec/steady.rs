@@ -33,6 +33,8 @@ pub(super) struct Place {
     pub steps: u64,
     /// The rows of its first frame.
     pub rows: *mut Row,
+    /// Of some registers only some lanes are there: see [`Door::widen`].
+    pub narrow: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +136,16 @@ impl<O: BlockObserver> Block<O> {
         let whole = warp.together && warp.live == u32::MAX && in_halves(launch.launch.block);
         let (together, may_split) = (whole.into(), (warp.together || warp.is_in_order()).into());
         let place =
-            |stage: Stage, pc: u32, lanes: u32| Place { stage, pc, lanes, together, may_split, steps, rows };
+            |stage: Stage, pc: u32, lanes: u32| Place {
+                stage,
+                pc,
+                lanes,
+                together,
+                may_split,
+                steps,
+                rows,
+                narrow: false,
+            };
         match warp.groups[..] {
             _ if warp.live == 0 => place(Stage::Gone, 0, 0),
             [Group { frame: 0, wait: Wait::Nothing, pc, mask, .. }] => place(Stage::Ready, pc, mask),
@@ -148,8 +159,13 @@ impl<O: BlockObserver> Block<O> {
     }
 
     /// Tells a warp where it is.
-    pub(super) fn tell(&mut self, turn: usize) {
-        let Place { stage, pc, steps, together, .. } = self.places[turn];
+    pub(super) fn tell(&mut self, turn: usize, door: &Door<'_>) {
+        let Place { stage, pc, steps, together, rows, narrow, .. } = self.places[turn];
+        if narrow && stage != Stage::Gone {
+            // SAFETY: the rows are those of the frame of the kernel's function, which `look` found.
+            door.widen(unsafe { Regs::new(rows) });
+            self.places[turn].narrow = false;
+        }
         let warp = &mut self.warps[turn];
         warp.together &= together != 0;
         let (wait, arrived) = match stage {
@@ -214,7 +230,7 @@ impl<O: BlockObserver> Block<O> {
                     }
                     Ends::No => {
                         self.untouched = false;
-                        self.tell(turn);
+                        self.tell(turn, door);
                         self.places[turn].stage = Stage::Odd;
                         return Ok(Next::Rest(turn, begun));
                     }
