@@ -74,7 +74,7 @@ impl Writer<'_> {
     }
 
     /// Calls a function of the state that gives nothing.
-    fn ask(&mut self, field: usize, arguments: &str) {
+    pub fn ask(&mut self, field: usize, arguments: &str) {
         let place = self.field(field);
         let function = self.set(format_args!("load ptr, ptr {place}"));
         self.line(format_args!("call void {function}(ptr %state{arguments})"));

@@ -6,12 +6,13 @@ use std::mem::offset_of;
 use virtual_gpu::counting::Counter;
 use virtual_gpu::stretch::{Function, Kind, NONE, Narrow, Slot, State};
 
-use crate::blocks::{Block, Blocks, End, Set};
+use crate::blocks::{Block, Blocks, End, Set, Shape};
 use crate::crossing::{Crossing, Entry, Written};
 use crate::families::{self, Family};
 use crate::lanes::{Lanes, NoWrap};
+use crate::loops::Loop;
 use crate::regions::Region;
-use crate::values::{BITS, Misfit, WORDS};
+use crate::values::{BITS, LONGS, Misfit, WORDS};
 use crate::widths::Width;
 use crate::writer::Writer;
 use crate::{arithmetic, collective, memory, regions, rows};
@@ -106,6 +107,10 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("store i64 %steps_before, ptr %steps"));
     w.line(format_args!("%patience = alloca i32"));
     w.line(format_args!("store i32 %patience_before, ptr %patience"));
+    let backward = w.field(offset_of!(State, backward));
+    let backward = w.set(format_args!("load i32, ptr {backward}"));
+    w.line(format_args!("%backward = alloca i32"));
+    w.line(format_args!("store i32 {backward}, ptr %backward"));
     w.line(format_args!("%behind = alloca i1"));
     w.line(format_args!("%table = alloca {WORDS}"));
     w.begin_counting();
@@ -113,6 +118,10 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     for (&slot, &shape) in &blocks.shapes {
         let ty = w.kept_type(slot, shape);
         w.line(format_args!("%r{slot} = alloca {ty}"));
+        if w.is_kept_narrow(slot) {
+            let ty = if shape == Shape::Pair { LONGS } else { WORDS };
+            w.line(format_args!("%m{slot} = alloca {ty}"));
+        }
     }
     let first = blocks.blocks.first().map_or(0, |block| block.start);
     let number = |block: &&Block| entries[(block.start - first) as usize] != 0;
@@ -222,6 +231,15 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
                         end = plan.way(inner, region.end);
                     }
                 }
+                w.line(format_args!("br label %{end}"));
+            }
+            None if let Some(turning) = Loop::of(&w.function, &plan.blocks, number) => {
+                let split = w.name("split");
+                w.line(format_args!("br i1 {none}, label %{passed}, label %{split}"));
+                w.label(&split);
+                let kept = plan.crossing.written(number, true).anywhere;
+                turning.write(w, &plan.blocks, number, (&mask, &stay, &kept))?;
+                let end = plan.way(number, pc + 1);
                 w.line(format_args!("br label %{end}"));
             }
             // Some go and some do not: the interpreter makes two groups of them.
@@ -430,11 +448,7 @@ fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) -> Result<(), Misfit> {
         }
         Next::Interpreter(pc) => pc,
     };
-    let (field, steps) = (w.field(offset_of!(State, steps)), w.set(format_args!("load i64, ptr %steps")));
-    w.line(format_args!("store i64 {steps}, ptr {field}"));
-    let (field, patience) =
-        (w.field(offset_of!(State, patience)), w.set(format_args!("load i32, ptr %patience")));
-    w.line(format_args!("store i32 {patience}, ptr {field}"));
+    w.give_back();
     w.line(format_args!("ret i32 {pc}"));
     Ok(())
 }

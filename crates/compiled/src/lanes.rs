@@ -17,8 +17,8 @@ use virtual_gpu::stretch::{
     SpaceOperand, Step, Told,
 };
 
-use crate::regions;
 use crate::widths::Width;
+use crate::{loops, regions};
 
 /// How a register's lanes differ within a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,6 +168,14 @@ impl Forms {
         targets.dedup();
         let regions: Vec<(u32, u32)> =
             range.clone().filter_map(|pc| Some((pc, regions::end_of(function, pc)?))).collect();
+        let loops: HashMap<u32, (u32, Vec<Slot>, Vec<Slot>)> = range
+            .clone()
+            .filter_map(|pc| {
+                let start = loops::start_of(function, pc)?;
+                let (written, elsewhere) = loops::written(function, start, pc);
+                Some((pc, (start, written, elsewhere)))
+            })
+            .collect();
         let mut parting = HashSet::new();
         for _ in 0..PASSES {
             let mut changed = false;
@@ -178,6 +186,9 @@ impl Forms {
             for &(start, end) in regions.iter().filter(|region| parting.contains(&region.0)) {
                 let written = (start..end).flat_map(|pc| function.step(pc).writes);
                 forms.registers.extend(written.map(|write| (write.0, Lanes::ANY)));
+            }
+            for (_, (_, _, elsewhere)) in loops.iter().filter(|turning| parting.contains(turning.0)) {
+                forms.registers.extend(elsewhere.iter().map(|&slot| (slot, Lanes::ANY)));
             }
             let mut now = Some(vec![Lanes { form: Form::One, trust: Trust::Small }; rows]);
             for pc in range.clone() {
@@ -191,6 +202,12 @@ impl Forms {
                         for (slot, _) in (between.0..pc).flat_map(|pc| function.step(pc).writes) {
                             known[*slot as usize].trust = Trust::Guess;
                         }
+                    }
+                    if let Some(before) = pc.checked_sub(1)
+                        && parting.contains(&before)
+                        && let Some((_, written, _)) = loops.get(&before)
+                    {
+                        written.iter().for_each(|&slot| known[slot as usize].trust = Trust::Guess);
                     }
                     now = Some(known.clone());
                 }
@@ -209,7 +226,8 @@ impl Forms {
                 let decides = Reader { function, told: &told, state }.lanes(step.guard.slot);
                 if decides.form != Form::Unset
                     && decides.width() != Width::One
-                    && regions.binary_search_by_key(&pc, |region| region.0).is_ok()
+                    && (loops.contains_key(&pc)
+                        || regions.binary_search_by_key(&pc, |region| region.0).is_ok())
                 {
                     changed |= parting.insert(pc);
                 }
@@ -221,6 +239,11 @@ impl Forms {
                     Kind::Branch { target } => leads_to(target),
                     Kind::Table(table) => table.iter().for_each(|&target| leads_to(target)),
                     _ => {}
+                }
+                if parting.contains(&pc)
+                    && let Some((_, written, _)) = loops.get(&pc)
+                {
+                    written.iter().for_each(|&slot| state[slot as usize].trust = Trust::Guess);
                 }
                 let ends = matches!(step.kind, Kind::Branch { .. } | Kind::Table(_) | Kind::End);
                 if ends && step.guard.slot == NONE {

@@ -8,6 +8,7 @@
 //! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
 //! | `regions` | short parts over which a group may split and meet again, under a mask |
+//! | `loops` | loops that some lanes leave before others, under a mask |
 //! | `writer` | the text in progress |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic`, `floats`, `compare`, `convert` | one operation as IR |
@@ -42,6 +43,7 @@ mod kept;
 mod lanes;
 mod link;
 mod llvm;
+mod loops;
 mod memory;
 mod processor;
 mod regions;

@@ -118,7 +118,6 @@ impl Region {
         stay: &str,
     ) -> Result<(), Misfit> {
         let End::Branch { target, .. } = blocks.blocks[number].end else { return Err(Misfit) };
-        let label = |start: u32| format!("m{number}_{start}");
         let enter = w.name("enter");
         let steps = w.set(format_args!("load i64, ptr %steps"));
         let last = w.set(format_args!("add i64 {steps}, {}", self.length(blocks)));
@@ -137,55 +136,11 @@ impl Region {
         let alive = blocks.alive_after(&w.function, number);
         let named = self.named(w, blocks);
         self.fetch(w, &named, &alive, blocks.is_alone(number));
-        for i in self.blocks.clone().skip(1) {
-            w.line(format_args!("store i32 0, ptr %waiting{i}"));
-        }
         let passed = w.set(format_args!("xor i32 {taken}, %lanes"));
-        w.line(format_args!("store i32 {passed}, ptr %passing"));
-        let send = |w: &mut Writer<'_>, to: u32, lanes: &str| {
-            if to != self.end
-                && let Some(i) = blocks.index(to)
-            {
-                let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
-                let waiting = w.set(format_args!("or i32 {waiting}, {lanes}"));
-                w.line(format_args!("store i32 {waiting}, ptr %waiting{i}"));
-            }
-        };
-        send(w, target, taken);
-        for i in self.blocks.clone() {
-            let block = &blocks.blocks[i];
-            let mut mask = w.set(format_args!("load i32, ptr %passing"));
-            if i != self.blocks.start {
-                let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
-                mask = w.set(format_args!("or i32 {mask}, {waiting}"));
-            }
-            let (run, next) = (w.name("run"), label(block.start + block.whole()));
-            let some = w.set(format_args!("icmp ne i32 {mask}, 0"));
-            w.line(format_args!("br i1 {some}, label %{run}, label %{next}"));
-            w.label(&run);
-            let lanes = w.set(format_args!("bitcast i32 {mask} to {BITS}"));
-            w.enter_region(Active { mask: mask.clone(), lanes });
-            let steps = w.set(format_args!("load i64, ptr %steps"));
-            let steps = w.set(format_args!("add i64 {steps}, {}", block.whole()));
-            w.line(format_args!("store i64 {steps}, ptr %steps"));
-            let families = families::families(w, block.start, block.behind());
-            for pc in block.start..block.behind() {
-                operation(w, pc, families.get(&pc).copied())?;
-            }
-            if let End::Branch { guard, target } = block.end {
-                w.guard(guard)?;
-                let jumps = w.mask();
-                let passes = w.set(format_args!("xor i32 {jumps}, {mask}"));
-                w.line(format_args!("store i32 {passes}, ptr %passing"));
-                send(w, target, &jumps);
-            } else {
-                w.line(format_args!("store i32 {mask}, ptr %passing"));
-            }
-            w.settle()?;
-            w.count_run(block.start..block.start + block.whole());
-            w.line(format_args!("br label %{next}"));
-            w.label(&next);
-        }
+        let under = UnderMasks { blocks, range: self.blocks.clone(), name: format!("m{number}") };
+        under.begin(w, &passed);
+        under.send(w, target, taken);
+        under.write(w)?;
         w.leave_region();
         if blocks.is_alone(number) {
             for &slot in named.written.iter().filter(|&&slot| self.is_alive(blocks, slot)) {
@@ -219,9 +174,81 @@ impl Region {
     }
 }
 
+/// Blocks in a row that run one after the other, each in the lanes that come to it.
+pub struct UnderMasks<'b> {
+    pub blocks: &'b Blocks,
+    pub range: Range<usize>,
+    /// What their labels begin with.
+    pub name: String,
+}
+
+impl UnderMasks<'_> {
+    /// These lanes come to the first block, and nobody waits yet at another.
+    pub fn begin(&self, w: &mut Writer<'_>, lanes: &str) {
+        for i in self.range.clone().skip(1) {
+            w.line(format_args!("store i32 0, ptr %waiting{i}"));
+        }
+        w.line(format_args!("store i32 {lanes}, ptr %passing"));
+    }
+
+    /// Lanes go on at the block that starts at `to`, if that is one of these.
+    pub fn send(&self, w: &mut Writer<'_>, to: u32, lanes: &str) {
+        if let Some(i) = self.blocks.index(to)
+            && self.range.contains(&i)
+        {
+            let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
+            let waiting = w.set(format_args!("or i32 {waiting}, {lanes}"));
+            w.line(format_args!("store i32 {waiting}, ptr %waiting{i}"));
+        }
+    }
+
+    pub fn write(&self, w: &mut Writer<'_>) -> Result<(), Misfit> {
+        for i in self.range.clone() {
+            let block = &self.blocks.blocks[i];
+            let mut mask = w.set(format_args!("load i32, ptr %passing"));
+            if i != self.range.start {
+                let waiting = w.set(format_args!("load i32, ptr %waiting{i}"));
+                mask = w.set(format_args!("or i32 {mask}, {waiting}"));
+            }
+            let (run, next) = (w.name("run"), format!("{}_{}", self.name, block.start + block.whole()));
+            let some = w.set(format_args!("icmp ne i32 {mask}, 0"));
+            w.line(format_args!("br i1 {some}, label %{run}, label %{next}"));
+            w.label(&run);
+            let lanes = w.set(format_args!("bitcast i32 {mask} to {BITS}"));
+            w.enter_region(Active { mask: mask.clone(), lanes });
+            let steps = w.set(format_args!("load i64, ptr %steps"));
+            let steps = w.set(format_args!("add i64 {steps}, {}", block.whole()));
+            w.line(format_args!("store i64 {steps}, ptr %steps"));
+            let families = families::families(w, block.start, block.behind());
+            for pc in block.start..block.behind() {
+                operation(w, pc, families.get(&pc).copied())?;
+            }
+            if let End::Branch { guard, target } = block.end {
+                w.guard(guard)?;
+                let jumps = w.mask();
+                let passes = w.set(format_args!("xor i32 {jumps}, {mask}"));
+                w.line(format_args!("store i32 {passes}, ptr %passing"));
+                if target <= block.start + block.body {
+                    w.line(format_args!("store i32 {jumps}, ptr %going"));
+                } else {
+                    self.send(w, target, &jumps);
+                }
+            } else {
+                w.line(format_args!("store i32 {mask}, ptr %passing"));
+            }
+            w.settle()?;
+            w.count_run(block.start..block.start + block.whole());
+            w.line(format_args!("br label %{next}"));
+            w.label(&next);
+        }
+        Ok(())
+    }
+}
+
 /// What regions need where code begins.
 pub fn begin(w: &mut Writer<'_>, blocks: &Blocks) {
     w.line(format_args!("%passing = alloca i32"));
+    w.line(format_args!("%going = alloca i32"));
     for i in 0..blocks.blocks.len() {
         w.line(format_args!("%waiting{i} = alloca i32"));
     }

@@ -78,7 +78,10 @@ impl Writer<'_> {
         let lanes = self.kept(slot, shape);
         let value = match self.fixed.contains_key(&slot) {
             true => self.load_from_frame(slot, shape),
-            false => self.set(format_args!("load {}, ptr %r{slot}", type_of(shape, lanes.width()))),
+            false => {
+                let place = self.slot(slot);
+                self.set(format_args!("load {}, ptr {place}", type_of(shape, lanes.width())))
+            }
         };
         let stride = (lanes.width() != Width::All).then_some(lanes.stride());
         let mut held = Held { stride, ..Held::default() };
@@ -90,9 +93,45 @@ impl Writer<'_> {
     fn kept(&self, slot: Slot, shape: Shape) -> Lanes {
         match self.fixed.get(&slot) {
             _ if shape == Shape::Predicate || !self.function.is_together() => Lanes::ANY,
+            _ if self.shadowed.contains(&slot) => Lanes::ANY,
             Some(&told) => Lanes::told(told),
             None => self.forms.register(slot),
         }
+    }
+
+    /// Where a register is kept between blocks.
+    fn slot(&self, slot: Slot) -> String {
+        format!("%{}{slot}", if self.shadowed.contains(&slot) { 'm' } else { 'r' })
+    }
+
+    /// Whether of a register only some lanes are kept.
+    pub fn is_kept_narrow(&self, slot: Slot) -> bool {
+        self.shape(slot).is_some_and(|shape| self.kept(slot, shape).width() != Width::All)
+    }
+
+    /// From here on all lanes of these registers are kept, in places of their own.
+    pub fn shadow(&mut self, slots: &[Slot]) -> Result<(), Misfit> {
+        for &slot in slots {
+            let shape = self.shape(slot).ok_or(Misfit)?;
+            let held = self.load(slot, shape);
+            self.in_all_lanes();
+            self.held.insert(slot, held);
+            let bits = self.bits(slot, shape)?;
+            self.held.remove(&slot);
+            self.line(format_args!("store {} {bits}, ptr %m{slot}", type_of(shape, Width::All)));
+        }
+        self.shadow_again(slots);
+        Ok(())
+    }
+
+    /// The same where they are there already.
+    pub fn shadow_again(&mut self, slots: &[Slot]) {
+        self.shadowed = slots.iter().copied().collect();
+    }
+
+    /// From here on they are kept as before.
+    pub fn unshadow(&mut self) {
+        self.shadowed.clear();
     }
 
     /// The type of what is kept of it.
@@ -320,7 +359,8 @@ impl Writer<'_> {
             let shape = self.shape(slot).ok_or(Misfit)?;
             self.width = self.kept(slot, shape).width();
             let (ty, bits) = (self.kept_type(slot, shape), self.bits(slot, shape)?);
-            self.line(format_args!("store {ty} {bits}, ptr %r{slot}"));
+            let place = self.slot(slot);
+            self.line(format_args!("store {ty} {bits}, ptr {place}"));
         }
         self.forget();
         Ok(())

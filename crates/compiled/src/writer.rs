@@ -30,6 +30,8 @@ pub struct Writer<'f> {
     pub active: Option<Active>,
     /// The lanes of a block of a region, of which the guard leaves some; `None`: all of the group.
     pub region: Option<Active>,
+    /// Registers of which all lanes are kept for a while.
+    pub shadowed: BTreeSet<Slot>,
     /// Number of slots that remember an allocation.
     pub sites: usize,
     /// The families tested in the current block, by their first access.
@@ -66,6 +68,7 @@ impl<'f> Writer<'f> {
             stride: 0,
             active: None,
             region: None,
+            shadowed: BTreeSet::new(),
             sites: 0,
             tested: HashMap::new(),
             forms: Forms::of(&function),
@@ -173,6 +176,18 @@ impl<'f> Writer<'f> {
             values.iter().map(|value| format!(", {} {value}", scattered.register())).collect();
         let (result, name, mask) = (scattered.result(), scattered.name(), self.mask());
         self.set(format_args!("call {result} {name}({LONGS} {addresses}, i32 {mask}, {piece}{values})"))
+    }
+
+    /// Tells the state how far the code has come, where it is left.
+    pub fn give_back(&mut self) {
+        for (offset, ty, from) in [
+            (offset_of!(State, steps), "i64", "%steps"),
+            (offset_of!(State, patience), "i32", "%patience"),
+            (offset_of!(State, backward), "i32", "%backward"),
+        ] {
+            let (place, value) = (self.field(offset), self.set(format_args!("load {ty}, ptr {from}")));
+            self.line(format_args!("store {ty} {value}, ptr {place}"));
+        }
     }
 
     /// Where a field of the state is.

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::counting::{Counter, Logged, Numbers};
+pub use crate::exec::MOST_BACKWARD;
 pub use crate::form::access::{AddressOperand, AtomicFunction, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
 pub use crate::form::op::{AtomicOp, CollectiveKind, CollectiveOp, Guard, MemoryOp, ParamOp, ShuffleMode};
@@ -153,6 +154,12 @@ pub struct State {
     pub patience: u32,
     /// Not 0 where [`Variant::together`] is true. The code sets it to 0 if a register is not what it should be then.
     pub together: u32,
+    /// Backward branches that the warp has taken while groups waited for each other; the code counts on, below
+    /// [`MOST_BACKWARD`].
+    pub backward: u32,
+    /// Lanes that go on where the code was left, if others wait `behind`; the code has written all lanes of all registers then.
+    pub parted: u32,
+    pub behind: u32,
     /// Not 0 if of groups that split the one at the lowest program counter would run first.
     pub may_split: u32,
     /// The kernel's parameters; decoding and the launch have checked their size.
@@ -171,6 +178,8 @@ pub struct State {
     /// Has the interpreter do the operation at a program counter, in these lanes, on the frame's rows. Fills the site of
     /// that number, if it is one. Gives 0, or 1 if the operation faulted: the code then returns at once.
     pub perform: unsafe extern "C" fn(*mut State, u32, u32, u32) -> u32,
+    /// Writes all lanes of the registers in [`Stretches::narrow`].
+    pub widen: unsafe extern "C" fn(*mut State),
     /// From here on the state of code that counts ([`Function::is_counted`]). By number: its counters.
     pub numbers: *const Numbers,
     /// Where the next access is logged, and the end of the log.

@@ -110,6 +110,9 @@ impl<'s> Door<'s> {
             patience: 0,
             together: 0,
             may_split: 0,
+            backward: 0,
+            parted: 0,
+            behind: 0,
             params: launch.params.as_ptr(),
             steps: 0,
             end: 0,
@@ -118,6 +121,7 @@ impl<'s> Door<'s> {
             progress: 0,
             sites: std::ptr::null_mut(),
             perform: perform::<O>,
+            widen: widen::<O>,
             numbers: std::ptr::null(),
             log: std::ptr::null(),
             log_end: std::ptr::null(),
@@ -183,11 +187,16 @@ impl<'s> Door<'s> {
         (state.meet, state.patience) = (meet, patience);
         state.together = together.into();
         state.may_split = warp.is_in_order().into();
+        (state.backward, state.parted) = (warp.backward, 0);
         (state.steps, state.end) = (warp.steps, end);
         let next = self.go(together.into(), warp, cx, regs, pc)?;
         if together {
             warp.together = self.state.together != 0;
-            self.widen(regs);
+            warp.backward = self.state.backward;
+            match self.state.parted {
+                0 => self.widen(regs),
+                lanes => warp.part(lanes, next, self.state.behind),
+            }
         }
         warp.steps = self.state.steps;
         warp.took_backward(patience - self.state.patience);
@@ -212,11 +221,13 @@ impl<'s> Door<'s> {
         (state.lanes, state.live) = (place.lanes, place.lanes);
         (state.meet, state.patience) = (u32::MAX, u32::MAX);
         (state.together, state.may_split) = (place.together, place.may_split);
+        (state.backward, state.parted) = (place.backward, 0);
         (state.steps, state.end) = (place.steps, end);
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(place.rows) };
         place.pc = self.go(which, warp, cx, regs, place.pc)?;
-        place.narrow |= which == 1;
+        place.narrow = (place.narrow || which == 1) && self.state.parted == 0;
+        (place.backward, place.parted) = (self.state.backward, (self.state.parted, self.state.behind));
         place.together = self.state.together;
         place.steps = self.state.steps;
         Ok(())
@@ -412,6 +423,18 @@ unsafe extern "C" fn accessed<O: BlockObserver>(
     let (registers, base) = (&[], 0);
     let view = access::View { space, generic, registers, rows: 1, base, regs: back.regs };
     access::notify(back.cx, view, addresses, shape, at);
+}
+
+/// [`State::widen`].
+///
+/// # Safety
+/// As [`perform`].
+unsafe extern "C" fn widen<O: BlockObserver>(state: *mut State) {
+    // SAFETY: as in `perform`; the registers are those of the function that runs.
+    unsafe {
+        let back = &*(*state).back.cast::<Back<'_, '_, O>>();
+        back.way.stretches.widen(back.regs);
+    }
 }
 
 fn found(device: &View, address: u64) -> Site {

@@ -42,3 +42,4 @@ mod without;
 
 pub(crate) use launch::launch;
 pub(crate) use pool::Pool;
+pub use warp::MOST_BACKWARD;

@@ -70,6 +70,9 @@ pub(crate) fn run<O: BlockObserver>(
                 let before = warp.steps;
                 pc = door.enter(warp, cx, regs, at, meet, most)?;
                 if warp.steps != before {
+                    if alone && warp.groups.len() > 1 {
+                        continue 'pick;
+                    }
                     if alone {
                         if warp.steps < end
                             && let Ends::Barrier(id) = ends(&code.ops[pc as usize], regs, mask)

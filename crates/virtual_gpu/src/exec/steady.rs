@@ -35,6 +35,12 @@ pub(super) struct Place {
     pub rows: *mut Row,
     /// Of some registers only some lanes are there: see [`Door::widen`].
     pub narrow: bool,
+    /// [`State::backward`].
+    ///
+    /// [`State::backward`]: crate::stretch::State::backward
+    pub backward: u32,
+    /// Lanes that have parted from others, which wait at the second.
+    pub parted: (u32, u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,20 +138,21 @@ impl<O: BlockObserver> Block<O> {
     /// Where a warp is.
     pub(super) fn look(&mut self, launch: &LaunchContext<'_>, turn: usize) -> Place {
         let warp = &mut self.warps[turn];
-        let (steps, rows) = (warp.steps, warp.rows.as_mut_ptr());
+        let (steps, backward, rows) = (warp.steps, warp.backward, warp.rows.as_mut_ptr());
         let whole = warp.together && warp.live == u32::MAX && in_halves(launch.launch.block);
         let (together, may_split) = (whole.into(), (warp.together || warp.is_in_order()).into());
-        let place =
-            |stage: Stage, pc: u32, lanes: u32| Place {
-                stage,
-                pc,
-                lanes,
-                together,
-                may_split,
-                steps,
-                rows,
-                narrow: false,
-            };
+        let place = |stage: Stage, pc: u32, lanes: u32| Place {
+            stage,
+            pc,
+            lanes,
+            together,
+            may_split,
+            steps,
+            rows,
+            narrow: false,
+            backward,
+            parted: (0, 0),
+        };
         match warp.groups[..] {
             _ if warp.live == 0 => place(Stage::Gone, 0, 0),
             [Group { frame: 0, wait: Wait::Nothing, pc, mask, .. }] => place(Stage::Ready, pc, mask),
@@ -160,7 +167,7 @@ impl<O: BlockObserver> Block<O> {
 
     /// Tells a warp where it is.
     pub(super) fn tell(&mut self, turn: usize, door: &Door<'_>) {
-        let Place { stage, pc, steps, together, rows, narrow, .. } = self.places[turn];
+        let Place { stage, pc, steps, together, rows, narrow, backward, parted, .. } = self.places[turn];
         if narrow && stage != Stage::Gone {
             // SAFETY: the rows are those of the frame of the kernel's function, which `look` found.
             door.widen(unsafe { Regs::new(rows) });
@@ -178,7 +185,11 @@ impl<O: BlockObserver> Block<O> {
             }
         };
         (warp.steps, warp.arrived) = (steps, arrived);
+        warp.backward = backward;
         (warp.groups[0].pc, warp.groups[0].wait) = (pc, wait);
+        if let (lanes @ 1.., behind) = parted {
+            warp.part(lanes, pc, behind);
+        }
     }
 
     /// Turns, as long as they end at barriers and exits.

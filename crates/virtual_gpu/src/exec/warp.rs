@@ -71,7 +71,7 @@ const RETURN_ADDRESS: u32 = 8;
 const ROWS_OF_A_GROUP: usize = 1 << 15;
 
 /// Backward branches that a group may take while others wait.
-const PATIENCE: u32 = 64;
+pub const MOST_BACKWARD: u32 = 64;
 
 /// A warp of one block.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ pub(crate) struct Warp {
     /// A group that runs out of turn, and how many backward branches it may still take.
     favoured: Option<(u32, u32, u32)>,
     turns: u64,
-    backward: u32,
+    pub backward: u32,
 }
 
 /// Why a warp stopped.
@@ -410,7 +410,7 @@ impl Warp {
         match (self.groups.len(), self.favoured) {
             (1, _) => u32::MAX,
             (_, Some(_)) => 0,
-            (_, None) => PATIENCE.saturating_sub(self.backward + 1),
+            (_, None) => MOST_BACKWARD.saturating_sub(self.backward + 1),
         }
     }
 
@@ -431,11 +431,19 @@ impl Warp {
     /// Counts a backward branch of the running group, and makes another run when it has had its share.
     pub fn count_backward(&mut self, running: usize) {
         self.backward += 1;
-        let limit = self.favoured.map_or(PATIENCE, |(_, _, share)| share);
+        let limit = self.favoured.map_or(MOST_BACKWARD, |(_, _, share)| share);
         if self.backward < limit {
             return;
         }
         self.rotate(running);
+    }
+
+    /// Some lanes of its only group have gone back to `pc`, and the others wait `behind`.
+    pub fn part(&mut self, lanes: u32, pc: u32, behind: u32) {
+        let group = &mut self.groups[0];
+        let back = Group { pc, mask: lanes, ..*group };
+        (group.pc, group.mask) = (behind, group.mask & !lanes);
+        self.groups.push(back);
     }
 
     /// The group that waited longest gets a turn.
@@ -449,7 +457,7 @@ impl Warp {
         }
         let ready = self.groups.iter().enumerate().filter(|&(i, g)| i != running && g.wait == Wait::Nothing);
         if let Some((_, g)) = ready.min_by_key(|(_, g)| g.last_run) {
-            self.favoured = Some((g.frame, g.mask, PATIENCE));
+            self.favoured = Some((g.frame, g.mask, MOST_BACKWARD));
         }
     }
 

@@ -1,0 +1,176 @@
+//! Loops from which some lanes of a warp go on before others, as code in which those that turn run under a mask.
+//!
+//! Where the lanes of a warp part at the branch that leads back, those that turn are at the lower program counter and run; the
+//! others wait behind the branch, where all are together again in the end. A group may go back a number of times while
+//! another waits (`State::backward`); before that is used up, or the share of operations, the code is left: with two groups.
+//!
+//! In the other lanes registers stay as they are. So what the loop writes is kept in all lanes while it turns like that, even if it
+//! is told by few of them otherwise ([`crate::widths`]), and forgotten at the end: a register that something behind the loop reads
+//! has no such form if lanes may part there ([`crate::lanes`]).
+
+use std::mem::offset_of;
+use std::ops::Range;
+
+use virtual_gpu::stretch::{Function, Kind, MOST_BACKWARD, NONE, Slot, State};
+
+use crate::blocks::{Blocks, End, Set, is_compiled};
+use crate::regions::UnderMasks;
+use crate::values::Misfit;
+use crate::writer::Writer;
+
+/// Operations of a loop, at most: all of them are compiled once more.
+const LONGEST: u32 = 64;
+
+/// Where the loop begins that the branch at `pc` leads back to, if all ways in it go forward and nothing is left to the
+/// interpreter.
+pub fn start_of(function: &Function<'_>, pc: u32) -> Option<u32> {
+    let step = function.step(pc);
+    let Kind::Branch { target } = step.kind else { return None };
+    if step.guard.slot == NONE || target > pc || pc - target >= LONGEST {
+        return None;
+    }
+    let stays = |at: u32| match function.step(at).kind {
+        Kind::Branch { target } => target > at && target <= pc + 1,
+        Kind::Collective(_) => false,
+        kind => is_compiled(kind),
+    };
+    (target..pc).all(stays).then_some(target)
+}
+
+/// Registers that the loop writes, and of these what is read elsewhere.
+pub fn written(function: &Function<'_>, start: u32, pc: u32) -> (Vec<Slot>, Vec<Slot>) {
+    let mut written: Vec<Slot> =
+        (start..=pc).flat_map(|pc| function.step(pc).writes).map(|write| write.0).collect();
+    written.sort_unstable();
+    written.dedup();
+    let mut elsewhere = Vec::new();
+    for at in function.range().filter(|at| !(start..=pc).contains(at)) {
+        let step = function.step(at);
+        elsewhere.extend(step.reads.iter().map(|read| read.0));
+        elsewhere.extend(step.mentioned);
+        elsewhere.push(step.guard.slot);
+    }
+    elsewhere.retain(|slot| written.binary_search(slot).is_ok());
+    (written, elsewhere)
+}
+
+/// The blocks of a loop.
+pub struct Loop {
+    blocks: Range<usize>,
+    start: u32,
+    /// The branch that leads back.
+    pc: u32,
+}
+
+impl Loop {
+    /// The one that a block leads back to, in code for warps whose lanes are together.
+    pub fn of(function: &Function<'_>, blocks: &Blocks, number: usize) -> Option<Self> {
+        let block = &blocks.blocks[number];
+        let End::Branch { .. } = block.end else { return None };
+        let pc = block.behind();
+        let start = start_of(function, pc).filter(|_| function.is_together())?;
+        let first = blocks.index(start)?;
+        let island = |i: usize| blocks.blocks[i].island;
+        let is_one = (first..number).all(|i| island(i) == island(number));
+        is_one.then_some(Loop { blocks: first..number + 1, start, pc })
+    }
+
+    /// Registers that are kept in all lanes while the loop turns under a mask.
+    pub fn shadowed(&self, w: &Writer<'_>) -> Vec<Slot> {
+        let (mut written, _) = written(&w.function, self.start, self.pc);
+        written.retain(|&slot| w.is_kept_narrow(slot));
+        written
+    }
+
+    /// Writes the code from the branch at which lanes part to where all are together again; `taken` are those that turn, some
+    /// and not all. All registers are settled. `stay` leaves the branch to the interpreter. Of the island, these registers may
+    /// be `kept` where the code is left.
+    pub fn write(
+        &self,
+        w: &mut Writer<'_>,
+        blocks: &Blocks,
+        number: usize,
+        (taken, stay, kept): (&str, &str, &Set),
+    ) -> Result<(), Misfit> {
+        let name = format!("l{number}");
+        let length: u32 = self.blocks.clone().map(|i| blocks.blocks[i].whole()).sum();
+        let backward = w.set(format_args!("load i32, ptr %backward"));
+        let may = w.set(format_args!("icmp ult i32 {backward}, {}", MOST_BACKWARD - 1));
+        w.line(format_args!("br i1 {may}, label %{name}_enter, label %{stay}"));
+        w.label(&format!("{name}_enter"));
+        let backward = w.set(format_args!("add i32 {backward}, 1"));
+        w.line(format_args!("store i32 {backward}, ptr %backward"));
+        let shadowed = self.shadowed(w);
+        w.shadow(&shadowed)?;
+        w.line(format_args!("store i32 {taken}, ptr %going"));
+        w.line(format_args!("br label %{name}_turn"));
+        w.label(&format!("{name}_turn"));
+        let steps = w.set(format_args!("load i64, ptr %steps"));
+        let last = w.set(format_args!("add i64 {steps}, {length}"));
+        // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
+        let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
+        let backward = w.set(format_args!("load i32, ptr %backward"));
+        let patient = w.set(format_args!("icmp ult i32 {backward}, {}", MOST_BACKWARD - 1));
+        let can = w.set(format_args!("and i1 {fits}, {patient}"));
+        w.line(format_args!("br i1 {can}, label %{name}_run, label %{name}_leave, !prof !0"));
+        w.label(&format!("{name}_run"));
+        let going = w.set(format_args!("load i32, ptr %going"));
+        w.line(format_args!("store i32 0, ptr %going"));
+        let under = UnderMasks { blocks, range: self.blocks.clone(), name: name.clone() };
+        under.begin(w, &going);
+        under.write(w)?;
+        let going = w.set(format_args!("load i32, ptr %going"));
+        let some = w.set(format_args!("icmp ne i32 {going}, 0"));
+        w.line(format_args!("br i1 {some}, label %{name}_again, label %{name}_done"));
+        w.label(&format!("{name}_again"));
+        let backward = w.set(format_args!("load i32, ptr %backward"));
+        let backward = w.set(format_args!("add i32 {backward}, 1"));
+        w.line(format_args!("store i32 {backward}, ptr %backward"));
+        w.line(format_args!("br label %{name}_turn"));
+        w.label(&format!("{name}_leave"));
+        w.leave_region();
+        self.leave(w, &blocks.islands[blocks.blocks[number].island].named, kept, &shadowed)?;
+        w.label(&format!("{name}_done"));
+        w.leave_region();
+        Ok(())
+    }
+
+    /// Leaves the code with two groups: those that turn, and those that wait behind the branch.
+    fn leave<'s>(
+        &self,
+        w: &mut Writer<'_>,
+        named: impl IntoIterator<Item = &'s Slot>,
+        kept: &Set,
+        shadowed: &[Slot],
+    ) -> Result<(), Misfit> {
+        w.unshadow();
+        for &slot in named {
+            if kept.has(slot)
+                && shadowed.binary_search(&slot).is_err()
+                && let Some(shape) = w.shape(slot)
+            {
+                w.keep_slot(slot, shape)?;
+            }
+        }
+        // What is told by few lanes is written in all; then what has gone different ways meanwhile.
+        w.ask(offset_of!(State, widen), "");
+        w.shadow_again(shadowed);
+        for &slot in shadowed {
+            let shape = w.shape(slot).ok_or(Misfit)?;
+            w.keep_slot(slot, shape)?;
+        }
+        w.unshadow();
+        let going = w.set(format_args!("load i32, ptr %going"));
+        for (offset, value) in [
+            (offset_of!(State, together), "0".to_owned()),
+            (offset_of!(State, parted), going),
+            (offset_of!(State, behind), (self.pc + 1).to_string()),
+        ] {
+            let place = w.field(offset);
+            w.line(format_args!("store i32 {value}, ptr {place}"));
+        }
+        w.give_back();
+        w.line(format_args!("ret i32 {}", self.start));
+        Ok(())
+    }
+}
