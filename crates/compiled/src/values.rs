@@ -10,12 +10,14 @@
 //! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
 //! other. It is done when the bits are wanted.
 
+mod frame;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
-use virtual_gpu::stretch::{Guard, NONE, Narrow, Slot, State};
+use virtual_gpu::stretch::{Guard, NONE, Slot, State};
 
-use crate::blocks::{Set, Shape};
+use crate::blocks::Shape;
 use crate::lanes::Lanes;
 use crate::vectors::Tested;
 use crate::widths::{Types, Width};
@@ -139,83 +141,12 @@ impl Writer<'_> {
         type_of(shape, self.kept(slot, shape).width())
     }
 
-    /// What is kept of a register, from its rows in the frame.
-    pub fn load_from_frame(&mut self, slot: Slot, shape: Shape) -> String {
-        let (width, place) = (self.kept(slot, shape).width(), self.frame(slot));
-        let ty = type_of(shape, width);
-        if width == Width::All {
-            return self.set(format_args!("load {ty}, ptr {place}, align 4"));
-        }
-        let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
-        let mut whole = "poison".to_owned();
-        for (i, lane) in width.lanes().iter().enumerate() {
-            let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
-            let value = self.set(format_args!("load {one}, ptr {place}, align 4"));
-            whole = self.set(format_args!("insertelement {ty} {whole}, {one} {value}, i32 {i}"));
-        }
-        whole
-    }
-
-    /// The lanes of one width made of those of another.
-    fn resize(&mut self, shape: Shape, bits: &str, (from, to): (Width, Width), stride: i64) -> String {
-        let lane = |lane: &u32| match from {
-            Width::One => 0,
-            Width::Two => lane / 16,
-            Width::All => *lane,
-        };
-        let numbers: Vec<String> = to.lanes().iter().map(|of| format!("i32 {}", lane(of))).collect();
-        let (ty, numbers, count) = (type_of(shape, from), numbers.join(", "), numbers.len());
-        let value =
-            self.set(format_args!("shufflevector {ty} {bits}, {ty} poison, <{count} x i32> <{numbers}>"));
-        if stride == 0 || to != Width::All {
-            return value;
-        }
-        let distance = |lane: &u32| match shape {
-            Shape::Pair => format!("i64 {}", stride.wrapping_mul((lane % 16).into())),
-            _ => format!("i32 {}", stride.wrapping_mul((lane % 16).into()) as i32),
-        };
-        let distances: Vec<String> = to.lanes().iter().map(distance).collect();
-        self.set(format_args!("add {} {value}, <{}>", type_of(shape, to), distances.join(", ")))
-    }
-
     /// The bits of floats, with the hardware's NaN.
     fn canonical(&mut self, width: Width, raw: &str) -> String {
         let &Types { floats, words, bits, .. } = width.types();
         let nan = self.set(format_args!("fcmp uno {floats} {raw}, zeroinitializer"));
         let value = self.set(format_args!("bitcast {floats} {raw} to {words}"));
         self.set(format_args!("select {bits} {nan}, {words} splat (i32 2147483647), {words} {value}"))
-    }
-
-    /// The mask of the lanes for which the current operation's condition is true.
-    pub fn mask_of(&mut self, condition: &str) -> String {
-        let bits = self.types().bits;
-        match self.width {
-            Width::One => {
-                let one = self.set(format_args!("bitcast {bits} {condition} to i1"));
-                self.set(format_args!("sext i1 {one} to i32"))
-            }
-            Width::Two => {
-                let halves = self.set(format_args!("sext {bits} {condition} to <2 x i16>"));
-                self.set(format_args!("bitcast <2 x i16> {halves} to i32"))
-            }
-            Width::All => self.set(format_args!("bitcast {bits} {condition} to i32")),
-        }
-    }
-
-    /// The bits of a mask in the lanes that the current operation computes.
-    pub fn bits_of(&mut self, mask: &str) -> String {
-        let bits = self.types().bits;
-        match self.width {
-            Width::One => {
-                let one = self.set(format_args!("trunc i32 {mask} to i1"));
-                self.set(format_args!("bitcast i1 {one} to {bits}"))
-            }
-            Width::Two => {
-                let halves = self.set(format_args!("bitcast i32 {mask} to <2 x i16>"));
-                self.set(format_args!("trunc <2 x i16> {halves} to {bits}"))
-            }
-            Width::All => self.set(format_args!("bitcast i32 {mask} to {bits}")),
-        }
     }
 
     /// A 32-bit register.
@@ -366,17 +297,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the new values among these registers to the frame, or of all, and forgets the names of all.
-    pub fn settle_in_frame(&mut self, alive: Option<&Set>) -> Result<(), Misfit> {
-        let new: Vec<Slot> = self.held.iter().filter(|held| held.1.new).map(|held| *held.0).collect();
-        for slot in new.into_iter().filter(|&slot| alive.is_none_or(|alive| alive.has(slot))) {
-            let shape = self.shape(slot).ok_or(Misfit)?;
-            self.keep_as_kept(slot, shape)?;
-        }
-        self.forget();
-        Ok(())
-    }
-
     /// What is known of registers, for [`Writer::recall`] on another way.
     pub fn known(&self) -> Known {
         (self.held.clone(), self.tested.clone())
@@ -390,59 +310,6 @@ impl Writer<'_> {
         self.in_all_lanes();
         self.held.clear();
         self.tested.clear();
-    }
-
-    /// What is kept of a register goes back to the frame.
-    pub fn keep_slot(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
-        let held = self.load(slot, shape);
-        self.held.insert(slot, held);
-        self.keep_as_kept(slot, shape)?;
-        self.held.remove(&slot);
-        Ok(())
-    }
-
-    /// Writes the lanes of a register that tell all others to the frame: [`virtual_gpu::stretch::Stretches::narrow`] says which these are.
-    fn keep_as_kept(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
-        self.width = self.kept(slot, shape).width();
-        let bits = self.bits(slot, shape)?;
-        let (ty, lanes) = (type_of(shape, self.width), self.width.lanes());
-        if self.width == Width::All {
-            self.keep(slot, shape, &bits);
-            return Ok(());
-        }
-        self.in_all_lanes();
-        let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
-        let place = self.frame(slot);
-        for (i, lane) in lanes.iter().enumerate() {
-            let value = self.set(format_args!("extractelement {ty} {bits}, i32 {i}"));
-            let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
-            self.line(format_args!("store {one} {value}, ptr {place}, align 4"));
-        }
-        Ok(())
-    }
-
-    /// The registers of which the code writes some lanes to the frame, which tell all others.
-    pub fn narrow(&self) -> Box<[Narrow]> {
-        let mut narrow = Vec::new();
-        for (&slot, &shape) in self.shapes {
-            let lanes = self.kept(slot, shape);
-            if lanes.width() != Width::All && !self.fixed.contains_key(&slot) {
-                let (is_long, halves) = (shape == Shape::Pair, lanes.width() == Width::Two);
-                narrow.push(Narrow { slot, is_long, halves, stride: lanes.stride() });
-            }
-        }
-        narrow.into()
-    }
-
-    /// Writes the group's lanes of a register to the frame.
-    pub fn keep(&mut self, slot: Slot, shape: Shape, bits: &str) {
-        let (ty, place) = (type_of(shape, Width::All), self.frame(slot));
-        let old = self.set(format_args!("load {ty}, ptr {place}, align 4"));
-        let new = match shape {
-            Shape::Predicate => self.blend("%lanes", bits, &old),
-            _ => self.set(format_args!("select {BITS} %group, {ty} {bits}, {ty} {old}")),
-        };
-        self.line(format_args!("store {ty} {new}, ptr {place}, align 4"));
     }
 
     /// Has the interpreter do the operation at `pc`: what it reads and writes goes to the frame, what it writes comes back.
@@ -506,7 +373,7 @@ impl Writer<'_> {
 }
 
 /// The type of so many lanes of a register's bits.
-fn type_of(shape: Shape, width: Width) -> &'static str {
+pub fn type_of(shape: Shape, width: Width) -> &'static str {
     match shape {
         Shape::Predicate => "i32",
         Shape::Row => width.types().words,

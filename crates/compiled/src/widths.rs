@@ -3,6 +3,10 @@
 //! Of what is the same in all lanes, or rises by the same from lane to lane, one lane of the warp or of each half tells all
 //! others. So it is computed for these alone, and for all where it meets a register that has no such form.
 
+use crate::blocks::Shape;
+use crate::values::type_of;
+use crate::writer::Writer;
+
 /// The lanes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
@@ -54,6 +58,62 @@ impl Width {
                 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
                 26, 27, 28, 29, 30, 31,
             ],
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// The lanes of one width made of those of another.
+    pub fn resize(&mut self, shape: Shape, bits: &str, (from, to): (Width, Width), stride: i64) -> String {
+        let lane = |lane: &u32| match from {
+            Width::One => 0,
+            Width::Two => lane / 16,
+            Width::All => *lane,
+        };
+        let numbers: Vec<String> = to.lanes().iter().map(|of| format!("i32 {}", lane(of))).collect();
+        let (ty, numbers, count) = (type_of(shape, from), numbers.join(", "), numbers.len());
+        let value =
+            self.set(format_args!("shufflevector {ty} {bits}, {ty} poison, <{count} x i32> <{numbers}>"));
+        if stride == 0 || to != Width::All {
+            return value;
+        }
+        let distance = |lane: &u32| match shape {
+            Shape::Pair => format!("i64 {}", stride.wrapping_mul((lane % 16).into())),
+            _ => format!("i32 {}", stride.wrapping_mul((lane % 16).into()) as i32),
+        };
+        let distances: Vec<String> = to.lanes().iter().map(distance).collect();
+        self.set(format_args!("add {} {value}, <{}>", type_of(shape, to), distances.join(", ")))
+    }
+
+    /// The mask of the lanes for which the current operation's condition is true.
+    pub fn mask_of(&mut self, condition: &str) -> String {
+        let bits = self.types().bits;
+        match self.width {
+            Width::One => {
+                let one = self.set(format_args!("bitcast {bits} {condition} to i1"));
+                self.set(format_args!("sext i1 {one} to i32"))
+            }
+            Width::Two => {
+                let halves = self.set(format_args!("sext {bits} {condition} to <2 x i16>"));
+                self.set(format_args!("bitcast <2 x i16> {halves} to i32"))
+            }
+            Width::All => self.set(format_args!("bitcast {bits} {condition} to i32")),
+        }
+    }
+
+    /// The bits of a mask in the lanes that the current operation computes.
+    pub fn bits_of(&mut self, mask: &str) -> String {
+        let bits = self.types().bits;
+        match self.width {
+            Width::One => {
+                let one = self.set(format_args!("trunc i32 {mask} to i1"));
+                self.set(format_args!("bitcast i1 {one} to {bits}"))
+            }
+            Width::Two => {
+                let halves = self.set(format_args!("bitcast i32 {mask} to <2 x i16>"));
+                self.set(format_args!("trunc <2 x i16> {halves} to {bits}"))
+            }
+            Width::All => self.set(format_args!("bitcast i32 {mask} to {bits}")),
         }
     }
 }
