@@ -10,7 +10,7 @@ use super::context::{Cx, LaunchContext, SharedMemory};
 use super::frame;
 use super::run;
 use super::schedule::Schedule;
-use super::steady::{Next, Place, Stage, Turns};
+use super::steady::{Next, Place, Stage, Turns, are_alike};
 use super::warp::{Group, Stop, Warp};
 use crate::fault::Fault;
 use crate::memory::View;
@@ -35,10 +35,14 @@ pub(crate) struct Block<O> {
     pub(super) next: usize,
     /// The warps in the order of their turns.
     pub(super) order: Vec<u32>,
+    /// That is the order of their indices.
+    in_order: bool,
     /// Where the warps are, while the block runs in its kernel's code.
     pub(super) places: Vec<Place>,
     /// Where they are when a block begins.
     firsts: Vec<Place>,
+    /// These are alike.
+    begins_alike: bool,
     /// Nothing of it has run.
     is_new: bool,
     /// Its warps are what they are when a block begins, but for their registers: [`Place`]s were all that its turns needed.
@@ -50,16 +54,17 @@ pub(crate) struct Block<O> {
 #[repr(C, align(128))]
 pub(crate) struct Line([u8; 128]);
 
-/// Why a block stopped.
+/// Why a block stopped. As wide as a pointer: what may be a fault in its place then goes through registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
 pub(crate) enum BlockStop {
     Finished,
     /// It could go on.
     Quantum,
-    /// No warp can go on by itself. `moved`: some went on before that, which another block may have waited for.
-    Stuck {
-        moved: bool,
-    },
+    /// No warp can go on by itself.
+    Stuck,
+    /// The same, but some went on before that, which another block may have waited for.
+    MovedAndStuck,
 }
 
 impl<O: BlockObserver> Block<O> {
@@ -75,14 +80,17 @@ impl<O: BlockObserver> Block<O> {
             finished: 0,
             next: 0,
             order: Vec::new(),
+            in_order: false,
             places: Vec::new(),
             firsts: Vec::new(),
+            begins_alike: false,
             is_new: false,
             untouched: false,
         }
     }
 
     /// Makes it the block of that index at its beginning.
+    #[inline(always)]
     pub fn start(&mut self, launch: &LaunchContext<'_>, block: &BlockInfo, rank: u32) {
         let linear = block.linear;
         self.state.index = block.index;
@@ -114,6 +122,7 @@ impl<O: BlockObserver> Block<O> {
             self.order.clear();
             let at = |place| schedule.order(place, warps.into(), !linear) as u32;
             self.order.extend((0..u64::from(warps)).map(at));
+            self.in_order = self.order.is_sorted();
         }
         let local_limit = launch.kernel.local_bytes.saturating_add(launch.stack_limit);
         for i in self.warps.len() as u32..warps {
@@ -131,6 +140,7 @@ impl<O: BlockObserver> Block<O> {
     }
 
     /// Makes its warps those of a block that begins.
+    #[inline(never)]
     fn begin_warps(&mut self, launch: &LaunchContext<'_>, threads: u32) {
         let function = &launch.code.functions[launch.kernel.function as usize];
         for warp in &mut self.warps {
@@ -148,6 +158,7 @@ impl<O: BlockObserver> Block<O> {
         }
         self.gather(launch);
         self.firsts.clone_from(&self.places);
+        self.begins_alike = are_alike(&self.firsts);
     }
 
     /// The lanes that its warps begin with.
@@ -187,7 +198,7 @@ impl<O: BlockObserver> Block<O> {
             Some(_) => self.gather(launch),
             None => self.places.clear(),
         }
-        let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget);
+        let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget, is_new);
         if let (Some(door), Some(observer)) = (&mut door, &mut self.observer) {
             door.close(observer);
             if door.missed > 0 {
@@ -214,11 +225,14 @@ impl<O: BlockObserver> Block<O> {
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
         door: &mut Option<&mut Door<'_>>,
         budget: u64,
+        is_new: bool,
     ) -> Result<BlockStop, Box<Fault>> {
         // Turns of all warps after which a block that wrote nothing gives way: at once where blocks wait for each other
         // by design, later where it more likely just computes.
         let patience = if launch.launch.cooperative || cluster.len() > 1 { 1 } else { 8 };
         let mut turns = Turns::new(self.warps.len(), patience, budget, self.state.progress);
+        turns.alike = is_new && self.begins_alike;
+        turns.in_order = self.in_order;
         let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
         loop {
             let next = match door {

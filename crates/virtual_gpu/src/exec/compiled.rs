@@ -1,11 +1,13 @@
 //! Enters a program's machine code, and does for it what it has no code for. Tells the observer what code has counted.
 
+mod round;
+
 use std::cell::Cell;
 
 use super::block_state::BlockState;
 use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
 use super::run::Raised;
-use super::steady::{Place, in_halves};
+use super::steady::{Known, Place, in_halves};
 use super::warp::Warp;
 use super::{access, atomic, collective, load_store};
 use crate::counting::{LOG, Logged, Numbers};
@@ -15,6 +17,7 @@ use crate::form::registers::{NONE, Regs};
 use crate::memory::View;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace};
 use crate::stretch::{Site, State, Stretches, Variant};
+pub(super) use round::{After, Round};
 
 /// What [`perform`] finds behind [`State::back`].
 struct Back<'b, 'a, O> {
@@ -56,6 +59,8 @@ pub(super) struct Door<'s> {
     in_halves: bool,
     /// When the sites were last asked for.
     frees: u64,
+    /// What the last steady turn ended with.
+    pub known: Known,
     /// Operations of warps that were interpreted because there is no code for them yet.
     pub missed: u64,
 }
@@ -79,7 +84,7 @@ impl<'s> Door<'s> {
         let door = door.as_mut()?;
         // Before the sites: what is freed meanwhile is noticed.
         door.frees = device.frees();
-        door.state.sites = device.sites(door.sites());
+        door.state.sites = device.sites(sites(&door.ways));
         (door.state.shared, door.state.shared_bytes) = (shared.bytes, shared.size.into());
         if O::COUNTS
             && let Some(counts) = observer.counts()
@@ -131,7 +136,7 @@ impl<'s> Door<'s> {
             back: std::ptr::null_mut(),
         };
         let in_halves = in_halves(launch.launch.block);
-        Some(Door { ways, last: None, state, in_halves, frees: 0, missed: 0 })
+        Some(Door { ways, last: None, state, in_halves, frees: 0, known: Known::NOTHING, missed: 0 })
     }
 
     /// Tells the observer what is left to tell when the block's turn is over.
@@ -142,11 +147,6 @@ impl<'s> Door<'s> {
         {
             empty(&mut self.state, way, observer);
         }
-    }
-
-    /// How many places the code has that remember an allocation.
-    fn sites(&self) -> usize {
-        self.ways.iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
     }
 
     /// Whether code for warps whose lanes are together may run these lanes.
@@ -254,7 +254,7 @@ impl<'s> Door<'s> {
         let frees = cx.device.frees();
         if frees != self.frees {
             self.frees = frees;
-            self.state.sites = cx.device.sites(self.sites());
+            self.state.sites = cx.device.sites(sites(&self.ways));
         }
         if O::COUNTS {
             self.count_by(which, cx.observer);
@@ -286,6 +286,11 @@ impl<'s> Door<'s> {
         // SAFETY: a log has so many entries.
         (state.numbers, state.log, state.log_end) = (way.numbers, way.log, unsafe { way.log.add(LOG) });
     }
+}
+
+/// How many places the code has that remember an allocation.
+fn sites(ways: &[Option<Way<'_>>]) -> usize {
+    ways.iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
 }
 
 /// [`State::perform`].

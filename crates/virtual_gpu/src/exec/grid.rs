@@ -297,8 +297,8 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
             }
             match stop {
                 BlockStop::Finished => team.done[i] = true,
-                BlockStop::Stuck { moved } => stuck += usize::from(!moved),
-                BlockStop::Quantum => {}
+                BlockStop::Stuck => stuck += 1,
+                BlockStop::MovedAndStuck | BlockStop::Quantum => {}
             }
             self.watch(block, total)?;
         }

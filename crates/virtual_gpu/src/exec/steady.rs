@@ -6,7 +6,7 @@
 
 use super::block::{Block, BlockStop, WARP_QUANTUM};
 use super::cluster::ClusterState;
-use super::compiled::Door;
+use super::compiled::{After, Door, Round};
 use super::context::{Cx, LaunchContext, SharedMemory};
 use super::run::{Ends, Raised, ends};
 use super::warp::{Group, Wait};
@@ -74,6 +74,10 @@ pub(super) struct Turns {
     pub moved: bool,
     /// Some warp has ended in a steady turn.
     pub exited: bool,
+    /// All warps can go on at the same program counter in the same way.
+    pub alike: bool,
+    /// They have their turns in the order of their indices.
+    pub in_order: bool,
     /// What the block's progress was when a round began, and turns since.
     round: (u64, usize),
 }
@@ -88,6 +92,8 @@ impl Turns {
             idle: 0,
             moved: false,
             exited: false,
+            alike: false,
+            in_order: false,
             round: (progress, 0),
         }
     }
@@ -102,7 +108,7 @@ impl Turns {
             return Next::Stop(BlockStop::Quantum);
         }
         if self.idle >= self.warps {
-            return Next::Stop(BlockStop::Stuck { moved: self.moved });
+            return Next::Stop(if self.moved { BlockStop::MovedAndStuck } else { BlockStop::Stuck });
         }
         if self.round.1 == self.warps * self.patience {
             // All warps only looked: perhaps for what another block is to write.
@@ -115,6 +121,16 @@ impl Turns {
         let turn = order[*next] as usize;
         *next = if *next + 1 < self.warps { *next + 1 } else { 0 };
         Next::Turn(turn)
+    }
+
+    /// Whether all warps will have a turn now if all of them can go on.
+    #[inline(always)]
+    fn has_round(&self) -> bool {
+        self.alike
+            && self.in_order
+            && self.spent + self.warps as u64 * WARP_QUANTUM <= self.budget
+            && self.idle < self.warps
+            && self.round.1 + self.warps <= self.warps * self.patience
     }
 
     /// A warp that cannot go on has had its turn.
@@ -201,29 +217,46 @@ impl<O: BlockObserver> Block<O> {
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
         door: &mut Door<'_>,
     ) -> Result<Next, (usize, Raised)> {
-        let mut known = Known { pc: u32::MAX, ends: Ends::No, differs: false };
         loop {
+            let mut other = None;
+            if turns.has_round() && self.finished == 0 && self.state.awaited == 0 && self.next == 0 {
+                match self.round(turns, launch, (cluster, team, device), door) {
+                    Some(After::Nothing) => continue,
+                    Some(After::Other(turn, begun)) => other = Some((turn, begun)),
+                    Some(After::Fault(turn, raised)) => return Err((turn, raised)),
+                    None => {}
+                }
+            }
+            turns.alike = false;
             let Block { state, warps, places, observer, finished, next, order, executed, .. } = self;
             let Some(observer) = observer else { return Ok(Next::Stop(BlockStop::Finished)) };
             let mut cx = Cx { launch, block: state, cluster, team, observer, device };
             // Barriers that may be complete.
             let changed = loop {
-                let turn = match turns.next(*finished, cx.block.progress, next, order) {
-                    Next::Turn(turn) => turn,
-                    stop => return Ok(stop),
-                };
-                let (place, warp) = (&mut places[turn], &mut warps[turn]);
-                if place.stage != Stage::Ready {
-                    if place.stage == Stage::Odd {
-                        return Ok(Next::Turn(turn));
+                let (turn, begun) = match other.take() {
+                    Some(other) => other,
+                    None => {
+                        let turn = match turns.next(*finished, cx.block.progress, next, order) {
+                            Next::Turn(turn) => turn,
+                            stop => return Ok(stop),
+                        };
+                        let (place, warp) = (&mut places[turn], &mut warps[turn]);
+                        if place.stage != Stage::Ready {
+                            if place.stage == Stage::Odd {
+                                return Ok(Next::Turn(turn));
+                            }
+                            turns.rest(place.stage);
+                            continue;
+                        }
+                        let begun = place.steps;
+                        door.pass(place, warp, &mut cx, begun + WARP_QUANTUM)
+                            .map_err(|raised| (turn, raised))?;
+                        (turn, begun)
                     }
-                    turns.rest(place.stage);
-                    continue;
-                }
-                let begun = place.steps;
-                let end = begun + WARP_QUANTUM;
-                door.pass(place, warp, &mut cx, end).map_err(|raised| (turn, raised))?;
-                let ends = if place.steps < end { known.ends(launch, place) } else { Ends::No };
+                };
+                let (place, warp) = (&mut places[turn], &warps[turn]);
+                let is_early = place.steps < begun + WARP_QUANTUM;
+                let ends = if is_early { door.known.ends(launch, place) } else { Ends::No };
                 let changed = match ends {
                     Ends::Barrier(id) => {
                         place.stage = Stage::Waits(id);
@@ -259,23 +292,79 @@ impl<O: BlockObserver> Block<O> {
                     break changed;
                 }
             };
-            self.open_complete(launch, changed);
+            if self.open_complete(launch, changed) {
+                turns.alike = are_alike(&self.places);
+            }
         }
+    }
+
+    /// A round of turns of warps that are alike, as far as they stay that.
+    #[inline(always)]
+    fn round(
+        &mut self,
+        turns: &mut Turns,
+        launch: &LaunchContext<'_>,
+        (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
+        door: &mut Door<'_>,
+    ) -> Option<After> {
+        let Block { state, warps, places, observer, finished, next, executed, .. } = self;
+        let mut cx = Cx { launch, block: state, cluster, team, observer: observer.as_mut()?, device };
+        let Round { turns: done, ends, steps, after } = door.round(places, warps, &mut cx)?;
+        let all = turns.warps;
+        *executed += steps;
+        turns.spent += steps;
+        if done > 0 {
+            turns.idle = 0;
+            turns.moved = true;
+        }
+        match ends {
+            Ends::Barrier(_) if done == all => {
+                state.progress += 1;
+                for place in places {
+                    place.stage = Stage::Ready;
+                    place.pc += 1;
+                }
+            }
+            Ends::Barrier(id) if done > 0 => {
+                state.awaited |= 1 << id;
+                state.barriers[id as usize].arrived += 32 * done as u32;
+            }
+            Ends::Exit => {
+                *finished += done as u32;
+                state.progress += done as u64;
+                turns.exited |= done > 0;
+            }
+            _ => {}
+        }
+        turns.alike = done == all && !matches!(ends, Ends::Exit);
+        let begun = if done < all { done + 1 } else { done };
+        turns.round.1 += begun;
+        *next = if begun < all { begun } else { 0 };
+        Some(after)
     }
 }
 
+/// Whether all warps can go on at the same program counter in the same way.
+pub(super) fn are_alike(places: &[Place]) -> bool {
+    let Some(first) = places.first() else { return false };
+    let of = |place: &Place| (place.stage, place.pc, place.lanes, place.together, place.may_split);
+    first.stage == Stage::Ready && places.iter().all(|place| of(place) == of(first))
+}
+
 /// What turns end with at a program counter, if that is the same for all warps.
-struct Known {
-    pc: u32,
+pub(super) struct Known {
+    pub pc: u32,
     ends: Ends,
     /// It is not.
-    differs: bool,
+    pub differs: bool,
 }
 
 impl Known {
+    pub const NOTHING: Known = Known { pc: u32::MAX, ends: Ends::No, differs: false };
+
     /// What the turn of a warp ends with that has come so far.
     #[inline(always)]
-    fn ends(&mut self, launch: &LaunchContext<'_>, place: &Place) -> Ends {
+    pub fn ends(&mut self, launch: &LaunchContext<'_>, place: &Place) -> Ends {
         if self.pc != place.pc || self.differs {
             *self = Self::of(launch, place);
         }
