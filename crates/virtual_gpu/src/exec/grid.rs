@@ -153,7 +153,9 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 }
             }
             let Some(mut team) = resident.pop_front() else { continue };
-            behind -= usize::from(std::mem::take(&mut team.behind));
+            if behind > 0 {
+                behind -= usize::from(std::mem::take(&mut team.behind));
+            }
             if self.cut_short(team.place) {
                 self.end(&mut team, &mut tally);
                 spare.push(team);
