@@ -26,6 +26,8 @@ pub struct Made {
     pub starts: Box<[u32]>,
     /// Registers of which only some lanes are in the frame where code is left.
     pub narrow: Box<[Narrow]>,
+    /// Those of them that are alive, where blocks and their branches start.
+    pub narrow_at: Box<[(u32, Box<[Narrow]>)]>,
     pub sites: usize,
     pub counters: Vec<Counter>,
 }
@@ -48,7 +50,9 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let mut entries = vec![0; function.range().len()].into_boxed_slice();
     for (number, block) in blocks.blocks.iter().enumerate() {
         // What is a branch alone would be left where it was entered, if the group splits there.
-        let goes_on = block.body > 0 || regions::end_of(function, block.start).is_some();
+        let goes_on = block.body > 0
+            || regions::end_of(function, block.start).is_some()
+            || blocks.room(number) > block.whole();
         if goes_on && blocks.is_entry(number) {
             entries[(block.start - start) as usize] = blocks.room(number);
         }
@@ -69,7 +73,26 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     tail(&mut writer, &plan).ok()?;
     let starts = plan.blocks.blocks.iter().map(|block| block.start).collect();
     let narrow = writer.narrow();
-    Some(Made { text: writer.text, entries, starts, narrow, sites: writer.sites, counters: writer.counters })
+    let alive = |set: &Set| narrow.iter().copied().filter(|narrow| set.has(narrow.slot)).collect();
+    let mut narrow_at = Vec::new();
+    for block in &plan.blocks.blocks {
+        narrow_at.push((block.start, alive(&block.alive)));
+        if block.body > 0
+            && let End::Branch { .. } = block.end
+        {
+            narrow_at.push((block.behind(), alive(&block.alive_at_branch)));
+        }
+    }
+    let narrow_at = narrow_at.into();
+    Some(Made {
+        text: writer.text,
+        entries,
+        starts,
+        narrow,
+        narrow_at,
+        sites: writer.sites,
+        counters: writer.counters,
+    })
 }
 
 /// The ways in: registers that are alive come from the frame.

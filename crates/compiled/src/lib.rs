@@ -206,6 +206,7 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
         blocks: made.entries,
         starts: made.starts,
         narrow: made.narrow,
+        narrow_at: made.narrow_at,
         sites: made.sites,
         counters: made.counters.into(),
         code: Box::new(placed),

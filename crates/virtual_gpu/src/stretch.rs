@@ -69,6 +69,8 @@ pub struct Stretches {
     pub starts: Box<[u32]>,
     /// Registers that the code leaves in the frame by some of their lanes only.
     pub narrow: Box<[Narrow]>,
+    /// Those of them that may still be read, by program counters in ascending order.
+    pub narrow_at: Box<[(u32, Box<[Narrow]>)]>,
     /// How many places the code has that remember an allocation.
     pub sites: usize,
     /// What the code counts, if [`Function::is_counted`]; else nothing.
@@ -122,13 +124,17 @@ impl fmt::Debug for Stretches {
 }
 
 impl Stretches {
-    /// Writes all lanes of the registers of which the code has left some in the frame.
+    /// Writes all lanes of the registers of which the code has left some in the frame, if it was left at `pc`.
     ///
     /// # Safety
     /// As [`Narrow::widen`].
-    pub(crate) unsafe fn widen(&self, regs: Regs) {
+    pub(crate) unsafe fn widen(&self, regs: Regs, pc: u32) {
+        let narrow = match self.narrow_at.binary_search_by_key(&pc, |narrow| narrow.0) {
+            Ok(at) => &self.narrow_at[at].1,
+            Err(_) => &self.narrow,
+        };
         // SAFETY: the caller's.
-        self.narrow.iter().for_each(|narrow| unsafe { narrow.widen(regs) });
+        narrow.iter().for_each(|narrow| unsafe { narrow.widen(regs) });
     }
 
     /// Operations for which there must be room to enter at `pc`; 0 if there is no entry.

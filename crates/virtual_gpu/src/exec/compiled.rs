@@ -194,7 +194,7 @@ impl<'s> Door<'s> {
             warp.together = self.state.together != 0;
             warp.backward = self.state.backward;
             match self.state.parted {
-                0 => self.widen(regs),
+                0 => self.widen(regs, next),
                 lanes => warp.part(lanes, next, self.state.behind),
             }
         }
@@ -234,10 +234,10 @@ impl<'s> Door<'s> {
     }
 
     /// Writes all lanes of registers of which code for warps whose lanes are together has left some.
-    pub fn widen(&self, regs: Regs) {
+    pub fn widen(&self, regs: Regs, pc: u32) {
         if let Some(way) = &self.ways[1] {
             // SAFETY: they are of a frame of the function for which the code was made.
-            unsafe { way.stretches.widen(regs) };
+            unsafe { way.stretches.widen(regs, pc) };
         }
     }
 
@@ -438,7 +438,7 @@ unsafe extern "C" fn widen<O: BlockObserver>(state: *mut State) {
     // SAFETY: as in `perform`; the registers are those of the function that runs.
     unsafe {
         let back = &*(*state).back.cast::<Back<'_, '_, O>>();
-        back.way.stretches.widen(back.regs);
+        back.way.stretches.widen(back.regs, u32::MAX);
     }
 }
 

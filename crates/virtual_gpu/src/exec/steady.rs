@@ -186,7 +186,7 @@ impl<O: BlockObserver> Block<O> {
         let Place { stage, pc, steps, together, rows, narrow, backward, parted, .. } = self.places[turn];
         if narrow && stage != Stage::Gone {
             // SAFETY: the rows are those of the frame of the kernel's function, which `look` found.
-            door.widen(unsafe { Regs::new(rows) });
+            door.widen(unsafe { Regs::new(rows) }, pc);
             self.places[turn].narrow = false;
         }
         let warp = &mut self.warps[turn];
