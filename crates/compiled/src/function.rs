@@ -415,10 +415,8 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
             let is_kept = |slot: Slot| written.has(slot) && alive.is_none_or(|alive| alive.has(slot));
             island(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
         };
-        let next = match blocks.at(pc) {
-            Some(block) if block.island != number && !matches!(block.end, End::Interpreter) => {
-                Next::Island(pc)
-            }
+        let next = match blocks.index(pc) {
+            Some(i) if blocks.is_entered_from(number, i) => Next::Island(pc),
             _ => Next::Interpreter(pc),
         };
         let anywhere = kept(&written.anywhere);
