@@ -122,7 +122,7 @@ mod tests {
             assert_eq!(is_linked_with_driver(&below), linked, "{package}");
         }
         for (program, cargo) in
-            [("cargo", true), ("/root/.cargo/bin/cargo", true), ("cargo-nextest", false), ("python3", false)]
+            [("cargo", true), ("/usr/bin/cargo", true), ("cargo-nextest", false), ("python3", false)]
         {
             assert_eq!(is_cargo(OsStr::new(program)), cargo, "{program}");
         }
