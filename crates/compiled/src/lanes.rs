@@ -8,14 +8,15 @@
 //! are whole halves: then a register's lanes are what one and the same chain of operations made of what threads are told.
 //! Without the first, lanes of different turns of a loop may have met, and even a loop's counter differs.
 
+mod parting;
 mod reader;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use virtual_gpu::stretch::{Function, Kind, NONE, Slot, Step, Told};
 
 use crate::widths::Width;
-use crate::{loops, regions};
+use parting::Parting;
 use reader::Reader;
 
 /// How a register's lanes differ within a half.
@@ -164,30 +165,13 @@ impl Forms {
         }
         targets.sort_unstable();
         targets.dedup();
-        let regions: Vec<(u32, u32)> =
-            range.clone().filter_map(|pc| Some((pc, regions::end_of(function, pc)?))).collect();
-        let loops: HashMap<u32, (u32, Vec<Slot>, Vec<Slot>)> = range
-            .clone()
-            .filter_map(|pc| {
-                let start = loops::start_of(function, pc)?;
-                let (written, elsewhere) = loops::written(function, start, pc);
-                Some((pc, (start, written, elsewhere)))
-            })
-            .collect();
-        let mut parting = HashSet::new();
+        let mut parting = Parting::of(function);
         for _ in 0..PASSES {
             let mut changed = false;
             let mut forms = Forms::default();
             // What may be read before it is written begins as zeros.
             forms.registers.extend(function.unset().iter().map(|&slot| (slot, Lanes::ANY)));
-            // So may what only some lanes write.
-            for &(start, end) in regions.iter().filter(|region| parting.contains(&region.0)) {
-                let written = (start..end).flat_map(|pc| function.step(pc).writes);
-                forms.registers.extend(written.map(|write| (write.0, Lanes::ANY)));
-            }
-            for (_, (_, _, elsewhere)) in loops.iter().filter(|turning| parting.contains(turning.0)) {
-                forms.registers.extend(elsewhere.iter().map(|&slot| (slot, Lanes::ANY)));
-            }
+            forms.registers.extend(parting.lost().map(|slot| (slot, Lanes::ANY)));
             let mut now = Some(vec![Lanes { form: Form::One, trust: Trust::Small }; rows]);
             for pc in range.clone() {
                 if targets.binary_search(&pc).is_ok() {
@@ -195,21 +179,10 @@ impl Forms {
                     if let Some(now) = &now {
                         changed |= join(known, now);
                     }
-                    // Lanes of a warp may have gone different ways.
-                    for between in regions.iter().filter(|r| r.1 == pc && parting.contains(&r.0)) {
-                        for (slot, _) in (between.0..pc).flat_map(|pc| function.step(pc).writes) {
-                            known[*slot as usize].trust = Trust::Guess;
-                        }
-                    }
-                    if let Some(before) = pc.checked_sub(1)
-                        && parting.contains(&before)
-                        && let Some((_, written, _)) = loops.get(&before)
-                    {
-                        written.iter().for_each(|&slot| known[slot as usize].trust = Trust::Guess);
-                    }
                     now = Some(known.clone());
                 }
                 let Some(state) = &mut now else { continue };
+                parting.written_before(pc).for_each(|slot| state[slot as usize].trust = Trust::Guess);
                 let step = function.step(pc);
                 forms.pass(&Reader { function, told: &told, state }, pc, &step);
                 for &(slot, _) in step.writes {
@@ -222,12 +195,8 @@ impl Forms {
                         .or_insert(lanes);
                 }
                 let decides = Reader { function, told: &told, state }.lanes(step.guard.slot);
-                if decides.form != Form::Unset
-                    && decides.width() != Width::One
-                    && (loops.contains_key(&pc)
-                        || regions.binary_search_by_key(&pc, |region| region.0).is_ok())
-                {
-                    changed |= parting.insert(pc);
+                if decides.form != Form::Unset && decides.width() != Width::One {
+                    changed |= parting.add(pc);
                 }
                 let mut leads_to = |target: u32| {
                     let known = entering.entry(target).or_insert_with(|| vec![Lanes::UNSET; rows]);
@@ -237,11 +206,6 @@ impl Forms {
                     Kind::Branch { target } => leads_to(target),
                     Kind::Table(table) => table.iter().for_each(|&target| leads_to(target)),
                     _ => {}
-                }
-                if parting.contains(&pc)
-                    && let Some((_, written, _)) = loops.get(&pc)
-                {
-                    written.iter().for_each(|&slot| state[slot as usize].trust = Trust::Guess);
                 }
                 let ends = matches!(step.kind, Kind::Branch { .. } | Kind::Table(_) | Kind::End);
                 if ends && step.guard.slot == NONE {

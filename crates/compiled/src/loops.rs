@@ -37,12 +37,17 @@ pub fn start_of(function: &Function<'_>, pc: u32) -> Option<u32> {
     (target..pc).all(stays).then_some(target)
 }
 
-/// Registers that the loop writes, and of these what is read elsewhere.
-pub fn written(function: &Function<'_>, start: u32, pc: u32) -> (Vec<Slot>, Vec<Slot>) {
+/// Registers that the loop writes, in ascending order.
+pub fn written(function: &Function<'_>, start: u32, pc: u32) -> Vec<Slot> {
     let mut written: Vec<Slot> =
         (start..=pc).flat_map(|pc| function.step(pc).writes).map(|write| write.0).collect();
     written.sort_unstable();
     written.dedup();
+    written
+}
+
+/// Those among them that something else reads.
+pub fn read_elsewhere(function: &Function<'_>, start: u32, pc: u32, written: &[Slot]) -> Vec<Slot> {
     let mut elsewhere = Vec::new();
     for at in function.range().filter(|at| !(start..=pc).contains(at)) {
         let step = function.step(at);
@@ -51,7 +56,7 @@ pub fn written(function: &Function<'_>, start: u32, pc: u32) -> (Vec<Slot>, Vec<
         elsewhere.push(step.guard.slot);
     }
     elsewhere.retain(|slot| written.binary_search(slot).is_ok());
-    (written, elsewhere)
+    elsewhere
 }
 
 /// The blocks of a loop.
@@ -76,8 +81,8 @@ impl Loop {
     }
 
     /// Registers that are kept in all lanes while the loop turns under a mask.
-    pub fn shadowed(&self, w: &Writer<'_>) -> Vec<Slot> {
-        let (mut written, _) = written(&w.function, self.start, self.pc);
+    fn shadowed(&self, w: &Writer<'_>) -> Vec<Slot> {
+        let mut written = written(&w.function, self.start, self.pc);
         written.retain(|&slot| w.is_kept_narrow(slot));
         written
     }
