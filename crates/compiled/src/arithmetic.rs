@@ -13,7 +13,6 @@ use crate::writer::Writer;
 
 /// Writes an operation. Returns false, and writes nothing, if it has no IR.
 pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
-    let &Types { longs, .. } = w.types();
     if o.sources.contains(&NONE) || o.targets.is_empty() {
         return Ok(false);
     }
@@ -38,7 +37,7 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
         Qualifiers::Convert(what) => convert(w, o, what),
         Qualifiers::Address { window, back } => {
             let (&[t], &[a]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
-            let a = w.longs(a)?;
+            let (a, longs) = (w.longs(a)?, w.types().longs);
             let start = window.unwrap_or(0) as i64;
             let start = if back { start.wrapping_neg() } else { start };
             let value = w.set(format_args!("add {longs} {a}, splat (i64 {start})"));
@@ -66,19 +65,18 @@ pub fn integers(w: &Writer<'_>, ty: ScalarType) -> Option<Integers> {
         U64 | S64 | B64 => 64,
         _ => return None,
     };
-    let (ty, one, signed) = ("", "", matches!(ty, S16 | S32 | S64));
-    Some(integers_of(w, Integers { ty, one, bits, signed }))
+    Some(integers_of(w, bits, matches!(ty, S16 | S32 | S64)))
 }
 
-/// The same integers in the lanes that the current operation computes.
-pub fn integers_of(w: &Writer<'_>, i: Integers) -> Integers {
+/// Integers of so many bits in the lanes that the current operation computes.
+pub fn integers_of(w: &Writer<'_>, bits: u32, signed: bool) -> Integers {
     let &Types { halves, words, longs, .. } = w.types();
-    let (ty, one) = match i.bits {
+    let (ty, one) = match bits {
         16 => (halves, "i16"),
         32 => (words, "i32"),
         _ => (longs, "i64"),
     };
-    Integers { ty, one, ..i }
+    Integers { ty, one, bits, signed }
 }
 
 pub fn read(w: &mut Writer<'_>, slot: Slot, i: Integers) -> Result<String, Misfit> {
@@ -375,8 +373,8 @@ fn product(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType, half: ProductHalf
         }
         (ProductHalf::Wide | ProductHalf::High, 16 | 32) => {
             let twice = match i.bits {
-                16 => integers_of(w, Integers { bits: 32, ..i }),
-                _ => integers_of(w, Integers { bits: 64, ..i }),
+                16 => integers_of(w, 32, i.signed),
+                _ => integers_of(w, 64, i.signed),
             };
             let extend = if i.signed { "sext" } else { "zext" };
             let (a, b) = (read(w, a, i)?, read(w, b, i)?);

@@ -252,12 +252,6 @@ impl Blocks {
         !island.straight || island.head == i
     }
 
-    /// Whether another island's code may go on at a block.
-    pub fn is_entered_from(&self, island: usize, i: usize) -> bool {
-        let block = &self.blocks[i];
-        block.island != island && !matches!(block.end, End::Interpreter) && self.is_entry(i)
-    }
-
     /// Operations for which whoever enters at a block must have room.
     pub fn room(&self, i: usize) -> u32 {
         let island = &self.islands[self.blocks[i].island];

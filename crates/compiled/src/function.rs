@@ -120,8 +120,8 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     }
     if w.function.is_together() {
         // All lanes are here, and there is no other group.
-        for (name, value) in [("lanes", -1), ("live", -1), ("meet", -1)] {
-            w.line(format_args!("%{name} = add i32 0, {value}"));
+        for name in ["lanes", "live", "meet"] {
+            w.line(format_args!("%{name} = add i32 0, -1"));
         }
     }
     w.line(format_args!("%group = bitcast i32 %lanes to {BITS}"));
@@ -230,13 +230,12 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.line(format_args!("store i64 {steps}, ptr %steps"));
     let counted = w.count_run(start..start + whole);
     let taken = w.name("taken");
-    let passed = plan.way(number, pc + 1);
     // Where the branch is left to the interpreter it has not been run yet.
     let stay = w.name("stay");
     if guard.slot == NONE {
         w.line(format_args!("br label %{taken}"));
     } else {
-        let not_all = w.name("not_all");
+        let (not_all, passed) = (w.name("not_all"), plan.way(number, pc + 1));
         let all = w.set(format_args!("icmp eq i32 {mask}, %lanes"));
         w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
         w.label(&not_all);
@@ -262,8 +261,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
                 w.label(&split);
                 let kept = plan.crossing.written(number, true).anywhere;
                 turning.write(w, &plan.blocks, number, (&mask, &stay, &kept))?;
-                let end = plan.way(number, pc + 1);
-                w.line(format_args!("br label %{end}"));
+                w.line(format_args!("br label %{passed}"));
             }
             // Some go and some do not: the interpreter makes two groups of them.
             None => w.line(format_args!("br i1 {none}, label %{passed}, label %{stay}")),
@@ -415,8 +413,10 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
             let is_kept = |slot: Slot| written.has(slot) && alive.is_none_or(|alive| alive.has(slot));
             island(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
         };
-        let next = match blocks.index(pc) {
-            Some(i) if blocks.is_entered_from(number, i) => Next::Island(pc),
+        let next = match blocks.at(pc) {
+            Some(block) if block.island != number && !matches!(block.end, End::Interpreter) => {
+                Next::Island(pc)
+            }
             _ => Next::Interpreter(pc),
         };
         let anywhere = kept(&written.anywhere);

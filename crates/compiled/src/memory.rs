@@ -8,7 +8,7 @@
 use virtual_gpu::observer::MemorySpace;
 use virtual_gpu::stretch::{AddressOperand, AtomicOp, MemoryOp, NONE, ParamOp, SpaceOperand};
 
-use crate::families::{Family, is_near, span};
+use crate::families::{Family, Span, is_near, span};
 use crate::scattered::Scattered;
 use crate::values::{LONGS, Misfit, WORDS};
 use crate::vectors::{self, element};
@@ -42,12 +42,7 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
     if !is_sure || found.is_empty() {
         let addresses = addresses(w, op.address)?;
         let span = span(w, family.site, false);
-        let result = w.call(&scattered, &addresses, &span.text(), &[]);
-        let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
-        let (went, lost) = (w.name("went"), w.name("lost"));
-        w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
-        w.label(&went);
-        w.show_access(pc, &addresses);
+        let (result, lost) = anywhere(w, pc, &scattered, (&addresses, &span), &[]);
         let mut values = Vec::new();
         for e in 0..op.data.len() {
             let value = w.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1));
@@ -110,12 +105,7 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
     if !is_written {
         let addresses = addresses(w, op.address)?;
         let span = span(w, family.site, true);
-        let result = w.call(&scattered, &addresses, &span.text(), &values);
-        let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
-        let (went, lost) = (w.name("went"), w.name("lost"));
-        w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
-        w.label(&went);
-        w.show_access(pc, &addresses);
+        let (_, lost) = anywhere(w, pc, &scattered, (&addresses, &span), &values);
         w.progress("1");
         w.turn(&done);
         w.label(&lost);
@@ -145,12 +135,8 @@ pub fn atomic(w: &mut Writer<'_>, op: &AtomicOp, pc: u32) -> Result<(), Misfit> 
     let addresses = addresses(w, op.address)?;
     let site = (!shared).then(|| w.new_site());
     let span = span(w, site, true);
-    let result = w.call(&scattered, &addresses, &span.text(), &values);
-    let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
-    let (went, lost, done) = (w.name("went"), w.name("lost"), w.name("updated"));
-    w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
-    w.label(&went);
-    w.show_access(pc, &addresses);
+    let (result, lost) = anywhere(w, pc, &scattered, (&addresses, &span), &values);
+    let done = w.name("updated");
     let mut old = w.set(format_args!("extractvalue {} {result}, 1", scattered.result()));
     let changed = w.set(format_args!("extractvalue {} {result}, 2", scattered.result()));
     w.progress(&changed);
@@ -173,6 +159,24 @@ pub fn atomic(w: &mut Writer<'_>, op: &AtomicOp, pc: u32) -> Result<(), Misfit> 
         w.replace(slot, joined);
     }
     Ok(())
+}
+
+/// An access that takes each lane where it goes; goes on with the result where it was done. Where it was not is the label that
+/// comes back with it.
+fn anywhere(
+    w: &mut Writer<'_>,
+    pc: u32,
+    scattered: &Scattered,
+    (addresses, span): (&str, &Span),
+    values: &[String],
+) -> (String, String) {
+    let result = w.call(scattered, addresses, &span.text(), values);
+    let some = w.set(format_args!("extractvalue {} {result}, 0", scattered.result()));
+    let (went, lost) = (w.name("went"), w.name("lost"));
+    w.line(format_args!("br i1 {some}, label %{went}, label %{lost}, !prof !0"));
+    w.label(&went);
+    w.show_access(pc, addresses);
+    (result, lost)
 }
 
 /// `ld.param`: the same for all lanes.

@@ -50,7 +50,7 @@ pub fn order(
         return Ok(None);
     }
     w.width = Width::Two;
-    let few = integers_of(w, i);
+    let few = integers_of(w, i.bits, i.signed);
     let (first_a, first_b) = (read(w, a, few)?, read(w, b, few)?);
     let (row, last_a, last_b) = match of_a {
         0 => (&first_b, first_a.clone(), last(w, &first_b, stride, i.bits)),
@@ -70,9 +70,8 @@ pub fn order(
     w.line(format_args!("br i1 {known}, label %{compared}, label %{look}, !prof !0"));
     w.label(&look);
     let registers = w.known();
-    let all = integers_of(w, i);
-    let (a, b) = (read(w, a, all)?, read(w, b, all)?);
-    let each = w.set(format_args!("icmp {relation} {} {a}, {b}", all.ty));
+    let (a, b) = (read(w, a, i)?, read(w, b, i)?);
+    let each = w.set(format_args!("icmp {relation} {} {a}, {b}", i.ty));
     let of_each = w.mask_of(&each);
     let to = w.turn(&compared);
     w.label(&compared);

@@ -111,16 +111,12 @@ impl Writer<'_> {
         self.shape(slot).is_some_and(|shape| self.kept(slot, shape).width() != Width::All)
     }
 
-    /// From here on all lanes of these registers are kept, in places of their own.
+    /// From here on all lanes of these registers are kept, in places of their own. They are settled.
     pub fn shadow(&mut self, slots: &[Slot]) -> Result<(), Misfit> {
         for &slot in slots {
-            let shape = self.shape(slot).ok_or(Misfit)?;
-            let held = self.load(slot, shape);
-            self.in_all_lanes();
-            self.held.insert(slot, held);
-            let bits = self.bits(slot, shape)?;
+            let (ty, bits) = self.current(slot)?;
             self.held.remove(&slot);
-            self.line(format_args!("store {} {bits}, ptr %m{slot}", type_of(shape, Width::All)));
+            self.line(format_args!("store {ty} {bits}, ptr %m{slot}"));
         }
         self.shadow_again(slots);
         Ok(())

@@ -202,19 +202,17 @@ pub fn load_element(w: &mut Writer<'_>, op: &MemoryOp, way: Way, places: &[Strin
 /// An element that all lanes of a half load, in one lane for each.
 fn load_few(w: &mut Writer<'_>, op: &MemoryOp, places: &[String; 2], e: u32) -> String {
     let (element, register) = (element(op.width), if op.rows == 1 { "i32" } else { "i64" });
-    let mut whole = "poison".to_owned();
-    let count = w.types().lanes;
-    for (i, place) in places.iter().enumerate().take(count as usize) {
+    let mut values = Vec::new();
+    for place in places.iter().take(w.types().lanes as usize) {
         let place = w.set(format_args!("getelementptr i8, ptr {place}, i64 {}", e * op.width));
         let mut value = w.set(format_args!("load {element}, ptr {place}, align {}", op.width));
         if element != register {
             let extend = if op.signed { "sext" } else { "zext" };
             value = w.set(format_args!("{extend} {element} {value} to {register}"));
         }
-        whole =
-            w.set(format_args!("insertelement <{count} x {register}> {whole}, {register} {value}, i32 {i}"));
+        values.push(value);
     }
-    whole
+    w.vector_of(register, &values)
 }
 
 pub fn store_half(w: &mut Writer<'_>, op: &MemoryOp, way: Way, place: &str, values: &[String], half: u32) {

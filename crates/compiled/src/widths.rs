@@ -85,6 +85,16 @@ impl Writer<'_> {
         self.set(format_args!("add {} {value}, <{}>", type_of(shape, to), distances.join(", ")))
     }
 
+    /// A vector of values of one type.
+    pub fn vector_of(&mut self, one: &str, values: &[String]) -> String {
+        let mut whole = "poison".to_owned();
+        for (i, value) in values.iter().enumerate() {
+            let count = values.len();
+            whole = self.set(format_args!("insertelement <{count} x {one}> {whole}, {one} {value}, i32 {i}"));
+        }
+        whole
+    }
+
     /// The mask of the lanes for which the current operation's condition is true.
     pub fn mask_of(&mut self, condition: &str) -> String {
         let bits = self.types().bits;

@@ -16,13 +16,12 @@ impl Writer<'_> {
             return self.set(format_args!("load {ty}, ptr {place}, align 4"));
         }
         let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
-        let mut whole = "poison".to_owned();
-        for (i, lane) in width.lanes().iter().enumerate() {
+        let mut values = Vec::new();
+        for lane in width.lanes() {
             let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
-            let value = self.set(format_args!("load {one}, ptr {place}, align 4"));
-            whole = self.set(format_args!("insertelement {ty} {whole}, {one} {value}, i32 {i}"));
+            values.push(self.set(format_args!("load {one}, ptr {place}, align 4")));
         }
-        whole
+        self.vector_of(one, &values)
     }
 
     /// Writes the new values among these registers to the frame, or of all, and forgets the names of all.
@@ -36,28 +35,27 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is kept of a register goes back to the frame.
+    /// What is kept of a register, which is settled, goes back to the frame.
     pub fn keep_slot(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
-        let held = self.load(slot, shape);
-        self.held.insert(slot, held);
         self.keep_as_kept(slot, shape)?;
         self.held.remove(&slot);
         Ok(())
     }
 
-    /// Writes the lanes of a register that tell all others to the frame: [`virtual_gpu::stretch::Stretches::narrow`] says which these are.
+    /// Writes the lanes of a register that tell all others to the frame: `Stretches::narrow` says which these are.
     fn keep_as_kept(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
-        self.width = self.kept(slot, shape).width();
+        let width = self.kept(slot, shape).width();
+        self.width = width;
         let bits = self.bits(slot, shape)?;
-        let (ty, lanes) = (type_of(shape, self.width), self.width.lanes());
-        if self.width == Width::All {
+        self.in_all_lanes();
+        if width == Width::All {
             self.keep(slot, shape, &bits);
             return Ok(());
         }
-        self.in_all_lanes();
+        let ty = type_of(shape, width);
         let (one, bytes) = if shape == Shape::Pair { ("i64", 8) } else { ("i32", 4) };
         let place = self.frame(slot);
-        for (i, lane) in lanes.iter().enumerate() {
+        for (i, lane) in width.lanes().iter().enumerate() {
             let value = self.set(format_args!("extractelement {ty} {bits}, i32 {i}"));
             let place = self.set(format_args!("getelementptr i8, ptr {place}, i64 {}", bytes * lane));
             self.line(format_args!("store {one} {value}, ptr {place}, align 4"));
