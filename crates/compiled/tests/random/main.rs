@@ -90,6 +90,15 @@ fn judge(seed: u64) -> bool {
     expected.fault.is_some()
 }
 
+/// What a warp leaves behind, interpreted and compiled.
+fn left_by_both(ptx: &str) -> Left {
+    let program = Program { ptx: ptx.into(), blocks: 1, threads: 32 };
+    let left = left_by(None, &program, &mut ());
+    let found = left_by(Some(compiled::compiler(true, compiled::Kept::Not)), &program, &mut ());
+    compare(0, &program, &left, &found);
+    left
+}
+
 /// A lane is handed what one holds that has gone another way, and that does not use it any more itself.
 fn what_is_handed_over_is_kept() {
     let ptx = ".version 8.6
@@ -115,13 +124,10 @@ fn what_is_handed_over_is_kept() {
             st.global.v2.u32 [%out], {%got, %held};
             ret;
         }";
-    let program = Program { ptx: ptx.into(), blocks: 1, threads: 32 };
-    let expected = left_by(None, &program, &mut ());
+    let left = left_by_both(ptx);
     let handed: Vec<u8> =
-        (2..4).flat_map(|lane| expected.outputs[lane * OUTPUT as usize..][..4].to_vec()).collect();
+        (2..4).flat_map(|lane| left.outputs[lane * OUTPUT as usize..][..4].to_vec()).collect();
     assert_eq!(handed, [1000u32, 1003].map(u32::to_le_bytes).concat());
-    let found = left_by(Some(compiled::compiler(true, compiled::Kept::Not)), &program, &mut ());
-    compare(0, &program, &expected, &found);
 }
 
 /// A group has waited and runs out of turn, until it meets all others; where they split next, it is the first to run.
@@ -160,10 +166,7 @@ fn who_runs_out_of_turn_is_the_first_where_all_split() {
             st.global.v2.u32 [%out], {%mixed, %got};
             ret;
         }";
-    let program = Program { ptx: ptx.into(), blocks: 1, threads: 32 };
-    let expected = left_by(None, &program, &mut ());
-    let found = left_by(Some(compiled::compiler(true, compiled::Kept::Not)), &program, &mut ());
-    compare(0, &program, &expected, &found);
+    left_by_both(ptx);
 }
 
 fn random_programs_do_what_the_interpreter_does() {

@@ -251,27 +251,39 @@ impl<'s> Door<'s> {
         regs: Regs,
         pc: u32,
     ) -> Result<u32, Raised> {
-        let frees = cx.device.frees();
-        if frees != self.frees {
-            self.frees = frees;
-            self.state.sites = cx.device.sites(sites(&self.ways));
-        }
         if O::COUNTS {
             self.count_by(which, cx.observer);
         }
-        let Some(way) = &self.ways[which] else { return Ok(pc) };
+        self.state.progress = 0;
+        let ran = self.run(which, warp, cx, regs, pc);
+        cx.block.progress += self.state.progress;
+        ran
+    }
+
+    /// Runs the code, with the state that the caller has set but for the registers.
+    #[inline(always)]
+    fn run<O: BlockObserver>(
+        &mut self,
+        which: usize,
+        warp: &mut Warp,
+        cx: &mut Cx<'_, O>,
+        regs: Regs,
+        pc: u32,
+    ) -> Result<u32, Raised> {
+        let Door { ways, state, frees, .. } = self;
+        let now = cx.device.frees();
+        if now != *frees {
+            *frees = now;
+            state.sites = cx.device.sites(sites(ways));
+        }
+        let Some(way) = &ways[which] else { return Ok(pc) };
         let mut back = Back { way, warp, cx, regs, raised: None };
-        let state = &mut self.state;
-        (state.rows, state.progress) = (regs.rows(), 0);
+        state.rows = regs.rows();
         state.back = (&raw mut back).cast();
         // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
         // promises what the code does.
         let next = unsafe { (way.stretches.run)(state, pc - way.stretches.start) };
-        back.cx.block.progress += state.progress;
-        match back.raised {
-            Some(raised) => Err(raised),
-            None => Ok(next),
-        }
+        back.raised.map_or(Ok(next), Err)
     }
 
     /// Has the code that runs next count in its tables.

@@ -1,6 +1,6 @@
 //! Rounds in which all warps of a block do the same: most rounds are like that, and the turns of most warps are short.
 
-use super::{Back, Door, sites};
+use super::Door;
 use crate::exec::block::WARP_QUANTUM;
 use crate::exec::context::Cx;
 use crate::exec::run::{Ends, Raised};
@@ -47,9 +47,7 @@ impl Door<'_> {
         if O::COUNTS {
             self.count_by(which, cx.observer);
         }
-        let Door { ways, state, known, frees, .. } = self;
-        let way = ways[which].as_ref()?;
-        let (run, entry) = (way.stretches.run, pc - way.stretches.start);
+        let state = &mut self.state;
         (state.lanes, state.live) = (lanes, lanes);
         state.meet = u32::MAX;
         (state.together, state.may_split) = (together, may_split);
@@ -57,25 +55,21 @@ impl Door<'_> {
         let mut round = Round { turns: 0, ends: Ends::No, steps: 0, after: After::Nothing };
         let (mut ends_at, mut stage) = (u32::MAX, Stage::Odd);
         for (place, warp) in places.iter_mut().zip(warps) {
-            let now = cx.device.frees();
-            if now != *frees {
-                *frees = now;
-                state.sites = cx.device.sites(sites(ways));
-            }
             let (begun, index) = (place.steps, warp.index);
             let end = begun + WARP_QUANTUM;
+            let state = &mut self.state;
+            (state.patience, state.backward) = (u32::MAX, place.backward);
+            (state.steps, state.end) = (begun, end);
             // SAFETY: the rows are those of the warp's first frame.
             let regs = unsafe { Regs::new(place.rows) };
-            let mut back = Back { way, warp, cx: &mut *cx, regs, raised: None };
-            (state.rows, state.patience, state.backward) = (place.rows, u32::MAX, place.backward);
-            (state.steps, state.end) = (begun, end);
-            state.back = (&raw mut back).cast();
-            // SAFETY: as in [`Door::go`].
-            let next = unsafe { run(state, entry) };
-            if let Some(raised) = back.raised {
-                round.after = After::Fault(round.turns, raised);
-                break;
-            }
+            let next = match self.run(which, warp, cx, regs, pc) {
+                Ok(next) => next,
+                Err(raised) => {
+                    round.after = After::Fault(round.turns, raised);
+                    break;
+                }
+            };
+            let Door { state, known, .. } = self;
             place.pc = next;
             place.narrow |= which == 1;
             (place.steps, place.backward) = (state.steps, state.backward);
@@ -107,7 +101,7 @@ impl Door<'_> {
             round.steps += state.steps + 1 - begun;
             round.turns += 1;
         }
-        cx.block.progress += state.progress;
+        cx.block.progress += self.state.progress;
         Some(round)
     }
 }
