@@ -42,7 +42,7 @@ pub fn short(
     writes: bool,
 ) -> Result<Option<(Way, [String; 2], String)>, Misfit> {
     let way = match w.forms.at(family.first).form {
-        _ if op.address.base == NONE || w.region.is_some() => return Ok(None),
+        _ if w.region.is_some() => return Ok(None),
         Form::One | Form::Same | Form::Unset => Way::One,
         Form::Apart(stride) if stride == bytes(op).into() => Way::Row,
         _ => return Ok(None),
@@ -86,7 +86,10 @@ fn test(
     let step = if way == Way::Row { bytes } else { 0 };
     let width = known_by(w, family);
     let before = std::mem::replace(&mut w.width, width);
-    let (base, vector, one) = match op.address.wide {
+    // An address without a register is one of 64 bits.
+    let is_wide = op.address.wide || op.address.base == NONE;
+    let (base, vector, one) = match is_wide {
+        _ if op.address.base == NONE => ("zeroinitializer".into(), width.types().longs, "i64"),
         true => (w.longs(op.address.base)?, width.types().longs, "i64"),
         false => (w.words(op.address.base)?, width.types().words, "i32"),
     };
@@ -111,7 +114,7 @@ fn test(
             Width::All => HALF * half,
         };
         let first = w.set(format_args!("extractelement {vector} {base}, i32 {lane}"));
-        let address = if op.address.wide {
+        let address = if is_wide {
             w.set(format_args!("add i64 {first}, {}", family.low))
         } else {
             let narrow = w.set(format_args!("add i32 {first}, {}", family.low as i32));

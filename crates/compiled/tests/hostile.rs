@@ -1,7 +1,7 @@
 //! Damaged programs, compiled and interpreted: what loads is launched, and does the same in both forms.
 //!
-//! `HOSTILE=100000 cargo test -p compiled --test hostile` damages so many, `HOSTILE_SEED` others, and `HOSTILE_KEEP` names a
-//! folder where the program under way is written, should it take the process with it.
+//! `HOSTILE=100000 cargo test -p compiled --test hostile` damages so many, `HOSTILE_FIRST` begins at another, and
+//! `HOSTILE_KEEP` names a folder where the program under way is written, should it take the process with it.
 
 #[path = "../../virtual_gpu/tests/damage/mod.rs"]
 mod damage;
@@ -89,8 +89,8 @@ fn damaged(first: u64, mut ends: impl FnMut(u64) -> bool) -> u64 {
 
 fn damaged_programs_do_the_same_compiled() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
-    let (seed, count) = (number("HOSTILE_SEED").unwrap_or(1), number("HOSTILE").unwrap_or(60));
-    let ran = damaged(seed << 32, |i| i == count);
+    let (first, count) = (number("HOSTILE_FIRST").unwrap_or(1 << 32), number("HOSTILE").unwrap_or(60));
+    let ran = damaged(first, |i| i == count);
     // The damage must be slight enough to reach the code.
     assert!(ran > count / 20, "{ran} of {count} ran compiled");
     println!("{ran} of {count} ran compiled");

@@ -93,7 +93,40 @@ pub fn accesses(s: &mut Source) {
     if s.random.one_in(500) {
         s.line("add.u32 %at, %at, 1;");
     }
-    let base = match space {
+    let base = base(s, space, of_shared);
+    for _ in 0..count {
+        let mut offset = if count > 1 { width * s.random.below(8) as u32 } else { 0 };
+        if !base.starts_with('%') {
+            offset += s.random.next() as u32 & mask;
+        }
+        let place = if offset == 0 { format!("[{base}]") } else { format!("[{base}+{offset}]") };
+        let guard = s.guard();
+        let text = match s.random.below(8) {
+            0..=3 => load(s, space, width, &place),
+            4..=6 if space != "const" => store(s, space, width, &place),
+            _ if !matches!(space, "const" | "local") && matches!(width, 4 | 8) => {
+                atomic(s, space, width, &place)
+            }
+            _ => load(s, space, width, &place),
+        };
+        s.line(&format!("{guard}{text}"));
+    }
+}
+
+/// What an access begins with: a register that leads to `%at`, or an array by its name.
+fn base(s: &mut Source, space: &str, of_shared: bool) -> &'static str {
+    let array = match space {
+        "shared" => Some("array"),
+        "local" => Some("mine"),
+        "const" => Some("constants"),
+        _ => None,
+    };
+    if let Some(array) = array
+        && s.random.one_in(6)
+    {
+        return array;
+    }
+    match space {
         "shared" => {
             s.line("add.u32 %place, %at, %shared;");
             "%place"
@@ -111,20 +144,6 @@ pub fn accesses(s: &mut Source) {
             s.line(&format!("cvt.u64.u32 %far, %at; add.u64 %far, %far, {base};"));
             "%far"
         }
-    };
-    for _ in 0..count {
-        let offset = if count > 1 { width * s.random.below(8) as u32 } else { 0 };
-        let place = if offset == 0 { format!("[{base}]") } else { format!("[{base}+{offset}]") };
-        let guard = s.guard();
-        let text = match s.random.below(8) {
-            0..=3 => load(s, space, width, &place),
-            4..=6 if space != "const" => store(s, space, width, &place),
-            _ if !matches!(space, "const" | "local") && matches!(width, 4 | 8) => {
-                atomic(s, space, width, &place)
-            }
-            _ => load(s, space, width, &place),
-        };
-        s.line(&format!("{guard}{text}"));
     }
 }
 
