@@ -6,8 +6,8 @@ use differential::program::{self, Program};
 use gpu_model::chips::H200;
 use virtual_gpu::{Error, Gpu, Launch, Options};
 
-/// What a program writes, and whether it was compiled.
-fn run(gpu: &Gpu, program: &Program) -> Result<(Vec<u8>, bool), Error> {
+/// What a program writes with so many threads, and whether it was compiled.
+fn run(gpu: &Gpu, program: &Program, threads: u32) -> Result<(Vec<u8>, bool), Error> {
     let (module, input) = (gpu.load(&program.ptx())?, program.input(1));
     let kernel = module.kernel("cases").expect("it has that kernel");
     let mut output = vec![0; program.output_bytes()];
@@ -16,7 +16,7 @@ fn run(gpu: &Gpu, program: &Program) -> Result<(Vec<u8>, bool), Error> {
         gpu.memory().write(place, bytes).expect("it is there");
         place
     });
-    let launch = Launch::new(1, differential::THREADS as u32);
+    let launch = Launch::new(1, threads);
     gpu.launch(&kernel, &launch, &[from.to_le_bytes(), to.to_le_bytes()].concat(), &mut ())?;
     gpu.memory().read(to, &mut output)?;
     gpu.memory().free(from)?;
@@ -24,7 +24,16 @@ fn run(gpu: &Gpu, program: &Program) -> Result<(Vec<u8>, bool), Error> {
     Ok((output, kernel.is_compiled()))
 }
 
-fn every_form_gives_the_interpreters_bits() {
+fn whole_warps_get_the_interpreters_bits_of_every_form() {
+    every_form(differential::THREADS as u32);
+}
+
+/// There is other code for them.
+fn warps_that_lack_lanes_get_the_interpreters_bits_of_every_form() {
+    every_form(31);
+}
+
+fn every_form(threads: u32) {
     let interpreted = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
     let options = Options {
         threads: 1,
@@ -34,14 +43,15 @@ fn every_form_gives_the_interpreters_bits() {
     let compiled = Gpu::with_options(&H200, options);
     let mut wrong = Vec::new();
     for program in program::all() {
-        let (expected, found) = match (run(&interpreted, &program), run(&compiled, &program)) {
-            (Ok(expected), Ok(found)) => (expected.0, found),
-            (expected, found) => {
-                let fault = |result: Result<_, Error>| result.err().map(|error| error.to_string());
-                assert_eq!(fault(expected), fault(found), "{}", program.name);
-                continue;
-            }
-        };
+        let (expected, found) =
+            match (run(&interpreted, &program, threads), run(&compiled, &program, threads)) {
+                (Ok(expected), Ok(found)) => (expected.0, found),
+                (expected, found) => {
+                    let fault = |result: Result<_, Error>| result.err().map(|error| error.to_string());
+                    assert_eq!(fault(expected), fault(found), "{}", program.name);
+                    continue;
+                }
+            };
         assert!(found.1, "{} is compiled", program.name);
         let found = found.0;
         // The results of each form, then what the forms left in memory.
@@ -59,5 +69,6 @@ fn every_form_gives_the_interpreters_bits() {
 }
 
 trials! {
-    fn every_form_gives_the_interpreters_bits;
+    fn whole_warps_get_the_interpreters_bits_of_every_form;
+    fn warps_that_lack_lanes_get_the_interpreters_bits_of_every_form;
 }
