@@ -438,7 +438,8 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
         w.text += &scattered.text();
     }
     let width = if w.wide { 512 } else { 256 };
-    for (number, more) in [(0, "\"probe-stack\"=\"inline-asm\""), (1, "noinline")] {
+    // What lies on the stack is as long as a cache line, and would else take two of them, or two pages.
+    for (number, more) in [(0, "alignstack=64 \"probe-stack\"=\"inline-asm\""), (1, "noinline")] {
         w.line(format_args!(
             "attributes #{number} = {{ nounwind {more} \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
         ));
