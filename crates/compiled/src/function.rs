@@ -136,6 +136,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("store i32 {backward}, ptr %backward"));
     w.line(format_args!("%behind = alloca i1"));
     w.line(format_args!("%table = alloca {WORDS}"));
+    w.line(format_args!("%several = alloca [4 x {LONGS}]"));
     w.begin_counting();
     regions::begin(w, blocks);
     for (&slot, &shape) in &blocks.shapes {

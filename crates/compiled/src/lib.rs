@@ -87,7 +87,7 @@ const TWICE_AT: u64 = 500;
 /// Functions with more operations than this get fewer optimisations, which then take a third to half of the time.
 const SHORT: usize = 128;
 /// Functions with more operations than this are interpreted: LLVM would take seconds for them.
-const MOST_OPERATIONS: usize = 2000;
+const MOST_OPERATIONS: usize = 2400;
 
 /// Where code of earlier processes is looked up, and new code is stored.
 #[derive(Debug, Clone)]

@@ -45,7 +45,7 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
         let (result, lost) = anywhere(w, pc, &scattered, (&addresses, &span), &[]);
         let mut values = Vec::new();
         for e in 0..op.data.len() {
-            let value = w.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1));
+            let value = w.loaded(&scattered, &result, e);
             values.push(match (w.active.clone(), before.get(e)) {
                 (Some(active), Some(before)) => w.set(format_args!(
                     "select <32 x i1> {}, {register} {value}, {register} {before}",

@@ -3,6 +3,8 @@
 //! Such a function is told the lanes' addresses, the lanes that go there, and the piece. If all of them are inside, aligned
 //! to what they access, it does the access; else it does nothing and says so, and the interpreter is asked.
 
+mod wide;
+
 use std::fmt::Write;
 
 use virtual_gpu::stretch::{AtomicFunction, AtomicOp, MemoryOp};
@@ -76,14 +78,22 @@ impl Scattered {
         if self.rows == 1 { WORDS } else { LONGS }
     }
 
-    /// What it gives: whether it was done, and then the loaded registers; of an atomic the old values, and how many have changed.
+    /// What it gives: whether it was done, and then the loaded register, if it is one; of an atomic the old values, and how many
+    /// have changed.
     pub fn result(&self) -> String {
-        let registers = vec![self.register(); self.elements as usize].join(", ");
+        let register = self.register();
         match self.kind {
-            Kind::Load { .. } => format!("{{ i1, {registers} }}"),
+            Kind::Load { .. } if self.gives_several() => "{ i1 }".into(),
+            Kind::Load { .. } => format!("{{ i1, {register} }}"),
             Kind::Store => "{ i1 }".into(),
-            Kind::Atomic { .. } => format!("{{ i1, {registers}, i64 }}"),
+            Kind::Atomic { .. } => format!("{{ i1, {register}, i64 }}"),
         }
+    }
+
+    /// Several registers are more than a function can give: it writes them to a place that it is told last. LLVM would have a place
+    /// of its own on the stack for each call.
+    pub fn gives_several(&self) -> bool {
+        self.elements > 1 && matches!(self.kind, Kind::Load { .. })
     }
 
     /// Registers that it takes.
@@ -105,13 +115,18 @@ impl Scattered {
             // Writing to a string does not fail.
             let _ = writeln!(text, "{line}");
         };
-        let operands: String =
+        let mut operands: String =
             (0..self.operands()).map(|i| format!(", {} %operand{i}", self.register())).collect();
+        if self.gives_several() {
+            operands += ", ptr %several";
+        }
         line(format!(
             "define internal {result} {name}({LONGS} %addresses, i32 %mask, i64 %start, i64 %bytes, ptr %host{operands}) #1 {{"
         ));
         if !self.by_vector() {
             self.reserve(&mut line);
+        } else if self.is_wide() {
+            line(format!("  %at = alloca {WORDS}"));
         }
         for step in [
             splat("start", "i64", "%start"),
@@ -153,6 +168,14 @@ impl Scattered {
         matches!(self.width, 4 | 8) && !matches!(self.kind, Kind::Atomic { .. })
     }
 
+    /// Whether a lane accesses 16 bytes.
+    fn is_wide(&self) -> bool {
+        self.by_vector()
+            && self.elements > 1
+            && self.width * self.elements == 16
+            && self.width == 4 * self.rows
+    }
+
     /// Room for what [`Scattered::one_by_one`] indexes by lane.
     fn reserve(&self, line: &mut impl FnMut(String)) {
         line(format!("  %at = alloca {WORDS}"));
@@ -168,6 +191,9 @@ impl Scattered {
 
     fn gather(&self, line: &mut impl FnMut(String)) {
         let (ty, one) = self.memory();
+        if self.is_wide() {
+            wide::load(self, line);
+        }
         line(format!("  %lanes = bitcast i32 %mask to {BITS}"));
         let is_row = self.row(line);
         for e in 0..self.elements {
@@ -200,6 +226,9 @@ impl Scattered {
 
     fn scatter(&self, line: &mut impl FnMut(String)) {
         let (ty, one) = self.memory();
+        if self.is_wide() {
+            wide::store(self, line);
+        }
         line(format!("  %lanes = bitcast i32 %mask to {BITS}"));
         for e in 0..self.elements {
             let (operand, register) = (format!("%operand{e}"), self.register());
@@ -339,6 +368,14 @@ impl Scattered {
     /// Returns them.
     fn give(&self, line: &mut impl FnMut(String)) {
         let (result, register) = (self.result(), self.register());
+        if self.gives_several() {
+            for e in 0..self.elements {
+                line(format!("  %give{e} = getelementptr {register}, ptr %several, i32 {e}"));
+                line(format!("  store {register} %whole{e}, ptr %give{e}"));
+            }
+            line(format!("  ret {result} {{ i1 true }}"));
+            return;
+        }
         line(format!("  %given = insertvalue {result} zeroinitializer, i1 true, 0"));
         let mut last = "%given".to_owned();
         for e in 0..self.elements {

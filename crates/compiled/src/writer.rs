@@ -172,10 +172,23 @@ impl<'f> Writer<'f> {
     /// Calls the function of an access for the current operation's lanes.
     pub fn call(&mut self, scattered: &Scattered, addresses: &str, piece: &str, values: &[String]) -> String {
         self.scattered.insert(*scattered);
-        let values: String =
+        let mut values: String =
             values.iter().map(|value| format!(", {} {value}", scattered.register())).collect();
+        if scattered.gives_several() {
+            values += ", ptr %several";
+        }
         let (result, name, mask) = (scattered.result(), scattered.name(), self.mask());
         self.set(format_args!("call {result} {name}({LONGS} {addresses}, i32 {mask}, {piece}{values})"))
+    }
+
+    /// A register that such a call has loaded, right behind it.
+    pub fn loaded(&mut self, scattered: &Scattered, result: &str, e: usize) -> String {
+        let register = scattered.register();
+        if scattered.gives_several() {
+            let place = self.set(format_args!("getelementptr {register}, ptr %several, i32 {e}"));
+            return self.set(format_args!("load {register}, ptr {place}"));
+        }
+        self.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1))
     }
 
     /// Tells the state how far the code has come, where it is left.

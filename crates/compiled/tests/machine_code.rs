@@ -144,54 +144,42 @@ fn a_folder_that_cannot_be_written_is_no_failure() {
     assert!(turning.kernel.is_compiled());
 }
 
-/// Each thread loads so many vectors before it stores the first.
-fn holding(vectors: u32) -> String {
-    let loads: String = (0..vectors)
-        .map(|i| {
-            format!(
-                "ld.global.v4.u32 {{%r{}, %r{}, %r{}, %r{}}}, [%a+{}];\n",
-                4 * i,
-                4 * i + 1,
-                4 * i + 2,
-                4 * i + 3,
-                1024 * i
-            )
-        })
-        .collect();
-    let stores: String = (0..vectors)
-        .map(|i| {
-            format!(
-                "st.global.v4.u32 [%a+{}], {{%r{}, %r{}, %r{}, %r{}}};\n",
-                1024 * (vectors - 1 - i),
-                4 * i,
-                4 * i + 1,
-                4 * i + 2,
-                4 * i + 3
-            )
-        })
-        .collect();
+/// Each thread keeps so many registers through a loop.
+fn holding(registers: u32) -> String {
+    let each = |operation: &dyn Fn(u32) -> String| (0..registers).map(operation).collect::<String>();
     format!(
         ".version 8.3 .target sm_90 .address_size 64
         .visible .entry holding(.param .u64 data)
         {{
-            .reg .b32 %t, %r<{}>; .reg .b64 %a, %b;
+            .reg .b32 %t, %n, %sum, %r<{registers}>; .reg .b64 %a, %b; .reg .pred %p;
             ld.param.u64 %a, [data];
             mov.u32 %t, %tid.x;
-            mul.wide.u32 %b, %t, 16;
+            mul.wide.u32 %b, %t, 4;
             add.u64 %a, %a, %b;
-            {loads}{stores}
+            ld.global.u32 %sum, [%a];
+            {}
+            mov.u32 %n, 0;
+            again:
+            {}
+            add.u32 %n, %n, 1;
+            setp.lt.u32 %p, %n, 3;
+            @%p bra again;
+            {}
+            st.global.u32 [%a], %sum;
             ret;
         }}",
-        4 * vectors
+        each(&|i| format!("mad.lo.u32 %r{i}, %sum, {}, %t;\n", 2 * i + 1)),
+        each(&|i| format!("mad.lo.u32 %r{i}, %r{i}, 5, %r{};\n", (i + 1) % registers)),
+        each(&|i| format!("xor.b32 %sum, %sum, %r{i};\n")),
     )
 }
 
 fn code_that_wants_much_stack_is_left_to_the_interpreter() {
-    for (vectors, is_compiled) in [(16, true), (400, false)] {
+    for (registers, is_compiled) in [(16, true), (600, false)] {
         let run = |compiler| {
             let gpu = Gpu::with_options(&H200, Options { threads: 2, compiler, ..Options::default() });
-            let kernel = gpu.load(&holding(vectors)).unwrap().kernel("holding").unwrap();
-            let mut bytes: Vec<u8> = (0..1024 * vectors).map(|i| (i % 251) as u8).collect();
+            let kernel = gpu.load(&holding(registers)).unwrap().kernel("holding").unwrap();
+            let mut bytes: Vec<u8> = (0..4 * THREADS).map(|i| (i % 251) as u8).collect();
             let data = gpu.memory().alloc(bytes.len() as u64).unwrap();
             gpu.memory().write(data, &bytes).unwrap();
             gpu.launch(&kernel, &Launch::new(1, THREADS), &data.to_le_bytes(), &mut ()).unwrap();
@@ -200,8 +188,8 @@ fn code_that_wants_much_stack_is_left_to_the_interpreter() {
         };
         let (expected, _) = run(None);
         let (found, compiled) = run(Some(compiled::compiler(true, Kept::Not)));
-        assert!(found == expected, "{vectors} vectors");
-        assert_eq!(compiled, is_compiled, "{vectors} vectors");
+        assert!(found == expected, "{registers} registers");
+        assert_eq!(compiled, is_compiled, "{registers} registers");
     }
 }
 
