@@ -1,6 +1,7 @@
 //! Translates one register operation to IR, if some IR gives exactly the interpreter's bits.
 
 use ptx::ScalarType;
+use virtual_gpu::alu::bits::PrmtMode;
 use virtual_gpu::alu::float::Mode;
 use virtual_gpu::stretch::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qualifiers, Slot};
 
@@ -26,6 +27,7 @@ pub fn write(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
         Qualifiers::Integer { ty, half: Some(half), saturate: false, .. } => product(w, o, ty, half),
         Qualifiers::FunnelShift { left, wrap } => funnel_shift(w, o, left, wrap),
         Qualifiers::Table { table, join: None, .. } => by_table(w, o, table),
+        Qualifiers::Permute(PrmtMode::Generic) => permute(w, o),
         Qualifiers::Float { ty: ScalarType::F32, mode, accuracy: Accuracy::Rounded } if mode == Mode::RN => {
             single(w, o)
         }
@@ -106,7 +108,7 @@ fn put(w: &mut Writer<'_>, slot: Slot, i: Integers, value: String) -> Result<boo
 
 /// Operations whose only qualifier is a type.
 fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misfit> {
-    let &Types { words, lanes, .. } = w.types();
+    let &Types { lanes, .. } = w.types();
     use Opcode::*;
     match o.opcode {
         Move => return copy(w, o, ty),
@@ -148,19 +150,19 @@ fn bits(w: &mut Writer<'_>, o: &Arithmetic, ty: ScalarType) -> Result<bool, Misf
             let value = w.set(format_args!("call {} @llvm.bitreverse.v{lanes}{}({} {a})", i.ty, i.one, i.ty));
             put(w, t, i, value)
         }
-        (BitFieldExtract, &[a, position, length]) if i.bits == 32 => {
+        (BitFieldExtract, &[a, position, length]) if i.bits > 16 => {
             let constant = |slot| w.function.constant(slot, 1).map(|value| value as u32 & 0xff);
             let (Some(position), Some(length)) = (constant(position), constant(length)) else {
                 return Ok(false);
             };
-            // A field that ends within the word, as compilers generate them.
-            if length == 0 || position + length > 32 {
+            // A field that ends within the number, as compilers generate them.
+            if length == 0 || position + length > i.bits {
                 return Ok(false);
             }
-            let a = read(w, a, i)?;
-            let left = w.set(format_args!("shl {words} {a}, splat (i32 {})", 32 - position - length));
+            let (a, ty, one) = (read(w, a, i)?, i.ty, i.one);
+            let left = w.set(format_args!("shl {ty} {a}, splat ({one} {})", i.bits - position - length));
             let right = if i.signed { "ashr" } else { "lshr" };
-            let value = w.set(format_args!("{right} {words} {left}, splat (i32 {})", 32 - length));
+            let value = w.set(format_args!("{right} {ty} {left}, splat ({one} {})", i.bits - length));
             put(w, t, i, value)
         }
         _ => Ok(false),
@@ -433,5 +435,30 @@ fn by_table(w: &mut Writer<'_>, o: &Arithmetic, table: u8) -> Result<bool, Misfi
         sum = w.set(format_args!("or {words} {sum}, {product}"));
     }
     w.write_words(t, sum)?;
+    Ok(true)
+}
+
+/// `prmt`: bytes of two words, if they are always the same ones.
+fn permute(w: &mut Writer<'_>, o: &Arithmetic) -> Result<bool, Misfit> {
+    let &Types { words, lanes, .. } = w.types();
+    let (&[t], &[a, b, selector]) = (&o.targets[..], &o.sources[..]) else { return Ok(false) };
+    let Some(selector) = w.function.constant(selector, 1) else { return Ok(false) };
+    let chosen = [0, 4, 8, 12].map(|at| selector as u32 >> at & 15);
+    // The top bit asks for a byte's sign.
+    if chosen.iter().any(|&byte| byte > 7) {
+        return Ok(false);
+    }
+    let (a, b) = (w.words(a)?, w.words(b)?);
+    let bytes = 4 * lanes;
+    let [a, b] = [a, b].map(|words_| w.set(format_args!("bitcast {words} {words_} to <{bytes} x i8>")));
+    let byte = |lane: u32, chosen: u32| chosen / 4 * bytes + 4 * lane + chosen % 4;
+    let from: Vec<String> =
+        (0..lanes).flat_map(|lane| chosen.map(|chosen| format!("i32 {}", byte(lane, chosen)))).collect();
+    let value = w.set(format_args!(
+        "shufflevector <{bytes} x i8> {a}, <{bytes} x i8> {b}, <{bytes} x i32> <{}>",
+        from.join(", ")
+    ));
+    let value = w.set(format_args!("bitcast <{bytes} x i8> {value} to {words}"));
+    w.write_words(t, value)?;
     Ok(true)
 }

@@ -79,9 +79,12 @@ pub fn bytes(op: &MemoryOp) -> u32 {
     op.width * op.data.len() as u32
 }
 
-/// Whether the code has a way for it.
+/// Whether the code has a way for it. Nobody else reaches a block's shared memory meanwhile, so there it is all the same whether an
+/// access is volatile.
 fn is_reached(op: &MemoryOp) -> bool {
-    is_near(op.space) && op.order == Order::Weak && Scattered::access(op, false).is_some()
+    let is_plain = op.order == Order::Weak
+        || op.order == Order::Volatile && op.space == SpaceOperand::In(MemorySpace::Shared);
+    is_near(op.space) && is_plain && Scattered::access(op, false).is_some()
 }
 
 /// Whether a space is one whose memory the code can find.
