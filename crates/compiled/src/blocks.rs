@@ -146,6 +146,7 @@ pub fn is_compiled(kind: Kind<'_>) -> bool {
             | Kind::Collective(_)
             | Kind::Fence
             | Kind::ActiveMask { .. }
+            | Kind::Called { .. }
             | Kind::Nothing
     )
 }

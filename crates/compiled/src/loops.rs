@@ -31,7 +31,7 @@ pub fn start_of(function: &Function<'_>, pc: u32) -> Option<u32> {
     }
     let stays = |at: u32| match function.step(at).kind {
         Kind::Branch { target } => target > at && target <= pc + 1,
-        Kind::Collective(_) => false,
+        Kind::Collective(_) | Kind::Called { whole: true } => false,
         kind => is_compiled(kind),
     };
     (target..pc).all(stays).then_some(target)

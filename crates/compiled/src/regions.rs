@@ -55,7 +55,7 @@ pub fn end_of(function: &Function<'_>, pc: u32) -> Option<u32> {
         }
         match function.step(at).kind {
             Kind::Branch { target } if target > at => end = end.max(target),
-            Kind::Collective(_) | Kind::Branch { .. } => return None,
+            Kind::Collective(_) | Kind::Called { whole: true } | Kind::Branch { .. } => return None,
             kind if is_compiled(kind) => {}
             _ => return None,
         }

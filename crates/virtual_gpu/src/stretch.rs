@@ -22,6 +22,7 @@ use crate::counting::{Counter, Logged, Numbers};
 pub use crate::exec::MOST_BACKWARD;
 pub use crate::form::access::{AddressOperand, AtomicFunction, SpaceOperand};
 pub use crate::form::arithmetic::{Arithmetic, Opcode};
+use crate::form::extension::Needs;
 pub use crate::form::op::{AtomicOp, CollectiveKind, CollectiveOp, Guard, MemoryOp, ParamOp, ShuffleMode};
 use crate::form::op::{DynamicSpecial, OpKind};
 use crate::form::program::{Code, FunctionCode, Init};
@@ -288,6 +289,11 @@ pub enum Kind<'c> {
     /// Goes to one of these.
     Table(&'c [u32]),
     Nothing,
+    /// The interpreter does it ([`State::perform`]) and goes on with the next operation, if all lanes of the warp do it where it
+    /// takes the `whole` warp.
+    Called {
+        whole: bool,
+    },
     /// The function ends here, or the thread, unless the guard says no.
     End,
     /// For the interpreter alone.
@@ -340,6 +346,13 @@ impl<'c> Function<'c> {
             OpKind::BranchIndexed { targets, .. } => Kind::Table(targets),
             OpKind::Nop => Kind::Nothing,
             OpKind::Return | OpKind::Exit | OpKind::Trap => Kind::End,
+            OpKind::Extension(extension) if touched.mentioned.is_empty() => match extension.needs() {
+                Some(Needs::AnyLanes) => Kind::Called { whole: false },
+                Some(Needs::WholeWarp) if self.variant.together && op.guard.slot == NONE => {
+                    Kind::Called { whole: true }
+                }
+                _ => Kind::Other,
+            },
             _ => Kind::Other,
         };
         Step {

@@ -5,11 +5,11 @@ mod round;
 use std::cell::Cell;
 
 use super::block_state::BlockState;
-use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
+use super::context::{Compiles, Cx, LaunchContext, SharedMemory, Step};
 use super::run::Raised;
 use super::steady::{Known, Place, in_halves};
 use super::warp::Warp;
-use super::{access, atomic, collective, load_store};
+use super::{access, atomic, collective, extension, load_store};
 use crate::counting::{LOG, Logged, Numbers};
 use crate::form::access::SpaceOperand;
 use crate::form::op::{Op, OpKind};
@@ -349,6 +349,12 @@ unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes
             collective::execute(cx, op, *regs, base, at);
             Ok(())
         }
+        // The code runs in the kernel's own frame, the first.
+        OpKind::Extension(op) => match extension::execute(op, &mut cx.machine(warp, *regs, 0), at) {
+            Ok(Step::Next) => Ok(()),
+            Ok(Step::Retry | Step::Yield) => std::process::abort(),
+            Err(raise) => Err(raise),
+        },
         // A compiler leaves all others alone.
         _ => std::process::abort(),
     };

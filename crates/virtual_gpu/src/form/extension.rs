@@ -80,3 +80,26 @@ pub(crate) enum Stack {
     /// `stackrestore`
     Restore { source: Slot, wide: bool },
 }
+
+/// Which lanes an instruction needs to go on with the next one, whatever other warps do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    AnyLanes,
+    WholeWarp,
+}
+
+impl Extension {
+    /// `None` if it may have to wait for others.
+    pub fn needs(&self) -> Option<Needs> {
+        use Extension::*;
+        match self {
+            CopyAsync(_) | CommitGroup(_) | WaitGroups(_) | ArriveOn(_) | Update(_) | PendingCount(_)
+            | Linear(_) | BulkGroup(_) | StoreAsync(_) | TensorLoad(_) | TensorStore(_) => {
+                Some(Needs::AnyLanes)
+            }
+            WarpMultiply(_) | SparseMultiply(_) | FragmentMultiply(_) | GroupMultiply(_)
+            | MatrixAccess(_) | Transpose(_) | FragmentAccess(_) => Some(Needs::WholeWarp),
+            _ => None,
+        }
+    }
+}
