@@ -380,13 +380,16 @@ impl TensorMap {
         rows
     }
 
-    /// The value of a byte outside the tensor, by its offset in a row.
-    pub fn fill_byte(&self, offset: u32) -> u8 {
-        if !self.nan_fill {
-            return 0;
+    /// A box that is all outside the tensor.
+    pub fn filled(&self) -> Vec<u8> {
+        let mut data = vec![0; self.box_bytes() as usize];
+        if self.nan_fill {
+            // 0x7fff… : all bits but the sign.
+            data.fill(0xFF);
+            let size = self.data_type.size() as usize;
+            data.iter_mut().skip(size - 1).step_by(size).for_each(|last| *last = 0x7F);
         }
-        // 0x7fff… : all bits but the sign.
-        if offset % self.data_type.size() == self.data_type.size() - 1 { 0x7F } else { 0xFF }
+        data
     }
 }
 
@@ -542,6 +545,6 @@ mod tests {
     #[test]
     fn fills() {
         let map = TensorMap { nan_fill: true, ..map() };
-        assert_eq!([0, 1, 2, 3].map(|offset| map.fill_byte(offset)), [0xFF, 0x7F, 0xFF, 0x7F]);
+        assert_eq!(map.filled(), [0xFF, 0x7F].repeat(32));
     }
 }

@@ -40,14 +40,13 @@ impl Half for F16 {
 
     #[inline]
     fn to_f32(bits: u16) -> f32 {
-        // The fields moved into place are the value times 2^-112, subnormals included.
-        let scaled = f32::from_bits(((bits & 0x7fff) as u32) << 13) * f32::from_bits(0x7780_0000);
-        let magnitude = if bits & 0x7c00 == 0x7c00 {
-            0x7f80_0000 | ((bits & 0x3ff) as u32) << 13
-        } else {
-            scaled.to_bits()
-        };
-        f32::from_bits(magnitude | ((bits & 0x8000) as u32) << 16)
+        // Without branches, for loops that become vectors, and without subnormal `f32`, at which processors stop.
+        let magnitude = (bits & 0x7fff) as u32;
+        let normal = (magnitude << 13) + ((127 - 15) << 23);
+        let subnormal = (magnitude as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
+        let number = if magnitude < 0x400 { subnormal } else { normal };
+        let value = if magnitude >= 0x7c00 { 0x7f80_0000 | magnitude << 13 } else { number };
+        f32::from_bits(value | ((bits & 0x8000) as u32) << 16)
     }
 
     #[inline]
@@ -91,18 +90,15 @@ pub fn is_nan<H: Half>(bits: u16) -> bool {
 /// `.rn` from `f64`, in one rounding; NaN becomes [`NAN`].
 #[inline]
 pub fn from_f64<H: Half>(a: f64) -> u16 {
-    if a.is_nan() {
-        return NAN;
-    }
-    // Adding and subtracting 1.5 * 2^k rounds to the unit 2^(k-52): the unit of `a` in this format.
-    let exponent = ((a.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(H::MIN_EXPONENT);
-    if exponent > 128 {
-        return H::INFINITY | (a.to_bits() >> 48 & 0x8000) as u16;
-    }
-    let field = (exponent - H::FRACTION as i32 + 52 + 1023) as u64;
-    let magic = f64::from_bits(field << 52 | 1 << 51);
+    // Adding and subtracting 1.5 * 2^k rounds to the unit 2^(k-52): the unit of `a` in this format. Beyond its largest
+    // any unit will do. Without branches, for loops that become vectors.
+    let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
+    let clamped = a.abs().max(power(H::MIN_EXPONENT)).min(power(128));
+    let unit = (clamped.to_bits() >> 52) + (52 - H::FRACTION) as u64;
+    let magic = f64::from_bits(unit << 52 | 1 << 51);
     let rounded = ((a.abs() + magic) - magic).copysign(a);
-    H::exact_from_f32(rounded as f32)
+    let number = H::exact_from_f32(rounded as f32);
+    if a.is_nan() { NAN } else { number }
 }
 
 /// The sum of two `f64`, rounded to odd: an inexact sum keeps the neighbour whose last bit is one, so that a second
@@ -263,6 +259,8 @@ pub fn packed3(a: u32, b: u32, c: u32, op: impl Fn(u16, u16, u16) -> u16) -> u32
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alu::Round;
+    use crate::alu::exact::{Exact, Format};
     use crate::alu::samples::Samples;
 
     /// An `f16` as an integer multiple of 2^-24.
@@ -330,8 +328,6 @@ mod tests {
 
     #[test]
     fn bf16_agrees_with_exact_arithmetic() {
-        use crate::alu::Round;
-        use crate::alu::exact::{Exact, Format};
         let mut samples = Samples(6);
         for _ in 0..400_000 {
             let r = samples.bits();
@@ -370,6 +366,31 @@ mod tests {
             let a = samples.f32();
             assert_eq!(from_f64::<F16>(a as f64), ::half::f16::from_f32_const(a).to_bits(), "{a:e}");
             assert_eq!(from_f64::<Bf16>(a as f64), ::half::bf16::from_f32_const(a).to_bits(), "{a:e}");
+        }
+    }
+
+    /// Numbers of all magnitudes, and such as lie close to the middle between two neighbours.
+    #[test]
+    fn narrowing_agrees_with_exact_rounding() {
+        fn check<H: Half>(a: f64, format: Format) {
+            let expected = match a {
+                a if a.is_nan() => NAN,
+                a if a.is_infinite() => H::INFINITY | (a.to_bits() >> 48 & 0x8000) as u16,
+                a => Exact::from_f64(a).round(format, Round::Nearest) as u16,
+            };
+            assert_eq!(from_f64::<H>(a), expected, "{a:e}");
+        }
+        let mut state = 1u64;
+        for _ in 0..400_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let bits = state ^ state >> 31;
+            // Exponents near those of the formats, and fractions of few bits or one more.
+            let exponent = (1023 - 160 + (bits >> 48) % 320) << 52;
+            let short = bits & 1 << 63 | exponent | bits & 0x000f_ffc0_0000_0000 | bits & 1;
+            for a in [bits, short, short & !1].map(f64::from_bits) {
+                check::<F16>(a, Format::F16);
+                check::<Bf16>(a, Format::BF16);
+            }
         }
     }
 

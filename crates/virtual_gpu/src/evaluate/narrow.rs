@@ -10,12 +10,12 @@
 
 use ptx::ScalarType;
 
-use super::lanewise::{each_of, each1, each2, each3};
+use super::lanewise::{each_of, each1, each2, each3, map2};
 use super::{Evaluate, Unknown};
 use crate::alu::Round;
 use crate::alu::convert::{self, Narrow};
 use crate::alu::exact::Format;
-use crate::alu::half;
+use crate::alu::half::{self, Bf16, F16, Half};
 use crate::form::arithmetic::Arithmetic;
 use crate::form::qualifiers::{Convert, Qualifiers, Tiny};
 
@@ -80,11 +80,24 @@ pub(super) fn to_pair(o: &Arithmetic, to: ScalarType, m: Convert) -> Result<Eval
     let round = m.round.ok_or_else(|| Unknown::new("it needs a rounding"))?;
     let mode = Narrow { round, relu: m.relu, satfinite: m.satfinite, sat: false };
     let (t, [a, b]) = (o.target(), o.sources()?);
+    if mode == Narrow::default() {
+        // The common case.
+        return Ok(match to {
+            ScalarType::Bf16x2 => map2(t, a, b, pair_of::<Bf16>),
+            _ => map2(t, a, b, pair_of::<F16>),
+        });
+    }
     Ok(each2(t, a, b, move |a: f32, b: f32| {
         let high = convert::to_narrow(a.into(), format, mode);
         let low = convert::to_narrow(b.into(), format, mode);
         u32::from(high) << 16 | u32::from(low)
     }))
+}
+
+/// Rounded to nearest.
+#[inline(always)]
+fn pair_of<H: Half>(high: f32, low: f32) -> u32 {
+    u32::from(convert::f32_to_half::<H>(high)) << 16 | u32::from(convert::f32_to_half::<H>(low))
 }
 
 /// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and `…e4m3x2.f16x2 d, a`. `pair`: the type of two values in one register.

@@ -6,6 +6,7 @@ use super::spin::Watch;
 use crate::fault::Fault;
 use crate::form::access::{Order, SpaceOperand};
 use crate::form::op::MemoryOp;
+use crate::matrix::Buffers;
 use crate::observer::{At, MemorySpace, Scope};
 
 /// What the operations of a block's warps share, apart from the warps themselves.
@@ -33,6 +34,8 @@ pub(crate) struct BlockState {
     /// What the kernel printed.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
+    /// Memory for matrix products.
+    pub products: Buffers,
     pub barriers: [Barrier; 16],
     /// Those at which some threads have arrived, a bit each.
     pub awaited: u32,

@@ -23,7 +23,7 @@ impl Execute for MatrixAccess {
         let mut wanted = machine.with_meaning(asked, self.address).lanes;
         let what = if self.store { "shared store of stmatrix" } else { "shared load of ldmatrix" };
         let kind = if self.store { AccessKind::Store } else { AccessKind::Load };
-        let mut lines = [[0u16; 8]; 32];
+        let mut lines = [[0; 4]; 32];
         let mut places = [std::ptr::null_mut::<u8>(); 32];
         for lane in lanes_of(wanted) {
             let place = machine.aligned(self.space, addresses[lane], [16; 2], what, lane);
@@ -33,71 +33,66 @@ impl Execute for MatrixAccess {
             }
         }
         machine.show_access(at, self.space, kind, 16, wanted & at.lanes, &addresses);
-        // Element of a matrix's line that a lane's register holds in its low or high half.
-        let element = |lane: usize, half: usize| {
-            let (line, column) = (lane / 4, lane % 4 * 2 + half);
-            if self.transposed { (column, line) } else { (line, column) }
-        };
+        // A lane's register holds the next two elements of its matrix, line by line.
+        let turned = |matrix: &Row| if self.transposed { transposed(matrix) } else { *matrix };
         if self.store {
-            for (m, row) in rows(machine.regs, &self.data).iter().enumerate() {
-                for (lane, &bits) in row.iter().enumerate() {
-                    for half in 0..2 {
-                        let (line, column) = element(lane, half);
-                        lines[m * 8 + line][column] = (bits >> (16 * half)) as u16;
-                    }
-                }
+            for (lines, row) in lines.as_chunks_mut().0.iter_mut().zip(rows(machine.regs, &self.data)) {
+                *lines = lines_of_matrix(&turned(&row));
             }
             for lane in lanes_of(wanted) {
                 // SAFETY: `reach` gave 16 bytes.
-                unsafe { places[lane].cast::<[u16; 8]>().write_unaligned(lines[lane]) }
+                unsafe { places[lane].cast::<[u32; 4]>().write_unaligned(lines[lane].map(u32::to_le)) }
             }
             if let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) {
                 beside.address(self.address, wanted);
-                let mut lines = [0u128; 32];
-                for (m, row) in beside.rows(&self.data, 4).iter().enumerate() {
-                    for (lane, half) in (0..32).flat_map(|lane| [(lane, 0), (lane, 1)]) {
-                        let (line, column) = element(lane, half);
-                        lines[m * 8 + line] |= u128::from(row[lane] >> (16 * half) & 0xFFFF) << (16 * column);
-                    }
+                let mut lines = [[0; 4]; 32];
+                for (lines, row) in lines.as_chunks_mut().0.iter_mut().zip(beside.rows(&self.data, 4)) {
+                    *lines = lines_of_matrix(&turned(&row));
                 }
                 for lane in lanes_of(wanted) {
-                    beside.set_memory(self.space, addresses[lane], 16, lines[lane]);
+                    let bits = lines[lane].iter().rev().fold(0, |bits, &word| bits << 32 | u128::from(word));
+                    beside.set_memory(self.space, addresses[lane], 16, bits);
                 }
             }
             return Ok(Step::Next);
         }
         for lane in lanes_of(wanted) {
             // SAFETY: `reach` gave 16 bytes.
-            lines[lane] = unsafe { places[lane].cast::<[u16; 8]>().read_unaligned() };
+            lines[lane] = unsafe { places[lane].cast::<[u32; 4]>().read_unaligned() }.map(u32::from_le);
         }
-        let load = |m: usize, lines: &[[u16; 8]; 32]| -> Row {
-            std::array::from_fn(|lane| {
-                let half = |half| {
-                    let (line, column) = element(lane, half);
-                    u32::from(lines[m * 8 + line][column])
-                };
-                half(0) | half(1) << 16
-            })
+        let load = |lines: &[[u32; 4]; 32]| -> Vec<Row> {
+            lines.as_chunks().0[..count].iter().map(|lines| turned(&row_of(lines))).collect()
         };
         if let Some(mut beside) = Beside::of(machine, at) {
-            let mut unknown = [[0u16; 8]; 32];
+            let mut unknown = [[0; 4]; 32];
             for lane in lanes_of(wanted) {
                 let bits = beside.memory(self.space, addresses[lane], 16);
-                unknown[lane] = std::array::from_fn(|column| (bits >> (16 * column)) as u16);
+                unknown[lane] = [0, 32, 64, 96].map(|word| (bits >> word) as u32);
             }
-            if unknown != [[0; 8]; 32] || beside.has_some() {
+            if unknown != [[0; 4]; 32] || beside.has_some() {
                 beside.address(self.address, wanted);
-                let unknown: Vec<Row> = (0..count).map(|m| load(m, &unknown)).collect();
-                beside.set_rows(&self.data, 4, &unknown);
+                beside.set_rows(&self.data, 4, &load(&unknown));
             }
         }
-        let values: Vec<Row> = (0..count).map(|m| load(m, &lines)).collect();
-        set_rows(machine.regs, &self.data, &values, at.lanes);
+        set_rows(machine.regs, &self.data, &load(&lines), at.lanes);
         if wanted != asked.lanes {
             machine.means_nothing(at, &self.data, 1);
         }
         Ok(Step::Next)
     }
+}
+
+/// A matrix's eight lines of 16 bytes in one register.
+fn row_of(lines: &[[u32; 4]; 8]) -> Row {
+    let mut row = [0; 32];
+    row.copy_from_slice(lines.as_flattened());
+    row
+}
+
+fn lines_of_matrix(row: &Row) -> [[u32; 4]; 8] {
+    let mut lines = [[0; 4]; 8];
+    lines.as_flattened_mut().copy_from_slice(row);
+    lines
 }
 
 impl Execute for Transpose {
@@ -116,11 +111,15 @@ impl Execute for Transpose {
 }
 
 fn transposed(source: &Row) -> Row {
-    let element = |row: usize, column: usize| source[row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF;
-    std::array::from_fn(|lane| {
-        let (row, column) = (lane / 4, lane % 4 * 2);
-        element(column, row) | element(column + 1, row) << 16
-    })
+    let mut target = [0; 32];
+    for (row, words) in source.as_chunks::<4>().0.iter().enumerate() {
+        for (two, word) in words.iter().enumerate() {
+            let shift = row % 2 * 16;
+            target[8 * two + row / 2] |= (word & 0xFFFF) << shift;
+            target[8 * two + 4 + row / 2] |= word >> 16 << shift;
+        }
+    }
+    target
 }
 
 /// Bytes in memory, and the bits of a lane's register that they are.

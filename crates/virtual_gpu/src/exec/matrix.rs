@@ -3,7 +3,7 @@
 //! A warpgroup's product is computed when it is issued: the accumulators are there at once, whatever `wgmma.wait_group`
 //! says. Observers are told how long hardware may take with what it reads of shared memory.
 
-use super::context::{Raise, Step};
+use super::context::{Raise, SharedMemory, Step};
 use super::extension::{Execute, Machine};
 use super::undefined::Beside;
 use crate::form::matrix::{
@@ -11,7 +11,7 @@ use crate::form::matrix::{
 };
 use crate::form::registers::{Regs, Slot};
 use crate::matrix::mma::Row;
-use crate::matrix::wgmma::ReadShared;
+use crate::matrix::{Buffers, ReadShared};
 use crate::observer::{AsyncEvent, At, Named};
 
 /// The values of 32-bit registers.
@@ -59,7 +59,8 @@ impl Execute for WarpMultiply {
             let values = self.form.execute_double(&doubles(regs, a), &doubles(regs, b), &doubles(regs, c));
             set_doubles(regs, d, &values, at.lanes);
         } else {
-            let values = self.form.execute(&rows(regs, a), &rows(regs, b), &rows(regs, c));
+            let (a, b, c) = (rows(regs, a), rows(regs, b), rows(regs, c));
+            let values = self.form.execute(&a, &b, &c, &mut machine.block.products);
             set_rows(regs, d, &values, at.lanes);
         }
         Ok(Step::Next)
@@ -78,7 +79,8 @@ impl Execute for SparseMultiply {
         }
         let metadata = rows(regs, &[self.metadata])[0];
         let (a, b, c) = (rows(regs, a), rows(regs, b), rows(regs, c));
-        let values = self.form.execute(&a, &b, &c, &metadata, self.selector);
+        let metadata = (&metadata, self.selector);
+        let values = self.form.execute(&a, &b, &c, metadata, &mut machine.block.products);
         set_rows(regs, d, &values, at.lanes);
         Ok(Step::Next)
     }
@@ -109,6 +111,8 @@ impl Execute for FragmentMultiply {
 struct OwnShared<'m, 'a> {
     machine: &'m Machine<'a>,
     lane: usize,
+    /// The block's own.
+    own: &'m SharedMemory,
     /// What was read, if somebody wants to know.
     pieces: Option<Vec<u32>>,
 }
@@ -116,13 +120,20 @@ struct OwnShared<'m, 'a> {
 impl ReadShared for OwnShared<'_, '_> {
     type Error = Box<Raise>;
 
-    fn read(&mut self, address: u32) -> Result<[u8; 16], Box<Raise>> {
-        let bytes = self.machine.shared(address, 16, "shared load of wgmma", self.lane)?;
+    #[inline]
+    fn read(&mut self, address: u32, piece: &mut [u32; 4]) -> Result<(), Box<Raise>> {
+        let bytes = match self.own.size.checked_sub(16) {
+            // SAFETY: inside the block's shared memory.
+            Some(last) if address <= last => unsafe { self.own.bytes.add(address as usize) },
+            _ => self.machine.shared(address, 16, "shared load of wgmma", self.lane)?,
+        };
         if let Some(pieces) = &mut self.pieces {
             pieces.push(address);
         }
         // SAFETY: `shared` gives 16 bytes of the block's memory, which only this thread runs on.
-        Ok(unsafe { bytes.cast::<[u8; 16]>().read() })
+        let bytes = unsafe { bytes.cast::<[[u8; 4]; 4]>().read() };
+        *piece = bytes.map(u32::from_le_bytes);
+        Ok(())
     }
 }
 
@@ -130,23 +141,27 @@ impl GroupMultiply {
     /// What becomes undefined of D when some piece of shared memory that is read may be, or a register.
     fn carry(&self, beside: &mut Beside<'_>, pieces: &[u32], at_descriptors: [u64; 2], accumulate: bool) {
         let untouched = |beside: &mut Beside<'_>, &piece: &u32| {
-            let Ok(bytes) = beside.read(piece);
-            bytes == [0; 16]
+            let mut words = [0; 4];
+            let Ok(()) = beside.read(piece, &mut words);
+            words == [0; 4]
         };
         if !beside.has_some() && pieces.iter().all(|piece| untouched(beside, piece)) {
             return;
         }
         let [of_a, of_b] = at_descriptors;
         beside.descriptor(self.b);
-        let a = match &self.a {
-            GroupSource::Registers(slots) => self.form.a_of_registers(&beside.rows(slots, 4)),
+        let mut buffers = Buffers::default();
+        match &self.a {
+            GroupSource::Registers(slots) => {
+                self.form.a_of_registers(&beside.rows(slots, 4), None, &mut buffers);
+            }
             GroupSource::Shared(slot) => {
                 beside.descriptor(*slot);
-                let Ok(a) = self.form.a_of_shared(of_a, beside.warp() as usize % 4, beside);
-                a
+                let warp = beside.warp() as usize % 4;
+                let Ok(()) = self.form.a_of_shared(of_a, warp, None, beside, &mut buffers);
             }
         };
-        let Ok(b) = self.form.b_of_shared(of_b, beside);
+        let Ok(()) = self.form.b_of_shared(of_b, beside, &mut buffers);
         let metadata = self.metadata.map(|(words, selector)| (beside.rows(&[words], 4)[0], selector));
         let whether_unknown = beside.registers(&[self.accumulate.0], 0)[0] != [0; 32];
         let row_is = |row: usize| {
@@ -155,7 +170,7 @@ impl GroupMultiply {
                 || whether_unknown
         };
         let mut d = beside.rows(&self.d, 4);
-        self.form.undefined(&a, &b, &mut d, accumulate, &row_is);
+        self.form.undefined(&buffers, &mut d, accumulate, row_is);
         beside.set_rows(&self.d, 4, &d);
     }
 }
@@ -172,19 +187,21 @@ impl Execute for GroupMultiply {
         // SAFETY: decoding gave the scale a predicate.
         let scale = unsafe { regs.predicate(self.accumulate.0) } >> lane & 1 != 0;
         let pieces = machine.observer.follows_copies().then(Vec::new);
-        let mut shared = OwnShared { machine, lane, pieces };
-        let a = match &self.a {
-            GroupSource::Registers(slots) => self.form.a_of_registers(&rows(regs, slots)),
+        let mut buffers = std::mem::take(&mut machine.block.products);
+        let own = &machine.cluster[machine.block.cluster_rank as usize];
+        let mut shared = OwnShared { machine, lane, own, pieces };
+        let metadata = self.metadata.map(|(words, selector)| (rows(regs, &[words])[0], selector));
+        let metadata = metadata.as_ref().map(|(words, selector)| (words, *selector));
+        match &self.a {
+            GroupSource::Registers(slots) => {
+                self.form.a_of_registers(&rows(regs, slots), metadata, &mut buffers);
+            }
             GroupSource::Shared(slot) => {
                 let warp = machine.warp.index as usize % 4;
-                self.form.a_of_shared(descriptor(*slot), warp, &mut shared)?
+                self.form.a_of_shared(descriptor(*slot), warp, metadata, &mut shared, &mut buffers)?;
             }
-        };
-        let a = match (self.form.sparse, self.metadata) {
-            (Some(sparse), Some((words, selector))) => sparse.expand(&a, &rows(regs, &[words])[0], selector),
-            _ => a,
-        };
-        let b = self.form.b_of_shared(descriptor(self.b), &mut shared)?;
+        }
+        self.form.b_of_shared(descriptor(self.b), &mut shared, &mut buffers)?;
         let accumulate = scale != self.accumulate.1;
         if let Some(pieces) = shared.pieces {
             let of_a = match self.a {
@@ -197,9 +214,13 @@ impl Execute for GroupMultiply {
             let result = Named::new(machine.warp.base_of(regs), 4, &self.d);
             machine.observer.asynchronous(at, &AsyncEvent::ProductIssued { pieces: &pieces, result });
         }
-        let mut d = rows(regs, &self.d);
-        self.form.execute(&a, &b, &mut d, accumulate);
-        set_rows(regs, &self.d, &d, at.lanes);
+        self.form.convert(&mut buffers);
+        for (number, slots) in self.d.chunks(self.form.registers_of_eight()).enumerate() {
+            let mut d = rows(regs, slots);
+            self.form.multiply(&buffers, number, accumulate, &mut d);
+            set_rows(regs, slots, &d, at.lanes);
+        }
+        machine.block.products = buffers;
         Ok(Step::Next)
     }
 }

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use super::extension::Machine;
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::registers::{NONE, Slot};
+use crate::matrix::ReadShared;
 use crate::matrix::mma::Row;
-use crate::matrix::wgmma::ReadShared;
 use crate::observer::{At, MemorySpace, Register, Undefined};
 
 /// What is kept of the registers of one frame, and of memory.
@@ -101,7 +101,9 @@ impl<'m> Beside<'m> {
 impl ReadShared for Beside<'_> {
     type Error = Infallible;
 
-    fn read(&mut self, address: u32) -> Result<[u8; 16], Infallible> {
-        Ok(self.kept.of_memory(MemorySpace::Shared, address.into(), 16).to_le_bytes())
+    fn read(&mut self, address: u32, piece: &mut [u32; 4]) -> Result<(), Infallible> {
+        let bits = self.kept.of_memory(MemorySpace::Shared, address.into(), 16);
+        *piece = [0, 32, 64, 96].map(|word| (bits >> word) as u32);
+        Ok(())
     }
 }

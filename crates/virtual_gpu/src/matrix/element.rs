@@ -1,6 +1,6 @@
 //! Formats of matrix elements.
 
-use crate::alu::convert;
+use crate::alu::half::{F16, Half};
 
 /// Format of an element of A or B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,6 +58,12 @@ impl Element {
         }
     }
 
+    /// Bits of an element as registers and memory store them: whole words for `b1`.
+    pub fn stored_bits(self) -> u32 {
+        if self == Self::B1 { 32 } else { self.bits() }
+    }
+
+    #[inline]
     pub fn family(self) -> Family {
         match self {
             Self::F64 => Family::Double,
@@ -68,22 +74,21 @@ impl Element {
     }
 
     /// The value of a floating-point element, given in the low bits.
+    #[inline(always)]
     pub fn float(self, bits: u32) -> f32 {
         match self {
-            Self::F16 => half::f16::from_bits(bits as u16).to_f32(),
+            Self::F16 => F16::to_f32(bits as u16),
             Self::Bf16 => f32::from_bits(bits << 16),
             // The hardware reads 19 bits of the register.
             Self::Tf32 => f32::from_bits(bits & 0xFFFF_E000),
-            Self::E4m3 => {
-                half::f16::from_bits(convert::tiny_to_f16(bits as u8, crate::alu::exact::Format::E4M3))
-                    .to_f32()
-            }
-            Self::E5m2 => half::f16::from_bits((bits as u16) << 8).to_f32(),
+            Self::E4m3 => e4m3(bits as u8),
+            Self::E5m2 => F16::to_f32((bits as u16) << 8),
             _ => 0.0,
         }
     }
 
     /// The value of an integer element, given in the low bits.
+    #[inline(always)]
     pub fn integer(self, bits: u32) -> i32 {
         match self {
             Self::S8 => i32::from(bits as u8 as i8),
@@ -93,6 +98,17 @@ impl Element {
             _ => 0,
         }
     }
+}
+
+/// Without branches, for loops that become vectors.
+#[inline(always)]
+fn e4m3(bits: u8) -> f32 {
+    let magnitude = u32::from(bits & 0x7F);
+    let normal = (magnitude << 20) + ((127 - 7) << 23);
+    let subnormal = (magnitude as f32 * f32::from_bits((127 - 9) << 23)).to_bits();
+    let number = if magnitude < 8 { subnormal } else { normal };
+    let value = if magnitude == 0x7F { f32::NAN.to_bits() } else { number };
+    f32::from_bits(value | u32::from(bits & 0x80) << 24)
 }
 
 /// Format of C and D.
@@ -121,6 +137,32 @@ impl Accumulator {
             Self::F16 => 16,
             Self::F32 | Self::S32 => 32,
             Self::F64 => 64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alu::convert;
+    use crate::alu::exact::Format;
+
+    /// Every value of 16 bits and less, by other means.
+    #[test]
+    fn values_of_floats() {
+        let same = |element: Element, bits: u32, expected: f32| {
+            let value = element.float(bits);
+            let both_nan = value.is_nan() && expected.is_nan();
+            assert!(both_nan || value.to_bits() == expected.to_bits(), "{element:?} {bits:#x}: {value}");
+        };
+        for bits in 0..=u16::MAX {
+            same(Element::F16, bits.into(), half::f16::from_bits(bits).to_f32());
+            same(Element::Bf16, bits.into(), half::bf16::from_bits(bits).to_f32());
+        }
+        for bits in 0..=u8::MAX {
+            let of = |format| half::f16::from_bits(convert::tiny_to_f16(bits, format)).to_f32();
+            same(Element::E4m3, bits.into(), of(Format::E4M3));
+            same(Element::E5m2, bits.into(), of(Format::E5M2));
         }
     }
 }

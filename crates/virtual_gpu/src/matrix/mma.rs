@@ -1,8 +1,12 @@
 //! `mma.sync`: its forms, and how they execute on registers.
 
+use super::Buffers;
 use super::element::{Accumulator, Element, Family};
 use super::fragment;
+use super::panels::Elements;
 use super::product;
+use super::stored::Source;
+use super::sums::Sum;
 use crate::alu::Round;
 
 /// Rows, columns and depth of a product.
@@ -192,42 +196,45 @@ impl Mma {
     }
 
     /// Multiplies with 32-bit registers: all types except `f64`. Returns D.
-    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row], buffers: &mut Buffers) -> Vec<Row> {
         if self.is_quad_pairs() {
             return self.quad_pairs(a, b, c);
         }
-        self.execute_with(a, b, c, self.shape.k, &|_, kept| kept)
+        self.execute_with(a, b, c, buffers, None::<fn(usize, usize) -> usize>)
     }
 
-    /// The same for an A whose rows hold `kept` elements each; `place` gives each one's position along k.
+    /// The same; `place` gives the position along k of a row's element with a number if A holds only some of them.
     pub(super) fn execute_with(
         &self,
         a: &[Row],
         b: &[Row],
         c: &[Row],
-        kept: usize,
-        place: &dyn Fn(usize, usize) -> usize,
+        buffers: &mut Buffers,
+        place: Option<impl Fn(usize, usize) -> usize>,
     ) -> Vec<Row> {
+        let Shape { m, n, k } = self.shape;
+        let Buffers { stored, numbers, words, .. } = buffers;
+        let depth = if self.a == Element::B1 { k / 32 } else { k };
+        match place {
+            Some(place) => {
+                stored.set_sparse_rows(Source::Registers(a), [m, depth], self.a.stored_bits(), place)
+            }
+            None => stored.set_rows(Source::Registers(a), [m, depth], self.a.stored_bits()),
+        }
+        stored.set_columns(Source::Registers(b), n, self.b.stored_bits());
+        let (a, b) = (Elements::of(self.a), Elements::of(self.b));
+        let mut d = c.to_vec();
         match self.a.family() {
-            Family::Float => {
-                let (a, b) = self.unpack(a, b, kept, place, Element::float);
-                self.lines(c, |m, n, c| {
-                    let sum = product::dot(a.line(m), b.line(n), product::widen(c, self.c));
-                    product::round(sum, self.d)
-                })
+            Family::Bits => {
+                words.set(stored, a, b);
+                words.multiply(0, self.and, true, &mut d);
             }
-            Family::Integer => {
-                let (a, b) = self.unpack(a, b, kept, place, Element::integer);
-                self.lines(c, |m, n, c| {
-                    product::dot_integer(a.line(m), b.line(n), c as i32, self.saturate) as u32
-                })
-            }
-            Family::Bits | Family::Double => {
-                // A register is one word of 32 elements.
-                let (a, b) = self.unpack(a, b, kept, place, |_, bits| bits);
-                self.lines(c, |m, n, c| product::dot_bits(a.line(m), b.line(n), c as i32, self.and) as u32)
+            _ => {
+                numbers.set(stored, a, b);
+                numbers.multiply(0, Sum::of(self.d, self.saturate), true, &mut d);
             }
         }
+        d
     }
 
     /// The undefined bits of D, from those of A's, B's and C's registers: an element of A affects its row, one of B its
@@ -298,42 +305,6 @@ impl Mma {
         sums.collect()
     }
 
-    /// A's rows and B's columns in full. `convert` takes an element's bits; for `b1` whole registers.
-    fn unpack<T: Copy + Default>(
-        &self,
-        a: &[Row],
-        b: &[Row],
-        kept: usize,
-        place: &dyn Fn(usize, usize) -> usize,
-        convert: fn(Element, u32) -> T,
-    ) -> (Lines<T>, Lines<T>) {
-        let rows = self.shape.m;
-        let bits = if self.a == Element::B1 { 32 } else { self.a.bits() };
-        let per = (32 / bits) as usize;
-        let scale = if self.a == Element::B1 { 32 } else { 1 };
-        let depth = self.shape.k / scale;
-        let mut full_a = Lines::new(rows, kept / scale);
-        let mut full_b = Lines::new(8, depth);
-        for lane in 0..32 {
-            for (register, values) in a.iter().enumerate() {
-                let place = fragment::a(rows, per, register, lane);
-                for e in 0..per {
-                    full_a.set(place.line, place.first + e, convert(self.a, field(values[lane], e, bits)));
-                }
-            }
-            for (register, values) in b.iter().enumerate() {
-                let place = fragment::b(per, register, lane);
-                for e in 0..per {
-                    full_b.set(place.line, place.first + e, convert(self.b, field(values[lane], e, bits)));
-                }
-            }
-        }
-        if kept < self.shape.k {
-            full_a = super::sparse::expand(&full_a, rows, depth, place);
-        }
-        (full_a, full_b)
-    }
-
     /// D from a function of row, column and C's bits.
     fn lines(&self, c: &[Row], element: impl Fn(usize, usize, u32) -> u32) -> Vec<Row> {
         let (per_c, per_d) = (32 / self.c.bits() as usize, 32 / self.d.bits() as usize);
@@ -351,6 +322,7 @@ impl Mma {
 }
 
 /// Bits of element `index` of a register.
+#[inline]
 pub(crate) fn field(register: u32, index: usize, bits: u32) -> u32 {
     let shifted = register >> (index as u32 * bits);
     if bits < 32 { shifted & ((1 << bits) - 1) } else { shifted }
@@ -450,7 +422,12 @@ mod tests {
                 rc[i][lane] = ((lane * 4 + i) as f32).to_bits();
             }
         }
-        let d = mma("sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32").unwrap().execute(&ra, &rb, &rc);
+        let d = mma("sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32").unwrap().execute(
+            &ra,
+            &rb,
+            &rc,
+            &mut Buffers::default(),
+        );
         for lane in 0..32 {
             for i in 0..4 {
                 let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
@@ -466,24 +443,31 @@ mod tests {
         let wrap = mma("sync.aligned.m8n8k16.row.col.s32.s8.s8.s32").unwrap();
         let stop = mma("sync.aligned.m8n8k16.row.col.satfinite.s32.s8.s8.s32").unwrap();
         let (a, b, c) = ([[0x0101_0101; 32]], [[0x0202_0202; 32]], [[i32::MAX as u32 - 31; 32]; 2]);
-        assert_eq!(wrap.execute(&a, &b, &c)[0][5] as i32, i32::MIN);
-        assert_eq!(stop.execute(&a, &b, &c)[0][5] as i32, i32::MAX);
+        assert_eq!(wrap.execute(&a, &b, &c, &mut Buffers::default())[0][5] as i32, i32::MIN);
+        assert_eq!(stop.execute(&a, &b, &c, &mut Buffers::default())[0][5] as i32, i32::MAX);
     }
 
     #[test]
     fn bits_are_counted() {
         let and = mma("sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc").unwrap();
-        let d = and.execute(&[[0xFFFF_0000; 32]; 4], &[[0xFF00_0001; 32]; 2], &[[7; 32]; 4]);
+        let d = and.execute(
+            &[[0xFFFF_0000; 32]; 4],
+            &[[0xFF00_0001; 32]; 2],
+            &[[7; 32]; 4],
+            &mut Buffers::default(),
+        );
         assert!(d.iter().flatten().all(|&d| d == 8 * 8 + 7));
         let xor = mma("sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc").unwrap();
-        let d = xor.execute(&[[0xFFFF_0000; 32]], &[[0xFF00_0001; 32]], &[[0; 32]; 2]);
+        let d =
+            xor.execute(&[[0xFFFF_0000; 32]], &[[0xFF00_0001; 32]], &[[0; 32]; 2], &mut Buffers::default());
         assert!(d.iter().flatten().all(|&d| d == 4 * 9));
     }
 
     #[test]
     fn four_bits_have_signs() {
         let form = mma("sync.aligned.m8n8k32.row.col.s32.s4.u4.s32").unwrap();
-        let d = form.execute(&[[0xFFFF_FFFF; 32]], &[[0xFFFF_FFFF; 32]], &[[0; 32]; 2]);
+        let d =
+            form.execute(&[[0xFFFF_FFFF; 32]], &[[0xFFFF_FFFF; 32]], &[[0; 32]; 2], &mut Buffers::default());
         assert!(d.iter().flatten().all(|&d| d as i32 == -15 * 32));
     }
 

@@ -85,6 +85,7 @@ impl Mma {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Buffers;
 
     /// Row n of A is n + 1 along k, column j of B is j + 1: D[n][j] = 4·(n + 1)·(j + 1), in all four pairs of quads and
     /// both layouts.
@@ -109,6 +110,7 @@ mod tests {
                 &fill(by_columns),
                 &fill(by_rows),
                 &[[0; 32]; 8],
+                &mut Buffers::default(),
             );
             for lane in 0..32 {
                 for i in 0..8 {

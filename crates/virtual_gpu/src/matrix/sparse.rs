@@ -5,8 +5,9 @@
 //! lane's low half describes a row of the upper eight and its high half the row eight below; for narrower ones a lane
 //! has 32 bits for one row.
 
+use super::Buffers;
 use super::element::{Accumulator, Element};
-use super::mma::{Lines, Mma, Row, Shape};
+use super::mma::{Mma, Row, Shape};
 
 /// One form of `mma.sp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,17 +45,10 @@ impl Sparse {
         Self { dense: Mma::of(Shape { m: 16, n: 8, k }, a, b, d) }
     }
 
-    /// A's 16 rows in full.
-    pub fn expand(&self, half: &[u32], metadata: &Row, selector: u32) -> Vec<u32> {
-        let depth = self.dense.shape.k;
-        let mut full = vec![0; 16 * depth];
-        for (row, kept) in half.chunks_exact(depth / 2).enumerate() {
-            for (number, &value) in kept.iter().enumerate() {
-                let place = self.place(number, |group| self.field(metadata, selector, row, group));
-                full[row * depth + place.min(depth - 1)] = value;
-            }
-        }
-        full
+    /// The position along k of a row's kept element number `kept`.
+    pub fn position(&self, row: usize, kept: usize, metadata: &Row, selector: u32) -> usize {
+        let place = self.place(kept, |group| self.field(metadata, selector, row, group));
+        place.min(self.dense.shape.k - 1)
     }
 
     /// Neighbours along k of which half are kept.
@@ -77,10 +71,16 @@ impl Sparse {
     }
 
     /// Computes D. `selector` says which lanes of each quad hold the metadata.
-    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row], metadata: &Row, selector: u32) -> Vec<Row> {
-        self.dense.execute_with(a, b, c, self.dense.shape.k / 2, &|row, kept| {
-            self.place(kept, |group| self.field(metadata, selector, row, group))
-        })
+    pub fn execute(
+        &self,
+        a: &[Row],
+        b: &[Row],
+        c: &[Row],
+        (metadata, selector): (&Row, u32),
+        buffers: &mut Buffers,
+    ) -> Vec<Row> {
+        let position = |row, kept| self.position(row, kept, metadata, selector);
+        self.dense.execute_with(a, b, c, buffers, Some(position))
     }
 
     /// The undefined bits of D, like [`Mma::undefined`]. Unknown metadata makes the whole row unknown.
@@ -105,7 +105,7 @@ impl Sparse {
         metadata[quad + lane % 4] >> bit & 15
     }
 
-    /// The position along k of a row's kept element number `kept`.
+    /// The same for a row whose groups have these bits.
     fn place(&self, kept: usize, field: impl Fn(usize) -> u32) -> usize {
         let half = self.group() / 2;
         let (group, within) = (kept / half, kept % half);
@@ -119,22 +119,6 @@ impl Sparse {
         };
         group * self.group() + inside
     }
-}
-
-/// A's rows in full, from rows that hold half of them.
-pub(super) fn expand<T: Copy + Default>(
-    half: &Lines<T>,
-    rows: usize,
-    depth: usize,
-    place: &dyn Fn(usize, usize) -> usize,
-) -> Lines<T> {
-    let mut full = Lines::new(rows, depth);
-    for row in 0..rows {
-        for (kept, &value) in half.line(row).iter().enumerate() {
-            full.set(row, place(row, kept).min(depth - 1), value);
-        }
-    }
-    full
 }
 
 #[cfg(test)]

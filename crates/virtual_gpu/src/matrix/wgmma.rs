@@ -3,11 +3,15 @@
 //! The warps of a warpgroup do not depend on each other: warp w computes rows 16w to 16w + 15 of D, from these rows of A
 //! and all of B.
 
+use super::Buffers;
+use super::descriptor::{Descriptor, ReadShared};
 use super::element::{Accumulator, Element, Family};
-use super::fragment;
 use super::mma::{Row, Shape, field};
+use super::panels::Elements;
 use super::product;
 use super::sparse::Sparse;
+use super::stored::{Source, Stored};
+use super::sums::Sum;
 
 /// One form of `wgmma.mma_async`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +20,7 @@ pub(crate) struct Wgmma {
     pub d: Accumulator,
     pub a: Element,
     pub b: Element,
-    saturate: bool,
+    pub saturate: bool,
     /// A contains every second element (`.sp`), and metadata says which.
     pub sparse: Option<Sparse>,
     /// A or B is stored along m or n in shared memory instead of along k.
@@ -25,12 +29,6 @@ pub(crate) struct Wgmma {
     /// A or B is negated.
     pub a_negative: bool,
     pub b_negative: bool,
-}
-
-/// Reads 16 bytes of shared memory at a multiple of 16.
-pub(crate) trait ReadShared {
-    type Error;
-    fn read(&mut self, address: u32) -> Result<[u8; 16], Self::Error>;
 }
 
 impl Wgmma {
@@ -125,133 +123,97 @@ impl Wgmma {
         (matches!(self.a, Element::F16 | Element::Bf16), self.a.family() == Family::Float)
     }
 
-    /// Bits of an element as stored in rows and columns: whole words for `b1`.
-    fn stored_bits(element: Element) -> u32 {
-        if element == Element::B1 { 32 } else { element.bits() }
+    /// Elements along k, as stored, and how many of them a row of A has.
+    pub fn depths(&self) -> (usize, usize) {
+        let depth = if self.a == Element::B1 { self.shape.k / 32 } else { self.shape.k };
+        (depth, if self.sparse.is_some() { depth / 2 } else { depth })
     }
 
-    /// Elements along k, as stored.
-    fn depth(&self) -> usize {
-        if self.a == Element::B1 { self.shape.k / 32 } else { self.shape.k }
+    /// Begins a product with A's 16 rows for a warp from its registers. `metadata`: that of a sparse A, and its selector;
+    /// without, its elements come one after the other.
+    pub fn a_of_registers(&self, a: &[Row], metadata: Option<(&Row, u32)>, buffers: &mut Buffers) {
+        self.begin(Source::Registers(a), metadata, &mut buffers.stored);
     }
 
-    /// Elements of a row of A.
-    fn a_depth(&self) -> usize {
-        if self.sparse.is_some() { self.depth() / 2 } else { self.depth() }
-    }
-
-    /// A's 16 rows for a warp, each along k, from its registers.
-    pub fn a_of_registers(&self, registers: &[Row]) -> Vec<u32> {
-        let bits = Self::stored_bits(self.a);
-        let per = (32 / bits) as usize;
-        let depth = self.a_depth();
-        let mut elements = vec![0; 16 * depth];
-        for (register, values) in registers.iter().enumerate() {
-            for lane in 0..32 {
-                let place = fragment::a(16, per, register, lane);
-                for e in 0..per {
-                    elements[place.line * depth + place.first + e] = field(values[lane], e, bits);
-                }
-            }
-        }
-        elements
-    }
-
-    /// A's 16 rows for the warp with number `warp` in its group, from shared memory.
+    /// Begins a product with A's 16 rows for the warp with number `warp` in its group from shared memory.
     pub fn a_of_shared<R: ReadShared>(
         &self,
         descriptor: u64,
         warp: usize,
+        metadata: Option<(&Row, u32)>,
         memory: &mut R,
-    ) -> Result<Vec<u32>, R::Error> {
+        buffers: &mut Buffers,
+    ) -> Result<(), R::Error> {
+        let Buffers { pieces, stored, .. } = buffers;
         let matrix = Descriptor::new(descriptor, self.a_transposed);
-        matrix.elements(warp * 16, 16, self.a_depth(), Self::stored_bits(self.a), memory)
+        let a = matrix.read(warp * 16, 16, self.depths().1, self.a.stored_bits(), memory, pieces)?;
+        self.begin(Source::Lines(a), metadata, stored);
+        Ok(())
     }
 
-    /// B's columns, each along k.
-    pub fn b_of_shared<R: ReadShared>(&self, descriptor: u64, memory: &mut R) -> Result<Vec<u32>, R::Error> {
-        let matrix = Descriptor::new(descriptor, self.b_transposed);
-        matrix.elements(0, self.shape.n, self.depth(), Self::stored_bits(self.b), memory)
-    }
-
-    /// Computes the warp's D: `a` has 16 rows along k, `b` n columns along k, `d` the registers to add to, if any.
-    pub fn execute(&self, a: &[u32], b: &[u32], d: &mut [Row], accumulate: bool) {
-        match self.a.family() {
-            Family::Float => self.floats(a, b, d, accumulate),
-            _ => self.integers(a, b, d, accumulate),
+    fn begin(&self, a: Source<'_>, metadata: Option<(&Row, u32)>, stored: &mut Stored) {
+        let (size, bits) = ([16, self.depths().0], self.a.stored_bits());
+        match self.sparse {
+            Some(sparse) => stored.set_sparse_rows(a, size, bits, |row, kept| {
+                metadata.map_or(kept, |(words, selector)| sparse.position(row, kept, words, selector))
+            }),
+            None => stored.set_rows(a, size, bits),
         }
     }
 
-    /// The undefined bits of D, replacing those it had: an element of A affects its row, one of B its column, and one
-    /// of D itself if it is added to. `row_is`: whether more of a row of A is unknown.
+    /// Goes on with B from shared memory.
+    pub fn b_of_shared<R: ReadShared>(
+        &self,
+        descriptor: u64,
+        memory: &mut R,
+        buffers: &mut Buffers,
+    ) -> Result<(), R::Error> {
+        let Buffers { pieces, stored, .. } = buffers;
+        let matrix = Descriptor::new(descriptor, self.b_transposed);
+        let b = matrix.read(0, self.shape.n, self.depths().0, self.b.stored_bits(), memory, pieces)?;
+        stored.set_columns(Source::Lines(b), self.shape.n, self.b.stored_bits());
+        Ok(())
+    }
+
+    /// Makes values of the bits of A and B.
+    pub fn convert(&self, buffers: &mut Buffers) {
+        let Buffers { stored, numbers, words, .. } = buffers;
+        let a = Elements { element: self.a, negative: self.a_negative };
+        let b = Elements { element: self.b, negative: self.b_negative };
+        match self.a.family() {
+            Family::Bits => words.set(stored, a, b),
+            _ => numbers.set(stored, a, b),
+        }
+    }
+
+    /// How many registers of D hold eight columns.
+    pub fn registers_of_eight(&self) -> usize {
+        self.d.bits() as usize / 8
+    }
+
+    /// Computes eight columns of the warp's D, whose registers hold what they are added to, if `accumulate`.
+    pub fn multiply(&self, buffers: &Buffers, number: usize, accumulate: bool, d: &mut [Row]) {
+        match self.a.family() {
+            Family::Bits => buffers.words.multiply(number, true, accumulate, d),
+            _ => buffers.numbers.multiply(number, Sum::of(self.d, self.saturate), accumulate, d),
+        }
+    }
+
+    /// The undefined bits of D, replacing those it had, from A's and B's in `buffers`: an element of A affects its row,
+    /// one of B its column, and one of D itself if it is added to. `row_is`: whether more of a row of A is unknown.
     pub fn undefined(
         &self,
-        a: &[u32],
-        b: &[u32],
+        buffers: &Buffers,
         d: &mut [Row],
         accumulate: bool,
-        row_is: &dyn Fn(usize) -> bool,
+        row_is: impl Fn(usize) -> bool,
     ) {
-        let any = |line: &[u32]| line.iter().any(|&bits| bits != 0);
-        let rows: Vec<bool> =
-            a.chunks_exact(self.a_depth()).enumerate().map(|(row, line)| any(line) || row_is(row)).collect();
-        let columns: Vec<bool> = b.chunks_exact(self.depth()).map(any).collect();
-        for (row, &of_row) in rows.iter().enumerate() {
+        let columns: Vec<bool> = buffers.stored.marked_columns().collect();
+        for (row, of_row) in buffers.stored.marked_rows().enumerate() {
+            let of_row = of_row || row_is(row);
             for (column, &of_column) in columns.iter().enumerate() {
-                let (register, lane, index) = self.place(row, column);
-                let own = accumulate && field(d[register][lane], index, self.d.bits()) != 0;
+                let own = accumulate && self.get(d, row, column) != 0;
                 self.put(d, row, column, product::all_if(own || of_row || of_column, self.d));
-            }
-        }
-    }
-
-    fn floats(&self, a: &[u32], b: &[u32], d: &mut [Row], accumulate: bool) {
-        let (n, depth) = (self.shape.n, self.depth());
-        let value = |element: Element, bits: u32, negative: bool| {
-            let value = f64::from(element.float(bits));
-            if negative { -value } else { value }
-        };
-        // Along n, so that a row of sums is contiguous in memory.
-        let mut across = vec![0.0; depth * n];
-        for (column, elements) in b.chunks_exact(depth).enumerate() {
-            for (k, &bits) in elements.iter().enumerate() {
-                across[k * n + column] = value(self.b, bits, self.b_negative);
-            }
-        }
-        let mut sums = vec![0.0; n];
-        for (row, elements) in a.chunks_exact(depth).enumerate() {
-            for (column, sum) in sums.iter_mut().enumerate() {
-                let (register, lane, index) = self.place(row, column);
-                let bits = field(d[register][lane], index, self.d.bits());
-                *sum = if accumulate { product::widen(bits, self.d) } else { 0.0 };
-            }
-            for (&bits, line) in elements.iter().zip(across.chunks_exact(n)) {
-                let a = value(self.a, bits, self.a_negative);
-                // Products of two 24-bit values are exact.
-                sums.iter_mut().zip(line).for_each(|(sum, &b)| *sum += a * b);
-            }
-            for (column, &sum) in sums.iter().enumerate() {
-                self.put(d, row, column, product::round(sum, self.d));
-            }
-        }
-    }
-
-    fn integers(&self, a: &[u32], b: &[u32], d: &mut [Row], accumulate: bool) {
-        let depth = self.depth();
-        let convert = |element: Element, bits: &[u32]| {
-            bits.iter().map(|&bits| element.integer(bits)).collect::<Vec<_>>()
-        };
-        let (ia, ib) = (convert(self.a, a), convert(self.b, b));
-        for row in 0..16 {
-            for column in 0..self.shape.n {
-                let (register, lane, _) = self.place(row, column);
-                let c = if accumulate { d[register][lane] as i32 } else { 0 };
-                let (ra, rb) = (row * depth..(row + 1) * depth, column * depth..(column + 1) * depth);
-                let sum = match self.a {
-                    Element::B1 => product::dot_bits(&a[ra], &b[rb], c, true),
-                    _ => product::dot_integer(&ia[ra], &ib[rb], c, self.saturate),
-                };
-                self.put(d, row, column, sum as u32);
             }
         }
     }
@@ -266,7 +228,12 @@ impl Wgmma {
         }
     }
 
-    fn put(&self, d: &mut [Row], row: usize, column: usize, bits: u32) {
+    pub fn get(&self, d: &[Row], row: usize, column: usize) -> u32 {
+        let (register, lane, half) = self.place(row, column);
+        field(d[register][lane], half, self.d.bits())
+    }
+
+    pub fn put(&self, d: &mut [Row], row: usize, column: usize, bits: u32) {
         let (register, lane, half) = self.place(row, column);
         let word = &mut d[register][lane];
         *word = match self.d {
@@ -276,107 +243,12 @@ impl Wgmma {
     }
 }
 
-/// A matrix in shared memory, as described by 64 bits.
-///
-/// Memory consists of 16-byte pieces. Without a swizzle, eight consecutive pieces form a core matrix, and core matrices
-/// have a distance along each of the two directions. With a swizzle, a row of pieces as long as the span is one line,
-/// eight lines follow each other, and the line's number permutes the pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Descriptor {
-    start: u32,
-    leading: u32,
-    stride: u32,
-    /// Where the swizzle pattern starts, in lines of 128 bytes.
-    base: u32,
-    /// Pieces per line; 1 without a swizzle.
-    span: u32,
-    /// Elements are stored along m or n instead of along k.
-    transposed: bool,
-}
-
-impl Descriptor {
-    fn new(bits: u64, transposed: bool) -> Self {
-        let part = |low: u32| (bits >> low & 0x3FFF) as u32 * 16;
-        Self {
-            start: part(0),
-            leading: part(16),
-            stride: part(32),
-            base: (bits >> 49 & 7) as u32,
-            span: [1, 8, 4, 2][(bits >> 62) as usize],
-            transposed,
-        }
-    }
-
-    /// The address of piece number `along` in the direction in which elements are stored, of line `across` in the
-    /// other.
-    fn piece(&self, along: u32, across: u32) -> u32 {
-        let (eight, one) = (across / 8, across % 8);
-        let offset = match (self.span, self.transposed) {
-            (1, false) => one * 16 + eight * self.stride + along * self.leading,
-            // The two distances swap roles.
-            (1, true) => one * 16 + eight * self.leading + along * self.stride,
-            (span, _) => {
-                one * span * 16 + eight * self.stride + along % span * 16 + along / span * self.leading
-            }
-        };
-        let address = self.start.wrapping_add(offset);
-        let line = (address >> 7).wrapping_sub(self.base);
-        address ^ ((line & (self.span - 1)) << 4)
-    }
-
-    /// Elements of `count` rows (A) or columns (B) from `first` on, each along k.
-    fn elements<R: ReadShared>(
-        &self,
-        first: usize,
-        count: usize,
-        depth: usize,
-        bits: u32,
-        memory: &mut R,
-    ) -> Result<Vec<u32>, R::Error> {
-        let per = (128 / bits) as usize;
-        let mut elements = vec![0; count * depth];
-        let (along, across) = if self.transposed { (count, depth) } else { (depth, count) };
-        // A transposed matrix starts at a multiple of 16 rows, so at a whole piece.
-        let (skip_along, skip_across) = if self.transposed { (first / per, 0) } else { (0, first) };
-        for line in 0..across {
-            for piece in 0..along / per {
-                let bytes =
-                    memory.read(self.piece((piece + skip_along) as u32, (line + skip_across) as u32))?;
-                let value = u128::from_le_bytes(bytes);
-                for e in 0..per {
-                    let element = (value >> (e as u32 * bits)) as u32;
-                    let element = if bits < 32 { element & ((1 << bits) - 1) } else { element };
-                    let at = piece * per + e;
-                    let (row, k) = if self.transposed { (at, line) } else { (line, at) };
-                    elements[row * depth + k] = element;
-                }
-            }
-        }
-        Ok(elements)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Shared(Vec<u8>);
-
-    impl ReadShared for Shared {
-        type Error = String;
-        fn read(&mut self, address: u32) -> Result<[u8; 16], String> {
-            let bytes = self.0.get(address as usize..address as usize + 16).ok_or(format!("{address:#x}"))?;
-            Ok(bytes.try_into().unwrap())
-        }
-    }
-
     fn form(words: &str) -> Result<Wgmma, String> {
         Wgmma::parse(&words.split('.').collect::<Vec<_>>())
-    }
-
-    fn descriptor(start: u32, leading: u32, stride: u32, swizzle: u64) -> u64 {
-        let part = |bytes: u32| u64::from(bytes >> 4 & 0x3FFF);
-        part(start) | part(leading) << 16 | part(stride) << 32 | swizzle << 62
     }
 
     #[test]
@@ -408,112 +280,48 @@ mod tests {
             assert!(form(words).is_err(), "{words}");
         }
     }
-
-    /// Sixteen rows of 64 `f16` in lines of 128 bytes, pieces permuted as a tensor map's 128-byte swizzle does, are read
-    /// back in order, also from the second step along k on, 32 bytes further.
+    /// D by the manual's formulas.
     #[test]
-    fn along_k_with_a_swizzle() {
-        for (swizzle, map, line) in [
-            (1, crate::tensor_map::Swizzle::B128, 128),
-            (2, crate::tensor_map::Swizzle::B64, 64),
-            (3, crate::tensor_map::Swizzle::B32, 32),
-        ] {
-            let mut shared = Shared(vec![0xEE; 8192]);
-            let start = 2048;
-            for row in 0..16u32 {
-                for k in 0..line / 2 {
-                    let at = map.place(start + row * line + k * 2) as usize;
-                    shared.0[at..at + 2].copy_from_slice(&((row * 64 + k) as u16).to_le_bytes());
-                }
-            }
-            for step in 0..line / 32 {
-                let bits = descriptor(start + step * 32, 16, line * 8, swizzle);
-                let elements = Descriptor::new(bits, false).elements(0, 16, 16, 16, &mut shared).unwrap();
-                for (index, &element) in elements.iter().enumerate() {
-                    assert_eq!(element, index as u32 / 16 * 64 + index as u32 % 16 + step * 16);
-                }
+    fn places_are_the_manuals() {
+        let wide = form("mma_async.sync.aligned.m64n24k16.f32.f16.f16").unwrap();
+        let narrow = Wgmma { d: Accumulator::F16, ..wide };
+        for lane in 0..32 {
+            for i in 0..12 {
+                let (row, column) = (lane / 4 + i % 4 / 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2);
+                assert_eq!(wide.place(row, column), (i, lane, 0));
+                assert_eq!(narrow.place(row, column), (i / 2, lane, i % 2));
             }
         }
     }
 
-    /// Core matrices of eight rows of 16 bytes: 128 bytes each, along k first.
+    /// One element of a sparse A, whose metadata is known, affects its row, and one of B its column.
     #[test]
-    fn along_k_without_a_swizzle() {
-        let mut shared = Shared(vec![0xEE; 4096]);
-        for row in 0..16usize {
-            for k in 0..16usize {
-                let at = 256 + row / 8 * 256 + k / 8 * 128 + row % 8 * 16 + k % 8 * 2;
-                shared.0[at..at + 2].copy_from_slice(&((row * 16 + k) as u16).to_le_bytes());
-            }
-        }
-        let bits = descriptor(256, 128, 256, 0);
-        let elements = Descriptor::new(bits, false).elements(0, 16, 16, 16, &mut shared).unwrap();
-        assert!(elements.iter().enumerate().all(|(index, &element)| element == index as u32));
-    }
-
-    /// Boxes of 64 columns and 16 k, stored k by k in lines of 128 bytes, two boxes for 128 columns: the stride is that of
-    /// eight k, the leading distance that of a box.
-    #[test]
-    fn along_n_with_a_swizzle() {
-        let mut shared = Shared(vec![0xEE; 8192]);
-        for column in 0..128u32 {
-            for k in 0..16u32 {
-                let at = 1024 + column / 64 * 2048 + k * 128 + column % 64 * 2;
-                let at = crate::tensor_map::Swizzle::B128.place(at) as usize;
-                shared.0[at..at + 2].copy_from_slice(&((column * 16 + k) as u16).to_le_bytes());
-            }
-        }
-        let bits = descriptor(1024, 2048, 1024, 1);
-        let matrix = Descriptor::new(bits, true);
-        let elements = matrix.elements(0, 128, 16, 16, &mut shared).unwrap();
-        assert!(elements.iter().enumerate().all(|(index, &element)| element == index as u32));
-        let later = matrix.elements(16, 16, 16, 16, &mut shared).unwrap();
-        assert_eq!(later, elements[16 * 16..32 * 16]);
-    }
-
-    /// D of small integers, in every warp, by the manual's layout of D.
-    #[test]
-    fn products() {
-        let wgmma = form("mma_async.sync.aligned.m64n24k16.f32.f16.f16").unwrap();
-        let h = |value: i32| u32::from(half::f16::from_f32(value as f32).to_bits());
-        let a = |m: usize, k: usize| (m * 5 + k * 3) as i32 % 9 - 4;
-        let b = |k: usize, n: usize| (n * 7 + k) as i32 % 5 - 2;
-        let columns: Vec<u32> = (0..24).flat_map(|n| (0..16).map(move |k| h(b(k, n)))).collect();
-        for warp in 0..4 {
-            let rows: Vec<u32> = (0..16).flat_map(|m| (0..16).map(move |k| h(a(warp * 16 + m, k)))).collect();
-            let mut d = vec![[1.0f32.to_bits(); 32]; 12];
-            wgmma.execute(&rows, &columns, &mut d, true);
-            for lane in 0..32 {
-                for (i, register) in d.iter().enumerate() {
-                    let row = warp * 16 + lane / 4 + i % 4 / 2 * 8;
-                    let column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-                    let expected: i32 = (0..16).map(|k| a(row, k) * b(k, column)).sum();
-                    assert_eq!(f32::from_bits(register[lane]), expected as f32 + 1.0);
-                }
-            }
-            let mut halves = vec![[0xFFFF_FFFF; 32]; 6];
-            let narrow = Wgmma { d: Accumulator::F16, b_negative: true, ..wgmma };
-            narrow.execute(&rows, &columns, &mut halves, false);
-            for lane in 0..32 {
-                for (i, register) in halves.iter().enumerate() {
-                    let value = half::f16::from_bits((register[lane] >> 16) as u16).to_f32();
-                    let same = d[i / 2 * 4 + i % 2 * 2 + 1][lane];
-                    assert_eq!(value, 1.0 - f32::from_bits(same));
-                }
-            }
+    fn undefined_elements_affect_rows_and_columns() {
+        let sparse = form("mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16").unwrap();
+        let mut a = [[0; 32]; 4];
+        // Row 9.
+        a[3][5] = 1;
+        let mut buffers = Buffers::default();
+        // Pieces along k 512 bytes apart, eights of columns 128.
+        let of_b = 32 << 16 | 8 << 32;
+        sparse.a_of_registers(&a, None, &mut buffers);
+        sparse.b_of_shared(of_b, &mut ThirdColumn, &mut buffers).unwrap();
+        let mut d = vec![[0; 32]; sparse.counts().0];
+        sparse.undefined(&buffers, &mut d, false, |row| row == 2);
+        for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+            let expected = if row == 9 || row == 2 || column == 3 { u32::MAX } else { 0 };
+            assert_eq!(sparse.get(&d, row, column), expected, "{row} {column}");
         }
     }
 
-    #[test]
-    fn registers_hold_a_as_mma_does() {
-        let wgmma = form("mma_async.sync.aligned.m64n8k32.s32.s8.s8").unwrap();
-        let registers: Vec<Row> =
-            (0..4).map(|r| std::array::from_fn(|lane| (r * 32 + lane) as u32)).collect();
-        let a = wgmma.a_of_registers(&registers);
-        // Row 9, k 20 to 23: register 3 of lane 5.
-        assert_eq!(a[9 * 32 + 20], 3 * 32 + 5);
-        let mut d = vec![[0; 32]; 4];
-        wgmma.execute(&vec![0xFF; 16 * 32], &vec![2; 8 * 32], &mut d, false);
-        assert!(d.iter().flatten().all(|&d| d as i32 == -64));
+    /// Only one bit of column 3 is undefined.
+    struct ThirdColumn;
+
+    impl ReadShared for ThirdColumn {
+        type Error = std::convert::Infallible;
+        fn read(&mut self, address: u32, piece: &mut [u32; 4]) -> Result<(), Self::Error> {
+            *piece = [0, 0, 0, u32::from(address == 3 * 16) << 31];
+            Ok(())
+        }
     }
 }

@@ -85,7 +85,7 @@ impl Execute for TensorLoad {
             }
             // Nothing is made before its place is known to hold it.
             machine.reach(SHARED, target, map.box_bytes(), "shared store of a tensor copy", lane)?;
-            let mut data: Vec<u8> = (0..map.box_bytes()).map(|offset| map.fill_byte(offset)).collect();
+            let mut data = map.filled();
             let rows = self.source.rows(machine, &map, coordinates, lane)?;
             for row in rows.into_iter().filter(|row| row.bytes > 0) {
                 let start = (row.shared + row.skip) as usize;
