@@ -28,31 +28,62 @@ struct Copy {
     groups: [u32; 32],
     /// Where in the block's shared memory each lane's bytes go.
     places: [*mut u8; 32],
-    data: Box<[[u8; 16]; 32]>,
+    data: [[u8; 16]; 32],
+}
+
+impl Copy {
+    const NONE: Copy = Copy {
+        lanes: 0,
+        bytes: 0,
+        number: 0,
+        groups: [0; 32],
+        places: [std::ptr::null_mut(); 32],
+        data: [[0; 16]; 32],
+    };
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "copies go from one list to the other")]
 struct WarpCopies {
-    copies: Vec<Copy>,
+    copies: Vec<Box<Copy>>,
+    /// Copies that have landed, for the next ones.
+    landed: Vec<Box<Copy>>,
     issued: u64,
     /// Groups that each lane has committed.
     committed: [u32; 32],
 }
 
 impl WarpCopies {
-    /// Lands, in order, those for whose lanes `ripe` says so.
-    fn land(&mut self, lanes: u32, ripe: impl Fn(usize, &Copy) -> bool) {
+    /// Lands, in order, those for whose lanes `is_ripe` says so.
+    fn land(&mut self, lanes: u32, is_ripe: impl Fn(usize, &Copy) -> bool) {
         for copy in &mut self.copies {
-            for lane in lanes_of(copy.lanes & lanes) {
-                if ripe(lane, copy) {
-                    copy.lanes &= !(1 << lane);
-                    // SAFETY: `places` were resolved for `bytes` bytes of the block's shared memory, which lives as long
-                    // as the block.
-                    unsafe { copy.places[lane].copy_from(copy.data[lane].as_ptr(), copy.bytes as usize) }
-                }
+            let ripe = (0..32).fold(0, |ripe, lane| ripe | u32::from(is_ripe(lane, copy)) << lane);
+            let landing = copy.lanes & lanes & ripe;
+            copy.lanes &= !landing;
+            let Copy { places, data, .. } = &**copy;
+            // SAFETY: `places` were resolved for `bytes` bytes of the block's shared memory, which lives as long as the block.
+            unsafe { move_each(landing, copy.bytes, |lane| (data[lane].as_ptr(), places[lane])) }
+        }
+        self.landed.extend(self.copies.extract_if(.., |copy| copy.lanes == 0));
+    }
+}
+
+/// Copies so many bytes in each of these lanes, from the first to the second place.
+///
+/// # Safety
+/// Both have as many.
+unsafe fn move_each(lanes: u32, bytes: u32, places: impl Fn(usize) -> (*const u8, *mut u8)) {
+    for lane in lanes_of(lanes) {
+        let (from, to) = places(lane);
+        // SAFETY: the caller's.
+        unsafe {
+            match bytes {
+                4 => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
+                8 => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
+                16 => to.cast::<[u8; 16]>().write(from.cast::<[u8; 16]>().read()),
+                _ => to.copy_from(from, bytes as usize),
             }
         }
-        self.copies.retain(|copy| copy.lanes != 0);
     }
 }
 
@@ -92,14 +123,9 @@ impl Execute for CopyAsync {
         let (bytes, regs) = (self.bytes, machine.regs);
         let shared = access::addresses(regs, self.target);
         let global = access::addresses(regs, self.source);
-        let mut copy = Copy {
-            lanes: 0,
-            bytes,
-            number: 0,
-            groups: [0; 32],
-            places: [std::ptr::null_mut(); 32],
-            data: Box::new([[0; 16]; 32]),
-        };
+        let issued = machine.block.extensions.get::<BlockCopies>().warp(machine.warp.index).landed.pop();
+        let mut copy = issued.unwrap_or_else(|| Box::new(Copy::NONE));
+        (copy.lanes, copy.bytes) = (0, bytes);
         let mut sizes = [bytes; 32];
         for lane in lanes_of(at.lanes) {
             // SAFETY: decoding gave a size a 32-bit register, a predicate its own kind.
@@ -120,7 +146,22 @@ impl Execute for CopyAsync {
         let mut sources = [std::ptr::null_mut(); 32];
         // Lanes that get nothing because their source cannot be read.
         let mut without = 0;
-        for lane in lanes_of(at.lanes) {
+        let together = match self.read {
+            Source::Whole if readable == at.lanes => {
+                let target = machine.inside(MemorySpace::Shared, &shared, bytes, at.lanes);
+                target.zip(machine.inside(MemorySpace::Global, &global, bytes, at.lanes))
+            }
+            _ => None,
+        };
+        if let Some((target, source)) = together {
+            copy.lanes = at.lanes;
+            for lane in 0..32 {
+                copy.places[lane] = target.wrapping_add(shared[lane] as usize);
+                sources[lane] = source.wrapping_add(global[lane] as usize);
+            }
+        }
+        let one_by_one = if together.is_some() { 0 } else { at.lanes };
+        for lane in lanes_of(one_by_one) {
             let target = machine.aligned(SHARED, shared[lane], [bytes; 2], "shared store of cp.async", lane);
             let Some(target) = machine.or_without(at, self.target, target)? else { continue };
             copy.places[lane] = target;
@@ -163,10 +204,22 @@ impl Execute for CopyAsync {
             }
             rest &= !alike;
         }
-        for lane in lanes_of(at.lanes).filter(|&lane| sizes[lane] != 0) {
-            // SAFETY: `aligned` found as many bytes, no more than 16.
-            unsafe { copy.data[lane].as_mut_ptr().copy_from(sources[lane], sizes[lane] as usize) }
+        let Copy { data, .. } = &mut *copy;
+        if together.is_none() {
+            // What is not read is zeros.
+            *data = Copy::NONE.data;
         }
+        let mut rest = at.lanes;
+        for lane in lanes_of(at.lanes).filter(|&lane| sizes[lane] != bytes) {
+            rest &= !(1 << lane);
+            if sizes[lane] != 0 {
+                // SAFETY: `aligned` found as many bytes, no more than 16.
+                unsafe { data[lane].as_mut_ptr().copy_from(sources[lane], sizes[lane] as usize) }
+            }
+        }
+        let data = data.as_mut_ptr().cast::<u8>();
+        // SAFETY: `inside` or `aligned` found as many bytes, no more than 16, for which each lane has room.
+        unsafe { move_each(rest, bytes, |lane| (sources[lane].cast_const(), data.add(16 * lane))) }
         let warp = machine.block.extensions.get::<BlockCopies>().warp(at.warp);
         copy.groups = warp.committed;
         copy.number = warp.issued;

@@ -4,8 +4,7 @@
 //! Such an instruction is a value that implements [`Extension`]; `decode::extension` makes it from the parsed
 //! instruction. It runs against a [`Machine`], which is not generic over the observer.
 
-use std::any::Any;
-use std::collections::HashMap;
+use std::any::{Any, TypeId};
 
 use super::block_state::BlockState;
 use super::cluster::ClusterState;
@@ -30,16 +29,21 @@ pub(super) fn execute(extension: &Extension, machine: &mut Machine<'_>, at: At) 
 
 /// State that extensions keep for a block, by type.
 #[derive(Debug, Default)]
-pub(crate) struct ExtensionState(HashMap<std::any::TypeId, Box<dyn Any + Send>>);
+pub(crate) struct ExtensionState(Vec<(TypeId, Box<dyn Any + Send>)>);
 
 impl ExtensionState {
     /// The block's value of type `T`, made when first asked for.
     #[allow(dead_code, reason = "for instructions with state of their own")]
     pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
-        let value = self.0.entry(std::any::TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
-        match value.downcast_mut() {
+        let id = TypeId::of::<T>();
+        // A block has two or three of them.
+        let at = self.0.iter().position(|value| value.0 == id).unwrap_or_else(|| {
+            self.0.push((id, Box::new(T::default())));
+            self.0.len() - 1
+        });
+        match self.0[at].1.downcast_mut() {
             Some(value) => value,
-            // The map is keyed by the type of what it holds.
+            // It stands beside its type.
             None => unreachable!("extension state of another type"),
         }
     }
@@ -59,6 +63,8 @@ pub(crate) trait ObserverHooks {
     fn fence(&mut self, at: At, order: Order, scope: Scope);
     fn warp_sync(&mut self, at: At, members: u32, orders: bool);
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
+    /// Whether anybody wants to see accesses.
+    fn follows_accesses(&self) -> bool;
     /// Whether anybody wants what asynchronous instructions read, so that it need be gathered.
     fn follows_copies(&self) -> bool;
     fn meaningless(&self, at: At, address: Register) -> u32;
@@ -89,6 +95,9 @@ impl<O: BlockObserver> ObserverHooks for O {
         if O::SYNCHRONISATION || O::MEMORY {
             BlockObserver::asynchronous(self, at, event);
         }
+    }
+    fn follows_accesses(&self) -> bool {
+        O::MEMORY
     }
     fn follows_copies(&self) -> bool {
         O::SYNCHRONISATION

@@ -7,6 +7,7 @@ use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
 use crate::form::access::SpaceOperand;
+use crate::form::registers::lanes_of;
 use crate::memory::HostRange;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
 
@@ -59,6 +60,38 @@ impl Machine<'_> {
             return Err(raise(kind, 1 << lane));
         }
         self.reach(space, address, bytes, what, lane)
+    }
+
+    /// Where address 0 would be, if all these lanes' bytes are aligned and lie in the block's shared memory or in one allocation: one
+    /// look for all lanes.
+    pub fn inside(
+        &self,
+        space: MemorySpace,
+        addresses: &[u64; 32],
+        bytes: u32,
+        lanes: u32,
+    ) -> Option<*mut u8> {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for lane in lanes_of(lanes) {
+            let address = addresses[lane];
+            (low, high, bits) = (low.min(address), high.max(address), bits | address);
+        }
+        if lanes == 0 || !bits.is_multiple_of(bytes.into()) {
+            return None;
+        }
+        let end = high.checked_add(bytes.into())?;
+        match space {
+            MemorySpace::Shared => {
+                let memory = self.cluster.get(self.block.cluster_rank as usize)?;
+                (end <= memory.size.into()).then_some(memory.bytes)
+            }
+            MemorySpace::Global => {
+                let allocation = self.device.find(low)?;
+                let start = allocation.address() as usize;
+                (end <= allocation.end()).then(|| allocation.as_ptr().wrapping_sub(start))
+            }
+            _ => None,
+        }
     }
 
     /// Reads bytes that other threads may write at the same time.
@@ -140,13 +173,16 @@ impl Machine<'_> {
         lanes: u32,
         addresses: &[u64; 32],
     ) {
+        if !self.observer.follows_accesses() {
+            return;
+        }
         let generic = space == SpaceOperand::Generic;
         let mut rest = lanes;
         while rest != 0 {
             let (space_here, _) = named(space, addresses[rest.trailing_zeros() as usize]);
             let mut offsets = *addresses;
             let mut here = 0;
-            for lane in crate::form::registers::lanes_of(rest) {
+            for lane in lanes_of(rest) {
                 let (space, offset) = named(space, addresses[lane]);
                 if space == space_here {
                     here |= 1 << lane;
