@@ -176,6 +176,91 @@ fn what_a_lane_has_not_written_is_not_what_another_block_left() {
     }
 }
 
+/// Odd and even lanes execute the same instructions at different places, with operands in different registers, and the odd
+/// ones as much of a loop that begins with the second vote of the even ones.
+const TWO_PLACES: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry two_places(.param .u64 out) {
+    .reg .pred %p<8>;
+    .reg .b32 %r<32>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mad.wide.u32 %rd2, %r1, 28, %rd1;
+    and.b32 %r2, %r1, 1;
+    setp.ne.u32 %p1, %r2, 0;
+    shr.u32 %r3, %r1, 2;
+    setp.lt.u32 %p2, %r1, 8;
+    setp.ge.u32 %p3, %r1, 8;
+    mov.u32 %r20, 0;
+    @%p1 bra odd;
+    vote.sync.ballot.b32 %r4, %p2, -1;
+    shfl.sync.bfly.b32 %r5|%p4, %r1, 1, 31, -1;
+    match.any.sync.b32 %r6, %r3, -1;
+    redux.sync.add.s32 %r7, %r1, -1;
+    vote.sync.all.pred %p5, %p2, -1;
+    selp.u32 %r8, 1, 0, %p5;
+    bar.warp.sync -1;
+    vote.sync.ballot.b32 %r20, %p2, -1;
+    vote.sync.ballot.b32 %r21, %p3, -1;
+    bra end;
+odd:
+    mov.u32 %r9, 0;
+    vote.sync.ballot.b32 %r14, !%p3, -1;
+    add.u32 %r10, %r1, 100;
+    shfl.sync.bfly.b32 %r5, %r10, 1, 31, -1;
+    match.any.sync.b32 %r6, %r3, -1;
+    redux.sync.add.s32 %r7, %r1, -1;
+    vote.sync.all.pred %p6, %p3, -1;
+    selp.u32 %r8, 1, 0, %p6;
+    bar.warp.sync -1;
+    mov.u32 %r4, %r14;
+loop:
+    setp.ne.u32 %p7, %r9, 0;
+    xor.pred %p7, %p7, %p2;
+    mov.u32 %r20, %r21;
+    vote.sync.ballot.b32 %r21, %p7, -1;
+    add.u32 %r9, %r9, 1;
+    setp.lt.u32 %p6, %r9, 2;
+    @%p6 bra loop;
+end:
+    st.global.u32 [%rd2], %r4;
+    st.global.u32 [%rd2+4], %r5;
+    st.global.u32 [%rd2+8], %r6;
+    st.global.u32 [%rd2+12], %r7;
+    st.global.u32 [%rd2+16], %r8;
+    st.global.u32 [%rd2+20], %r20;
+    st.global.u32 [%rd2+24], %r21;
+    ret;
+}";
+
+#[test]
+fn lanes_of_one_mask_meet_at_alike_instructions() {
+    for seed in [None, Some(7), Some(42)] {
+        let device = Device::with(TWO_PLACES, Options { threads: 1, seed, ..Options::default() });
+        let out = device.upload(&[-1i32; 7 * 32]);
+        device.launch("two_places", Launch::new(1, 32), &[Arg::Pointer(out)]);
+        let found = device.download::<i32>(out, 7 * 32);
+        for lane in 0..32i32 {
+            let neighbour = lane ^ 1;
+            let expected =
+                [0xFF, neighbour + 100 * (neighbour & 1), 0xF << (lane / 4 * 4), 31 * 32 / 2, 0, 0xFF, !0xFF];
+            assert_eq!(found[7 * lane as usize..][..7], expected, "lane {lane}, seed {seed:?}");
+        }
+    }
+}
+
+#[test]
+fn lanes_of_one_mask_do_not_meet_at_different_votes() {
+    let others =
+        TWO_PLACES.replacen("vote.sync.ballot.b32 %r4, %p2, -1;", "vote.sync.any.pred %p4, %p2, -1;", 1);
+    let device = Device::new(&others);
+    let fault = fault(&device, "two_places", Launch::new(1, 32));
+    assert!(matches!(fault.kind, FaultKind::Deadlock(_)), "{fault}");
+}
+
 #[test]
 fn threads_that_ended_are_not_waited_for() {
     for device in schedules() {

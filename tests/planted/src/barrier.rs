@@ -114,14 +114,14 @@ twins! {
         *d.output.add(t) = warp::warp_shuffle_xor(mask, d.input.at(t), 1, 32).0; // <-
     }
 
-    /// Two branches vote, each with the mask of all.
+    /// Two branches vote in different ways, each with the mask of all.
     Barrier votes_in_two_branches { block: 32 } |d| {
         let t = thread_index();
         let yes = d.input.at(t) > 3;
         let votes = if t % 2 == 1 {
             warp::warp_vote_ballot(if BUG { u32::MAX } else { 0xaaaa_aaaa }, yes) // <-
         } else {
-            warp::warp_vote_ballot(if BUG { u32::MAX } else { 0x5555_5555 }, yes) // <-
+            u32::from(warp::warp_vote_any(if BUG { u32::MAX } else { 0x5555_5555 }, yes)) // <-
         };
         *d.output.add(t) = votes;
     }

@@ -8,7 +8,7 @@ use crate::alu::float;
 use crate::fault::FaultKind;
 use crate::form::op::{CollectiveKind as K, CollectiveOp, OpKind, ShuffleMode};
 use crate::form::program::Code;
-use crate::form::registers::{NONE, Regs, lanes_of};
+use crate::form::registers::{NONE, Regs, Row, lanes_of};
 use crate::observer::{At, BlockObserver, Carrier, Register};
 
 /// The member mask that the first of the lanes gives; all active lanes for forms without one.
@@ -115,79 +115,94 @@ pub(super) fn park<O: BlockObserver>(
     Ok(())
 }
 
-/// When the lanes of a mask wait at one instruction in different frames, it is executed over copies of their operands.
+/// Whether lanes at these two instructions meet: PTX asks for the same instruction with the same qualifiers, not for the same
+/// place in the program, and compilers unroll loops with such instructions.
+pub(super) fn alike(code: &Code, a: u32, b: u32) -> bool {
+    let kind = |pc: u32| match &code.ops[pc as usize].kind {
+        OpKind::Collective(op) => Some(op.kind),
+        _ => None,
+    };
+    a == b || kind(a).is_some_and(|kind_of_a| kind(b) == Some(kind_of_a))
+}
+
+/// When the lanes of a mask wait at different instructions or in different frames, the operation is executed over copies of
+/// their operands.
 fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc: u32, mask: u32) {
-    let OpKind::Collective(op) = &code.ops[pc as usize].kind else { return };
     let here: Vec<usize> = (0..warp.groups.len())
-        .filter(|&i| warp.groups[i].pc == pc && warp.groups[i].wait == Wait::Members(mask))
+        .filter(|&i| warp.groups[i].wait == Wait::Members(mask) && alike(code, warp.groups[i].pc, pc))
         .collect();
     let lanes = here.iter().fold(0, |lanes, &i| lanes | warp.groups[i].mask);
-    let first_frame = warp.groups[here[0]].frame;
-    if mask & warp.live & !lanes != 0 || here.iter().all(|&i| warp.groups[i].frame == first_frame) {
+    let place = |i: usize| (warp.groups[i].frame, warp.groups[i].pc);
+    if mask & warp.live & !lanes != 0 || here.iter().all(|&i| place(i) == place(here[0])) {
         return;
     }
-    // The first frame's rows serve all: operands come in, results go back.
-    let rows = match op.kind {
+    let OpKind::Collective(op) = &code.ops[pc as usize].kind else { return };
+    let kind = op.kind;
+    let rows = match kind {
         K::MatchAny { rows } | K::MatchAll { rows } => rows,
         _ => 1,
     };
-    let home = warp.regs(first_frame);
-    // The mask is read of the first lane, which may be of any frame.
-    let reads = [(op.members, 1), (op.a, rows), (op.b, 1), (op.c, 1)];
-    let base = warp.frames[first_frame as usize].base;
+    // Rows behind all frames; a call that comes later makes its frame there.
+    let joint =
+        CollectiveOp { kind, members: 0, a: 1, b: 3, c: 4, target: 5, target_predicate: 6, invert: false };
+    let base = warp.rows.len() as u32;
+    warp.rows.resize(base as usize + 7, Row::ZERO);
+    // SAFETY: the rows from `base` on were just made, as many as `joint` names; nothing moves them while `home` is in use.
+    let home = unsafe { Regs::new(warp.rows.as_mut_ptr().add(base as usize)) };
+    let votes = matches!(kind, K::VoteAll | K::VoteAny | K::VoteUni | K::Ballot);
+    let decides = matches!(kind, K::VoteAll | K::VoteAny | K::VoteUni);
     let number = warp.index;
-    // What is known of a register goes with it.
-    let pass = |cx: &mut Cx<'_, O>, lanes, [from, to]: [u32; 2], slot, rows: u32| {
-        if O::SYNCHRONISATION || O::REGISTERS {
-            let carrier = |base| Carrier::Register(Register { slot: base + slot, bytes: 4 * rows });
-            cx.observer.passed(At { pc, warp: number, lanes }, carrier(from), carrier(to), 4 * rows);
-        }
-    };
-    let others: Vec<_> = here[1..]
-        .iter()
-        .map(|&i| {
-            let Group { frame, mask, .. } = warp.groups[i];
-            (warp.regs(frame), warp.frames[frame as usize].base, mask)
-        })
-        .collect();
-    for &(away, far, lanes) in &others {
-        for (slot, rows) in reads.into_iter().filter(|r| r.0 != NONE) {
-            let predicate = is_predicate(op, slot);
-            copy(away, home, slot, rows, lanes, predicate);
-            pass(cx, lanes, [far, base], slot, if predicate { 0 } else { rows });
-        }
-    }
-    execute(cx, op, home, base, At { pc, warp: warp.index, lanes });
-    for &(away, far, lanes) in &others {
-        if op.target != NONE {
-            let predicate = matches!(op.kind, K::VoteAll | K::VoteAny | K::VoteUni);
-            copy(home, away, op.target, 1, lanes, predicate);
-            pass(cx, lanes, [base, far], op.target, u32::from(!predicate));
-        }
-        if op.target_predicate != NONE {
-            copy(home, away, op.target_predicate, 1, lanes, true);
-            pass(cx, lanes, [base, far], op.target_predicate, 0);
-        }
-    }
     for &i in &here {
+        let Group { frame, mask: lanes, pc, .. } = warp.groups[i];
+        let OpKind::Collective(op) = &code.ops[pc as usize].kind else { continue };
+        let far = (warp.regs(frame), warp.frames[frame as usize].base);
+        let operands = [(op.members, joint.members, 1), (op.b, joint.b, 1), (op.c, joint.c, 1)];
+        let a = (op.a, joint.a, if votes { 0 } else { rows });
+        for (from, to, rows) in operands.into_iter().chain([a]).filter(|operand| operand.0 != NONE) {
+            copy(far.0, home, [from, to], rows, lanes);
+            passed(cx, At { pc, warp: number, lanes }, [far.1 + from, base + to], rows);
+        }
+        if votes && op.invert {
+            // SAFETY: the row is one of those made above.
+            unsafe { home.set_predicate(joint.a, !home.predicate(joint.a), lanes) };
+        }
+    }
+    execute(cx, &joint, home, base, At { pc, warp: number, lanes });
+    for &i in &here {
+        let Group { frame, mask: lanes, pc, .. } = warp.groups[i];
+        let OpKind::Collective(op) = &code.ops[pc as usize].kind else { continue };
+        let far = (warp.regs(frame), warp.frames[frame as usize].base);
+        let results = [
+            (joint.target, op.target, u32::from(!decides)),
+            (joint.target_predicate, op.target_predicate, 0),
+        ];
+        for (from, to, rows) in results.into_iter().filter(|result| result.1 != NONE) {
+            copy(home, far.0, [from, to], rows, lanes);
+            passed(cx, At { pc, warp: number, lanes }, [base + from, far.1 + to], rows);
+        }
         warp.groups[i].pc += 1;
         warp.groups[i].wait = Wait::Nothing;
     }
+    warp.rows.truncate(base as usize);
 }
 
-fn is_predicate(op: &CollectiveOp, slot: u32) -> bool {
-    slot == op.a && matches!(op.kind, K::VoteAll | K::VoteAny | K::VoteUni | K::Ballot)
+/// Lets the observer pass on what it knows of a register, of so many rows or a predicate's, to another.
+fn passed<O: BlockObserver>(cx: &mut Cx<'_, O>, at: At, [from, to]: [u32; 2], rows: u32) {
+    if O::SYNCHRONISATION || O::REGISTERS {
+        let carrier = |slot| Carrier::Register(Register { slot, bytes: 4 * rows });
+        cx.observer.passed(at, carrier(from), carrier(to), 4 * rows);
+    }
 }
 
-fn copy(from: Regs, to: Regs, slot: u32, rows: u32, lanes: u32, predicate: bool) {
-    // SAFETY: both frames are of the function that holds the operation, whose registers decoding laid out.
+/// Copies a register of one or two rows, or a predicate if there are none.
+fn copy(from: Regs, to: Regs, [slot, target]: [u32; 2], rows: u32, lanes: u32) {
+    // SAFETY: one of the two is a frame of the function that holds the operation, whose registers decoding laid out; the other
+    // has a row, or two, for each operand.
     unsafe {
-        if predicate {
-            to.set_predicate(slot, from.predicate(slot), lanes);
-        } else if rows == 1 {
-            to.store(slot, &*from.lanes::<u32>(slot), lanes);
-        } else {
-            to.store(slot, &*from.lanes::<u64>(slot), lanes);
+        match rows {
+            0 => to.set_predicate(target, from.predicate(slot), lanes),
+            1 => to.store(target, &*from.lanes::<u32>(slot), lanes),
+            _ => to.store(target, &*from.lanes::<u64>(slot), lanes),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! goes round in a loop while others could run is made to wait for a while, so spinning lanes cannot starve the lanes
 //! they wait for.
 
+use super::collective::alike;
 use super::local::Local;
 use crate::form::op::CollectiveKind;
 use crate::form::program::{Code, FunctionCode};
@@ -345,14 +346,9 @@ impl Warp {
     fn wake_members(&mut self, code: &Code) {
         for i in 0..self.groups.len() {
             let Wait::Members(members) = self.groups[i].wait else { continue };
-            let rendezvous =
-                |g: &Group, at: u32| g.pc == at || (is_warp_sync(code, g.pc) && is_warp_sync(code, at));
             let at = self.groups[i].pc;
-            let here = self
-                .groups
-                .iter()
-                .filter(|g| g.wait == Wait::Members(members) && rendezvous(g, at))
-                .fold(0, |mask, g| mask | g.mask);
+            let meets = |g: &Group| g.wait == Wait::Members(members) && alike(code, g.pc, at);
+            let here = self.groups.iter().filter(|g| meets(g)).fold(0, |mask, g| mask | g.mask);
             if members & self.live & !here != 0 {
                 continue;
             }
@@ -360,7 +356,7 @@ impl Warp {
                 self.met.push((at, members, here));
             }
             for g in &mut self.groups {
-                if g.wait == Wait::Members(members) && rendezvous(g, at) {
+                if meets(g) {
                     g.wait = Wait::Nothing;
                     if is_warp_sync(code, at) {
                         g.pc += 1;
