@@ -8,6 +8,12 @@ pub fn package_of(folder: &str) -> &str {
     name.strip_prefix("warpsmith_").unwrap_or(name)
 }
 
+/// Whether a file is the standard library's: at the place where it was compiled, or, with the toolchain's component
+/// `rust-src`, where that is installed.
+pub fn is_of_the_standard_library(file: &str) -> bool {
+    file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

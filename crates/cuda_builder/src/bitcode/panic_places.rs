@@ -3,6 +3,7 @@
 //! `alloc` calls these from deep inside of its own functions. Once they are inlined the place of the call has the whole chain
 //! of frames, and the innermost outside of the standard library is the line that the user wrote.
 
+use crate::bitcode::packages::is_of_the_standard_library;
 use crate::bitcode::panics;
 use crate::llvm::{Context, Location, Module, Opcode, Value};
 
@@ -35,7 +36,7 @@ fn written_at(call: Value) -> Option<Location> {
         let frames = std::iter::successors(call.location(), |frame| frame.inlined_at());
         let mut frames = frames.filter(|frame| frame.line() > 0).peekable();
         innermost = innermost.or(frames.peek().copied());
-        if let Some(own) = frames.find(|frame| !is_of_the_library(&frame.file())) {
+        if let Some(own) = frames.find(|frame| !is_of_the_standard_library(&frame.file())) {
             return Some(own);
         }
         next = match call.function().users()[..] {
@@ -44,9 +45,4 @@ fn written_at(call: Value) -> Option<Location> {
         };
     }
     innermost
-}
-
-/// Whether a file is one of `core`'s and `alloc`'s, with or without the toolchain's component `rust-src`.
-fn is_of_the_library(file: &str) -> bool {
-    file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }

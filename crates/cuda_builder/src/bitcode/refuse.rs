@@ -2,6 +2,7 @@
 //!
 //! Every refusal names the construct, the function it is in, who calls that, and what to do.
 
+use crate::bitcode::packages::is_of_the_standard_library;
 use crate::bitcode::{link, marks, names};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use std::collections::{HashSet, VecDeque};
@@ -56,9 +57,9 @@ fn place(user: Value) -> String {
     let Some(instruction) = user.as_instruction() else { return String::new() };
     let mut steps: Vec<(String, Option<String>)> = Vec::new();
     for function in way_from_kernel(instruction.function()) {
-        // The first source that the reader has: the standard library's path is the one of where it was compiled.
+        // The first source that is the reader's.
         let known = steps.iter().any(|(_, place)| place.is_some());
-        let place = source(function).filter(|place| !known && !place.starts_with("/rustc/"));
+        let place = source(function).filter(|place| !known && !is_of_the_standard_library(place));
         let name = shown(function);
         match steps.last_mut() {
             // The step from a kernel's entry to the user's function of the same name is no call of the user's.

@@ -1,7 +1,7 @@
 //! What a kernel reaches, and where its author stands on the way there.
 
 use super::uses::{self, Use};
-use crate::bitcode::packages::package_of;
+use crate::bitcode::packages::{is_of_the_standard_library, package_of};
 use crate::bitcode::{entry, marks, names};
 use crate::llvm::{Context, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,7 +20,6 @@ pub struct Frame {
 impl Frame {
     /// Whether the reader wrote it, or a crate that the reader chose: neither Rust's own libraries nor this project's.
     fn is_the_authors(&self) -> bool {
-        const RUSTS: [&str; 2] = ["/rustc/", "/rustlib/src/rust/library/"];
         const OURS: [&str; 3] = ["cuda_std", "blockwise", "tile"];
         let is_ours = || {
             let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
@@ -28,7 +27,7 @@ impl Frame {
             let folder = path.and_then(|path| path.iter().next()?.to_str());
             folder.is_some_and(|folder| OURS.contains(&package_of(folder)))
         };
-        !self.file.is_empty() && !RUSTS.iter().any(|part| self.file.contains(part)) && !is_ours()
+        !self.file.is_empty() && !is_of_the_standard_library(&self.file) && !is_ours()
     }
 }
 
