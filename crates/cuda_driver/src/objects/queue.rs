@@ -189,13 +189,17 @@ impl Lanes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ensures that a thread takes what may run now.
+    /// Ensures that a thread takes what may run now, or checks the conditions that work waits for.
+    ///
+    /// Must follow whenever work was issued or taken: what was taken may last until other work has begun. A worker that
+    /// was notified and has not woken still counts as idle; when it takes work, it calls the next one.
     fn call_a_worker(self: &Arc<Self>, state: &mut State) {
+        if !state.has_polls() && !state.has_runnable() {
+            return;
+        }
         if state.idle > 0 {
             self.wake.notify_one();
-        } else if state.workers < MOST_WORKERS * state.contexts.max(1)
-            && (state.has_runnable() || (state.workers == 0 && state.has_polls()))
-        {
+        } else if state.workers < MOST_WORKERS * state.contexts.max(1) {
             let lanes = self.clone();
             let started =
                 std::thread::Builder::new().name("warpsmith-stream".to_owned()).spawn(move || lanes.work());
@@ -212,9 +216,7 @@ impl Lanes {
         let mut state = self.state();
         loop {
             if let Some((lane, item)) = state.take(|_, _| true) {
-                if state.idle > 0 && state.has_runnable() {
-                    self.wake.notify_one();
-                }
+                self.call_a_worker(&mut state);
                 drop(state);
                 self.run(lane, item);
                 state = self.state();
@@ -255,52 +257,46 @@ impl Lanes {
         if let Some(order) = &mut state.order {
             order.done((lane, ticket));
         }
-        let more = state.idle > 0 && state.has_runnable();
         drop(state);
         self.done.notify_all();
-        if more {
-            self.wake.notify_one();
-        }
     }
 
     /// Waits until all marks are reached.
     ///
     /// Not possible from inside a host function, which the stream itself waits for.
-    fn wait(&self, marks: &[Mark]) -> Answer {
+    fn wait(self: &Arc<Self>, marks: &[Mark]) -> Answer {
         refuse_in_work()?;
         let mut state = self.state();
         loop {
-            if marks.iter().all(|mark| state.is_done(mark)) {
-                drop(state);
-                self.learn(|order| order.host_waited(marks));
-                return Ok(());
-            }
+            let done = marks.iter().all(|mark| state.is_done(mark));
             let wanted = |lane, item: &Item| {
                 !item.task.host
                     && marks.iter().any(|&(waited, ticket)| waited == lane && item.ticket <= ticket)
             };
-            match state.take(wanted) {
+            let taken = match state.workers {
+                _ if done => None,
+                // No thread could be started: host work and polls are left to this one, too.
+                0 => state.take(wanted).or_else(|| state.take(|_, _| true)),
+                _ => state.take(wanted),
+            };
+            // What was done here may have made work of other streams runnable.
+            self.call_a_worker(&mut state);
+            if done {
+                drop(state);
+                self.learn(|order| order.host_waited(marks));
+                return Ok(());
+            }
+            state = match taken {
                 Some((lane, item)) => {
                     drop(state);
                     self.run(lane, item);
-                    state = self.state();
+                    self.state()
                 }
                 None if state.workers == 0 => {
-                    // No thread could be started: check again for host work or polls left to this one.
-                    match state.take(|_, _| true) {
-                        Some((lane, item)) => {
-                            drop(state);
-                            self.run(lane, item);
-                            state = self.state();
-                        }
-                        None => {
-                            state =
-                                self.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0
-                        }
-                    }
+                    self.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
+                None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 
@@ -570,6 +566,57 @@ mod tests {
         queue.issue(B, Vec::new(), Task::device(move || set.store(true, Ordering::Release))).unwrap();
         queue.drain().unwrap();
         assert_eq!(*log.lock().unwrap(), [2, 1]);
+        queue.stop();
+    }
+
+    #[test]
+    fn work_that_waits_for_other_streams_work_runs_beside_it() {
+        const PATIENCE: Duration = Duration::from_secs(20);
+        let queue = alone();
+        queue.open(A, false);
+        queue.open(B, false);
+        for _ in 0..200 {
+            let ((to_b, from_a), (to_a, from_b)) = (mpsc::channel(), mpsc::channel());
+            let met = Arc::new(Mutex::new(Vec::new()));
+            let meet = |other: mpsc::Sender<()>, own: mpsc::Receiver<()>| {
+                let met = met.clone();
+                Task::device(move || {
+                    let _ = other.send(());
+                    met.lock().unwrap().push(own.recv_timeout(PATIENCE));
+                })
+            };
+            // A worker sleeps when the first is issued, and has not woken yet when the second is.
+            queue.issue(A, Vec::new(), meet(to_b, from_b)).unwrap();
+            queue.issue(B, Vec::new(), meet(to_a, from_a)).unwrap();
+            queue.wait(&[queue.mark(A)]).unwrap();
+            queue.drain().unwrap();
+            assert_eq!(*met.lock().unwrap(), [Ok(()), Ok(())]);
+        }
+        queue.stop();
+    }
+
+    #[test]
+    fn conditions_are_checked_while_all_workers_are_busy() {
+        let queue = alone();
+        queue.open(A, false);
+        queue.open(B, false);
+        let ((open, opened), (say, heard), (tell, told)) =
+            (mpsc::channel(), mpsc::channel(), mpsc::channel());
+        let flag = Arc::new(AtomicBool::new(false));
+        let (look, set) = (flag.clone(), flag);
+        let busy = Task::device(move || {
+            opened.recv().unwrap();
+            set.store(true, Ordering::Release);
+            tell.send(heard.recv_timeout(Duration::from_secs(20))).unwrap();
+        });
+        let waiting = Task::device(move || say.send(()).unwrap());
+        queue.issue(A, Vec::new(), busy).unwrap();
+        let ready: Option<Box<dyn Fn() -> bool + Send>> =
+            Some(Box::new(move || look.load(Ordering::Acquire)));
+        queue.issue(B, Vec::new(), Task { ready, ..waiting }).unwrap();
+        open.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), Ok(()));
+        queue.drain().unwrap();
         queue.stop();
     }
 }

@@ -7,7 +7,7 @@ use warpsmith_cuda::abi::CUresult;
 
 use crate::Case;
 use crate::driver::*;
-use crate::machine::Machine;
+use crate::machine::{Gpu, Machine};
 
 pub const CASES: &[Case] = &[
     Case::new("a_stream_waits_for_another_devices_event", waits),
@@ -106,20 +106,24 @@ fn count(machine: &Machine) {
 
 fn turns(machine: &Machine) {
     const ROUNDS: u32 = 4;
+    const REPETITIONS: u32 = 10;
     machine.befriend();
     let word = machine.gpus[0].zeros(32);
     let count = machine.count() as u32;
-    // Issued last turn first, each on a stream of its own: they come right only if all run at once.
+    // The virtual GPU's workers sleep between the repetitions, and are woken by the first launches of the next.
+    let streams: Vec<usize> = (0..ROUNDS).flat_map(|_| machine.gpus.iter().map(Gpu::stream)).collect();
     let mut expected = 0u32;
-    (0..ROUNDS * count).for_each(|turn| expected = expected.wrapping_mul(3).wrapping_add(turn));
-    for turn in (0..ROUNDS * count).rev() {
-        let gpu = &machine.gpus[(turn % count) as usize];
-        let stream = gpu.stream();
-        gpu.launch(c"turn", 0, stream, word, 0, turn);
+    for first in (0..REPETITIONS).map(|repetition| repetition * ROUNDS * count) {
+        // Issued last turn first, each on a stream of its own: they come right only if all run at once.
+        for (turn, &stream) in (first..first + ROUNDS * count).zip(&streams).rev() {
+            machine.gpus[(turn % count) as usize].launch(c"turn", 0, stream, word, 0, turn);
+        }
+        let turns = first..first + ROUNDS * count;
+        turns.for_each(|turn| expected = expected.wrapping_mul(3).wrapping_add(turn));
+        machine.gpus.iter().for_each(|gpu| ok(gpu.finish()));
     }
-    machine.gpus.iter().for_each(|gpu| ok(gpu.finish()));
     let words = machine.gpus[0].read(word, 32);
-    assert_eq!((words[0], words[16]), (ROUNDS * count, expected));
+    assert_eq!((words[0], words[16]), (REPETITIONS * ROUNDS * count, expected));
 }
 
 /// Captured on the first device's stream, which the others' leave and come back to.
