@@ -8,8 +8,8 @@ use std::ptr::null;
 
 use driver::*;
 use warpsmith_cuda::abi::{
-    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUmemAccessDesc,
-    CUmemAllocationProp, CUmemLocation,
+    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
+    CUDA_TEXTURE_DESC, CUmemAccessDesc, CUmemAllocationProp, CUmemLocation,
 };
 
 const KERNELS: &CStr = c"
@@ -204,4 +204,60 @@ fn addresses_are_reserved_mapped_and_given_access() {
         ok(cuMemRelease(second));
         assert_eq!(cuMemAddressReserve(out(&mut start), PAGE / 2, 0, 0, 0), CUresult::INVALID_VALUE);
     }
+}
+
+/// The answers are an H200's (CUDA 13).
+#[test]
+fn a_view_reads_an_arrays_bytes_in_another_format() {
+    const REFUSED: CUresult = CUresult::INVALID_VALUE;
+    /// `CU_RES_VIEW_FORMAT_…`
+    const UINT_4X8: u32 = 3;
+    const UINT_1X32: u32 = 13;
+    const FLOAT_1X32: u32 = 22;
+    const FLOAT_4X32: u32 = 24;
+    own_context();
+    let module = module();
+    let view = |format: u32, width: usize, height: usize, layers: [u32; 2], levels: [u32; 2]| {
+        // SAFETY: all of it may be zero.
+        let mut view: CUDA_RESOURCE_VIEW_DESC = unsafe { std::mem::zeroed() };
+        (view.format, view.width, view.height) = (format, width, height);
+        [view.firstLayer, view.lastLayer] = layers;
+        [view.firstMipmapLevel, view.lastMipmapLevel] = levels;
+        view
+    };
+    let texture = |resource: &CUDA_RESOURCE_DESC, view: &CUDA_RESOURCE_VIEW_DESC| {
+        // SAFETY: all of it may be zero.
+        let sampler: CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
+        let mut object = 0;
+        // SAFETY: the places are valid.
+        match unsafe { cuTexObjectCreate(out(&mut object), given(resource), given(&sampler), given(view)) } {
+            OK => Ok(object),
+            code => Err(code),
+        }
+    };
+    let floats = resource(0, &[array([1.0, 2.0, 3.0, 4.0]) as u64]);
+    let whole = |format| view(format, 4, 1, [0; 2], [0; 2]);
+    let same = texture(&floats, &whole(FLOAT_1X32)).unwrap();
+    assert_eq!(run(module, c"object", same), [1.0, 2.0, 3.0, 4.0]);
+    // The lowest byte of each float, of 255: the view's format normalises it.
+    let bytes = array([0x3f80_00ffu32, 0x0000_0033, 0, 0x1234_56ff].map(f32::from_bits));
+    let bytes = texture(&resource(0, &[bytes as u64]), &whole(UINT_4X8)).unwrap();
+    assert_eq!(run(module, c"object", bytes), [1.0, 0.2, 0.0, 1.0]);
+    assert!(texture(&floats, &whole(UINT_1X32)).is_ok());
+    for wrong in [
+        whole(0),
+        whole(FLOAT_4X32),
+        view(FLOAT_1X32, 2, 1, [0; 2], [0; 2]),
+        view(FLOAT_1X32, 4, 0, [0; 2], [0; 2]),
+        view(FLOAT_1X32, 4, 1, [0, 1], [0; 2]),
+        view(FLOAT_1X32, 4, 1, [0; 2], [0, 1]),
+    ] {
+        assert_eq!(texture(&floats, &wrong), Err(REFUSED));
+    }
+    // Plain memory has no views.
+    let mut memory = 0;
+    // SAFETY: the place is valid.
+    unsafe { ok(cuMemAlloc_v2(out(&mut memory), 4096)) };
+    let line = resource(2, &[memory, 0x20 | 1 << 32, 4096]);
+    assert!(texture(&line, &whole(0)).is_ok() && texture(&line, &whole(FLOAT_4X32)).is_ok());
 }

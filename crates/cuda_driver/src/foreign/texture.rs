@@ -1,6 +1,6 @@
 //! Texture and surface objects: images of arrays or of plain memory, and how they are read.
 
-use virtual_gpu::texture::{AddressMode, Filter, Image, Sampler, Texture};
+use virtual_gpu::texture::{AddressMode, ChannelFormat, Filter, Image, Sampler, Texture};
 
 use crate::abi::{
     Answer, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUdeviceptr,
@@ -131,15 +131,41 @@ fn sampler(d: &CUDA_TEXTURE_DESC) -> Answer<Sampler> {
     })
 }
 
-/// The part of a resource selected by a view: levels and layers; other formats are not supported.
+/// `CUresourceViewFormat`: the format of a channel, and how many there are.
+fn view_format(number: u32) -> Answer<(ChannelFormat, u32)> {
+    use ChannelFormat::{F16, F32, S8, S16, S32, U8, U16, U32};
+    const FIRST_COMPRESSED: u32 = 25;
+    const KNOWN: u32 = 38;
+    match number {
+        0 | KNOWN.. => Err(CUresult::INVALID_VALUE),
+        FIRST_COMPRESSED.. => {
+            unsupported("cuTexObjectCreate with a block-compressed format of a resource view")
+        }
+        // Each format with one, two and four channels.
+        _ => {
+            let (format, channels) = ((number - 1) / 3, [1, 2, 4][(number - 1) as usize % 3]);
+            Ok(([U8, S8, U16, S16, U32, S32, F16, F32][format as usize], channels))
+        }
+    }
+}
+
+/// The part of an array selected by a view: levels and layers, and the format that its elements are read in. An element keeps
+/// its bytes, and the array its extents. The answers are an H200's (CUDA 13).
 fn viewed(levels: Vec<Image>, view: &CUDA_RESOURCE_VIEW_DESC) -> Answer<Vec<Image>> {
+    let (format, channels) = view_format(view.format)?;
+    let whole = levels.first().ok_or(CUresult::INVALID_VALUE)?;
+    let extents = [whole.width, whole.height, whole.depth.max(whole.layers)].map(|length| length as usize);
+    let same_size = format.size() * channels == whole.format.size() * whole.channels;
+    if !same_size || extents != [view.width, view.height, view.depth] {
+        return Err(CUresult::INVALID_VALUE);
+    }
     let chosen = view.firstMipmapLevel as usize..=view.lastMipmapLevel as usize;
     let Some(levels) = levels.get(chosen) else { return Err(CUresult::INVALID_VALUE) };
-    if view.format != 0 {
-        return unsupported("cuTexObjectCreate with the format of a resource view");
-    }
     let part = |image: &Image| {
-        let mut image = *image;
+        let mut image = Image { format, channels, ..*image };
+        if image.layers == 0 && (view.firstLayer, view.lastLayer) != (0, 0) {
+            return Err(CUresult::INVALID_VALUE);
+        }
         if image.layers > 0 {
             if view.firstLayer > view.lastLayer || view.lastLayer >= image.layers {
                 return Err(CUresult::INVALID_VALUE);
@@ -164,7 +190,10 @@ pub fn cuTexObjectCreate(
     let (resource, description) = (resource.get()?, texture.get()?);
     let view = if view.is_null() { None } else { Some(view.get()?) };
     let mut levels = levels(&resource)?;
-    if let Some(view) = &view {
+    let is_array =
+        matches!(resource.resType.try_into()?, CUresourcetype::ARRAY | CUresourcetype::MIPMAPPED_ARRAY);
+    // Plain memory has no views: they are ignored, as an H200's driver does.
+    if let Some(view) = view.as_ref().filter(|_| is_array) {
         levels = viewed(levels, view)?;
     }
     let sampler = sampler(&description)?;
