@@ -54,6 +54,9 @@ mod tests {
         object.extend(LZ4);
         assert_eq!(read_objects(&object, 90).unwrap()[0].ptx, fatbin::read(LZ4, 90).unwrap());
         object[18] = 190;
-        assert_eq!(read_objects(&object, 90), Err(Refused::Cubin));
+        assert!(
+            matches!(read_objects(&object, 90), Err(Refused::Damaged(_))),
+            "the header of a cubin is longer"
+        );
     }
 }

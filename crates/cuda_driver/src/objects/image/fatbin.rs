@@ -9,6 +9,7 @@
 //!        40 u64 flags (0x2000 LZ4, 0x8000 zstd)    56 u64 bytes when decompressed
 //! ```
 
+use super::cubin;
 use super::refused::Refused;
 
 pub const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
@@ -16,6 +17,7 @@ pub const HEADER: usize = 16;
 
 const ENTRY: usize = 64;
 const PTX: u16 = 1;
+const CUBIN: u16 = 2;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 /// More than any module's text: a larger size means damage, not code.
@@ -44,14 +46,21 @@ pub fn read(bytes: &[u8], device: u32) -> Result<Vec<String>, Refused> {
     let end = length(bytes).ok_or(Refused::Damaged("its header is cut short"))?;
     let bytes = bytes.get(..end).ok_or(Refused::Damaged("it is shorter than its header says"))?;
     let mut at = u16_at(bytes, 6).map_or(HEADER, usize::from);
-    let mut texts = Vec::new();
+    let (mut texts, mut of_machine_code) = (Vec::new(), Vec::new());
     while bytes.len() - at >= ENTRY {
         let entry = &bytes[at..];
         let (payload, next) = payload(entry).ok_or(Refused::Damaged("an entry is longer than the whole"))?;
         if u16_at(entry, 0) == Some(PTX) {
             texts.push((u32_at(entry, 28).unwrap_or(0), text(entry, payload)?));
+        } else if u16_at(entry, 0) == Some(CUBIN)
+            && let Ok(text) = plain(entry, payload).and_then(|bytes| cubin::read(&bytes))
+        {
+            of_machine_code.push((u32_at(entry, 28).unwrap_or(0), text));
         }
         at += next;
+    }
+    if texts.is_empty() {
+        texts = of_machine_code;
     }
     let lowest = texts.iter().map(|&(architecture, _)| architecture).min().ok_or(Refused::NoPtx)?;
     texts.retain(|&(architecture, _)| architecture <= device);
@@ -70,15 +79,20 @@ fn payload(entry: &[u8]) -> Option<(&[u8], usize)> {
     Some((entry.get(header..end)?, end))
 }
 
-fn text(entry: &[u8], payload: &[u8]) -> Result<String, Refused> {
+/// An entry's payload, decompressed.
+fn plain(entry: &[u8], payload: &[u8]) -> Result<Vec<u8>, Refused> {
     let field = |at| u64_at(entry, at).unwrap_or(0);
     let (flags, plain_size) = (field(40), field(56));
     let packed = payload.get(..u32_at(entry, 16).unwrap_or(0) as usize).unwrap_or(payload);
-    let bytes = match flags & (LZ4 | ZSTD) {
-        0 => payload.to_vec(),
-        _ if plain_size > MOST_TEXT => return Err(Refused::Damaged("its PTX is impossibly long")),
-        compression => decompressed(compression, packed, plain_size)?,
-    };
+    match flags & (LZ4 | ZSTD) {
+        0 => Ok(payload.to_vec()),
+        _ if plain_size > MOST_TEXT => Err(Refused::Damaged("its PTX is impossibly long")),
+        compression => decompressed(compression, packed, plain_size),
+    }
+}
+
+fn text(entry: &[u8], payload: &[u8]) -> Result<String, Refused> {
+    let bytes = plain(entry, payload)?;
     // Plain text is padded with line ends or NULs on either side.
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.trim_matches(['\0', '\n']).to_owned())
@@ -140,9 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn machine_code_alone_is_refused() {
+    fn machine_code_alone_is_refused_unless_it_carries_its_text() {
         let bytes = include_bytes!("../../../tests/fatbins/cubin.fatbin");
         assert_eq!(read(bytes, 90), Err(Refused::NoPtx));
+        let with_lines = include_bytes!("../../../tests/fatbins/lineinfo.fatbin");
+        assert!(read(with_lines, 90).unwrap()[0].contains(".visible .entry add("));
     }
 
     #[test]

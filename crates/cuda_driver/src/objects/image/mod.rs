@@ -1,5 +1,7 @@
-//! What a module can be loaded from: PTX text, or fatbins that contain some.
+//! What a module can be loaded from: PTX text, or fatbins and machine code that contain some.
 
+mod client;
+mod cubin;
 pub mod fatbin;
 mod refused;
 
@@ -56,7 +58,12 @@ pub unsafe fn read(image: *const u8, device: u32) -> Result<Image, Refused> {
         return fatbin::read(fatbin, device).map(|ptx| Image { ptx });
     }
     if starts_with(ELF) {
-        return Err(Refused::Cubin);
+        let damaged = Refused::Damaged("its size is not possible");
+        // SAFETY: the header is there, and tells where the table of sections ends, and that how long the whole is.
+        let bytes = |length| unsafe { std::slice::from_raw_parts(image, length) };
+        let table = cubin::end_of_table(bytes(cubin::HEADER)).ok_or(damaged.clone())?;
+        let length = cubin::length(bytes(table)).ok_or(damaged)?;
+        return cubin::read(bytes(length)).map(|text| Image { ptx: vec![text] });
     }
     if starts_with(BITCODE) {
         return Err(Refused::Nvvm);
@@ -68,7 +75,7 @@ pub unsafe fn read(image: *const u8, device: u32) -> Result<Image, Refused> {
 pub fn read_bytes(bytes: &[u8], device: u32) -> Result<Image, Refused> {
     match bytes.first_chunk() {
         Some(&fatbin::MAGIC) => fatbin::read(bytes, device).map(|ptx| Image { ptx }),
-        Some(&ELF) => Err(Refused::Cubin),
+        Some(&ELF) => cubin::read(bytes).map(|text| Image { ptx: vec![text] }),
         Some(&BITCODE) => Err(Refused::Nvvm),
         _ => text(bytes.split(|&byte| byte == 0).next().unwrap_or_default()),
     }
@@ -100,9 +107,13 @@ mod tests {
 
     #[test]
     fn machine_code_is_refused_by_name() {
-        let error = read_bytes(b"\x7fELF\x02\x01\x01\x33", 90).unwrap_err();
+        let error = read_bytes(include_bytes!("../../../tests/cubins/plain.cubin"), 90).unwrap_err();
         assert_eq!(error.code(), CUresult::NO_BINARY_FOR_GPU);
         assert!(error.to_string().contains("cubin"));
+        let lines = include_bytes!("../../../tests/cubins/lineinfo.cubin");
+        let text = read_bytes(lines, 90).unwrap();
+        // SAFETY: the file is whole.
+        assert_eq!(unsafe { read(lines.as_ptr(), 90) }.unwrap(), text);
         assert_eq!(read_bytes(b"BC\xc0\xde....", 90), Err(Refused::Nvvm));
     }
 }

@@ -1,18 +1,16 @@
 //! Why an image cannot be loaded.
 
+use super::client::setting;
 use crate::abi::CUresult;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error(
-        "this module is machine code (a cubin), and the virtual GPU executes PTX: compile with \
-         `-gencode arch=compute_XX,code=compute_XX`, or load PTX text (nvJitLink makes nothing but machine code: \
-         where it is not installed, Numba and cuda.core link PTX with the driver)"
+        "this module is machine code (a cubin) without its PTX, which the virtual GPU executes. {}",
+        setting()
     )]
     Cubin,
-    #[error(
-        "this fatbin holds machine code and no PTX: compile with `-gencode arch=compute_XX,code=compute_XX`"
-    )]
+    #[error("this fatbin holds machine code and no PTX, which the virtual GPU executes. {}", setting())]
     NoPtx,
     #[cfg(not(feature = "foreign"))]
     #[error(
