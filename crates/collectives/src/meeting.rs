@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn who_never_comes_is_named() {
-        let refused = meet(&job(4, 0.5), &[0, 3]).remove(0);
+        let refused = meet(&job(4, 3.0), &[0, 3]).remove(0);
         let text = error(refused);
         assert!(text.starts_with("ranks 1 and 2 never came: 4 ranks are to meet at 127.0.0.1:"), "{text}");
         let text = error(meet(&job(2, 0.5), &[1]).remove(0));
@@ -464,11 +464,11 @@ mod tests {
 
     #[test]
     fn two_programs_at_one_port_do_not_meet() {
-        let first = job(2, 2.0);
+        let first = job(2, 5.0);
         let other = Job { program: 8, ..first.clone() };
         let (ours, theirs) = std::thread::scope(|scope| {
             let ours = scope.spawn(|| meet(&first, &[0, 1]));
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_secs(1));
             let theirs = scope.spawn(|| meet(&other, &[0, 1]));
             (ours.join().unwrap(), theirs.join().unwrap())
         });
