@@ -6,7 +6,7 @@ mod driver;
 
 use std::ffi::c_void;
 use std::ptr::null;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use driver::*;
 use warpsmith_cuda::abi::{
@@ -116,9 +116,13 @@ impl AnyNode {
     }
 }
 
-/// What a host function waits for before it lets its stream go on.
-unsafe extern "C" fn pause(_: *mut c_void) {
-    std::thread::sleep(Duration::from_millis(60));
+/// Holds up its stream until the flag that it is given is set.
+unsafe extern "C" fn hold(open: *mut c_void) {
+    // SAFETY: the flag of the test below, which outlives the stream's work.
+    let open = unsafe { &*open.cast::<AtomicBool>() };
+    while !open.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -167,7 +171,8 @@ fn a_graph_waits_for_an_event_and_records_one() {
     let (first, last) = (event(), event());
     let (earlier, later) = (stream(), stream());
     let (mut wait, mut set, mut record) = (0, 0, 0);
-    // SAFETY: places and events are valid, and `pause` reads nothing.
+    let open = AtomicBool::new(false);
+    // SAFETY: places and events are valid, and the flag outlives what waits for it.
     unsafe {
         assert_eq!(cuGraphAddEventWaitNode(out(&mut wait), graph, read(&[]), 0, first), OK);
         let params = [fill(place, 5)];
@@ -177,12 +182,13 @@ fn a_graph_waits_for_an_event_and_records_one() {
         assert_eq!(cuGraphEventRecordNodeGetEvent(record, out(&mut found)), OK);
         assert_eq!(found, last);
 
-        // The event is reached after a while, and only then a 3 is written where the graph writes a 5.
-        assert_eq!(cuLaunchHostFunc(earlier, Some(pause), std::ptr::null_mut()), OK);
+        // The event is reached once the flag is set, and only then a 3 is written where the graph writes a 5.
+        assert_eq!(cuLaunchHostFunc(earlier, Some(hold), (&raw const open).cast_mut().cast()), OK);
         assert_eq!(cuMemsetD32Async(place, 3, 4, earlier), OK);
         assert_eq!(cuEventRecord(first, earlier), OK);
         assert_eq!(cuGraphLaunch(instance(graph), later), OK);
         assert_eq!(cuEventQuery(last), CUresult::NOT_READY);
+        open.store(true, Ordering::Release);
         assert_eq!(cuEventSynchronize(last), OK);
     }
     assert_eq!(words::<4>(place), [5; 4]);
@@ -219,6 +225,220 @@ fn nodes_of_any_kind_come_through_one_call() {
         assert_eq!(cuEventQuery(event), OK);
     }
     assert_eq!(words::<4>(address), [9; 4]);
+}
+
+fn empty(graph: CUgraph, after: &[CUgraphNode]) -> CUgraphNode {
+    let mut node = 0;
+    // SAFETY: the place is valid.
+    unsafe { assert_eq!(cuGraphAddEmptyNode(out(&mut node), graph, read(after), after.len()), OK) };
+    node
+}
+
+/// A node with a copy of a graph, and that copy.
+fn child_in(graph: CUgraph, child: CUgraph) -> (CUgraphNode, CUgraph) {
+    let (mut node, mut copy) = (0, 0);
+    // SAFETY: the places are valid.
+    unsafe {
+        assert_eq!(cuGraphAddChildGraphNode(out(&mut node), graph, read(&[]), 0, child), OK);
+        assert_eq!(cuGraphChildGraphNodeGetGraph(node, out(&mut copy)), OK);
+    }
+    (node, copy)
+}
+
+fn clone_of(graph: CUgraph) -> CUgraph {
+    let mut clone = 0;
+    // SAFETY: the place is valid.
+    unsafe { assert_eq!(cuGraphClone(out(&mut clone), graph), OK) };
+    clone
+}
+
+fn found(original: CUgraphNode, clone: CUgraph) -> Result<CUgraphNode, CUresult> {
+    let mut node = 0;
+    // SAFETY: the place is valid.
+    match unsafe { cuGraphNodeFindInClone(out(&mut node), original, clone) } {
+        OK => Ok(node),
+        code => Err(code),
+    }
+}
+
+fn count(graph: CUgraph) -> usize {
+    let mut count = 0;
+    // SAFETY: null asks for the count.
+    unsafe { assert_eq!(cuGraphGetNodes(graph, nowhere(), out(&mut count)), OK) };
+    count
+}
+
+#[test]
+fn a_drawing_shows_nodes_of_every_kind() {
+    own_context();
+    let (graph, event) = (graph(), event());
+    let first = AnyNode::new(ALLOCATE, memory(64)).add(graph, &[]).unwrap();
+    let second = AnyNode::new(MEMSET, fill(buffer(), 1)).add(graph, &[first]).unwrap();
+    let third = AnyNode::new(RECORD_EVENT, event).add(graph, &[second]).unwrap();
+    empty(graph, &[third]);
+    child_in(graph, self::graph());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = std::ffi::CString::new(file.path().to_str().unwrap()).unwrap();
+    // SAFETY: the path ends with NUL.
+    unsafe { assert_eq!(cuGraphDebugDotPrint(graph, text(&path), 0), OK) };
+    let drawn = std::fs::read_to_string(file.path()).unwrap();
+    for label in ["0: MEM_ALLOC", "1: MEMSET", "2: EVENT_RECORD", "3: EMPTY", "4: GRAPH", "node2 -> node3"] {
+        assert!(drawn.contains(label), "{label} in {drawn}");
+    }
+}
+
+/// The answers are an H200's (CUDA 13).
+#[test]
+fn a_clone_has_child_graphs_of_its_own() {
+    const REFUSED: Result<CUgraphNode, CUresult> = Err(CUresult::INVALID_VALUE);
+    own_context();
+    let (innermost, inner, outer) = (graph(), graph(), graph());
+    let leaf = empty(innermost, &[]);
+    let (inner_node, _) = child_in(inner, innermost);
+    let (outer_node, child) = child_in(outer, inner);
+    assert!(found(inner_node, child).is_ok(), "a child is a clone");
+    let clone = clone_of(outer);
+    let twin = found(outer_node, clone).unwrap();
+    assert_eq!(
+        (found(leaf, clone), found(inner_node, clone), found(leaf, innermost)),
+        (REFUSED, REFUSED, REFUSED)
+    );
+    let mut of_clone = 0;
+    // SAFETY: the place is valid.
+    unsafe { assert_eq!(cuGraphChildGraphNodeGetGraph(twin, out(&mut of_clone)), OK) };
+    assert_ne!(of_clone, child);
+    empty(child, &[]);
+    assert_eq!((count(child), count(of_clone)), (2, 1));
+    // SAFETY: handles are valid, and a child is its node's.
+    unsafe {
+        assert_eq!(cuGraphDestroy(of_clone), CUresult::INVALID_VALUE);
+        assert_eq!(cuGraphDestroy(outer), OK);
+        assert_eq!(cuGraphDestroy(child), CUresult::INVALID_VALUE, "it went with its parent");
+    }
+    assert_eq!(count(of_clone), 1);
+    instance(clone);
+}
+
+#[test]
+fn what_is_added_to_a_child_graph_runs_with_its_parent() {
+    own_context();
+    let (outer, middle, place) = (graph(), graph(), buffer());
+    child_in(middle, graph());
+    let (_, child) = child_in(outer, middle);
+    let mut nested = 0;
+    let mut nodes = [0; 1];
+    // SAFETY: the places are valid.
+    unsafe {
+        assert_eq!(cuGraphGetNodes(child, out(&mut nodes[0]), out(&mut 1)), OK);
+        assert_eq!(cuGraphChildGraphNodeGetGraph(nodes[0], out(&mut nested)), OK);
+    }
+    AnyNode::new(MEMSET, fill(place, 6)).add(nested, &[]).unwrap();
+    // SAFETY: the graph is there.
+    unsafe {
+        assert_eq!(cuGraphLaunch(instance(outer), 0), OK);
+        assert_eq!(cuCtxSynchronize(), OK);
+    }
+    assert_eq!(words::<4>(place), [6; 4]);
+}
+
+/// The answers are an H200's (CUDA 13).
+#[test]
+fn a_graph_that_allocates_is_neither_copied_nor_taken_apart() {
+    const REFUSED: CUresult = CUresult::NOT_SUPPORTED;
+    own_context();
+    let graph = graph();
+    let allocation = AnyNode::new(ALLOCATE, memory(64)).add(graph, &[]).unwrap();
+    let behind = empty(graph, &[allocation]);
+    let mut none = 0;
+    // SAFETY: the places are valid.
+    unsafe {
+        assert_eq!(cuGraphRemoveDependencies(graph, read(&[allocation]), read(&[behind]), 1), REFUSED);
+        assert_eq!(cuGraphDestroyNode(behind), REFUSED);
+        assert_eq!(cuGraphDestroyNode(allocation), REFUSED);
+        assert_eq!(cuGraphClone(out(&mut none), graph), REFUSED);
+        assert_eq!(cuGraphAddChildGraphNode(out(&mut none), self::graph(), read(&[]), 0, graph), REFUSED);
+    }
+    assert_eq!(count(graph), 2);
+    // Managed memory of a device is there; a node has no memory of the host.
+    for (kind, location, answer) in [(2, 1, Ok(())), (2, 2, Err(REFUSED)), (1, 2, Err(REFUSED))] {
+        let mut params = memory(64);
+        (params.poolProps.allocType, params.poolProps.location.r#type) = (kind, location);
+        let added = AnyNode::new(ALLOCATE, params).add(graph, &[]);
+        assert_eq!(added.map(|_| ()), answer);
+    }
+}
+
+#[test]
+fn a_clone_keeps_what_its_graph_keeps() {
+    static DESTROYED: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" fn destroy(_: *mut c_void) {
+        DESTROYED.fetch_add(1, Ordering::SeqCst);
+    }
+    let destroyed = || DESTROYED.load(Ordering::SeqCst);
+    own_context();
+    let (graph, mut object) = (graph(), 0);
+    empty(graph, &[]);
+    // SAFETY: the place is valid, and the function takes nothing.
+    unsafe {
+        assert_eq!(cuUserObjectCreate(out(&mut object), std::ptr::null_mut(), Some(destroy), 3, 1), OK);
+        assert_eq!(cuGraphRetainUserObject(graph, object, 3, 1), OK);
+        let clone = clone_of(graph);
+        let executable = instance(self::graph());
+        assert_eq!(cuGraphDestroy(graph), OK);
+        assert_eq!(
+            cuGraphReleaseUserObject(clone, object, 2),
+            OK,
+            "it has as many references as its original"
+        );
+        // An update brings the references of the graph that it is from.
+        let other = self::graph();
+        let owner = instance(clone);
+        assert_eq!(cuGraphDestroy(clone), OK);
+        assert_eq!(destroyed(), 0, "the executable graph keeps it");
+        empty(other, &[]);
+        assert_eq!(cuGraphExecUpdate(owner, other, nowhere(), nowhere()), OK);
+        assert_eq!(destroyed(), 1);
+        assert_eq!(cuGraphExecDestroy(owner), OK);
+        assert_eq!(cuGraphExecDestroy(executable), OK);
+    }
+}
+
+/// Nothing has no address, and an edge as much data as the driver says.
+#[test]
+fn a_capture_tells_the_data_of_its_edges() {
+    own_context();
+    let (stream, place) = (stream(), buffer());
+    let told = || {
+        let (mut status, mut id, mut graph, mut count) = (0, 0, 0, 9);
+        let (mut nodes, mut edges) = (null(), null());
+        let (at, data) = (out(&mut nodes), out(&mut edges));
+        // SAFETY: the places are valid.
+        unsafe {
+            let code = cuStreamGetCaptureInfo_v3(
+                stream,
+                out(&mut status),
+                out(&mut id),
+                out(&mut graph),
+                at,
+                data,
+                out(&mut count),
+            );
+            assert_eq!(code, OK);
+        }
+        (nodes, edges.cast::<[u8; 8]>(), count)
+    };
+    // SAFETY: the stream is valid.
+    unsafe { assert_eq!(cuStreamBeginCapture_v2(stream, 2), OK) };
+    assert_eq!(told(), (null(), null(), 0));
+    // SAFETY: the memory is there; what was told is valid until the next call.
+    unsafe {
+        assert_eq!(cuMemsetD32Async(place, 3, 4, stream), OK);
+        let (nodes, edges, count) = told();
+        assert_eq!((count, edges.read()), (1, [0; 8]));
+        assert_ne!(nodes.read(), 0);
+        let mut graph = 0;
+        assert_eq!(cuStreamEndCapture(stream, out(&mut graph)), OK);
+    }
 }
 
 /// Conditional nodes, and kinds that nobody knows.

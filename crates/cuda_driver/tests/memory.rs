@@ -150,10 +150,17 @@ fn pinned_memory_of_another_context_goes_before_a_copy() {
         assert_eq!(cuMemcpyHtoDAsync_v2(buffer, memory, BYTES, 0), OK);
         assert_eq!(cuCtxSetCurrent(owner), OK);
         assert_eq!(cuMemFreeHost(memory), OK);
+        // Other memory takes its address, as it may on any thread.
+        let mut others = Vec::new();
+        while others.len() < 8 && others.last() != Some(&memory) {
+            others.push(null_mut());
+            assert_eq!(cuMemAllocHost_v2(out(others.last_mut().unwrap()), BYTES), OK);
+        }
         assert_eq!(cuCtxSetCurrent(user), OK);
         flag.cast::<u32>().add(1).write_volatile(1);
         assert_eq!(cuCtxSynchronize(), CUresult::ILLEGAL_ADDRESS);
         assert_eq!(cuCtxDestroy_v2(user), OK);
+        others.into_iter().for_each(|memory| assert_eq!(cuMemFreeHost(memory), OK));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::abi::{
     Out,
 };
 use crate::api::copy::cuMemcpyAsync;
-use crate::api::pointer::{location, managed};
+use crate::api::pointer::{check_managed, location};
 use crate::objects::stream::{Target, target};
 use crate::objects::transfer::{Copy, Memory};
 use crate::objects::work::Nothing;
@@ -69,7 +69,8 @@ pub fn cuMemcpyBatchAsync(
     attributes.array(attribute_count)?.iter().try_for_each(check_order)?;
     for (index, ((to, from), size)) in to.into_iter().zip(from).zip(sizes).enumerate() {
         let copy = Copy::linear(Memory::unified(to), Memory::unified(from), size);
-        copy.issue(&target).inspect_err(|_| failed.set_if_given(index))?;
+        let copy = copy.accessible_to(target.context.device).and_then(|copy| copy.issue(&target));
+        copy.inspect_err(|_| failed.set_if_given(index))?;
     }
     Ok(())
 }
@@ -100,7 +101,7 @@ fn over_ranges(
         return Err(CUresult::INVALID_VALUE);
     }
     let ranges = addresses.array(count)?.into_iter().zip(sizes.array(count)?);
-    ranges.into_iter().try_for_each(|(address, size)| managed(address, size))?;
+    ranges.into_iter().try_for_each(|(address, size)| check_managed(address, size))?;
     check()?;
     target.issue(Nothing)
 }

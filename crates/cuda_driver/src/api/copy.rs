@@ -19,12 +19,12 @@ macro_rules! copies {
     ($(($($arg:ident: $type:ty),*) => $copy:expr; $at_once:ident, $in_stream:ident;)*) => {$(
         pub fn $at_once($($arg: $type),*) -> Answer {
             let target = default_target()?;
-            $copy.run_now(&target)
+            $copy.accessible_to(target.context.device)?.run_now(&target)
         }
 
         pub fn $in_stream($($arg: $type,)* stream: CUstream) -> Answer {
             let target = target(stream)?;
-            $copy.issue(&target)
+            $copy.accessible_to(target.context.device)?.issue(&target)
         }
     )*};
 }

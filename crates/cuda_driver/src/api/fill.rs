@@ -16,7 +16,7 @@ fn fill_now(fill: Fill) -> Answer {
 /// Fills in stream order.
 fn fill(stream: CUstream, fill: Fill) -> Answer {
     let target = target(stream)?;
-    fill.check()?;
+    fill.check(target.context.device)?;
     target.issue(fill)
 }
 

@@ -1,11 +1,13 @@
 //! Kernels as functions: their attributes, names and parameters.
 
 use std::ffi::c_char;
+use std::sync::Arc;
 
 use crate::abi::{
     Answer, CUfunc_cache, CUfunction, CUfunction_attribute, CUmodule, CUresult, CUsharedconfig, Out,
 };
 use crate::objects::context::current_if_any;
+use crate::objects::function::Function;
 use crate::objects::library::function_named;
 use crate::objects::module::{MODULES, lasting_name};
 
@@ -35,10 +37,15 @@ pub fn cuFuncSetSharedMemConfig(function: CUfunction, config: u32) -> Answer {
     CUsharedconfig::try_from(config).map(|_| ())
 }
 
+/// The function for calls to which null is an invalid value, and no invalid handle.
+fn given(function: CUfunction) -> Answer<Arc<Function>> {
+    if function == 0 { Err(CUresult::INVALID_VALUE) } else { function_named(function) }
+}
+
 pub fn cuFuncGetModule(place: Out<CUmodule>, function: CUfunction) -> Answer {
     place.required()?;
     current_if_any()?;
-    let module = function_named(function)?.module;
+    let module = given(function)?.module;
     MODULES.get(module)?;
     place.set(module)
 }
@@ -46,7 +53,7 @@ pub fn cuFuncGetModule(place: Out<CUmodule>, function: CUfunction) -> Answer {
 pub fn cuFuncGetName(place: Out<*const c_char>, function: CUfunction) -> Answer {
     place.required()?;
     current_if_any()?;
-    place.set(lasting_name(function_named(function)?.kernel.name()))
+    place.set(lasting_name(given(function)?.kernel.name()))
 }
 
 pub fn cuFuncGetParamInfo(

@@ -108,6 +108,9 @@ pub fn cuKernelGetLibrary(library: Out<CUlibrary>, kernel: CUkernel) -> Answer {
 
 pub fn cuKernelGetName(name: Out<*const c_char>, kernel: CUkernel) -> Answer {
     name.required()?;
+    if kernel == 0 {
+        return Err(CUresult::INVALID_VALUE);
+    }
     name.set(lasting_name(&KERNELS.get(kernel)?.name))
 }
 
@@ -145,7 +148,7 @@ pub fn cuLibraryGetManaged(
         return Err(CUresult::INVALID_VALUE);
     }
     let variable = program_here(library)?.program.global(&name).ok_or(CUresult::NOT_FOUND)?;
-    pointer::managed(variable.address, 1).map_err(|_| CUresult::NOT_FOUND)?;
+    pointer::check_managed(variable.address, 1).map_err(|_| CUresult::NOT_FOUND)?;
     address.set_if_given(variable.address);
     bytes.set_if_given(variable.size as usize);
     Ok(())

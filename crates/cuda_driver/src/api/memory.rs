@@ -48,7 +48,7 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     owner.queue.drain()?;
     match origin {
         // It stays in place for the graph's next launch.
-        Origin::Graph => {}
+        Origin::Graph { .. } => {}
         Origin::Managed => release(address),
         _ => pool::free(address)?,
     }

@@ -67,25 +67,21 @@ pub fn cuOccupancyAvailableDynamicSMemPerBlock(
     block_size: i32,
 ) -> Answer {
     bytes.required()?;
-    current()?;
+    let of_context = current()?.limits().cache;
     let function = function_named(function)?;
     let (Ok(blocks), Ok(threads)) = (u32::try_from(blocks), u32::try_from(block_size)) else {
         return Err(CUresult::INVALID_VALUE);
     };
-    if blocks == 0 || threads == 0 || threads > function.max_threads() {
+    let possible = blocks > 0 && threads > 0 && threads <= function.max_threads();
+    if !possible || blocks_per_sm(&function, threads, 0) < blocks {
         return Err(CUresult::INVALID_VALUE);
     }
-    let fits = |shared: u32| blocks_per_sm(&function, threads, shared) >= blocks;
-    if !fits(0) {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    // Searches for the most that fits: occupancy only falls as it grows.
-    let (mut fit, mut too_much) = (0, function.chip().sm.shared_per_block_optin + 1);
-    while too_much - fit > 1 {
-        let middle = fit + (too_much - fit) / 2;
-        if fits(middle) { fit = middle } else { too_much = middle }
-    }
-    bytes.set(fit as usize)
+    // An H200's driver divides the wished shared memory evenly, without the system's share of each block; one block alone
+    // gets all that the function may have.
+    let most = function.settings().dynamic_shared;
+    let share = function.shared_wish(of_context) / blocks;
+    let each = share.saturating_sub(function.kernel.static_shared());
+    bytes.set(if blocks == 1 { most } else { most.min(each) } as usize)
 }
 
 /// Multiprocessors per group; a cluster runs within one.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use virtual_gpu::memory::AllocationKind;
 
 use crate::abi::{
-    Answer, CUdevice, CUdeviceptr, CUmem_advise, CUmem_range_attribute as RangeAttribute, CUmemAccess_flags,
-    CUmemLocation, CUmemLocationType, CUmemorytype, CUpointer_attribute as Attribute, CUresult, CUstream, In,
-    Out,
+    Answer, CUdevice, CUdeviceptr, CUmem_range_attribute as RangeAttribute, CUmemAccess_flags, CUmemLocation,
+    CUmemLocationType, CUmemorytype, CUpointer_attribute as Attribute, CUresult, CUstream, In, Out,
 };
 use crate::objects::allocation::{Origin, owner_of};
 use crate::objects::context::{Context, current};
 use crate::objects::device::{device, initialised, memory};
+use crate::objects::managed;
 use crate::objects::stream::target;
 use crate::objects::transfer::allocation;
 use crate::objects::work::Nothing;
@@ -60,19 +60,19 @@ fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answe
         return flag(known.is_some()).map(|()| true);
     }
     let Some(known) = known else { return Ok(false) };
-    let on_host = matches!(known.origin, Origin::PinnedHost { .. } | Origin::Registered);
+    let on_host = known.origin.is_pinned();
     match attribute {
         Attribute::CONTEXT => wide(known.owner.map_or(0, |owner| owner.handle as u64))?,
         Attribute::MEMORY_TYPE => {
             word(if on_host { CUmemorytype::HOST } else { CUmemorytype::DEVICE } as u32)?
         }
         Attribute::DEVICE_POINTER => wide(address)?,
-        Attribute::HOST_POINTER if on_host || known.origin == Origin::Managed => wide(address)?,
+        Attribute::HOST_POINTER if on_host || known.origin.is_managed() => wide(address)?,
         Attribute::HOST_POINTER => return Ok(false),
         Attribute::SYNC_MEMOPS => word(0)?,
         // Each allocation has an address of its own for the life of the process, which also serves as its number.
         Attribute::BUFFER_ID | Attribute::MEMORY_BLOCK_ID => wide(known.start)?,
-        Attribute::IS_MANAGED => word((known.origin == Origin::Managed).into())?,
+        Attribute::IS_MANAGED => word(known.origin.is_managed().into())?,
         Attribute::DEVICE_ORDINAL => word(known.device as u32)?,
         Attribute::IS_LEGACY_CUDA_IPC_CAPABLE | Attribute::IS_GPU_DIRECT_RDMA_CAPABLE => word(0)?,
         Attribute::RANGE_START_ADDR | Attribute::MAPPING_BASE_ADDR => wide(known.start)?,
@@ -80,7 +80,7 @@ fn tell(place: *mut c_void, attribute: Attribute, address: CUdeviceptr) -> Answe
         Attribute::ALLOWED_HANDLE_TYPES => wide(0)?,
         Attribute::ACCESS_FLAGS => word(CUmemAccess_flags::of(known.access) as u32)?,
         Attribute::MEMPOOL_HANDLE => wide(match known.origin {
-            Origin::Pool(pool) => pool as u64,
+            Origin::Pool { pool, .. } => pool as u64,
             _ => 0,
         })?,
         Attribute::IS_HW_DECOMPRESS_CAPABLE => word(0)?,
@@ -140,24 +140,22 @@ pub fn cuPointerSetAttribute(value: *const c_void, number: u32, address: CUdevic
 }
 
 /// Fails unless the range is in managed memory.
-pub fn managed(address: CUdeviceptr, bytes: usize) -> Answer {
+pub fn check_managed(address: CUdeviceptr, bytes: usize) -> Answer {
     let known = known(address).ok_or(CUresult::INVALID_VALUE)?;
     let inside = bytes as u64 <= known.start + known.size - address;
-    if known.origin == Origin::Managed && inside && bytes > 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
+    if known.origin.is_managed() && inside && bytes > 0 { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
 }
 
-/// The host, as a device number.
-const CPU: CUdevice = -1;
-
 fn place(dev: CUdevice) -> Answer {
-    if dev == CPU { Ok(()) } else { device(dev).map(|_| ()) }
+    if dev == managed::CPU { Ok(()) } else { device(dev).map(|_| ()) }
 }
 
 pub fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, dev: CUdevice) -> Answer {
     current()?;
-    managed(address, bytes)?;
+    check_managed(address, bytes)?;
     place(dev)?;
-    CUmem_advise::try_from(advice).map(|_| ())
+    managed::advise(address, bytes, advice.try_into()?, dev);
+    Ok(())
 }
 
 pub fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, location: CUmemLocation) -> Answer {
@@ -169,14 +167,23 @@ pub fn location(location: CUmemLocation) -> Answer {
     place(device_of(location))
 }
 
+fn type_of(dev: CUdevice) -> CUmemLocationType {
+    match dev {
+        managed::NONE => CUmemLocationType::INVALID,
+        managed::CPU => CUmemLocationType::HOST,
+        _ => CUmemLocationType::DEVICE,
+    }
+}
+
 fn device_of(location: CUmemLocation) -> CUdevice {
-    if location.r#type == CUmemLocationType::DEVICE as u32 { location.id } else { CPU }
+    if location.r#type == CUmemLocationType::DEVICE as u32 { location.id } else { managed::CPU }
 }
 
 pub fn cuMemPrefetchAsync(address: CUdeviceptr, bytes: usize, dev: CUdevice, stream: CUstream) -> Answer {
     let target = target(stream)?;
-    managed(address, bytes)?;
+    check_managed(address, bytes)?;
     place(dev)?;
+    managed::prefetched(address, bytes, dev);
     // Host and device share the bytes: there is nothing to move.
     target.issue(Nothing)
 }
@@ -201,24 +208,34 @@ pub fn cuMemRangeGetAttribute(
     address: CUdeviceptr,
     bytes: usize,
 ) -> Answer {
-    const INVALID_DEVICE: i32 = -2;
     current()?;
-    managed(address, bytes)?;
+    check_managed(address, bytes)?;
     let attribute = RangeAttribute::try_from(number)?;
     if place.is_null() || size < 4 || !size.is_multiple_of(4) {
         return Err(CUresult::INVALID_VALUE);
     }
     // SAFETY: the caller vouches for a place of `size` bytes.
     let words = unsafe { Out::<i32>::new(place.cast()) };
-    // Advice and prefetches are not recorded.
-    let value = match attribute {
-        RangeAttribute::PREFERRED_LOCATION
-        | RangeAttribute::ACCESSED_BY
-        | RangeAttribute::LAST_PREFETCH_LOCATION => INVALID_DEVICE,
-        _ => 0,
-    };
-    (0..size / 4).for_each(|index| words.set_at(index, value));
-    Ok(())
+    let advice = managed::advice(address, bytes);
+    let one = |value: i32| if size == 4 { words.set(value) } else { Err(CUresult::INVALID_VALUE) };
+    match attribute {
+        RangeAttribute::READ_MOSTLY => one(advice.read_mostly.into()),
+        RangeAttribute::PREFERRED_LOCATION => one(advice.preferred),
+        RangeAttribute::LAST_PREFETCH_LOCATION => one(advice.prefetched_to),
+        RangeAttribute::ACCESSED_BY => {
+            // Devices in their order, then the host, then none.
+            let devices = advice.accessed_by.iter().filter(|&&device| device != managed::CPU);
+            let host = advice.accessed_by.iter().filter(|&&device| device == managed::CPU);
+            let all = devices.chain(host).copied().chain(std::iter::repeat(managed::NONE));
+            all.take(size / 4).enumerate().for_each(|(index, device)| words.set_at(index, device));
+            Ok(())
+        }
+        RangeAttribute::PREFERRED_LOCATION_TYPE => one(type_of(advice.preferred) as i32),
+        RangeAttribute::LAST_PREFETCH_LOCATION_TYPE => one(type_of(advice.prefetched_to) as i32),
+        // Meaningless where the type is no device's.
+        RangeAttribute::PREFERRED_LOCATION_ID => one(advice.preferred.max(0)),
+        RangeAttribute::LAST_PREFETCH_LOCATION_ID => one(advice.prefetched_to.max(0)),
+    }
 }
 
 pub fn cuMemRangeGetAttributes(

@@ -9,9 +9,9 @@ use crate::abi::{
     In, Out,
 };
 use crate::check;
-use crate::objects::allocation::{self, Origin, owner_of};
-use crate::objects::device::{Device, accessor, device, initialised, memory};
-use crate::objects::pool::{self, Free, POOLS, Pool, Take, default_pool, present_pool, set_present_pool};
+use crate::objects::allocation::{Origin, PoolMemory, allocate_from_pool, owner_of};
+use crate::objects::device::{accessor, device, initialised, memory};
+use crate::objects::pool::{self, Free, POOLS, Place, Take, default_pool, present_pool, set_present_pool};
 use crate::objects::stream::target;
 use crate::objects::work::Nothing;
 
@@ -19,11 +19,14 @@ fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: C
     place.required()?;
     let target = target(stream)?;
     let known = POOLS.get(pool)?;
+    if bytes == 0 {
+        return place.set(0);
+    }
     if let Some(capture) = target.capture() {
         return place.set(capture.allocate(&target, bytes)?);
     }
-    let origin = Origin::Pool(pool);
-    let address = allocation::allocate_shared(&target.context, known.device, bytes, &known.rights, origin)?;
+    let origin = Origin::Pool { pool, memory: known.memory };
+    let address = allocate_from_pool(&target.context, known.device, bytes, &known.rights, origin)?;
     place.set(address)?;
     known.count(bytes as u64);
     match check::sanitizer() {
@@ -34,7 +37,8 @@ fn allocate(place: Out<CUdeviceptr>, bytes: usize, pool: CUmemoryPool, stream: C
 
 pub fn cuMemAllocAsync(place: Out<CUdeviceptr>, bytes: usize, stream: CUstream) -> Answer {
     initialised()?;
-    allocate(place, bytes, present_pool(target(stream)?.context.device), stream)
+    let device = target(stream)?.context.device.number;
+    allocate(place, bytes, present_pool(Place::Device(device))?, stream)
 }
 
 pub fn cuMemAllocFromPoolAsync(
@@ -53,11 +57,10 @@ pub fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Answer {
     }
     match (owner_of(address), target.capture()) {
         // A captured free runs with every launch of the graph, and the memory was allocated once: it stays.
-        (Some((_, Origin::Device | Origin::Pool(_))), Some(_)) | (Some((_, Origin::Graph)), None) => {
-            target.issue(Nothing)
-        }
-        (Some((_, Origin::Device | Origin::Pool(_))), None) => target.issue(Free(address)),
-        (Some((_, Origin::Graph)), Some(capture)) => capture.free(&target, address),
+        (Some((_, Origin::Device | Origin::Pool { .. })), Some(_))
+        | (Some((_, Origin::Graph { .. })), None) => target.issue(Nothing),
+        (Some((_, Origin::Device | Origin::Pool { .. })), None) => target.issue(Free(address)),
+        (Some((_, Origin::Graph { .. })), Some(capture)) => capture.free(&target, address),
         _ => {
             check::tell(|sanitizer| sanitizer.host_free_failed(address));
             Err(CUresult::INVALID_VALUE)
@@ -69,13 +72,15 @@ pub fn cuMemPoolCreate(pool: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) 
     initialised()?;
     pool.required()?;
     let properties = properties.get()?;
-    if properties.allocType != CUmemAllocationType::PINNED as u32 {
+    let kind = properties.location.r#type.try_into()?;
+    let place = place_of(kind, properties.location.id, properties.allocType)?;
+    if kind == CUmemLocationType::HOST_NUMA_CURRENT {
         return Err(CUresult::INVALID_VALUE);
     }
-    if properties.location.r#type != CUmemLocationType::DEVICE as u32 || properties.handleTypes != 0 {
+    if properties.handleTypes != 0 {
         return Err(CUresult::NOT_SUPPORTED);
     }
-    pool.set(POOLS.insert(Pool::new(device(properties.location.id)?)))
+    pool.set(POOLS.insert(place.pool()?))
 }
 
 pub fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
@@ -88,45 +93,64 @@ pub fn cuMemPoolDestroy(pool: CUmemoryPool) -> Answer {
 
 pub fn cuDeviceGetDefaultMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
     pool.required()?;
-    pool.set(default_pool(device(dev)?))
+    pool.set(default_pool(Place::Device(device(dev)?.number))?)
 }
 
 pub fn cuDeviceGetMemPool(pool: Out<CUmemoryPool>, dev: CUdevice) -> Answer {
     pool.required()?;
-    pool.set(present_pool(device(dev)?))
+    pool.set(present_pool(Place::Device(device(dev)?.number))?)
 }
 
 pub fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Answer {
     let device = device(dev)?;
-    // A device's own pool has its own memory.
-    if POOLS.get(pool)?.device.number != device.number {
+    set_present(Place::Device(device.number), pool)
+}
+
+/// Makes a pool present in a place whose memory it has.
+fn set_present(place: Place, pool: CUmemoryPool) -> Answer {
+    let (known, own) = (POOLS.get(pool)?, place.pool()?);
+    if known.memory != own.memory || known.device.number != own.device.number {
         return Err(CUresult::INVALID_VALUE);
     }
-    set_present_pool(device, pool);
+    set_present_pool(place, pool);
     Ok(())
 }
 
-/// `CU_MEM_ALLOCATION_TYPE_PINNED` on a device: the only kind of pool.
-fn pinned_on(place: In<CUmemLocation>, kind: u32) -> Answer<&'static Device> {
-    let location = place.get()?;
-    if location.r#type != CUmemLocationType::DEVICE as u32 || kind != CUmemAllocationType::PINNED as u32 {
-        return Err(CUresult::NOT_SUPPORTED);
+/// The place of a pool's memory, from its location and `CU_MEM_ALLOCATION_TYPE_…`. The answers are an H200's (CUDA 13).
+fn place_of(location: CUmemLocationType, id: i32, kind: u32) -> Answer<Place> {
+    use CUmemLocationType::{DEVICE, HOST, HOST_NUMA, HOST_NUMA_CURRENT, INVALID};
+    match (CUmemAllocationType::try_from(kind)?, location) {
+        (CUmemAllocationType::PINNED, DEVICE) => Ok(Place::Device(device(id)?.number)),
+        (CUmemAllocationType::MANAGED, DEVICE) => Ok(Place::Managed(Some(device(id)?.number))),
+        (CUmemAllocationType::PINNED, HOST | HOST_NUMA | HOST_NUMA_CURRENT) => Ok(Place::Host),
+        (CUmemAllocationType::MANAGED, _) => Ok(Place::Managed(None)),
+        (CUmemAllocationType::PINNED, INVALID) | (CUmemAllocationType::INVALID, _) => {
+            Err(CUresult::INVALID_VALUE)
+        }
     }
-    device(location.id)
+}
+
+/// The same for a default pool, which the calling thread's own node does not have.
+fn place_of_default(location: In<CUmemLocation>, kind: u32) -> Answer<Place> {
+    let CUmemLocation { r#type, id } = location.get()?;
+    match r#type.try_into()? {
+        CUmemLocationType::HOST_NUMA_CURRENT => Err(CUresult::NOT_SUPPORTED),
+        location => place_of(location, id, kind),
+    }
 }
 
 pub fn cuMemGetDefaultMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
     pool.required()?;
-    pool.set(default_pool(pinned_on(location, kind)?))
+    pool.set(default_pool(place_of_default(location, kind)?)?)
 }
 
 pub fn cuMemGetMemPool(pool: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32) -> Answer {
     pool.required()?;
-    pool.set(present_pool(pinned_on(location, kind)?))
+    pool.set(present_pool(place_of_default(location, kind)?)?)
 }
 
 pub fn cuMemSetMemPool(location: In<CUmemLocation>, kind: u32, pool: CUmemoryPool) -> Answer {
-    cuDeviceSetMemPool(pinned_on(location, kind)?.number, pool)
+    set_present(place_of_default(location, kind)?, pool)
 }
 
 pub fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Answer {
@@ -182,8 +206,8 @@ pub fn cuMemPoolSetAccess(pool: CUmemoryPool, accesses: In<CUmemAccessDesc>, cou
     for access in accesses.array(count)? {
         let device = accessor(access.location, pool.device)?;
         let flags = CUmemAccess_flags::try_from(access.flags)?;
-        // Access cannot be taken from the pool's own device. The answers are an H100's (driver 580.159.04).
-        if device.number == pool.device.number {
+        // Access cannot be taken from the device whose memory it is. The answers are an H100's (driver 580.159.04).
+        if pool.memory == PoolMemory::Device && device.number == pool.device.number {
             match flags {
                 CUmemAccess_flags::PROT_READWRITE => {}
                 CUmemAccess_flags::PROT_READ => return Err(CUresult::NOT_SUPPORTED),

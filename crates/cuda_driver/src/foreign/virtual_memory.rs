@@ -106,7 +106,7 @@ pub fn cuMemAddressReserve(
     place: Out<CUdeviceptr>,
     size: usize,
     alignment: usize,
-    _wished: CUdeviceptr,
+    wished: CUdeviceptr,
     flags: u64,
 ) -> Answer {
     place.required()?;
@@ -116,7 +116,15 @@ pub fn cuMemAddressReserve(
         return Err(CUresult::INVALID_VALUE);
     }
     let alignment = (alignment as u64).max(GRANULARITY);
-    let start = memory().reserve(size as u64, alignment).map_err(|error| code_of(&error))?;
+    if !wished.is_multiple_of(alignment) {
+        return Err(CUresult::INVALID_VALUE);
+    }
+    // Other addresses are as good where the wished ones are in use.
+    let start = if memory().reserve_at(wished, size as u64) {
+        wished
+    } else {
+        memory().reserve(size as u64, alignment).map_err(|error| code_of(&error))?
+    };
     addresses().reserved.insert(start, size as u64);
     place.set(start)
 }

@@ -9,6 +9,7 @@ use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
 use crate::check;
 use crate::objects::context::{CONTEXTS, Context, current};
 use crate::objects::device::{Device, code_of, memory};
+use crate::objects::managed;
 use crate::objects::process::memory_of_machine;
 use crate::objects::registry::Belongings;
 
@@ -18,8 +19,14 @@ pub enum Origin {
     /// `cuMemAlloc` and its kin.
     Device,
     /// `cuMemAllocAsync`, from this pool.
-    Pool(CUmemoryPool),
-    Graph,
+    Pool {
+        pool: CUmemoryPool,
+        memory: PoolMemory,
+    },
+    /// A node of a graph, from a pool of the graph's own.
+    Graph {
+        memory: PoolMemory,
+    },
     Managed,
     /// `cuMemAllocHost` and its kin.
     PinnedHost {
@@ -29,9 +36,33 @@ pub enum Origin {
     Registered,
 }
 
+/// The kind of memory that a pool provides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolMemory {
+    Device,
+    Host,
+    Managed,
+}
+
 impl Origin {
+    fn pool_memory(self) -> Option<PoolMemory> {
+        match self {
+            Self::Pool { memory, .. } | Self::Graph { memory } => Some(memory),
+            _ => None,
+        }
+    }
+
     pub fn on_host(self) -> bool {
-        !matches!(self, Self::Device | Self::Pool(_) | Self::Graph)
+        !matches!((self, self.pool_memory()), (Self::Device, _) | (_, Some(PoolMemory::Device)))
+    }
+
+    pub fn is_managed(self) -> bool {
+        matches!((self, self.pool_memory()), (Self::Managed, _) | (_, Some(PoolMemory::Managed)))
+    }
+
+    /// Whether it is the host's, pinned.
+    pub fn is_pinned(self) -> bool {
+        self.on_host() && !self.is_managed()
     }
 }
 
@@ -78,7 +109,7 @@ fn own(context: &Context, address: u64, bytes: usize, origin: Origin) {
 
 /// Fails unless the machine has as much memory as would be pinned: pinned memory is resident, touched or not.
 fn check_pinned(more: usize) -> Answer {
-    let pinned = |known: &&Known| matches!(known.origin, Origin::PinnedHost { .. } | Origin::Registered);
+    let pinned = |known: &&Known| known.origin.is_pinned();
     let now: usize = OWNED.with(|owned| owned.values().filter(pinned).map(|known| known.bytes).sum());
     let fits = memory_of_machine().is_none_or(|memory| now.saturating_add(more) as u64 <= memory);
     if fits { Ok(()) } else { Err(CUresult::OUT_OF_MEMORY) }
@@ -129,8 +160,9 @@ pub fn allocate(bytes: usize, origin: Origin) -> Answer<CUdeviceptr> {
     Ok(address)
 }
 
-/// The same of a device's memory that the owner of `rights` shares, for a context that may be another device's.
-pub fn allocate_shared(
+/// The same from a pool of a device, whose `rights` say which devices can access it; for a context that may be another
+/// device's.
+pub fn allocate_from_pool(
     context: &Context,
     device: &Device,
     bytes: usize,
@@ -140,14 +172,30 @@ pub fn allocate_shared(
     if bytes == 0 {
         return Err(CUresult::INVALID_VALUE);
     }
-    let address = device.gpu.memory().alloc_shared(bytes as u64, rights).map_err(|error| code_of(&error))?;
+    let (size, memory) = (bytes as u64, device.gpu.memory());
+    let address = match origin.pool_memory() {
+        Some(PoolMemory::Host) => {
+            check_pinned(bytes)?;
+            memory.alloc_shared(size, AllocationKind::Host, rights)
+        }
+        // All devices can access it, whatever its pool says.
+        Some(PoolMemory::Managed) => memory.alloc_kind(size, AllocationKind::Host, None),
+        _ => memory.alloc_shared(size, AllocationKind::Buffer, rights),
+    };
+    let address = address.map_err(|error| code_of(&error))?;
     allocated(context, address, bytes, origin);
     Ok(address)
 }
 
+/// Records a context as the owner of an allocation.
 fn allocated(context: &Context, address: u64, bytes: usize, origin: Origin) {
     own(context, address, bytes, origin);
-    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, None));
+    // The host may write its own memory at any time without being noticed.
+    let label = origin.on_host().then_some(sanitizer::HOST_MEMORY);
+    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, label));
+    if origin.is_managed() {
+        managed::forget(address, bytes);
+    }
 }
 
 /// Allocates page-aligned host memory that the current context owns and the device can access.
@@ -161,7 +209,7 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     }
     let address = context.quota.memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
     let address = address.map_err(|error| code_of(&error))?;
-    reaches(&context, address, bytes, origin);
+    allocated(&context, address, bytes, origin);
     Ok(address as usize)
 }
 
@@ -175,13 +223,6 @@ pub fn register(address: usize, bytes: usize) -> Answer {
     // SAFETY: the program keeps what it registers until it has unregistered it, as the driver API asks.
     let mapped = unsafe { context.quota.memory().map_host(address as *mut u8, bytes as u64) };
     mapped.map_err(|error| code_of(&error))?;
-    reaches(&context, start, bytes, Origin::Registered);
+    allocated(&context, start, bytes, Origin::Registered);
     Ok(())
-}
-
-/// Records that the device can access host memory.
-fn reaches(context: &Context, address: u64, bytes: usize, origin: Origin) {
-    own(context, address, bytes, origin);
-    // The host may write it at any time without being noticed.
-    check::tell(|sanitizer| sanitizer.host_allocated(address, bytes as u64, Some(sanitizer::HOST_MEMORY)));
 }

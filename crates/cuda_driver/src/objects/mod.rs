@@ -20,6 +20,7 @@ pub mod kept_attributes;
 pub mod launch;
 pub mod library;
 pub mod limits;
+pub mod managed;
 pub mod module;
 pub mod occupancy;
 pub mod order;

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use virtual_gpu::memory::Rights;
 
 use crate::abi::{Answer, CUdevice, CUdeviceptr, CUgraphNodeType, CUmemoryPool, CUresult};
 use crate::check;
-use crate::objects::allocation::{Origin, disown, owner_of};
+use crate::objects::allocation::{Origin, PoolMemory, disown, owner_of};
 use crate::objects::context::Context;
-use crate::objects::device::{Device, code_of, devices, memory};
+use crate::objects::device::{Device, code_of, device, memory};
 use crate::objects::registry::Registry;
 use crate::objects::work::Work;
 
@@ -21,8 +21,10 @@ pub static POOLS: Registry<Pool> = Registry::new(CUresult::INVALID_VALUE);
 
 /// A memory pool. All pools of a device share its memory; they differ in what they count and who can access it.
 pub struct Pool {
+    /// The device whose memory it provides, or that asked first for a pool of the host's.
     pub device: &'static Device,
-    /// Which devices can access its past and future allocations: its own always can.
+    pub memory: PoolMemory,
+    /// Which devices can access its past and future allocations: the one whose memory it is always can.
     pub rights: Arc<Rights>,
     /// Reuse flags and the release threshold, which have no effect here.
     pub settings: [AtomicU64; 4],
@@ -32,11 +34,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub fn new(device: &'static Device) -> Self {
+    pub fn new(device: &'static Device, memory: PoolMemory) -> Self {
         let settings = [1, 1, 1, 0].map(AtomicU64::new);
         let rights = Rights::none();
-        rights.set(device.number as u32, true, true);
-        Self { device, rights, settings, used: AtomicU64::new(0), used_most: AtomicU64::new(0) }
+        if memory == PoolMemory::Device {
+            rights.set(device.number as u32, true, true);
+        }
+        Self { device, memory, rights, settings, used: AtomicU64::new(0), used_most: AtomicU64::new(0) }
     }
 
     pub fn count(&self, bytes: u64) {
@@ -45,40 +49,66 @@ impl Pool {
     }
 }
 
-/// Each device's default pool, by device number.
-fn default_pools() -> &'static [CUmemoryPool] {
-    static DEFAULT: OnceLock<Vec<CUmemoryPool>> = OnceLock::new();
-    DEFAULT.get_or_init(|| devices().iter().map(|device| POOLS.insert(Pool::new(device))).collect())
+/// Where a pool's memory lies: one default pool for each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Device(CUdevice),
+    Host,
+    /// Managed memory, by the device that is preferred, if any.
+    Managed(Option<CUdevice>),
 }
 
-pub fn default_pool(device: &Device) -> CUmemoryPool {
-    default_pools()[device.number as usize]
+impl Place {
+    /// A new pool there.
+    pub fn pool(self) -> Answer<Pool> {
+        let (number, memory) = match self {
+            Self::Device(number) => (number, PoolMemory::Device),
+            Self::Host => (0, PoolMemory::Host),
+            Self::Managed(number) => (number.unwrap_or(0), PoolMemory::Managed),
+        };
+        Ok(Pool::new(device(number)?, memory))
+    }
+}
+
+/// Default pools, made when first asked for.
+static DEFAULT: Mutex<BTreeMap<Place, CUmemoryPool>> = Mutex::new(BTreeMap::new());
+/// The pools that programs have set in place of them.
+static PRESENT: Mutex<BTreeMap<Place, CUmemoryPool>> = Mutex::new(BTreeMap::new());
+
+fn lock(
+    pools: &'static Mutex<BTreeMap<Place, CUmemoryPool>>,
+) -> MutexGuard<'static, BTreeMap<Place, CUmemoryPool>> {
+    // One insertion or removal each: whole after a panic elsewhere.
+    pools.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn default_pool(place: Place) -> Answer<CUmemoryPool> {
+    let mut pools = lock(&DEFAULT);
+    if let Some(&pool) = pools.get(&place) {
+        return Ok(pool);
+    }
+    let pool = POOLS.insert(place.pool()?);
+    pools.insert(place, pool);
+    Ok(pool)
 }
 
 pub fn is_default(pool: CUmemoryPool) -> bool {
-    default_pools().contains(&pool)
+    lock(&DEFAULT).values().any(|&default| default == pool)
 }
 
-/// The pools that programs have set in place of the default ones, by device number.
-static PRESENT: Mutex<BTreeMap<CUdevice, CUmemoryPool>> = Mutex::new(BTreeMap::new());
-
-fn present() -> MutexGuard<'static, BTreeMap<CUdevice, CUmemoryPool>> {
-    // One insertion or removal each: whole after a panic elsewhere.
-    PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn present_pool(place: Place) -> Answer<CUmemoryPool> {
+    let present = lock(&PRESENT).get(&place).copied();
+    present.map_or_else(|| default_pool(place), Ok)
 }
 
-pub fn present_pool(device: &Device) -> CUmemoryPool {
-    present().get(&device.number).copied().unwrap_or_else(|| default_pool(device))
-}
-
-pub fn set_present_pool(device: &Device, pool: CUmemoryPool) {
-    present().insert(device.number, pool);
+pub fn set_present_pool(place: Place, pool: CUmemoryPool) {
+    lock(&PRESENT).insert(place, pool);
 }
 
 /// Destroys a pool; its allocations stay.
 pub fn destroy(pool: CUmemoryPool) -> Answer {
     POOLS.remove(pool)?;
-    present().retain(|_, present| *present != pool);
+    lock(&PRESENT).retain(|_, present| *present != pool);
     Ok(())
 }
 
@@ -123,7 +153,7 @@ pub fn free(address: CUdeviceptr) -> Answer {
     memory().free(address).map_err(|error| code_of(&error))?;
     check::tell(|sanitizer| sanitizer.host_freed(address));
     // A pool destroyed before its allocations need not be told.
-    if let Origin::Pool(pool) = origin
+    if let Origin::Pool { pool, .. } = origin
         && let Ok(pool) = POOLS.get(pool)
     {
         pool.used.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Copies and fills: descriptions that are checked when issued and run in stream order.
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use virtual_gpu::Error;
 use virtual_gpu::memory::Allocation;
@@ -10,7 +10,7 @@ use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
 use crate::check;
 use crate::objects::allocation::is_pinned;
 use crate::objects::context::Context;
-use crate::objects::device::memory;
+use crate::objects::device::{Device, memory};
 use crate::objects::registry::Registry;
 use crate::objects::stream::Target;
 use crate::objects::work::Work;
@@ -29,9 +29,12 @@ pub struct Side {
 pub enum Memory {
     Host(usize),
     Device(CUdeviceptr),
-    /// The host's, at this address, which the device reaches: gone when it is freed before the copy's turn, and there until
-    /// the copy is done.
-    Pinned(u64),
+    /// The host's, which the device reaches: gone when it is freed before the copy's turn, though other memory may then have
+    /// its address; and there until the copy is done.
+    Pinned {
+        address: u64,
+        allocation: Weak<Allocation>,
+    },
     /// Bytes copied out of the host's pageable memory when the work was issued.
     Staged(Arc<Vec<u8>>),
 }
@@ -50,6 +53,16 @@ impl Memory {
     fn is_pageable(&self, bytes: usize) -> bool {
         matches!(self, Self::Host(address) if !is_pinned(*address, bytes))
     }
+
+    /// Keeps pinned memory for as long as a copy runs.
+    fn hold(&self) -> Answer<Option<Arc<Allocation>>> {
+        match self {
+            Self::Pinned { allocation, .. } => {
+                allocation.upgrade().map(Some).ok_or(CUresult::ILLEGAL_ADDRESS)
+            }
+            _ => Ok(None),
+        }
+    }
 }
 
 impl Side {
@@ -64,6 +77,14 @@ impl Side {
         rows.zip(slices)
             .and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(width))
             .ok_or(CUresult::INVALID_VALUE)
+    }
+
+    /// Fails unless a device may read it, or write it, where its program says which devices may.
+    fn check_access(&self, extent: [usize; 3], device: &Device, write: bool) -> Answer {
+        match self.memory {
+            Memory::Device(address) => check_access(address, self.span(extent)?, device, write),
+            _ => Ok(()),
+        }
     }
 
     fn check(&self, extent: [usize; 3]) -> Answer {
@@ -88,6 +109,21 @@ pub fn allocation(address: CUdeviceptr) -> Answer<Arc<Allocation>> {
 
 /// Fails as the driver does for a range that is not inside one allocation, or inside mappings that follow each other.
 pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
+    check_each(address, bytes, |_| Ok(()))
+}
+
+/// Fails unless a device may read the bytes, or write them: those of a pool, or mapped, which it has no access to are no copy's
+/// of its contexts. Other memory is every device's to copy. The answers are an H200's (CUDA 13).
+fn check_access(address: CUdeviceptr, bytes: usize, device: &Device, write: bool) -> Answer {
+    check_each(address, bytes, |allocation| {
+        let (reads, writes) =
+            allocation.rights().map_or((true, true), |rights| rights.of(device.number as u32));
+        if if write { writes } else { reads } { Ok(()) } else { Err(CUresult::INVALID_VALUE) }
+    })
+}
+
+/// Checks each allocation that a range touches.
+fn check_each(address: CUdeviceptr, bytes: usize, admits: impl Fn(&Allocation) -> Answer) -> Answer {
     let end = address.checked_add(bytes as u64).ok_or(CUresult::INVALID_VALUE)?;
     let mut at = address;
     loop {
@@ -95,6 +131,7 @@ pub fn check_device(address: CUdeviceptr, bytes: usize) -> Answer {
             check::tell(|sanitizer| sanitizer.host_went_beyond(address, bytes as u64));
             CUresult::INVALID_VALUE
         })?;
+        admits(&allocation)?;
         if end <= allocation.end() {
             return Ok(());
         }
@@ -136,6 +173,15 @@ impl Copy {
         self.to.check(self.extent)
     }
 
+    /// The same copy, if a device may read the one side and write the other. Copies between two contexts need no access.
+    pub fn accessible_to(self, device: &Device) -> Answer<Self> {
+        if !self.is_empty() {
+            self.from.check_access(self.extent, device, false)?;
+            self.to.check_access(self.extent, device, true)?;
+        }
+        Ok(self)
+    }
+
     /// Notes which sides the device can reach.
     fn pin(&mut self) -> Answer {
         if self.is_empty() {
@@ -146,7 +192,8 @@ impl Copy {
             if let Memory::Host(address) = side.memory
                 && is_pinned(address, span)
             {
-                side.memory = Memory::Pinned(address as u64);
+                let address = address as u64;
+                side.memory = Memory::Pinned { address, allocation: Arc::downgrade(&allocation(address)?) };
             }
         }
         Ok(())
@@ -201,6 +248,7 @@ impl Copy {
         if self.is_empty() {
             return Ok(());
         }
+        let _held = [self.from.memory.hold()?, self.to.memory.hold()?];
         let contiguous = |side: &Side| {
             (height == 1 || side.pitch == width) && (depth == 1 || side.slice == width * height)
         };
@@ -232,20 +280,20 @@ impl Copy {
         self.tell(from as u64, to as u64, bytes as u64);
         match (&self.from.memory, &self.to.memory) {
             (
-                Memory::Device(source) | Memory::Pinned(source),
-                Memory::Device(target) | Memory::Pinned(target),
+                Memory::Device(source) | Memory::Pinned { address: source, .. },
+                Memory::Device(target) | Memory::Pinned { address: target, .. },
             ) => memory.copy(target + to as u64, source + from as u64, bytes as u64).map_err(failure),
-            (Memory::Device(source) | Memory::Pinned(source), Memory::Host(target)) => {
+            (Memory::Device(source) | Memory::Pinned { address: source, .. }, Memory::Host(target)) => {
                 // SAFETY: the caller of the copy vouches for the target; it is u8, which any bytes are.
                 let target = unsafe { std::slice::from_raw_parts_mut((target + to) as *mut u8, bytes) };
                 memory.read(source + from as u64, target).map_err(failure)
             }
-            (Memory::Host(source), Memory::Device(target) | Memory::Pinned(target)) => {
+            (Memory::Host(source), Memory::Device(target) | Memory::Pinned { address: target, .. }) => {
                 // SAFETY: the caller of the copy vouches for the source.
                 let source = unsafe { std::slice::from_raw_parts((source + from) as *const u8, bytes) };
                 memory.write(target + to as u64, source).map_err(failure)
             }
-            (Memory::Staged(source), Memory::Device(target) | Memory::Pinned(target)) => {
+            (Memory::Staged(source), Memory::Device(target) | Memory::Pinned { address: target, .. }) => {
                 memory.write(target + to as u64, &source[from..from + bytes]).map_err(failure)
             }
             (Memory::Host(source), Memory::Host(target)) => {
@@ -291,7 +339,7 @@ pub struct Fill {
 
 impl Fill {
     /// Fails when the memory is not there in full, or the address does not fit the element.
-    pub fn check(&self) -> Answer {
+    pub fn check(&self, device: &Device) -> Answer {
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }
@@ -300,7 +348,7 @@ impl Fill {
         }
         let row = self.width.checked_mul(self.element).ok_or(CUresult::INVALID_VALUE)?;
         let rows = self.pitch.checked_mul(self.height - 1).ok_or(CUresult::INVALID_VALUE)?;
-        check_device(self.address, rows.checked_add(row).ok_or(CUresult::INVALID_VALUE)?)
+        check_access(self.address, rows.checked_add(row).ok_or(CUresult::INVALID_VALUE)?, device, true)
     }
 }
 

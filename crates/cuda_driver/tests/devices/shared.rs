@@ -16,6 +16,7 @@ pub const CASES: &[Case] = &[
     Case::new("pools_are_of_one_device", pools),
     Case::new("pools_reach_the_devices_that_were_let", pools_let),
     Case::new("peer_access_of_contexts_says_nothing_of_pools", pools_not_let),
+    Case::new("copies_reach_no_pool_that_their_device_was_not_let", copies_not_let),
     // A real graph's memory is there only while the graph runs.
     Case::virtual_only("a_graphs_memory_is_of_the_device_that_it_names", graph_memory),
 ];
@@ -290,5 +291,42 @@ fn graph_memory(machine: &Machine) {
         assert_eq!(asking.read(node.dptr, 64), [1; 64]);
         // SAFETY: no pointer is passed.
         unsafe { ok(cuGraphDestroy(graph)) };
+    }
+}
+
+/// The answers are two H200s' (CUDA 13).
+fn copies_not_let(machine: &Machine) {
+    const REFUSED: CUresult = CUresult::INVALID_VALUE;
+    for (own, peer) in machine.pairs() {
+        let pool = pool(own);
+        let (theirs, ours) = (from_pool(pool, own), peer.words(&[7; 64]));
+        let mut words = [0u32; 64];
+        let host: *mut std::ffi::c_void = words.as_mut_ptr().cast();
+        let answers = || {
+            // SAFETY: the words are valid; all copies are done when the calls return or the context is synchronous.
+            unsafe {
+                let all = [
+                    cuMemcpy(ours, theirs, 256),
+                    cuMemcpyDtoD_v2(ours, theirs, 256),
+                    cuMemcpyDtoH_v2(host, theirs, 256),
+                    cuMemcpyHtoD_v2(theirs, host, 256),
+                    cuMemsetD8_v2(theirs, 1, 256),
+                    cuMemcpyDtoDAsync_v2(ours, theirs, 256, 0),
+                    cuMemsetD8Async(theirs, 1, 256, 0),
+                ];
+                ok(cuCtxSynchronize());
+                all
+            }
+        };
+        peer.enter();
+        assert_eq!(answers(), [REFUSED; 7]);
+        // A copy between contexts needs no access, and the pool's own device has it.
+        // SAFETY: no pointer of the host's is passed.
+        unsafe { ok(cuMemcpyPeer(ours, peer.context, theirs, own.context, 256)) };
+        own.enter();
+        assert_eq!(answers(), [OK; 7]);
+        ok(pool_access(pool, peer, READ_WRITE));
+        peer.enter();
+        assert_eq!(answers(), [OK; 7]);
     }
 }

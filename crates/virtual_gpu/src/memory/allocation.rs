@@ -179,7 +179,8 @@ impl Allocation {
         self.context
     }
 
-    pub(super) fn rights(&self) -> Option<&Rights> {
+    /// Which devices can access it, if the program says so for this allocation.
+    pub fn rights(&self) -> Option<&Rights> {
         self.rights.as_deref()
     }
 

@@ -163,8 +163,8 @@ impl Memory {
     }
 
     /// The same for memory whose program says which devices can access it.
-    pub fn alloc_shared(&self, bytes: u64, rights: &Arc<Rights>) -> Result<u64, Error> {
-        self.alloc_with(bytes, AllocationKind::Buffer, None, |allocation| allocation.under(rights.clone()))
+    pub fn alloc_shared(&self, bytes: u64, kind: AllocationKind, rights: &Arc<Rights>) -> Result<u64, Error> {
+        self.alloc_with(bytes, kind, None, |allocation| allocation.under(rights.clone()))
     }
 
     fn alloc_with(

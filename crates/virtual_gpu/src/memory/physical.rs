@@ -7,7 +7,7 @@ use super::allocation::{Allocation, AllocationKind};
 use super::backing::Backing;
 use super::reach::Rights;
 use super::store::Share;
-use super::{DEVICE_BASE, Memory};
+use super::{DEVICE_BASE, DEVICE_END, MIN_GAP, Memory};
 use crate::Error;
 
 /// Memory that has no address until it is mapped. It is returned when the last mapping and the last clone are gone.
@@ -55,6 +55,21 @@ impl Memory {
         };
         state.reserved.insert(address, bytes);
         Ok(address)
+    }
+
+    /// Reserves addresses from `start` on. False if some of them are in use, or are not a device's.
+    pub fn reserve_at(&self, start: u64, bytes: u64) -> bool {
+        let mut state = self.state();
+        let Some(end) = start.checked_add(bytes) else { return false };
+        let allocated = state.allocations.range(..end).next_back().is_some_and(|(_, a)| a.end() > start);
+        let reserved = state.reserved.range(..end).next_back().is_some_and(|(at, bytes)| at + bytes > start);
+        if start < DEVICE_BASE || end > DEVICE_END || bytes == 0 || allocated || reserved {
+            return false;
+        }
+        state.reserved.insert(start, bytes);
+        // Addresses not yet handed out begin behind it.
+        state.next = state.next.max((end + MIN_GAP).min(DEVICE_END));
+        true
     }
 
     /// Releases reserved addresses. Nothing may be mapped there.

@@ -75,11 +75,11 @@ impl Memory {
 
     /// Whether kernels of this context may read an allocation.
     pub(super) fn may_reach(&self, allocation: &Allocation) -> bool {
-        let Some(of) = allocation.device() else { return true };
-        match allocation.rights() {
-            Some(rights) => rights.of(self.device()).0,
-            None if of == self.device() => true,
-            None => {
+        match (allocation.rights(), allocation.device()) {
+            (Some(rights), _) => rights.of(self.device()).0,
+            (None, None) => true,
+            (None, Some(of)) if of == self.device() => true,
+            _ => {
                 let peers = self.peers.0.read().unwrap_or_else(PoisonError::into_inner);
                 peers.contains(&allocation.context())
             }
@@ -141,7 +141,7 @@ mod tests {
         let own = Memory::new(1 << 20);
         let peer = own.beside(1 << 20);
         let rights = Rights::none();
-        let shared = own.alloc_shared(64, &rights).unwrap();
+        let shared = own.alloc_shared(64, AllocationKind::Buffer, &rights).unwrap();
         let shared = own.find(shared).unwrap();
         assert!(!own.may_reach(&shared) && rights.is_nobodys());
         rights.set(1, true, false);

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use super::edges::{EdgeData, PLAIN};
 use super::{GRAPHS, Graph, NODES, Node, captured_allocation, free_of, record_of, wait_of};
 use crate::abi::{
     Answer, CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUresult, CUstream, CUstreamCaptureMode,
@@ -32,8 +33,9 @@ struct State {
     status: Status,
     /// The latest nodes of each participating stream.
     frontiers: HashMap<Handle, Vec<Arc<Node>>>,
-    /// Returned by `cuStreamGetCaptureInfo`, valid until the next call on the stream.
-    shown: Vec<CUgraphNode>,
+    /// Returned by `cuStreamGetCaptureInfo`, valid until the next call on the stream: nodes, and the data of the edges to
+    /// them.
+    shown: (Vec<CUgraphNode>, Vec<EdgeData>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -205,7 +207,7 @@ fn begin(stream: CUstream, mode: u32, into: Option<(CUgraph, Arc<Graph>)>, after
         state: Mutex::new(State {
             status: Status::Active,
             frontiers: HashMap::from([(stream.handle, after)]),
-            shown: Vec::new(),
+            shown: Default::default(),
         }),
     }));
     Ok(())
@@ -290,16 +292,9 @@ pub fn cuStreamGetCaptureInfo_v2(
     dependencies: Out<*const CUgraphNode>,
     count: Out<usize>,
 ) -> Answer {
-    let Some((capture, queue)) = info(stream, status, id)? else { return Ok(()) };
-    graph.set_if_given(capture.graph_handle);
-    let mut state = capture.state();
-    state.shown = state
-        .frontiers
-        .get(&queue)
-        .map_or(Vec::new(), |nodes| nodes.iter().map(|node| node.handle).collect());
-    dependencies.set_if_given(state.shown.as_ptr());
-    count.set_if_given(state.shown.len());
-    Ok(())
+    // SAFETY: null is an allowed value.
+    let nowhere = unsafe { Out::new(std::ptr::null_mut()) };
+    cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, nowhere, count)
 }
 
 pub fn cuStreamGetCaptureInfo_v3(
@@ -311,8 +306,20 @@ pub fn cuStreamGetCaptureInfo_v3(
     edges: Out<*const std::ffi::c_void>,
     count: Out<usize>,
 ) -> Answer {
-    edges.set_if_given(std::ptr::null());
-    cuStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count)
+    let Some((capture, queue)) = info(stream, status, id)? else { return Ok(()) };
+    graph.set_if_given(capture.graph_handle);
+    let mut state = capture.state();
+    let nodes = state.frontiers.get(&queue).into_iter().flatten();
+    let nodes: Vec<_> = nodes.map(|node| node.handle).collect();
+    let data = vec![PLAIN; nodes.len()];
+    state.shown = (nodes, data);
+    let (nodes, data) = &state.shown;
+    // Like the driver, which gives no address where there is nothing.
+    let first = |address: *const std::ffi::c_void| if nodes.is_empty() { std::ptr::null() } else { address };
+    dependencies.set_if_given(first(nodes.as_ptr().cast()).cast());
+    edges.set_if_given(first(data.as_ptr().cast()));
+    count.set_if_given(nodes.len());
+    Ok(())
 }
 
 pub fn cuStreamUpdateCaptureDependencies(

@@ -7,7 +7,8 @@ use super::*;
 use crate::abi::{CUstream, In, Out};
 
 /// `CUgraphEdgeData`: ports, type and reserved bytes.
-type EdgeData = [u8; 8];
+pub(super) type EdgeData = [u8; 8];
+pub(super) const PLAIN: EdgeData = [0; 8];
 
 /// Fails unless the edges are plain.
 pub(super) fn plain(data: *const c_void, count: usize) -> Answer {
@@ -16,7 +17,7 @@ pub(super) fn plain(data: *const c_void, count: usize) -> Answer {
     }
     // SAFETY: the caller vouches for data of as many edges as it gave.
     let data = unsafe { In::<EdgeData>::new(data.cast()) }.array(count)?;
-    if data.iter().all(|edge| edge == &[0; 8]) { Ok(()) } else { Err(CUresult::NOT_SUPPORTED) }
+    if data.iter().all(|edge| edge == &PLAIN) { Ok(()) } else { Err(CUresult::NOT_SUPPORTED) }
 }
 
 /// Stores the data of the edges that were listed.
@@ -24,7 +25,7 @@ fn tell(data: *mut c_void, count: Out<usize>) -> Answer {
     if !data.is_null() {
         // SAFETY: the caller vouches for room for as many edges as it asked for.
         let place = unsafe { Out::<EdgeData>::new(data.cast()) };
-        (0..count.get()?).for_each(|index| place.set_at(index, [0; 8]));
+        (0..count.get()?).for_each(|index| place.set_at(index, PLAIN));
     }
     Ok(())
 }

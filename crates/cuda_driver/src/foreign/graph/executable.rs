@@ -20,7 +20,7 @@ pub static EXECUTABLES: Registry<Executable> = Registry::new(CUresult::INVALID_V
 pub struct Executable {
     steps: Mutex<Vec<Step>>,
     /// The program's objects that live as long as this.
-    kept: Arc<Vec<Kept>>,
+    kept: Mutex<Arc<Vec<Kept>>>,
     flags: u64,
 }
 
@@ -39,14 +39,22 @@ impl Executable {
             nodes.iter().enumerate().map(|(at, node)| (node.handle, at)).collect();
         let step = |node: &Arc<Node>| {
             let after = node.after().iter().filter_map(|before| places.get(before).copied()).collect();
-            Step { node: node.handle, work: node.work().clone(), after, enabled: true }
+            let work = match node.child {
+                Some(child) => Arc::new(Self::new(&*GRAPHS.get(child)?)?) as Arc<dyn Work>,
+                None => node.work().clone(),
+            };
+            Ok(Step { node: node.handle, work, after, enabled: true })
         };
-        let steps = Mutex::new(nodes.iter().map(step).collect());
-        Ok(Self { steps, kept: Arc::new(Kept::copy(&graph.kept())), flags: 0 })
+        let steps = Mutex::new(nodes.iter().map(step).collect::<Answer<_>>()?);
+        Ok(Self { steps, kept: Mutex::new(Kept::shared(&graph.kept())), flags: 0 })
     }
 
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> Arc<Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn works(&self) -> Vec<Arc<dyn Work>> {
@@ -63,7 +71,7 @@ impl Executable {
                 step.work = child.snapshot();
             }
         }
-        Arc::new(Self { steps: Mutex::new(steps), kept: self.kept.clone(), flags: self.flags })
+        Arc::new(Self { steps: Mutex::new(steps), kept: Mutex::new(self.kept()), flags: self.flags })
     }
 
     /// Excludes a node from later launches, or includes it again.
@@ -209,6 +217,7 @@ pub fn cuGraphExecUpdate(
     let new = Executable::new(&*GRAPHS.get(graph)?)?;
     error_node.set_if_given(0);
     let mut steps = exec.steps();
+    let kept = new.kept();
     let new = new.steps();
     if steps.len() != new.len() {
         result.set_if_given(Update::ERROR_TOPOLOGY_CHANGED as u32);
@@ -224,6 +233,7 @@ pub fn cuGraphExecUpdate(
     for (old, new) in steps.iter_mut().zip(new.iter()) {
         old.work = new.work.clone();
     }
+    *exec.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     result.set_if_given(Update::SUCCESS as u32);
     Ok(())
 }

@@ -36,6 +36,8 @@ pub struct Graph {
     nodes: Mutex<Vec<Arc<Node>>>,
     /// The program's objects that live as long as the graph.
     kept: Mutex<Vec<owned::Kept>>,
+    /// The graph whose node owns this one.
+    parent: Option<CUgraph>,
 }
 
 pub struct Node {
@@ -117,9 +119,18 @@ impl Graph {
         Ok(order)
     }
 
-    /// A copy with nodes of its own, in the same order.
-    fn duplicate(&self) -> (CUgraph, Arc<Graph>) {
-        let copy = Arc::new(Graph { kept: Mutex::new(owned::Kept::copy(&self.kept())), ..Graph::default() });
+    /// Fails for a graph that allocates or frees memory: the driver neither copies it nor takes anything from it.
+    fn refuse_if_it_allocates(&self) -> Answer {
+        let owns_memory =
+            |node: &Arc<Node>| matches!(node.kind(), CUgraphNodeType::MEM_ALLOC | CUgraphNodeType::MEM_FREE);
+        if self.nodes().iter().any(owns_memory) { Err(CUresult::NOT_SUPPORTED) } else { Ok(()) }
+    }
+
+    /// A copy with nodes and child graphs of its own, in the same order.
+    fn duplicate(&self, parent: Option<CUgraph>) -> Answer<(CUgraph, Arc<Graph>)> {
+        self.refuse_if_it_allocates()?;
+        let kept = Mutex::new(owned::Kept::copy(&self.kept()));
+        let copy = Arc::new(Graph { kept, parent, ..Graph::default() });
         let handle = GRAPHS.insert(copy.clone());
         let mut twins: HashMap<Handle, Handle> = HashMap::new();
         for node in self.nodes().iter() {
@@ -128,7 +139,7 @@ impl Graph {
                 graph: handle,
                 work: Mutex::new(node.work().clone()),
                 after: Mutex::default(),
-                child: node.child,
+                child: node.child.map(|child| copy_of_child(child, handle)).transpose()?,
                 original: Some(node.handle),
                 shown: Mutex::default(),
             });
@@ -139,8 +150,13 @@ impl Graph {
         for (node, twin) in self.nodes().iter().zip(copy.nodes().iter()) {
             *twin.after() = node.after().iter().filter_map(|after| twins.get(after).copied()).collect();
         }
-        (handle, copy)
+        Ok((handle, copy))
     }
+}
+
+/// A copy of a graph that a node of `parent` owns.
+fn copy_of_child(child: CUgraph, parent: CUgraph) -> Answer<CUgraph> {
+    Ok(GRAPHS.get(child)?.duplicate(Some(parent))?.0)
 }
 
 impl Node {

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 
-use super::{EXECUTABLES, Executable, GRAPHS, Graph, NODES, ShownParams, launch_in, record_of, wait_of};
+use super::{EXECUTABLES, GRAPHS, Graph, NODES, ShownParams, copy_of_child, launch_in, record_of, wait_of};
 use crate::abi::{
     Answer, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult,
@@ -46,7 +46,7 @@ pub fn launch_of_v2(params: &CUDA_KERNEL_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
 pub fn copy_of(params: &CUDA_MEMCPY3D) -> Answer<Arc<dyn Work>> {
     let copy = cuboid(params)?;
     copy.check()?;
-    Ok(Arc::new(copy))
+    Ok(Arc::new(copy.accessible_to(current()?.device)?))
 }
 
 pub fn fill_of(params: &CUDA_MEMSET_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
@@ -58,7 +58,7 @@ pub fn fill_of(params: &CUDA_MEMSET_NODE_PARAMS) -> Answer<Arc<dyn Work>> {
         width: params.width,
         height: params.height,
     };
-    fill.check()?;
+    fill.check(current()?.device)?;
     Ok(Arc::new(fill))
 }
 
@@ -78,21 +78,15 @@ pub fn cuGraphCreate(graph: Out<CUgraph>, flags: u32) -> Answer {
 
 pub fn cuGraphDestroy(graph: CUgraph) -> Answer {
     initialised()?;
-    destroy(graph)
+    // A child graph is its node's to destroy.
+    if GRAPHS.get(graph)?.parent.is_some() { Err(CUresult::INVALID_VALUE) } else { destroy(graph) }
 }
 
+/// Takes a graph from the program, with its nodes and their child graphs.
 pub fn destroy(graph: CUgraph) -> Answer {
-    GRAPHS.remove(graph)?;
-    let nodes = NODES.all();
-    let mut children: Vec<_> =
-        nodes.iter().filter(|node| node.graph == graph).filter_map(|node| node.child).collect();
+    let nodes = std::mem::take(&mut *GRAPHS.remove(graph)?.nodes());
     NODES.remove_where(|node| node.graph == graph);
-    // A clone of this graph refers to the same children.
-    children.retain(|child| !NODES.all().iter().any(|node| node.child == Some(*child)));
-    for child in children {
-        let _ = destroy(child);
-    }
-    Ok(())
+    nodes.iter().filter_map(|node| node.child).try_for_each(destroy)
 }
 
 pub fn cuGraphNodeFindInClone(place: Out<CUgraphNode>, original: CUgraphNode, clone: CUgraph) -> Answer {
@@ -131,7 +125,7 @@ pub fn cuGraphNodeGetContainingGraph(node: CUgraphNode, graph: Out<CUgraph>) -> 
 
 pub fn cuGraphClone(place: Out<CUgraph>, original: CUgraph) -> Answer {
     place.required()?;
-    place.set(GRAPHS.get(original)?.duplicate().0)
+    place.set(GRAPHS.get(original)?.duplicate(None)?.0)
 }
 
 pub(super) fn add(
@@ -216,10 +210,11 @@ pub fn cuGraphAddChildGraphNode(
         return Err(CUresult::INVALID_VALUE);
     }
     // The child is copied: later changes to it do not affect this graph.
-    let (handle, copy) = GRAPHS.get(child)?.duplicate();
-    let work = Arc::new(Executable::new(&copy)?);
-    let node = GRAPHS.get(graph)?.add(graph, work, after.array(count)?, Some(handle))?;
-    place.set(node.handle)
+    let (parent, after) = (GRAPHS.get(graph)?, after.array(count)?);
+    let copy = copy_of_child(child, graph)?;
+    // What the child is when the whole is instantiated counts; until then the node needs no work.
+    let node = parent.add(graph, Arc::new(Nothing), after, Some(copy));
+    place.set(node.or_else(|code| destroy(copy).and(Err(code)))?.handle)
 }
 
 pub fn cuGraphChildGraphNodeGetGraph(node: CUgraphNode, graph: Out<CUgraph>) -> Answer {
@@ -283,7 +278,7 @@ pub fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, params: Out<CUDA_MEMCPY3D>)
     let copy = work.as_kind::<Copy>().ok_or(CUresult::INVALID_VALUE)?;
     let parts = |memory: &Memory| match memory {
         Memory::Host(address) => (CUmemorytype::HOST, *address as *mut c_void, 0),
-        Memory::Pinned(address) => (CUmemorytype::HOST, *address as *mut c_void, 0),
+        Memory::Pinned { address, .. } => (CUmemorytype::HOST, *address as *mut c_void, 0),
         Memory::Device(address) => (CUmemorytype::DEVICE, std::ptr::null_mut(), *address),
         Memory::Staged(bytes) => (CUmemorytype::HOST, bytes.as_ptr().cast_mut().cast(), 0),
     };

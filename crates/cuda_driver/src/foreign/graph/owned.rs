@@ -11,7 +11,9 @@ use crate::abi::{
     Answer, CUDA_MEM_ALLOC_NODE_PARAMS, CUdevice, CUdeviceptr, CUgraph, CUgraphNode, CUgraphNodeType,
     CUhostFn, CUmemAccess_flags, CUmemAllocationType, CUmemLocationType, CUresult, Handle, In, Out,
 };
-use crate::objects::allocation::{Origin, allocate_shared, owner_of, release as release_memory};
+use crate::objects::allocation::{
+    Origin, PoolMemory, allocate_from_pool, owner_of, release as release_memory,
+};
 use crate::objects::context::{Context, current};
 use crate::objects::device::{Device, accessor, device, devices, initialised};
 use crate::objects::registry::Registry;
@@ -46,7 +48,7 @@ impl Drop for GraphMemory {
     fn drop(&mut self) {
         used(self.device).now.fetch_sub(self.params.bytesize as u64, Ordering::Relaxed);
         // If its context was destroyed, that has freed it.
-        if let Some((_, Origin::Graph)) = owner_of(self.address) {
+        if let Some((_, Origin::Graph { .. })) = owner_of(self.address) {
             release_memory(self.address);
         }
     }
@@ -77,12 +79,15 @@ impl Work for Release {
 
 /// The step that allocates; the memory already exists.
 pub fn allocation_of(mut params: CUDA_MEM_ALLOC_NODE_PARAMS) -> Answer<Arc<GraphMemory>> {
-    if params.poolProps.allocType != CUmemAllocationType::PINNED as u32 {
-        return Err(CUresult::INVALID_VALUE);
-    }
-    let on_device = params.poolProps.location.r#type == CUmemLocationType::DEVICE as u32;
-    if !on_device || params.poolProps.handleTypes != 0 {
-        return Err(CUresult::NOT_SUPPORTED);
+    let memory = match params.poolProps.allocType.try_into()? {
+        CUmemAllocationType::PINNED => PoolMemory::Device,
+        CUmemAllocationType::MANAGED => PoolMemory::Managed,
+        CUmemAllocationType::INVALID => return Err(CUresult::INVALID_VALUE),
+    };
+    match params.poolProps.location.r#type.try_into()? {
+        CUmemLocationType::DEVICE if params.poolProps.handleTypes == 0 => {}
+        CUmemLocationType::HOST_NUMA_CURRENT => return Err(CUresult::INVALID_VALUE),
+        _ => return Err(CUresult::NOT_SUPPORTED),
     }
     let device = device(params.poolProps.location.id)?;
     let rights = Rights::none();
@@ -95,7 +100,7 @@ pub fn allocation_of(mut params: CUDA_MEM_ALLOC_NODE_PARAMS) -> Answer<Arc<Graph
         rights.set(accessor.number as u32, flags.reads(), flags.writes());
     }
     let context = current()?;
-    let address = allocate_shared(&context, device, params.bytesize, &rights, Origin::Graph)?;
+    let address = allocate_from_pool(&context, device, params.bytesize, &rights, Origin::Graph { memory })?;
     params.dptr = address;
     let (used, bytes) = (used(device), params.bytesize as u64);
     let now = used.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -117,7 +122,7 @@ pub fn captured_allocation(device: &Device, bytes: usize) -> Answer<Arc<GraphMem
 /// The step that frees another node's allocation. The memory stays in place for the next launch.
 pub fn free_of(address: CUdeviceptr) -> Answer<Arc<dyn Work>> {
     match owner_of(address) {
-        Some((_, Origin::Graph)) => Ok(Arc::new(Release(address))),
+        Some((_, Origin::Graph { .. })) => Ok(Arc::new(Release(address))),
         _ => Err(CUresult::INVALID_VALUE),
     }
 }
@@ -231,13 +236,18 @@ pub struct Kept {
 
 impl Kept {
     fn another(&self) -> Option<Self> {
-        OBJECTS.get(self.object).and_then(|object| object.retain(1)).ok()?;
-        Some(Self { object: self.object, count: 1 })
+        OBJECTS.get(self.object).and_then(|object| object.retain(self.count)).ok()?;
+        Some(Self { object: self.object, count: self.count })
     }
 
-    /// References for a copy of whatever holds `all`.
+    /// References for a copy of the graph that holds `all`.
     pub fn copy(all: &[Self]) -> Vec<Self> {
         all.iter().filter_map(Self::another).collect()
+    }
+
+    /// References for executable graphs and their launches, which share them.
+    pub fn shared(all: &[Self]) -> Arc<Vec<Self>> {
+        Arc::new(Self::copy(all))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::{GRAPHS, NODES, Node, launch_in};
+use super::{GRAPHS, NODES, Node, destroy, launch_in};
 use crate::abi::{Answer, CUgraph, CUgraphNode, CUresult, In, Out, Text};
 
 /// Stores as many handles as fit, or only their number if `place` is null.
@@ -105,6 +105,7 @@ pub fn cuGraphRemoveDependencies(
     to: In<CUgraphNode>,
     count: usize,
 ) -> Answer {
+    GRAPHS.get(graph)?.refuse_if_it_allocates()?;
     let nodes = all(graph)?;
     for (first, second) in from.array(count)?.into_iter().zip(to.array(count)?) {
         let node = nodes.iter().find(|node| node.handle == second).ok_or(CUresult::INVALID_VALUE)?;
@@ -116,15 +117,15 @@ pub fn cuGraphRemoveDependencies(
 }
 
 pub fn cuGraphDestroyNode(node: CUgraphNode) -> Answer {
-    let found = NODES.remove(node)?;
-    if let Ok(graph) = GRAPHS.get(found.graph) {
+    let graph = GRAPHS.get(NODES.get(node)?.graph)?;
+    graph.refuse_if_it_allocates()?;
+    let child = NODES.remove(node)?.child;
+    {
         let mut nodes = graph.nodes();
         nodes.retain(|other| other.handle != node);
-        for other in nodes.iter() {
-            other.after().retain(|&handle| handle != node);
-        }
+        nodes.iter().for_each(|other| other.after().retain(|&handle| handle != node));
     }
-    Ok(())
+    child.map_or(Ok(()), destroy)
 }
 
 pub fn cuGraphDebugDotPrint(graph: CUgraph, path: Text, _flags: u32) -> Answer {
@@ -133,10 +134,9 @@ pub fn cuGraphDebugDotPrint(graph: CUgraph, path: Text, _flags: u32) -> Answer {
     let number = |handle| nodes.iter().position(|node| node.handle == handle).unwrap_or(usize::MAX);
     let mut dot = String::from("digraph graph_1 {\n");
     for (index, node) in nodes.iter().enumerate() {
-        let label = match launch_in(&node.work()) {
-            Ok(launch) => launch.kernel().name().to_owned(),
-            Err(_) => format!("{:?}", node.kind()),
-        };
+        let work = node.work().clone();
+        let kernel = launch_in(&work).map(|launch| launch.kernel().name().to_owned());
+        let label = kernel.unwrap_or_else(|_| format!("{:?}", node.kind()));
         // Writing to a string cannot fail.
         let _ = writeln!(dot, "    node{index} [label=\"{index}: {label}\"];");
         for &first in node.after().iter() {
